@@ -1,0 +1,158 @@
+import type { BerthError } from '../domain/errors';
+
+/**
+ * The message bus as Berth's services see it: bytes with a type, in queues and topics. Adapters: `amqp` (RabbitMQ) and
+ * `memory` (one process). Both pass the contract suite in `libs/testing/bus-contract`.
+ *
+ * Delivery is at least once, everywhere: handlers must be idempotent. Payloads are protobuf; `libs/contracts` gives
+ * them types, the bus never looks inside.
+ */
+export interface Bus {
+  /**
+   * Asks whoever serves `queue` and waits for the answer. The deadline travels as the message's expiration, so a request
+   * that nobody took in time is dropped, and handlers learn it.
+   *
+   * @throws BerthError the handler's own error; `deadline_exceeded` (no answer in time: outcome unknown, ask again with
+   *   the same `id`); `unavailable` (the broker is away, or nobody serves the queue); `resource_exhausted` (queue full);
+   *   `aborted / cancelled` (the caller's signal).
+   */
+  call(queue: string, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array>;
+
+  /**
+   * Puts a message into `queue`; resolves once the broker has it safely (a window of confirms is kept open, so that many
+   * casts go on at once).
+   *
+   * @throws BerthError `unavailable` (not confirmed in time, broker away), `resource_exhausted / queue_full`,
+   *   `not_found / no_such_queue`.
+   */
+  cast(queue: string, message: OutgoingMessage, options?: CastOptions): Promise<void>;
+
+  /** Answers calls on `queue`, as one of any number of competing servers. Unknown types are answered `unimplemented`. */
+  serve(
+    queue: QueueSpec,
+    handlers: Readonly<Record<string, CallHandler>>,
+    options?: ConsumeOptions,
+  ): Promise<Subscription>;
+
+  /** Takes casts from `queue`, as one of any number of competing consumers. What the handler returns settles the message. */
+  consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription>;
+
+  /** Tells everyone who listens to `topic` (words joined by dots). Resolves when the broker has it; nobody need listen. */
+  publish(topic: string, message: OutgoingMessage): Promise<void>;
+
+  /** Hears topics that match `pattern` (`*` one word, `#` any number) from now on. Missed while disconnected: missed. */
+  subscribe(pattern: string, handler: EventHandler): Promise<Subscription>;
+
+  /** Declares a queue without consuming from it, so that casts to it are kept. */
+  declare(queue: QueueSpec): Promise<void>;
+
+  /** Messages waiting in a queue. @throws BerthError `not_found / no_such_queue`. */
+  depth(queue: string): Promise<number>;
+
+  /** Whether messages flow now. For readiness; calls say it themselves. */
+  isConnected(): boolean;
+
+  /**
+   * Ordered drain: consumers are cancelled, running handlers finish and settle (up to `drainTimeoutMs`), open confirms
+   * arrive, then the connection closes. Calls still waiting are rejected `unavailable / closing`.
+   */
+  close(): Promise<void>;
+}
+
+export interface OutgoingMessage {
+  /** Full protobuf name, `berth.conductor.v1.BuildRequest`. */
+  readonly type: string;
+  readonly body: Uint8Array;
+  /** Who sends, `compute-agent.<host>`; receivers that must know check it. */
+  readonly sender?: string;
+}
+
+export interface CallOptions {
+  /** From now, milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  /** Makes a re-sent call recognisable; a new uuid when not given. */
+  readonly id?: string;
+}
+
+export interface CastOptions {
+  /** As `CallOptions.id`. */
+  readonly id?: string;
+  /** The queue for answers to a cast that wants one (clients' `reply_to`), and what marks the answer. */
+  readonly replyTo?: string;
+  readonly correlationId?: string;
+}
+
+export interface ConsumeOptions {
+  /** Messages in hand at once, handled concurrently. */
+  readonly prefetch?: number;
+}
+
+/** A message as a handler gets it. */
+export interface IncomingMessage {
+  readonly type: string;
+  readonly body: Uint8Array;
+  /** The sender's id of it: the same when it is sent again. */
+  readonly id: string;
+  /** '' when the sender gave none. */
+  readonly sender: string;
+  /** The client's queue for answers, if it named one. */
+  readonly replyTo: string | undefined;
+  readonly correlationId: string | undefined;
+  /** True when the broker gave it out before: its effects may be stored already. */
+  readonly redelivered: boolean;
+  /** When the caller stops waiting, by this process's clock; undefined for casts. */
+  readonly deadlineMs: number | undefined;
+  /** Aborts at the deadline and when the bus closes without patience. */
+  readonly signal: AbortSignal;
+}
+
+/** Returns the answer, or throws a BerthError that travels to the caller. */
+export type CallHandler = (message: IncomingMessage) => Promise<Uint8Array>;
+
+/**
+ * How a cast is settled.
+ *
+ * - `ack`      its effects are stored
+ * - `requeue`  not now: give it to somebody (counts against the queue's delivery limit)
+ * - `drop`     never: to `dead-letters` with the reason in its headers
+ */
+export type Settlement =
+  | { readonly kind: 'ack' }
+  | { readonly kind: 'requeue' }
+  | { readonly kind: 'drop'; readonly error: BerthError };
+
+export const ACK: Settlement = { kind: 'ack' };
+export const REQUEUE: Settlement = { kind: 'requeue' };
+export function drop(error: BerthError): Settlement {
+  return { kind: 'drop', error };
+}
+
+/** A handler that throws requeues, once; the second throw on a redelivered message drops it. */
+export type CastHandler = (message: IncomingMessage) => Promise<Settlement>;
+
+export type EventHandler = (topic: string, message: IncomingMessage) => void;
+
+export interface Subscription {
+  /** Stops deliveries and waits for running handlers to settle. */
+  cancel(): Promise<void>;
+}
+
+/**
+ * A queue as every process declares it; declaring it twice with the same spec is harmless.
+ *
+ * - `work`      durable, replicated (quorum), delivery limit, dead letters: builds and their results
+ * - `host`      durable, classic, dead letters: one per agent
+ * - `transient` goes with the broker: RPC
+ */
+export interface QueueSpec {
+  readonly name: string;
+  readonly kind: 'work' | 'host' | 'transient';
+  /** Above this many waiting, new messages are refused `resource_exhausted / queue_full`. */
+  readonly maxLength?: number;
+  /** Deliveries before a message goes to dead-letters. */
+  readonly deliveryLimit?: number;
+}
+
+/** Where dropped messages go. Headers: `berth-error-code`, `berth-error-reason`, `berth-error-message`, `berth-queue`. */
+export const DEAD_LETTERS = 'dead-letters';

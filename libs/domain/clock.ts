@@ -1,0 +1,20 @@
+/** Time as a dependency, so that a fleet can run from a seed. Milliseconds since the epoch; never goes backwards. */
+export interface Clock {
+  now(): number;
+  /** Runs `action` once after `delayMs`; the returned function cancels it. */
+  after(delayMs: number, action: () => void): () => void;
+}
+
+/** Resolves after `delayMs`, or at once when the signal aborts. Never rejects: the caller looks at the signal. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, done);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,27 @@
+import type { Resources } from './inventory';
+
+/** What one consumer holds, by provider uuid. */
+export type Allocations = Readonly<Record<string, Resources>>;
+
+/** Who looks after a consumer: Berth's conductors, or a client of the placement API, whose consumers the audit leaves alone. */
+export type ConsumerOwner = 'conductor' | 'api';
+
+/** A consumer of resources and all that it holds, as in Placement; a consumer without allocations does not exist. */
+export interface Consumer {
+  readonly uuid: string;
+  readonly generation: number;
+  readonly projectId: string;
+  readonly userId: string;
+  /** Upper-case word such as INSTANCE; Placement's `unknown` before microversion 1.38 is undefined here. */
+  readonly consumerType: string | undefined;
+  readonly owner: ConsumerOwner;
+  readonly allocations: Allocations;
+  /** Suffixes of request groups to the providers that satisfied them (microversion 1.34); empty when not known. */
+  readonly mappings: Readonly<Record<string, readonly string[]>>;
+  /** The server group the consumer is a member of, while it holds its allocations. */
+  readonly groupId: string | undefined;
+  /** The revision of the commit that gave the consumer its present allocations: the token that a release must show. */
+  readonly claimRevision: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}

@@ -1,0 +1,72 @@
+/**
+ * What went wrong, as a closed set: each code says what the caller should do next.
+ *
+ * - `invalid_argument`    the request is wrong whatever the state; do not send it again
+ * - `not_found`           a thing that the request names is not there
+ * - `already_exists`      a thing that the request would create is there
+ * - `permission_denied`   the caller may not do this
+ * - `failed_precondition` the state forbids it; the caller must change the state first
+ * - `aborted`             somebody else was faster; read again and decide again
+ * - `resource_exhausted`  a limit is reached (queue full, over capacity); wait or ask for less
+ * - `unavailable`         a dependency is away; retry later, nothing was done
+ * - `deadline_exceeded`   the outcome is unknown; ask again with the same id
+ * - `unimplemented`       this peer does not know the request
+ * - `internal`            a defect in Berth
+ */
+export const ERROR_CODES = [
+  'invalid_argument',
+  'not_found',
+  'already_exists',
+  'permission_denied',
+  'failed_precondition',
+  'aborted',
+  'resource_exhausted',
+  'unavailable',
+  'deadline_exceeded',
+  'unimplemented',
+  'internal',
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+export interface ErrorOptions {
+  /** Facts for a program: field names, limits, identifiers. */
+  readonly details?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/**
+ * The one exception of Berth. `reason` is a stable symbol (`wrong_host`, `queue_full`) that programs may compare;
+ * the message is for people and says what to do next.
+ */
+export class BerthError extends Error {
+  readonly details: Readonly<Record<string, string>>;
+
+  constructor(
+    readonly code: ErrorCode,
+    readonly reason: string,
+    message: string,
+    options: ErrorOptions = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'BerthError';
+    this.details = options.details ?? {};
+  }
+
+  /** Any thrown value as a BerthError; what is not one becomes `internal`, its cause kept. */
+  static from(thrown: unknown): BerthError {
+    if (thrown instanceof BerthError) return thrown;
+    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    return new BerthError('internal', 'unexpected', message, { cause: thrown });
+  }
+}
+
+/** A request that is wrong in itself. `field` is the path of the offending field, if one is to blame. */
+export function invalidArgument(reason: string, message: string, field?: string): BerthError {
+  return new BerthError('invalid_argument', reason, message, field === undefined ? {} : { details: { field } });
+}
+
+/** True for errors after which the same request may be sent again and can succeed. */
+export function isRetryable(error: BerthError): boolean {
+  return error.code === 'unavailable' || error.code === 'deadline_exceeded' || error.code === 'aborted';
+}

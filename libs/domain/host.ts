@@ -1,0 +1,29 @@
+/**
+ * A compute host: the root of a provider tree together with what only Berth knows of it. Written by the agent's reports,
+ * by operators (enable, disable) and by the sweep that takes silent hosts as down.
+ */
+export interface Host {
+  readonly name: string;
+  /** The root provider that holds the host's own inventory. */
+  readonly providerUuid: string;
+  readonly cell: string;
+  readonly availabilityZone: string;
+  /** What an operator wants. */
+  readonly enabled: boolean;
+  readonly disabledReason: string;
+  /** What the fleet sees: reports arrive. */
+  readonly up: boolean;
+  /** Facts the image properties filter reads: `hw_architecture`, `img_hv_type`, `hw_vm_mode` → supported values. */
+  readonly capabilities: Readonly<Record<string, readonly string[]>>;
+  /** Builds and other heavy work in progress, as last reported (Nova's num_io_ops). */
+  readonly ioOps: number;
+  /** Instances on the host that Berth does not manage, as last reported. */
+  readonly externalInstances: number;
+  /** Which run of the agent reported, and its last sequence: a lower sequence of the same run is stale. */
+  readonly agentRun: string;
+  readonly sequence: number;
+  /** Recent build failures: a count and the time of the last; the weigher lets it decay. */
+  readonly failures: number;
+  readonly lastFailureAtMs: number;
+  readonly updatedAtMs: number;
+}

@@ -1,0 +1,26 @@
+import { invalidArgument } from './errors';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const CLASS_OR_TRAIT = /^[A-Z0-9_]{1,255}$/;
+const HOST = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/;
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+/** Upper case letters, digits and underscores, at most 255 of them: Placement's rule for traits and resource classes. */
+export function isClassOrTraitName(text: string): boolean {
+  return CLASS_OR_TRAIT.test(text);
+}
+
+/** A host name: what may stand in a queue's name and in a metric's label. At most 255 characters. */
+export function isHostName(text: string): boolean {
+  return HOST.test(text);
+}
+
+/** The uuid, lower case; throws `invalid_argument / malformed_uuid` naming the field when it is none. */
+export function requireUuid(text: string, field: string): string {
+  const uuid = text.toLowerCase();
+  if (!isUuid(uuid)) throw invalidArgument('malformed_uuid', `${field} must be a UUID, not '${text}'`, field);
+  return uuid;
+}

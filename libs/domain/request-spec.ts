@@ -1,0 +1,55 @@
+import type { Resources } from './inventory';
+import type { ServerGroup } from './server-group';
+
+/**
+ * One group of resources that must come from one provider (Placement's granular request group). The suffix names it;
+ * the unnumbered group is not one of these but the spec's own `resources` and `requiredTraits`.
+ */
+export interface RequestGroup {
+  readonly suffix: string;
+  readonly resources: Resources;
+  /** Each inner list is any-of; the outer list is all-of. */
+  readonly requiredTraits: readonly (readonly string[])[];
+  readonly forbiddenTraits: readonly string[];
+  /** Each inner list is any-of; the outer list is all-of. */
+  readonly memberOf: readonly (readonly string[])[];
+  readonly forbiddenAggregates: readonly string[];
+  readonly inTree: string | undefined;
+}
+
+/**
+ * What a client asks for, per instance. It says what is needed and what would be nice, never where: the scheduler's
+ * filters and weighers give it its meaning. All lists may be empty.
+ */
+export interface RequestSpec {
+  readonly projectId: string;
+  readonly userId: string;
+  /** What each instance takes, by resource class. At least one class, each amount ≥ 1. */
+  readonly resources: Resources;
+  readonly requiredTraits: readonly string[];
+  readonly forbiddenTraits: readonly string[];
+  /** Nice to have: these only weigh. */
+  readonly preferredTraits: readonly string[];
+  /** Nice to have in addition to `resources`: an amount that the host should have free. */
+  readonly preferredResources: Resources;
+  /** All hosts when undefined. */
+  readonly availabilityZone: string | undefined;
+  /** Host must be in at least one aggregate of each inner list. */
+  readonly memberOf: readonly (readonly string[])[];
+  readonly forbiddenAggregates: readonly string[];
+  /** Matched against the facts of the host's aggregates, as Nova's `aggregate_instance_extra_specs:` scope. */
+  readonly extraSpecs: Readonly<Record<string, string>>;
+  /** What the image asks of a host: `hw_architecture`, `img_hv_type`, `hw_vm_mode`. */
+  readonly imageProperties: Readonly<Record<string, string>>;
+  /** Instance uuids: be on a host of one of these. */
+  readonly sameHost: readonly string[];
+  /** Instance uuids: be on a host of none of these. */
+  readonly differentHost: readonly string[];
+  readonly group: ServerGroup | undefined;
+  /** Only these hosts, when not empty (`--host`; a retry that excludes uses `ignoreHosts`). */
+  readonly forceHosts: readonly string[];
+  readonly ignoreHosts: readonly string[];
+  /** Granular groups for nested and shared providers; empty for a flat request. */
+  readonly requestGroups: readonly RequestGroup[];
+  readonly groupPolicy: 'none' | 'isolate';
+}

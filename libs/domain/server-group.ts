@@ -1,0 +1,18 @@
+/**
+ * Nova's server group policies. `affinity` and `anti-affinity` are kept when the claim is committed, the soft ones only
+ * weigh. `maxPerHost` counts members on one host and belongs to anti-affinity alone.
+ */
+export type GroupPolicy = 'affinity' | 'anti-affinity' | 'soft-affinity' | 'soft-anti-affinity';
+
+export const GROUP_POLICIES: readonly GroupPolicy[] = [
+  'affinity',
+  'anti-affinity',
+  'soft-affinity',
+  'soft-anti-affinity',
+];
+
+export interface ServerGroup {
+  readonly id: string;
+  readonly policy: GroupPolicy;
+  readonly maxPerHost: number;
+}

@@ -1,0 +1,54 @@
+import type { Instance, InstanceState } from '../domain/instance';
+
+/**
+ * Instance records of one cell and who works on them. Adapters: `redis` and `memory`, one contract suite
+ * (`libs/testing/instance-store-contract`). All methods throw BerthError `unavailable` when the store is away.
+ */
+export interface InstanceStore {
+  /** Stores all or, when the request id is known, none; answers with what is stored for the request, in order. */
+  create(
+    requestId: string,
+    instances: readonly Instance[],
+  ): Promise<{ readonly created: boolean; readonly instances: Instance[] }>;
+
+  /** Missing ones are left out. */
+  get(uuids: readonly string[]): Promise<Instance[]>;
+
+  /**
+   * Writes the record if the stored version is `next.version - 1`. The state machine is the caller's to keep
+   * (`canTransition`). Answers with what is stored after: `next`, or what somebody else wrote.
+   */
+  update(next: Instance): Promise<{ readonly updated: boolean; readonly instance: Instance | undefined }>;
+
+  /** By uuid, after `marker`, at most `limit` that match. */
+  list(filter: InstanceFilter, marker: string | undefined, limit: number): Promise<Instance[]>;
+
+  /** Instances whose `dueAtMs` has come. Each is pushed `leaseMs` on, so that only one conductor gets it at a time. */
+  takeDue(nowMs: number, leaseMs: number, limit: number): Promise<Instance[]>;
+
+  /** Every instance, in chunks, for the audit. */
+  scan(onRows: (rows: readonly Instance[]) => Promise<void>): Promise<void>;
+
+  /** Forgets `deleted` instances last written before `beforeMs`, and requests with no instance left. Answers how many. */
+  forget(beforeMs: number, limit: number): Promise<number>;
+
+  close(): Promise<void>;
+}
+
+export interface InstanceFilter {
+  readonly requestId?: string;
+  readonly projectId?: string;
+  readonly state?: InstanceState;
+  readonly host?: string;
+}
+
+/**
+ * Leases: at most one holder at a time, for a time. The epoch rises with each change of holder, so that what an old
+ * holder still does can be told apart (fencing; Kleppmann, "How to do distributed locking").
+ */
+export interface LeaseStore {
+  /** Takes or renews; undefined when somebody else holds it. */
+  acquire(name: string, holder: string, ttlMs: number): Promise<{ readonly epoch: number } | undefined>;
+  /** Gives it back if it is still the holder's. */
+  release(name: string, holder: string): Promise<void>;
+}

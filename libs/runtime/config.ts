@@ -1,0 +1,166 @@
+import { BerthError } from '../domain/errors';
+
+/**
+ * One setting of a process. The environment variable is the name of it everywhere: in `berth config`, in errors, and as
+ * a flag (`BERTH_BUS_URL` is `--bus-url`).
+ */
+export interface Option<T> {
+  /** `BERTH_...` */
+  readonly env: string;
+  readonly default: T;
+  /** One sentence: what it does, for an operator. */
+  readonly help: string;
+  /** `ms`, `MiB`, `hosts`; '' for none. */
+  readonly unit: string;
+  /** In words: `1..100`, `true|false`, `url`. */
+  readonly range: string;
+  /** Never shown. */
+  readonly secret: boolean;
+  /** The value, or a sentence of what is wrong. */
+  parse(text: string): { readonly value: T } | { readonly problem: string };
+}
+
+export type Options = Readonly<Record<string, Option<unknown>>>;
+/** What a table of options reads as. */
+export type ConfigOf<O extends Options> = { readonly [K in keyof O]: O[K] extends Option<infer T> ? T : never };
+
+type Common = { readonly env: string; readonly help: string; readonly unit?: string; readonly secret?: boolean };
+
+/** A whole number within bounds, both included. */
+export function intOption(
+  o: Common & { readonly default: number; readonly min: number; readonly max: number },
+): Option<number> {
+  return numeric(o, /^-?\d+$/, 'a whole number');
+}
+
+/** A number within bounds, both included. */
+export function numberOption(
+  o: Common & { readonly default: number; readonly min: number; readonly max: number },
+): Option<number> {
+  return numeric(o, /^-?\d+(\.\d+)?$/, 'a number');
+}
+
+function numeric(
+  o: Common & { readonly default: number; readonly min: number; readonly max: number },
+  pattern: RegExp,
+  kind: string,
+): Option<number> {
+  return {
+    ...common(o),
+    default: o.default,
+    range: `${o.min}..${o.max}`,
+    parse(text) {
+      const value = Number(text);
+      const valid = pattern.test(text) && value >= o.min && value <= o.max;
+      return valid ? { value } : { problem: `must be ${kind} from ${o.min} to ${o.max}, not '${text}'` };
+    },
+  };
+}
+
+export function booleanOption(o: Common & { readonly default: boolean }): Option<boolean> {
+  return {
+    ...common(o),
+    default: o.default,
+    range: 'true|false',
+    parse: (text) =>
+      text === 'true' || text === 'false'
+        ? { value: text === 'true' }
+        : { problem: `must be true or false, not '${text}'` },
+  };
+}
+
+/** A text; `pattern` and `range` say what it may look like. */
+export function stringOption(
+  o: Common & { readonly default: string; readonly pattern?: RegExp; readonly range?: string },
+): Option<string> {
+  return {
+    ...common(o),
+    default: o.default,
+    range: o.range ?? 'text',
+    parse: (text) =>
+      o.pattern && !o.pattern.test(text)
+        ? { problem: `must be ${o.range ?? `like ${o.pattern}`}, not '${o.secret ? '***' : text}'` }
+        : { value: text },
+  };
+}
+
+export function enumOption<const T extends string>(
+  o: Common & { readonly default: T; readonly values: readonly T[] },
+): Option<T> {
+  return {
+    ...common(o),
+    default: o.default,
+    range: o.values.join('|'),
+    parse(text) {
+      const value = o.values.find((v) => v === text);
+      return value === undefined ? { problem: `must be one of ${o.values.join(', ')}, not '${text}'` } : { value };
+    },
+  };
+}
+
+/** Names separated by commas; `values` bounds them when given. */
+export function listOption(
+  o: Common & { readonly default: readonly string[]; readonly values?: readonly string[] },
+): Option<readonly string[]> {
+  return {
+    ...common(o),
+    default: o.default,
+    range: o.values ? `list of ${o.values.join(', ')}` : 'list',
+    parse(text) {
+      const value = text
+        .split(',')
+        .map((v) => v.trim())
+        .filter((v) => v !== '');
+      const unknown = value.find((v) => o.values && !o.values.includes(v));
+      return unknown === undefined
+        ? { value }
+        : { problem: `does not know '${unknown}'; known: ${o.values?.join(', ')}` };
+    },
+  };
+}
+
+function common(o: Common) {
+  return { env: o.env, help: o.help, unit: o.unit ?? '', secret: o.secret ?? false };
+}
+
+/**
+ * Reads a table of options from an environment, frozen. All problems are reported at once.
+ *
+ * @throws BerthError `invalid_argument / bad_config`, one line per problem.
+ */
+export function readConfig<O extends Options>(
+  options: O,
+  env: Readonly<Record<string, string | undefined>>,
+): ConfigOf<O> {
+  const config: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [key, option] of Object.entries(options)) {
+    const text = env[option.env];
+    if (text === undefined || text === '') {
+      config[key] = option.default;
+      continue;
+    }
+    const parsed = option.parse(text);
+    if ('problem' in parsed) problems.push(`${option.env} ${parsed.problem}`);
+    else config[key] = parsed.value;
+  }
+  if (problems.length > 0) throw badConfig(problems);
+  return Object.freeze(config) as ConfigOf<O>;
+}
+
+/** Refuses `BERTH_*` names that no table knows: a misspelt setting must not pass for a default. */
+export function refuseUnknown(tables: readonly Options[], env: Readonly<Record<string, string | undefined>>): void {
+  const known = new Set(tables.flatMap((table) => Object.values(table).map((option) => option.env)));
+  const problems = Object.keys(env)
+    .filter((name) => name.startsWith('BERTH_') && !known.has(name))
+    .map((name) => `${name} is not a setting of Berth; 'berth config' lists them`);
+  if (problems.length > 0) throw badConfig(problems);
+}
+
+function badConfig(problems: readonly string[]): BerthError {
+  return new BerthError(
+    'invalid_argument',
+    'bad_config',
+    `the configuration has ${problems.length} problem(s):\n  ${problems.join('\n  ')}`,
+  );
+}

@@ -1,0 +1,18 @@
+/** Structured logging as services see it; `runtime/pino-log` makes one. Fields first, then a sentence. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+  /** The same log with fields in every line: `{ service, request_id, instance_uuid, host }`. */
+  child(fields: object): Log;
+}
+
+/** Says nothing; for tests and the demo. */
+export const silentLog: Log = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  child: () => silentLog,
+};
