@@ -1,0 +1,68 @@
+import { hostname } from 'node:os';
+import { type ConfigOf, enumOption, intOption, stringOption } from './config';
+
+/** Where messages go and where the truth is: every process has these two. */
+export const addressOptions = {
+  busUrl: stringOption({
+    env: 'BERTH_BUS_URL',
+    default: 'memory:',
+    pattern: /^(amqps?:\/\/\S+|memory:)$/,
+    range: 'amqp://..., amqps://... or memory:',
+    help: 'The message bus: RabbitMQ, or memory: for everything in one process. The password in it is not shown.',
+    secret: true,
+  }),
+  storeUrl: stringOption({
+    env: 'BERTH_STORE_URL',
+    default: 'memory:',
+    pattern: /^(rediss?:\/\/\S+|memory:)$/,
+    range: 'redis://..., rediss://... or memory:',
+    help: 'The store: Redis, or memory: for everything in one process. The password in it is not shown.',
+    secret: true,
+  }),
+} as const;
+
+/** What every long-running process has besides its own options. */
+export const processOptions = {
+  httpHost: stringOption({
+    env: 'BERTH_HTTP_HOST',
+    default: '127.0.0.1',
+    help: 'The address that /healthz, /readyz and /metrics listen on; 0.0.0.0 in a container.',
+  }),
+  httpPort: intOption({
+    env: 'BERTH_HTTP_PORT',
+    default: 0,
+    min: 0,
+    max: 65_535,
+    help: 'The port of /healthz, /readyz and /metrics; 0 takes any free one and logs it.',
+  }),
+  logLevel: enumOption({
+    env: 'BERTH_LOG_LEVEL',
+    default: 'info',
+    values: ['debug', 'info', 'warn', 'error', 'silent'],
+    help: 'The least important lines that are logged.',
+  }),
+  logFormat: enumOption({
+    env: 'BERTH_LOG_FORMAT',
+    default: 'auto',
+    values: ['auto', 'json', 'pretty'],
+    help: 'How log lines look; auto is pretty on a terminal and JSON elsewhere.',
+  }),
+  processName: stringOption({
+    env: 'BERTH_PROCESS_NAME',
+    default: `${hostname().split('.')[0] ?? 'host'}-${process.pid}`,
+    pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
+    range: 'letters, digits, . _ -',
+    help: 'Names this process among others of its kind, in logs, metrics and leases.',
+  }),
+  shutdownTimeoutMs: intOption({
+    env: 'BERTH_SHUTDOWN_TIMEOUT_MS',
+    default: 30_000,
+    min: 100,
+    max: 600_000,
+    unit: 'ms',
+    help: 'How long a stopping process may finish what it has in hand before it is ended.',
+  }),
+} as const;
+
+export type AddressConfig = ConfigOf<typeof addressOptions>;
+export type ProcessConfig = ConfigOf<typeof processOptions>;

@@ -1,0 +1,128 @@
+import { sleep } from '../domain/clock';
+import { BerthError } from '../domain/errors';
+import { EXIT, exitCodeOf } from './exit-codes';
+import { serveOperations } from './http';
+import type { Log } from './log';
+import { createMetrics } from './metrics';
+import type { ProcessConfig } from './options';
+import { createLog } from './pino-log';
+import type { Running, Surroundings } from './service';
+import { systemClock, systemRandom } from './system';
+
+/** What a starting service gets: its surroundings, and a way to have what it opens closed for it. */
+export interface Opening extends Surroundings {
+  /** Waits until a thing is open, and closes it when the process stops: last opened, first closed. */
+  open<T extends { close(): Promise<void> }>(what: string, thing: T | Promise<T>): Promise<T>;
+}
+
+interface Opened {
+  readonly what: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Runs one service as this process, from its first log line to its exit code.
+ *
+ * Opens the operations endpoint, then what `start` opens, in order; closes in reverse on SIGTERM or SIGINT, within
+ * `shutdownTimeoutMs`. A second signal ends the process at once. A failed start is one line that says what to do, an
+ * exit code (`exit-codes`), and nothing left open. A rejection that nobody handles is a defect: it is logged and ends
+ * the process, because crashing is safe here (messages are redelivered) and limping is not.
+ */
+export async function runService(
+  name: string,
+  config: ProcessConfig,
+  start: (opening: Opening) => Promise<Running>,
+): Promise<never> {
+  const fields = { service: name, process: config.processName };
+  const log = createLog({ level: config.logLevel, format: config.logFormat, to: 'stdout', fields });
+  const metrics = createMetrics({ service: name, process: config.processName }, true);
+  const clock = systemClock();
+  const opened: Opened[] = [];
+  const opening: Opening = {
+    log,
+    metrics,
+    clock,
+    random: systemRandom,
+    async open(what, thing) {
+      const ready = await thing;
+      opened.push({ what, close: () => ready.close() });
+      log.debug({ what }, 'opened');
+      return ready;
+    },
+  };
+  exitOnDefect(log);
+  const stop = stopSignal(log);
+  let readiness: Running['readiness'] = () => ({ ready: false, reason: 'starting' });
+
+  const closeAll = async (exitCode: number): Promise<never> => {
+    readiness = () => ({ ready: false, reason: 'stopping' });
+    const within = sleep(clock, config.shutdownTimeoutMs).then(() => 'late' as const);
+    const outcome = await Promise.race([closeInReverse(opened, log), within]);
+    if (outcome === 'late') {
+      log.error({ shutdownTimeoutMs: config.shutdownTimeoutMs }, 'did not stop in time; ends now');
+      process.exit(EXIT.failed);
+    }
+    log.info({ outcome }, 'stopped');
+    process.exit(outcome === 'clean' ? exitCode : EXIT.failed);
+  };
+
+  try {
+    const { httpHost: host, httpPort: port } = config;
+    const operations = serveOperations({ host, port, metrics, readiness: () => readiness() });
+    const { url } = await opening.open('operations endpoint', operations);
+    // A signal while it is still starting must not wait for a broker that never comes.
+    const running = await Promise.race([start(opening), stop.then(() => 'stopped' as const)]);
+    if (running === 'stopped') return await closeAll(EXIT.ok);
+    await opening.open(name, running);
+    readiness = () => running.readiness();
+    log.info({ url, pid: process.pid }, 'running');
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    log.error({ error }, `cannot start: ${error.message}`);
+    return await closeAll(exitCodeOf(error));
+  }
+  log.info({ signal: await stop }, 'stopping: takes no more work, finishes what it has');
+  return await closeAll(EXIT.ok);
+}
+
+async function closeInReverse(opened: readonly Opened[], log: Log): Promise<'clean' | 'unclean'> {
+  let outcome: 'clean' | 'unclean' = 'clean';
+  for (const thing of opened.toReversed()) {
+    try {
+      await thing.close();
+      log.debug({ what: thing.what }, 'closed');
+    } catch (error) {
+      outcome = 'unclean';
+      log.error({ error, what: thing.what }, 'could not be closed');
+    }
+  }
+  return outcome;
+}
+
+/** The first SIGTERM or SIGINT. The second one is the operator's last word. */
+function stopSignal(log: Log): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let isStopping = false;
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (isStopping) {
+        log.warn({ signal }, 'signalled again; ends now');
+        process.exit(signal === 'SIGINT' ? EXIT.interrupted : EXIT.failed);
+      }
+      isStopping = true;
+      resolve(signal);
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+    // A parent that started this process with a channel (`berth up`) takes it along when it dies.
+    process.on('disconnect', () => onSignal('SIGTERM'));
+  });
+}
+
+function exitOnDefect(log: Log): void {
+  const onDefect = (thrown: unknown) => {
+    log.error({ error: BerthError.from(thrown) }, 'a defect: an error that nobody handled; the process ends');
+    process.exit(EXIT.internal);
+  };
+  process.on('unhandledRejection', onDefect);
+  process.on('uncaughtException', onDefect);
+}

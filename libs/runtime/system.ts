@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../domain/clock';
+import type { Random } from '../domain/random';
+
+/* The one home of the machine's time, randomness and environment. Everything else takes them as arguments. */
+
+/** setTimeout fires at once above this. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+/** The machine's wall clock; when it is set back, `now` stands still until the time is reached again. */
+export function systemClock(): Clock {
+  let latestMs = 0;
+  return {
+    now() {
+      // oxlint-disable-next-line no-restricted-properties -- its one home
+      latestMs = Math.max(latestMs, Date.now());
+      return latestMs;
+    },
+    after(delayMs, action) {
+      const timer = setTimeout(action, Math.min(Math.max(0, delayMs), LONGEST_TIMER_MS));
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+/** The machine's own randomness. */
+export const systemRandom: Random = {
+  // oxlint-disable-next-line no-restricted-properties -- its one home
+  next: () => Math.random(),
+  uuid: () => randomUUID(),
+};
+
+/** Settings by name, as the process got them. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The process's environment. */
+export function environment(): Environment {
+  // oxlint-disable-next-line no-restricted-properties -- its one home
+  return process.env;
+}
