@@ -114,7 +114,7 @@ function stopSignal(log: Log): Promise<NodeJS.Signals> {
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
     // A parent that started this process with a channel (`berth up`) takes it along when it dies.
-    process.on('disconnect', () => onSignal('SIGTERM'));
+    process.on('disconnect', () => isStopping || onSignal('SIGTERM'));
   });
 }
 

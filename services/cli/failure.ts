@@ -1,0 +1,57 @@
+import { CommanderError } from 'commander';
+import { BerthError, type ErrorCode } from '#libs/domain/errors';
+import { EXIT, exitCodeOf } from '#libs/runtime/exit-codes';
+import type { Terminal } from './terminal';
+
+/** An error of the command line itself, with what to type instead. */
+export function usageError(message: string, hint: string): BerthError {
+  return new BerthError('invalid_argument', 'usage', message, { details: { hint } });
+}
+
+/**
+ * Tells a failed command's user what went wrong and what to do, and gives the exit code:
+ *
+ * ```
+ * berth: nobody answers on rpc.scheduler
+ * hint: is a scheduler running? 'berth up' starts everything on this machine
+ * ```
+ */
+export function reportFailure(thrown: unknown, terminal: Terminal): number {
+  if (thrown instanceof CommanderError) return reportUsage(thrown, terminal);
+  const error = BerthError.from(thrown);
+  const { red, bold, dim } = terminal.colours;
+  terminal.note(`${bold(red('berth:'))} ${error.message} ${dim(`(${error.code}/${error.reason})`)}`);
+  const hint = hintFor(error);
+  if (hint !== undefined) terminal.note(`${bold('hint:')} ${hint}`);
+  if (error.code === 'internal' && error.cause instanceof Error) terminal.note(dim(error.cause.stack ?? ''));
+  return exitCodeOf(error);
+}
+
+/** Commander has printed help and versions itself; its errors are one line, which may end with a suggestion. */
+function reportUsage(error: CommanderError, terminal: Terminal): number {
+  if (error.exitCode === 0) return EXIT.ok;
+  if (error.code === 'commander.help') return EXIT.usage;
+  const { red, bold } = terminal.colours;
+  terminal.note(`${bold(red('berth:'))} ${error.message.replace(/^error: /, '').replaceAll('\n', ' ')}`);
+  terminal.note(`${bold('hint:')} add --help to the command for its flags and examples`);
+  return EXIT.usage;
+}
+
+const BY_REASON: Readonly<Record<string, string>> = {
+  bad_config: "'berth config' lists every setting with its range and present value",
+  queue_full: 'the services are behind; wait, or start more conductors and schedulers',
+  no_such_queue: "no such service has run on this broker yet; 'berth up' starts everything on this machine",
+  no_such_host: "'berth host list' shows the hosts",
+  no_such_instance: "'berth instance list' shows the instances",
+};
+
+const BY_CODE: Partial<Record<ErrorCode, string>> = {
+  unavailable: 'is it running, and is BERTH_BUS_URL right? nothing was done, so it is safe to ask again',
+  deadline_exceeded: 'the outcome is not known; asking again is safe, every request is idempotent',
+  aborted: 'somebody else was faster; ask again',
+  internal: 'this is a defect in Berth; the log of the services says more',
+};
+
+function hintFor(error: BerthError): string | undefined {
+  return error.details['hint'] ?? BY_REASON[error.reason] ?? BY_CODE[error.code];
+}

@@ -1,0 +1,78 @@
+import { percentile } from '#libs/runtime/percentiles';
+
+/** A benchmark, one per file, listed in `run.ts`. */
+export interface Bench {
+  /** `npm run bench -- NAME` */
+  readonly name: string;
+  /** One sentence: what is measured. */
+  readonly purpose: string;
+  run(context: BenchContext): Promise<Results>;
+}
+
+export interface BenchContext {
+  /** Flags after the name, `--hosts 1000` as `{ hosts: '1000' }`. */
+  readonly flags: Readonly<Record<string, string>>;
+  /** A line for people, beside the results. */
+  note(text: string): void;
+}
+
+/** Named figures with their unit in the name: `builds_per_s`, `select_p99_ms`. */
+export type Results = Readonly<Record<string, number | string>>;
+
+/** How fast something goes. */
+export interface Rate {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly count: number;
+}
+
+/**
+ * Repeats an operation with a number of them in flight, for a time, after a warm-up that is not counted. The raw
+ * ceilings (a bare broker call, a bare script) and what stands on them are measured by this same loop, so that their
+ * quotient means something.
+ */
+export async function measureRate(
+  operation: (n: number) => Promise<unknown>,
+  load: { readonly inFlight: number; readonly seconds: number; readonly warmUpSeconds?: number },
+): Promise<Rate> {
+  await runFor(operation, load.inFlight, load.warmUpSeconds ?? Math.min(1, load.seconds / 4));
+  const { durationsMs, elapsedMs } = await runFor(operation, load.inFlight, load.seconds);
+  return rateOf(durationsMs, elapsedMs);
+}
+
+/** The rate of operations that were timed elsewhere. */
+export function rateOf(durationsMs: readonly number[], elapsedMs: number): Rate {
+  return {
+    perSecond: round(durationsMs.length / (elapsedMs / 1000)),
+    p50Ms: round(percentile(durationsMs, 50)),
+    p99Ms: round(percentile(durationsMs, 99)),
+    count: durationsMs.length,
+  };
+}
+
+/** A rate under a name, as results: `select_per_s`, `select_p50_ms`, `select_p99_ms`. */
+export function rateResults(name: string, rate: Rate): Results {
+  return { [`${name}_per_s`]: rate.perSecond, [`${name}_p50_ms`]: rate.p50Ms, [`${name}_p99_ms`]: rate.p99Ms };
+}
+
+/** Three significant places: more would be noise. */
+export function round(value: number): number {
+  return Number(value.toPrecision(3));
+}
+
+async function runFor(operation: (n: number) => Promise<unknown>, inFlight: number, seconds: number) {
+  const durationsMs: number[] = [];
+  const startedMs = performance.now();
+  const untilMs = startedMs + seconds * 1000;
+  let started = 0;
+  const worker = async () => {
+    while (performance.now() < untilMs) {
+      const fromMs = performance.now();
+      await operation(started++);
+      durationsMs.push(performance.now() - fromMs);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  return { durationsMs, elapsedMs: performance.now() - startedMs };
+}

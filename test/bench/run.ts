@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util';
+import type { Bench, Results } from './harness';
+
+/** Every benchmark; adding one is a line here. */
+const BENCHES: readonly Bench[] = [];
+
+/** `npm run bench -- NAME [--json] [--flag value ...]`: notes go to stderr, results to stdout. */
+async function main(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args: joinValues(args), strict: false, allowPositionals: true });
+  const bench = BENCHES.find(({ name }) => name === positionals[0]);
+  if (bench === undefined) {
+    const lines = BENCHES.map(({ name, purpose }) => `  ${name.padEnd(16)}${purpose}`);
+    process.stderr.write(`usage: npm run bench -- NAME [--json] [--flag value ...]\n\n${lines.join('\n')}\n`);
+    return 2;
+  }
+  const flags = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
+  const results = await bench.run({ flags, note: (text) => process.stderr.write(`${text}\n`) });
+  process.stdout.write(values['json'] ? `${JSON.stringify({ bench: bench.name, ...results })}\n` : tableOf(results));
+  return 0;
+}
+
+/** `--flag value` as `--flag=value`, because the parser does not know which flags take a value. */
+function joinValues(args: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const last = joined.at(-1);
+    if (last !== undefined && /^--(?!json$)[^=]+$/.test(last) && !arg.startsWith('--')) {
+      joined[joined.length - 1] = `${last}=${arg}`;
+    } else joined.push(arg);
+  }
+  return joined;
+}
+
+function tableOf(results: Results): string {
+  const width = Math.max(...Object.keys(results).map((name) => name.length));
+  return Object.entries(results)
+    .map(([name, value]) => `${name.padEnd(width)}  ${value}\n`)
+    .join('');
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (thrown: unknown) => {
+    process.stderr.write(`${thrown instanceof Error ? thrown.stack : String(thrown)}\n`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,30 @@
+// One jest project for each kind of test; `npx jest path` finds the right one by itself.
+// Sources run as they are: the condition `berth-source` makes `#libs/...` mean libs/*.ts, not dist.
+const rootDir = require('node:path').join(__dirname, '..');
+const common = {
+  rootDir,
+  testEnvironment: 'node',
+  testEnvironmentOptions: { customExportConditions: ['berth-source', 'node', 'require', 'default'] },
+  transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } }] },
+  roots: ['<rootDir>/libs', '<rootDir>/services', '<rootDir>/test'],
+};
+const isContract = '[^/]*contract[^/]*\\.test\\.ts$';
+
+module.exports = {
+  rootDir,
+  projects: [
+    // Beside their source; no server.
+    {
+      ...common,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/{libs,services}/**/*.test.ts'],
+      testPathIgnorePatterns: [`<rootDir>/libs/.*${isContract}`],
+    },
+    // The suites that every adapter of a port passes, on the adapters that need no server.
+    { ...common, displayName: 'contract', testMatch: ['<rootDir>/libs/**/*contract*.test.ts'] },
+    // Real servers, private to the run.
+    { ...common, displayName: 'integration', testMatch: ['<rootDir>/test/integration/**/*.test.ts'] },
+    // Servers and processes are killed while they work.
+    { ...common, displayName: 'fault', testMatch: ['<rootDir>/test/faults/**/*.test.ts'] },
+  ],
+};

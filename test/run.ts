@@ -1,0 +1,54 @@
+import { runCheck, runJest, type StepResult } from './steps';
+
+/**
+ * `npm test`: every check and every test, one step after the other, whatever the one before said. Ends with a table and
+ * the line `N passed, N failed`.
+ */
+const STEPS: readonly (() => Promise<StepResult>)[] = [
+  () => runCheck('proto lint', 'buf', ['lint', 'proto']),
+  () => runCheck('proto breaking', 'buf', ['breaking', 'proto', '--against', 'proto/released.binpb']),
+  () => runCheck('lint', 'oxlint', ['--type-aware', 'libs', 'services', 'test']),
+  () => runCheck('format', 'biome', ['check', '.']),
+  () => runCheck('types', 'tsc', ['--noEmit', '-p', '.']),
+  () => runJest('unit', ['--selectProjects', 'unit']),
+  () => runJest('contract', ['--selectProjects', 'contract']),
+  () => runJest('integration', ['--selectProjects', 'integration', '--runInBand']),
+  // In band: they kill servers and count what is left.
+  () => runJest('fault', ['--selectProjects', 'fault', '--runInBand']),
+];
+
+async function main(): Promise<number> {
+  const results: StepResult[] = [];
+  for (const step of STEPS) {
+    const result = await step();
+    results.push(result);
+    print(line(result));
+    if (result.failed > 0 || result.skipped > 0) print(`\n${result.output}`);
+  }
+  const sum = (key: 'passed' | 'failed' | 'skipped' | 'seconds') => results.reduce((all, r) => all + r[key], 0);
+  print(`\n${HEAD}\n${results.map(line).join('\n')}`);
+  if (sum('skipped') > 0) print(`\n${sum('skipped')} skipped: each counts as a failure, because nobody would notice`);
+  const failed = sum('failed') + sum('skipped');
+  print(`${Math.round(sum('seconds'))} s in all`);
+  print(`${sum('passed')} passed, ${failed} failed`);
+  return failed === 0 && sum('passed') > 0 ? 0 : 1;
+}
+
+const HEAD = `   ${'step'.padEnd(16)}${'passed'.padStart(8)}${'failed'.padStart(8)}${'skipped'.padStart(9)}${'time'.padStart(9)}`;
+
+function line(r: StepResult): string {
+  const counts = `${String(r.passed).padStart(8)}${String(r.failed).padStart(8)}${String(r.skipped).padStart(9)}`;
+  return `${r.failed + r.skipped > 0 ? '✗' : '✓'}  ${r.name.padEnd(16)}${counts}${`${r.seconds.toFixed(1)} s`.padStart(9)}`;
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+main().then(
+  (code) => process.exit(code),
+  (thrown: unknown) => {
+    print(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
+    process.exit(1);
+  },
+);

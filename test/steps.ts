@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** How one step of the test run went. A static check counts as one test. */
+export interface StepResult {
+  readonly name: string;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly seconds: number;
+  /** What it said; shown when something failed or was skipped. */
+  readonly output: string;
+}
+
+/** A check that passes or fails as a whole, by its exit code. */
+export async function runCheck(name: string, bin: string, args: readonly string[]): Promise<StepResult> {
+  const { exitCode, output, seconds } = await run(bin, args);
+  const passed = exitCode === 0 ? 1 : 0;
+  return { name, passed, failed: 1 - passed, skipped: 0, seconds, output };
+}
+
+/** Jest on a part of the tests; every test counts, and a file that cannot even be loaded counts as one failure. */
+export async function runJest(name: string, args: readonly string[]): Promise<StepResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'berth-jest-'));
+  const file = join(folder, 'results.json');
+  try {
+    const { exitCode, output, seconds } = await run('jest', [...args, '--json', '--outputFile', file]);
+    const results = await readFile(file, 'utf8').then(
+      (text) => JSON.parse(text) as JestResults,
+      () => undefined,
+    );
+    // Without results jest itself failed, in its global setup for one.
+    if (results === undefined) return { name, passed: 0, failed: 1, skipped: 0, seconds, output };
+    const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
+    return {
+      name,
+      passed: results.numPassedTests,
+      failed: exitCode !== 0 && failed === 0 ? 1 : failed,
+      skipped: results.numPendingTests + results.numTodoTests,
+      seconds,
+      output,
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface JestResults {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numRuntimeErrorTestSuites: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+}
+
+/** Runs a tool of node_modules/.bin from the repository's root and keeps what it says. */
+async function run(bin: string, args: readonly string[]) {
+  const startedMs = performance.now();
+  const child = spawn(join('node_modules', '.bin', bin), args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const chunks: Buffer[] = [];
+  // Jest's answers go to the file; what it prints to stdout is that JSON again.
+  if (bin === 'jest') child.stdout.resume();
+  else child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const exitCode = await new Promise<number>((resolve) => {
+    child.on('error', (error) => {
+      chunks.push(Buffer.from(`${bin}: ${error.message}; run 'npm ci' first\n`));
+      resolve(1);
+    });
+    child.on('close', (code) => resolve(code ?? 1));
+  });
+  return { exitCode, output: Buffer.concat(chunks).toString(), seconds: (performance.now() - startedMs) / 1000 };
+}
