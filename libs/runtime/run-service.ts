@@ -1,5 +1,6 @@
 import { sleep } from '../domain/clock';
 import { BerthError } from '../domain/errors';
+import type { ConfigOf, Options } from './config';
 import { EXIT, exitCodeOf } from './exit-codes';
 import { serveOperations } from './http';
 import type { Log } from './log';
@@ -12,7 +13,18 @@ import { systemClock, systemRandom } from './system';
 /** What a starting service gets: its surroundings, and a way to have what it opens closed for it. */
 export interface Opening extends Surroundings {
   /** Waits until a thing is open, and closes it when the process stops: last opened, first closed. */
-  open<T extends { close(): Promise<void> }>(what: string, thing: T | Promise<T>): Promise<T>;
+  readonly open: <T extends { close(): Promise<void> }>(what: string, thing: T | Promise<T>) => Promise<T>;
+}
+
+/** A service as a process of its own: what `berth <name>` runs. */
+export interface ServiceProcess<O extends Options = Options> {
+  readonly name: string;
+  /** One sentence for `berth --help`. */
+  readonly purpose: string;
+  /** All settings that the process reads. */
+  readonly options: O;
+  /** Opens what the service needs, in order, and starts it. */
+  start(config: ConfigOf<O>, opening: Opening): Promise<Running>;
 }
 
 interface Opened {

@@ -1,0 +1,62 @@
+import { booleanOption, enumOption, intOption, listOption, numberOption, readConfig, refuseUnknown } from './config';
+
+const options = {
+  attempts: intOption({ env: 'BERTH_TEST_ATTEMPTS', default: 3, min: 1, max: 10, help: 'Tries.' }),
+  ratio: numberOption({ env: 'BERTH_TEST_RATIO', default: 1.5, min: 0, max: 16, help: 'Ratio.' }),
+  enabled: booleanOption({ env: 'BERTH_TEST_ENABLED', default: true, help: 'On.' }),
+  mode: enumOption({ env: 'BERTH_TEST_MODE', default: 'pack', values: ['pack', 'spread'], help: 'Mode.' }),
+  filters: listOption({ env: 'BERTH_TEST_FILTERS', default: ['a'], values: ['a', 'b'], help: 'Filters.' }),
+} as const;
+
+it('gives the default of what is not set or empty', () => {
+  const config = readConfig(options, { BERTH_TEST_ATTEMPTS: '' });
+  expect(config).toEqual({ attempts: 3, ratio: 1.5, enabled: true, mode: 'pack', filters: ['a'] });
+  expect(Object.isFrozen(config)).toBe(true);
+});
+
+it('reads each kind of option from its text', () => {
+  const env = {
+    BERTH_TEST_ATTEMPTS: '10',
+    BERTH_TEST_RATIO: '0.25',
+    BERTH_TEST_ENABLED: 'false',
+    BERTH_TEST_MODE: 'spread',
+    BERTH_TEST_FILTERS: 'b, a',
+  };
+  expect(readConfig(options, env)).toEqual({
+    attempts: 10,
+    ratio: 0.25,
+    enabled: false,
+    mode: 'spread',
+    filters: ['b', 'a'],
+  });
+});
+
+it('reports every problem at once, each with the name and what is allowed', () => {
+  const env = {
+    BERTH_TEST_ATTEMPTS: '11',
+    BERTH_TEST_RATIO: 'much',
+    BERTH_TEST_ENABLED: 'yes',
+    BERTH_TEST_MODE: 'random',
+    BERTH_TEST_FILTERS: 'a,c',
+  };
+  expect(() => readConfig(options, env)).toThrow(
+    [
+      'the configuration has 5 problem(s):',
+      "  BERTH_TEST_ATTEMPTS must be a whole number from 1 to 10, not '11'",
+      "  BERTH_TEST_RATIO must be a number from 0 to 16, not 'much'",
+      "  BERTH_TEST_ENABLED must be true or false, not 'yes'",
+      "  BERTH_TEST_MODE must be one of pack, spread, not 'random'",
+      "  BERTH_TEST_FILTERS does not know 'c'; known: a, b",
+    ].join('\n'),
+  );
+});
+
+it.each(['1.5', ' 3', '0x3', '1e1', ''.padEnd(400, '9')])('does not take %p for a whole number', (text) => {
+  expect(() => readConfig(options, { BERTH_TEST_ATTEMPTS: text })).toThrow('BERTH_TEST_ATTEMPTS');
+});
+
+it('refuses names that no table knows, and leaves those of others alone', () => {
+  const env = { BERTH_TEST_MODE: 'pack', BERTH_TSET_MODE: 'pack', PATH: '/bin' };
+  expect(() => refuseUnknown([options], env)).toThrow("BERTH_TSET_MODE is not a setting of Berth; 'berth config'");
+  expect(() => refuseUnknown([options], { BERTH_TEST_MODE: 'pack', PATH: '/bin' })).not.toThrow();
+});
