@@ -1,3 +1,4 @@
+import { BerthError } from '../domain/errors';
 import type { Instance, InstanceState } from '../domain/instance';
 
 /**
@@ -5,7 +6,11 @@ import type { Instance, InstanceState } from '../domain/instance';
  * (`libs/testing/instance-store-contract`). All methods throw BerthError `unavailable` when the store is away.
  */
 export interface InstanceStore {
-  /** Stores all or, when the request id is known, none; answers with what is stored for the request, in order. */
+  /**
+   * Stores all or, when the request id is known, none; answers with what is stored for the request, in order.
+   *
+   * @throws BerthError `already_exists / instance_exists` when another request has one of the uuids; nothing is stored.
+   */
   create(
     requestId: string,
     instances: readonly Instance[],
@@ -23,7 +28,10 @@ export interface InstanceStore {
   /** By uuid, after `marker`, at most `limit` that match. */
   list(filter: InstanceFilter, marker: string | undefined, limit: number): Promise<Instance[]>;
 
-  /** Instances whose `dueAtMs` has come. Each is pushed `leaseMs` on, so that only one conductor gets it at a time. */
+  /**
+   * Instances whose `dueAtMs` has come, longest due first. Each is due again `leaseMs` from now, so that only one
+   * conductor gets it at a time; the record itself is not written.
+   */
   takeDue(nowMs: number, leaseMs: number, limit: number): Promise<Instance[]>;
 
   /** Every instance, in chunks, for the audit. */
@@ -42,12 +50,29 @@ export interface InstanceFilter {
   readonly host?: string;
 }
 
+/** Whether an instance is what a filter asks for. */
+export function matches(filter: InstanceFilter, instance: Instance): boolean {
+  return (
+    (filter.requestId === undefined || filter.requestId === instance.requestId) &&
+    (filter.projectId === undefined || filter.projectId === instance.projectId) &&
+    (filter.state === undefined || filter.state === instance.state) &&
+    (filter.host === undefined || filter.host === instance.host)
+  );
+}
+
+/** What `create` throws when a uuid is taken. */
+export function instanceExists(uuid: string): BerthError {
+  return new BerthError('already_exists', 'instance_exists', `instance ${uuid} exists and belongs to another request`, {
+    details: { instanceUuid: uuid },
+  });
+}
+
 /**
  * Leases: at most one holder at a time, for a time. The epoch rises with each change of holder, so that what an old
  * holder still does can be told apart (fencing; Kleppmann, "How to do distributed locking").
  */
 export interface LeaseStore {
-  /** Takes or renews; undefined when somebody else holds it. */
+  /** Takes or renews; undefined when somebody else holds it. A lease that ran out has a new epoch, whoever takes it. */
   acquire(name: string, holder: string, ttlMs: number): Promise<{ readonly epoch: number } | undefined>;
   /** Gives it back if it is still the holder's. */
   release(name: string, holder: string): Promise<void>;

@@ -1,0 +1,108 @@
+import type { Instance } from '../../domain/instance';
+import { type InstanceFilter, type InstanceStore, instanceExists, matches } from '../store';
+
+/**
+ * Instance records in this process's memory: the embedded default and the floor of simulations. Records are never
+ * changed in place, so that what a caller holds stays as it was.
+ */
+export function memoryInstanceStore(): InstanceStore {
+  const records = new Map<string, Instance>();
+  const requests = new Map<string, readonly string[]>();
+  /** Due times stand beside the records, because `takeDue` moves them without writing the record. */
+  const dueAtMs = new Map<string, number>();
+  /** All uuids in order, for paging; made again when it is asked for after a creation. */
+  let sorted: string[] | undefined;
+
+  const present = (uuids: readonly string[]) =>
+    uuids.map((uuid) => records.get(uuid)).filter((instance) => instance !== undefined);
+
+  const write = (instance: Instance) => {
+    records.set(instance.uuid, instance);
+    if (instance.dueAtMs === undefined) dueAtMs.delete(instance.uuid);
+    else dueAtMs.set(instance.uuid, instance.dueAtMs);
+  };
+
+  const candidates = (filter: InstanceFilter): readonly string[] => {
+    if (filter.requestId !== undefined) return [...(requests.get(filter.requestId) ?? [])].sort();
+    sorted ??= [...records.keys()].sort();
+    return sorted;
+  };
+
+  return {
+    async create(requestId, instances) {
+      const known = requests.get(requestId);
+      if (known) return { created: false, instances: present(known) };
+      const taken = instances.find((instance) => records.has(instance.uuid));
+      if (taken) throw instanceExists(taken.uuid);
+      instances.forEach(write);
+      sorted = undefined;
+      requests.set(
+        requestId,
+        instances.map((instance) => instance.uuid),
+      );
+      return { created: true, instances: [...instances] };
+    },
+
+    async get(uuids) {
+      return present(uuids);
+    },
+
+    async update(next) {
+      const stored = records.get(next.uuid);
+      if (stored?.version !== next.version - 1) return { updated: false, instance: stored };
+      write(next);
+      return { updated: true, instance: next };
+    },
+
+    async list(filter, marker, limit) {
+      const uuids = candidates(filter);
+      const found: Instance[] = [];
+      for (let i = marker === undefined ? 0 : indexAfter(uuids, marker); i < uuids.length; i++) {
+        if (found.length >= limit) break;
+        const instance = records.get(uuids[i] ?? '');
+        if (instance && matches(filter, instance)) found.push(instance);
+      }
+      return found;
+    },
+
+    async takeDue(nowMs, leaseMs, limit) {
+      const due = [...dueAtMs].filter(([, atMs]) => atMs <= nowMs).sort(([, a], [, b]) => a - b);
+      const taken = due.slice(0, limit).map(([uuid]) => uuid);
+      for (const uuid of taken) dueAtMs.set(uuid, nowMs + leaseMs);
+      return present(taken);
+    },
+
+    async scan(onRows) {
+      if (records.size > 0) await onRows([...records.values()]);
+    },
+
+    async forget(beforeMs, limit) {
+      const old: Instance[] = [];
+      for (const instance of records.values()) {
+        if (old.length === limit) break;
+        if (instance.state === 'deleted' && instance.updatedAtMs < beforeMs) old.push(instance);
+      }
+      for (const { uuid, requestId } of old) {
+        records.delete(uuid);
+        const left = requests.get(requestId)?.filter((other) => records.has(other)) ?? [];
+        if (left.length === 0) requests.delete(requestId);
+      }
+      if (old.length > 0) sorted = undefined;
+      return old.length;
+    },
+
+    async close() {},
+  };
+}
+
+/** The index of the first uuid above the marker. */
+function indexAfter(sorted: readonly string[], marker: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] ?? '') <= marker) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
