@@ -4,7 +4,7 @@ import type { LeaseStore } from '../instances/store';
 export interface LeaseFixture {
   readonly store: LeaseStore;
   /** Lets time pass as the store sees it. */
-  pass(durationMs: number): Promise<void>;
+  readonly pass: (durationMs: number) => Promise<void>;
 }
 
 /** What every LeaseStore promises. `open` gives an empty store for each test. */
