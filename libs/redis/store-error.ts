@@ -1,0 +1,35 @@
+import { BerthError } from '../domain/errors';
+
+const NOT_SENT = "Stream isn't writeable";
+/** Servers that are there but can't serve now. */
+const BUSY = /^(LOADING|READONLY|MISCONF|OOM|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/;
+const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid username-password pair/;
+
+/**
+ * Whatever Redis or its client threw, as a BerthError.
+ *
+ * - `unavailable / store_away`       the server is not there or can't serve now; nothing was done
+ * - `unavailable / outcome_unknown`  the connection broke under way; it may or may not have happened
+ * - `permission_denied / store_credentials`
+ * - `internal / store_reply`         the server did not understand: a defect in Berth
+ */
+export function storeError(thrown: unknown): BerthError {
+  if (thrown instanceof BerthError) return thrown;
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const { message } = error;
+  if (REFUSED.test(message)) {
+    const hint = 'check user and password in BERTH_STORE_URL';
+    return new BerthError('permission_denied', 'store_credentials', `the store refuses: ${message}; ${hint}`);
+  }
+  if (error.name === 'ReplyError' && !BUSY.test(message)) {
+    return new BerthError('internal', 'store_reply', message, { cause: error });
+  }
+  const isUnsent = error.name === 'ReplyError' || message.startsWith(NOT_SENT) || isConnect(error);
+  return isUnsent
+    ? new BerthError('unavailable', 'store_away', `the store can't be reached: ${message}`, { cause: error })
+    : new BerthError('unavailable', 'outcome_unknown', `the store did not answer: ${message}`, { cause: error });
+}
+
+function isConnect(error: NodeJS.ErrnoException): boolean {
+  return error.syscall === 'connect' || error.syscall === 'getaddrinfo';
+}
