@@ -22,8 +22,14 @@ module.exports = {
     },
     // The suites that every adapter of a port passes, on the adapters that need no server.
     { ...common, displayName: 'contract', testMatch: ['<rootDir>/libs/**/*contract*.test.ts'] },
-    // Real servers, private to the run.
-    { ...common, displayName: 'integration', testMatch: ['<rootDir>/test/integration/**/*.test.ts'] },
+    // Real servers, private to the run: one RabbitMQ and one Redis for all files.
+    {
+      ...common,
+      displayName: 'integration',
+      testMatch: ['<rootDir>/test/integration/**/*.test.ts'],
+      globalSetup: '<rootDir>/test/global-setup.ts',
+      globalTeardown: '<rootDir>/test/global-teardown.ts',
+    },
     // Servers and processes are killed while they work.
     { ...common, displayName: 'fault', testMatch: ['<rootDir>/test/faults/**/*.test.ts'] },
   ],

@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { environment } from '../runtime/system';
+import { type Binary, findBinary } from './find-binary';
+import { freePort, serverFolder, startServer, type TestServer } from './server-process';
+
+/** A private RabbitMQ: `amqp://guest:guest@127.0.0.1:<port>`. */
+export interface RabbitmqServer extends TestServer {
+  /** Runs `rabbitmqctl` on it, such as `('close_all_connections', 'why')`; resolves to what it prints. Takes a second. */
+  ctl(...args: string[]): Promise<string>;
+}
+
+// The plain script of Debian's package comes first: the wrapper on PATH wants to be another user.
+const RABBITMQ_SERVER: Binary = {
+  name: 'rabbitmq-server',
+  folders: ['/usr/lib/rabbitmq/bin'],
+  debianPackage: 'rabbitmq-server',
+};
+const REDIS_SERVER: Binary = { name: 'redis-server', folders: ['/usr/bin'], debianPackage: 'redis-server' };
+
+/**
+ * Starts a private RabbitMQ (3.10 or later), ready to take connections. About three seconds.
+ *
+ * @throws BerthError as `findBinary` and `startServer`.
+ */
+export async function startRabbitmq(): Promise<RabbitmqServer> {
+  const command = findBinary(RABBITMQ_SERVER);
+  const [port, distPort] = await Promise.all([freePort(), freePort()]);
+  const folder = serverFolder('rabbitmq');
+  const env = rabbitmqEnvironment(command, folder, port, distPort);
+  const url = `amqp://guest:guest@127.0.0.1:${port}`;
+  const probe = { send: 'AMQP\x00\x00\x09\x01', expect: '\x01' };
+  const server = await startServer({ name: 'RabbitMQ', url, port, folder, command, args: [], env, probe });
+  const ctl = async (...args: string[]) =>
+    (await promisify(execFile)(join(dirname(command), 'rabbitmqctl'), ['-q', ...args], { env })).stdout;
+  return Object.assign(server, { ctl });
+}
+
+/** Settings that keep a broker to itself and its folder, and make it start fast. */
+function rabbitmqEnvironment(command: string, folder: string, port: number, distPort: number): NodeJS.ProcessEnv {
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  return {
+    PATH: environment()['PATH'],
+    HOME: folder,
+    RABBITMQ_NODENAME: `berth-${port}@localhost`,
+    RABBITMQ_NODE_PORT: String(port),
+    RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
+    RABBITMQ_DIST_PORT: String(distPort),
+    RABBITMQ_MNESIA_BASE: join(folder, 'data'),
+    RABBITMQ_LOG_BASE: join(folder, 'log'),
+    RABBITMQ_PID_FILE: join(folder, 'pid'),
+    RABBITMQ_FEATURE_FLAGS_FILE: join(folder, 'feature-flags'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: file('enabled-plugins', '[].'),
+    RABBITMQ_CONFIG_FILE: file('rabbitmq.conf', 'log.file.level = warning\ndisk_free_limit.absolute = 50MB\n'),
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none',
+    // Makes the script become the broker, so that its pid is the broker's and signals reach it.
+    RUNNING_UNDER_SYSTEMD: 'true',
+    ...onlyTheBroker(command, folder),
+  };
+}
+
+/** Looking through all plugins that it ships takes RabbitMQ two of its five seconds: a folder with only the broker. */
+function onlyTheBroker(command: string, folder: string): NodeJS.ProcessEnv {
+  const shipped = join(dirname(realpathSync(command)), '..', 'plugins');
+  try {
+    const broker = readdirSync(shipped).find((name) => /^rabbit-[\d.]+$/.test(name));
+    if (broker === undefined) return {};
+    const plugins = join(folder, 'plugins');
+    mkdirSync(plugins);
+    symlinkSync(join(shipped, broker), join(plugins, broker));
+    return { RABBITMQ_PLUGINS_DIR: plugins };
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Starts a private Redis (7 or later), ready to take commands. With `appendOnly` its data survives a restart, a killed
+ * one included; without, each start is empty.
+ *
+ * @throws BerthError as `findBinary` and `startServer`.
+ */
+export async function startRedis(options: { readonly appendOnly?: boolean } = {}): Promise<TestServer> {
+  const command = findBinary(REDIS_SERVER);
+  const port = await freePort();
+  const folder = serverFolder('redis');
+  const settings = {
+    '--bind': '127.0.0.1',
+    '--port': String(port),
+    '--dir': folder,
+    '--save': '',
+    '--appendonly': options.appendOnly ? 'yes' : 'no',
+  };
+  return startServer({
+    name: 'Redis',
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    folder,
+    command,
+    args: Object.entries(settings).flat(),
+    env: environment(),
+    probe: { send: 'PING\r\n', expect: '+PONG' },
+  });
+}

@@ -1,0 +1,4 @@
+import { releaseServers } from './shared-servers';
+
+/** Ends what the global setup started. */
+export default releaseServers;
