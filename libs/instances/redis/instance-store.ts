@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import type { Instance } from '../../domain/instance';
+import type { RedisClient } from '../../redis/connect';
+import { loadScripts } from '../../redis/scripts';
+import { type InstanceFilter, type InstanceStore, instanceExists, matches } from '../store';
+import { fromRecord, toRecord } from './record';
+
+const scripts = loadScripts(join(__dirname, 'lua'), [
+  'instance-create',
+  'instance-update',
+  'instance-page',
+  'instance-take-due',
+  'instance-forget',
+]);
+
+/** Instances that one command reads at most. */
+const PAGE = 500;
+
+/** Instance records of a cell in Redis. All keys have the cell's hash tag; each method that writes is one script. */
+export function redisInstanceStore(client: RedisClient, cell: string): InstanceStore {
+  const records = `{${cell}}:instances`;
+  const requests = `${records}:requests`;
+  const index = `${records}:index`;
+  const due = `${records}:due`;
+  const deleted = `${records}:deleted`;
+
+  const page = async (prefix: string, marker: string, limit: number) => {
+    const answer = await client.runScript(scripts['instance-page'], [index, records], [prefix, marker, limit]);
+    return (answer as string[]).map(fromRecord);
+  };
+
+  const get = async (uuids: readonly string[]) => {
+    const found: Instance[] = [];
+    for (let from = 0; from < uuids.length; from += PAGE) {
+      const answer = await client.run((redis) => redis.hmget(records, ...uuids.slice(from, from + PAGE)));
+      for (const record of answer) if (record !== null) found.push(fromRecord(record));
+    }
+    return found;
+  };
+
+  const listRequest = async (filter: InstanceFilter, requestId: string, marker: string, limit: number) => {
+    const known = await client.run((redis) => redis.hget(requests, requestId));
+    const uuids = (known?.split(',') ?? []).filter((uuid) => uuid > marker).sort();
+    return (await get(uuids)).filter((instance) => matches(filter, instance)).slice(0, limit);
+  };
+
+  return {
+    async create(requestId, instances) {
+      const rows = instances.flatMap((one) => [one.uuid, one.projectId, toRecord(one), one.dueAtMs ?? '']);
+      const keys = [requests, records, index, due];
+      const answer = await client.runScript(scripts['instance-create'], keys, [requestId, instances.length, ...rows]);
+      const [outcome, ...details] = answer as [string, ...string[]];
+      if (outcome === 'exists') throw instanceExists(details[0] ?? '');
+      return outcome === 'created'
+        ? { created: true, instances: [...instances] }
+        : { created: false, instances: details.map(fromRecord) };
+    },
+
+    get,
+
+    async update(next) {
+      const keys = [records, index, due, deleted];
+      const args = [next.uuid, toRecord(next), next.dueAtMs ?? ''];
+      const answer = await client.runScript(scripts['instance-update'], keys, args);
+      const [outcome, stored] = answer as [string, string?];
+      if (outcome === 'updated') return { updated: true, instance: next };
+      return { updated: false, instance: stored === undefined ? undefined : fromRecord(stored) };
+    },
+
+    async list(filter, marker = '', limit) {
+      if (filter.requestId !== undefined) return listRequest(filter, filter.requestId, marker, limit);
+      const { prefix, isWhole } = indexFor(filter);
+      const found: Instance[] = [];
+      for (let after = marker; ; ) {
+        const size = isWhole ? Math.min(PAGE, limit - found.length) : PAGE;
+        const rows = size > 0 ? await page(prefix, after, size) : [];
+        found.push(...rows.filter((instance) => matches(filter, instance)));
+        if (rows.length < size || found.length >= limit) return found.slice(0, limit);
+        after = rows.at(-1)?.uuid ?? '';
+      }
+    },
+
+    async takeDue(nowMs, leaseMs, limit) {
+      const args = [nowMs, nowMs + leaseMs, limit];
+      const answer = await client.runScript(scripts['instance-take-due'], [due, records], args);
+      return (answer as string[]).map(fromRecord);
+    },
+
+    async scan(onRows) {
+      for (let after = ''; ; ) {
+        const rows = await page('all:\0', after, PAGE);
+        if (rows.length > 0) await onRows(rows);
+        if (rows.length < PAGE) return;
+        after = rows.at(-1)?.uuid ?? '';
+      }
+    },
+
+    async forget(beforeMs, limit) {
+      const keys = [deleted, records, index, requests, due];
+      return (await client.runScript(scripts['instance-forget'], keys, [beforeMs, limit])) as number;
+    },
+
+    close: () => client.close(),
+  };
+}
+
+/** The index that leaves the fewest to look at, and whether it leaves none that do not match. */
+function indexFor(filter: InstanceFilter): { readonly prefix: string; readonly isWhole: boolean } {
+  const isWhole = Object.values(filter).filter((value) => value !== undefined).length <= 1;
+  if (filter.host !== undefined) return { prefix: `host:${filter.host}\0`, isWhole };
+  if (filter.projectId !== undefined) return { prefix: `project:${filter.projectId}\0`, isWhole };
+  if (filter.state !== undefined) return { prefix: `state:${filter.state}\0`, isWhole };
+  return { prefix: 'all:\0', isWhole };
+}

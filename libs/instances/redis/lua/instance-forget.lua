@@ -1,0 +1,34 @@
+--- Removes instances that were deleted before a time, and requests none of whose instances is left.
+--- KEYS[1] deleted   sorted set: uuid by the time it was deleted
+--- KEYS[2] records   hash: uuid to record
+--- KEYS[3] index     sorted set by text
+--- KEYS[4] requests  hash: request id to uuids joined by commas
+--- KEYS[5] due       sorted set: uuid by due time
+--- ARGV[1] before    time, not included
+--- ARGV[2] limit
+--- @return how many
+--- @include record
+local uuids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[1], 'LIMIT', 0, ARGV[2])
+local touched = {}
+for _, uuid in ipairs(uuids) do
+  local record = redis.call('HGET', KEYS[2], uuid)
+  local _, state, host = head(record)
+  local rest = cjson.decode(string.match(record, '\n(.*)$'))
+  touched[rest.requestId] = true
+  redis.call('HDEL', KEYS[2], uuid)
+  redis.call('ZREM', KEYS[3], by('all', '', uuid), by('project', rest.projectId, uuid),
+    by('state', state, uuid), by('host', host, uuid))
+  redis.call('ZREM', KEYS[1], uuid)
+  redis.call('ZREM', KEYS[5], uuid)
+end
+for request_id in pairs(touched) do
+  local is_empty = true
+  for uuid in string.gmatch(redis.call('HGET', KEYS[4], request_id) or '', '[^,]+') do
+    if redis.call('HEXISTS', KEYS[2], uuid) == 1 then
+      is_empty = false
+      break
+    end
+  end
+  if is_empty then redis.call('HDEL', KEYS[4], request_id) end
+end
+return #uuids
