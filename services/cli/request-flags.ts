@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { MAX_AMOUNT, type Resources } from '#libs/domain/inventory';
+import type { Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isHostName, isUuid } from '#libs/domain/names';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { GROUP_POLICIES, type GroupPolicy, type ServerGroup } from '#libs/domain/server-group';
 import { usageError } from './failure';
+import { amount } from './number-flags';
 
 /** What the flags that describe one instance parse to. */
 interface RequestFlags {
@@ -90,15 +91,6 @@ export function requestSpecOf(command: Command, forceHosts: readonly string[]): 
     requestGroups: [],
     groupPolicy: 'none',
   };
-}
-
-/** A whole number from 1 up; the parser of amounts and counts. */
-export function amount(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > MAX_AMOUNT) {
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_AMOUNT}.`);
-  }
-  return value;
 }
 
 /** The parser of flags that take host names and may be repeated. */

@@ -1,0 +1,85 @@
+import { Command } from 'commander';
+import type { BuildRequest, InstanceEvent } from '#libs/contracts/messages';
+import { EXIT } from '#libs/runtime/exit-codes';
+import type { Client } from '../client';
+import type { Context } from '../context';
+import { watchInstances } from '../instance-watch';
+import { amount } from '../number-flags';
+import { addHost, addRequestFlags, requestSpecOf } from '../request-flags';
+import { showState, storyOf } from '../story';
+import { teach } from '../teach';
+import { table } from '../terminal';
+import { addClientFlags, withClient } from '../with-client';
+
+interface BuildFlags {
+  readonly count: number;
+  readonly name: string;
+  readonly host: readonly string[];
+  readonly wait: boolean;
+  readonly timeout: number;
+  readonly json: boolean;
+}
+
+/** `berth build`: asks for instances, and with --wait tells how they came out. */
+export function buildCommand(context: Context): Command {
+  const command = new Command('build').description('Ask for one or more instances to be placed and built.');
+  addRequestFlags(command)
+    .optionsGroup('How many, and what to wait for:')
+    .option('--count <n>', 'instances, all placed or none', amount, 1)
+    .option('--name <name>', 'for people; with --count they are called name-1, name-2, ...', 'instance')
+    .option('--host <name>', 'only on this host; may be given again', addHost, [])
+    .option('--wait', 'wait until each is ACTIVE or in ERROR', false)
+    .option('--timeout <seconds>', 'how long --wait waits', amount, 300)
+    .option('--json', 'print one JSON value', false);
+  addClientFlags(command).action(() => withClient(context, command, (client) => build(context, command, client)));
+  return teach(
+    command,
+    [
+      ['berth build --vcpu 2 --memory-mb 2048 --disk-gb 20 --wait', 'one instance, and see where it went'],
+      ['berth build --vcpu 1 --memory-mb 512 --count 3 --group web:anti-affinity', 'three, each on its own host'],
+      ['berth build --vcpu 4 --trait HW_CPU_X86_AVX2 --prefer-trait STORAGE_DISK_SSD', 'must have one, would like one'],
+    ],
+    [[EXIT.failed, 'with --wait: an instance ended in ERROR']],
+  );
+}
+
+async function build(context: Context, command: Command, client: Client): Promise<void> {
+  const flags = command.opts<BuildFlags>();
+  const request: BuildRequest = {
+    requestId: context.random.uuid(),
+    requestSpec: requestSpecOf(command, flags.host),
+    count: flags.count,
+    name: flags.name,
+    instanceUuids: Array.from({ length: flags.count }, () => context.random.uuid()),
+  };
+  if (!flags.wait) {
+    await client.build(request);
+    return showRequested(context, flags, request);
+  }
+  const watch = await watchInstances(client);
+  context.interrupted.addEventListener('abort', () => void watch.close(), { once: true });
+  try {
+    const settled = request.instanceUuids.map((uuid) => watch.until(uuid, ['active', 'error'], flags.timeout * 1000));
+    const [events] = await Promise.all([Promise.all(settled), client.build(request)]);
+    showOutcome(context, flags, events);
+  } finally {
+    await watch.close();
+  }
+}
+
+function showRequested({ terminal }: Context, flags: BuildFlags, request: BuildRequest): void {
+  const { requestId, instanceUuids } = request;
+  if (flags.json) return terminal.json({ requestId, instanceUuids });
+  for (const uuid of instanceUuids) terminal.print(uuid);
+  terminal.note(`requested; 'berth instance list --request ${requestId}' tells how it goes`);
+}
+
+function showOutcome(context: Context, flags: BuildFlags, events: readonly InstanceEvent[]): void {
+  const { terminal } = context;
+  if (flags.json) terminal.json(events);
+  else {
+    const rows = events.map((e) => [e.instanceUuid, e.name, showState(terminal, e.state), e.host, storyOf(e)]);
+    terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'STORY'], rows));
+  }
+  if (events.some((event) => event.state === 'error')) context.exit(EXIT.failed);
+}

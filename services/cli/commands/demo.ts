@@ -1,0 +1,94 @@
+import { Command } from 'commander';
+import { EXIT } from '#libs/runtime/exit-codes';
+import { percentile } from '#libs/runtime/percentiles';
+import type { Context } from '../context';
+import { type DemoOutcome, type DemoSettings, runDemo } from '../demo/run-demo';
+import { share, wholeFrom } from '../number-flags';
+import { teach } from '../teach';
+import { formatNumber, table } from '../terminal';
+
+/** `berth demo`: everything in this process, without any server. */
+export function demoCommand(context: Context): Command {
+  const command = new Command('demo')
+    .description('Place builds on fake hosts, all in this process; no server is needed.')
+    .option('--hosts <n>', 'fake hosts', wholeFrom(1), 20)
+    .option('--builds <n>', 'instances to build', wholeFrom(1), 200)
+    .option('--failure-rate <share>', 'share of build attempts that fail, 0 to 1', share, 0.1)
+    .option('--schedulers <n>', 'schedulers', wholeFrom(1), 2)
+    .option('--conductors <n>', 'conductors', wholeFrom(1), 2)
+    .option('--seed <n>', 'the same seed asks for the same builds', wholeFrom(0), 1)
+    .option('--json', 'print the outcome as one JSON value, on the last line', false)
+    .action(async () => {
+      const { json, ...settings } = command.opts<DemoSettings & { json: boolean }>();
+      const outcome = await runDemo(context, settings);
+      if (json) context.terminal.json(figuresOf(outcome));
+      else show(context, settings, outcome);
+      const { overAllocated, leaked } = outcome.audit;
+      if (overAllocated + leaked > 0) context.exit(EXIT.failed);
+    });
+  return teach(
+    command,
+    [
+      ['berth demo', '200 builds on 20 hosts, one attempt in ten fails'],
+      ['berth demo --hosts 50 --builds 1000 --failure-rate 0.2 --json', 'more of it, for a program'],
+    ],
+    [[EXIT.failed, 'the store and the hosts disagree afterwards: over-allocated or leaked']],
+  );
+}
+
+/** What `--json` prints; the names are a contract. */
+function figuresOf({ built, audit, seconds }: DemoOutcome) {
+  const count = (test: (b: DemoOutcome['built'][number]) => boolean) => built.filter(test).length;
+  return {
+    builds: built.length,
+    active: count(({ event }) => event.state === 'active'),
+    error: count(({ event }) => event.state === 'error'),
+    retried: count(({ event }) => event.attempts.length > 1),
+    seconds: Number(seconds.toFixed(3)),
+    over_allocated: audit.overAllocated,
+    leaked: audit.leaked,
+  };
+}
+
+function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcome): void {
+  const { green, red, bold } = terminal.colours;
+  const { built, audit } = outcome;
+  const figures = figuresOf(outcome);
+  const times = built.map(({ tookMs }) => tookMs);
+  const rescued = built.filter(({ event }) => event.state === 'active' && event.attempts.length > 1).length;
+  const perHost = new Map<string, number>();
+  for (const { event } of built) {
+    if (event.state === 'active') perHost.set(event.host, (perHost.get(event.host) ?? 0) + 1);
+  }
+  const spread = [...perHost.values()];
+  terminal.print('');
+  terminal.print(
+    table(
+      terminal,
+      ['OUTCOME', 'BUILDS', ''],
+      [
+        ['placed', figures.active, `on ${perHost.size} hosts, ${Math.min(...spread)} to ${Math.max(...spread)} each`],
+        ['retried on an alternate', figures.retried, `${rescued} of them placed`],
+        ...reasonsOf(built).map(([reason, count]) => [`failed: ${reason}`, count, '']),
+        ['time to place p50', `${formatNumber(percentile(times, 50))} ms`, ''],
+        ['time to place p99', `${formatNumber(percentile(times, 99))} ms`, ''],
+      ],
+    ),
+  );
+  const wrong = audit.overAllocated + audit.leaked;
+  const verdict = wrong === 0 ? green('the store and the hosts agree') : red('the store and the hosts DISAGREE');
+  terminal.print(`\n${bold(verdict)}: over-allocated ${audit.overAllocated}, leaked ${audit.leaked}`);
+  const { schedulers, conductors, hosts } = settings;
+  terminal.print(`${schedulers} schedulers, ${conductors} conductors, ${hosts} hosts, ${figures.seconds} s`);
+}
+
+/** Why builds failed, the most frequent reason first. */
+function reasonsOf(built: DemoOutcome['built']): [reason: string, count: number][] {
+  const counts = new Map<string, number>();
+  for (const { event } of built) {
+    if (event.state !== 'error') continue;
+    const reason = event.fault?.reason ?? 'unknown';
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return [...counts].sort(([, a], [, b]) => b - a);
+}

@@ -1,0 +1,116 @@
+import { Command } from 'commander';
+import type { HostSummary } from '#libs/contracts/messages';
+import { capacityOf } from '#libs/domain/inventory';
+import { ageOf } from '../age';
+import type { Client } from '../client';
+import type { Context } from '../context';
+import { teach } from '../teach';
+import { bar, formatNumber, type Terminal, table } from '../terminal';
+import { addClientFlags, withClient } from '../with-client';
+
+/** `berth host list | show | disable | enable` */
+export function hostCommand(context: Context): Command {
+  return new Command('host')
+    .description('See hosts; take them out of service and back.')
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(enableCommand(context, false))
+    .addCommand(enableCommand(context, true));
+}
+
+function listCommand(context: Context): Command {
+  const { terminal } = context;
+  const command = new Command('list')
+    .description('List hosts with what they have in use.')
+    .option('--json', 'print one JSON value', false);
+  addClientFlags(command).action(() =>
+    withClient(context, command, async (client) => {
+      const hosts = await client.hosts();
+      if (command.opts<{ json: boolean }>().json) return terminal.json(hosts);
+      const rows = hosts.map((host) => [
+        host.host,
+        showStatus(terminal, host),
+        host.availabilityZone || '-',
+        host.instances,
+        ...['VCPU', 'MEMORY_MB', 'DISK_GB'].map((name) => capacityBar(terminal, host, name)),
+      ]);
+      terminal.print(table(terminal, ['HOST', 'STATUS', 'ZONE', 'INSTANCES', 'VCPU', 'MEMORY', 'DISK'], rows));
+    }),
+  );
+  return teach(command, [['berth host list', 'the fleet at a glance']]);
+}
+
+function showCommand(context: Context): Command {
+  const command = new Command('show')
+    .description('Show one host: inventories, traits, aggregates.')
+    .argument('<host>', 'host')
+    .option('--json', 'print one JSON value', false);
+  addClientFlags(command).action((name: string) =>
+    withClient(context, command, async (client) => {
+      const [host] = await client.hosts(name);
+      // The scheduler answers a host that it does not know with an error, so there is one.
+      if (host === undefined) return;
+      if (command.opts<{ json: boolean }>().json) context.terminal.json(host);
+      else show(context, host);
+    }),
+  );
+  return teach(command, [['berth host show host-7', 'what it has, what is in use, what it is']]);
+}
+
+function show({ terminal, clock }: Context, host: HostSummary): void {
+  const facts: [string, string][] = [
+    ['host', host.host],
+    ['status', `${showStatus(terminal, host)} ${host.disabledReason}`.trim()],
+    ['zone / cell', `${host.availabilityZone || '-'} / ${host.cell}`],
+    ['provider', host.providerUuid],
+    ['instances', `${host.instances}, and ${host.externalInstances} that Berth does not manage`],
+    ['heavy work', `${host.ioOps} in progress`],
+    ['failures', String(host.failures)],
+    ['traits', host.traits.join(' ') || '-'],
+    ['aggregates', host.aggregates.join(' ') || '-'],
+    ['last change', `${ageOf(clock, host.updatedAtMs)} ago`],
+  ];
+  for (const [name, value] of facts) terminal.print(`${terminal.colours.dim(name.padEnd(14))}${value}`);
+  const rows = Object.entries(host.resources).map(([name, { inventory, used }]) => [
+    name,
+    used,
+    capacityOf(inventory),
+    bar(terminal, used, capacityOf(inventory)),
+    inventory.total,
+    inventory.reserved,
+    formatNumber(inventory.allocationRatio),
+  ]);
+  const head = ['RESOURCE CLASS', 'USED', 'CAPACITY', '', 'TOTAL', 'RESERVED', 'RATIO'];
+  terminal.print(`\n${table(terminal, head, rows)}`);
+}
+
+function enableCommand(context: Context, enabled: boolean): Command {
+  const verb = enabled ? 'enable' : 'disable';
+  const command = new Command(verb)
+    .description(
+      enabled ? 'Let a host get new instances again.' : 'Give a host no new instances; what runs there stays.',
+    )
+    .argument('<host>', 'host')
+    .option('--json', 'print one JSON value', false);
+  if (!enabled) command.option('--reason <text>', 'for whoever asks later', '');
+  addClientFlags(command).action((host: string) =>
+    withClient(context, command, async (client: Client) => {
+      const { reason = '', json } = command.opts<{ reason?: string; json: boolean }>();
+      const summary = await client.setHostEnabled({ host, enabled, reason });
+      if (json) context.terminal.json(summary);
+      else context.terminal.print(`${host} is ${showStatus(context.terminal, summary)}`);
+    }),
+  );
+  const example = enabled ? 'berth host enable host-7' : 'berth host disable host-7 --reason "new disk"';
+  return teach(command, [[example, enabled ? 'back in service' : 'out of service']]);
+}
+
+function showStatus({ colours }: Terminal, host: HostSummary): string {
+  if (!host.up) return colours.red('down');
+  return host.enabled ? colours.green('up') : colours.yellow('disabled');
+}
+
+function capacityBar(terminal: Terminal, host: HostSummary, resourceClass: string): string {
+  const resource = host.resources[resourceClass];
+  return resource === undefined ? '-' : bar(terminal, resource.used, capacityOf(resource.inventory));
+}

@@ -1,0 +1,27 @@
+import { Command } from 'commander';
+import { EXIT } from '#libs/runtime/exit-codes';
+import { processOptions } from '#libs/runtime/options';
+import { runService, type ServiceProcess } from '#libs/runtime/run-service';
+import type { Context } from '../context';
+import { addSettingFlags, readSettings } from '../settings';
+import { teach } from '../teach';
+
+/** `berth scheduler`, `berth conductor`, ...: runs one service as this process until it is told to stop. */
+export function serviceCommand(context: Context, service: ServiceProcess): Command {
+  const options = { ...processOptions, ...service.options };
+  const command = new Command(service.name).description(service.purpose);
+  addSettingFlags(command, options).action(async () => {
+    const config = readSettings(options, command, context.env);
+    await runService(service.name, readSettings(processOptions, command, context.env), (opening) =>
+      service.start(config, opening),
+    );
+  });
+  return teach(
+    command,
+    [
+      [`berth ${service.name} --bus-url amqp://berth:secret@rabbit:5672`, 'run one; run as many as you like'],
+      [`kill -TERM <pid>`, 'it takes no more work, finishes what it has, and ends; twice ends it at once'],
+    ],
+    [[EXIT.failed, 'it did not stop cleanly, or not in time']],
+  );
+}

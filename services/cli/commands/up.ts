@@ -1,0 +1,61 @@
+import { Command } from 'commander';
+import { EXIT } from '#libs/runtime/exit-codes';
+import { addressOptions } from '#libs/runtime/options';
+import { type ChildService, startChildren } from '../children';
+import type { Context } from '../context';
+import { amount } from '../number-flags';
+import { addSettingFlags, readSettings, withFlags } from '../settings';
+import { teach } from '../teach';
+import { requireServer } from '../with-client';
+
+/** `berth up`: a whole Berth on this machine, each service its own process. */
+export function upCommand(context: Context): Command {
+  const command = new Command('up')
+    .description('Start every service on this machine, each as its own process, on the servers named.')
+    .option('--schedulers <n>', 'schedulers', amount, 2)
+    .option('--conductors <n>', 'conductors', amount, 2)
+    .option('--hosts <n>', 'fake hosts, carried by one compute agent', amount, 20)
+    .option('--no-placement-api', 'without the placement API');
+  addSettingFlags(command, addressOptions).action(() => up(context, command));
+  return teach(
+    command,
+    [
+      [
+        'berth up --bus-url amqp://guest:guest@localhost:5672 --store-url redis://localhost:6379',
+        'on your own servers',
+      ],
+      ['BERTH_AGENT_FAKE_FAILURE_RATE=0.1 berth up --hosts 100', 'settings go to all of them; one build in ten fails'],
+    ],
+    [
+      [EXIT.failed, 'one of the services ended by itself; the others are stopped'],
+      [EXIT.interrupted, 'Ctrl-C twice: ended without waiting'],
+    ],
+  );
+}
+
+async function up(context: Context, command: Command): Promise<void> {
+  const config = readSettings(addressOptions, command, context.env);
+  requireServer(config.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@localhost:5672');
+  requireServer(config.storeUrl, 'BERTH_STORE_URL', 'redis://localhost:6379');
+  const flags = command.opts<{ schedulers: number; conductors: number; hosts: number; placementApi: boolean }>();
+  const services: ChildService[] = [
+    ...several('scheduler', flags.schedulers),
+    ...several('conductor', flags.conductors),
+    { name: 'compute-agent', args: ['compute-agent', '--hosts', String(flags.hosts)] },
+    ...(flags.placementApi ? [{ name: 'placement-api', args: ['placement-api'] }] : []),
+  ];
+  const children = startChildren(context, services, withFlags(addressOptions, command, context.env));
+  const interrupted = new Promise<'interrupted'>((resolve) => {
+    context.interrupted.addEventListener('abort', () => resolve('interrupted'), { once: true });
+  });
+  const first = await Promise.race([children.ended, interrupted]);
+  if (first !== 'interrupted') {
+    context.terminal.note(`berth: ${first.name} ended by itself (${first.how}); stops the others`);
+    context.exit(EXIT.failed);
+  }
+  await children.stop();
+}
+
+function several(name: string, count: number): ChildService[] {
+  return Array.from({ length: count }, (_, i) => ({ name: `${name}-${i + 1}`, args: [name] }));
+}

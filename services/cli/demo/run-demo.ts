@@ -1,0 +1,97 @@
+import type { InstanceEvent } from '#libs/contracts/messages';
+import { sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import { seededRandom } from '#libs/domain/random';
+import type { Context } from '../context';
+import type { Audit } from '../embedded/audit';
+import { type EmbeddedFleet, startEmbedded } from '../embedded/fleet';
+import { watchInstances } from '../instance-watch';
+import { inFlight } from '../pool';
+import { startProgress } from '../progress';
+import { demoRequests, demoShape } from './workload';
+
+export interface DemoSettings {
+  readonly hosts: number;
+  readonly builds: number;
+  /** 0..1, of each attempt. */
+  readonly failureRate: number;
+  readonly schedulers: number;
+  readonly conductors: number;
+  readonly seed: number;
+}
+
+export interface Built {
+  readonly event: InstanceEvent;
+  /** From the request to rest. */
+  readonly tookMs: number;
+}
+
+export interface DemoOutcome {
+  readonly built: readonly Built[];
+  readonly audit: Audit;
+  readonly seconds: number;
+}
+
+/** As many clients as a busy cloud has; each waits for its build. */
+const BUILDS_IN_FLIGHT = 256;
+/** Longer than any build may take; reaching it is a defect. */
+const BUILD_TIMEOUT_MS = 300_000;
+/** Agents report within seconds; what has not come right by then is wrong. */
+const AUDIT_TIMEOUT_MS = 15_000;
+
+/** Builds instances on an embedded fleet and checks, at the end, that the store and the hosts agree. */
+export async function runDemo(context: Context, settings: DemoSettings): Promise<DemoOutcome> {
+  const { clock, interrupted } = context;
+  const fleet = await startEmbedded(context, { ...settings, shape: demoShape(settings.builds, settings.hosts) });
+  try {
+    const startedMs = clock.now();
+    const built = await buildAll(context, settings, fleet);
+    const seconds = (clock.now() - startedMs) / 1000;
+    if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'the demo was interrupted');
+    return { built, seconds, audit: await auditAtRest(context, fleet) };
+  } finally {
+    await fleet.close();
+  }
+}
+
+async function buildAll(context: Context, settings: DemoSettings, fleet: EmbeddedFleet): Promise<Built[]> {
+  const { terminal, clock, interrupted } = context;
+  const built: Built[] = [];
+  const progress = startProgress(terminal, clock, 'building', settings.builds);
+  const watch = await watchInstances(fleet.client);
+  try {
+    const requests = demoRequests(seededRandom(settings.seed), settings.builds);
+    await inFlight(
+      requests,
+      BUILDS_IN_FLIGHT,
+      async (request) => {
+        const startedMs = clock.now();
+        const settled = watch.until(request.instanceUuids[0] ?? '', ['active', 'error'], BUILD_TIMEOUT_MS);
+        const [event] = await Promise.all([settled, fleet.client.build(request)]);
+        built.push({ event, tookMs: clock.now() - startedMs });
+        progress.show(built.length, () => tally(built));
+      },
+      interrupted,
+    );
+    progress.finish(tally(built));
+    return built;
+  } finally {
+    await watch.close();
+  }
+}
+
+function tally(built: readonly Built[]): string {
+  const retried = built.filter(({ event }) => event.attempts.length > 1).length;
+  const failed = built.filter(({ event }) => event.state === 'error').length;
+  return `${retried} retried on an alternate, ${failed} failed`;
+}
+
+/** The last releases may still be on their way when the last build has come to rest. */
+async function auditAtRest({ clock }: Context, fleet: EmbeddedFleet): Promise<Audit> {
+  const untilMs = clock.now() + AUDIT_TIMEOUT_MS;
+  for (;;) {
+    const audit = await fleet.audit();
+    if ((audit.leaked === 0 && audit.overAllocated === 0) || clock.now() > untilMs) return audit;
+    await sleep(clock, 50);
+  }
+}

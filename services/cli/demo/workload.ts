@@ -1,0 +1,55 @@
+import type { BuildRequest } from '#libs/contracts/messages';
+import type { Resources } from '#libs/domain/inventory';
+import { type Random, randomInt } from '#libs/domain/random';
+import type { RequestSpec } from '#libs/domain/request-spec';
+
+/** What the demo's instances take, the small ones most often. */
+const FLAVORS: readonly Resources[] = [
+  { VCPU: 1, MEMORY_MB: 1024, DISK_GB: 10 },
+  { VCPU: 1, MEMORY_MB: 2048, DISK_GB: 10 },
+  { VCPU: 2, MEMORY_MB: 4096, DISK_GB: 20 },
+  { VCPU: 4, MEMORY_MB: 8192, DISK_GB: 40 },
+];
+const MEAN_VCPUS = 2;
+
+/** Single instances of mixed flavors. */
+export function demoRequests(random: Random, builds: number): BuildRequest[] {
+  return Array.from({ length: builds }, (_, i) => ({
+    requestId: random.uuid(),
+    requestSpec: specOf(FLAVORS[randomInt(random, FLAVORS.length)] ?? {}, 'demo'),
+    count: 1,
+    name: `demo-${i + 1}`,
+    instanceUuids: [random.uuid()],
+  }));
+}
+
+/** Hosts on which so many builds fit with room to spare: failures must come from the driver, not from a full fleet. */
+export function demoShape(builds: number, hosts: number): Resources {
+  const vcpus = Math.max(16, Math.ceil((builds / hosts) * MEAN_VCPUS * 1.6));
+  return { VCPU: vcpus, MEMORY_MB: vcpus * 2048, DISK_GB: vcpus * 12 };
+}
+
+/** A request for resources and nothing else. */
+export function specOf(resources: Resources, projectId: string): RequestSpec {
+  return {
+    projectId,
+    userId: 'cli',
+    resources,
+    requiredTraits: [],
+    forbiddenTraits: [],
+    preferredTraits: [],
+    preferredResources: {},
+    availabilityZone: undefined,
+    memberOf: [],
+    forbiddenAggregates: [],
+    extraSpecs: {},
+    imageProperties: {},
+    sameHost: [],
+    differentHost: [],
+    group: undefined,
+    forceHosts: [],
+    ignoreHosts: [],
+    requestGroups: [],
+    groupPolicy: 'none',
+  };
+}

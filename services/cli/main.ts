@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+import { environment, systemClock, systemRandom } from '#libs/runtime/system';
+import { runBerth } from './program';
+import { createTerminal } from './terminal';
+
+const env = environment();
+const interrupting = new AbortController();
+// The second Ctrl-C ends a command that does not; services listen for themselves.
+process.once('SIGINT', () => interrupting.abort());
+process.once('SIGTERM', () => interrupting.abort());
+// A reader that has had enough (`berth events | head`) is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+
+void runBerth(process.argv.slice(2), {
+  env,
+  terminal: createTerminal(process.stdout, process.stderr, env),
+  clock: systemClock(),
+  random: systemRandom,
+  interrupted: interrupting.signal,
+}).then((code) => {
+  process.exitCode = code;
+});

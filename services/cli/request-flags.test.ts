@@ -1,0 +1,56 @@
+import { Command } from 'commander';
+import { addRequestFlags, requestSpecOf } from './request-flags';
+
+function parse(...args: string[]) {
+  const command = addRequestFlags(new Command('build')).exitOverride().configureOutput({ writeErr() {} });
+  command.parse(args, { from: 'user' });
+  return requestSpecOf(command, []);
+}
+
+it('turns flags into a request spec', () => {
+  const uuid = '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11';
+  const spec = parse(
+    ...['--vcpu', '2', '--memory-mb', '512', '--resource', 'VGPU=1', '--resource', 'CUSTOM_GOLD=2'],
+    ...['--trait', 'HW_A', '--trait', 'HW_B', '--forbid-trait', 'HW_C', '--prefer-trait', 'HW_D'],
+    ...['--prefer-resource', 'DISK_GB=100', '--zone', 'east', '--group', 'web:anti-affinity:2'],
+    ...['--same-host', uuid, '--image-property', 'hw_architecture=x86_64', '--extra-spec', 'tier=a=b'],
+    ...['--project', 'p', '--user', 'u'],
+  );
+  expect(spec).toMatchObject({
+    projectId: 'p',
+    userId: 'u',
+    resources: { VCPU: 2, MEMORY_MB: 512, VGPU: 1, CUSTOM_GOLD: 2 },
+    requiredTraits: ['HW_A', 'HW_B'],
+    forbiddenTraits: ['HW_C'],
+    preferredTraits: ['HW_D'],
+    preferredResources: { DISK_GB: 100 },
+    availabilityZone: 'east',
+    group: { id: 'web', policy: 'anti-affinity', maxPerHost: 2 },
+    sameHost: [uuid],
+    imageProperties: { hw_architecture: 'x86_64' },
+    extraSpecs: { tier: 'a=b' },
+  });
+});
+
+it('keeps nothing from one parse to the next', () => {
+  parse('--vcpu', '1', '--trait', 'HW_A', '--resource', 'VGPU=1');
+  expect(parse('--vcpu', '1')).toMatchObject({ resources: { VCPU: 1 }, requiredTraits: [] });
+});
+
+it.each([
+  [['--vcpu', '0'], 'whole number from 1'],
+  [['--vcpu', '1.5'], 'whole number from 1'],
+  [['--vcpu', '-1'], 'whole number from 1'],
+  [['--resource', 'VGPU'], 'CLASS=N'],
+  [['--resource', 'vgpu=1'], 'Resource classes are upper case'],
+  [['--trait', 'fast disk'], 'Traits are upper case'],
+  [['--group', 'web:near'], 'NAME:POLICY'],
+  [['--same-host', 'host-1'], 'UUID'],
+  [['--extra-spec', '=x'], 'key=value'],
+])('refuses %p and says what it must be', (args, problem) => {
+  expect(() => parse('--memory-mb', '1', ...args)).toThrow(problem);
+});
+
+it('refuses a request for nothing', () => {
+  expect(() => parse('--zone', 'east')).toThrow('asks for no resources');
+});

@@ -1,0 +1,157 @@
+import { sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import { capacityOf } from '#libs/domain/inventory';
+import type { Client } from '../client';
+import type { Context } from '../context';
+import { specOf } from '../demo/workload';
+import { type InstanceWatch, watchInstances } from '../instance-watch';
+import { inFlight } from '../pool';
+import { startProgress } from '../progress';
+import type { TraceVm } from './read-trace';
+import type { TraceEvent } from './timeline';
+
+export interface ReplaySettings {
+  /** Events in hand at once: arrivals overtake each other only within such a window. */
+  readonly inFlight: number;
+  /** Seconds of the trace in one of ours; 0 goes as fast as possible. */
+  readonly speed: number;
+}
+
+export interface ReplayOutcome {
+  readonly seconds: number;
+  /** By vmId, where each placed VM went. */
+  readonly placed: ReadonlyMap<string, string>;
+  readonly departed: number;
+  /** Counts by reason. */
+  readonly failures: ReadonlyMap<string, number>;
+  /** From each request to ACTIVE. */
+  readonly latenciesMs: readonly number[];
+  /** What the fleet can give in all. */
+  readonly capacity: { readonly hosts: number; readonly cores: number; readonly ram: number };
+}
+
+/** Longer than any event may take; the VM then counts as failed. */
+const EVENT_TIMEOUT_MS = 120_000;
+const SECONDS_PER_DAY = 86_400;
+
+interface Replay {
+  readonly client: Client;
+  readonly context: Context;
+  readonly watch: InstanceWatch;
+  /** Instances by vmId, from the request on; undefined when it was not placed. */
+  readonly arrivals: Map<string, Promise<string | undefined>>;
+  readonly placed: Map<string, string>;
+  readonly failures: Map<string, number>;
+  readonly latenciesMs: number[];
+}
+
+/**
+ * Builds and terminates a trace's VMs in the order of its events. A VM's departure waits until its arrival is settled;
+ * beyond that, events start in order, with a window of them in hand.
+ *
+ * @throws BerthError `aborted / interrupted`.
+ */
+export async function replayTrace(
+  context: Context,
+  client: Client,
+  events: readonly TraceEvent[],
+  settings: ReplaySettings,
+): Promise<ReplayOutcome> {
+  const { clock, terminal, interrupted } = context;
+  const capacity = await fleetCapacity(client);
+  const watch = await watchInstances(client);
+  const replay: Replay = {
+    ...{ client, context, watch },
+    ...{ arrivals: new Map(), placed: new Map(), failures: new Map(), latenciesMs: [] },
+  };
+  const startedMs = clock.now();
+  const progress = startProgress(terminal, clock, 'replaying', events.length);
+  let done = 0;
+  let departed = 0;
+  const detail = () => `${replay.placed.size} placed, ${departed} departed, ${sum(replay.failures)} failed`;
+  try {
+    const step = async (event: TraceEvent) => {
+      if (settings.speed > 0) await waitUntilDue(context, event, startedMs, settings.speed);
+      if (event.kind === 'arrival') await arrive(replay, event.vm);
+      else if (await depart(replay, event.vm)) departed += 1;
+      progress.show(++done, detail);
+    };
+    await inFlight(events, settings.inFlight, step, interrupted);
+    progress.finish(detail());
+  } finally {
+    await watch.close();
+  }
+  if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'the replay was interrupted');
+  const { placed, failures, latenciesMs } = replay;
+  return { seconds: (clock.now() - startedMs) / 1000, placed, departed, failures, latenciesMs, capacity };
+}
+
+/** What was running before the trace begins arrives at its beginning. */
+async function waitUntilDue({ clock, interrupted }: Context, event: TraceEvent, startedMs: number, speed: number) {
+  const dueMs = startedMs + (Math.max(0, event.atDays) * SECONDS_PER_DAY * 1000) / speed;
+  if (dueMs > clock.now()) await sleep(clock, dueMs - clock.now(), interrupted);
+}
+
+async function arrive(replay: Replay, vm: TraceVm): Promise<void> {
+  const arrival = build(replay, vm);
+  replay.arrivals.set(vm.vmId, arrival);
+  await arrival;
+}
+
+async function build({ client, context, watch, placed, failures, latenciesMs }: Replay, vm: TraceVm) {
+  const { clock, random } = context;
+  const uuid = random.uuid();
+  const startedMs = clock.now();
+  const settled = watch.until(uuid, ['active', 'error'], EVENT_TIMEOUT_MS);
+  const request = {
+    requestId: random.uuid(),
+    requestSpec: specOf({ VCPU: vm.cores, MEMORY_MB: vm.ram }, `tenant-${vm.tenantId}`),
+    count: 1,
+    name: `vm-${vm.vmId}`,
+    instanceUuids: [uuid],
+  };
+  const outcome = await Promise.all([settled, client.build(request)]).then(
+    ([event]) => event,
+    (thrown: unknown) => orInterrupted(BerthError.from(thrown)),
+  );
+  if (!(outcome instanceof BerthError) && outcome.state === 'active') {
+    latenciesMs.push(clock.now() - startedMs);
+    placed.set(vm.vmId, outcome.host);
+    return uuid;
+  }
+  const reason = outcome instanceof BerthError ? outcome.reason : (outcome.fault?.reason ?? 'unknown');
+  failures.set(reason, (failures.get(reason) ?? 0) + 1);
+  return undefined;
+}
+
+/** Whether there was something to terminate. */
+async function depart({ client, watch, arrivals, failures }: Replay, vm: TraceVm): Promise<boolean> {
+  const uuid = await arrivals.get(vm.vmId);
+  arrivals.delete(vm.vmId);
+  if (uuid === undefined) return false;
+  const gone = watch.until(uuid, ['deleted'], EVENT_TIMEOUT_MS);
+  return Promise.all([gone, client.terminate(uuid)]).then(
+    () => true,
+    (thrown: unknown) => {
+      const reason = `departure: ${orInterrupted(BerthError.from(thrown)).reason}`;
+      failures.set(reason, (failures.get(reason) ?? 0) + 1);
+      return false;
+    },
+  );
+}
+
+function orInterrupted(error: BerthError): BerthError {
+  if (error.reason === 'interrupted' || error.code === 'internal') throw error;
+  return error;
+}
+
+async function fleetCapacity(client: Client) {
+  const hosts = await client.hosts();
+  const total = (name: string) =>
+    hosts.reduce((all, { resources }) => all + (resources[name] ? capacityOf(resources[name].inventory) : 0), 0);
+  return { hosts: hosts.length, cores: total('VCPU'), ram: total('MEMORY_MB') };
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((all, count) => all + count, 0);
+}
