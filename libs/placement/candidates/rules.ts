@@ -1,0 +1,71 @@
+import { isSpread } from './plan';
+import type { TreeProblem } from './tree-problem';
+
+/**
+ * What holds between the choices of one candidate. The search tells a rule of each choice made and taken back, and asks
+ * it whether a provider may be chosen next, for any variable that has none yet: "may" means that what is chosen so far
+ * does not forbid it, whatever comes later.
+ */
+export interface Rule {
+  allows(variable: number, provider: number): boolean;
+  take(variable: number, provider: number): void;
+  giveBack(variable: number, provider: number): void;
+}
+
+/** The provider of each variable, or {@link NONE}; kept by the search, read by rules. */
+export type Chosen = Int32Array;
+
+export const NONE = -1;
+
+/** All that is taken from a provider, by whichever groups, must fit together. */
+export function roomRule({ variables, room, plan }: TreeProblem): Rule {
+  const left = room.slice();
+  const classCount = plan.classes.length;
+  const demandsOf = variables.map(({ choice }) => choice.demands);
+  const shift = (variable: number, provider: number, sign: number) => {
+    for (const demand of demandsOf[variable] ?? []) {
+      const place = provider * classCount + demand.classIndex;
+      left[place] = (left[place] ?? 0) + sign * demand.amount;
+    }
+  };
+  return {
+    allows(variable, provider) {
+      for (const demand of demandsOf[variable] ?? [])
+        if ((left[provider * classCount + demand.classIndex] ?? 0) < demand.amount) return false;
+      return true;
+    },
+    take: (variable, provider) => shift(variable, provider, -1),
+    giveBack: (variable, provider) => shift(variable, provider, +1),
+  };
+}
+
+/** group_policy isolate: groups with a suffix have a provider each. */
+export function isolationRule({ variables, providers }: TreeProblem): Rule {
+  const isApart = variables.map(({ choice }) => !isSpread(choice.group));
+  const taken = new Uint8Array(providers.length);
+  const set = (variable: number, provider: number, value: number) => {
+    if (isApart[variable]) taken[provider] = value;
+  };
+  return {
+    allows: (variable, provider) => !isApart[variable] || taken[provider] === 0,
+    take: (variable, provider) => set(variable, provider, 1),
+    giveBack: (variable, provider) => set(variable, provider, 0),
+  };
+}
+
+/** For clients that do not know of trees: no two providers of the same tree. */
+export function onePerTreeRule({ providers }: TreeProblem, chosen: Chosen): Rule {
+  return {
+    allows: (_variable, provider) => {
+      for (const other of chosen)
+        if (other !== NONE && other !== provider && providers[other]?.rootUuid === providers[provider]?.rootUuid)
+          return false;
+      return true;
+    },
+    take: nothing,
+    giveBack: nothing,
+  };
+}
+
+/** What a rule does that keeps no books because it reads them in `chosen`. */
+export function nothing(): void {}

@@ -1,0 +1,101 @@
+import type { Provider } from '../../domain/provider';
+import { type Random, randomInt } from '../../domain/random';
+import type { PlacementView } from '../view';
+import { hasAnyOf, isAsDescribed, isAsDescribedInTree, offers, roomIn } from './fit';
+import { type Choice, isSpread, type Plan } from './plan';
+
+/**
+ * The search in one tree as an assignment problem: each variable (a choice of the plan) takes a provider of its domain.
+ * Providers are known by their place in `providers`.
+ */
+export interface TreeProblem {
+  readonly plan: Plan;
+  readonly rootUuid: string;
+  /** The tree, then the providers that share with it. */
+  readonly providers: readonly Provider[];
+  /** Fewest possible providers first, alike groups side by side. */
+  readonly variables: readonly Variable[];
+  /** Room for class c at provider p, at `p * plan.classes.length + c`. */
+  readonly room: Float64Array;
+}
+
+export interface Variable {
+  readonly choice: Choice;
+  /** Ascending. */
+  readonly domain: readonly number[];
+}
+
+/** The problem of a tree, or undefined when a look at each provider by itself shows that it has no answer. */
+export function problemOf(plan: Plan, rootUuid: string, random?: Random): TreeProblem | undefined {
+  const tree = plan.view.tree(rootUuid);
+  const root = tree[0];
+  if (root === undefined || !isRootAllowed(plan, root)) return undefined;
+  const providers = [...tree, ...sharersWith(plan, tree)];
+  if (random !== undefined) shuffle(providers, random);
+  const variables: Variable[] = [];
+  for (const choice of plan.choices) {
+    const domain = domainOf(plan.view, choice, root, providers);
+    if (domain.length === 0) return undefined;
+    variables.push({ choice, domain });
+  }
+  variables.sort((a, b) => a.domain.length - b.domain.length || (a.choice.likeness < b.choice.likeness ? -1 : 1));
+  return { plan, rootUuid, providers, variables, room: roomOf(plan, providers) };
+}
+
+function isRootAllowed({ query, spreadGroup }: Plan, root: Provider): boolean {
+  return (
+    query.rootRequiredTraits.every((trait) => root.traits.includes(trait)) &&
+    !hasAnyOf(root.traits, query.rootForbiddenTraits) &&
+    !(spreadGroup !== undefined && hasAnyOf(root.aggregates, spreadGroup.forbiddenAggregates))
+  );
+}
+
+/** Providers of other trees that share an aggregate with any provider of this one. */
+function sharersWith({ choices }: Plan, tree: readonly Provider[]): Provider[] {
+  const sharers = new Set<Provider>();
+  for (const choice of choices) {
+    for (const sharer of choice.sharers) {
+      if (sharer.rootUuid === tree[0]?.rootUuid) continue;
+      if (tree.some((provider) => hasAnyOf(provider.aggregates, sharer.aggregates))) sharers.add(sharer);
+    }
+  }
+  return [...sharers];
+}
+
+function domainOf(view: PlacementView, choice: Choice, root: Provider, providers: readonly Provider[]): number[] {
+  const domain: number[] = [];
+  providers.forEach((provider, index) => {
+    const own = provider.rootUuid === root.rootUuid;
+    if (own ? isPossible(view, choice, root, provider) : choice.sharers.includes(provider)) domain.push(index);
+  });
+  return domain;
+}
+
+function isPossible(view: PlacementView, choice: Choice, root: Provider, provider: Provider): boolean {
+  if (choice.inTreeRoot !== undefined && choice.inTreeRoot !== provider.rootUuid) return false;
+  if (!offers(view, provider, choice.demands)) return false;
+  return isSpread(choice.group)
+    ? isAsDescribedInTree(provider, root, choice.group)
+    : isAsDescribed(provider, choice.group);
+}
+
+function roomOf({ view, classes }: Plan, providers: readonly Provider[]): Float64Array {
+  const room = new Float64Array(providers.length * classes.length);
+  providers.forEach((provider, index) => {
+    const used = view.usage(provider.uuid);
+    classes.forEach((resourceClass, classIndex) => {
+      const inventory = provider.inventories[resourceClass];
+      if (inventory !== undefined)
+        room[index * classes.length + classIndex] = roomIn(inventory, used[resourceClass] ?? 0);
+    });
+  });
+  return room;
+}
+
+/** Fisher and Yates. */
+function shuffle<T>(items: T[], random: Random): void {
+  for (let i = items.length - 1; i > 0; i--) {
+    const j = randomInt(random, i + 1);
+    [items[i], items[j]] = [items[j] as T, items[i] as T];
+  }
+}
