@@ -59,7 +59,7 @@ export async function watchInstances(client: Client): Promise<InstanceWatch> {
     async close() {
       closing.abort();
       await Promise.all([subscription.cancel(), looking]);
-      for (const waiter of [...waiters.values()]) {
+      for (const waiter of waiters.values()) {
         waiter.reject(new BerthError('aborted', 'interrupted', 'no longer waits for instances'));
       }
     },

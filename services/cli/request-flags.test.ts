@@ -2,20 +2,20 @@ import { Command } from 'commander';
 import { addRequestFlags, requestSpecOf } from './request-flags';
 
 function parse(...args: string[]) {
-  const command = addRequestFlags(new Command('build')).exitOverride().configureOutput({ writeErr() {} });
+  const command = addRequestFlags(new Command('build'))
+    .exitOverride()
+    .configureOutput({ writeErr() {} });
   command.parse(args, { from: 'user' });
   return requestSpecOf(command, []);
 }
 
 it('turns flags into a request spec', () => {
   const uuid = '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11';
-  const spec = parse(
-    ...['--vcpu', '2', '--memory-mb', '512', '--resource', 'VGPU=1', '--resource', 'CUSTOM_GOLD=2'],
-    ...['--trait', 'HW_A', '--trait', 'HW_B', '--forbid-trait', 'HW_C', '--prefer-trait', 'HW_D'],
-    ...['--prefer-resource', 'DISK_GB=100', '--zone', 'east', '--group', 'web:anti-affinity:2'],
-    ...['--same-host', uuid, '--image-property', 'hw_architecture=x86_64', '--extra-spec', 'tier=a=b'],
-    ...['--project', 'p', '--user', 'u'],
-  );
+  const line = `--vcpu 2 --memory-mb 512 --resource VGPU=1 --resource CUSTOM_GOLD=2
+    --trait HW_A --trait HW_B --forbid-trait HW_C --prefer-trait HW_D --prefer-resource DISK_GB=100
+    --zone east --group web:anti-affinity:2 --same-host ${uuid}
+    --image-property hw_architecture=x86_64 --extra-spec tier=a=b --project p --user u`;
+  const spec = parse(...line.split(/\s+/));
   expect(spec).toMatchObject({
     projectId: 'p',
     userId: 'u',

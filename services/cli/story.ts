@@ -14,20 +14,16 @@ export function storyOf(instance: {
   return [...attempts, ...fault].join(', ');
 }
 
+const COLOURS: Readonly<Record<InstanceState, 'green' | 'red' | 'yellow' | 'dim'>> = {
+  scheduling: 'yellow',
+  building: 'yellow',
+  active: 'green',
+  error: 'red',
+  deleting: 'yellow',
+  deleted: 'dim',
+};
+
 /** A state in capitals, coloured by whether it is well. */
 export function showState(terminal: Terminal, state: InstanceState): string {
-  const { green, red, yellow, dim } = terminal.colours;
-  const text = state.toUpperCase();
-  switch (state) {
-    case 'active':
-      return green(text);
-    case 'error':
-      return red(text);
-    case 'deleted':
-      return dim(text);
-    case 'scheduling':
-    case 'building':
-    case 'deleting':
-      return yellow(text);
-  }
+  return terminal.colours[COLOURS[state]](state.toUpperCase());
 }

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { openBus } from '#libs/bus/open';
 import { BUILD_REQUESTS } from '#libs/contracts/topology';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
 import { type Client, createClient } from './client';
 import { clientOptions } from './client-options';
 import type { Context } from './context';
@@ -19,7 +21,9 @@ export async function withClient(
 ): Promise<void> {
   const config = readSettings(clientOptions, command, context.env);
   requireServer(config.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@host:5672');
-  const bus = await openBus(config, context);
+  const { clock, random } = context;
+  const around = { clock, random, log: silentLog, metrics: createMetrics({}) };
+  const bus = await openBus({ busUrl: config.busUrl, connectTimeoutMs: config.timeoutMs }, around);
   try {
     // So that a request is kept although no conductor has ever run on this broker.
     await bus.declare(BUILD_REQUESTS);

@@ -61,8 +61,13 @@ export async function replayTrace(
   const capacity = await fleetCapacity(client);
   const watch = await watchInstances(client);
   const replay: Replay = {
-    ...{ client, context, watch },
-    ...{ arrivals: new Map(), placed: new Map(), failures: new Map(), latenciesMs: [] },
+    client,
+    context,
+    watch,
+    arrivals: new Map(),
+    placed: new Map(),
+    failures: new Map(),
+    latenciesMs: [],
   };
   const startedMs = clock.now();
   const progress = startProgress(terminal, clock, 'replaying', events.length);

@@ -1,0 +1,35 @@
+import { Command } from 'commander';
+import { addressOptions, processOptions } from '#libs/runtime/options';
+import { addSettingFlags, flagOf, readSettings } from './settings';
+
+const options = { ...addressOptions, ...processOptions };
+
+function read(args: readonly string[], env: Record<string, string>) {
+  const command = addSettingFlags(new Command('scheduler'), options).exitOverride();
+  command.parse(args, { from: 'user' });
+  return readSettings(options, command, env);
+}
+
+it('names the flag of a setting after it', () => {
+  expect(flagOf('BERTH_BUS_URL')).toBe('--bus-url');
+});
+
+it('takes a flag before the environment before the default', () => {
+  const env = { BERTH_HTTP_PORT: '9000', BERTH_LOG_LEVEL: 'warn' };
+  const config = read(['--http-port', '9001'], env);
+  expect(config).toMatchObject({ httpPort: 9001, logLevel: 'warn', busUrl: 'memory:' });
+});
+
+it('reports wrong flags and wrong variables together', () => {
+  expect(() => read(['--http-port', 'x'], { BERTH_LOG_LEVEL: 'loud' })).toThrow(
+    /2 problem.*\n.*HTTP_PORT.*\n.*LOG_LEVEL/,
+  );
+});
+
+it('refuses variables that no part of Berth knows', () => {
+  expect(() => read([], { BERTH_BUS_ULR: 'amqp://x' })).toThrow('BERTH_BUS_ULR is not a setting of Berth');
+});
+
+it('never repeats a secret that is malformed', () => {
+  expect(() => read([], { BERTH_BUS_URL: 'http://user:hunter2@host' })).toThrow("not '***'");
+});
