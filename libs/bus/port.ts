@@ -103,6 +103,8 @@ export interface IncomingMessage {
   readonly redelivered: boolean;
   /** When the caller stops waiting, by this process's clock; undefined for casts. */
   readonly deadlineMs: number | undefined;
+  /** Headers that are text, such as `berth-error-reason` on a dead letter. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Aborts at the deadline and when the bus closes without patience. */
   readonly signal: AbortSignal;
 }

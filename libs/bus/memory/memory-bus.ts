@@ -1,0 +1,180 @@
+import type { BerthError } from '../../domain/errors';
+import type { Surroundings } from '../../runtime/service';
+import type { Delivery } from '../delivery';
+import { type Hand, handleCall, handleCast } from '../handling';
+import type { BusConfig } from '../options';
+import type {
+  Bus,
+  CallHandler,
+  CallOptions,
+  CastHandler,
+  CastOptions,
+  ConsumeOptions,
+  EventHandler,
+  OutgoingMessage,
+  QueueSpec,
+  Subscription,
+} from '../port';
+import { cancelled, checkSize, closing, nobodyServes, noSuchQueue, queueFull } from '../refusals';
+import { Waiters } from '../waiters';
+import { endsWithin } from '../workload';
+import type { MemoryBroker } from './broker';
+import type { Envelope, MemoryQueue } from './queue';
+import { deliveryOf, MemorySubscription } from './subscription';
+
+/** A bus within one process. Buses on one broker talk to each other, each with its own life. */
+export class MemoryBus implements Bus {
+  readonly #broker: MemoryBroker;
+  readonly #config: BusConfig;
+  readonly #around: Surroundings;
+  readonly #waiters: Waiters;
+  readonly #answers: MemoryQueue;
+  readonly #subscriptions = new Set<MemorySubscription>();
+  readonly #unlisten = new Set<() => void>();
+  #closed: Promise<void> | undefined;
+  #isOpen = true;
+
+  constructor(broker: MemoryBroker, config: BusConfig, around: Surroundings) {
+    this.#broker = broker;
+    this.#config = config;
+    this.#around = around;
+    this.#waiters = new Waiters(around.clock);
+    this.#answers = broker.declarePrivate('answers');
+    this.#answers.add({
+      prefetch: Infinity,
+      receive: ({ correlationId, type, body }) => this.#waiters.answer(correlationId ?? '', type, body),
+    });
+  }
+
+  async call(queue: string, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
+    this.#check(message);
+    if (options.signal?.aborted) throw cancelled(queue);
+    const target = this.#broker.find(queue);
+    if (target === undefined) throw nobodyServes(queue);
+    const correlationId = this.#waiters.nextId();
+    const answer = this.#waiters.wait(correlationId, queue, options);
+    const expiresAtMs = this.#around.clock.now() + options.timeoutMs;
+    const envelope = this.#seal(message, { ...options, replyTo: this.#answers.spec.name, correlationId }, expiresAtMs);
+    if (target.put(envelope) === 'full') this.#waiters.fail(correlationId, queueFull(queue));
+    return answer;
+  }
+
+  async cast(queue: string, message: OutgoingMessage, options: CastOptions = {}): Promise<void> {
+    this.#check(message);
+    const target = this.#broker.find(queue);
+    if (target === undefined) throw noSuchQueue(queue);
+    if (target.put(this.#seal(message, options)) === 'full') throw queueFull(queue);
+  }
+
+  async serve(
+    queue: QueueSpec,
+    handlers: Readonly<Record<string, CallHandler>>,
+    options?: ConsumeOptions,
+  ): Promise<Subscription> {
+    const table = new Map(Object.entries(handlers));
+    const handling = this.#handling(queue);
+    return this.#subscribe(queue, options, (delivery, hand) => handleCall(delivery, hand, table, handling));
+  }
+
+  async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
+    const handling = this.#handling(queue);
+    return this.#subscribe(queue, options, (delivery, hand) => handleCast(delivery, hand, handler, handling));
+  }
+
+  async publish(topic: string, message: OutgoingMessage): Promise<void> {
+    this.#check(message);
+    this.#broker.publish(topic, { ...this.#seal(message, {}), deliveries: 1 });
+  }
+
+  async subscribe(pattern: string, handler: EventHandler): Promise<Subscription> {
+    this.#refuseClosed();
+    const hear = (topic: string, envelope: Envelope) => handler(topic, deliveryOf(envelope, this.#broker));
+    const unlisten = this.#broker.listen({ pattern, hear });
+    this.#unlisten.add(unlisten);
+    return {
+      cancel: async () => {
+        unlisten();
+        this.#unlisten.delete(unlisten);
+      },
+    };
+  }
+
+  async declare(queue: QueueSpec): Promise<void> {
+    this.#refuseClosed();
+    this.#broker.declare(queue);
+  }
+
+  async depth(queue: string): Promise<number> {
+    this.#refuseClosed();
+    const target = this.#broker.find(queue);
+    if (target === undefined) throw noSuchQueue(queue);
+    return target.depth;
+  }
+
+  isConnected(): boolean {
+    return this.#isOpen;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#drain();
+    return this.#closed;
+  }
+
+  async #drain(): Promise<void> {
+    for (const unlisten of this.#unlisten) unlisten();
+    const drained = Promise.all([...this.#subscriptions].map((subscription) => subscription.cancel()));
+    // Handlers may still call and cast until they end.
+    const isDrained = await endsWithin(drained, this.#config.drainTimeoutMs, this.#around.clock);
+    this.#isOpen = false;
+    const reason: BerthError = closing();
+    if (!isDrained) for (const subscription of this.#subscriptions) subscription.abandon(reason);
+    this.#waiters.failAll(reason);
+    this.#broker.delete(this.#answers);
+  }
+
+  #subscribe(
+    spec: QueueSpec,
+    options: ConsumeOptions | undefined,
+    handle: (delivery: Delivery, hand: Hand) => Promise<void>,
+  ): Subscription {
+    this.#refuseClosed();
+    const queue = this.#broker.declare(spec);
+    const prefetch = options?.prefetch ?? this.#config.prefetch;
+    const subscription = new MemorySubscription(this.#broker, queue, prefetch, handle);
+    this.#subscriptions.add(subscription);
+    return {
+      cancel: async () => {
+        await subscription.cancel();
+        this.#subscriptions.delete(subscription);
+      },
+    };
+  }
+
+  #handling(queue: QueueSpec) {
+    return { queue, log: this.#around.log, maxMessageBytes: this.#config.maxMessageBytes };
+  }
+
+  #seal({ type, body, sender }: OutgoingMessage, options: CastOptions, expiresAtMs?: number): Envelope {
+    const { id, replyTo, correlationId } = options;
+    return {
+      type,
+      body,
+      sender: sender ?? '',
+      id: id ?? this.#around.random.uuid(),
+      replyTo,
+      correlationId,
+      headers: {},
+      expiresAtMs,
+      deliveries: 0,
+    };
+  }
+
+  #check(message: OutgoingMessage): void {
+    this.#refuseClosed();
+    checkSize(message.body, this.#config.maxMessageBytes);
+  }
+
+  #refuseClosed(): void {
+    if (!this.#isOpen) throw closing();
+  }
+}

@@ -1,0 +1,81 @@
+import type { BerthError } from '../../domain/errors';
+import { Delivery } from '../delivery';
+import type { Hand } from '../handling';
+import type { Subscription } from '../port';
+import { Workload } from '../workload';
+import type { MemoryBroker } from './broker';
+import type { Envelope, MemoryQueue, Receiver } from './queue';
+
+/** A consumer of one queue of the memory broker. */
+export class MemorySubscription implements Subscription, Receiver {
+  readonly prefetch: number;
+  readonly #broker: MemoryBroker;
+  readonly #queue: MemoryQueue;
+  readonly #handle: (delivery: Delivery, hand: Hand) => Promise<void>;
+  readonly #workload = new Workload();
+  readonly #inHand = new Set<Envelope>();
+  #isCancelled = false;
+
+  constructor(
+    broker: MemoryBroker,
+    queue: MemoryQueue,
+    prefetch: number,
+    handle: (delivery: Delivery, hand: Hand) => Promise<void>,
+  ) {
+    this.prefetch = prefetch;
+    this.#broker = broker;
+    this.#queue = queue;
+    this.#handle = handle;
+    queue.add(this);
+  }
+
+  receive(envelope: Envelope): void {
+    if (this.#isCancelled) {
+      // It was on its way, and nobody has seen it.
+      envelope.deliveries--;
+      return this.#queue.takeBack(envelope);
+    }
+    this.#inHand.add(envelope);
+    const delivery = deliveryOf(envelope, this.#broker);
+    this.#workload.run(delivery, this.#handle(delivery, this.#handOf(envelope)));
+  }
+
+  async cancel(): Promise<void> {
+    this.#isCancelled = true;
+    this.#queue.remove(this);
+    await this.#workload.idle();
+  }
+
+  /** Gives what is in hand to others; what its handlers say from now on is not heard. */
+  abandon(reason: BerthError): void {
+    this.#workload.abort(reason);
+    for (const envelope of this.#inHand) this.#queue.takeBack(envelope);
+    this.#inHand.clear();
+  }
+
+  #handOf(envelope: Envelope): Hand {
+    const settle = (action: () => void) => {
+      if (!this.#inHand.delete(envelope)) return;
+      action();
+      this.#queue.settled(this);
+    };
+    return {
+      ack: () => settle(() => {}),
+      requeue: () => settle(() => this.#queue.takeBack(envelope)),
+      drop: async (error) => settle(() => this.#broker.bury(envelope, error, this.#queue.spec)),
+      reply: (type, body) => this.#reply(envelope, type, body),
+    };
+  }
+
+  #reply({ id, replyTo, correlationId }: Envelope, type: string, body: Uint8Array): void {
+    const queue = replyTo === undefined ? undefined : this.#broker.find(replyTo);
+    const rest = { sender: '', replyTo: undefined, headers: {}, expiresAtMs: undefined, deliveries: 0 };
+    queue?.put({ type, body, id, correlationId, ...rest });
+  }
+}
+
+/** The message as a handler gets it. */
+export function deliveryOf(envelope: Envelope, { clock }: MemoryBroker): Delivery {
+  const { expiresAtMs: deadlineMs, deliveries, ...fields } = envelope;
+  return new Delivery({ ...fields, deadlineMs, deliveries, redelivered: deliveries > 1 }, clock);
+}

@@ -1,0 +1,40 @@
+import { BerthError } from '../domain/errors';
+import { readConfig } from '../runtime/config';
+import type { Surroundings } from '../runtime/service';
+import { connectAmqp } from './amqp/connect-amqp';
+import { MemoryBroker } from './memory/broker';
+import { MemoryBus } from './memory/memory-bus';
+import { type BusConfig, busOptions } from './options';
+import type { Bus } from './port';
+
+/** Where the bus is, and how to use it; what is not given has its default. */
+export type OpenBusConfig = { readonly busUrl: string } & Partial<BusConfig>;
+
+/**
+ * Opens the bus that a URL names: `amqp:` and `amqps:` are RabbitMQ, `memory:` is the broker given (buses that shall talk
+ * to each other share one).
+ *
+ * @throws BerthError as `connectAmqp`; `invalid_argument / bad_bus_url`.
+ */
+export async function openBus(
+  config: OpenBusConfig,
+  around: Surroundings,
+  broker = new MemoryBroker(around.clock, around.log),
+): Promise<Bus> {
+  const settings = { ...readConfig(busOptions, {}), ...config };
+  const scheme = config.busUrl.split(':')[0];
+  switch (scheme) {
+    case 'memory':
+      return new MemoryBus(broker, settings, around);
+    case 'amqp':
+    case 'amqps':
+      return await connectAmqp(settings, around);
+    case undefined:
+    default:
+      throw new BerthError(
+        'invalid_argument',
+        'bad_bus_url',
+        `a bus URL starts with amqp:, amqps: or memory:, not '${scheme ?? ''}'`,
+      );
+  }
+}

@@ -1,0 +1,79 @@
+import { type ConfigOf, intOption } from '../runtime/config';
+
+/** How a process uses the bus. Where the bus is, `BERTH_BUS_URL`, stands among the addresses (`runtime/options`). */
+export const busOptions = {
+  prefetch: intOption({
+    env: 'BERTH_BUS_PREFETCH',
+    default: 64,
+    min: 1,
+    max: 10_000,
+    unit: 'messages',
+    help: 'Messages that one consumer has in hand at once, where the service does not say otherwise.',
+  }),
+  publishWindow: intOption({
+    env: 'BERTH_BUS_PUBLISH_WINDOW',
+    default: 1_000,
+    min: 1,
+    max: 100_000,
+    unit: 'messages',
+    help: 'Published messages that the broker has not confirmed yet; more wait in the process.',
+  }),
+  maxWaiting: intOption({
+    env: 'BERTH_BUS_MAX_WAITING',
+    default: 100_000,
+    min: 1,
+    max: 10_000_000,
+    unit: 'messages',
+    help: 'Messages that wait in the process for room in the publish window; above it they are refused.',
+  }),
+  maxMessageBytes: intOption({
+    env: 'BERTH_BUS_MAX_MESSAGE_BYTES',
+    default: 4_194_304,
+    min: 1_024,
+    max: 134_217_728,
+    unit: 'bytes',
+    help: 'The largest body of a message; larger ones are refused by their sender.',
+  }),
+  confirmTimeoutMs: intOption({
+    env: 'BERTH_BUS_CONFIRM_TIMEOUT_MS',
+    default: 10_000,
+    min: 100,
+    max: 600_000,
+    unit: 'ms',
+    help: 'How long a cast waits for the broker to have it safely, its time in the process included.',
+  }),
+  connectTimeoutMs: intOption({
+    env: 'BERTH_BUS_CONNECT_TIMEOUT_MS',
+    default: 30_000,
+    min: 100,
+    max: 3_600_000,
+    unit: 'ms',
+    help: 'How long a starting process tries to reach the broker before it gives up.',
+  }),
+  reconnectDelayMs: intOption({
+    env: 'BERTH_BUS_RECONNECT_DELAY_MS',
+    default: 3_000,
+    min: 10,
+    max: 600_000,
+    unit: 'ms',
+    help: 'The longest pause between two attempts to reach a broker that is away; the first is 50 ms, the next twice that.',
+  }),
+  heartbeatS: intOption({
+    env: 'BERTH_BUS_HEARTBEAT_S',
+    default: 10,
+    min: 1,
+    max: 3_600,
+    unit: 's',
+    help: 'The beat by which a dead connection is noticed, after two of them; a heartbeat in the URL goes first.',
+  }),
+  drainTimeoutMs: intOption({
+    env: 'BERTH_BUS_DRAIN_TIMEOUT_MS',
+    default: 20_000,
+    min: 0,
+    max: 600_000,
+    unit: 'ms',
+    help: 'How long a closing bus lets handlers finish; what is unfinished is given to another process.',
+  }),
+} as const;
+
+export type BusConfig = ConfigOf<typeof busOptions>;

@@ -1,0 +1,56 @@
+import { BerthError } from '../domain/errors';
+
+/* What the bus says when it does not take or keep a message: the same words from every adapter. */
+
+/** The queue of a cast is not there. */
+export function noSuchQueue(queue: string): BerthError {
+  return new BerthError('not_found', 'no_such_queue', `there is no queue '${queue}'; its consumer has never started`);
+}
+
+/** The queue of a call is not there, so nobody serves it. */
+export function nobodyServes(queue: string): BerthError {
+  return new BerthError('unavailable', 'no_such_queue', `nobody serves '${queue}' now; nothing was done, retry`);
+}
+
+export function queueFull(queue: string): BerthError {
+  return new BerthError('resource_exhausted', 'queue_full', `queue '${queue}' is full; nothing was done, retry later`);
+}
+
+export function tooManyWaiting(maxWaiting: number): BerthError {
+  return new BerthError(
+    'resource_exhausted',
+    'too_many_waiting',
+    `${maxWaiting} messages wait to be published already; nothing was done, retry later`,
+  );
+}
+
+export function cancelled(queue: string): BerthError {
+  return new BerthError('aborted', 'cancelled', `the caller no longer waits for the answer of '${queue}'`);
+}
+
+export function closing(): BerthError {
+  return new BerthError('unavailable', 'closing', 'this process is closing its bus');
+}
+
+export function queueMismatch(queue: string, detail: string): BerthError {
+  return new BerthError(
+    'failed_precondition',
+    'queue_mismatch',
+    `queue '${queue}' exists with other properties than this version declares (${detail}); drain and delete it, or run the version that made it`,
+  );
+}
+
+export function deliveryLimit(deliveries: number): BerthError {
+  return new BerthError('resource_exhausted', 'delivery_limit', `was given out ${deliveries} times and never settled`);
+}
+
+/** @throws BerthError `invalid_argument / message_too_large`. */
+export function checkSize(body: Uint8Array, maxMessageBytes: number): void {
+  if (body.length <= maxMessageBytes) return;
+  throw new BerthError(
+    'invalid_argument',
+    'message_too_large',
+    `a message of ${body.length} bytes is above the limit of ${maxMessageBytes} (BERTH_BUS_MAX_MESSAGE_BYTES)`,
+    { details: { bytes: String(body.length), limit: String(maxMessageBytes) } },
+  );
+}
