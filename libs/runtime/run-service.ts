@@ -21,7 +21,9 @@ export interface ServiceProcess<O extends Options = Options> {
   readonly name: string;
   /** One sentence for `berth --help`. */
   readonly purpose: string;
-  /** All settings that the process reads. */
+  /** What the names of its own settings start with, `BERTH_SCHEDULER_`. */
+  readonly prefix: string;
+  /** All settings that the process reads, beside `processOptions`. */
   readonly options: O;
   /** Opens what the service needs, in order, and starts it. */
   start(config: ConfigOf<O>, opening: Opening): Promise<Running>;

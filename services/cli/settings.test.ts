@@ -5,13 +5,15 @@ import { addSettingFlags, flagOf, readSettings } from './settings';
 const options = { ...addressOptions, ...processOptions };
 
 function read(args: readonly string[], env: Record<string, string>) {
-  const command = addSettingFlags(new Command('scheduler'), options).exitOverride();
+  const command = addSettingFlags(new Command('scheduler'), { options }).exitOverride();
   command.parse(args, { from: 'user' });
-  return readSettings(options, command, env);
+  return readSettings({ options }, command, env);
 }
 
 it('names the flag of a setting after it', () => {
   expect(flagOf('BERTH_BUS_URL')).toBe('--bus-url');
+  expect(flagOf('BERTH_BUS_URL', 'BERTH_AGENT_')).toBe('--bus-url');
+  expect(flagOf('BERTH_AGENT_HOSTS', 'BERTH_AGENT_')).toBe('--hosts');
 });
 
 it('takes a flag before the environment before the default', () => {

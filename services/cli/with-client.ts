@@ -10,7 +10,7 @@ import { usageError } from './failure';
 import { addSettingFlags, readSettings } from './settings';
 
 export function addClientFlags(command: Command): Command {
-  return addSettingFlags(command, clientOptions);
+  return addSettingFlags(command, { options: clientOptions });
 }
 
 /** Runs a command's work with a client of the bus that its settings name, and closes it whatever happens. */
@@ -19,7 +19,7 @@ export async function withClient(
   command: Command,
   work: (client: Client) => Promise<void>,
 ): Promise<void> {
-  const config = readSettings(clientOptions, command, context.env);
+  const config = readSettings({ options: clientOptions }, command, context.env);
   requireServer(config.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@host:5672');
   const { clock, random } = context;
   const around = { clock, random, log: silentLog, metrics: createMetrics({}) };

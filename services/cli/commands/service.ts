@@ -8,13 +8,11 @@ import { teach } from '../teach';
 
 /** `berth scheduler`, `berth conductor`, ...: runs one service as this process until it is told to stop. */
 export function serviceCommand(context: Context, service: ServiceProcess): Command {
-  const options = { ...processOptions, ...service.options };
+  const settings = { options: { ...processOptions, ...service.options }, ownPrefix: service.prefix };
   const command = new Command(service.name).description(service.purpose);
-  addSettingFlags(command, options).action(async () => {
-    const config = readSettings(options, command, context.env);
-    await runService(service.name, readSettings(processOptions, command, context.env), (opening) =>
-      service.start(config, opening),
-    );
+  addSettingFlags(command, settings).action(async () => {
+    const config = readSettings(settings, command, context.env);
+    await runService(service.name, config, (opening) => service.start(config, opening));
   });
   return teach(
     command,

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { addressOptions } from '#libs/runtime/options';
 import { percentile } from '#libs/runtime/percentiles';
 import type { Client } from '../client';
+import { clientOptions } from '../client-options';
 import type { Context } from '../context';
 import { startEmbedded } from '../embedded/fleet';
 import { wholeFrom } from '../number-flags';
@@ -73,7 +73,7 @@ async function replay(context: Context, command: Command, file: string): Promise
     if (flags.json) context.terminal.json(figuresOf(outcome, utilisation));
     else show(context, outcome, utilisation);
   };
-  const { busUrl } = readSettings({ busUrl: addressOptions.busUrl }, command, context.env);
+  const { busUrl } = readSettings({ options: clientOptions }, command, context.env);
   if (busUrl !== 'memory:') return withClient(context, command, run);
 
   const host = { VCPU: Math.floor(flags.shape.cores * scale), MEMORY_MB: Math.floor(flags.shape.ram * scale) };

@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { runBerth } from './program';
+import { createTerminal } from './terminal';
+
+/** Runs `berth` in this process, as if it was typed, with nothing in its environment but what is given. */
+async function berth(line: string, env: Record<string, string> = {}) {
+  const out = new PassThrough();
+  const err = new PassThrough();
+  const code = await runBerth(line.split(' '), {
+    env,
+    terminal: createTerminal(out, err, {}),
+    clock: systemClock(),
+    random: systemRandom,
+    interrupted: new AbortController().signal,
+  });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+const COMMANDS = [
+  ...['demo', 'trace replay', 'up', 'build', 'terminate', 'instance list', 'instance show', 'instance delete'],
+  ...['explain', 'events', 'host list', 'host show', 'host disable', 'host enable', 'config'],
+  ...['scheduler', 'conductor', 'compute-agent'],
+];
+
+describe('help', () => {
+  it.each(COMMANDS)('of %s teaches with examples and exit codes', async (command) => {
+    const { code, out } = await berth(`${command} --help`);
+    expect(code).toBe(0);
+    expect(out).toContain(`Usage: berth ${command}`);
+    expect(out).toMatch(/Examples:\n {2}# .+\n {2}\$ /);
+    expect(out).toMatch(/Exit codes:\n {4}0 {2}done/);
+  });
+
+  it('of berth names every command', async () => {
+    const { code, out } = await berth('--help');
+    expect(code).toBe(0);
+    for (const command of COMMANDS) expect(out).toContain(`\n  ${command.split(' ')[0]}`);
+  });
+
+  it('shows a setting as the flag and the variable that it is', async () => {
+    const { out } = await berth('compute-agent --help');
+    expect(out).toContain('--hosts <value>');
+    expect(out.replace(/\s+/g, ' ')).toContain('[BERTH_AGENT_HOSTS: 1..');
+  });
+});
+
+describe('what is typed wrong', () => {
+  it.each([
+    ['biuld', "unknown command 'biuld' (Did you mean build?)"],
+    ['build --vcpus 1', "unknown option '--vcpus' (Did you mean --vcpu?)"],
+    ['build --vcpu many', "argument 'many' is invalid. It must be a whole number"],
+    ['terminate', "missing required argument 'uuid'"],
+    ['build --zone east --bus-url amqp://127.0.0.1:1', 'the request asks for no resources'],
+    ['demo --failure-rate 2', 'It must be a number from 0 to 1.'],
+    ['trace replay none.csv', 'there is no file none.csv'],
+    ['host list', 'BERTH_BUS_URL is memory:'],
+    ['up', 'BERTH_BUS_URL is memory:'],
+    ['scheduler --http-port x', "BERTH_HTTP_PORT must be a whole number from 0 to 65535, not 'x'"],
+  ])('berth %s ends with 2, a line that says so and a hint', async (line, problem) => {
+    const { code, out, err } = await berth(line);
+    expect(err).toContain(problem);
+    expect(err).toMatch(/^berth: /);
+    expect(err).toContain('\nhint: ');
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+  });
+
+  it('a misspelt variable is refused by every command that reads settings', async () => {
+    for (const line of ['host list', 'scheduler', 'config']) {
+      const { code, err } = await berth(line, { BERTH_BUS_ULR: 'amqp://x' });
+      expect({ line, code, isNamed: err.includes('BERTH_BUS_ULR') }).toEqual({ line, code: 2, isNamed: true });
+    }
+  });
+});
+
+it('ends with 3 when the broker is not there', async () => {
+  const { code, err } = await berth('host list --bus-url amqp://127.0.0.1:1 --client-timeout-ms 300');
+  expect(err).toMatch(/^berth: .*127\.0\.0\.1/);
+  expect(code).toBe(3);
+});
+
+it('prints its version', async () => {
+  expect(await berth('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+describe('config', () => {
+  it('lists every setting once, with its default, range, flag and help', async () => {
+    const { code, out } = await berth('config --json');
+    const settings = JSON.parse(out) as { name: string; range: string; help: string; flag: string }[];
+    expect(code).toBe(0);
+    expect(new Set(settings.map(({ name }) => name)).size).toBe(settings.length);
+    expect(settings.filter(({ range, help, flag }) => !range || !help.endsWith('.') || !flag.startsWith('--'))).toEqual(
+      [],
+    );
+  });
+
+  it('shows what is set, hides secrets, and ends with 2 when a value is wrong', async () => {
+    const env = { BERTH_BUS_URL: 'amqp://berth:hunter2@rabbit:5672', BERTH_HTTP_PORT: 'x' };
+    const { code, out } = await berth('config --set', env);
+    expect(code).toBe(2);
+    expect(out).toContain('amqp://berth:***@rabbit:5672');
+    expect(out).toContain("must be a whole number from 0 to 65535, not 'x'");
+    expect(out).not.toContain('hunter2');
+    expect(out).not.toContain('BERTH_LOG_LEVEL');
+  });
+});
+
+describe('demo', () => {
+  it('places builds, retries failed ones on alternates, and leaves nothing over-allocated or leaked', async () => {
+    const { code, out, err } = await berth('demo --json --hosts 6 --builds 60 --failure-rate 0.3');
+    const figures = JSON.parse(out.trimEnd().split('\n').at(-1) ?? '') as Record<string, number>;
+    expect(Object.keys(figures)).toEqual(
+      ['builds', 'active', 'error', 'retried', 'seconds', 'over_allocated', 'leaked'], //
+    );
+    expect(figures).toMatchObject({ builds: 60, over_allocated: 0, leaked: 0 });
+    expect((figures['active'] ?? 0) + (figures['error'] ?? 0)).toBe(60);
+    expect(figures['retried']).toBeGreaterThan(0);
+    expect(err).toContain('60/60');
+    expect(code).toBe(0);
+  });
+
+  it('ends with a table', async () => {
+    const { code, out } = await berth('demo --hosts 3 --builds 10 --failure-rate 0');
+    expect(out).toMatch(/placed +10 +on \d hosts/);
+    expect(out).toContain('over-allocated 0, leaked 0');
+    expect(code).toBe(0);
+  });
+});
+
+describe('trace replay', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-replay-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('places VMs and lets them go in the order of the trace', async () => {
+    const file = join(folder, 'vms.csv');
+    // b fits only after a has gone; c never fits.
+    const rows = ['a,t,8,8,0,-1,2', 'b,t,8,8,0,3,4', 'c,t,9,1,0,5,6', 'd,t,4,4,0,7,inf'];
+    writeFileSync(file, ['vmId,tenantId,cores,ram,vmTypeId,starttime,endtime', ...rows, ''].join('\n'));
+    const { code, out } = await berth(`trace replay ${file} --hosts 1 --shape 8/8 --in-flight 1 --json`);
+    expect(JSON.parse(out)).toMatchObject({
+      placed: 3,
+      departed: 2,
+      failed: { no_valid_host: 1 },
+      hosts: 1,
+      utilisation: { peak: { cores: 1, ram: 1 } },
+    });
+    expect(code).toBe(0);
+  });
+});

@@ -1,0 +1,64 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'amqplib';
+import { measureRate, type Rate } from './harness';
+
+/**
+ * The ceiling of any RPC on a broker: two processes with amqplib and nothing else, a request and an answer of a size
+ * over transient queues, so many in flight. What Berth does per call is measured against this, in the same run.
+ *
+ * @param url  of the broker, `amqp://...`
+ */
+export async function rawRpcRate(
+  url: string,
+  load: { readonly payloadBytes: number; readonly inFlight: number; readonly seconds: number },
+): Promise<Rate> {
+  const queue = `bench.raw-rpc.${process.pid}`;
+  const server = fork(__filename, [url, queue]);
+  const connection = await connect(url);
+  try {
+    await once(server, 'message');
+    const channel = await connection.createChannel();
+    const answers = await channel.assertQueue('', { exclusive: true });
+    const waiting = new Map<string, () => void>();
+    await channel.consume(
+      answers.queue,
+      (message) => {
+        const id = String(message?.properties.correlationId);
+        waiting.get(id)?.();
+        waiting.delete(id);
+      },
+      { noAck: true },
+    );
+    const body = Buffer.alloc(load.payloadBytes, 1);
+    return await measureRate((n) => {
+      const correlationId = String(n);
+      const answered = new Promise<void>((resolve) => waiting.set(correlationId, resolve));
+      channel.sendToQueue(queue, body, { correlationId, replyTo: answers.queue });
+      return answered;
+    }, load);
+  } finally {
+    server.kill('SIGTERM');
+    await connection.close();
+  }
+}
+
+/** The other process: answers what it gets with the same bytes. */
+async function serve(url: string, queue: string): Promise<void> {
+  const connection = await connect(url);
+  const channel = await connection.createChannel();
+  await channel.prefetch(1_000);
+  await channel.assertQueue(queue, { durable: false, autoDelete: true });
+  await channel.consume(
+    queue,
+    (message) => {
+      if (message === null) return;
+      const { replyTo, correlationId } = message.properties as { replyTo: string; correlationId: string };
+      channel.sendToQueue(replyTo, message.content, { correlationId });
+    },
+    { noAck: true },
+  );
+  process.send?.('serving');
+}
+
+if (require.main === module) void serve(process.argv[2] ?? '', process.argv[3] ?? '');
