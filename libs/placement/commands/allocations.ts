@@ -1,0 +1,229 @@
+import { type Inventories, refusalOf } from '../../domain/inventory';
+import type { ConsumerWrite } from '../store';
+import { isCustom } from './custom-names';
+import { counters, type Refusal, type Stored, type StoredConsumer, type Tables } from './tables';
+import type { Write } from './transaction';
+
+/** What the decision looks at; plain look-ups, so that it is one step without an interruption. */
+export interface AllocationState {
+  consumer(uuid: string): StoredConsumer | undefined;
+  usage(providerUuid: string): Stored<Tables['usage']> | undefined;
+  /** Undefined when there is no such provider. */
+  inventories(providerUuid: string): Inventories | undefined;
+  count(name: string): number;
+  hasClass(name: string): boolean;
+}
+
+/** The rows as they will be. Consumers that hold nothing any more are undefined. */
+export interface AllocationPlan {
+  readonly kind: 'plan';
+  readonly consumers: ReadonlyMap<string, StoredConsumer | undefined>;
+  readonly usages: ReadonlyMap<string, Tables['usage']>;
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+export interface AllocationTerms {
+  readonly atMs: number;
+  /** Takes what does not fit, and where a group's policy forbids. */
+  readonly force: boolean;
+}
+
+/**
+ * Decides one `write_allocations`: all of it, or why not. `lua/claim.lua` states the same for Redis; the contract suite
+ * runs both on the same random commands.
+ *
+ * In order: guards of all consumers; what they hold is given back; then consumer by consumer, provider by provider and
+ * class by class what they take is checked and taken, and the consumer's group is checked. Units are checked for amounts
+ * that change. A provider that is over its capacity takes what, over the whole command, is no more than before.
+ * `writes` have been through `checkedWrites`.
+ */
+export function decideAllocations(
+  state: AllocationState,
+  writes: readonly ConsumerWrite[],
+  terms: AllocationTerms,
+): AllocationPlan | Refusal {
+  const olds = writes.map((write) => state.consumer(write.uuid));
+  for (const [i, write] of writes.entries()) {
+    const refusal = refusalOfGuard(write, olds[i]);
+    if (refusal) return refusal;
+  }
+  if (writes.every((write, i) => olds[i] === undefined && isEmpty(write))) return { kind: 'unchanged' };
+  const taking = new Taking(state, terms);
+  for (const old of olds) if (old) taking.giveBack(old);
+  for (const write of writes) taking.announce(write);
+  for (const [i, write] of writes.entries()) {
+    const refusal = taking.take(write, olds[i]);
+    if (refusal) return refusal;
+  }
+  const consumers = new Map(writes.map((write, i) => [write.uuid, nextConsumer(write, olds[i], terms.atMs)]));
+  return { kind: 'plan', consumers, usages: taking.usages(), counts: taking.counts };
+}
+
+/** What a command takes and gives back, while it is decided. */
+class Taking {
+  /** Amounts now, by provider and class: `providerUuid CLASS`. */
+  readonly #used = new Map<string, Record<string, number>>();
+  /** By how much each class of a provider is more than before the command. */
+  readonly #growth = new Map<string, number>();
+  readonly #raised = new Set<string>();
+  readonly counts = new Map<string, number>();
+  readonly #state: AllocationState;
+  readonly #force: boolean;
+
+  constructor(state: AllocationState, terms: AllocationTerms) {
+    this.#state = state;
+    this.#force = terms.force;
+  }
+
+  giveBack(old: StoredConsumer): void {
+    for (const [providerUuid, resources] of Object.entries(old.allocations)) {
+      for (const [resourceClass, amount] of Object.entries(resources)) {
+        this.#add(providerUuid, resourceClass, -amount);
+        this.#grow(providerUuid, resourceClass, -amount);
+      }
+    }
+    if (old.groupId !== undefined && old.groupHost !== undefined) this.#join(old.groupId, old.groupHost, -1);
+  }
+
+  announce(write: ConsumerWrite): void {
+    for (const [providerUuid, resources] of Object.entries(write.allocations)) {
+      for (const [resourceClass, amount] of Object.entries(resources)) this.#grow(providerUuid, resourceClass, amount);
+    }
+  }
+
+  take(write: ConsumerWrite, old: StoredConsumer | undefined): Refusal | undefined {
+    for (const [providerUuid, resources] of Object.entries(write.allocations)) {
+      const inventories = this.#state.inventories(providerUuid);
+      if (!inventories) return { kind: 'not_found', subject: 'provider', key: providerUuid };
+      this.#raised.add(providerUuid);
+      for (const [resourceClass, amount] of Object.entries(resources)) {
+        const held = old?.allocations[providerUuid]?.[resourceClass];
+        const refusal = this.#takeClass(providerUuid, inventories, resourceClass, amount, amount !== held);
+        if (refusal) return refusal;
+      }
+    }
+    return isEmpty(write) ? undefined : this.#takeMembership(write);
+  }
+
+  usages(): Map<string, Tables['usage']> {
+    const next = new Map<string, Tables['usage']>();
+    for (const [uuid, amounts] of this.#used) {
+      const generation = this.#state.usage(uuid)?.row.generation ?? 0;
+      const used = Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0));
+      next.set(uuid, { generation: generation + (this.#raised.has(uuid) ? 1 : 0), used });
+    }
+    return next;
+  }
+
+  #takeClass(
+    providerUuid: string,
+    inventories: Inventories,
+    resourceClass: string,
+    amount: number,
+    isChanged: boolean,
+  ): Refusal | undefined {
+    const inv = inventories[resourceClass];
+    if (!inv) {
+      const isUnknown = isCustom(resourceClass) && !this.#state.hasClass(resourceClass);
+      if (isUnknown) return { kind: 'not_found', subject: 'resource_class', key: resourceClass };
+      return { kind: 'not_found', subject: 'inventory', key: `${providerUuid} ${resourceClass}` };
+    }
+    const refusal = this.#force ? undefined : refusalOf(inv, this.#usedOf(providerUuid)[resourceClass] ?? 0, amount);
+    const isNoWorse = (this.#growth.get(`${providerUuid} ${resourceClass}`) ?? 0) <= 0;
+    const isExcused = refusal === 'capacity' ? isNoWorse : !isChanged;
+    if (refusal && !isExcused) {
+      return { kind: 'capacity', providerUuid, resourceClass, refusal, usage: this.#present(providerUuid) };
+    }
+    this.#add(providerUuid, resourceClass, amount);
+    return undefined;
+  }
+
+  #takeMembership({ group: membership }: ConsumerWrite): Refusal | undefined {
+    if (!membership) return undefined;
+    const { group, host } = membership;
+    const members = this.#countOf(counters.membersOf(group.id));
+    const here = this.#countOf(counters.membersOn(group.id, host));
+    const isForbidden =
+      (group.policy === 'affinity' && members > here) || (group.policy === 'anti-affinity' && here >= group.maxPerHost);
+    if (isForbidden && !this.#force) return { kind: 'group', groupId: group.id, host };
+    this.#join(group.id, host, 1);
+    return undefined;
+  }
+
+  #present(providerUuid: string) {
+    const usage = this.#state.usage(providerUuid);
+    const row = usage?.row ?? { generation: 0, used: {} };
+    return { providerUuid, ...row, revision: usage?.revision ?? 0 };
+  }
+
+  #usedOf(providerUuid: string): Record<string, number> {
+    let used = this.#used.get(providerUuid);
+    if (!used) this.#used.set(providerUuid, (used = { ...this.#state.usage(providerUuid)?.row.used }));
+    return used;
+  }
+
+  #add(providerUuid: string, resourceClass: string, amount: number): void {
+    const used = this.#usedOf(providerUuid);
+    used[resourceClass] = (used[resourceClass] ?? 0) + amount;
+  }
+
+  #grow(providerUuid: string, resourceClass: string, amount: number): void {
+    const key = `${providerUuid} ${resourceClass}`;
+    this.#growth.set(key, (this.#growth.get(key) ?? 0) + amount);
+  }
+
+  #countOf(name: string): number {
+    return this.#state.count(name) + (this.counts.get(name) ?? 0);
+  }
+
+  #join(groupId: string, host: string, by: number): void {
+    for (const name of [counters.membersOf(groupId), counters.membersOn(groupId, host)]) {
+      this.counts.set(name, (this.counts.get(name) ?? 0) + by);
+    }
+  }
+}
+
+function refusalOfGuard({ uuid, expect }: ConsumerWrite, old: StoredConsumer | undefined): Refusal | undefined {
+  const refuse = (present: number | undefined): Refusal => ({ kind: 'generation', subject: 'consumer', uuid, present });
+  switch (expect.kind) {
+    case 'any':
+      return undefined;
+    case 'absent':
+      return old ? refuse(old.generation) : undefined;
+    case 'generation':
+      return old?.generation === expect.generation ? undefined : refuse(old?.generation);
+    case 'claim':
+      return old?.claimRevision === expect.claimRevision ? undefined : refuse(old?.claimRevision);
+  }
+}
+
+function nextConsumer(write: ConsumerWrite, old: StoredConsumer | undefined, atMs: number): StoredConsumer | undefined {
+  if (isEmpty(write)) return undefined;
+  const { uuid, projectId, userId, consumerType, owner, allocations, mappings, group } = write;
+  return {
+    ...{ uuid, projectId, userId, consumerType, owner, allocations, mappings },
+    generation: (old?.generation ?? 0) + 1,
+    groupId: group?.group.id,
+    groupHost: group?.host,
+    // Known when it is committed.
+    claimRevision: 0,
+    createdAtMs: old?.createdAtMs ?? atMs,
+    updatedAtMs: atMs,
+  };
+}
+
+function isEmpty(write: ConsumerWrite): boolean {
+  return Object.keys(write.allocations).length === 0;
+}
+
+/** A plan as writes. */
+export function planWrites(plan: AllocationPlan, state: AllocationState): Write[] {
+  const writes: Write[] = [];
+  for (const [key, row] of plan.consumers) {
+    if (row) writes.push({ kind: 'claim', key, row });
+    else if (state.consumer(key)) writes.push({ kind: 'delete', table: 'consumer', key });
+  }
+  for (const [key, row] of plan.usages) writes.push({ kind: 'put', table: 'usage', key, row });
+  for (const [name, by] of plan.counts) writes.push({ kind: 'count', name, by });
+  return writes;
+}

@@ -1,0 +1,92 @@
+import type { Inventories, Resources } from '../../domain/inventory';
+import type { CatalogueCommand } from '../store';
+import { counters, type Refusal } from './tables';
+import type { Transaction } from './transaction';
+
+/** Creates, deletes or renames a custom name. */
+export function writeCatalogue(
+  tx: Transaction,
+  command: CatalogueCommand & { atMs: number },
+): Promise<Refusal | undefined> {
+  switch (command.kind) {
+    case 'create_name':
+      return createName(tx, command.catalogue, command.name, command.atMs);
+    case 'delete_name':
+      return deleteName(tx, command.catalogue, command.name);
+    case 'rename_class':
+      return renameClass(tx, command.name, command.newName);
+  }
+}
+
+async function createName(
+  tx: Transaction,
+  catalogue: 'resource_class' | 'trait',
+  name: string,
+  atMs: number,
+): Promise<Refusal | undefined> {
+  if (await tx.get(catalogue, name)) return { kind: 'exists', subject: catalogue, key: name };
+  tx.put(catalogue, name, { createdAtMs: atMs });
+  return undefined;
+}
+
+async function deleteName(
+  tx: Transaction,
+  catalogue: 'resource_class' | 'trait',
+  name: string,
+): Promise<Refusal | undefined> {
+  if (!(await tx.get(catalogue, name))) return { kind: 'not_found', subject: catalogue, key: name };
+  if ((await tx.count(counters.usersOf(catalogue, name))) > 0) {
+    const by = catalogue === 'trait' ? 'providers' : 'inventories';
+    return { kind: 'in_use', subject: catalogue, key: name, by };
+  }
+  tx.write({ kind: 'delete', table: catalogue, key: name });
+  return undefined;
+}
+
+/** Rewrites every row that names the class: slow, and rarely asked (Placement dropped it in 1.7). */
+async function renameClass(tx: Transaction, name: string, newName: string): Promise<Refusal | undefined> {
+  const [row, taken] = await tx.getAll('resource_class', [name, newName]);
+  if (!row) return { kind: 'not_found', subject: 'resource_class', key: name };
+  if (taken) return { kind: 'exists', subject: 'resource_class', key: newName };
+  tx.write({ kind: 'delete', table: 'resource_class', key: name });
+  tx.put('resource_class', newName, row);
+  const users = await tx.count(counters.usersOf('resource_class', name));
+  tx.write({ kind: 'count', name: counters.usersOf('resource_class', name), by: -users });
+  tx.write({ kind: 'count', name: counters.usersOf('resource_class', newName), by: users });
+  if (users === 0) return undefined;
+  const providers = (await tx.scan('provider')).filter(([, provider]) => provider.inventories[name]);
+  const uuids = providers.map(([uuid]) => uuid);
+  // Read again, one by one, so that each is guarded.
+  const [guarded, usages] = await Promise.all([tx.getAll('provider', uuids), tx.getAll('usage', uuids)]);
+  for (const [i, provider] of guarded.entries()) {
+    const usage = usages[i];
+    if (!provider || !usage) continue;
+    tx.put('provider', provider.uuid, {
+      ...provider,
+      inventories: renamed<Inventories>(provider.inventories, name, newName),
+    });
+    tx.put('usage', provider.uuid, { ...usage, used: renamed<Resources>(usage.used, name, newName) });
+  }
+  await renameInConsumers(tx, name, newName);
+  return undefined;
+}
+
+async function renameInConsumers(tx: Transaction, name: string, newName: string): Promise<void> {
+  const holders = (await tx.scan('consumer')).filter(([, consumer]) =>
+    Object.values(consumer.allocations).some((resources) => resources[name] !== undefined),
+  );
+  for (const consumer of await tx.getAll(
+    'consumer',
+    holders.map(([uuid]) => uuid),
+  )) {
+    if (!consumer) continue;
+    const allocations = Object.fromEntries(
+      Object.entries(consumer.allocations).map(([uuid, resources]) => [uuid, renamed(resources, name, newName)]),
+    );
+    tx.put('consumer', consumer.uuid, { ...consumer, allocations });
+  }
+}
+
+function renamed<R extends Readonly<Record<string, unknown>>>(record: R, name: string, newName: string): R {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key === name ? newName : key, value])) as R;
+}

@@ -1,0 +1,28 @@
+import { invalidArgument } from '../../domain/errors';
+import { MAX_AMOUNT } from '../../domain/inventory';
+import type { ConsumerWrite } from '../store';
+
+/**
+ * Writes that make sense whatever the state: each consumer once, whole positive amounts. Providers of which nothing is
+ * taken are left out.
+ *
+ * @throws BerthError `invalid_argument / duplicate_consumer`, `invalid_argument / malformed_amount`.
+ */
+export function checkedWrites(writes: readonly ConsumerWrite[]): readonly ConsumerWrite[] {
+  if (new Set(writes.map((write) => write.uuid)).size !== writes.length) {
+    throw invalidArgument('duplicate_consumer', 'a consumer stands twice in one command', 'consumers');
+  }
+  return writes.map((write) => (Object.values(write.allocations).every(isWellFormed) ? write : withoutEmpty(write)));
+}
+
+function withoutEmpty(write: ConsumerWrite): ConsumerWrite {
+  const taken = Object.entries(write.allocations).filter(([, resources]) => Object.keys(resources).length > 0);
+  return { ...write, allocations: Object.fromEntries(taken) };
+}
+
+function isWellFormed(resources: Readonly<Record<string, number>>): boolean {
+  const amounts = Object.values(resources);
+  const wrong = amounts.find((amount) => !Number.isInteger(amount) || amount < 1 || amount > MAX_AMOUNT);
+  if (wrong === undefined) return amounts.length > 0;
+  throw invalidArgument('malformed_amount', `an amount must be from 1 to ${MAX_AMOUNT}, not ${wrong}`, 'allocations');
+}

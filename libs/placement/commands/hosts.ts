@@ -1,0 +1,42 @@
+import type { RecordFailure, SetHostEnabled, SweepHosts } from '../store';
+import type { Refusal } from './tables';
+import type { Transaction } from './transaction';
+
+/** What an operator wants of a host. */
+export async function setHostEnabled(
+  tx: Transaction,
+  { host: name, enabled, reason, atMs }: SetHostEnabled & { atMs: number },
+): Promise<Refusal | undefined> {
+  const host = await tx.get('host', name);
+  if (!host) return { kind: 'not_found', subject: 'host', key: name };
+  if (host.enabled === enabled && host.disabledReason === reason) return { kind: 'unchanged' };
+  tx.put('host', name, { ...host, enabled, disabledReason: reason, updatedAtMs: atMs });
+  return undefined;
+}
+
+/** One more failed build. The count is a number that halves every `halfLifeMs`, so it has a fraction. */
+export async function recordFailure(
+  tx: Transaction,
+  { host: name, halfLifeMs, atMs }: RecordFailure & { atMs: number },
+): Promise<Refusal | undefined> {
+  const host = await tx.get('host', name);
+  if (!host) return { kind: 'not_found', subject: 'host', key: name };
+  const agedMs = Math.max(0, atMs - host.lastFailureAtMs);
+  const failures = host.failures * 0.5 ** (agedMs / halfLifeMs) + 1;
+  tx.put('host', name, { ...host, failures, lastFailureAtMs: atMs, updatedAtMs: atMs });
+  return undefined;
+}
+
+/** Takes hosts as down that were silent for too long; their next report brings them up again. */
+export async function sweepHosts(
+  tx: Transaction,
+  { silentSinceMs, limit, atMs }: SweepHosts & { atMs: number },
+): Promise<Refusal | undefined> {
+  const silent = await tx.silentHosts(silentSinceMs, limit);
+  if (silent.length === 0) return { kind: 'unchanged' };
+  for (const host of await tx.getAll('host', silent)) {
+    if (host?.up) tx.put('host', host.name, { ...host, up: false, updatedAtMs: atMs });
+  }
+  for (const host of silent) tx.write({ kind: 'mute', host });
+  return undefined;
+}

@@ -1,0 +1,125 @@
+import type { DeleteProvider, PutProvider } from '../store';
+import { countUsers } from './custom-names';
+import type { Refusal, Tables } from './tables';
+import type { Transaction } from './transaction';
+
+type Row = Tables['provider'];
+
+/** Creates a provider, or gives it another name or parent. */
+export function putProvider(tx: Transaction, command: PutProvider & { atMs: number }): Promise<Refusal | undefined> {
+  return command.mode === 'create' ? create(tx, command) : update(tx, command);
+}
+
+async function create(tx: Transaction, command: PutProvider & { atMs: number }): Promise<Refusal | undefined> {
+  const { uuid, name, parentUuid, atMs } = command;
+  if (await tx.get('provider', uuid)) return { kind: 'exists', subject: 'provider', key: uuid };
+  if (await tx.get('name', name)) return { kind: 'exists', subject: 'provider', key: name };
+  const parent = parentUuid === undefined ? undefined : await tx.get('provider', parentUuid);
+  if (parentUuid !== undefined && !parent) return { kind: 'not_found', subject: 'parent', key: parentUuid };
+  const rootUuid = parent?.rootUuid ?? uuid;
+  const empty = { inventories: {}, traits: [], aggregates: [] };
+  tx.put('provider', uuid, { uuid, name, parentUuid, rootUuid, ...empty, createdAtMs: atMs, updatedAtMs: atMs });
+  tx.put('usage', uuid, { generation: 0, used: {} });
+  tx.put('name', name, { uuid });
+  if (parent) putTree(tx, rootUuid, [...(await membersOf(tx, rootUuid)), uuid]);
+  return undefined;
+}
+
+async function update(tx: Transaction, command: PutProvider & { atMs: number }): Promise<Refusal | undefined> {
+  const { uuid, name, parentUuid, atMs } = command;
+  const provider = await tx.get('provider', uuid);
+  if (!provider) return { kind: 'not_found', subject: 'provider', key: uuid };
+  if (name !== provider.name) {
+    if (await tx.get('name', name)) return { kind: 'exists', subject: 'provider', key: name };
+    tx.write({ kind: 'delete', table: 'name', key: provider.name });
+    tx.put('name', name, { uuid });
+  }
+  const next = { ...provider, name, updatedAtMs: atMs };
+  if (parentUuid === provider.parentUuid) write(tx, next);
+  else return move(tx, next, parentUuid);
+  return undefined;
+}
+
+/** Hangs a provider and all below it under another parent, or makes it a root. */
+async function move(tx: Transaction, provider: Row, parentUuid: string | undefined): Promise<Refusal | undefined> {
+  const parent = parentUuid === undefined ? undefined : await tx.get('provider', parentUuid);
+  if (parentUuid !== undefined && !parent) return { kind: 'not_found', subject: 'parent', key: parentUuid };
+  const tree = await treeOf(tx, provider.rootUuid);
+  const moved = subtree(tree, provider.uuid);
+  if (parentUuid !== undefined && moved.has(parentUuid)) {
+    return { kind: 'in_use', subject: 'parent', key: parentUuid, by: 'children' };
+  }
+  const rootUuid = parent?.rootUuid ?? provider.uuid;
+  write(tx, { ...provider, parentUuid, rootUuid });
+  if (rootUuid === provider.rootUuid) return undefined;
+  for (const row of tree) {
+    if (moved.has(row.uuid) && row.uuid !== provider.uuid) write(tx, { ...row, rootUuid });
+  }
+  const rest = tree.map((row) => row.uuid).filter((uuid) => !moved.has(uuid));
+  putTree(tx, provider.rootUuid, rest);
+  putTree(tx, rootUuid, [...(parent ? await membersOf(tx, rootUuid) : []), ...moved]);
+  return undefined;
+}
+
+/** Deletes a provider that nobody uses and that has no children; with a host's root, the host too. */
+export async function deleteProvider(tx: Transaction, { uuid }: DeleteProvider): Promise<Refusal | undefined> {
+  const [provider, usage] = await Promise.all([tx.get('provider', uuid), tx.get('usage', uuid)]);
+  if (!provider) return { kind: 'not_found', subject: 'provider', key: uuid };
+  const tree = await treeOf(tx, provider.rootUuid);
+  if (tree.some((row) => row.parentUuid === uuid)) {
+    return { kind: 'in_use', subject: 'provider', key: uuid, by: 'children' };
+  }
+  if (Object.keys(usage?.used ?? {}).length > 0) {
+    return { kind: 'in_use', subject: 'provider', key: uuid, by: 'allocations' };
+  }
+  countUsers(tx, 'resource_class', Object.keys(provider.inventories), []);
+  countUsers(tx, 'trait', provider.traits, []);
+  if (tree.length > 1) {
+    putTree(
+      tx,
+      provider.rootUuid,
+      tree.map((row) => row.uuid).filter((member) => member !== uuid),
+    );
+  }
+  for (const table of ['provider', 'usage'] as const) tx.write({ kind: 'delete', table, key: uuid });
+  tx.write({ kind: 'delete', table: 'name', key: provider.name });
+  await deleteHost(tx, provider);
+  return undefined;
+}
+
+async function deleteHost(tx: Transaction, provider: Row): Promise<void> {
+  const host = await tx.get('host', provider.name);
+  if (host?.providerUuid !== provider.uuid) return;
+  for (const table of ['host', 'sequence'] as const) tx.write({ kind: 'delete', table, key: host.name });
+  tx.write({ kind: 'mute', host: host.name });
+}
+
+/** Writes a provider whose generation stays as it is. */
+function write(tx: Transaction, row: Row): void {
+  tx.put('provider', row.uuid, row);
+  tx.write({ kind: 'show', key: row.uuid });
+}
+
+async function membersOf(tx: Transaction, rootUuid: string): Promise<readonly string[]> {
+  return (await tx.get('tree', rootUuid))?.members ?? [rootUuid];
+}
+
+async function treeOf(tx: Transaction, rootUuid: string): Promise<Row[]> {
+  const rows = await tx.getAll('provider', await membersOf(tx, rootUuid));
+  return rows.filter((row) => row !== undefined);
+}
+
+function putTree(tx: Transaction, rootUuid: string, members: readonly string[]): void {
+  if (members.length > 1) tx.put('tree', rootUuid, { members });
+  else tx.write({ kind: 'delete', table: 'tree', key: rootUuid });
+}
+
+function subtree(tree: readonly Row[], uuid: string): Set<string> {
+  const found = new Set([uuid]);
+  // Members are not in any order: go on until a round finds nothing.
+  for (let before = 0; before < found.size; ) {
+    before = found.size;
+    for (const row of tree) if (row.parentUuid !== undefined && found.has(row.parentUuid)) found.add(row.uuid);
+  }
+  return found;
+}

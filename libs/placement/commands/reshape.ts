@@ -1,0 +1,103 @@
+import type { Inventories } from '../../domain/inventory';
+import type { ConsumerWrite, Reshape } from '../store';
+import { type AllocationState, decideAllocations, planWrites } from './allocations';
+import { checkedWrites } from './checked-writes';
+import { isCustom, refuseUnknown } from './custom-names';
+import { putInventories, refuseGeneration } from './inventories';
+import { counters, type Refusal, type Stored, type StoredConsumer, type TableName, type Tables } from './tables';
+import type { Transaction } from './transaction';
+
+/** Inventories and allocations in one step; whether a class that goes is in use is checked on what comes out. */
+export async function reshape(tx: Transaction, command: Reshape & { atMs: number }): Promise<Refusal | undefined> {
+  const { atMs } = command;
+  const consumers = checkedWrites(command.consumers);
+  const next = new Map<string, Inventories>();
+  for (const { providerUuid, generation, inventories } of command.inventories) {
+    if (!(await tx.get('provider', providerUuid))) return { kind: 'not_found', subject: 'provider', key: providerUuid };
+    const refusal =
+      (await refuseGeneration(tx, providerUuid, generation)) ??
+      (await refuseUnknown(tx, 'resource_class', Object.keys(inventories)));
+    if (refusal) return refusal;
+    next.set(providerUuid, inventories);
+  }
+  const state = await readState(tx, consumers, next);
+  const decided = decideAllocations(state, consumers, { atMs, force: false });
+  if (decided.kind !== 'plan' && decided.kind !== 'unchanged') return decided;
+  const plan = decided.kind === 'plan' ? decided : undefined;
+  for (const [uuid, inventories] of next) {
+    const provider = state.providers.get(uuid);
+    const used = plan?.usages.get(uuid)?.used ?? state.usage(uuid)?.row.used ?? {};
+    const inUse = Object.keys(used).find((resourceClass) => !inventories[resourceClass]);
+    if (inUse !== undefined) return { kind: 'in_use', subject: 'inventory', key: inUse, by: 'allocations' };
+    if (provider) putInventories(tx, provider, inventories, atMs);
+    if (!plan?.usages.has(uuid)) tx.write({ kind: 'raise', key: uuid });
+  }
+  if (!plan) return next.size === 0 ? { kind: 'unchanged' } : undefined;
+  const usages = new Map(
+    [...plan.usages].map(([uuid, usage]) => [uuid, next.has(uuid) ? raised(state, uuid, usage) : usage]),
+  );
+  tx.write(...planWrites({ ...plan, usages }, state));
+  return undefined;
+}
+
+/** Once for the inventories and the allocations together. */
+function raised(state: AllocationState, uuid: string, usage: Tables['usage']): Tables['usage'] {
+  return { ...usage, generation: (state.usage(uuid)?.row.generation ?? 0) + 1 };
+}
+
+interface ReshapeState extends AllocationState {
+  readonly providers: ReadonlyMap<string, Tables['provider']>;
+}
+
+/** Everything that the decision may look at, read (and so guarded) beforehand. */
+async function readState(
+  tx: Transaction,
+  writes: readonly ConsumerWrite[],
+  next: ReadonlyMap<string, Inventories>,
+): Promise<ReshapeState> {
+  const consumers = await readAll(tx, 'consumer', unique(writes.map((write) => write.uuid)));
+  const held = [...consumers.values()].flatMap(({ row }) => Object.keys(row.allocations));
+  const taken = writes.flatMap((write) => Object.keys(write.allocations));
+  const uuids = unique([...next.keys(), ...held, ...taken]);
+  const providers = await readAll(tx, 'provider', uuids);
+  const usages = await readAll(tx, 'usage', uuids);
+  const classes = unique(writes.flatMap((write) => Object.values(write.allocations).flatMap(Object.keys)));
+  const known = await readAll(tx, 'resource_class', classes.filter(isCustom));
+  const counts = new Map<string, number>();
+  const olds = [...consumers.values()].map(({ row }) => row);
+  for (const name of groupCounters(writes, olds)) counts.set(name, await tx.count(name));
+  return {
+    providers: new Map([...providers].map(([uuid, { row }]) => [uuid, row])),
+    consumer: (uuid) => consumers.get(uuid)?.row,
+    usage: (uuid) => usages.get(uuid),
+    inventories: (uuid) => next.get(uuid) ?? providers.get(uuid)?.row.inventories,
+    count: (name) => counts.get(name) ?? 0,
+    hasClass: (name) => known.has(name),
+  };
+}
+
+async function readAll<T extends TableName>(
+  tx: Transaction,
+  table: T,
+  keys: readonly string[],
+): Promise<Map<string, Stored<Tables[T]>>> {
+  const rows = await tx.getStored(table, keys);
+  const found = new Map<string, Stored<Tables[T]>>();
+  for (const [i, key] of keys.entries()) {
+    const stored = rows[i];
+    if (stored) found.set(key, stored);
+  }
+  return found;
+}
+
+function groupCounters(writes: readonly ConsumerWrite[], olds: readonly StoredConsumer[]): string[] {
+  const memberships = [
+    ...writes.flatMap(({ group }) => (group ? [[group.group.id, group.host] as const] : [])),
+    ...olds.flatMap(({ groupId, groupHost }) => (groupId && groupHost ? [[groupId, groupHost] as const] : [])),
+  ];
+  return unique(memberships.flatMap(([id, host]) => [counters.membersOf(id), counters.membersOn(id, host)]));
+}
+
+function unique(keys: readonly string[]): string[] {
+  return [...new Set(keys)];
+}

@@ -1,0 +1,11 @@
+import { BerthError } from '../../domain/errors';
+
+/** The first revision of a store: the clock's, so that tokens and followers of a store that was wiped don't fit the new one. */
+export function firstRevision(atMs: number): number {
+  return Math.max(1, Math.floor(atMs));
+}
+
+/** The change stream does not reach back to a revision: the follower needs a new snapshot. */
+export function revisionTrimmed(revision: number): BerthError {
+  return new BerthError('failed_precondition', 'revision_trimmed', `changes after revision ${revision} are gone`);
+}

@@ -1,0 +1,63 @@
+import { revisionTrimmed } from '../commands/revisions';
+import type { Change } from '../store';
+
+/** The last changes, for followers to catch up; older ones are forgotten. */
+export class ChangeLog {
+  readonly #maxLength: number;
+  #changes: Change[] = [];
+  #isTrimmed = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength;
+  }
+
+  append(change: Change): void {
+    this.#changes.push(change);
+    // In large steps, so that it costs nothing on average.
+    if (this.#changes.length >= 2 * this.#maxLength) {
+      this.#changes = this.#changes.slice(-this.#maxLength);
+      this.#isTrimmed = true;
+    }
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** As `PlacementStore.follow`; `present` tells the store's revision. */
+  async follow(
+    from: number,
+    present: () => number,
+    onChanges: (changes: readonly Change[]) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let revision = from;
+    while (!signal.aborted) {
+      const changes = this.#after(revision, present());
+      if (changes.length > 0) {
+        onChanges(changes);
+        revision = changes.at(-1)?.revision ?? revision;
+      } else {
+        await this.#next(signal);
+      }
+    }
+  }
+
+  #after(revision: number, present: number): readonly Change[] {
+    if (revision === present) return [];
+    // The first revision of a store is not 1.
+    if (revision === 0 && !this.#isTrimmed) return this.#changes.slice();
+    const index = revision + 1 - (this.#changes[0]?.revision ?? present + 1);
+    if (index < 0 || revision > present) throw revisionTrimmed(revision);
+    return this.#changes.slice(index);
+  }
+
+  #next(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      this.#waiting.push(wake);
+      signal.addEventListener('abort', wake, { once: true });
+    });
+  }
+}

@@ -1,0 +1,214 @@
+import type { Consumer } from '../../domain/consumer';
+import type { Host } from '../../domain/host';
+import type { Resources } from '../../domain/inventory';
+import { type Provider, SHARING_TRAIT } from '../../domain/provider';
+import {
+  isStandardResourceClass,
+  isStandardTrait,
+  STANDARD_RESOURCE_CLASSES,
+  STANDARD_TRAITS,
+} from '../../domain/standard-names';
+import type { CatalogueName, Change, Revised, Rows, Usage } from '../store';
+import { SetIndex } from './set-index';
+import { VersionedRows } from './versioned-rows';
+
+const NOTHING: Resources = {};
+const NO_NAMES: readonly string[] = [];
+
+/** All rows of a mirror with their indexes. A resync fills a new one beside the old. */
+export class MirrorState {
+  /** Up to where the stream was read; -1 while a snapshot is loaded. */
+  revision = -1;
+
+  readonly providers = new VersionedRows<Provider>();
+  readonly hosts = new VersionedRows<Host>();
+  readonly consumers = new VersionedRows<Consumer>();
+  readonly #usages = new VersionedRows<Usage>();
+  readonly #resourceClasses = new VersionedRows<CatalogueName>();
+  readonly #traits = new VersionedRows<CatalogueName>();
+
+  readonly #uuidByName = new Map<string, string>();
+  readonly #hostByRoot = new Map<string, string>();
+  readonly children = new SetIndex();
+  readonly byAggregate = new SetIndex();
+  readonly byTrait = new SetIndex();
+  readonly byClass = new SetIndex();
+  readonly byProvider = new SetIndex();
+  readonly byGroup = new SetIndex();
+  /** Roots of the trees that changed since they were last taken. */
+  #changedRoots = new Set<string>();
+
+  /** The snapshot is complete as of `revision`. */
+  loaded(revision: number): void {
+    this.#advance(revision);
+  }
+
+  /** Takes the next change of the stream. */
+  advance(change: Change): void {
+    if (change.revision <= this.revision) return;
+    this.#apply(change, change.revision);
+    this.#advance(change.revision);
+  }
+
+  /** Takes a change ahead of the stream, or one that may be old. */
+  apply(change: Change): void {
+    if (change.revision === this.revision + 1) this.advance(change);
+    else if (change.revision > this.revision) this.#apply(change, change.revision);
+  }
+
+  /** Takes rows by themselves: chunks of a snapshot, the usage that a refused claim brings. */
+  learn(rows: Rows): void {
+    this.#apply(rows, this.revision);
+  }
+
+  /** The roots of trees that changed since the last call. */
+  takeChangedRoots(): ReadonlySet<string> {
+    const roots = this.#changedRoots;
+    if (roots.size > 0) this.#changedRoots = new Set();
+    return roots;
+  }
+
+  providerByName(name: string): Provider | undefined {
+    const uuid = this.#uuidByName.get(name);
+    return uuid === undefined ? undefined : this.providers.get(uuid);
+  }
+
+  usage(providerUuid: string): Resources {
+    return this.#usages.get(providerUuid)?.used ?? NOTHING;
+  }
+
+  hostOfRoot(rootUuid: string): Host | undefined {
+    const name = this.#hostByRoot.get(rootUuid);
+    return name === undefined ? undefined : this.hosts.get(name);
+  }
+
+  tree(rootUuid: string): readonly Provider[] {
+    const root = this.providers.get(rootUuid);
+    if (!root) return [];
+    const found: Provider[] = [root];
+    // Grows while it is walked: parents come before their children.
+    for (const provider of found) {
+      for (const uuid of this.children.get(provider.uuid)) {
+        const child = this.providers.get(uuid);
+        if (child) found.push(child);
+      }
+    }
+    return found;
+  }
+
+  sharingProviders(): ReadonlySet<string> {
+    return this.byTrait.get(SHARING_TRAIT);
+  }
+
+  hasResourceClass(name: string): boolean {
+    return isStandardResourceClass(name) || this.#resourceClasses.get(name) !== undefined;
+  }
+
+  hasTrait(name: string): boolean {
+    return isStandardTrait(name) || this.#traits.get(name) !== undefined;
+  }
+
+  resourceClasses(): CatalogueName[] {
+    return withStandard(STANDARD_RESOURCE_CLASSES, this.#resourceClasses);
+  }
+
+  traits(): CatalogueName[] {
+    return withStandard(STANDARD_TRAITS, this.#traits);
+  }
+
+  #advance(revision: number): void {
+    this.revision = revision;
+    for (const rows of [
+      this.providers,
+      this.hosts,
+      this.consumers,
+      this.#usages,
+      this.#resourceClasses,
+      this.#traits,
+    ]) {
+      rows.passed(revision);
+    }
+  }
+
+  #apply(rows: Rows, revision: number): void {
+    const floor = this.revision;
+    for (const uuid of rows.deletedConsumers ?? NO_NAMES) {
+      this.#indexConsumer(uuid, this.consumers.delete(uuid, revision, floor), undefined);
+    }
+    for (const uuid of rows.deletedProviders ?? NO_NAMES) {
+      this.#usages.delete(uuid, revision, floor);
+      this.#indexProvider(uuid, this.providers.delete(uuid, revision, floor), undefined);
+    }
+    for (const name of rows.deletedHosts ?? NO_NAMES) {
+      this.#indexHost(name, this.hosts.delete(name, revision, floor), undefined);
+    }
+    for (const name of rows.deletedResourceClasses ?? NO_NAMES) this.#resourceClasses.delete(name, revision, floor);
+    for (const name of rows.deletedTraits ?? NO_NAMES) this.#traits.delete(name, revision, floor);
+    for (const row of rows.resourceClasses ?? []) this.#resourceClasses.set(row.name, row, floor);
+    for (const row of rows.traits ?? []) this.#traits.set(row.name, row, floor);
+    // Usages first: they carry the generations.
+    for (const row of rows.usages ?? []) this.#setUsage(row, floor);
+    for (const row of rows.providers ?? []) this.#setProvider(row, floor);
+    for (const row of rows.hosts ?? []) {
+      const before = this.hosts.get(row.name);
+      if (this.hosts.set(row.name, row, floor)) this.#indexHost(row.name, before, row);
+    }
+    for (const row of rows.consumers ?? []) {
+      const before = this.consumers.get(row.uuid);
+      if (this.consumers.set(row.uuid, row, floor)) this.#indexConsumer(row.uuid, before, row);
+    }
+  }
+
+  #setUsage(row: Revised<Usage>, floor: number): void {
+    if (!this.#usages.set(row.providerUuid, row, floor)) return;
+    const provider = this.providers.get(row.providerUuid);
+    if (!provider) return;
+    this.providers.amend(row.providerUuid, { ...provider, generation: row.generation });
+    this.#changedRoots.add(provider.rootUuid);
+  }
+
+  #setProvider(row: Revised<Provider>, floor: number): void {
+    const before = this.providers.get(row.uuid);
+    // A claim that was applied ahead of the stream may have raised the generation since.
+    const generation = this.#usages.get(row.uuid)?.generation ?? row.generation;
+    const after = generation === row.generation ? row : { ...row, generation };
+    if (this.providers.set(row.uuid, after, floor)) this.#indexProvider(row.uuid, before, after);
+  }
+
+  #indexProvider(uuid: string, before: Provider | undefined, after: Provider | undefined): void {
+    if (!before && !after) return;
+    if (before && before.name !== after?.name && this.#uuidByName.get(before.name) === uuid) {
+      this.#uuidByName.delete(before.name);
+    }
+    if (after) this.#uuidByName.set(after.name, uuid);
+    this.children.move(uuid, listOf(before?.parentUuid), listOf(after?.parentUuid));
+    this.byTrait.move(uuid, before?.traits ?? NO_NAMES, after?.traits ?? NO_NAMES);
+    this.byAggregate.move(uuid, before?.aggregates ?? NO_NAMES, after?.aggregates ?? NO_NAMES);
+    this.byClass.move(uuid, Object.keys(before?.inventories ?? {}), Object.keys(after?.inventories ?? {}));
+    if (before) this.#changedRoots.add(before.rootUuid);
+    if (after) this.#changedRoots.add(after.rootUuid);
+  }
+
+  #indexHost(name: string, before: Host | undefined, after: Host | undefined): void {
+    if (before && this.#hostByRoot.get(before.providerUuid) === name) this.#hostByRoot.delete(before.providerUuid);
+    if (after) this.#hostByRoot.set(after.providerUuid, name);
+    if (before) this.#changedRoots.add(before.providerUuid);
+    if (after) this.#changedRoots.add(after.providerUuid);
+  }
+
+  #indexConsumer(uuid: string, before: Consumer | undefined, after: Consumer | undefined): void {
+    if (!before && !after) return;
+    this.byProvider.move(uuid, Object.keys(before?.allocations ?? {}), Object.keys(after?.allocations ?? {}));
+    this.byGroup.move(uuid, listOf(before?.groupId), listOf(after?.groupId));
+  }
+}
+
+function listOf(label: string | undefined): readonly string[] {
+  return label === undefined ? NO_NAMES : [label];
+}
+
+function withStandard(standard: readonly string[], custom: VersionedRows<CatalogueName>): CatalogueName[] {
+  return [...standard.map((name) => ({ name, createdAtMs: 0 })), ...custom.values()].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
+}

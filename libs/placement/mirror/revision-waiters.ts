@@ -1,0 +1,52 @@
+import type { Clock } from '../../domain/clock';
+import { BerthError } from '../../domain/errors';
+
+interface Waiter {
+  readonly revision: number;
+  settle(error?: BerthError): void;
+}
+
+/** Who waits for the mirror to reach which revision. */
+export class RevisionWaiters {
+  readonly #clock: Clock;
+  readonly #waiting = new Set<Waiter>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** As `Mirror.waitFor`. */
+  waitFor(
+    revision: number,
+    present: number,
+    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+  ): Promise<void> {
+    if (revision <= present) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const settle = (error?: BerthError) => {
+        this.#waiting.delete(waiter);
+        cancel();
+        signal?.removeEventListener('abort', onAbort);
+        if (error) reject(error);
+        else resolve();
+      };
+      const waiter = { revision, settle };
+      const onAbort = () => settle(new BerthError('aborted', 'cancelled', 'stopped waiting for the mirror'));
+      const cancel = this.#clock.after(timeoutMs, () =>
+        settle(new BerthError('unavailable', 'mirror_behind', `the mirror is behind revision ${revision}; try again`)),
+      );
+      this.#waiting.add(waiter);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      if (signal?.aborted) onAbort();
+    });
+  }
+
+  reached(revision: number): void {
+    for (const waiter of this.#waiting) if (waiter.revision <= revision) waiter.settle();
+  }
+
+  close(): void {
+    const error = new BerthError('unavailable', 'closing', 'the mirror is closing');
+    for (const waiter of this.#waiting) waiter.settle(error);
+  }
+}

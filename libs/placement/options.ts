@@ -1,0 +1,32 @@
+import { type ConfigOf, intOption, stringOption } from '../runtime/config';
+import { addressOptions } from '../runtime/options';
+
+/** Settings of who uses the placement store. */
+export const placementOptions = {
+  storeUrl: addressOptions.storeUrl,
+  cell: stringOption({
+    env: 'BERTH_CELL',
+    default: 'cell1',
+    pattern: /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/,
+    range: 'letters, digits, _ -',
+    help: 'The cell: its name is in all keys, so that cells can share a Redis or have one each.',
+  }),
+  storeTimeoutMs: intOption({
+    env: 'BERTH_STORE_TIMEOUT_MS',
+    default: 5_000,
+    min: 100,
+    max: 60_000,
+    unit: 'ms',
+    help: 'How long the store may be silent before its connection is taken as dead and operations fail.',
+  }),
+  storeStreamLength: intOption({
+    env: 'BERTH_STORE_STREAM_LENGTH',
+    default: 100_000,
+    min: 1_000,
+    max: 10_000_000,
+    unit: 'changes',
+    help: 'About how many changes the store keeps for mirrors to catch up; one that is further behind takes a snapshot.',
+  }),
+} as const;
+
+export type PlacementConfig = ConfigOf<typeof placementOptions>;

@@ -1,0 +1,54 @@
+import type { RedisClient } from '../../redis/connect';
+import { revisionTrimmed } from '../commands/revisions';
+import type { Change } from '../store';
+import type { Keys } from './keys';
+import { decodeChange } from './rows';
+
+/** How long one read of the stream may wait; after it, the follower looks whether the store is still the same. */
+export const BLOCK_MS = 2_000;
+const BATCH = 500;
+
+type StreamReply = [key: string, entries: [id: string, fields: string[]][]][] | null;
+
+/**
+ * Follows the stream on a connection that nobody else uses. Entries have the revision as their id, without a gap; so a
+ * hole means that the stream was trimmed, and a store behind the follower is another one, or one that lost its last
+ * writes in a crash.
+ */
+export async function followStream(
+  client: RedisClient,
+  keys: Keys,
+  from: number,
+  onChanges: (changes: readonly Change[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let revision = from;
+  while (!signal.aborted) {
+    const present = await client.run(async (redis) => Number(await redis.get(keys.revision)));
+    if (present < revision) throw revisionTrimmed(revision);
+    // Wait only when there is nothing to read: entries that are missing will not come.
+    const changes = await readChanges(client, keys, revision, present === revision ? BLOCK_MS : undefined);
+    const [first] = changes;
+    if (!first && present > revision) throw revisionTrimmed(revision);
+    // The first revision of an empty store is not 1.
+    if (first && revision > 0 && first.revision !== revision + 1) throw revisionTrimmed(revision);
+    if (signal.aborted) return;
+    if (first) onChanges(changes);
+    revision = changes.at(-1)?.revision ?? revision;
+  }
+}
+
+async function readChanges(
+  client: RedisClient,
+  keys: Keys,
+  revision: number,
+  blockMs: number | undefined,
+): Promise<Change[]> {
+  const reply = await client.run<StreamReply>((redis) =>
+    blockMs === undefined
+      ? redis.xread('COUNT', BATCH, 'STREAMS', keys.changes, `${revision}-0`)
+      : redis.xread('COUNT', BATCH, 'BLOCK', blockMs, 'STREAMS', keys.changes, `${revision}-0`),
+  );
+  const entries = reply?.[0]?.[1] ?? [];
+  return entries.map(([id, fields]) => decodeChange(Number.parseInt(id, 10), fields[1] ?? ''));
+}

@@ -1,0 +1,27 @@
+import type { TableName } from '../commands/tables';
+
+/** All keys of a cell share its hash tag, so that a cell lives on one shard of a Redis Cluster. */
+export type Keys = Readonly<
+  Record<TableName | 'revision' | 'changes' | 'heartbeats' | 'counters' | 'inventory', string>
+>;
+
+export function keysOf(cell: string): Keys {
+  const key = (name: string) => `{${cell}}:${name}`;
+  return {
+    revision: key('revision'),
+    changes: key('changes'),
+    heartbeats: key('heartbeats'),
+    counters: key('counters'),
+    provider: key('providers'),
+    usage: key('usages'),
+    /** The providers' inventories again, alone, because claims read nothing else of a provider. */
+    inventory: key('inventories'),
+    host: key('hosts'),
+    consumer: key('consumers'),
+    resource_class: key('resource-classes'),
+    trait: key('traits'),
+    name: key('provider-names'),
+    tree: key('trees'),
+    sequence: key('sequences'),
+  };
+}

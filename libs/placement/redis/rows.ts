@@ -1,0 +1,78 @@
+import { asCatalogueName, asConsumer, asProvider, asUsage } from '../commands/as-rows';
+import type { TableName } from '../commands/tables';
+import type { Change, Rows } from '../store';
+import { decodeCell } from './cells';
+
+type Lists = { -readonly [K in keyof Rows]: NonNullable<Rows[K]>[number][] };
+
+/** One row that changed: its cell, '' when it is gone. */
+export interface Line {
+  readonly table: TableName;
+  readonly key: string;
+  readonly cell: string;
+}
+
+/** The text of one change record: a line for each row, `<table> <key> <cell>`. */
+export function decodeChange(revision: number, text: string): Change {
+  return { ...decodeLines(text.split('\n').map(parseLine)), revision };
+}
+
+/** Rows as readers see them. A provider's line comes with its usage's, which has the generation. */
+export function decodeLines(lines: readonly Line[]): Rows {
+  const rows: Partial<Lists> = {};
+  const generations = new Map<string, number>();
+  for (const line of lines) {
+    if (line.table !== 'usage' || line.cell === '') continue;
+    const usage = asUsage(line.key, decodeCell('usage', line.key, line.cell));
+    generations.set(line.key, usage.generation);
+    (rows.usages ??= []).push(usage);
+  }
+  for (const line of lines) addRow(rows, line, generations);
+  return rows;
+}
+
+function parseLine(text: string): Line {
+  const first = text.indexOf(' ');
+  const second = text.indexOf(' ', first + 1);
+  return {
+    table: text.slice(0, first) as TableName,
+    key: text.slice(first + 1, second),
+    cell: text.slice(second + 1),
+  };
+}
+
+function addRow(rows: Partial<Lists>, { table, key, cell }: Line, generations: ReadonlyMap<string, number>): void {
+  const isGone = cell === '';
+  switch (table) {
+    case 'provider':
+      if (isGone) (rows.deletedProviders ??= []).push(key);
+      else (rows.providers ??= []).push(asProvider(decodeCell(table, key, cell), generations.get(key) ?? 0));
+      break;
+    case 'host': {
+      if (isGone) {
+        (rows.deletedHosts ??= []).push(key);
+        break;
+      }
+      const { row, revision } = decodeCell(table, key, cell);
+      (rows.hosts ??= []).push({ ...row, revision });
+      break;
+    }
+    case 'consumer':
+      if (isGone) (rows.deletedConsumers ??= []).push(key);
+      else (rows.consumers ??= []).push(asConsumer(decodeCell(table, key, cell)));
+      break;
+    case 'resource_class':
+      if (isGone) (rows.deletedResourceClasses ??= []).push(key);
+      else (rows.resourceClasses ??= []).push(asCatalogueName(key, decodeCell(table, key, cell)));
+      break;
+    case 'trait':
+      if (isGone) (rows.deletedTraits ??= []).push(key);
+      else (rows.traits ??= []).push(asCatalogueName(key, decodeCell(table, key, cell)));
+      break;
+    case 'usage':
+    case 'name':
+    case 'tree':
+    case 'sequence':
+      break;
+  }
+}
