@@ -1,0 +1,192 @@
+import { type BerthError, invalidArgument } from '../domain/errors';
+import { MAX_AMOUNT, type Resources } from '../domain/inventory';
+import { isClassOrTraitName, isHostName, isUuid, requireUuid } from '../domain/names';
+import { MAX_NAME_LENGTH, MAX_NAMES, MAX_PAIRS, MAX_RESOURCE_CLASSES, MAX_TEXT_LENGTH } from './limits';
+
+/*
+ * Checks of decoded fields. Each takes the value and the path of its field, gives the value back typed, or throws
+ * `invalid_argument` with the path in `details.field`. Reasons: missing_field, too_long, too_many, malformed_uuid,
+ * malformed_name, malformed_host, bad_amount, bad_number, unknown_value.
+ */
+
+/** A sentence for people; may be empty. */
+export function text(value: string, field: string, maxLength = MAX_TEXT_LENGTH): string {
+  if (value.length > maxLength) throw tooLong(field, maxLength);
+  return value;
+}
+
+/** A name, an id or a symbol; may be empty. */
+export function name(value: string, field: string): string {
+  return text(value, field, MAX_NAME_LENGTH);
+}
+
+/** A name that must be there. */
+export function requiredName(value: string, field: string): string {
+  if (value === '') throw missing(field);
+  return name(value, field);
+}
+
+/** A name, or undefined when empty. */
+export function optionalName(value: string, field: string): string | undefined {
+  return value === '' ? undefined : name(value, field);
+}
+
+export function uuid(value: string, field: string): string {
+  if (isUuid(value)) return value;
+  if (value === '') throw missing(field);
+  return requireUuid(value, field);
+}
+
+/** A uuid, or '' for none. */
+export function uuidOrEmpty(value: string, field: string): string {
+  return value === '' ? '' : uuid(value, field);
+}
+
+export function hostName(value: string, field: string): string {
+  if (isHostName(value)) return value;
+  if (value === '') throw missing(field);
+  throw invalidArgument('malformed_host', `${field} must be a host name, not '${shown(value)}'`, field);
+}
+
+/** A host name, or '' for none. */
+export function hostNameOrEmpty(value: string, field: string): string {
+  return value === '' ? '' : hostName(value, field);
+}
+
+/** A count, a time or a revision: a whole number from 0 that a double holds exactly. */
+export function whole(value: number, field: string): number {
+  if (value >= 0 && Number.isSafeInteger(value)) return value;
+  throw invalidArgument('bad_number', `${field} must be a whole number from 0 to 2^53 - 1, not ${value}`, field);
+}
+
+/** How many rows are wanted: `whenZero` when the sender did not say. */
+export function pageLimit(value: number, field: string, whenZero: number, max: number): number {
+  if (value > max) throw tooMany(field, max);
+  return value === 0 ? whenZero : value;
+}
+
+export function list<W, T>(
+  values: readonly W[],
+  field: string,
+  max: number,
+  check: (value: W, field: string) => T,
+): T[] {
+  if (values.length > max) throw tooMany(field, max);
+  return values.map((value, index) => check(value, `${field}[${index}]`));
+}
+
+/** Traits: names of good form. */
+export function traits(values: readonly string[], field: string): readonly string[] {
+  return names(values, field, isClassOrTraitName, 'upper case letters, digits and underscores');
+}
+
+/** Uuids of aggregates, instances or providers. */
+export function uuids(values: readonly string[], field: string, max = MAX_NAMES): readonly string[] {
+  if (values.length > max) throw tooMany(field, max);
+  return values.every(isUuid) ? values : values.map((value, index) => uuid(value, `${field}[${index}]`));
+}
+
+export function hostNames(values: readonly string[], field: string): readonly string[] {
+  return names(values, field, isHostName, 'a host name');
+}
+
+/** Any non-empty names: values of a capability. */
+export function nameList(values: readonly string[], field: string): readonly string[] {
+  return names(values, field, (value) => value !== '' && value.length <= MAX_NAME_LENGTH, 'a short text');
+}
+
+/** Amounts by resource class, each from 1 to MAX_AMOUNT. */
+export function amounts(values: Readonly<Record<string, number>>, field: string): Resources {
+  let count = 0;
+  for (const resourceClass in values) {
+    if (++count > MAX_RESOURCE_CLASSES) throw tooMany(field, MAX_RESOURCE_CLASSES);
+    if (!isClassOrTraitName(resourceClass)) throw badName(field, resourceClass, 'a resource class');
+    const amount = values[resourceClass] as number;
+    if (!Number.isSafeInteger(amount) || amount < 1 || amount > MAX_AMOUNT) {
+      const message = `${field}.${resourceClass} must be a whole amount from 1 to ${MAX_AMOUNT}, not ${amount}`;
+      throw invalidArgument('bad_amount', message, `${field}.${resourceClass}`);
+    }
+  }
+  return values;
+}
+
+/** Amounts of which there must be one at least. */
+export function requiredAmounts(values: Readonly<Record<string, number>>, field: string): Resources {
+  for (const _ in values) return amounts(values, field);
+  throw missing(field);
+}
+
+/** A map with names as keys; `check` looks at each value. */
+export function pairs<W, T>(
+  values: Readonly<Record<string, W>>,
+  field: string,
+  check: (value: W, field: string) => T,
+): Readonly<Record<string, T>> {
+  const keys = Object.keys(values);
+  if (keys.length > MAX_PAIRS) throw tooMany(field, MAX_PAIRS);
+  const checked: Record<string, T> = {};
+  for (const key of keys) {
+    // A key that names an object's prototype would vanish instead of being stored.
+    if (key === '' || key === '__proto__') throw badName(field, key, 'a key');
+    checked[name(key, field)] = check(values[key] as W, `${field}.${key}`);
+  }
+  return checked;
+}
+
+/** A word of a closed set that travels as text. */
+export function word<const T extends string>(value: string, words: readonly T[], field: string): T {
+  const known = words.find((one) => one === value);
+  if (known === undefined) throw unknownValue(field, value, words);
+  return known;
+}
+
+/** The two directions between a closed set of words and an enum, whose number 0 stands for none of them. */
+export function enumeration<T extends string, E extends number>(numbers: Readonly<Record<T, E>>) {
+  const words: (T | undefined)[] = [];
+  for (const [value, number] of Object.entries(numbers)) words[number as E] = value as T;
+  return {
+    toWire: (value: T): E => numbers[value],
+    fromWire: (number: number, field: string): T => {
+      const value = words[number];
+      if (value === undefined) throw unknownValue(field, String(number), Object.keys(numbers));
+      return value;
+    },
+  };
+}
+
+export function missing(field: string): BerthError {
+  return invalidArgument('missing_field', `${field} is missing; it must be set`, field);
+}
+
+function names(
+  values: readonly string[],
+  field: string,
+  isValid: (value: string) => boolean,
+  form: string,
+): readonly string[] {
+  if (values.length > MAX_NAMES) throw tooMany(field, MAX_NAMES);
+  const index = values.findIndex((value) => !isValid(value));
+  if (index >= 0) throw badName(`${field}[${index}]`, values[index] as string, form);
+  return values;
+}
+
+function badName(field: string, value: string, form: string): BerthError {
+  return invalidArgument('malformed_name', `${field} must be ${form}, not '${shown(value)}'`, field);
+}
+
+function unknownValue(field: string, value: string, known: readonly string[]): BerthError {
+  const message = `${field} must be one of ${known.join(', ')}, not '${shown(value)}'`;
+  return invalidArgument('unknown_value', message, field);
+}
+
+function tooMany(field: string, max: number): BerthError {
+  return invalidArgument('too_many', `${field} may have at most ${max} entries`, field);
+}
+
+function tooLong(field: string, max: number): BerthError {
+  return invalidArgument('too_long', `${field} may have at most ${max} characters`, field);
+}
+
+function shown(value: string): string {
+  return value.length > 64 ? `${value.slice(0, 64)}…` : value;
+}

@@ -1,0 +1,105 @@
+import { berth } from '#generated/berth';
+import { amounts, enumeration, hostName, list, name, text, uuid, uuidOrEmpty, whole } from './checks';
+import { MAX_INSTANCES_PER_HOST } from './limits';
+import type {
+  BuildInstance,
+  BuildReport,
+  DestroyInstance,
+  HostDiscrepancy,
+  RunningInstance,
+  Selection,
+} from './messages';
+import { specFromWire, specToWire } from './request-spec';
+import type { Codec } from './rpc';
+import { selectionsFromWire } from './selection';
+import { runningFromWire, runningToWire } from './stats';
+import { codec } from './wire';
+
+const wire = berth.compute.v1;
+const { BuildOutcome } = wire;
+const OUTCOMES = enumeration({
+  active: BuildOutcome.BUILD_OUTCOME_ACTIVE,
+  failed: BuildOutcome.BUILD_OUTCOME_FAILED,
+  refused: BuildOutcome.BUILD_OUTCOME_REFUSED,
+  destroyed: BuildOutcome.BUILD_OUTCOME_DESTROYED,
+  lost: BuildOutcome.BUILD_OUTCOME_LOST,
+});
+
+/** To `agent.<host>`: build this here. */
+export const buildInstanceCodec: Codec<BuildInstance> = codec(
+  'berth.compute.v1.BuildInstance',
+  wire.BuildInstance,
+  (build) => ({
+    ...build,
+    requestSpec: specToWire(build.requestSpec),
+    alternates: build.alternates as Selection[],
+  }),
+  (build) => ({
+    instanceUuid: uuid(build.instanceUuid, 'instance_uuid'),
+    requestId: uuid(build.requestId, 'request_id'),
+    name: name(build.name, 'name'),
+    projectId: name(build.projectId, 'project_id'),
+    userId: name(build.userId, 'user_id'),
+    requestSpec: specFromWire(build.requestSpec, 'request_spec'),
+    host: hostName(build.host, 'host'),
+    attempt: build.attempt,
+    claimRevision: whole(build.claimRevision, 'claim_revision'),
+    alternates: selectionsFromWire(build.alternates, 'alternates'),
+    deadlineAtMs: whole(build.deadlineAtMs, 'deadline_at_ms'),
+  }),
+);
+
+/** To `agent.<host>`: end this here. */
+export const destroyInstanceCodec: Codec<DestroyInstance> = codec(
+  'berth.compute.v1.DestroyInstance',
+  wire.DestroyInstance,
+  (destroy) => destroy,
+  ({ instanceUuid, attempt, report }) => ({ instanceUuid: uuid(instanceUuid, 'instance_uuid'), attempt, report }),
+);
+
+/** To `build.results`: how an attempt, or an instance, ended. */
+export const buildReportCodec: Codec<BuildReport> = codec(
+  'berth.compute.v1.BuildReport',
+  wire.BuildReport,
+  (report) => ({
+    ...report,
+    outcome: OUTCOMES.toWire(report.outcome),
+    alternates: report.alternates as Selection[],
+  }),
+  (report) => ({
+    instanceUuid: uuid(report.instanceUuid, 'instance_uuid'),
+    host: hostName(report.host, 'host'),
+    attempt: report.attempt,
+    outcome: OUTCOMES.fromWire(report.outcome, 'outcome'),
+    reason: name(report.reason, 'reason'),
+    message: text(report.message, 'message'),
+    claimRevision: whole(report.claimRevision, 'claim_revision'),
+    alternates: selectionsFromWire(report.alternates, 'alternates'),
+  }),
+);
+
+/** To `build.results`: what an agent reports and what the store says do not agree. */
+export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
+  'berth.compute.v1.HostDiscrepancy',
+  wire.HostDiscrepancy,
+  (discrepancy) => ({
+    ...discrepancy,
+    unclaimed: runningToWire(discrepancy.unclaimed),
+    missing: discrepancy.missing as string[],
+  }),
+  (discrepancy) => ({
+    host: hostName(discrepancy.host, 'host'),
+    providerUuid: uuid(discrepancy.providerUuid, 'provider_uuid'),
+    unclaimed: list(discrepancy.unclaimed, 'unclaimed', MAX_INSTANCES_PER_HOST, unclaimedFromWire),
+    missing: list(discrepancy.missing, 'missing', MAX_INSTANCES_PER_HOST, uuid),
+  }),
+);
+
+function unclaimedFromWire(value: berth.scheduler.v1.IRunningInstance, field: string): RunningInstance {
+  const running = runningFromWire(value);
+  uuid(running.instanceUuid, `${field}.instance_uuid`);
+  uuidOrEmpty(running.requestId, `${field}.request_id`);
+  amounts(running.resources, `${field}.resources`);
+  for (const key of ['projectId', 'userId', 'name', 'groupId'] as const) name(running[key], `${field}.${key}`);
+  return running;
+}

@@ -1,0 +1,72 @@
+import { berth } from '#generated/berth';
+import { invalidArgument } from '../domain/errors';
+import { missing, name, uuid, uuids } from './checks';
+import { errorFromWire, errorToWire } from './error';
+import { MAX_INSTANCES_PER_REQUEST } from './limits';
+import type { BuildAccepted, BuildRefused, BuildRequest, TerminateInstance } from './messages';
+import { specFromWire, specToWire } from './request-spec';
+import type { Codec } from './rpc';
+import { distinctUuids } from './selection';
+import { codec, type Mutable } from './wire';
+
+const wire = berth.conductor.v1;
+
+/** To `build.requests`: build so many instances of this. */
+export const buildRequestCodec: Codec<BuildRequest> = codec(
+  'berth.conductor.v1.BuildRequest',
+  wire.BuildRequest,
+  (request) => ({ ...(request as Mutable<BuildRequest>), requestSpec: specToWire(request.requestSpec) }),
+  (request) => {
+    const count = request.count || 1;
+    if (count > MAX_INSTANCES_PER_REQUEST) {
+      throw invalidArgument('too_many', `count may be at most ${MAX_INSTANCES_PER_REQUEST}`, 'count');
+    }
+    return {
+      requestId: uuid(request.requestId, 'request_id'),
+      requestSpec: specFromWire(request.requestSpec, 'request_spec'),
+      count,
+      name: name(request.name, 'name'),
+      instanceUuids: chosenUuids(request.instanceUuids, count),
+    };
+  },
+);
+
+/** To the request's `reply_to`: it is stored and will come to an end. */
+export const buildAcceptedCodec: Codec<BuildAccepted> = codec(
+  'berth.conductor.v1.BuildAccepted',
+  wire.BuildAccepted,
+  (accepted) => accepted as Mutable<BuildAccepted>,
+  (accepted) => ({
+    requestId: uuid(accepted.requestId, 'request_id'),
+    instanceUuids: uuids(accepted.instanceUuids, 'instance_uuids', MAX_INSTANCES_PER_REQUEST),
+  }),
+);
+
+/** To the request's `reply_to` or as an event: it is refused, nothing was stored. The id may be '' or no uuid at all. */
+export const buildRefusedCodec: Codec<BuildRefused> = codec(
+  'berth.conductor.v1.BuildRefused',
+  wire.BuildRefused,
+  (refused) => ({ requestId: refused.requestId, error: errorToWire(refused.error) }),
+  (refused) => {
+    if (!refused.error) throw missing('error');
+    return { requestId: name(refused.requestId, 'request_id'), error: errorFromWire(refused.error) };
+  },
+);
+
+/** To `build.requests`: end an instance, whatever its state. */
+export const terminateInstanceCodec: Codec<TerminateInstance> = codec(
+  'berth.conductor.v1.TerminateInstance',
+  wire.TerminateInstance,
+  (terminate) => terminate,
+  (terminate) => ({
+    instanceUuid: uuid(terminate.instanceUuid, 'instance_uuid'),
+    projectId: name(terminate.projectId, 'project_id'),
+  }),
+);
+
+function chosenUuids(values: readonly string[], count: number): readonly string[] {
+  if (values.length === 0) return [];
+  if (values.length === count) return distinctUuids(values, 'instance_uuids');
+  const message = `instance_uuids must have as many entries as count (${count}) or none, not ${values.length}`;
+  throw invalidArgument('count_mismatch', message, 'instance_uuids');
+}

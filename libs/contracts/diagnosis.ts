@@ -1,0 +1,72 @@
+import { berth } from '#generated/berth';
+import { hostName, hostNameOrEmpty, list, missing, pageLimit, pairs, requiredName, text } from './checks';
+import { MAX_NAMES, MAX_PAGE } from './limits';
+import type { Diagnosis, ExplainRequest, ExplainResponse, FilterDiagnosis, HostVerdict } from './messages';
+import { specFromWire, specToWire } from './request-spec';
+import type { Method } from './rpc';
+import { codec, type Mutable } from './wire';
+
+/** Hosts listed when the asker does not say how many. */
+const DEFAULT_EXPLAINED_HOSTS = 10;
+
+/** To `rpc.scheduler`: the decision as a dry run, with the reasons of every filter. */
+export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
+  request: codec(
+    'berth.scheduler.v1.ExplainRequest',
+    berth.scheduler.v1.ExplainRequest,
+    (request) => ({ ...request, requestSpec: specToWire(request.requestSpec) }),
+    (request) => ({
+      requestSpec: specFromWire(request.requestSpec, 'request_spec'),
+      host: hostNameOrEmpty(request.host, 'host'),
+      limit: pageLimit(request.limit, 'limit', DEFAULT_EXPLAINED_HOSTS, MAX_PAGE),
+    }),
+  ),
+  response: codec(
+    'berth.scheduler.v1.ExplainResponse',
+    berth.scheduler.v1.ExplainResponse,
+    (response) => ({
+      diagnosis: diagnosisToWire(response.diagnosis),
+      hosts: response.hosts as Mutable<HostVerdict>[],
+    }),
+    (response) => ({
+      diagnosis: diagnosisFromWire(response.diagnosis, 'diagnosis'),
+      hosts: list(response.hosts, 'hosts', MAX_PAGE, verdictFromWire),
+    }),
+  ),
+};
+
+export function diagnosisToWire(diagnosis: Diagnosis): berth.scheduler.v1.IDiagnosis {
+  return diagnosis as Mutable<Diagnosis>;
+}
+
+export function diagnosisFromWire(wire: berth.scheduler.v1.IDiagnosis | null | undefined, field: string): Diagnosis {
+  if (!wire) throw missing(field);
+  const { hostsConsidered, hostsPassed, filters, claimConflicts, summary } = wire as berth.scheduler.v1.Diagnosis;
+  return {
+    hostsConsidered,
+    hostsPassed,
+    filters: list(filters, `${field}.filters`, MAX_NAMES, filterFromWire),
+    claimConflicts,
+    summary: text(summary, `${field}.summary`),
+  };
+}
+
+function filterFromWire(wire: berth.scheduler.v1.IFilterDiagnosis, field: string): FilterDiagnosis {
+  const { filter, refused, reasons } = wire as berth.scheduler.v1.FilterDiagnosis;
+  return {
+    filter: requiredName(filter, `${field}.filter`),
+    refused,
+    reasons: pairs(reasons, `${field}.reasons`, (count) => count),
+  };
+}
+
+function verdictFromWire(wire: berth.scheduler.v1.IHostVerdict, field: string): HostVerdict {
+  const { host, passed, refusals, weight, weights } = wire as berth.scheduler.v1.HostVerdict;
+  return {
+    host: hostName(host, `${field}.host`),
+    passed,
+    refusals: list(refusals, `${field}.refusals`, MAX_NAMES, text),
+    weight,
+    weights: pairs(weights, `${field}.weights`, (share) => share),
+  };
+}

@@ -1,0 +1,99 @@
+import { berth } from '#generated/berth';
+import {
+  hostName,
+  hostNameOrEmpty,
+  list,
+  missing,
+  name,
+  pageLimit,
+  pairs,
+  text,
+  traits,
+  uuid,
+  uuids,
+  whole,
+} from './checks';
+import { MAX_PAGE } from './limits';
+import type {
+  HostSummary,
+  ListHostsRequest,
+  ListHostsResponse,
+  SetHostEnabledRequest,
+  SetHostEnabledResponse,
+} from './messages';
+import { inventoryFromWire } from './placement';
+import type { Method } from './rpc';
+import { codec, type Mutable } from './wire';
+
+const wire = berth.scheduler.v1;
+
+/** To `rpc.scheduler`: what the fleet looks like, page by page. */
+export const listHostsMethod: Method<ListHostsRequest, ListHostsResponse> = {
+  request: codec(
+    'berth.scheduler.v1.ListHostsRequest',
+    wire.ListHostsRequest,
+    (request) => request,
+    (request) => ({
+      host: hostNameOrEmpty(request.host, 'host'),
+      marker: hostNameOrEmpty(request.marker, 'marker'),
+      limit: pageLimit(request.limit, 'limit', MAX_PAGE, MAX_PAGE),
+    }),
+  ),
+  response: codec(
+    'berth.scheduler.v1.ListHostsResponse',
+    wire.ListHostsResponse,
+    (response) => ({ hosts: response.hosts.map(summaryToWire) }),
+    (response) => ({ hosts: list(response.hosts, 'hosts', MAX_PAGE, summaryFromWire) }),
+  ),
+};
+
+/** To `rpc.scheduler`: an operator takes a host out of the choice, or puts it back. */
+export const setHostEnabledMethod: Method<SetHostEnabledRequest, SetHostEnabledResponse> = {
+  request: codec(
+    'berth.scheduler.v1.SetHostEnabledRequest',
+    wire.SetHostEnabledRequest,
+    (request) => request,
+    ({ host, enabled, reason }) => ({
+      host: hostName(host, 'host'),
+      enabled,
+      reason: text(reason, 'reason'),
+    }),
+  ),
+  response: codec(
+    'berth.scheduler.v1.SetHostEnabledResponse',
+    wire.SetHostEnabledResponse,
+    (response) => ({ host: summaryToWire(response.host) }),
+    (response) => ({ host: summaryFromWire(response.host, 'host') }),
+  ),
+};
+
+function summaryToWire(summary: HostSummary): berth.scheduler.v1.IHostSummary {
+  return summary as Mutable<HostSummary>;
+}
+
+function summaryFromWire(value: berth.scheduler.v1.IHostSummary | null | undefined, field: string): HostSummary {
+  if (!value) throw missing(field);
+  const host = value as berth.scheduler.v1.HostSummary;
+  return {
+    host: hostName(host.host, `${field}.host`),
+    providerUuid: uuid(host.providerUuid, `${field}.provider_uuid`),
+    cell: name(host.cell, `${field}.cell`),
+    availabilityZone: name(host.availabilityZone, `${field}.availability_zone`),
+    up: host.up,
+    enabled: host.enabled,
+    disabledReason: text(host.disabledReason, `${field}.disabled_reason`),
+    instances: host.instances,
+    externalInstances: host.externalInstances,
+    resources: pairs(host.resources, `${field}.resources`, resourceFromWire),
+    traits: traits(host.traits, `${field}.traits`),
+    aggregates: uuids(host.aggregates, `${field}.aggregates`),
+    failures: host.failures,
+    updatedAtMs: whole(host.updatedAtMs, `${field}.updated_at_ms`),
+    ioOps: host.ioOps,
+  };
+}
+
+function resourceFromWire(value: berth.scheduler.v1.IResourceUsage, field: string) {
+  if (!value.inventory) throw missing(`${field}.inventory`);
+  return { inventory: inventoryFromWire(value.inventory), used: whole(value.used ?? 0, `${field}.used`) };
+}

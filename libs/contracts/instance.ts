@@ -1,0 +1,111 @@
+import { berth } from '#generated/berth';
+import type { Attempt } from '../domain/instance';
+import { enumeration, hostNameOrEmpty, list, name, pageLimit, text, uuid, uuidOrEmpty, whole, word } from './checks';
+import { errorFromWire, errorToWire } from './error';
+import { MAX_ATTEMPTS, MAX_PAGE } from './limits';
+import type { InstanceEvent, InstanceView, ListInstancesRequest, ListInstancesResponse } from './messages';
+import { specFromWire, specToWire } from './request-spec';
+import type { Codec, Method } from './rpc';
+import { codec, type Mutable } from './wire';
+
+const wire = berth.conductor.v1;
+const OUTCOMES = ['building', 'active', 'failed', 'refused', 'timed_out', 'not_claimed'] as const;
+const { InstanceState } = wire;
+const STATES = enumeration({
+  scheduling: InstanceState.INSTANCE_STATE_SCHEDULING,
+  building: InstanceState.INSTANCE_STATE_BUILDING,
+  active: InstanceState.INSTANCE_STATE_ACTIVE,
+  error: InstanceState.INSTANCE_STATE_ERROR,
+  deleting: InstanceState.INSTANCE_STATE_DELETING,
+  deleted: InstanceState.INSTANCE_STATE_DELETED,
+});
+const ANY_STATE = InstanceState.INSTANCE_STATE_UNSPECIFIED;
+
+/** On the topic `instance.<state>.<project>.<uuid>`: a state that an instance reached. */
+export const instanceEventCodec: Codec<InstanceEvent> = codec(
+  'berth.conductor.v1.InstanceEvent',
+  wire.InstanceEvent,
+  (event) => ({
+    ...event,
+    state: STATES.toWire(event.state),
+    fault: event.fault ? errorToWire(event.fault) : null,
+    attempts: event.attempts as Mutable<Attempt>[],
+  }),
+  (event) => ({
+    instanceUuid: uuid(event.instanceUuid, 'instance_uuid'),
+    requestId: uuid(event.requestId, 'request_id'),
+    projectId: name(event.projectId, 'project_id'),
+    state: STATES.fromWire(event.state, 'state'),
+    host: hostNameOrEmpty(event.host, 'host'),
+    atMs: whole(event.atMs, 'at_ms'),
+    version: whole(event.version, 'version'),
+    fault: event.fault ? errorFromWire(event.fault) : undefined,
+    attempts: list(event.attempts, 'attempts', MAX_ATTEMPTS, attemptFromWire),
+    name: name(event.name, 'name'),
+  }),
+);
+
+/** To `rpc.conductor`: instances that match, by uuid, page by page. */
+export const listInstancesMethod: Method<ListInstancesRequest, ListInstancesResponse> = {
+  request: codec(
+    'berth.conductor.v1.ListInstancesRequest',
+    wire.ListInstancesRequest,
+    (request) => ({ ...request, state: request.state === undefined ? ANY_STATE : STATES.toWire(request.state) }),
+    (request) => ({
+      instanceUuid: uuidOrEmpty(request.instanceUuid, 'instance_uuid'),
+      requestId: uuidOrEmpty(request.requestId, 'request_id'),
+      projectId: name(request.projectId, 'project_id'),
+      state: request.state === ANY_STATE ? undefined : STATES.fromWire(request.state, 'state'),
+      host: hostNameOrEmpty(request.host, 'host'),
+      marker: uuidOrEmpty(request.marker, 'marker'),
+      limit: pageLimit(request.limit, 'limit', MAX_PAGE, MAX_PAGE),
+    }),
+  ),
+  response: codec(
+    'berth.conductor.v1.ListInstancesResponse',
+    wire.ListInstancesResponse,
+    (response) => ({ instances: response.instances.map(viewToWire) }),
+    (response) => ({ instances: list(response.instances, 'instances', MAX_PAGE, viewFromWire) }),
+  ),
+};
+
+function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
+  return {
+    ...view,
+    state: STATES.toWire(view.state),
+    fault: view.fault ? errorToWire(view.fault) : null,
+    attempts: view.attempts as Mutable<Attempt>[],
+    requestSpec: specToWire(view.requestSpec),
+  };
+}
+
+function viewFromWire(value: berth.conductor.v1.IInstance, field: string): InstanceView {
+  const view = value as berth.conductor.v1.Instance;
+  return {
+    uuid: uuid(view.uuid, `${field}.uuid`),
+    requestId: uuid(view.requestId, `${field}.request_id`),
+    name: name(view.name, `${field}.name`),
+    projectId: name(view.projectId, `${field}.project_id`),
+    userId: name(view.userId, `${field}.user_id`),
+    state: STATES.fromWire(view.state, `${field}.state`),
+    host: hostNameOrEmpty(view.host, `${field}.host`),
+    attempts: list(view.attempts, `${field}.attempts`, MAX_ATTEMPTS, attemptFromWire),
+    fault: view.fault ? errorFromWire(view.fault) : undefined,
+    createdAtMs: whole(view.createdAtMs, `${field}.created_at_ms`),
+    updatedAtMs: whole(view.updatedAtMs, `${field}.updated_at_ms`),
+    requestSpec: specFromWire(view.requestSpec, `${field}.request_spec`),
+    version: whole(view.version, `${field}.version`),
+  };
+}
+
+function attemptFromWire(value: berth.conductor.v1.IAttempt, field: string): Attempt {
+  const attempt = value as berth.conductor.v1.Attempt;
+  return {
+    host: hostNameOrEmpty(attempt.host, `${field}.host`),
+    number: attempt.number,
+    outcome: word(attempt.outcome, OUTCOMES, `${field}.outcome`),
+    reason: text(attempt.reason, `${field}.reason`),
+    startedAtMs: whole(attempt.startedAtMs, `${field}.started_at_ms`),
+    endedAtMs: whole(attempt.endedAtMs, `${field}.ended_at_ms`) || undefined,
+  };
+}

@@ -1,0 +1,29 @@
+/*
+ * What one message may carry at most. Above these a message is refused `invalid_argument / too_many` or `too_long`:
+ * no sender can make a service hold or walk more than it is built for. Part of the wire contract (`proto/README.md`).
+ */
+
+/** Instances of one build request. */
+export const MAX_INSTANCES_PER_REQUEST = 1_000;
+/** Alternates that travel with one selection. */
+export const MAX_ALTERNATES = 100;
+/** Bytes of one sealed allocation request. */
+export const MAX_ALLOCATION_REQUEST_BYTES = 16_384;
+/** Resource classes in one set of amounts. */
+export const MAX_RESOURCE_CLASSES = 256;
+/** Traits, aggregates, uuids or host names in one list of a request spec. */
+export const MAX_NAMES = 1_024;
+/** Granular groups of one request. */
+export const MAX_REQUEST_GROUPS = 64;
+/** Extra specs, image properties, capabilities, reasons: pairs in one map. */
+export const MAX_PAIRS = 1_024;
+/** Attempts told of one instance. */
+export const MAX_ATTEMPTS = 128;
+/** Rows of one page of a list. */
+export const MAX_PAGE = 1_000;
+/** Instances that one host reports, or that one discrepancy names. */
+export const MAX_INSTANCES_PER_HOST = 100_000;
+/** Characters of a name, an id or a symbol. */
+export const MAX_NAME_LENGTH = 255;
+/** Characters of a sentence for people. */
+export const MAX_TEXT_LENGTH = 16_384;

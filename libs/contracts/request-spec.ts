@@ -1,0 +1,105 @@
+import { berth } from '#generated/berth';
+import type { RequestGroup, RequestSpec } from '../domain/request-spec';
+import {
+  amounts,
+  hostNames,
+  list,
+  missing,
+  name,
+  optionalName,
+  pairs,
+  requiredAmounts,
+  requiredName,
+  text,
+  traits,
+  uuid,
+  uuids,
+} from './checks';
+import { MAX_NAMES, MAX_REQUEST_GROUPS } from './limits';
+import { groupFromWire, groupToWire } from './placement';
+import type { Codec } from './rpc';
+import { codec, type Mutable } from './wire';
+
+type WireSpec = berth.scheduler.v1.RequestSpec;
+type WireGroup = berth.scheduler.v1.RequestGroup;
+type WireLists = readonly berth.scheduler.v1.IStringList[];
+
+/** A request spec by itself: how an instance keeps it. */
+export const requestSpecCodec: Codec<RequestSpec> = codec(
+  'berth.scheduler.v1.RequestSpec',
+  berth.scheduler.v1.RequestSpec,
+  specToWire,
+  (wire) => specFromWire(wire, 'request_spec'),
+);
+
+export function specToWire(spec: RequestSpec): berth.scheduler.v1.IRequestSpec {
+  return {
+    ...(spec as Mutable<RequestSpec>),
+    memberOf: listsToWire(spec.memberOf),
+    group: spec.group ? groupToWire(spec.group) : null,
+    requestGroups: spec.requestGroups.map(requestGroupToWire),
+    isolateGroups: spec.groupPolicy === 'isolate',
+  };
+}
+
+export function specFromWire(wire: berth.scheduler.v1.IRequestSpec | null | undefined, field: string): RequestSpec {
+  if (!wire) throw missing(field);
+  const spec = wire as WireSpec;
+  return {
+    projectId: requiredName(spec.projectId, `${field}.project_id`),
+    userId: requiredName(spec.userId, `${field}.user_id`),
+    resources: requiredAmounts(spec.resources, `${field}.resources`),
+    requiredTraits: traits(spec.requiredTraits, `${field}.required_traits`),
+    forbiddenTraits: traits(spec.forbiddenTraits, `${field}.forbidden_traits`),
+    preferredTraits: traits(spec.preferredTraits, `${field}.preferred_traits`),
+    preferredResources: amounts(spec.preferredResources, `${field}.preferred_resources`),
+    availabilityZone: optionalName(spec.availabilityZone, `${field}.availability_zone`),
+    memberOf: listsFromWire(spec.memberOf, `${field}.member_of`, uuids),
+    forbiddenAggregates: uuids(spec.forbiddenAggregates, `${field}.forbidden_aggregates`),
+    extraSpecs: pairs(spec.extraSpecs, `${field}.extra_specs`, text),
+    imageProperties: pairs(spec.imageProperties, `${field}.image_properties`, text),
+    sameHost: uuids(spec.sameHost, `${field}.same_host`),
+    differentHost: uuids(spec.differentHost, `${field}.different_host`),
+    group: spec.group ? groupFromWire(spec.group, `${field}.group`) : undefined,
+    forceHosts: hostNames(spec.forceHosts, `${field}.force_hosts`),
+    ignoreHosts: hostNames(spec.ignoreHosts, `${field}.ignore_hosts`),
+    requestGroups: list(spec.requestGroups, `${field}.request_groups`, MAX_REQUEST_GROUPS, requestGroupFromWire),
+    groupPolicy: spec.isolateGroups ? 'isolate' : 'none',
+  };
+}
+
+function requestGroupToWire(group: RequestGroup): berth.scheduler.v1.IRequestGroup {
+  return {
+    ...(group as Mutable<RequestGroup>),
+    requiredTraits: listsToWire(group.requiredTraits),
+    memberOf: listsToWire(group.memberOf),
+  };
+}
+
+function requestGroupFromWire(wire: berth.scheduler.v1.IRequestGroup, field: string): RequestGroup {
+  const group = wire as WireGroup;
+  return {
+    suffix: name(group.suffix, `${field}.suffix`),
+    resources: amounts(group.resources, `${field}.resources`),
+    requiredTraits: listsFromWire(group.requiredTraits, `${field}.required_traits`, traits),
+    forbiddenTraits: traits(group.forbiddenTraits, `${field}.forbidden_traits`),
+    memberOf: listsFromWire(group.memberOf, `${field}.member_of`, uuids),
+    forbiddenAggregates: uuids(group.forbiddenAggregates, `${field}.forbidden_aggregates`),
+    inTree: group.inTree === '' ? undefined : uuid(group.inTree, `${field}.in_tree`),
+  };
+}
+
+function listsToWire(lists: readonly (readonly string[])[]): berth.scheduler.v1.IStringList[] {
+  return lists.map((values) => ({ values: values as string[] }));
+}
+
+function listsFromWire(
+  lists: WireLists,
+  field: string,
+  check: (values: readonly string[], field: string) => readonly string[],
+): readonly (readonly string[])[] {
+  return list(lists, field, MAX_NAMES, (one, path) => {
+    if (!one.values?.length) throw missing(path);
+    return check(one.values, path);
+  });
+}

@@ -1,0 +1,88 @@
+import { berth } from '#generated/berth';
+import { invalidArgument } from '../domain/errors';
+import { hostName, list, missing, name, uuid, uuids, whole } from './checks';
+import { diagnosisFromWire, diagnosisToWire } from './diagnosis';
+import { MAX_ALLOCATION_REQUEST_BYTES, MAX_ALTERNATES, MAX_INSTANCES_PER_REQUEST } from './limits';
+import type { Destination, SelectDestinationsRequest, SelectDestinationsResponse, Selection } from './messages';
+import { specFromWire, specToWire } from './request-spec';
+import type { Codec, Method } from './rpc';
+import { codec, type Mutable } from './wire';
+
+const wire = berth.scheduler.v1;
+
+/** To `rpc.scheduler`: claims a host for each instance, all or nothing. */
+export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectDestinationsResponse> = {
+  request: codec(
+    'berth.scheduler.v1.SelectDestinationsRequest',
+    wire.SelectDestinationsRequest,
+    (request) => ({
+      ...(request as Mutable<SelectDestinationsRequest>),
+      requestSpec: specToWire(request.requestSpec),
+    }),
+    (request) => ({
+      requestId: uuid(request.requestId, 'request_id'),
+      requestSpec: specFromWire(request.requestSpec, 'request_spec'),
+      instanceUuids: distinctUuids(request.instanceUuids, 'instance_uuids'),
+      numAlternates: alternateCount(request.numAlternates, 'num_alternates'),
+    }),
+  ),
+  response: codec(
+    'berth.scheduler.v1.SelectDestinationsResponse',
+    wire.SelectDestinationsResponse,
+    (response) => ({
+      destinations: response.destinations as Mutable<Destination>[],
+      noValidHost: response.noValidHost ? diagnosisToWire(response.noValidHost) : null,
+    }),
+    (response) => ({
+      destinations: list(response.destinations, 'destinations', MAX_INSTANCES_PER_REQUEST, destinationFromWire),
+      noValidHost: response.noValidHost ? diagnosisFromWire(response.noValidHost, 'no_valid_host') : undefined,
+    }),
+  ),
+};
+
+/** The alternates that are left to an instance: how its record keeps them. */
+export const alternatesCodec: Codec<readonly Selection[]> = codec(
+  'berth.scheduler.v1.SelectionList',
+  wire.SelectionList,
+  (values) => ({ values: values as Selection[] }),
+  (selections) => selectionsFromWire(selections.values, 'alternates'),
+);
+
+export function selectionsFromWire(values: readonly berth.scheduler.v1.ISelection[], field: string): Selection[] {
+  return list(values, field, MAX_ALTERNATES, selectionFromWire);
+}
+
+/** Instance uuids of one request: at least one, no two the same. */
+export function distinctUuids(values: readonly string[], field: string): readonly string[] {
+  if (values.length === 0) throw missing(field);
+  const checked = uuids(values, field, MAX_INSTANCES_PER_REQUEST);
+  if (new Set(checked).size < checked.length) {
+    throw invalidArgument('duplicate_uuid', `${field} names the same uuid twice`, field);
+  }
+  return checked;
+}
+
+function destinationFromWire(value: berth.scheduler.v1.IDestination, field: string): Destination {
+  const { instanceUuid, selected, alternates, claimRevision } = value as berth.scheduler.v1.Destination;
+  if (!selected) throw missing(`${field}.selected`);
+  return {
+    instanceUuid: uuid(instanceUuid, `${field}.instance_uuid`),
+    selected: selectionFromWire(selected, `${field}.selected`),
+    alternates: selectionsFromWire(alternates, `${field}.alternates`),
+    claimRevision: whole(claimRevision, `${field}.claim_revision`),
+  };
+}
+
+function selectionFromWire(value: berth.scheduler.v1.ISelection, field: string): Selection {
+  const { host, cell, allocationRequest } = value as berth.scheduler.v1.Selection;
+  if (allocationRequest.length > MAX_ALLOCATION_REQUEST_BYTES) {
+    const message = `${field}.allocation_request may have at most ${MAX_ALLOCATION_REQUEST_BYTES} bytes`;
+    throw invalidArgument('too_long', message, `${field}.allocation_request`);
+  }
+  return { host: hostName(host, `${field}.host`), cell: name(cell, `${field}.cell`), allocationRequest };
+}
+
+function alternateCount(value: number, field: string): number {
+  if (value <= MAX_ALTERNATES) return value;
+  throw invalidArgument('too_many', `${field} may be at most ${MAX_ALTERNATES}`, field);
+}

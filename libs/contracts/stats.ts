@@ -1,0 +1,72 @@
+import { berth } from '#generated/berth';
+import { list } from './checks';
+import { MAX_INSTANCES_PER_HOST } from './limits';
+import type { RunningInstance, UpdateResourceStatsRequest, UpdateResourceStatsResponse } from './messages';
+import { inventoryFromWire } from './placement';
+import type { Method } from './rpc';
+import { codec, type Mutable } from './wire';
+
+/**
+ * To `stats`: an agent's report of itself. Only the shape is checked here; whether the amounts, names and the sender are
+ * right is for the scheduler, which answers with the field that is wrong.
+ */
+export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, UpdateResourceStatsResponse> = {
+  request: codec(
+    'berth.scheduler.v1.UpdateResourceStatsRequest',
+    berth.scheduler.v1.UpdateResourceStatsRequest,
+    (stats) => ({
+      ...(stats as Mutable<UpdateResourceStatsRequest>),
+      capabilities: mapValues(stats.capabilities, (values) => ({ values: values as string[] })),
+      instances: runningToWire(stats.instances),
+      aggregates: stats.aggregates ? { values: stats.aggregates as string[] } : null,
+    }),
+    statsFromWire,
+  ),
+  response: codec(
+    'berth.scheduler.v1.UpdateResourceStatsResponse',
+    berth.scheduler.v1.UpdateResourceStatsResponse,
+    (response) => response,
+    ({ sequence }) => ({ sequence }),
+  ),
+};
+
+export function runningToWire(instances: readonly RunningInstance[]): berth.scheduler.v1.IRunningInstance[] {
+  return instances as RunningInstance[];
+}
+
+export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance): RunningInstance {
+  const one = wire as berth.scheduler.v1.RunningInstance;
+  return {
+    instanceUuid: one.instanceUuid,
+    projectId: one.projectId,
+    userId: one.userId,
+    resources: one.resources,
+    name: one.name,
+    groupId: one.groupId,
+    requestId: one.requestId,
+    running: one.running,
+  };
+}
+
+function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): UpdateResourceStatsRequest {
+  return {
+    host: stats.host,
+    agentRun: stats.agentRun,
+    sequence: stats.sequence,
+    providerUuid: stats.providerUuid,
+    cell: stats.cell,
+    availabilityZone: stats.availabilityZone,
+    inventories: mapValues(stats.inventories, inventoryFromWire),
+    traits: stats.traits,
+    capabilities: mapValues(stats.capabilities, (one) => one.values ?? []),
+    externalUsage: stats.externalUsage,
+    externalInstances: stats.externalInstances,
+    ioOps: stats.ioOps,
+    instances: list(stats.instances, 'instances', MAX_INSTANCES_PER_HOST, runningFromWire),
+    aggregates: stats.aggregates ? (stats.aggregates.values ?? []) : undefined,
+  };
+}
+
+function mapValues<W, T>(map: Readonly<Record<string, W>>, change: (value: W) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
+}

@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import type { AllocationRequest } from './allocation-request';
+import { open, seal } from './allocation-request';
+
+const KEY = 'a key of the fleet';
+const request: AllocationRequest = {
+  consumerUuid: 'c0000000-0000-4000-8000-000000000001',
+  host: 'host-0042',
+  allocations: { 'a0000000-0000-4000-8000-000000000001': { VCPU: 4, MEMORY_MB: 8192, DISK_GB: 40 } },
+  projectId: 'project',
+  userId: 'user',
+  group: { id: 'web', policy: 'anti-affinity', maxPerHost: 2 },
+  mappings: { '': ['a0000000-0000-4000-8000-000000000001'] },
+};
+
+it('says after opening what was sealed', () => {
+  expect(open(seal(request, KEY), KEY)).toEqual(request);
+});
+
+it('is small: under 160 bytes for three classes', () => {
+  expect(seal(request, KEY).length).toBeLessThan(160);
+});
+
+it('refuses a request of which any one byte was changed', () => {
+  const sealed = seal(request, KEY);
+  fc.assert(
+    fc.property(fc.nat(sealed.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
+      const changed = Uint8Array.from(sealed);
+      changed[at] = (changed[at] ?? 0) ^ change;
+      const reason = at === 0 ? 'allocation_request_version' : 'allocation_request_forged';
+      expect(() => open(changed, KEY)).toThrow(expect.objectContaining({ code: 'invalid_argument', reason }));
+    }),
+  );
+});
+
+it('refuses any bytes that nobody sealed', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      expect(() => open(bytes, KEY)).toThrow(expect.objectContaining({ code: 'invalid_argument' }));
+    }),
+  );
+});
+
+it('refuses a request sealed under another key', () => {
+  expect(() => open(seal(request, 'another key'), KEY)).toThrow(
+    expect.objectContaining({ reason: 'allocation_request_forged' }),
+  );
+});
