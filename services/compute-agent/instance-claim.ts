@@ -1,5 +1,5 @@
 import type { BuildInstance } from '#libs/contracts/messages';
-import { addResources, type Inventories, type Inventory, refusalOf, type Resources } from '#libs/domain/inventory';
+import { addResources, type Inventories, type Inventory, type Resources, refusalOf } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Carried } from './ledger';
 

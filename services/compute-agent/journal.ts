@@ -25,7 +25,9 @@ export const noJournal: Journal = {
 /** @throws BerthError `failed_precondition / state_dir` when the folder can't be used. */
 export async function openJournal(folder: string): Promise<Journal> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
-    throw new BerthError('failed_precondition', 'state_dir', `the folder ${folder} can't be made or written`, { cause });
+    throw new BerthError('failed_precondition', 'state_dir', `the folder ${folder} can't be made or written`, {
+      cause,
+    });
   });
   const fileOf = (uuid: string) => join(folder, `${uuid}.json`);
   return {

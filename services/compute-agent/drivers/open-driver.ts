@@ -1,0 +1,54 @@
+import { inventory } from '#libs/domain/inventory';
+import { randomInt, seededRandom, seedOf } from '#libs/domain/random';
+import type { Surroundings } from '#libs/runtime/service';
+import { dealt, parseAmounts, parseCapabilities, parseInventories, parseTraits } from '../host-shape';
+import type { AgentConfig } from '../options';
+import type { OpenDriver } from './driver';
+import { fakeDriver } from './fake';
+
+const FAKE_INVENTORY = { VCPU: inventory(64), MEMORY_MB: inventory(262_144), DISK_GB: inventory(4_000) };
+const MAX_SEED = 2 ** 32;
+
+/**
+ * The driver that the configuration names, one line per driver.
+ *
+ * @throws BerthError `invalid_argument / bad_config` when a setting of it can't be read.
+ */
+export function driverFromConfig(config: AgentConfig, around: Surroundings): OpenDriver {
+  switch (config.driver) {
+    case 'fake':
+      return fakeDrivers(config, around);
+  }
+}
+
+function fakeDrivers(config: AgentConfig, { clock, random }: Surroundings): OpenDriver {
+  const { inventories, traits, capabilities } = shapesFrom(config);
+  const externals = parseAmounts('BERTH_AGENT_FAKE_EXTERNAL', config.fakeExternal);
+  const seed = config.fakeSeed || randomInt(random, MAX_SEED);
+  return async ({ name, index }, carried) => {
+    const host = {
+      capacity: {
+        inventories: dealt(inventories, index, FAKE_INVENTORY),
+        traits: dealt(traits, index, []),
+        capabilities,
+      },
+      latencyMs: config.fakeLatencyMs,
+      latencySpread: config.fakeLatencySpread,
+      failureRate: config.fakeFailureRate,
+      external: dealt(externals, index, {}),
+      survivors: carried,
+    };
+    return fakeDriver(host, clock, seededRandom(seedOf(`${seed} ${name}`)));
+  };
+}
+
+/** What hosts look like by configuration; for the process driver an empty inventory means what the machine has. */
+export function shapesFrom(config: AgentConfig) {
+  return {
+    inventories: parseInventories('BERTH_AGENT_INVENTORY', config.inventory),
+    traits: parseTraits('BERTH_AGENT_TRAITS', config.traits),
+    capabilities: parseCapabilities('BERTH_AGENT_CAPABILITIES', config.capabilities),
+  };
+}
+
+export type HostShapes = ReturnType<typeof shapesFrom>;

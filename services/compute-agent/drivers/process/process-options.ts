@@ -1,0 +1,53 @@
+import { intOption, listOption, stringOption } from '#libs/runtime/config';
+
+/** Settings of the process driver. */
+export const processDriverOptions = {
+  processCommand: stringOption({
+    env: 'BERTH_AGENT_PROCESS_COMMAND',
+    default: 'sleep infinity',
+    range: 'words',
+    help: 'What an instance runs when its request does not say: words, split at spaces, without a shell.',
+  }),
+  processAllowed: listOption({
+    env: 'BERTH_AGENT_PROCESS_ALLOWED',
+    default: [],
+    help: 'Programs, by absolute path, that a request may name in its extra spec berth:command (a JSON array of words). None unless listed; a listed shell or interpreter allows everything.',
+  }),
+  processUid: intOption({
+    env: 'BERTH_AGENT_PROCESS_UID',
+    default: -1,
+    min: -1,
+    max: 4_294_967_294,
+    help: 'The user and group id that instances run as; needs an agent that runs as root. -1 is the user of the agent.',
+  }),
+  processStartMs: intOption({
+    env: 'BERTH_AGENT_PROCESS_START_MS',
+    default: 200,
+    min: 0,
+    max: 600_000,
+    unit: 'ms',
+    help: 'How long a new instance is watched: one that ends within this time has failed to build.',
+  }),
+  processStopMs: intOption({
+    env: 'BERTH_AGENT_PROCESS_STOP_MS',
+    default: 5_000,
+    min: 0,
+    max: 600_000,
+    unit: 'ms',
+    help: 'The time between SIGTERM and SIGKILL for an instance that is destroyed.',
+  }),
+  processPollMs: intOption({
+    env: 'BERTH_AGENT_PROCESS_POLL_MS',
+    default: 500,
+    min: 10,
+    max: 60_000,
+    unit: 'ms',
+    help: 'How often instances that an earlier run of the agent started are looked at.',
+  }),
+  processExternal: stringOption({
+    env: 'BERTH_AGENT_PROCESS_EXTERNAL',
+    default: '',
+    range: 'a regular expression',
+    help: 'Processes whose command line matches count as external usage: 1 VCPU and their resident memory each.',
+  }),
+} as const;

@@ -1,0 +1,141 @@
+import { hostname } from 'node:os';
+import { placementOptions } from '#libs/placement/options';
+import { type ConfigOf, enumOption, intOption, listOption, numberOption, stringOption } from '#libs/runtime/config';
+import { fakeOptions } from './drivers/fake-options';
+import { processDriverOptions } from './drivers/process/process-options';
+
+/** Settings of a compute agent. Lists that are given per host (`|` between entries) are dealt to hosts in turn. */
+export const agentOptions = {
+  host: stringOption({
+    env: 'BERTH_AGENT_HOST',
+    default: hostname(),
+    pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,240}$/,
+    range: 'a host name',
+    help: 'The name of the host; with several hosts, what their names start with (host-001, host-002, ...).',
+  }),
+  hosts: intOption({
+    env: 'BERTH_AGENT_HOSTS',
+    default: 1,
+    min: 1,
+    max: 20_000,
+    unit: 'hosts',
+    help: 'How many hosts this process carries; more than one only with the fake driver.',
+  }),
+  cell: placementOptions.cell,
+  driver: enumOption({
+    env: 'BERTH_AGENT_DRIVER',
+    default: 'fake',
+    values: ['fake', 'process'],
+    help: 'What instances are: nothing at all (fake, for demos and load), or child processes of this machine.',
+  }),
+  zones: listOption({
+    env: 'BERTH_AGENT_ZONES',
+    default: ['nova'],
+    help: 'The availability zone of the host; several are dealt to hosts in turn.',
+  }),
+  inventory: stringOption({
+    env: 'BERTH_AGENT_INVENTORY',
+    default: '',
+    range: 'CLASS=total[-reserved][*ratio],... | ...',
+    help: 'What the host has, as VCPU=64*4,MEMORY_MB=262144-4096; empty takes a fake host of 64 VCPU, 256 GiB and 4,000 GiB of disk, or what this machine has.',
+  }),
+  traits: stringOption({
+    env: 'BERTH_AGENT_TRAITS',
+    default: '',
+    range: 'TRAIT,... | ...',
+    help: 'Traits of the host.',
+  }),
+  capabilities: stringOption({
+    env: 'BERTH_AGENT_CAPABILITIES',
+    default: 'hw_architecture=x86_64',
+    range: 'name=value/value,...',
+    help: 'What image properties are matched with, as hw_architecture=x86_64/i686,img_hv_type=kvm.',
+  }),
+  aggregates: stringOption({
+    env: 'BERTH_AGENT_AGGREGATES',
+    default: '',
+    range: 'UUID,... | ...',
+    help: 'Aggregates of the host; empty leaves them to operators.',
+  }),
+  stateDir: stringOption({
+    env: 'BERTH_AGENT_STATE_DIR',
+    default: '',
+    range: 'a folder',
+    help: 'Where the agent notes what it carries, so that it finds it again after a restart; empty notes nothing.',
+  }),
+  maxBuilds: intOption({
+    env: 'BERTH_AGENT_MAX_BUILDS',
+    default: 10,
+    min: 1,
+    max: 1_000,
+    unit: 'builds',
+    help: 'Builds that go on at once on a host; more wait in line.',
+  }),
+  prefetch: intOption({
+    env: 'BERTH_AGENT_PREFETCH',
+    default: 40,
+    min: 1,
+    max: 10_000,
+    unit: 'messages',
+    help: 'Messages a host has in hand; above max builds, so that a destroy gets past builds that wait.',
+  }),
+  reportIntervalMs: intOption({
+    env: 'BERTH_AGENT_REPORT_INTERVAL_MS',
+    default: 20_000,
+    min: 100,
+    max: 3_600_000,
+    unit: 'ms',
+    help: 'How often a host reports when nothing changes; schedulers take a host as down after a few of these.',
+  }),
+  reportJitter: numberOption({
+    env: 'BERTH_AGENT_REPORT_JITTER',
+    default: 0.1,
+    min: 0,
+    max: 0.5,
+    help: 'The share of the interval by which reports move, so that hosts do not report all at once.',
+  }),
+  reportMinIntervalMs: intOption({
+    env: 'BERTH_AGENT_REPORT_MIN_INTERVAL_MS',
+    default: 5_000,
+    min: 0,
+    max: 600_000,
+    unit: 'ms',
+    help: 'Changes within this time of a report wait for the next one.',
+  }),
+  reportTimeoutMs: intOption({
+    env: 'BERTH_AGENT_REPORT_TIMEOUT_MS',
+    default: 5_000,
+    min: 10,
+    max: 600_000,
+    unit: 'ms',
+    help: 'How long a report waits for its answer; then it is sent again later.',
+  }),
+  reportsInFlight: intOption({
+    env: 'BERTH_AGENT_REPORTS_IN_FLIGHT',
+    default: 64,
+    min: 1,
+    max: 10_000,
+    unit: 'reports',
+    help: 'Reports of all hosts of the process that wait for an answer at once.',
+  }),
+  retryMaxMs: intOption({
+    env: 'BERTH_AGENT_RETRY_MAX_MS',
+    default: 5_000,
+    min: 10,
+    max: 600_000,
+    unit: 'ms',
+    help: 'The longest pause before something that failed for now (broker away, destroy failed) is tried again.',
+  }),
+  drainTimeoutMs: intOption({
+    env: 'BERTH_AGENT_DRAIN_TIMEOUT_MS',
+    default: 10_000,
+    min: 0,
+    max: 600_000,
+    unit: 'ms',
+    help: 'How long a stopping agent lets builds finish before it gives them back to its queue.',
+  }),
+  ...fakeOptions,
+  ...processDriverOptions,
+} as const;
+
+export type AgentConfig = ConfigOf<typeof agentOptions>;
