@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { berth } from '#generated/berth';
 import { groupFromWire, groupToWire } from '../contracts/placement';
+import { codec } from '../contracts/wire';
 import type { Allocations } from '../domain/consumer';
 import { type BerthError, invalidArgument } from '../domain/errors';
 import type { ServerGroup } from '../domain/server-group';
@@ -19,7 +20,13 @@ export interface AllocationRequest {
 /** First byte of a sealed request. A new layout gets a new number, and schedulers open the old one for a release. */
 const VERSION = 1;
 const MAC_BYTES = 16;
-const wire = berth.placement.v1.AllocationRequest;
+
+const inner = codec<AllocationRequest, berth.placement.v1.IAllocationRequest, berth.placement.v1.AllocationRequest>(
+  'berth.placement.v1.AllocationRequest',
+  berth.placement.v1.AllocationRequest,
+  toWire,
+  fromWire,
+);
 
 /**
  * The opaque bytes of a Selection: `version | protobuf | MAC`, about a hundred bytes for three classes. Whoever carries
@@ -27,27 +34,7 @@ const wire = berth.placement.v1.AllocationRequest;
  * 2104 allows.
  */
 export function seal(request: AllocationRequest, key: string): Uint8Array {
-  const providers = Object.keys(request.allocations);
-  const body = wire
-    .encode({
-      consumerUuid: uuidBytes(request.consumerUuid),
-      host: request.host,
-      allocations: providers.map((uuid) => ({
-        providerUuid: uuidBytes(uuid),
-        resourceClasses: Object.keys(request.allocations[uuid] ?? {}),
-        amounts: Object.values(request.allocations[uuid] ?? {}),
-      })),
-      projectId: request.projectId,
-      userId: request.userId,
-      group: request.group ? groupToWire(request.group) : null,
-      mappings: Object.fromEntries(
-        Object.entries(request.mappings).map(([suffix, uuids]) => [
-          suffix,
-          { indexes: uuids.map((uuid) => providers.indexOf(uuid)) },
-        ]),
-      ),
-    })
-    .finish();
+  const body = inner.encode(request);
   const sealed = Buffer.allocUnsafe(1 + body.length + MAC_BYTES);
   sealed[0] = VERSION;
   sealed.set(body, 1);
@@ -68,32 +55,47 @@ export function open(sealed: Uint8Array, key: string): AllocationRequest {
   }
   const macAt = sealed.length - MAC_BYTES;
   if (macAt < 1 || !timingSafeEqual(macOf(sealed.subarray(0, macAt), key), sealed.subarray(macAt))) throw forged();
-  const { consumerUuid, host, allocations, projectId, userId, group, mappings } = decode(sealed.subarray(1, macAt));
-  const providers = allocations.map(({ providerUuid }) => uuidText(providerUuid ?? new Uint8Array()));
+  return inner.decode(sealed.subarray(1, macAt));
+}
+
+function toWire(request: AllocationRequest): berth.placement.v1.IAllocationRequest {
+  const providers = Object.keys(request.allocations);
   return {
-    consumerUuid: uuidText(consumerUuid),
-    host,
-    allocations: Object.fromEntries(
-      allocations.map(({ resourceClasses, amounts }, i) => [
-        providers[i],
-        Object.fromEntries((resourceClasses ?? []).map((name, j) => [name, amounts?.[j] ?? 0])),
-      ]),
-    ),
-    projectId,
-    userId,
-    group: group ? groupFromWire(group, 'allocation_request.group') : undefined,
-    mappings: Object.fromEntries(
-      Object.entries(mappings).map(([suffix, { indexes }]) => [suffix, (indexes ?? []).map((i) => providers[i] ?? '')]),
-    ),
+    consumerUuid: uuidBytes(request.consumerUuid),
+    host: request.host,
+    allocations: Object.entries(request.allocations).map(([uuid, resources]) => ({
+      providerUuid: uuidBytes(uuid),
+      resourceClasses: Object.keys(resources),
+      amounts: Object.values(resources),
+    })),
+    projectId: request.projectId,
+    userId: request.userId,
+    group: request.group ? groupToWire(request.group) : null,
+    mappings: mapValues(request.mappings, (uuids) => ({ indexes: uuids.map((uuid) => providers.indexOf(uuid)) })),
   };
 }
 
-function decode(body: Uint8Array): berth.placement.v1.AllocationRequest {
-  try {
-    return wire.decode(body);
-  } catch {
-    throw forged();
-  }
+function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequest {
+  const allocations = message.allocations as berth.placement.v1.ProviderAllocation[];
+  const providers = allocations.map(({ providerUuid }) => uuidText(providerUuid));
+  return {
+    consumerUuid: uuidText(message.consumerUuid),
+    host: message.host,
+    allocations: Object.fromEntries(
+      allocations.map(({ resourceClasses, amounts }, i) => [
+        providers[i],
+        Object.fromEntries(resourceClasses.map((name, j) => [name, amounts[j] ?? 0])),
+      ]),
+    ),
+    projectId: message.projectId,
+    userId: message.userId,
+    group: message.group ? groupFromWire(message.group, 'allocation_request.group') : undefined,
+    mappings: mapValues(message.mappings, ({ indexes }) => (indexes ?? []).map((index) => providers[index] ?? '')),
+  };
+}
+
+function mapValues<V, W>(map: Readonly<Record<string, V>>, change: (value: V) => W): Record<string, W> {
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }
 
 function macOf(bytes: Uint8Array, key: string): Buffer {
