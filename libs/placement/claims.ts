@@ -5,7 +5,12 @@ import type { ConsumerGuard, ConsumerWrite } from './store';
 export function claimWrite(request: AllocationRequest, expect: ConsumerGuard = { kind: 'any' }): ConsumerWrite {
   const { consumerUuid: uuid, projectId, userId, allocations, mappings, group, host } = request;
   return {
-    ...{ uuid, projectId, userId, allocations, mappings, expect },
+    uuid,
+    projectId,
+    userId,
+    allocations,
+    mappings,
+    expect,
     consumerType: 'INSTANCE',
     owner: 'conductor',
     ...(group === undefined ? {} : { group: { group, host } }),

@@ -7,9 +7,9 @@ export const placementOptions = {
   cell: stringOption({
     env: 'BERTH_CELL',
     default: 'cell1',
-    pattern: /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/,
-    range: 'letters, digits, _ -',
-    help: 'The cell: its name is in all keys, so that cells can share a Redis or have one each.',
+    pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+    range: 'letters, digits, . _ -',
+    help: 'The cell: one store and the hosts, schedulers and conductors that share it.',
   }),
   storeTimeoutMs: intOption({
     env: 'BERTH_STORE_TIMEOUT_MS',

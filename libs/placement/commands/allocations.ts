@@ -201,7 +201,13 @@ function nextConsumer(write: ConsumerWrite, old: StoredConsumer | undefined, atM
   if (isEmpty(write)) return undefined;
   const { uuid, projectId, userId, consumerType, owner, allocations, mappings, group } = write;
   return {
-    ...{ uuid, projectId, userId, consumerType, owner, allocations, mappings },
+    uuid,
+    projectId,
+    userId,
+    consumerType,
+    owner,
+    allocations,
+    mappings,
     generation: (old?.generation ?? 0) + 1,
     groupId: group?.group.id,
     groupHost: group?.host,

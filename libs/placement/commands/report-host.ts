@@ -86,8 +86,15 @@ function nextHost(command: ReportHost & { atMs: number }, host: Host | undefined
   const kept = host ?? { enabled: true, disabledReason: '', failures: 0, lastFailureAtMs: 0 };
   return {
     ...kept,
-    ...{ name: command.host, providerUuid, cell, availabilityZone, capabilities },
-    ...{ ioOps, externalInstances, agentRun, sequence },
+    name: command.host,
+    providerUuid,
+    cell,
+    availabilityZone,
+    capabilities,
+    ioOps,
+    externalInstances,
+    agentRun,
+    sequence,
     up: true,
     updatedAtMs: command.atMs,
   };

@@ -41,9 +41,9 @@ export function encodeInventories(inventories: Inventories): string {
 }
 
 const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
-  provider: ({ uuid: _, inventories, ...rest }) => JSON.stringify({ ...rest, inventories: pack(inventories) }),
+  provider: ({ inventories, ...rest }) => JSON.stringify({ ...rest, uuid: undefined, inventories: pack(inventories) }),
   usage: ({ generation, used }) => `${generation} ${JSON.stringify(used)}`,
-  host: ({ name: _, ...rest }) => JSON.stringify(rest),
+  host: (host) => JSON.stringify({ ...host, name: undefined }),
   consumer: (consumer) => `${consumer.claimRevision} ${encodeClaim(consumer)}`,
   resource_class: ({ createdAtMs }) => String(createdAtMs),
   trait: ({ createdAtMs }) => String(createdAtMs),

@@ -7,7 +7,7 @@ import { decodeChange } from './rows';
 
 /** What a script answers, as a result; `conflict` when the transaction must be decided again. */
 export function decodeReply(reply: unknown): CommitResult | { readonly kind: 'conflict' } {
-  const [kind, a = '', b = '', c = '', d = ''] = reply as string[];
+  const [kind = '', a = '', b = '', c = '', d = ''] = reply as string[];
   switch (kind) {
     case 'committed':
       return { kind, change: decodeChange(Number(a), b) };
