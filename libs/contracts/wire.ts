@@ -1,11 +1,6 @@
-import { configure, type Reader, util, type Writer } from 'protobufjs/minimal';
+import type { Reader, Writer } from 'protobufjs/minimal';
 import { BerthError } from '../domain/errors';
 import type { Codec } from './rpc';
-
-// 64-bit fields as numbers instead of Long objects: all amounts, times and revisions of Berth are safe integers, and the
-// checks refuse what is not. It saves an object for each of them.
-(util as { Long: unknown }).Long = null;
-configure();
 
 /** The generated class of a message, as much of it as a codec needs. */
 interface WireMessage<P, W> {

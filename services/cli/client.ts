@@ -25,7 +25,10 @@ export type InstanceQuery = Omit<ListInstancesRequest, 'marker' | 'limit'>;
 export interface Client {
   readonly bus: Bus;
   readonly clock: Clock;
-  /** Resolves when the broker has the request safely; its instances come to an end whatever happens. */
+  /**
+   * Resolves when the broker has the request safely; its instances come to an end whatever happens.
+   * @throws BerthError `invalid_argument` when it is malformed.
+   */
   build(request: BuildRequest): Promise<void>;
   /** Likewise. */
   terminate(instanceUuid: string): Promise<void>;
@@ -43,7 +46,11 @@ export function createClient(bus: Bus, clock: Clock, timeoutMs: number): Client 
   return {
     bus,
     clock,
-    build: (request) => castTyped(bus, BUILD_REQUESTS.name, buildRequestCodec, request, { id: request.requestId }),
+    async build(request) {
+      // What the conductor would refuse, later and elsewhere, is said here and now.
+      buildRequestCodec.decode(buildRequestCodec.encode(request));
+      await castTyped(bus, BUILD_REQUESTS.name, buildRequestCodec, request, { id: request.requestId });
+    },
     terminate: (instanceUuid) =>
       castTyped(bus, BUILD_REQUESTS.name, terminateInstanceCodec, { instanceUuid, projectId: '' }),
     async setHostEnabled(request) {

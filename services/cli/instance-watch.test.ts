@@ -1,0 +1,90 @@
+import { MemoryBroker } from '#libs/bus/memory/broker';
+import { openBus } from '#libs/bus/open';
+import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instance';
+import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
+import { answer } from '#libs/contracts/rpc';
+import { instanceTopic, RPC_CONDUCTOR } from '#libs/contracts/topology';
+import type { InstanceState } from '#libs/domain/instance';
+import { seededRandom } from '#libs/domain/random';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { fakeClock } from '#libs/testing/fake-clock';
+import { createClient } from './client';
+import { specOf } from './demo/workload';
+import { watchInstances } from './instance-watch';
+
+const UUID = '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11';
+
+function eventOf(state: InstanceState): InstanceEvent {
+  return {
+    instanceUuid: UUID,
+    requestId: UUID,
+    projectId: 'p',
+    state,
+    host: 'host-1',
+    atMs: 1,
+    version: 1,
+    fault: undefined,
+    attempts: [],
+    name: 'web',
+  };
+}
+
+async function startWatch() {
+  const clock = fakeClock();
+  const around = { clock, random: seededRandom(1), log: silentLog, metrics: createMetrics({}) };
+  const bus = await openBus({ busUrl: 'memory:' }, around, new MemoryBroker(clock, silentLog));
+  const watch = await watchInstances(createClient(bus, clock, 60_000));
+  const tell = (state: InstanceState) =>
+    bus.publish(instanceTopic(state, 'p', UUID), {
+      type: instanceEventCodec.type,
+      body: instanceEventCodec.encode(eventOf(state)),
+    });
+  return { clock, bus, watch, tell };
+}
+
+it('resolves with the event that brings the instance where it was to go', async () => {
+  const { watch, tell } = await startWatch();
+  const settled = watch.until(UUID, ['active', 'error']);
+  await tell('building');
+  await tell('active');
+  expect(await settled).toMatchObject({ state: 'active', host: 'host-1' });
+  await watch.close();
+});
+
+it('asks for an instance whose event was missed', async () => {
+  const { clock, bus, watch } = await startWatch();
+  const { instanceUuid, atMs, ...event } = eventOf('error');
+  const view: InstanceView = {
+    ...event,
+    uuid: instanceUuid,
+    userId: 'u',
+    createdAtMs: 0,
+    updatedAtMs: atMs,
+    requestSpec: specOf({ VCPU: 1 }, 'p'),
+  };
+  await bus.serve(RPC_CONDUCTOR, answer(listInstancesMethod, async () => ({ instances: [view] })));
+  const settled = watch.until(UUID, ['active', 'error']);
+  await clock.advance(4_000);
+  expect(await settled).toMatchObject({ instanceUuid: UUID, state: 'error' });
+  await watch.close();
+});
+
+it('gives up at the deadline, and leaves no timer behind when it did not come to that', async () => {
+  const { clock, watch, tell } = await startWatch();
+  const late = expect(watch.until(UUID, ['deleted'], 5_000)).rejects.toMatchObject({ reason: 'not_settled' });
+  await clock.advance(20_000);
+  await late;
+  const settled = watch.until(UUID, ['active'], 3_600_000);
+  await tell('active');
+  await settled;
+  await watch.close();
+  expect(clock.pending).toBe(0);
+});
+
+it('tells those who still wait that it closes', async () => {
+  const { watch } = await startWatch();
+  const interrupted = expect(watch.until(UUID, ['active'])).rejects.toMatchObject({ reason: 'interrupted' });
+  await watch.close();
+  await interrupted;
+});
