@@ -16,11 +16,11 @@ export function queueFull(queue: string): BerthError {
   return new BerthError('resource_exhausted', 'queue_full', `queue '${queue}' is full; nothing was done, retry later`);
 }
 
-export function tooManyWaiting(maxWaiting: number): BerthError {
+export function tooManyWaiting(): BerthError {
   return new BerthError(
     'resource_exhausted',
     'too_many_waiting',
-    `${maxWaiting} messages wait to be published already; nothing was done, retry later`,
+    'too many messages wait to be published already (BERTH_BUS_MAX_WAITING); nothing was done, retry later',
   );
 }
 

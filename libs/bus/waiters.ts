@@ -25,6 +25,10 @@ export class Waiters {
     return this.#waiting.size;
   }
 
+  has(correlationId: string): boolean {
+    return this.#waiting.has(correlationId);
+  }
+
   /** A correlation id that no other waiting call of this bus has. */
   nextId(): string {
     return (++this.#count).toString(36);

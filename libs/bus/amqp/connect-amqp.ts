@@ -1,5 +1,101 @@
+import { sleep } from '../../domain/clock';
+import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
+import type { BusConfig } from '../options';
 import type { Bus } from '../port';
-export async function connectAmqp(_: { readonly busUrl: string }, __: Surroundings): Promise<Bus> {
-  throw new Error('soon');
+import { AmqpBus } from './amqp-bus';
+import { Link } from './link';
+
+/** Where RabbitMQ is, and how to use it. */
+export type AmqpSettings = BusConfig & {
+  /** `amqp://user:password@host:port/vhost`, or `amqps:`; `?heartbeat=` goes before the setting. */
+  readonly busUrl: string;
+  /** Names the connection in RabbitMQ's own lists. */
+  readonly processName?: string;
+};
+
+/**
+ * Connects to RabbitMQ; from then on the bus reconnects by itself, with all that it has on the broker. Tries for
+ * `connectTimeoutMs`, so that a process may start before its broker.
+ *
+ * @throws BerthError `unavailable / broker_unreachable`; `permission_denied / broker_refused` (at once: user, password or
+ *   vhost are wrong); `invalid_argument / bad_bus_url`.
+ */
+export async function connectAmqp(settings: AmqpSettings, around: Surroundings): Promise<Bus> {
+  const url = addressOf(settings);
+  const where = `${url.hostname}:${url.port || (url.protocol === 'amqps:' ? 5671 : 5672)}`;
+  const first = new FirstConnection();
+  const { reconnectDelayMs, processName: connectionName = 'berth' } = settings;
+  const link = new Link({ url: url.href, reconnectDelayMs, connectionName }, around, first);
+  const bus = new AmqpBus(link, settings, around);
+  await link.open();
+  const patience = new AbortController();
+  const outcome = await Promise.race([
+    first.outcome,
+    sleep(around.clock, settings.connectTimeoutMs, patience.signal).then(() => 'late' as const),
+  ]);
+  patience.abort();
+  if (outcome === 'up') {
+    around.log.info({ broker: where }, 'connected to the broker');
+    return bus;
+  }
+  await bus.close();
+  throw outcome === 'late' ? unreachable(where, settings.connectTimeoutMs, first.lastError) : refused(where, outcome);
+}
+
+/** Whether the first connection comes up, or never will. */
+class FirstConnection {
+  readonly outcome: Promise<'up' | Error>;
+  lastError: Error | undefined;
+  #settle: (outcome: 'up' | Error) => void = () => {};
+
+  constructor() {
+    this.outcome = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+  }
+
+  up(): void {
+    this.#settle('up');
+  }
+
+  failed(error: Error): void {
+    this.lastError = error;
+    // 403: the login. 530: the vhost. amqplib gives them in the text alone. Neither gets better by waiting.
+    if (/Handshake terminated by server: (403|530)/.test(error.message)) this.#settle(error);
+  }
+}
+
+function addressOf({ busUrl, heartbeatS }: AmqpSettings): URL {
+  try {
+    const url = new URL(busUrl);
+    if (!url.searchParams.has('heartbeat')) url.searchParams.set('heartbeat', String(heartbeatS));
+    return url;
+  } catch {
+    // The URL is not shown: it may carry a password.
+    throw new BerthError(
+      'invalid_argument',
+      'bad_bus_url',
+      'the bus URL must be like amqp://user:password@host:5672/vhost',
+    );
+  }
+}
+
+function unreachable(where: string, timeoutMs: number, lastError: NodeJS.ErrnoException | undefined): BerthError {
+  const why = lastError?.message || lastError?.code || 'no answer';
+  return new BerthError(
+    'unavailable',
+    'broker_unreachable',
+    `no RabbitMQ at ${where} within ${timeoutMs} ms (${why}); start it, or set BERTH_BUS_URL`,
+    { cause: lastError },
+  );
+}
+
+function refused(where: string, error: Error): BerthError {
+  return new BerthError(
+    'permission_denied',
+    'broker_refused',
+    `the RabbitMQ at ${where} does not let us in (${error.message}); check user, password and vhost in BERTH_BUS_URL`,
+    { cause: error },
+  );
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
+import { Fifo } from '../fifo';
 import { DEAD_LETTERS, type QueueSpec } from '../port';
 import { deliveryLimit } from '../refusals';
-import { Fifo } from './fifo';
 
 /** A message as the broker keeps it. */
 export interface Envelope {

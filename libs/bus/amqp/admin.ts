@@ -1,0 +1,65 @@
+import type { Channel, ChannelModel } from 'amqplib';
+import type { Log } from '../../runtime/log';
+import type { QueueSpec } from '../port';
+import { closeQuietly } from './kept-channel';
+import type { Part } from './link';
+import { declareBase, declareQueue, notConnected } from './topology';
+
+/**
+ * Declares and asks, one thing after the other on a channel of its own, because the broker answers a wrong question by
+ * closing the channel. Remembers what was declared, and declares it again on each new connection.
+ */
+export class Admin implements Part {
+  readonly #log: Log;
+  readonly #declared = new Map<string, QueueSpec>();
+  #model: ChannelModel | undefined;
+  #channel: Channel | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  async attach(model: ChannelModel): Promise<void> {
+    this.#model = model;
+    this.#channel = undefined;
+    const declareAgain = async (what: string, work: (channel: Channel) => Promise<void>) => {
+      await this.run(work).catch((error: unknown) =>
+        this.#log.error({ queue: what, error }, 'could not declare a queue'),
+      );
+    };
+    await declareAgain('dead-letters', declareBase);
+    for (const spec of this.#declared.values()) await declareAgain(spec.name, (channel) => declareQueue(channel, spec));
+  }
+
+  /** @throws BerthError `failed_precondition / queue_mismatch`, `unavailable`. */
+  async declare(spec: QueueSpec): Promise<void> {
+    await this.run((channel) => declareQueue(channel, spec));
+    this.#declared.set(spec.name, spec);
+  }
+
+  /** Runs work that may cost the channel, after all work before it. */
+  run<T>(work: (channel: Channel) => Promise<T>): Promise<T> {
+    const result = this.#last.then(async () => work(await this.#open()));
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  async #open(): Promise<Channel> {
+    if (this.#channel !== undefined) return this.#channel;
+    if (this.#model === undefined) throw notConnected();
+    const channel = await this.#model.createChannel();
+    // The answer to whoever asked says it better; without listeners it would end the process.
+    channel.on('error', (error) => this.#log.debug({ error }, 'the broker closed the channel of a declaration'));
+    channel.on('handler-error', (error) => this.#log.error({ error }, 'a listener of a channel threw'));
+    channel.on('close', () => {
+      if (this.#channel === channel) this.#channel = undefined;
+    });
+    this.#channel = channel;
+    return channel;
+  }
+
+  async close(): Promise<void> {
+    await closeQuietly(this.#channel);
+  }
+}

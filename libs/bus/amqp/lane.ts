@@ -1,0 +1,107 @@
+import type { Channel } from 'amqplib';
+import type { BerthError } from '../../domain/errors';
+import type { Surroundings } from '../../runtime/service';
+import { closing } from '../refusals';
+import type { Consumer } from './consumer';
+import { KeptChannel } from './kept-channel';
+import type { Link } from './link';
+import { refusalOf } from './topology';
+
+const RETRY_DELAY_MS = 500;
+
+interface Member {
+  readonly consumer: Consumer;
+  hasStarted: boolean;
+  resolve(): void;
+  reject(error: BerthError): void;
+}
+
+/**
+ * A channel with its consumers, all of which start again whenever the channel comes back. They share it because a broker
+ * gives a connection some 2,000 channels, and one process may carry more agents than that.
+ */
+export class Lane {
+  readonly #around: Surroundings;
+  readonly #kept: KeptChannel<Channel>;
+  readonly #members = new Map<Consumer, Member>();
+  #channel: Channel | undefined;
+  /** All members were started on the channel; who comes now starts by itself. */
+  #isReady = false;
+
+  constructor(link: Link, name: string, around: Surroundings) {
+    this.#around = around;
+    const role = {
+      name,
+      create: (model: Parameters<KeptChannel<Channel>['attach']>[0]) => model.createChannel(),
+      prepare: (channel: Channel) => this.#startAll(channel),
+      lost: () => {
+        this.#channel = undefined;
+        this.#isReady = false;
+      },
+    };
+    this.#kept = new KeptChannel<Channel>(link, role, around);
+    link.add(this.#kept);
+  }
+
+  get consumers(): Iterable<Consumer> {
+    return this.#members.keys();
+  }
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  /** Resolves when the consumer consumes, however long the broker is away; rejects when the broker will not have it. */
+  add(consumer: Consumer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const member = { consumer, hasStarted: false, resolve, reject };
+      this.#members.set(consumer, member);
+      if (this.#channel !== undefined && this.#isReady) void this.#start(member, this.#channel);
+    });
+  }
+
+  /** Takes a consumer's work away from it; resolves when what it has in hand is settled. */
+  async remove(consumer: Consumer): Promise<void> {
+    this.#members.get(consumer)?.reject(closing());
+    this.#members.delete(consumer);
+    await consumer.cancel();
+  }
+
+  /** Everything acked is seen by the broker before this resolves. */
+  close(): Promise<void> {
+    return this.#kept.close();
+  }
+
+  async #startAll(channel: Channel): Promise<void> {
+    this.#channel = channel;
+    this.#isReady = false;
+    // Members that are added meanwhile are visited, too: that is how a Map iterates.
+    for (const member of this.#members.values()) await this.#start(member, channel);
+    this.#isReady = true;
+  }
+
+  /** Never rejects. */
+  async #start(member: Member, channel: Channel): Promise<void> {
+    const { consumer } = member;
+    try {
+      await consumer.attach(channel, () => this.#startLater(member, channel));
+      member.hasStarted = true;
+      member.resolve();
+    } catch (thrown) {
+      const error = refusalOf(thrown, consumer.queue);
+      if (!member.hasStarted && error.code !== 'unavailable') {
+        this.#members.delete(consumer);
+        return member.reject(error);
+      }
+      this.#around.log.warn({ queue: consumer.queue, error }, 'a consumer could not start; tries again');
+      this.#startLater(member, channel);
+    }
+  }
+
+  #startLater(member: Member, channel: Channel): void {
+    this.#around.clock.after(RETRY_DELAY_MS, () => {
+      // On a new channel it has been started already.
+      if (this.#channel === channel && this.#members.has(member.consumer)) void this.#start(member, channel);
+    });
+  }
+}
