@@ -1,4 +1,13 @@
-import { booleanOption, enumOption, intOption, listOption, numberOption, readConfig, refuseUnknown } from './config';
+import {
+  booleanOption,
+  enumOption,
+  intOption,
+  listOption,
+  numberOption,
+  readConfig,
+  readConfigs,
+  refuseUnknown,
+} from './config';
 
 const options = {
   attempts: intOption({ env: 'BERTH_TEST_ATTEMPTS', default: 3, min: 1, max: 10, help: 'Tries.' }),
@@ -49,6 +58,17 @@ it('reports every problem at once, each with the name and what is allowed', () =
       "  BERTH_TEST_FILTERS does not know 'c'; known: a, b",
     ].join('\n'),
   );
+});
+
+it('reads tables side by side, and reports their problems together, shared ones once', () => {
+  const tables = {
+    one: { mode: options.mode, size: options.ratio },
+    other: { mode: options.mode, size: options.attempts },
+  };
+  const env = { BERTH_TEST_RATIO: '2', BERTH_TEST_ATTEMPTS: '9' };
+  expect(readConfigs(tables, env)).toEqual({ one: { mode: 'pack', size: 2 }, other: { mode: 'pack', size: 9 } });
+  const wrong = { BERTH_TEST_MODE: 'x', BERTH_TEST_RATIO: 'x', BERTH_TEST_ATTEMPTS: 'x' };
+  expect(() => readConfigs(tables, wrong)).toThrow(/3 problem[^]*MODE[^]*RATIO[^]*ATTEMPTS/);
 });
 
 it.each(['1.5', ' 3', '0x3', '1e1', ''.padEnd(400, '9')])('does not take %p for a whole number', (text) => {

@@ -24,6 +24,10 @@ export type Options = Readonly<Record<string, Option<unknown>>>;
 /** What a table of options reads as. */
 export type ConfigOf<O extends Options> = { readonly [K in keyof O]: O[K] extends Option<infer T> ? T : never };
 
+/** Tables that one process reads, by whose they are: names inside of them may be the same. */
+export type Tables = Readonly<Record<string, Options>>;
+export type ConfigsOf<T extends Tables> = { readonly [K in keyof T]: ConfigOf<T[K]> };
+
 type Common = { readonly env: string; readonly help: string; readonly unit?: string; readonly secret?: boolean };
 
 /** A whole number within bounds, both included. */
@@ -132,20 +136,29 @@ export function readConfig<O extends Options>(
   options: O,
   env: Readonly<Record<string, string | undefined>>,
 ): ConfigOf<O> {
-  const config: Record<string, unknown> = {};
-  const problems: string[] = [];
-  for (const [key, option] of Object.entries(options)) {
-    const text = env[option.env];
-    if (text === undefined || text === '') {
-      config[key] = option.default;
-      continue;
-    }
-    const parsed = option.parse(text);
-    if ('problem' in parsed) problems.push(`${option.env} ${parsed.problem}`);
-    else config[key] = parsed.value;
-  }
-  if (problems.length > 0) throw badConfig(problems);
-  return Object.freeze(config) as ConfigOf<O>;
+  return readConfigs({ it: options }, env).it;
+}
+
+/** Reads several tables, each under its name, as `readConfig` reads one. */
+export function readConfigs<T extends Tables>(
+  tables: T,
+  env: Readonly<Record<string, string | undefined>>,
+): ConfigsOf<T> {
+  const problems = new Set<string>();
+  const configs = Object.entries(tables).map(([name, options]) => {
+    const values = Object.entries(options).map(([key, option]) => [key, valueOf(option, env[option.env], problems)]);
+    return [name, Object.freeze(Object.fromEntries(values))];
+  });
+  if (problems.size > 0) throw badConfig([...problems]);
+  return Object.freeze(Object.fromEntries(configs)) as ConfigsOf<T>;
+}
+
+function valueOf(option: Option<unknown>, text: string | undefined, problems: Set<string>): unknown {
+  if (text === undefined || text === '') return option.default;
+  const parsed = option.parse(text);
+  if ('value' in parsed) return parsed.value;
+  problems.add(`${option.env} ${parsed.problem}`);
+  return option.default;
 }
 
 /** Refuses `BERTH_*` names that no table knows: a misspelt setting must not pass for a default. */

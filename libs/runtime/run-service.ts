@@ -1,6 +1,6 @@
 import { sleep } from '../domain/clock';
 import { BerthError } from '../domain/errors';
-import type { ConfigOf, Options } from './config';
+import type { ConfigsOf, Tables } from './config';
 import { EXIT, exitCodeOf } from './exit-codes';
 import { serveOperations } from './http';
 import type { Log } from './log';
@@ -17,16 +17,16 @@ export interface Opening extends Surroundings {
 }
 
 /** A service as a process of its own: what `berth <name>` runs. */
-export interface ServiceProcess<O extends Options = Options> {
+export interface ServiceProcess<T extends Tables = Tables> {
   readonly name: string;
   /** One sentence for `berth --help`. */
   readonly purpose: string;
   /** What the names of its own settings start with, `BERTH_SCHEDULER_`. */
   readonly prefix: string;
-  /** All settings that the process reads, beside `processOptions`. */
-  readonly options: O;
+  /** All settings that the service reads, beside `processOptions`. */
+  readonly tables: T;
   /** Opens what the service needs, in order, and starts it. */
-  start(config: ConfigOf<O>, opening: Opening): Promise<Running>;
+  start(config: ConfigsOf<T>, opening: Opening): Promise<Running>;
 }
 
 interface Opened {

@@ -13,3 +13,6 @@ export const clientOptions = {
     help: 'How long a command waits for an answer.',
   }),
 } as const;
+
+/** As a command's settings. */
+export const clientSettings = { tables: { client: clientOptions } } as const;

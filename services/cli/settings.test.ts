@@ -2,12 +2,12 @@ import { Command } from 'commander';
 import { addressOptions, processOptions } from '#libs/runtime/options';
 import { addSettingFlags, flagOf, readSettings } from './settings';
 
-const options = { ...addressOptions, ...processOptions };
+const tables = { addresses: addressOptions, process: processOptions };
 
 function read(args: readonly string[], env: Record<string, string>) {
-  const command = addSettingFlags(new Command('scheduler'), { options }).exitOverride();
+  const command = addSettingFlags(new Command('scheduler'), { tables }).exitOverride();
   command.parse(args, { from: 'user' });
-  return readSettings({ options }, command, env);
+  return readSettings({ tables }, command, env);
 }
 
 it('names the flag of a setting after it', () => {
@@ -19,7 +19,8 @@ it('names the flag of a setting after it', () => {
 it('takes a flag before the environment before the default', () => {
   const env = { BERTH_HTTP_PORT: '9000', BERTH_LOG_LEVEL: 'warn' };
   const config = read(['--http-port', '9001'], env);
-  expect(config).toMatchObject({ httpPort: 9001, logLevel: 'warn', busUrl: 'memory:' });
+  expect(config.process).toMatchObject({ httpPort: 9001, logLevel: 'warn' });
+  expect(config.addresses).toEqual({ busUrl: 'memory:', storeUrl: 'memory:' });
 });
 
 it('reports wrong flags and wrong variables together', () => {

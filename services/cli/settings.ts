@@ -1,25 +1,25 @@
 import { type Command, Option as Flag } from 'commander';
-import { type ConfigOf, type Options, readConfig, refuseUnknown } from '#libs/runtime/config';
+import { type ConfigsOf, type Option, readConfigs, refuseUnknown, type Tables } from '#libs/runtime/config';
 import type { Environment } from '#libs/runtime/system';
 import { settingsTables } from './settings-tables';
 
 const PREFIX = 'BERTH_';
 
 /** The settings that a command reads, as variables and as flags. */
-export interface Settings<O extends Options> {
-  readonly options: O;
+export interface Settings<T extends Tables> {
+  readonly tables: T;
   /** `BERTH_AGENT_` for `berth compute-agent`: on its own command `BERTH_AGENT_HOSTS` is `--hosts`. */
   readonly ownPrefix?: string;
 }
 
 /** Gives a command a flag for each of its settings: `BERTH_BUS_URL` is `--bus-url`. */
-export function addSettingFlags<O extends Options>(command: Command, { options, ownPrefix }: Settings<O>): Command {
+export function addSettingFlags<T extends Tables>(command: Command, settings: Settings<T>): Command {
   command.optionsGroup('Settings (flag before environment variable before default):');
-  for (const option of Object.values(options)) {
+  for (const option of optionsIn(settings.tables)) {
     const shown = showValue(option.default);
     const fallback = shown === '' ? '' : `, default ${shown}${option.unit === '' ? '' : ` ${option.unit}`}`;
     const help = `${option.help} [${option.env}: ${option.range}${fallback}]`;
-    command.addOption(new Flag(`${flagOf(option.env, ownPrefix)} <value>`, help));
+    command.addOption(new Flag(`${flagOf(option.env, settings.ownPrefix)} <value>`, help));
   }
   return command;
 }
@@ -29,20 +29,20 @@ export function addSettingFlags<O extends Options>(command: Command, { options, 
  *
  * @throws BerthError `invalid_argument / bad_config` with every problem.
  */
-export function readSettings<O extends Options>(
-  settings: Settings<O>,
+export function readSettings<T extends Tables>(
+  settings: Settings<T>,
   command: Command,
   env: Environment,
-): ConfigOf<O> {
+): ConfigsOf<T> {
   refuseUnknownSettings(env);
-  return readConfig(settings.options, withFlags(settings, command, env));
+  return readConfigs(settings.tables, withFlags(settings, command, env));
 }
 
 /** The environment with a command's flags laid over it: what a child process gets. */
-export function withFlags<O extends Options>(settings: Settings<O>, command: Command, env: Environment): Environment {
+export function withFlags<T extends Tables>(settings: Settings<T>, command: Command, env: Environment): Environment {
   const flags: Record<string, unknown> = command.opts();
   const overlay: Record<string, string | undefined> = { ...env };
-  for (const { env: name } of Object.values(settings.options)) {
+  for (const { env: name } of optionsIn(settings.tables)) {
     const given = flags[new Flag(flagOf(name, settings.ownPrefix)).attributeName()];
     if (typeof given === 'string') overlay[name] = given;
   }
@@ -61,6 +61,12 @@ export function refuseUnknownSettings(env: Environment): void {
 export function flagOf(env: string, ownPrefix = PREFIX): string {
   const prefix = env.startsWith(ownPrefix) ? ownPrefix : PREFIX;
   return `--${env.slice(prefix.length).toLowerCase().replaceAll('_', '-')}`;
+}
+
+/** Every option once: tables share some, such as the address of the store. */
+function optionsIn(tables: Tables): Option<unknown>[] {
+  const options = Object.values(tables).flatMap((table) => Object.values(table));
+  return [...new Map(options.map((option) => [option.env, option])).values()];
 }
 
 /** A value of a setting as people read it. */

@@ -4,13 +4,13 @@ import { BUILD_REQUESTS } from '#libs/contracts/topology';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { type Client, createClient } from './client';
-import { clientOptions } from './client-options';
+import { clientSettings } from './client-options';
 import type { Context } from './context';
 import { usageError } from './failure';
 import { addSettingFlags, readSettings } from './settings';
 
 export function addClientFlags(command: Command): Command {
-  return addSettingFlags(command, { options: clientOptions });
+  return addSettingFlags(command, clientSettings);
 }
 
 /** Runs a command's work with a client of the bus that its settings name, and closes it whatever happens. */
@@ -19,7 +19,7 @@ export async function withClient(
   command: Command,
   work: (client: Client) => Promise<void>,
 ): Promise<void> {
-  const config = readSettings({ options: clientOptions }, command, context.env);
+  const { client: config } = readSettings(clientSettings, command, context.env);
   requireServer(config.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@host:5672');
   const { clock, random } = context;
   const around = { clock, random, log: silentLog, metrics: createMetrics({}) };

@@ -8,11 +8,11 @@ import { teach } from '../teach';
 
 /** `berth scheduler`, `berth conductor`, ...: runs one service as this process until it is told to stop. */
 export function serviceCommand(context: Context, service: ServiceProcess): Command {
-  const settings = { options: { ...processOptions, ...service.options }, ownPrefix: service.prefix };
+  const settings = { tables: { process: processOptions, ...service.tables }, ownPrefix: service.prefix };
   const command = new Command(service.name).description(service.purpose);
   addSettingFlags(command, settings).action(async () => {
     const config = readSettings(settings, command, context.env);
-    await runService(service.name, config, (opening) => service.start(config, opening));
+    await runService(service.name, config.process, (opening) => service.start(config, opening));
   });
   return teach(
     command,

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { percentile } from '#libs/runtime/percentiles';
 import type { Client } from '../client';
-import { clientOptions } from '../client-options';
+import { clientSettings } from '../client-options';
 import type { Context } from '../context';
 import { startEmbedded } from '../embedded/fleet';
 import { wholeFrom } from '../number-flags';
@@ -73,8 +73,8 @@ async function replay(context: Context, command: Command, file: string): Promise
     if (flags.json) context.terminal.json(figuresOf(outcome, utilisation));
     else show(context, outcome, utilisation);
   };
-  const { busUrl } = readSettings({ options: clientOptions }, command, context.env);
-  if (busUrl !== 'memory:') return withClient(context, command, run);
+  const { client: clientConfig } = readSettings(clientSettings, command, context.env);
+  if (clientConfig.busUrl !== 'memory:') return withClient(context, command, run);
 
   const host = { VCPU: Math.floor(flags.shape.cores * scale), MEMORY_MB: Math.floor(flags.shape.ram * scale) };
   const hosts = flags.hosts ?? hostsFor(events, { cores: host.VCPU, ram: host.MEMORY_MB });

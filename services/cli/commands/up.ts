@@ -8,7 +8,7 @@ import { addSettingFlags, readSettings, withFlags } from '../settings';
 import { teach } from '../teach';
 import { requireServer } from '../with-client';
 
-const ADDRESSES = { options: addressOptions };
+const SETTINGS = { tables: { addresses: addressOptions } };
 
 /** `berth up`: a whole Berth on this machine, each service its own process. */
 export function upCommand(context: Context): Command {
@@ -18,7 +18,7 @@ export function upCommand(context: Context): Command {
     .option('--conductors <n>', 'conductors', amount, 2)
     .option('--hosts <n>', 'fake hosts, carried by one compute agent', amount, 20)
     .option('--no-placement-api', 'without the placement API');
-  addSettingFlags(command, ADDRESSES).action(() => up(context, command));
+  addSettingFlags(command, SETTINGS).action(() => up(context, command));
   return teach(
     command,
     [
@@ -36,9 +36,9 @@ export function upCommand(context: Context): Command {
 }
 
 async function up(context: Context, command: Command): Promise<void> {
-  const config = readSettings(ADDRESSES, command, context.env);
-  requireServer(config.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@localhost:5672');
-  requireServer(config.storeUrl, 'BERTH_STORE_URL', 'redis://localhost:6379');
+  const { addresses } = readSettings(SETTINGS, command, context.env);
+  requireServer(addresses.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@localhost:5672');
+  requireServer(addresses.storeUrl, 'BERTH_STORE_URL', 'redis://localhost:6379');
   const flags = command.opts<{ schedulers: number; conductors: number; hosts: number; placementApi: boolean }>();
   const services: ChildService[] = [
     ...several('scheduler', flags.schedulers),
@@ -46,7 +46,7 @@ async function up(context: Context, command: Command): Promise<void> {
     { name: 'compute-agent', args: ['compute-agent', '--hosts', String(flags.hosts)] },
     ...(flags.placementApi ? [{ name: 'placement-api', args: ['placement-api'] }] : []),
   ];
-  const children = startChildren(context, services, withFlags(ADDRESSES, command, context.env));
+  const children = startChildren(context, services, withFlags(SETTINGS, command, context.env));
   const interrupted = new Promise<'interrupted'>((resolve) => {
     context.interrupted.addEventListener('abort', () => resolve('interrupted'), { once: true });
   });
