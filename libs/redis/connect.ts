@@ -10,6 +10,8 @@ export interface RedisOptions {
   readonly commandTimeoutMs: number;
   /** Shown by the server's `CLIENT LIST`. */
   readonly connectionName: string;
+  /** For a connection whose reads block: how long they may. */
+  readonly blockMs?: number;
 }
 
 const LONGEST_RETRY_MS = 2_000;
@@ -47,7 +49,7 @@ export class RedisClient {
     this.#options = options;
     this.#redis = new Redis(url, {
       connectionName: options.connectionName,
-      socketTimeout: options.commandTimeoutMs,
+      ...silenceLimits(options),
       connectTimeout: options.commandTimeoutMs,
       retryStrategy: (attempt) => Math.min(20 * 2 ** Math.min(attempt, 10), LONGEST_RETRY_MS),
       enableOfflineQueue: false,
@@ -123,20 +125,22 @@ export class RedisClient {
 
   /** A connection of its own to the same server, for reads that block up to `blockMs`. */
   duplicate(suffix: string, blockMs: number): RedisClient {
-    const { log, commandTimeoutMs, connectionName } = this.#options;
-    const name = `${connectionName}:${suffix}`;
-    return new RedisClient(this.#url, { log, commandTimeoutMs: commandTimeoutMs + blockMs, connectionName: name });
+    const connectionName = `${this.#options.connectionName}:${suffix}`;
+    return new RedisClient(this.#url, { ...this.#options, connectionName, blockMs });
   }
 
   /** Waits for what is under way, then closes. */
   async close(): Promise<void> {
     if (this.isConnected()) await this.#redis.quit().catch(() => undefined);
-    this.#redis.disconnect();
+    this.disconnect();
   }
 
   /** Closes at once: what is under way fails. */
   disconnect(): void {
+    if (this.#redis.status === 'end') return;
     this.#redis.disconnect();
+    // The client would wait for the server, which answers a blocked read first.
+    this.#redis.stream?.destroy();
   }
 
   #onError(error: Error): void {
@@ -155,4 +159,12 @@ export class RedisClient {
     this.#isReported = false;
     this.#lastError = undefined;
   }
+}
+
+/**
+ * One timer for the whole connection costs nothing per command. It outlives a connection that is closed under a read,
+ * and would keep the process alive; where that is the way to stop, each command has its own.
+ */
+function silenceLimits({ commandTimeoutMs, blockMs }: RedisOptions) {
+  return blockMs === undefined ? { socketTimeout: commandTimeoutMs } : { commandTimeout: commandTimeoutMs + blockMs };
 }

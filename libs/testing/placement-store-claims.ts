@@ -143,14 +143,14 @@ export function describeClaims(open: () => PlacementStore): void {
       const claimRevision = claimRevisionOf(await claim(store, write));
       const refused = { kind: 'generation', subject: 'consumer', uuid };
       expect(await claim(store, write)).toEqual({ ...refused, present: 1 });
-      const with_ = (guard: typeof write.expect) => claim(store, { ...write, expect: guard });
-      expect(await with_({ kind: 'generation', generation: 5 })).toEqual({ ...refused, present: 1 });
-      expect(await with_({ kind: 'claim', claimRevision: claimRevision - 1 })).toEqual({
+      const claimWith = (guard: typeof write.expect) => claim(store, { ...write, expect: guard });
+      expect(await claimWith({ kind: 'generation', generation: 5 })).toEqual({ ...refused, present: 1 });
+      expect(await claimWith({ kind: 'claim', claimRevision: claimRevision - 1 })).toEqual({
         ...refused,
         present: claimRevision,
       });
-      expect(await with_({ kind: 'claim', claimRevision })).toMatchObject({ kind: 'committed' });
-      expect(await with_({ kind: 'generation', generation: 2 })).toMatchObject({ kind: 'committed' });
+      expect(await claimWith({ kind: 'claim', claimRevision })).toMatchObject({ kind: 'committed' });
+      expect(await claimWith({ kind: 'generation', generation: 2 })).toMatchObject({ kind: 'committed' });
       const other = aWrite({ [host]: { VCPU: 1 } }, { expect: { kind: 'generation', generation: 1 } });
       expect(await claim(store, other)).toEqual({ ...refused, uuid: other.uuid, present: undefined });
     });

@@ -8,8 +8,8 @@ export function describeContention(world: () => PlacementStoreWorld): void {
   describe('under contention', () => {
     let clients: PlacementStore[];
     beforeEach(async () => {
-      const { store, another } = world();
-      clients = [store, await another(), await another(), await another()];
+      const present = world();
+      clients = [present.store, await present.another(), await present.another(), await present.another()];
     });
 
     const client = (n: number) => clients[n % clients.length] as PlacementStore;

@@ -81,8 +81,8 @@ export function describeHosts(open: () => PlacementStore): void {
 
     it('are taken as down when they are silent, and up again when they report', async () => {
       for (const n of [1, 2, 3]) {
-        const providerUuid_ = `a0000000-0000-4000-8000-00000000000${n}`;
-        await mustCommit(store, aReport({ host: `host-${n}`, providerUuid: providerUuid_ }));
+        const uuid = `a0000000-0000-4000-8000-00000000000${n}`;
+        await mustCommit(store, aReport({ host: `host-${n}`, providerUuid: uuid }));
       }
       await store.heartbeat('host-2', AT_MS + 2_000);
       await store.heartbeat('host-2', AT_MS + 1_000);

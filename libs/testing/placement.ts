@@ -18,7 +18,7 @@ type Plain<C> = C extends { readonly atMs: number } ? Omit<C, 'atMs'> & { readon
 
 /** Commits with a time of its own. */
 export function commit(store: PlacementStore, command: Plain<Command>): Promise<CommitResult> {
-  return store.commit({ atMs: AT_MS, ...command } as Command);
+  return store.commit({ atMs: AT_MS, ...command });
 }
 
 /** Commits what must be committed, and gives the change. */
