@@ -17,7 +17,7 @@ export function alikeProviders({ plan, providers, variables, room }: TreeProblem
           provider.parentUuid,
           domains.map((domain) => domain.has(place)),
           wanted.map((anyOf) => hasAnyOf(provider.traits, anyOf)),
-          [...room.subarray(place * classCount, (place + 1) * classCount)],
+          room.slice(place * classCount, (place + 1) * classCount),
         ])
       : provider.uuid;
     const number = numbers.get(key) ?? numbers.size;

@@ -28,7 +28,7 @@ export interface AssignmentOptions {
  */
 export function* assignments(problem: TreeProblem, options: AssignmentOptions, effort: Effort): Generator<Chosen> {
   const { variables, providers, plan } = problem;
-  const chosen: Chosen = new Int32Array(variables.length).fill(NONE);
+  const chosen: Chosen = variables.map(() => NONE);
   const rules = rulesOf(problem, chosen, options.nestedAware);
   const hasFuture = lookAhead(problem, rules, chosen, plan.query.groupPolicy === 'isolate');
   if (!hasFuture()) return;

@@ -2,6 +2,7 @@ import { seededRandom } from '../../domain/random';
 import type { PlacementView } from '../view';
 import { assignments, type Effort } from './assignments';
 import { candidateOf, isShared, keyOf } from './candidate';
+import { isPlain, plainCandidate } from './plain';
 import { type Plan, planOf } from './plan';
 import { type Candidate, type CandidateQuery, MAX_CANDIDATES, MAX_STEPS_PER_ROOT, type SearchOptions } from './query';
 import type { RootColumns } from './root-columns';
@@ -40,6 +41,13 @@ export function* candidatesInTree(
   options: SearchOptions = {},
   effort: Effort = { steps: 0, isComplete: true },
 ): Generator<Candidate> {
+  const root = plan.view.provider(rootUuid);
+  if (root === undefined || root.rootUuid !== rootUuid) return;
+  if (isPlain(plan) && plan.view.children(rootUuid).size === 0) {
+    const candidate = plainCandidate(plan, root);
+    if (candidate !== undefined) yield candidate;
+    return;
+  }
   const random = options.seed === undefined ? undefined : seededRandom(options.seed);
   const problem = problemOf(plan, rootUuid, random);
   if (problem === undefined) return;

@@ -2,7 +2,7 @@ import type { RequestSpec } from '../../domain/request-spec';
 import type { CandidateQuery } from './query';
 
 /** What a request spec needs of providers. Preferences, host names and all that filters look at are not in it. */
-export function queryFromRequestSpec(spec: RequestSpec): CandidateQuery {
+export function queryFromRequestSpec(spec: Asked): CandidateQuery {
   const ownGroup = {
     suffix: '',
     resources: spec.resources,
@@ -20,3 +20,15 @@ export function queryFromRequestSpec(spec: RequestSpec): CandidateQuery {
     rootForbiddenTraits: [],
   };
 }
+
+/** The part of a request spec that is for providers to meet. */
+type Asked = Pick<
+  RequestSpec,
+  | 'resources'
+  | 'requiredTraits'
+  | 'forbiddenTraits'
+  | 'memberOf'
+  | 'forbiddenAggregates'
+  | 'requestGroups'
+  | 'groupPolicy'
+>;

@@ -13,7 +13,7 @@ export interface Rule {
 }
 
 /** The provider of each variable, or {@link NONE}; kept by the search, read by rules. */
-export type Chosen = Int32Array;
+export type Chosen = number[];
 
 export const NONE = -1;
 
@@ -42,14 +42,14 @@ export function roomRule({ variables, room, plan }: TreeProblem): Rule {
 /** group_policy isolate: groups with a suffix have a provider each. */
 export function isolationRule({ variables, providers }: TreeProblem): Rule {
   const isApart = variables.map(({ choice }) => !isSpread(choice.group));
-  const taken = new Uint8Array(providers.length);
-  const set = (variable: number, provider: number, value: number) => {
+  const taken = providers.map(() => false);
+  const set = (variable: number, provider: number, value: boolean) => {
     if (isApart[variable]) taken[provider] = value;
   };
   return {
-    allows: (variable, provider) => !isApart[variable] || taken[provider] === 0,
-    take: (variable, provider) => set(variable, provider, 1),
-    giveBack: (variable, provider) => set(variable, provider, 0),
+    allows: (variable, provider) => !isApart[variable] || taken[provider] === false,
+    take: (variable, provider) => set(variable, provider, true),
+    giveBack: (variable, provider) => set(variable, provider, false),
   };
 }
 

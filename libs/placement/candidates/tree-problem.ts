@@ -16,7 +16,7 @@ export interface TreeProblem {
   /** Fewest possible providers first, alike groups side by side. */
   readonly variables: readonly Variable[];
   /** Room for class c at provider p, at `p * plan.classes.length + c`. */
-  readonly room: Float64Array;
+  readonly room: readonly number[];
 }
 
 export interface Variable {
@@ -79,17 +79,14 @@ function isPossible(view: PlacementView, choice: Choice, root: Provider, provide
     : isAsDescribed(provider, choice.group);
 }
 
-function roomOf({ view, classes }: Plan, providers: readonly Provider[]): Float64Array {
-  const room = new Float64Array(providers.length * classes.length);
-  providers.forEach((provider, index) => {
+function roomOf({ view, classes }: Plan, providers: readonly Provider[]): number[] {
+  return providers.flatMap((provider) => {
     const used = view.usage(provider.uuid);
-    classes.forEach((resourceClass, classIndex) => {
+    return classes.map((resourceClass) => {
       const inventory = provider.inventories[resourceClass];
-      if (inventory !== undefined)
-        room[index * classes.length + classIndex] = roomIn(inventory, used[resourceClass] ?? 0);
+      return inventory === undefined ? 0 : roomIn(inventory, used[resourceClass] ?? 0);
     });
   });
-  return room;
 }
 
 /** Fisher and Yates. */
