@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { BerthError } from '#libs/domain/errors';
 import { inventory } from '#libs/domain/inventory';
 import { randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import type { Surroundings } from '#libs/runtime/service';
@@ -5,6 +7,7 @@ import { dealt, parseAmounts, parseCapabilities, parseInventories, parseTraits }
 import type { AgentConfig } from '../options';
 import type { OpenDriver } from './driver';
 import { fakeDriver } from './fake';
+import { openProcessDriver } from './process/process-driver';
 
 const FAKE_INVENTORY = { VCPU: inventory(64), MEMORY_MB: inventory(262_144), DISK_GB: inventory(4_000) };
 const MAX_SEED = 2 ** 32;
@@ -18,7 +21,20 @@ export function driverFromConfig(config: AgentConfig, around: Surroundings): Ope
   switch (config.driver) {
     case 'fake':
       return fakeDrivers(config, around);
+    case 'process':
+      return processDriver(config, around);
   }
+}
+
+function processDriver(config: AgentConfig, around: Surroundings): OpenDriver {
+  const { stateDir } = config;
+  if (stateDir === '') {
+    const message = 'BERTH_AGENT_STATE_DIR must name a folder: the process driver keeps its instances there';
+    throw new BerthError('invalid_argument', 'bad_config', message);
+  }
+  const { inventories, traits, capabilities } = shapesFrom(config);
+  const capacity = { inventories: inventories[0], traits: traits[0] ?? [], capabilities };
+  return ({ name }) => openProcessDriver({ root: join(stateDir, name, 'instances'), capacity }, config, around);
 }
 
 function fakeDrivers(config: AgentConfig, { clock, random }: Surroundings): OpenDriver {
@@ -43,12 +59,10 @@ function fakeDrivers(config: AgentConfig, { clock, random }: Surroundings): Open
 }
 
 /** What hosts look like by configuration; for the process driver an empty inventory means what the machine has. */
-export function shapesFrom(config: AgentConfig) {
+function shapesFrom(config: AgentConfig) {
   return {
     inventories: parseInventories('BERTH_AGENT_INVENTORY', config.inventory),
     traits: parseTraits('BERTH_AGENT_TRAITS', config.traits),
     capabilities: parseCapabilities('BERTH_AGENT_CAPABILITIES', config.capabilities),
   };
 }
-
-export type HostShapes = ReturnType<typeof shapesFrom>;
