@@ -53,3 +53,30 @@ export interface RequestSpec {
   readonly requestGroups: readonly RequestGroup[];
   readonly groupPolicy: 'none' | 'isolate';
 }
+
+/** A request spec for some resources, with nothing else asked unless given. */
+export function requestSpec(
+  resources: Resources,
+  rest: Partial<Omit<RequestSpec, 'resources'>> & Pick<RequestSpec, 'projectId' | 'userId'>,
+): RequestSpec {
+  return {
+    resources,
+    requiredTraits: [],
+    forbiddenTraits: [],
+    preferredTraits: [],
+    preferredResources: {},
+    availabilityZone: undefined,
+    memberOf: [],
+    forbiddenAggregates: [],
+    extraSpecs: {},
+    imageProperties: {},
+    sameHost: [],
+    differentHost: [],
+    group: undefined,
+    forceHosts: [],
+    ignoreHosts: [],
+    requestGroups: [],
+    groupPolicy: 'none',
+    ...rest,
+  };
+}

@@ -1,0 +1,25 @@
+import type { Bus } from '#libs/bus/port';
+import type { InstanceStore, LeaseStore } from '#libs/instances/store';
+import type { AllocationRequest } from '#libs/placement/allocation-request';
+import type { PlacementStore } from '#libs/placement/store';
+import type { Surroundings } from '#libs/runtime/service';
+import type { ConductorMetrics } from './metrics';
+import type { ConductorConfig } from './options';
+
+/** What a conductor works with. */
+export interface ConductorDeps extends Surroundings {
+  readonly bus: Bus;
+  readonly placement: PlacementStore;
+  readonly instances: InstanceStore;
+  readonly leases: LeaseStore;
+  readonly config: ConductorConfig;
+  /** Opens what schedulers sealed; throws BerthError `invalid_argument` when it was sealed under another key. */
+  readonly open: (sealed: Uint8Array) => AllocationRequest;
+}
+
+/** The same, once it runs. */
+export interface Conductor extends ConductorDeps {
+  readonly measured: ConductorMetrics;
+  /** Aborts when the conductor stops: waits end, messages in hand go back to the queue. */
+  readonly stopping: AbortSignal;
+}

@@ -1,0 +1,91 @@
+import type { IncomingMessage, Settlement } from '#libs/bus/port';
+import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import type { HostDiscrepancy, RunningInstance } from '#libs/contracts/messages';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { Instance } from '#libs/domain/instance';
+import { requestSpec } from '#libs/domain/request-spec';
+import type { ConsumerWrite } from '#libs/placement/store';
+import type { Conductor } from './context';
+import { settle } from './patience';
+import { advance, present } from './records';
+import { lost } from './report';
+import { destroyOn } from './terminate';
+
+/**
+ * Mends what a host's report and the store disagree on. The agent is the authority on what runs, the instance record on
+ * what should:
+ *
+ * - runs without a claim, and the record is of this host or lost: the claim is made again, whether it fits or not, and
+ *   the record written anew: this is how a store that was wiped heals
+ * - runs without a claim, and the record is elsewhere or at its end: the host is told to destroy it
+ * - claimed, active, and does not run: it is lost
+ */
+export async function onHostDiscrepancy(c: Conductor, message: IncomingMessage): Promise<Settlement> {
+  return settle(c, message, async () => {
+    const discrepancy = hostDiscrepancyCodec.decode(message.body);
+    for (const running of discrepancy.unclaimed) await unclaimed(c, discrepancy, running);
+    for (const uuid of discrepancy.missing) {
+      const instance = await present(c, uuid);
+      if (instance?.state !== 'active' || instance.host !== discrepancy.host) continue;
+      mended(c, 'lost', uuid, discrepancy.host);
+      await lost(c, instance, 'its agent no longer reports it');
+    }
+  });
+}
+
+async function unclaimed(c: Conductor, at: HostDiscrepancy, running: RunningInstance): Promise<void> {
+  if (!running.running) return;
+  const record = (await present(c, running.instanceUuid)) ?? (await adopt(c, at.host, running));
+  if (record?.state === 'active' && record.host === at.host) {
+    const claim = {
+      uuid: running.instanceUuid,
+      ...ownerOf(running),
+      allocations: { [at.providerUuid]: running.resources },
+    };
+    const consumers: ConsumerWrite[] = [{ ...claim, mappings: {}, expect: { kind: 'absent' } }];
+    const result = await c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), force: true, consumers });
+    if (result.kind !== 'committed') return;
+    mended(c, 'claimed_again', record.uuid, at.host);
+    await advance(c, record, { claimRevision: result.change.revision });
+  } else if (record?.state !== 'building' || record.host !== at.host) {
+    mended(c, 'destroyed', running.instanceUuid, at.host);
+    await destroyOn(c, at.host, running.instanceUuid, 0, false);
+  }
+}
+
+/** A record for an instance that runs and nobody knows: the store was lost, the instance was not. */
+async function adopt(c: Conductor, host: string, running: RunningInstance): Promise<Instance | undefined> {
+  const nowMs = c.clock.now();
+  const { instanceUuid: uuid, projectId, userId, name } = running;
+  const record: Instance = {
+    uuid,
+    // A request of its own: the one it came with may have had instances on hosts that have not reported yet.
+    requestId: uuid,
+    name,
+    projectId,
+    userId,
+    state: 'active',
+    host,
+    claimRevision: undefined,
+    attempts: [],
+    fault: undefined,
+    requestSpec: requestSpecCodec.encode(requestSpec(running.resources, { projectId, userId })),
+    alternates: new Uint8Array(),
+    dueAtMs: undefined,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+  mended(c, 'adopted', uuid, host);
+  const { instances } = await c.instances.create(uuid, [record]);
+  return instances[0];
+}
+
+function ownerOf({ projectId, userId }: RunningInstance) {
+  return { projectId, userId, consumerType: 'INSTANCE', owner: 'conductor' } as const;
+}
+
+function mended(c: Conductor, finding: string, instanceUuid: string, host: string): void {
+  c.measured.mended.inc({ finding });
+  c.log.warn({ finding, instance_uuid: instanceUuid, host }, 'host and store disagreed');
+}

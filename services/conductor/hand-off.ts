@@ -1,0 +1,93 @@
+import { buildInstanceCodec } from '#libs/contracts/compute';
+import type { Selection } from '#libs/contracts/messages';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { castTyped } from '#libs/contracts/rpc';
+import { alternatesCodec } from '#libs/contracts/selection';
+import { agentQueue } from '#libs/contracts/topology';
+import { BerthError } from '#libs/domain/errors';
+import type { Instance } from '#libs/domain/instance';
+import type { Conductor } from './context';
+import { advance, attemptNumber, present } from './records';
+
+/** A host claimed for an instance, and what is left to try after it. */
+export interface ClaimedHost {
+  readonly host: string;
+  readonly claimRevision: number;
+  readonly alternates: readonly Selection[];
+}
+
+/** How a hand-off went: the host has the order, would not take it, or the instance is somebody else's by now. */
+export type HandOff =
+  | { readonly kind: 'ordered' }
+  | { readonly kind: 'superseded' }
+  | { readonly kind: 'refused'; readonly instance: Instance; readonly reason: string };
+
+/**
+ * Gives a claimed host the instance to build: the record first, then the message, so that a crash between the two is
+ * found by the record's deadline. When the record moved on meanwhile (a terminate, another conductor), the claim that
+ * was made for it is given back, unless the record names this very claim.
+ */
+export async function handOff(c: Conductor, instance: Instance, claimed: ClaimedHost): Promise<HandOff> {
+  const nowMs = c.clock.now();
+  const building = await advance(c, instance, {
+    state: 'building',
+    host: claimed.host,
+    claimRevision: claimed.claimRevision,
+    attempts: [
+      ...instance.attempts,
+      {
+        host: claimed.host,
+        number: attemptNumber(instance) + 1,
+        outcome: 'building',
+        reason: '',
+        startedAtMs: nowMs,
+        endedAtMs: undefined,
+      },
+    ],
+    alternates: alternatesCodec.encode(claimed.alternates),
+    dueAtMs: nowMs + c.config.buildTimeoutMs,
+  });
+  if (building) return order(c, building);
+  const now = await present(c, instance.uuid);
+  if (now?.claimRevision !== claimed.claimRevision) await release(c, instance.uuid, claimed.claimRevision);
+  return { kind: 'superseded' };
+}
+
+/** Tells the host of a building instance to build it. Harmless when repeated: agents know the attempt. */
+export async function order(c: Conductor, instance: Instance): Promise<HandOff> {
+  const { uuid, requestId, name, projectId, userId, host, claimRevision } = instance;
+  if (host === undefined || claimRevision === undefined) return { kind: 'superseded' };
+  const build = {
+    instanceUuid: uuid,
+    requestId,
+    name,
+    projectId,
+    userId,
+    requestSpec: requestSpecCodec.decode(instance.requestSpec),
+    host,
+    attempt: attemptNumber(instance),
+    claimRevision,
+    alternates: alternatesCodec.decode(instance.alternates),
+    deadlineAtMs: instance.dueAtMs ?? c.clock.now() + c.config.buildTimeoutMs,
+  };
+  try {
+    await castTyped(c.bus, agentQueue(host).name, buildInstanceCodec, build, { id: `${uuid}.${build.attempt}` });
+    return { kind: 'ordered' };
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    // A host without a queue, or with a full one, is as good as one that refuses.
+    if (error.code !== 'not_found' && error.code !== 'resource_exhausted') throw error;
+    return { kind: 'refused', instance, reason: `${error.reason}: ${error.message}` };
+  }
+}
+
+/** Gives a claim back, if it is still the one. */
+export async function release(c: Conductor, consumerUuid: string, claimRevision: number): Promise<void> {
+  await c.placement.commit({ kind: 'release_claim', atMs: c.clock.now(), consumerUuid, claimRevision });
+}
+
+/** Gives back whatever an instance holds, for one that is at its end: nobody can hold a claim for it rightfully. */
+export async function releaseHeld(c: Conductor, consumerUuid: string): Promise<void> {
+  const [holder] = await c.placement.consumers([consumerUuid]);
+  if (holder) await release(c, consumerUuid, holder.claimRevision);
+}

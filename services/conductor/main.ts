@@ -1,0 +1,40 @@
+import { openBus } from '#libs/bus/open';
+import { busOptions } from '#libs/bus/options';
+import { openInstanceStore } from '#libs/instances/open';
+import { open } from '#libs/placement/allocation-request';
+import { openPlacementStore } from '#libs/placement/open';
+import { claimOptions, placementOptions } from '#libs/placement/options';
+import { addressOptions } from '#libs/runtime/options';
+import type { ServiceProcess } from '#libs/runtime/run-service';
+import { conductorOptions } from './options';
+import { startConductor } from './start-conductor';
+
+const tables = {
+  bus: { busUrl: addressOptions.busUrl, ...busOptions },
+  placement: placementOptions,
+  claim: claimOptions,
+  conductor: conductorOptions,
+} as const;
+
+/** `berth conductor`: takes build requests and sees them through. */
+export const conductor: ServiceProcess<typeof tables> = {
+  name: 'conductor',
+  purpose:
+    'Run a conductor: takes build requests, asks schedulers, orders builds, retries on alternates, audits claims.',
+  prefix: 'BERTH_CONDUCTOR_',
+  tables,
+  async start(config, opening) {
+    const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
+    const instances = await opening.open('instance store', openInstanceStore(config.placement, opening));
+    const bus = await opening.open('bus', openBus(config.bus, opening));
+    return startConductor({
+      ...opening,
+      bus,
+      placement,
+      instances,
+      leases: instances,
+      config: config.conductor,
+      open: (sealed) => open(sealed, config.claim.claimKey),
+    });
+  },
+};

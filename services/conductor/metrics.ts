@@ -1,0 +1,21 @@
+import type { Metrics } from '#libs/runtime/metrics';
+
+export type ConductorMetrics = ReturnType<typeof conductorMetrics>;
+
+/** What a conductor counts. */
+export function conductorMetrics(metrics: Metrics) {
+  return {
+    states: metrics.counter('berth_instance_states_total', 'Instances that reached a state.', ['state']),
+    attempts: metrics.counter('berth_build_attempts_total', 'Attempts to build on a host, by how they ended.', [
+      'outcome',
+    ]),
+    activeAfter: metrics.histogram('berth_build_duration_seconds', 'From the accepted request to ACTIVE.'),
+    refused: metrics.counter('berth_requests_refused_total', 'Requests refused, by reason.', ['reason']),
+    waits: metrics.counter('berth_conductor_waits_total', 'Steps put off because something was away, by reason.', [
+      'reason',
+    ]),
+    stale: metrics.counter('berth_stale_reports_total', 'Reports of attempts that are over.'),
+    mended: metrics.counter('berth_audit_mended_total', 'What the audit and the discrepancies mended.', ['finding']),
+    audits: metrics.counter('berth_audits_total', 'Audit passes that this conductor ran.'),
+  };
+}
