@@ -29,16 +29,4 @@ export const placementOptions = {
   }),
 } as const;
 
-/** The key of sealed allocation requests, for who seals or opens them. */
-export const claimOptions = {
-  claimKey: stringOption({
-    env: 'BERTH_CLAIM_KEY',
-    default: 'berth-claim-key-for-trying',
-    pattern: /^.{16,}$/,
-    range: '16 characters or more',
-    secret: true,
-    help: 'Seals allocation requests; the same for every scheduler and conductor of a fleet. Set your own.',
-  }),
-} as const;
-
 export type PlacementConfig = ConfigOf<typeof placementOptions>;

@@ -2,8 +2,9 @@ import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { openInstanceStore } from '#libs/instances/open';
 import { open } from '#libs/placement/allocation-request';
+import { claimKeyOption } from '#libs/placement/claim-key';
 import { openPlacementStore } from '#libs/placement/open';
-import { claimOptions, placementOptions } from '#libs/placement/options';
+import { placementOptions } from '#libs/placement/options';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
 import { conductorOptions } from './options';
@@ -12,7 +13,7 @@ import { startConductor } from './start-conductor';
 const tables = {
   bus: { busUrl: addressOptions.busUrl, ...busOptions },
   placement: placementOptions,
-  claim: claimOptions,
+  claim: { claimKey: claimKeyOption },
   conductor: conductorOptions,
 } as const;
 
