@@ -8,7 +8,7 @@ import { placementOptions } from '#libs/placement/options';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
 import { conductorOptions } from './options';
-import { startConductor } from './start-conductor';
+import { startConductor } from './start';
 
 const tables = {
   bus: { busUrl: addressOptions.busUrl, ...busOptions },
