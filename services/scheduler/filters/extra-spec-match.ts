@@ -1,0 +1,35 @@
+/**
+ * Whether a fact's value is what an extra spec asks for, with the operators of Nova's extra specs: numbers compare with
+ * `=` (at least), `==`, `!=`, `>=`, `<=`; texts with `s==`, `s!=`, `s<`, `s<=`, `s>`, `s>=`; `<in> x` is a part of the
+ * value, `<all-in> x y` are all parts of it, `<or> x <or> y` is one of several. Without an operator the texts are equal.
+ */
+export function matchesSpec(value: string, wanted: string): boolean {
+  const [operator = '', ...words] = wanted.trim().split(/\s+/);
+  const rest = words.join(' ');
+  if (operator === '<or>') return rest.split('<or>').some((one) => one.trim() === value);
+  if (operator === '<all-in>') return words.length > 0 && words.every((word) => value.includes(word));
+  if (operator === '<in>') return rest !== '' && value.includes(rest);
+  const compare = NUMBERS[operator];
+  if (compare) return rest !== '' && compare(Number(value), Number(rest));
+  const order = TEXTS[operator];
+  if (order) return order(value, rest);
+  return value === wanted;
+}
+
+/* A text that is no number is NaN, which compares as false but for `!=`: there both must be numbers. */
+const NUMBERS: Readonly<Record<string, (a: number, b: number) => boolean>> = {
+  '=': (a, b) => a >= b,
+  '==': (a, b) => a === b,
+  '!=': (a, b) => a < b || a > b,
+  '>=': (a, b) => a >= b,
+  '<=': (a, b) => a <= b,
+};
+
+const TEXTS: Readonly<Record<string, (a: string, b: string) => boolean>> = {
+  's==': (a, b) => a === b,
+  's!=': (a, b) => a !== b,
+  's<': (a, b) => a < b,
+  's<=': (a, b) => a <= b,
+  's>': (a, b) => a > b,
+  's>=': (a, b) => a >= b,
+};

@@ -1,0 +1,37 @@
+import type { FleetFacts } from '../fleet/columns';
+import type { Check, ShapeFilter } from './filter';
+
+/**
+ * traits: only hosts with every required trait and without any forbidden one.
+ *
+ * Traits say what a host is (`HW_CPU_X86_AVX2`) or what an operator made of it (`CUSTOM_LICENSED_DATABASE`). With nested
+ * or sharing providers a required trait may stand on any provider behind the host, and forbidden ones are left to the
+ * candidate search, which knows the providers that an instance would use. Reasons: `missing_trait_<trait>`,
+ * `forbidden_trait_<trait>`, the trait in lower case.
+ */
+export const traitsFilter: ShapeFilter = {
+  kind: 'shape',
+  name: 'traits',
+  prepare: ({ requiredTraits, forbiddenTraits }, facts) => [
+    ...requiredTraits.map((trait) => required(trait, facts)),
+    ...forbiddenTraits.map((trait) => forbidden(trait, facts)),
+  ],
+};
+
+function required(trait: string, facts: FleetFacts): Check {
+  const having = facts.withTrait(trait);
+  const missing = { symbol: `missing_trait_${trait.toLowerCase()}`, phrase: `lack trait ${trait}` };
+  return {
+    refuse: ({ index }) => (having.has(index) ? undefined : missing),
+    describe: () => `wants trait ${trait}, the host lacks it`,
+  };
+}
+
+function forbidden(trait: string, facts: FleetFacts): Check {
+  const having = facts.withTrait(trait);
+  const refused = { symbol: `forbidden_trait_${trait.toLowerCase()}`, phrase: `have the forbidden trait ${trait}` };
+  return {
+    refuse: ({ index, isFlat }) => (isFlat && having.has(index) ? refused : undefined),
+    describe: () => `forbids trait ${trait}, the host has it`,
+  };
+}

@@ -1,0 +1,198 @@
+import type { Allocations } from '#libs/domain/consumer';
+import type { PlacementView } from '#libs/placement/view';
+import { ChangeOrder } from './change-order';
+import { Columns } from './columns';
+import type { HostState } from './host-state';
+import { type PendingClaim, PendingClaims } from './pending-claims';
+import { type HostReading, type ReadOptions, readHost } from './read-host';
+import { SharedUse } from './shared-use';
+import { viewWithPending, withPending } from './view-with-pending';
+
+/**
+ * The hosts of the mirror in the form in which decisions are made: a state per host, columns of amounts, traits and
+ * aggregates, and the order of changes. It follows the mirror lazily: a change marks a host, the next decision reads it.
+ *
+ * A decision runs without a pause from `refresh` to the last pick, so that what it sees does not move under it.
+ */
+export class Fleet {
+  /** Replaced as a whole when the fleet outgrows them. */
+  columns = new Columns(SMALLEST);
+  changes = new ChangeOrder(SMALLEST);
+  readonly pending = new PendingClaims();
+  /** The mirror, with pending claims counted as used. */
+  readonly viewWithPending: PlacementView;
+  private states: (HostState | undefined)[] = [];
+  private readonly indexByRoot = new Map<string, number>();
+  private readonly indexByName = new Map<string, number>();
+  private readonly freeIndexes: number[] = [];
+  private readonly stale = new Set<string>();
+  private readonly timeDependent = new Set<string>();
+  private readonly shared = new SharedUse();
+  private sortedNames: readonly string[] | undefined;
+  private timeReadAtMs = 0;
+  private nowMs = 0;
+  private readonly stopFollowing: () => void;
+
+  constructor(
+    readonly view: PlacementView,
+    private readonly options: ReadOptions,
+  ) {
+    this.viewWithPending = viewWithPending(view, this.pending);
+    this.markAll();
+    this.stopFollowing = view.onChange((changed) => {
+      if (changed === 'all') return this.markAll();
+      for (const root of changed.roots) this.markTree(root);
+    });
+  }
+
+  close(): void {
+    this.stopFollowing();
+  }
+
+  /** Reads what changed, and now and then what changes by itself. */
+  refresh(nowMs: number): void {
+    this.nowMs = nowMs;
+    if (nowMs - this.timeReadAtMs >= TIME_STEP_MS) {
+      this.timeReadAtMs = nowMs;
+      for (const root of this.timeDependent) this.stale.add(root);
+    }
+    // Growing marks hosts anew, so until none is left.
+    while (this.stale.size > 0) {
+      const roots = [...this.stale];
+      this.stale.clear();
+      for (const root of roots) this.read(root);
+    }
+  }
+
+  get hostCount(): number {
+    return this.indexByRoot.size;
+  }
+
+  /** One more than the highest index in use. */
+  get indexCount(): number {
+    return this.states.length;
+  }
+
+  at(index: number): HostState | undefined {
+    return this.states[index];
+  }
+
+  byName(name: string): HostState | undefined {
+    const index = this.indexByName.get(name);
+    return index === undefined ? undefined : this.states[index];
+  }
+
+  /** The host on which a consumer holds allocations. */
+  hostOfConsumer(uuid: string): HostState | undefined {
+    const consumer = this.view.consumer(uuid);
+    return consumer && this.hostOfAllocations(consumer.allocations);
+  }
+
+  hostOfAllocations(allocations: Allocations): HostState | undefined {
+    for (const providerUuid in allocations) {
+      const index = this.indexByRoot.get(this.view.provider(providerUuid)?.rootUuid ?? '');
+      if (index !== undefined) return this.states[index];
+    }
+    return undefined;
+  }
+
+  /** Names of all hosts, sorted. */
+  names(): readonly string[] {
+    this.sortedNames ??= [...this.indexByName.keys()].sort();
+    return this.sortedNames;
+  }
+
+  /** Counts a claim from now on, until it is answered. */
+  hold(claim: PendingClaim): void {
+    this.pending.add(claim);
+    this.markClaim(claim);
+    this.refresh(this.nowMs);
+  }
+
+  /** The claims were answered, whatever the answer. */
+  settle(claims: readonly PendingClaim[]): void {
+    for (const claim of claims) {
+      this.pending.remove(claim);
+      this.markClaim(claim);
+    }
+  }
+
+  private markClaim(claim: PendingClaim): void {
+    this.stale.add(claim.rootUuid);
+    for (const providerUuid in claim.allocations) {
+      for (const root of this.shared.usersOf(providerUuid)) this.stale.add(root);
+    }
+  }
+
+  private markAll(): void {
+    for (const root of this.indexByRoot.keys()) this.stale.add(root);
+    for (const host of this.view.hosts()) this.stale.add(host.providerUuid);
+    if (this.stale.size > this.columns.size) this.grow(this.stale.size);
+  }
+
+  private markTree(rootUuid: string): void {
+    this.stale.add(rootUuid);
+    for (const root of this.shared.affectedBy(this.view, rootUuid)) this.stale.add(root);
+  }
+
+  private read(rootUuid: string): void {
+    const host = this.view.hostOfRoot(rootUuid);
+    const known = this.indexByRoot.get(rootUuid);
+    const index = known ?? this.freeIndexes.at(-1) ?? this.states.length;
+    const reading = host && readHost(this.view, this.pending, host, index, this.nowMs, this.options);
+    if (reading) this.put(rootUuid, reading, known === undefined);
+    else if (known !== undefined) this.remove(rootUuid, known);
+  }
+
+  private put(rootUuid: string, reading: HostReading, isNew: boolean): void {
+    const { state } = reading;
+    if (isNew) this.admit(rootUuid, state);
+    this.states[state.index] = state;
+    this.columns.write(state.index, reading.providers, (uuid) =>
+      withPending(this.view.usage(uuid), this.pending.usedOn(uuid)),
+    );
+    this.changes.touch(state.index);
+    this.shared.set(rootUuid, reading.sharing);
+    if (reading.isTimeDependent) this.timeDependent.add(rootUuid);
+    else this.timeDependent.delete(rootUuid);
+  }
+
+  private admit(rootUuid: string, { index, host }: HostState): void {
+    // The same host with another root: its agent was set up anew.
+    const before = this.indexByName.get(host.name);
+    const replaced = before === undefined ? undefined : this.states[before];
+    if (index === this.states.length) this.states.push(undefined);
+    else this.freeIndexes.pop();
+    if (replaced) this.remove(replaced.root.uuid, replaced.index);
+    if (index >= this.columns.size) this.grow(index + 1);
+    this.indexByRoot.set(rootUuid, index);
+    this.indexByName.set(host.name, index);
+    this.sortedNames = undefined;
+  }
+
+  private remove(rootUuid: string, index: number): void {
+    const name = this.states[index]?.host.name;
+    if (name !== undefined && this.indexByName.get(name) === index) this.indexByName.delete(name);
+    this.indexByRoot.delete(rootUuid);
+    this.states[index] = undefined;
+    this.columns.clear(index);
+    this.changes.touch(index);
+    this.shared.set(rootUuid, []);
+    this.timeDependent.delete(rootUuid);
+    this.freeIndexes.push(index);
+    this.sortedNames = undefined;
+  }
+
+  private grow(hostCount: number): void {
+    const size = 2 ** Math.ceil(Math.log2(hostCount));
+    this.columns = new Columns(size);
+    this.changes = new ChangeOrder(size);
+    for (const root of this.indexByRoot.keys()) this.stale.add(root);
+  }
+}
+
+/** Room for hosts at first; a power of two, as every size after it. */
+const SMALLEST = 1024;
+
+/** How often hosts that change with time alone are read again. */
+const TIME_STEP_MS = 1000;

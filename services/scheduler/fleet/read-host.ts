@@ -1,0 +1,92 @@
+import type { Host } from '#libs/domain/host';
+import type { Provider } from '#libs/domain/provider';
+import type { PlacementView } from '#libs/placement/view';
+import type { HostState } from './host-state';
+import type { PendingClaims } from './pending-claims';
+
+export interface ReadOptions {
+  /** Half of a build failure is forgotten after this time. */
+  readonly failureHalfLifeMs: number;
+  /** How long a claim counts as a build in progress when the host has not reported since. */
+  readonly claimSettleMs: number;
+}
+
+/** A host read from the mirror: its state, the providers behind it, and whether it changes with time alone. */
+export interface HostReading {
+  readonly state: HostState;
+  /** Root first, then the rest of the tree, then those that share with it. */
+  readonly providers: readonly Provider[];
+  readonly sharing: readonly Provider[];
+  readonly isTimeDependent: boolean;
+}
+
+/** Reads what filters and weighers need to know of a host now; undefined while its root provider is not there. */
+export function readHost(
+  view: PlacementView,
+  pending: PendingClaims,
+  host: Host,
+  index: number,
+  nowMs: number,
+  options: ReadOptions,
+): HostReading | undefined {
+  const root = view.provider(host.providerUuid);
+  if (!root) return undefined;
+  const tree = view.tree(root.uuid);
+  const sharing = sharingWith(view, tree);
+  const onTheWay = pending.countOn(root.uuid);
+  const settling = countSettling(view, host, nowMs - options.claimSettleMs);
+  const recentFailures = fadedFailures(host, nowMs, options.failureHalfLifeMs);
+  return {
+    state: {
+      index,
+      host,
+      root,
+      isFlat: tree.length === 1 && sharing.length === 0,
+      instances: countConsumers(view, tree) + host.externalInstances + onTheWay,
+      buildsInProgress: host.ioOps + settling + onTheWay,
+      recentFailures,
+    },
+    providers: sharing.length > 0 ? [...tree, ...sharing] : tree,
+    sharing,
+    isTimeDependent: settling > 0 || recentFailures > 0,
+  };
+}
+
+/** Failures halve with each half-life; what is left of them below this share of one is forgotten. */
+const FORGOTTEN_FAILURE = 0.05;
+
+function fadedFailures(host: Host, nowMs: number, halfLifeMs: number): number {
+  if (host.failures === 0) return 0;
+  const left = host.failures * 2 ** (-Math.max(0, nowMs - host.lastFailureAtMs) / halfLifeMs);
+  return left < FORGOTTEN_FAILURE ? 0 : left;
+}
+
+/** Claims that are newer than the host's last news. A report that changes nothing is no news, hence the limit in time. */
+function countSettling(view: PlacementView, host: Host, sinceMs: number): number {
+  const newestNewsMs = Math.max(host.updatedAtMs, sinceMs);
+  let count = 0;
+  for (const uuid of view.consumersOn(host.providerUuid)) {
+    const consumer = view.consumer(uuid);
+    if (consumer && consumer.updatedAtMs > newestNewsMs && consumer.owner === 'conductor') count += 1;
+  }
+  return count;
+}
+
+function countConsumers(view: PlacementView, tree: readonly Provider[]): number {
+  if (tree.length === 1) return view.consumersOn((tree[0] as Provider).uuid).size;
+  const uuids = new Set<string>();
+  for (const provider of tree) for (const uuid of view.consumersOn(provider.uuid)) uuids.add(uuid);
+  return uuids.size;
+}
+
+function sharingWith(view: PlacementView, tree: readonly Provider[]): readonly Provider[] {
+  const sharers = view.sharingProviders();
+  if (sharers.size === 0) return [];
+  const aggregates = new Set(tree.flatMap((provider) => provider.aggregates));
+  const own = new Set(tree.map((provider) => provider.uuid));
+  return [...sharers]
+    .filter((uuid) => !own.has(uuid))
+    .map((uuid) => view.provider(uuid))
+    .filter((provider) => provider !== undefined)
+    .filter((provider) => provider.aggregates.some((aggregate) => aggregates.has(aggregate)));
+}

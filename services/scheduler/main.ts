@@ -1,0 +1,29 @@
+import { openBus } from '#libs/bus/open';
+import { busOptions } from '#libs/bus/options';
+import { Mirror } from '#libs/placement/mirror';
+import { openPlacementStore } from '#libs/placement/open';
+import { placementOptions } from '#libs/placement/options';
+import { addressOptions } from '#libs/runtime/options';
+import type { ServiceProcess } from '#libs/runtime/run-service';
+import { schedulerOptions } from './options';
+import { startScheduler } from './start';
+
+const tables = {
+  bus: { busUrl: addressOptions.busUrl, ...busOptions },
+  placement: placementOptions,
+  scheduler: schedulerOptions,
+} as const;
+
+/** `berth scheduler`: finds a host for each instance and claims it. */
+export const scheduler: ServiceProcess<typeof tables> = {
+  name: 'scheduler',
+  purpose: 'Run a scheduler: finds a host for each instance, claims it, and says why when there is none.',
+  prefix: 'BERTH_SCHEDULER_',
+  tables,
+  async start(config, opening) {
+    const bus = await opening.open('bus', openBus(config.bus, opening));
+    const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
+    const mirror = await opening.open('mirror', Mirror.open(placement, opening));
+    return startScheduler({ ...opening, bus, placement, mirror, config: config.scheduler });
+  },
+};

@@ -1,0 +1,158 @@
+import { claimKeyOption } from '#libs/placement/claim-key';
+import { type ConfigOf, intOption, listOption, numberOption } from '#libs/runtime/config';
+import { FILTER_NAMES } from './filters/registry';
+
+function weightOption(name: string, fallback: number, help: string) {
+  return numberOption({ env: `BERTH_SCHEDULER_WEIGHT_${name}`, default: fallback, min: -1000, max: 1000, help });
+}
+
+/** Settings of the scheduler. `services/scheduler/README.md` tells what each filter and weigher does. */
+export const schedulerOptions = {
+  claimKey: claimKeyOption,
+  filters: listOption({
+    env: 'BERTH_SCHEDULER_FILTERS',
+    default: FILTER_NAMES,
+    values: FILTER_NAMES,
+    help: 'The filters that a host must pass. Leaving one out turns off what it holds up; claims are checked in any case.',
+  }),
+  weightCpu: weightOption('CPU', 1, 'Weight of the free share of VCPU; negative packs hosts full.'),
+  weightRam: weightOption('RAM', 1, 'Weight of the free share of MEMORY_MB; negative packs hosts full.'),
+  weightDisk: weightOption('DISK', 1, 'Weight of the free share of DISK_GB; negative packs hosts full.'),
+  weightIoOps: weightOption('IO_OPS', -1, 'Weight of builds in progress on the host; negative avoids busy hosts.'),
+  weightBuildFailures: weightOption('BUILD_FAILURES', 4, 'How much to avoid hosts on which builds failed lately.'),
+  weightPreferredTraits: weightOption('PREFERRED_TRAITS', 4, 'Weight of the preferred traits that the host has.'),
+  weightPreferredResources: weightOption(
+    'PREFERRED_RESOURCES',
+    4,
+    'Weight of the preferred amounts that the host has free.',
+  ),
+  weightSoftAffinity: weightOption(
+    'SOFT_AFFINITY',
+    8,
+    'How much to prefer hosts with members of a soft-affinity group.',
+  ),
+  weightSoftAntiAffinity: weightOption(
+    'SOFT_ANTI_AFFINITY',
+    8,
+    'How much to prefer hosts without members of a soft-anti-affinity group.',
+  ),
+  hostSubsetSize: intOption({
+    env: 'BERTH_SCHEDULER_HOST_SUBSET_SIZE',
+    default: 3,
+    min: 1,
+    max: 1_000,
+    unit: 'hosts',
+    help: 'Among how many of the best hosts one is drawn, as long as they weigh nearly the same, so that schedulers part.',
+  }),
+  maxInstancesPerHost: intOption({
+    env: 'BERTH_SCHEDULER_MAX_INSTANCES_PER_HOST',
+    default: 0,
+    min: 0,
+    max: 1_000_000,
+    unit: 'instances',
+    help: 'Hosts with as many instances take no more (instance_limit filter); 0 is no limit.',
+  }),
+  maxBuildsPerHost: intOption({
+    env: 'BERTH_SCHEDULER_MAX_BUILDS_PER_HOST',
+    default: 0,
+    min: 0,
+    max: 1_000_000,
+    unit: 'builds',
+    help: 'Hosts with as many builds in progress take no more (build_limit filter); 0 is no limit.',
+  }),
+  claimSettleMs: intOption({
+    env: 'BERTH_SCHEDULER_CLAIM_SETTLE_MS',
+    default: 2_000,
+    min: 0,
+    max: 600_000,
+    unit: 'ms',
+    help: 'How long a claim counts as a build in progress unless its host reports something new before.',
+  }),
+  aggregateFacts: aggregateFactsOption(),
+  claimAttempts: intOption({
+    env: 'BERTH_SCHEDULER_CLAIM_ATTEMPTS',
+    default: 20,
+    min: 1,
+    max: 1_000,
+    unit: 'decisions',
+    help: 'How often a request is decided again when others took the hosts first; then the caller must ask again.',
+  }),
+  maxInstances: intOption({
+    env: 'BERTH_SCHEDULER_MAX_INSTANCES',
+    default: 1_000,
+    min: 1,
+    max: 1_000,
+    unit: 'instances',
+    help: 'Instances that one request may place at once.',
+  }),
+  rankedHosts: intOption({
+    env: 'BERTH_SCHEDULER_RANKED_HOSTS',
+    default: 10_000_000,
+    min: 1_000,
+    max: 1_000_000_000,
+    unit: 'hosts',
+    help: 'Hosts kept ranked over all request shapes, at 12 bytes each; the shape asked for least lately is forgotten.',
+  }),
+  hostTimeoutMs: intOption({
+    env: 'BERTH_SCHEDULER_HOST_TIMEOUT_MS',
+    default: 60_000,
+    min: 500,
+    max: 86_400_000,
+    unit: 'ms',
+    help: 'Hosts whose agent is silent for so long are taken as down, until they report again.',
+  }),
+  failureHalfLifeMs: intOption({
+    env: 'BERTH_SCHEDULER_FAILURE_HALF_LIFE_MS',
+    default: 300_000,
+    min: 1_000,
+    max: 86_400_000,
+    unit: 'ms',
+    help: 'The time in which half of a build failure is forgotten (build_failures weigher).',
+  }),
+  discrepancyGraceMs: intOption({
+    env: 'BERTH_SCHEDULER_DISCREPANCY_GRACE_MS',
+    default: 30_000,
+    min: 0,
+    max: 3_600_000,
+    unit: 'ms',
+    help: 'How old a claim must be before its absence from a host report is told to conductors; also how often a host is told of.',
+  }),
+  maxReportedInstances: intOption({
+    env: 'BERTH_SCHEDULER_MAX_REPORTED_INSTANCES',
+    default: 10_000,
+    min: 1,
+    max: 100_000,
+    unit: 'instances',
+    help: 'Instances that one host report may list.',
+  }),
+  prefetch: intOption({
+    env: 'BERTH_SCHEDULER_PREFETCH',
+    default: 64,
+    min: 1,
+    max: 10_000,
+    unit: 'calls',
+    help: 'Calls in hand at once, of each queue.',
+  }),
+} as const;
+
+export type SchedulerConfig = ConfigOf<typeof schedulerOptions>;
+
+/** `<aggregate uuid>.<name>=<value>`, separated by commas: the facts that the aggregate_extra_specs filter reads. */
+function aggregateFactsOption() {
+  const list = listOption({
+    env: 'BERTH_SCHEDULER_AGGREGATE_FACTS',
+    default: [],
+    help: 'Facts of aggregates for the aggregate_extra_specs filter: <aggregate uuid>.<name>=<value>, comma-separated.',
+  });
+  return {
+    ...list,
+    range: 'list of uuid.name=value',
+    parse(text: string) {
+      const parsed = list.parse(text);
+      const bad = 'value' in parsed ? parsed.value.find((fact) => !FACT.test(fact)) : undefined;
+      return bad === undefined ? parsed : { problem: `needs <aggregate uuid>.<name>=<value>, not '${bad}'` };
+    },
+  };
+}
+
+const FACT = /^[0-9a-f-]{36}\.[^=]+=.*$/;

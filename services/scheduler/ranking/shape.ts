@@ -1,0 +1,64 @@
+import type { Resources } from '#libs/domain/inventory';
+import type { RequestGroup, RequestSpec } from '#libs/domain/request-spec';
+
+/**
+ * The part of a request that many requests have in common: what is asked of a host, whoever asks. Hosts are ranked per
+ * shape. What is personal (other instances, groups, named hosts) is not in it and is looked at while walking the ranks.
+ */
+export interface Shape {
+  /** The same for equal shapes, whatever the order in which a client lists things. */
+  readonly key: string;
+  readonly resources: Resources;
+  readonly requiredTraits: readonly string[];
+  readonly forbiddenTraits: readonly string[];
+  readonly preferredTraits: readonly string[];
+  readonly preferredResources: Resources;
+  readonly availabilityZone: string | undefined;
+  readonly memberOf: readonly (readonly string[])[];
+  readonly forbiddenAggregates: readonly string[];
+  readonly extraSpecs: Readonly<Record<string, string>>;
+  readonly imageProperties: Readonly<Record<string, string>>;
+  readonly requestGroups: readonly RequestGroup[];
+  readonly groupPolicy: RequestSpec['groupPolicy'];
+  /** Instances that must find room on one host together: those of an affinity group's batch. 1 for all others. */
+  readonly together: number;
+}
+
+export function shapeOf(spec: RequestSpec, together: number): Shape {
+  const shape = {
+    resources: sortedKeys(spec.resources),
+    requiredTraits: sorted(spec.requiredTraits),
+    forbiddenTraits: sorted(spec.forbiddenTraits),
+    preferredTraits: sorted(spec.preferredTraits),
+    preferredResources: sortedKeys(spec.preferredResources),
+    availabilityZone: spec.availabilityZone,
+    memberOf: spec.memberOf.map(sorted),
+    forbiddenAggregates: sorted(spec.forbiddenAggregates),
+    extraSpecs: sortedKeys(spec.extraSpecs),
+    imageProperties: sortedKeys(spec.imageProperties),
+    requestGroups: spec.requestGroups.map(sortedGroup),
+    groupPolicy: spec.groupPolicy,
+    together,
+  };
+  return { ...shape, key: JSON.stringify(shape) };
+}
+
+function sorted(names: readonly string[]): readonly string[] {
+  return names.length > 1 ? [...new Set(names)].sort() : names;
+}
+
+function sortedKeys<T>(map: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function sortedGroup(group: RequestGroup): RequestGroup {
+  return {
+    suffix: group.suffix,
+    resources: sortedKeys(group.resources),
+    requiredTraits: group.requiredTraits.map(sorted),
+    forbiddenTraits: sorted(group.forbiddenTraits),
+    memberOf: group.memberOf.map(sorted),
+    forbiddenAggregates: sorted(group.forbiddenAggregates),
+    inTree: group.inTree,
+  };
+}

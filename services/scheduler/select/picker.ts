@@ -1,0 +1,128 @@
+import type { Diagnosis } from '#libs/contracts/messages';
+import { type Random, randomInt } from '#libs/domain/random';
+import type { Candidate } from '#libs/placement/candidates/query';
+import type { Fleet } from '../fleet/fleet';
+import type { HostState } from '../fleet/host-state';
+import type { PendingClaim } from '../fleet/pending-claims';
+import type { Ranking } from '../ranking/ranking';
+import { type Step, Walk } from '../ranking/walk';
+import type { SelectSettings } from '../settings';
+import { diagnose } from './diagnose';
+import { Personal } from './personal';
+import type { PlacementRequest } from './placement-request';
+
+/** A host, and what an instance takes there. */
+export interface Place {
+  readonly host: HostState;
+  readonly candidate: Candidate;
+}
+
+export interface Pick extends Place {
+  readonly instanceUuid: string;
+}
+
+export type Picks =
+  | { readonly kind: 'picked'; readonly picks: readonly Pick[]; readonly pending: readonly PendingClaim[] }
+  | { readonly kind: 'refused'; readonly diagnosis: Diagnosis };
+
+/** Hosts are drawn among the best as long as they weigh no less than the best by this: a tenth of one usual weight. */
+const NEARLY = 0.1;
+
+/** Picks hosts for the instances of one request, each as if those before were placed. */
+export class Picker {
+  private readonly picks: Pick[] = [];
+  private readonly pending: PendingClaim[] = [];
+
+  constructor(
+    readonly fleet: Fleet,
+    readonly request: PlacementRequest,
+    readonly ranking: Ranking,
+    readonly random: Random,
+    private readonly settings: SelectSettings,
+  ) {}
+
+  /** A host for each, held as a pending claim; or, when one finds none, for none of them. */
+  pickAll(instanceUuids: readonly string[]): Picks {
+    const { ranking, request, random } = this;
+    // An affinity group's instances go together; all others one by one.
+    const atOnce = ranking.shape.together;
+    let personal = this.personal();
+    let walk = new Walk(ranking, personal, random);
+    while (this.picks.length < instanceUuids.length) {
+      const waiting = instanceUuids.slice(this.picks.length, this.picks.length + atOnce);
+      const index = this.pickOne(walk, waiting);
+      if (index === undefined) return this.refuse(personal, instanceUuids.length);
+      if (request.members) {
+        personal = this.personal();
+        walk = new Walk(ranking, personal, random);
+      } else {
+        walk.again(index);
+      }
+    }
+    return { kind: 'picked', picks: this.picks, pending: this.pending };
+  }
+
+  /** What the request asks beyond its shape, as of the picks made so far. */
+  personal(): Personal {
+    return new Personal(this.request, this.settings.personalFilters, this.settings);
+  }
+
+  private refuse(personal: Personal, instanceCount: number): Picks {
+    const placed = this.picks.length;
+    const before = placed === 0 ? '' : `room for ${placed} of ${instanceCount} instances, then `;
+    const diagnosis = diagnose(this.ranking, personal, this.fleet.hostCount, before);
+    this.putBack(0);
+    return { kind: 'refused', diagnosis };
+  }
+
+  /** Takes one of the best hosts for all that wait together; undefined when no host is left. */
+  private pickOne(walk: Walk, waiting: readonly string[]): number | undefined {
+    const best: Step[] = [];
+    for (;;) {
+      this.drawBest(walk, best);
+      const [drawn] = best.splice(randomInt(this.random, best.length), 1);
+      if (!drawn) return undefined;
+      if (!this.hold(drawn.index, waiting)) continue;
+      for (const { index } of best) walk.again(index);
+      return drawn.index;
+    }
+  }
+
+  private drawBest(walk: Walk, best: Step[]): void {
+    while (best.length < this.settings.hostSubsetSize) {
+      const step = walk.next();
+      if (!step) return;
+      const first = best[0] ?? step;
+      if (step.weight < first.weight - NEARLY) return walk.again(step.index);
+      best.push(step);
+    }
+  }
+
+  /** Holds the host for all that wait, or for none. */
+  private hold(index: number, waiting: readonly string[]): boolean {
+    const { fleet, ranking, request } = this;
+    const before = this.picks.length;
+    for (const instanceUuid of waiting) {
+      const host = fleet.at(index) as HostState;
+      const candidate = ranking.candidateOn(host);
+      if (!candidate) {
+        this.putBack(before);
+        return false;
+      }
+      const { rootUuid, allocations } = candidate;
+      const claim = { consumerUuid: instanceUuid, rootUuid, allocations, groupId: request.spec.group?.id };
+      this.picks.push({ instanceUuid, host, candidate });
+      this.pending.push(claim);
+      request.members?.add(index);
+      fleet.hold(claim);
+    }
+    ranking.refresh();
+    return true;
+  }
+
+  /** Gives back what was held since there were `count` picks. */
+  private putBack(count: number): void {
+    for (const { host } of this.picks.splice(count)) this.request.members?.remove(host.index);
+    this.fleet.settle(this.pending.splice(count));
+  }
+}

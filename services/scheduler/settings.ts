@@ -1,0 +1,32 @@
+import type { AggregateFacts, PersonalFilter, ShapeFilter } from './filters/filter';
+import { FILTERS } from './filters/registry';
+import type { SchedulerConfig } from './options';
+import type { RankingSettings } from './ranking/ranking';
+
+/** What decisions are made by: the configuration, with the filters that it names. */
+export interface SelectSettings extends RankingSettings {
+  readonly personalFilters: readonly PersonalFilter[];
+  readonly hostSubsetSize: number;
+  readonly claimAttempts: number;
+  readonly maxInstances: number;
+}
+
+export function selectSettings(config: SchedulerConfig): SelectSettings {
+  const inUse = FILTERS.filter((filter) => config.filters.includes(filter.name));
+  return {
+    ...config,
+    aggregateFacts: parseFacts(config.aggregateFacts),
+    shapeFilters: inUse.filter((filter): filter is ShapeFilter => filter.kind === 'shape'),
+    personalFilters: inUse.filter((filter): filter is PersonalFilter => filter.kind === 'personal'),
+  };
+}
+
+function parseFacts(facts: readonly string[]): AggregateFacts {
+  const byAggregate = new Map<string, Map<string, Set<string>>>();
+  for (const fact of facts) {
+    const [, aggregate = '', name = '', value = ''] = /^([^.]+)\.([^=]+)=(.*)$/.exec(fact) ?? [];
+    const names = byAggregate.get(aggregate) ?? new Map<string, Set<string>>();
+    byAggregate.set(aggregate, names.set(name, (names.get(name) ?? new Set()).add(value)));
+  }
+  return byAggregate;
+}
