@@ -6,7 +6,8 @@ import type { Stored, StoredConsumer, Tables } from './tables';
 /* Stored rows as readers of the store see them. */
 
 export function asProvider(stored: Stored<Tables['provider']>, generation: number): Revised<Provider> {
-  return { ...stored.row, generation, revision: stored.revision };
+  const { host: _, ...provider } = stored.row;
+  return { ...provider, generation, revision: stored.revision };
 }
 
 export function asUsage(providerUuid: string, stored: Stored<Tables['usage']>): Revised<Usage> {

@@ -17,7 +17,7 @@ async function create(tx: Transaction, command: PutProvider & { atMs: number }):
   const parent = parentUuid === undefined ? undefined : await tx.get('provider', parentUuid);
   if (parentUuid !== undefined && !parent) return { kind: 'not_found', subject: 'parent', key: parentUuid };
   const rootUuid = parent?.rootUuid ?? uuid;
-  const empty = { inventories: {}, traits: [], aggregates: [] };
+  const empty = { inventories: {}, traits: [], aggregates: [], host: undefined };
   tx.put('provider', uuid, { uuid, name, parentUuid, rootUuid, ...empty, createdAtMs: atMs, updatedAtMs: atMs });
   tx.put('usage', uuid, { generation: 0, used: {} });
   tx.put('name', name, { uuid });
@@ -83,15 +83,13 @@ export async function deleteProvider(tx: Transaction, { uuid }: DeleteProvider):
   }
   for (const table of ['provider', 'usage'] as const) tx.write({ kind: 'delete', table, key: uuid });
   tx.write({ kind: 'delete', table: 'name', key: provider.name });
-  await deleteHost(tx, provider);
+  if (provider.host !== undefined) deleteHost(tx, provider.host);
   return undefined;
 }
 
-async function deleteHost(tx: Transaction, provider: Row): Promise<void> {
-  const host = await tx.get('host', provider.name);
-  if (host?.providerUuid !== provider.uuid) return;
-  for (const table of ['host', 'sequence'] as const) tx.write({ kind: 'delete', table, key: host.name });
-  tx.write({ kind: 'mute', host: host.name });
+function deleteHost(tx: Transaction, host: string): void {
+  for (const table of ['host', 'sequence'] as const) tx.write({ kind: 'delete', table, key: host });
+  tx.write({ kind: 'mute', host });
 }
 
 /** Writes a provider whose generation stays as it is. */

@@ -3,7 +3,7 @@ import type { Host } from '../../domain/host';
 import type { Inventories } from '../../domain/inventory';
 import type { ReportHost } from '../store';
 import { countUsers, createMissing } from './custom-names';
-import type { Refusal, Tables } from './tables';
+import type { Refusal, StoredProvider } from './tables';
 import type { Transaction } from './transaction';
 
 /** Makes the host and its root provider what its agent says they are. */
@@ -23,6 +23,7 @@ export async function reportHost(
   await createMissing(tx, 'resource_class', Object.keys(command.inventories), atMs);
   await createMissing(tx, 'trait', command.traits, atMs);
   await writeProvider(tx, command, provider);
+  if (host && host.providerUuid !== providerUuid) await unlink(tx, host.providerUuid);
   const next = nextHost(command, host);
   if (!host || !isSame(host, next)) tx.put('host', name, next);
   tx.put('sequence', name, { agentRun, sequence });
@@ -35,43 +36,51 @@ async function refuseTaken(
   tx: Transaction,
   host: string,
   providerUuid: string,
-  provider: Tables['provider'] | undefined,
+  provider: StoredProvider | undefined,
 ): Promise<Refusal | undefined> {
   if (!provider) {
     return (await tx.get('name', host)) ? { kind: 'exists', subject: 'provider', key: host } : undefined;
   }
-  if (provider.name === host) return undefined;
-  const owner = await tx.get('host', provider.name);
-  return owner?.providerUuid === providerUuid ? { kind: 'exists', subject: 'provider', key: providerUuid } : undefined;
+  const isFree = provider.host === undefined || provider.host === host;
+  return isFree ? undefined : { kind: 'exists', subject: 'provider', key: providerUuid };
 }
 
 async function writeProvider(
   tx: Transaction,
   command: ReportHost & { atMs: number },
-  provider: Tables['provider'] | undefined,
+  provider: StoredProvider | undefined,
 ): Promise<void> {
   const { host, providerUuid: uuid, traits, atMs } = command;
   const inventories = await keepUsed(tx, provider, command.inventories);
   const aggregates = command.aggregates ?? provider?.aggregates ?? [];
-  if (
-    provider &&
-    isDeepStrictEqual([provider.inventories, provider.traits, provider.aggregates], [inventories, traits, aggregates])
-  ) {
-    return;
-  }
+  const said = { inventories, traits, aggregates };
+  const isSaid = provider !== undefined && isDeepStrictEqual(said, saidOf(provider));
+  if (isSaid && provider.host === host) return;
   countUsers(tx, 'resource_class', Object.keys(provider?.inventories ?? {}), Object.keys(inventories));
   countUsers(tx, 'trait', provider?.traits ?? [], traits);
   const base = provider ?? { uuid, name: host, parentUuid: undefined, rootUuid: uuid, createdAtMs: atMs };
-  tx.put('provider', uuid, { ...base, inventories, traits, aggregates, updatedAtMs: atMs });
-  if (provider) return tx.write({ kind: 'raise', key: uuid });
+  tx.put('provider', uuid, { ...base, ...said, host, updatedAtMs: atMs });
+  if (provider) return tx.write({ kind: isSaid ? 'show' : 'raise', key: uuid });
   tx.put('usage', uuid, { generation: 0, used: {} });
   tx.put('name', host, { uuid });
+}
+
+function saidOf({ inventories, traits, aggregates }: StoredProvider) {
+  return { inventories, traits, aggregates };
+}
+
+/** The host has another provider now; the one it had stays, as nobody's. */
+async function unlink(tx: Transaction, providerUuid: string): Promise<void> {
+  const provider = await tx.get('provider', providerUuid);
+  if (!provider) return;
+  tx.put('provider', providerUuid, { ...provider, host: undefined });
+  tx.write({ kind: 'show', key: providerUuid });
 }
 
 /** The reported inventories, and those in use that the report leaves out. */
 async function keepUsed(
   tx: Transaction,
-  provider: Tables['provider'] | undefined,
+  provider: StoredProvider | undefined,
   reported: Inventories,
 ): Promise<Inventories> {
   const gone = Object.entries(provider?.inventories ?? {}).filter(([resourceClass]) => !reported[resourceClass]);

@@ -7,7 +7,7 @@ import type { CommitResult } from '../store';
 /** What the store keeps, table by table, each row under one key. */
 export interface Tables {
   /** By uuid. The generation goes with the usage, because claims raise it. */
-  readonly provider: Omit<Provider, 'generation'>;
+  readonly provider: StoredProvider;
   /** By provider uuid; one for every provider. */
   readonly usage: { readonly generation: number; readonly used: Resources };
   /** By name. */
@@ -27,6 +27,11 @@ export interface Tables {
 }
 
 export type TableName = keyof Tables;
+
+/** A provider with the name of the host whose root it is. */
+export interface StoredProvider extends Omit<Provider, 'generation'> {
+  readonly host: string | undefined;
+}
 
 /** A consumer with the host that its group membership counts for. */
 export interface StoredConsumer extends Consumer {

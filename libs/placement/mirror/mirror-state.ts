@@ -27,8 +27,9 @@ export class MirrorState {
   readonly #resourceClasses = new VersionedRows<CatalogueName>();
   readonly #traits = new VersionedRows<CatalogueName>();
 
-  readonly #uuidByName = new Map<string, string>();
-  readonly #hostByRoot = new Map<string, string>();
+  // One of each in the end; two while a change is ahead of the stream, and then the newer one counts.
+  readonly #byName = new SetIndex();
+  readonly #hostsByRoot = new SetIndex();
   readonly children = new SetIndex();
   readonly byAggregate = new SetIndex();
   readonly byTrait = new SetIndex();
@@ -69,8 +70,7 @@ export class MirrorState {
   }
 
   providerByName(name: string): Provider | undefined {
-    const uuid = this.#uuidByName.get(name);
-    return uuid === undefined ? undefined : this.providers.get(uuid);
+    return newest(this.providers, this.#byName.get(name));
   }
 
   usage(providerUuid: string): Resources {
@@ -78,8 +78,7 @@ export class MirrorState {
   }
 
   hostOfRoot(rootUuid: string): Host | undefined {
-    const name = this.#hostByRoot.get(rootUuid);
-    return name === undefined ? undefined : this.hosts.get(name);
+    return newest(this.hosts, this.#hostsByRoot.get(rootUuid));
   }
 
   tree(rootUuid: string): readonly Provider[] {
@@ -177,10 +176,7 @@ export class MirrorState {
 
   #indexProvider(uuid: string, before: Provider | undefined, after: Provider | undefined): void {
     if (!before && !after) return;
-    if (before && before.name !== after?.name && this.#uuidByName.get(before.name) === uuid) {
-      this.#uuidByName.delete(before.name);
-    }
-    if (after) this.#uuidByName.set(after.name, uuid);
+    this.#byName.move(uuid, listOf(before?.name), listOf(after?.name));
     this.children.move(uuid, listOf(before?.parentUuid), listOf(after?.parentUuid));
     this.byTrait.move(uuid, before?.traits ?? NO_NAMES, after?.traits ?? NO_NAMES);
     this.byAggregate.move(uuid, before?.aggregates ?? NO_NAMES, after?.aggregates ?? NO_NAMES);
@@ -190,8 +186,7 @@ export class MirrorState {
   }
 
   #indexHost(name: string, before: Host | undefined, after: Host | undefined): void {
-    if (before && this.#hostByRoot.get(before.providerUuid) === name) this.#hostByRoot.delete(before.providerUuid);
-    if (after) this.#hostByRoot.set(after.providerUuid, name);
+    this.#hostsByRoot.move(name, listOf(before?.providerUuid), listOf(after?.providerUuid));
     if (before) this.#changedRoots.add(before.providerUuid);
     if (after) this.#changedRoots.add(after.providerUuid);
   }
@@ -201,6 +196,15 @@ export class MirrorState {
     this.byProvider.move(uuid, Object.keys(before?.allocations ?? {}), Object.keys(after?.allocations ?? {}));
     this.byGroup.move(uuid, listOf(before?.groupId), listOf(after?.groupId));
   }
+}
+
+function newest<T>(rows: VersionedRows<T>, keys: ReadonlySet<string>): T | undefined {
+  let found: Revised<T> | undefined;
+  for (const key of keys) {
+    const row = rows.get(key);
+    if (row && row.revision > (found?.revision ?? -1)) found = row;
+  }
+  return found;
 }
 
 function listOf(label: string | undefined): readonly string[] {

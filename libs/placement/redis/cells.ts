@@ -57,7 +57,7 @@ const decoders: { readonly [T in TableName]: (key: string, body: string) => Tabl
     const { inventories, ...rest } = JSON.parse(body) as Omit<Tables['provider'], 'inventories'> & {
       inventories: PackedInventories;
     };
-    return { ...rest, uuid, parentUuid: rest.parentUuid, inventories: unpack(inventories) };
+    return { ...rest, uuid, parentUuid: rest.parentUuid, host: rest.host, inventories: unpack(inventories) };
   },
   usage(_, body) {
     const space = body.indexOf(' ');

@@ -25,6 +25,6 @@ export function decodeReply(reply: unknown): CommitResult | { readonly kind: 'co
     case 'group':
       return { kind, groupId: a, host: b };
     default:
-      throw new BerthError('internal', 'store_reply', `a script answered '${String(kind)}'`);
+      throw new BerthError('internal', 'store_reply', `a script answered ${kind}`);
   }
 }
