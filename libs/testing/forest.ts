@@ -23,8 +23,8 @@ export interface ProviderSketch {
 export interface Forest {
   readonly store: PlacementStore;
   readonly view: Mirror;
-  uuidOf(name: string): string;
-  nameOf(uuid: string): string;
+  readonly uuidOf: (name: string) => string;
+  readonly nameOf: (uuid: string) => string;
   /** Commits and shows it in the view. @throws when it is refused. */
   commit(command: CommandBody): Promise<void>;
   close(): Promise<void>;
@@ -41,7 +41,7 @@ export async function openForest(sketches: readonly ProviderSketch[]): Promise<F
   const uuidOf = (name: string) => names.get(name) ?? name;
   const nameOf = (wanted: string) => [...names].find(([, uuid]) => uuid === wanted)?.[0] ?? wanted;
   const commit = async (command: CommandBody) => {
-    const result = await store.commit({ ...command, atMs: AT_MS } as Command);
+    const result = await store.commit({ ...command, atMs: AT_MS });
     if (result.kind !== 'committed' && result.kind !== 'unchanged') throw new Error(JSON.stringify(result));
     return result;
   };

@@ -35,7 +35,7 @@ export function roomRule({ variables, room, plan }: TreeProblem): Rule {
       return true;
     },
     take: (variable, provider) => shift(variable, provider, -1),
-    giveBack: (variable, provider) => shift(variable, provider, +1),
+    giveBack: (variable, provider) => shift(variable, provider, 1),
   };
 }
 
@@ -53,15 +53,16 @@ export function isolationRule({ variables, providers }: TreeProblem): Rule {
   };
 }
 
-/** For clients that do not know of trees: no two providers of the same tree. */
-export function onePerTreeRule({ providers }: TreeProblem, chosen: Chosen): Rule {
+/** For clients that do not know of trees: resources come from no two providers of the same tree. */
+export function onePerTreeRule({ variables, providers }: TreeProblem, chosen: Chosen): Rule {
+  const takes = variables.map(({ choice }) => choice.demands.length > 0);
+  const rootOf = (provider: number) => providers[provider]?.rootUuid;
   return {
-    allows: (_variable, provider) => {
-      for (const other of chosen)
-        if (other !== NONE && other !== provider && providers[other]?.rootUuid === providers[provider]?.rootUuid)
-          return false;
-      return true;
-    },
+    allows: (variable, provider) =>
+      takes[variable] === false ||
+      chosen.every(
+        (other, i) => other === NONE || other === provider || takes[i] === false || rootOf(other) !== rootOf(provider),
+      ),
     take: nothing,
     giveBack: nothing,
   };

@@ -90,9 +90,9 @@ function roomOf({ view, classes }: Plan, providers: readonly Provider[]): number
 }
 
 /** Fisher and Yates. */
-function shuffle<T>(items: T[], random: Random): void {
-  for (let i = items.length - 1; i > 0; i--) {
+function shuffle(providers: Provider[], random: Random): void {
+  for (let i = providers.length - 1; i > 0; i--) {
     const j = randomInt(random, i + 1);
-    [items[i], items[j]] = [items[j] as T, items[i] as T];
+    [providers[i], providers[j]] = [providers[j] as Provider, providers[i] as Provider];
   }
 }

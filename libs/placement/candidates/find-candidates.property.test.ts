@@ -1,0 +1,82 @@
+import * as fc from 'fast-check';
+import { arbitraryForest, arbitraryQuery } from '#libs/testing/arbitrary-forest';
+import { candidatesByDefinition } from '#libs/testing/candidates-by-definition';
+import { claimOf, type Forest, openForest } from '#libs/testing/forest';
+import { keyOf } from './candidate';
+import { findCandidates } from './find-candidates';
+import type { Candidate, CandidateQuery, SearchOptions } from './query';
+import { RootColumns } from './root-columns';
+
+/** Plants forests, asks queries of each, and closes what it planted. */
+function holdsForAll(
+  property: (forest: Forest, query: CandidateQuery) => void | Promise<void>,
+  maxProviders = 6,
+): Promise<void> {
+  const cases = arbitraryForest(maxProviders).chain((sketches) => {
+    const uuids = sketches.map((_sketch, i) => `00000000-0000-4000-8000-${(i + 1).toString(16).padStart(12, '0')}`);
+    return fc.tuple(fc.constant(sketches), fc.array(arbitraryQuery(uuids), { minLength: 1, maxLength: 10 }));
+  });
+  return fc.assert(
+    fc.asyncProperty(cases, async ([sketches, queries]) => {
+      const forest = await openForest(sketches);
+      try {
+        for (const query of queries) await property(forest, query);
+      } finally {
+        await forest.close();
+      }
+    }),
+    { numRuns: 150 },
+  );
+}
+
+function keysOf(candidates: readonly Candidate[]): string[] {
+  return candidates.map(keyOf).sort();
+}
+
+it.each([true, false])('finds exactly what the definition says, each once (trees known: %s)', (nestedAware) =>
+  holdsForAll(({ view }, query) => {
+    const wanted = new Set(candidatesByDefinition(view, query, nestedAware).map(keyOf));
+    const { candidates, isComplete } = findCandidates(view, query, { nestedAware });
+    expect(keysOf(candidates)).toEqual([...wanted].sort());
+    expect(isComplete).toBe(true);
+  }),
+);
+
+it('finds the same with columns, in whatever order', () =>
+  holdsForAll(({ view }, query) => {
+    const columns = new RootColumns(view);
+    const plain = keysOf(findCandidates(view, query).candidates);
+    for (const options of [{}, { seed: 1 }, { seed: 2 }])
+      expect(keysOf(findCandidates(view, query, options, columns).candidates)).toEqual(plain);
+    columns.close();
+  }));
+
+it('finds candidates that can be claimed', () =>
+  holdsForAll(async ({ view, store }, query) => {
+    for (const { allocations } of findCandidates(view, query, { limit: 5 }).candidates) {
+      const claimed = await store.commit({ ...claimOf('c', allocations), atMs: 1 });
+      expect(claimed.kind).toBe('committed');
+      await store.commit({ ...claimOf('c', {}), atMs: 2 });
+    }
+  }));
+
+it('leaves out, among distinct candidates, only what differs by swapping devices or groups that are alike', () =>
+  holdsForAll(({ view }, query) => {
+    const shapes = (options: SearchOptions) => new Set(findCandidates(view, query, options).candidates.map(shapeOf));
+    const every = findCandidates(view, query).candidates;
+    const distinct = findCandidates(view, query, { symmetry: 'distinct', seed: 3 }).candidates;
+    expect(keysOf(every)).toEqual(expect.arrayContaining(keysOf(distinct)));
+    expect(shapes({ symmetry: 'distinct' })).toEqual(shapes({}));
+
+    /** What is taken from whom, where devices without children are known only by parent, inventory, use and labels. */
+    function shapeOf({ allocations }: Candidate): string {
+      const parts = Object.entries(allocations).map(([uuid, resources]) => {
+        const provider = view.provider(uuid);
+        const isDevice = provider?.parentUuid !== undefined && view.children(uuid).size === 0;
+        const { parentUuid, inventories, traits, aggregates } = provider ?? {};
+        const who = isDevice ? [parentUuid, inventories, traits, aggregates, view.usage(uuid)] : uuid;
+        return JSON.stringify([who, Object.entries(resources).map(String).sort()]);
+      });
+      return parts.sort().join();
+    }
+  }));
