@@ -1,9 +1,11 @@
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { openBus } from '#libs/bus/open';
+import { buildRefusedCodec } from '#libs/contracts/conductor';
 import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instance';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
 import { answer } from '#libs/contracts/rpc';
 import { instanceTopic, RPC_CONDUCTOR } from '#libs/contracts/topology';
+import { BerthError } from '#libs/domain/errors';
 import type { InstanceState } from '#libs/domain/instance';
 import { seededRandom } from '#libs/domain/random';
 import { silentLog } from '#libs/runtime/log';
@@ -82,14 +84,24 @@ it('asks for an instance whose event was missed', async () => {
 
 it('gives up at the deadline, and leaves no timer behind when it did not come to that', async () => {
   const { clock, watch, tell } = await startWatch();
-  const late = errorOf(watch.until(UUID, ['deleted'], 5_000));
+  const late = errorOf(watch.until(UUID, ['deleted'], { timeoutMs: 5_000 }));
   await clock.advance(20_000);
   expect(await late).toMatchObject({ code: 'deadline_exceeded', reason: 'not_settled' });
-  const settled = watch.until(UUID, ['active'], 3_600_000);
+  const settled = watch.until(UUID, ['active'], { timeoutMs: 3_600_000 });
   await tell('active');
   await settled;
   await watch.close();
   expect(clock.pending).toBe(0);
+});
+
+it('tells who waits that the request was refused', async () => {
+  const { bus, watch } = await startWatch();
+  const refused = errorOf(watch.until(UUID, ['active'], { requestId: UUID }));
+  const error = new BerthError('resource_exhausted', 'quota', 'no more');
+  const body = buildRefusedCodec.encode({ requestId: UUID, error });
+  await bus.publish('request.refused', { type: buildRefusedCodec.type, body });
+  expect(await refused).toMatchObject({ code: 'resource_exhausted', reason: 'quota' });
+  await watch.close();
 });
 
 it('tells those who still wait that it closes', async () => {

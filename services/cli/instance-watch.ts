@@ -1,3 +1,4 @@
+import { buildRefusedCodec } from '#libs/contracts/conductor';
 import { instanceEventCodec } from '#libs/contracts/instance';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
 import { sleep } from '#libs/domain/clock';
@@ -14,13 +15,21 @@ export interface InstanceWatch {
   /**
    * Resolves with the first event, from now on, that finds the instance in one of `states`; register it before asking
    * for the build. @throws BerthError `deadline_exceeded / not_settled`; `aborted / interrupted` when the watch closes;
-   * the error of a refused request.
+   * the conductor's error when it refuses the request.
    */
-  until(uuid: string, states: readonly InstanceState[], timeoutMs?: number): Promise<InstanceEvent>;
+  until(uuid: string, states: readonly InstanceState[], wait?: Wait): Promise<InstanceEvent>;
   close(): Promise<void>;
 }
 
+export interface Wait {
+  /** For ever when not given. */
+  readonly timeoutMs?: number;
+  /** The build request: when it is refused, there will be no instance. */
+  readonly requestId?: string;
+}
+
 interface Waiter {
+  readonly requestId: string | undefined;
   readonly states: readonly InstanceState[];
   readonly sinceMs: number;
   resolve(event: InstanceEvent): void;
@@ -35,12 +44,16 @@ export async function watchInstances(client: Client): Promise<InstanceWatch> {
     const waiter = waiters.get(event.instanceUuid);
     if (waiter?.states.includes(event.state)) waiter.resolve(event);
   };
-  const subscription = await client.bus.subscribe('instance.#', (_topic, message) => {
+  const events = await client.bus.subscribe('instance.#', (_topic, message) => {
     if (message.type === instanceEventCodec.type) hear(instanceEventCodec.decode(message.body));
+  });
+  const refusals = await client.bus.subscribe('request.refused', (_topic, message) => {
+    const { requestId, error } = buildRefusedCodec.decode(message.body);
+    for (const waiter of waiters.values()) if (waiter.requestId === requestId) waiter.reject(error);
   });
   const looking = lookForMissed(client, waiters, hear, closing.signal);
   return {
-    until: (uuid, states, timeoutMs) =>
+    until: (uuid, states, { timeoutMs, requestId } = {}) =>
       new Promise((resolve, reject) => {
         const giveUp = () => waiters.get(uuid)?.reject(notSettled(uuid, timeoutMs ?? 0));
         const cancelTimer = timeoutMs === undefined ? () => {} : client.clock.after(timeoutMs, giveUp);
@@ -50,6 +63,7 @@ export async function watchInstances(client: Client): Promise<InstanceWatch> {
           how();
         };
         waiters.set(uuid, {
+          requestId,
           states,
           sinceMs: client.clock.now(),
           resolve: (event) => settle(() => resolve(event)),
@@ -58,7 +72,7 @@ export async function watchInstances(client: Client): Promise<InstanceWatch> {
       }),
     async close() {
       closing.abort();
-      await Promise.all([subscription.cancel(), looking]);
+      await Promise.all([events.cancel(), refusals.cancel(), looking]);
       for (const waiter of waiters.values()) {
         waiter.reject(new BerthError('aborted', 'interrupted', 'no longer waits for instances'));
       }

@@ -1,10 +1,24 @@
+import { busOptions } from '#libs/bus/options';
+import { claimKeyOption } from '#libs/placement/claim-key';
+import { placementOptions } from '#libs/placement/options';
 import type { Options } from '#libs/runtime/config';
 import { addressOptions, processOptions } from '#libs/runtime/options';
+import { agentOptions } from '../compute-agent/options';
+import { conductorOptions } from '../conductor/options';
+import { schedulerOptions } from '../scheduler/options';
 import { clientOptions } from './client-options';
 
-/** Every setting of Berth, by who reads it. A table that is not here does not exist for `berth config`. */
+/**
+ * Every setting of Berth, by who reads it. What is not here does not exist: `berth config` lists it nowhere, and as a
+ * variable it is refused. Where two tables name the same setting, the first is its home.
+ */
 export const settingsTables: readonly { readonly of: string; readonly options: Options }[] = [
   { of: 'every process', options: addressOptions },
   { of: 'every service', options: processOptions },
-  { of: 'commands', options: { timeoutMs: clientOptions.timeoutMs } },
+  { of: 'the bus', options: busOptions },
+  { of: 'the store', options: { ...placementOptions, claimKey: claimKeyOption } },
+  { of: 'schedulers', options: schedulerOptions },
+  { of: 'conductors', options: conductorOptions },
+  { of: 'compute agents', options: agentOptions },
+  { of: 'commands', options: clientOptions },
 ];

@@ -59,7 +59,8 @@ async function build(context: Context, command: Command, client: Client): Promis
   const watch = await watchInstances(client);
   context.interrupted.addEventListener('abort', () => void watch.close(), { once: true });
   try {
-    const settled = request.instanceUuids.map((uuid) => watch.until(uuid, ['active', 'error'], flags.timeout * 1000));
+    const wait = { timeoutMs: flags.timeout * 1000, requestId: request.requestId };
+    const settled = request.instanceUuids.map((uuid) => watch.until(uuid, ['active', 'error'], wait));
     const [events] = await Promise.all([Promise.all(settled), client.build(request)]);
     showOutcome(context, flags, events);
   } finally {

@@ -30,9 +30,10 @@ export function configCommand(context: Context): Command {
     .option('--json', 'print one JSON value', false)
     .action(() => {
       const { set, json } = command.opts<{ set: boolean; json: boolean }>();
-      const settings = settingsTables
-        .flatMap(({ of, options }) => settingsIn(of, options, context.env))
-        .filter((setting) => setting.isSet || !set);
+      const all = settingsTables.flatMap(({ of, options }) => settingsIn(of, options, context.env));
+      const settings = all
+        .filter(({ name }, i) => all.findIndex((other) => other.name === name) === i)
+        .filter(({ isSet }) => isSet || !set);
       if (json) context.terminal.json(settings);
       else show(context, settings);
       if (settings.some((setting) => setting.problem !== undefined)) context.exit(EXIT.usage);

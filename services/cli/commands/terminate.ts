@@ -40,7 +40,7 @@ async function terminate(
   interrupted.addEventListener('abort', () => void watch.close(), { once: true });
   try {
     const living = uuids.filter((_, i) => known[i]?.[0]?.state !== 'deleted');
-    const gone = wait ? living.map((uuid) => watch.until(uuid, ['deleted'], timeout * 1000)) : [];
+    const gone = wait ? living.map((uuid) => watch.until(uuid, ['deleted'], { timeoutMs: timeout * 1000 })) : [];
     await Promise.all([...gone, ...living.map((uuid) => client.terminate(uuid))]);
   } finally {
     await watch.close();

@@ -82,7 +82,14 @@ async function replay(context: Context, command: Command, file: string): Promise
     `${formatNumber(vms.length)} VMs, ${formatNumber(events.length)} events, on ${formatNumber(hosts)} hosts of ${flags.shape.cores}/${flags.shape.ram}`,
   );
   const { schedulers, conductors } = flags;
-  const fleet = await startEmbedded(context, { schedulers, conductors, hosts, shape: host, failureRate: 0, seed: 1 });
+  const fleet = await startEmbedded(context, {
+    schedulers,
+    conductors,
+    hosts,
+    shape: host,
+    failureRate: 0,
+    latencyMs: 0,
+  });
   try {
     await run(fleet.client);
   } finally {

@@ -34,15 +34,18 @@ export interface DemoOutcome {
 
 /** As many clients as a busy cloud has; each waits for its build. */
 const BUILDS_IN_FLIGHT = 256;
+/** Long enough to watch. */
+const BUILD_LATENCY_MS = 100;
 /** Longer than any build may take; reaching it is a defect. */
-const BUILD_TIMEOUT_MS = 300_000;
+const BUILD_WAIT = { timeoutMs: 300_000 };
 /** Agents report within seconds; what has not come right by then is wrong. */
 const AUDIT_TIMEOUT_MS = 15_000;
 
 /** Builds instances on an embedded fleet and checks, at the end, that the store and the hosts agree. */
 export async function runDemo(context: Context, settings: DemoSettings): Promise<DemoOutcome> {
   const { clock, interrupted } = context;
-  const fleet = await startEmbedded(context, { ...settings, shape: demoShape(settings.builds, settings.hosts) });
+  const shape = demoShape(settings.builds, settings.hosts);
+  const fleet = await startEmbedded(context, { ...settings, shape, latencyMs: BUILD_LATENCY_MS });
   try {
     const startedMs = clock.now();
     const built = await buildAll(context, settings, fleet);
@@ -66,7 +69,7 @@ async function buildAll(context: Context, settings: DemoSettings, fleet: Embedde
       BUILDS_IN_FLIGHT,
       async (request) => {
         const startedMs = clock.now();
-        const settled = watch.until(request.instanceUuids[0] ?? '', ['active', 'error'], BUILD_TIMEOUT_MS);
+        const settled = watch.until(request.instanceUuids[0] ?? '', ['active', 'error'], BUILD_WAIT);
         const [event] = await Promise.all([settled, fleet.client.build(request)]);
         built.push({ event, tookMs: clock.now() - startedMs });
         progress.show(built.length, () => tally(built));

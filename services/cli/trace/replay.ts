@@ -31,7 +31,7 @@ export interface ReplayOutcome {
 }
 
 /** Longer than any event may take; the VM then counts as failed. */
-const EVENT_TIMEOUT_MS = 120_000;
+const EVENT_WAIT = { timeoutMs: 120_000 };
 const SECONDS_PER_DAY = 86_400;
 
 interface Replay {
@@ -107,7 +107,7 @@ async function build({ client, context, watch, placed, failures, latenciesMs }: 
   const { clock, random } = context;
   const uuid = random.uuid();
   const startedMs = clock.now();
-  const settled = watch.until(uuid, ['active', 'error'], EVENT_TIMEOUT_MS);
+  const settled = watch.until(uuid, ['active', 'error'], EVENT_WAIT);
   const request = {
     requestId: random.uuid(),
     requestSpec: specOf({ VCPU: vm.cores, MEMORY_MB: vm.ram }, `tenant-${vm.tenantId}`),
@@ -134,7 +134,7 @@ async function depart({ client, watch, arrivals, failures }: Replay, vm: TraceVm
   const uuid = await arrivals.get(vm.vmId);
   arrivals.delete(vm.vmId);
   if (uuid === undefined) return false;
-  const gone = watch.until(uuid, ['deleted'], EVENT_TIMEOUT_MS);
+  const gone = watch.until(uuid, ['deleted'], EVENT_WAIT);
   return Promise.all([gone, client.terminate(uuid)]).then(
     () => true,
     (thrown: unknown) => {

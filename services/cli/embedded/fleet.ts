@@ -1,0 +1,145 @@
+import { MemoryBroker } from '#libs/bus/memory/broker';
+import { openBus } from '#libs/bus/open';
+import type { Bus } from '#libs/bus/port';
+import { BUILD_REQUESTS } from '#libs/contracts/topology';
+import { sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import type { Resources } from '#libs/domain/inventory';
+import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
+import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
+import { open as openSealed } from '#libs/placement/allocation-request';
+import { claimKeyOption } from '#libs/placement/claim-key';
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
+import { Mirror } from '#libs/placement/mirror';
+import type { PlacementStore } from '#libs/placement/store';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import type { Running, Surroundings } from '#libs/runtime/service';
+import { startComputeAgent } from '../../compute-agent/agent';
+import type { Driver } from '../../compute-agent/drivers/driver';
+import { driverFromConfig } from '../../compute-agent/drivers/open-driver';
+import { type AgentConfig, agentOptions } from '../../compute-agent/options';
+import { conductorOptions } from '../../conductor/options';
+import { startConductor } from '../../conductor/start';
+import { schedulerOptions } from '../../scheduler/options';
+import { startScheduler } from '../../scheduler/start';
+import { type Client, createClient } from '../client';
+import type { Context } from '../context';
+import { type Audit, auditFleet } from './audit';
+
+export interface FleetSettings {
+  readonly schedulers: number;
+  readonly conductors: number;
+  readonly hosts: number;
+  /** What each host has. */
+  readonly shape: Resources;
+  /** Share of build attempts that fail. */
+  readonly failureRate: number;
+  /** Median of what a build takes. */
+  readonly latencyMs: number;
+}
+
+/** A whole Berth in this process. */
+export interface EmbeddedFleet {
+  readonly client: Client;
+  /** Compares the store with what runs on the hosts. */
+  audit(): Promise<Audit>;
+  close(): Promise<void>;
+}
+
+const CALL_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
+/** Half of a log-normal's builds take between 0.7 and 1.4 medians. */
+const LATENCY_SPREAD = 0.5;
+
+/**
+ * Starts schedulers, conductors and one agent with fake hosts on one bus and one store in memory, each service with a
+ * bus connection and a mirror of its own, as if it were a process. Resolves when every host takes builds.
+ */
+export async function startEmbedded(context: Context, settings: FleetSettings): Promise<EmbeddedFleet> {
+  const { clock, random } = context;
+  const around = (): Surroundings => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
+  const broker = new MemoryBroker(clock, silentLog);
+  const connect = () => openBus({ busUrl: 'memory:' }, around(), broker);
+  const placement = new MemoryPlacementStore();
+  const stores = { placement, instances: memoryInstanceStore(), leases: memoryLeaseStore(clock) };
+  const opened: { close(): Promise<void> }[] = [];
+  const open = async <T extends { close(): Promise<void> }>(thing: Promise<T>): Promise<T> => {
+    opened.push(await thing);
+    return thing;
+  };
+  const close = async () => {
+    for (const thing of opened.toReversed()) await thing.close();
+  };
+
+  try {
+    const services: Running[] = [];
+    for (let i = 0; i < settings.schedulers; i++) {
+      const bus = await open(connect());
+      const mirror = await open(Mirror.open(placement, { clock, log: silentLog }));
+      const config = readConfig(schedulerOptions, {});
+      services.push(await open(startScheduler({ ...around(), bus, placement, mirror, config })));
+    }
+    for (let i = 0; i < settings.conductors; i++) {
+      const bus = await open(connect());
+      const config = readConfig(conductorOptions, {});
+      const unseal = (sealed: Uint8Array) => openSealed(sealed, claimKeyOption.default);
+      services.push(await open(startConductor({ ...around(), ...stores, bus, config, open: unseal })));
+    }
+    const drivers = new Map<string, Driver>();
+    const agentBus = await open(connect());
+    services.push(await open(startHosts(settings, { ...around(), bus: agentBus }, drivers)));
+    const bus = await open(connect());
+    await bus.declare(BUILD_REQUESTS);
+    const client = createClient(bus, clock, CALL_TIMEOUT_MS);
+    await allReady(context, services, client, settings.hosts);
+    return { client, close, audit: () => auditHosts(placement, drivers) };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+}
+
+/** One agent that carries all hosts; their drivers are kept, because they know what really runs. */
+function startHosts(settings: FleetSettings, parts: Surroundings & { bus: Bus }, drivers: Map<string, Driver>) {
+  const inventory = Object.entries(settings.shape).map(([name, total]) => `${name}=${total}`);
+  const config: AgentConfig = {
+    ...readConfig(agentOptions, {}),
+    host: 'host',
+    hosts: settings.hosts,
+    inventory: inventory.join(','),
+    fakeFailureRate: settings.failureRate,
+    fakeLatencyMs: settings.latencyMs,
+    fakeLatencySpread: LATENCY_SPREAD,
+  };
+  const openDriver = driverFromConfig(config, parts);
+  return startComputeAgent({
+    ...parts,
+    config,
+    async driver(host, carried) {
+      const driver = await openDriver(host, carried);
+      drivers.set(host.name, driver);
+      return driver;
+    },
+  });
+}
+
+/** Services may be ready before the schedulers have seen every host's first report. */
+async function allReady({ clock, interrupted }: Context, services: readonly Running[], client: Client, hosts: number) {
+  const untilMs = clock.now() + START_TIMEOUT_MS;
+  let reason = '';
+  while (clock.now() < untilMs && !interrupted.aborted) {
+    const waiting = services.map((service) => service.readiness()).find(({ ready }) => !ready);
+    const seen = waiting === undefined ? (await client.hosts()).length : 0;
+    if (seen === hosts) return;
+    reason = waiting?.ready === false ? waiting.reason : `${seen} of ${hosts} hosts have reported`;
+    await sleep(clock, 20, interrupted);
+  }
+  throw new BerthError('unavailable', 'not_ready', `the embedded fleet did not become ready: ${reason}`);
+}
+
+async function auditHosts(placement: PlacementStore, drivers: ReadonlyMap<string, Driver>): Promise<Audit> {
+  const hosts = [...drivers].map(async ([host, driver]) => ({ host, running: await driver.list() }));
+  return auditFleet(placement, await Promise.all(hosts));
+}
