@@ -1,0 +1,207 @@
+import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { castTyped } from '#libs/contracts/rpc';
+import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/topology';
+import { BerthError } from '#libs/domain/errors';
+import type { Running } from '#libs/runtime/service';
+import { ConductorWorld, providerOf } from './conductor-world';
+
+let world: ConductorWorld;
+let conductors: Running[] = [];
+
+beforeEach(async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 10, h2: 10, h3: 10 });
+  conductors = [await world.conductor()];
+});
+
+afterEach(async () => {
+  const closing = Promise.all(conductors.map((conductor) => conductor.close()));
+  await world.clock.advance(1_000);
+  await closing;
+});
+
+const story = async () => (await world.only()).attempts.map(({ host, outcome }) => `${host} ${outcome}`);
+
+it('builds each instance of a request on the host that was selected, with an event for every state', async () => {
+  await world.request(3);
+  await world.clock.advance(100);
+  expect((await world.all()).map(({ state, host }) => [state, host])).toEqual(Array(3).fill(['active', 'h1']));
+  expect(world.runs()).toEqual(await world.claims());
+  expect(world.events.map(({ state }) => state).sort()).toEqual(
+    ['active', 'building', 'scheduling'].flatMap((state) => Array(3).fill(state)),
+  );
+});
+
+it('builds a request that is published twice once', async () => {
+  await world.request(2, await world.request(2));
+  await world.clock.advance(100);
+  expect(await world.all()).toHaveLength(2);
+  expect(world.runs()).toHaveLength(2);
+});
+
+it.each(['fails', 'refuses'] as const)('goes to the next alternate when a host %s', async (behaviour) => {
+  world.behaviour.set('h1', behaviour);
+  await world.request();
+  await world.clock.advance(100);
+  const outcome = behaviour === 'fails' ? 'failed' : 'refused';
+  expect(await story()).toEqual([`h1 ${outcome}`, 'h2 active']);
+  expect(await world.claims()).toEqual(world.runs());
+});
+
+it('passes over an alternate that filled up meanwhile, and says so in the story', async () => {
+  world.hosts = ['h2'];
+  await world.request(10);
+  await world.clock.advance(100);
+  world.hosts = ['h1', 'h2', 'h3'];
+  world.behaviour.set('h1', 'fails');
+  const requestId = await world.request();
+  await world.clock.advance(100);
+  const [instance] = await world.instances.list({ requestId }, undefined, 1);
+  expect(instance?.attempts.map(({ host, outcome, reason }) => [host, outcome, reason])).toEqual([
+    ['h1', 'failed', 'failed'],
+    ['h2', 'not_claimed', 'VCPU: capacity'],
+    ['h3', 'active', ''],
+  ]);
+});
+
+it('ends in ERROR with the story and without a claim when every host failed', async () => {
+  for (const host of world.hosts) world.behaviour.set(host, 'fails');
+  await world.request();
+  await world.clock.advance(100);
+  const { state, fault } = await world.only();
+  expect([state, fault?.reason]).toEqual(['error', 'hosts_exhausted']);
+  expect(await story()).toEqual(['h1 failed', 'h2 failed', 'h3 failed']);
+  expect(await world.claims()).toEqual([]);
+});
+
+it('ends in ERROR with the diagnosis when no host fits, and keeps nothing', async () => {
+  await world.request(30);
+  await world.clock.advance(100);
+  await world.request();
+  await world.clock.advance(100);
+  const refused = (await world.all()).filter(({ state }) => state === 'error');
+  expect(refused.map(({ fault }) => fault)).toEqual([{ reason: 'no_valid_host', message: '0 of 3 hosts fit' }]);
+  expect(await world.claims()).toHaveLength(30);
+});
+
+it('gives up on a silent host at the deadline, and has its late instance destroyed', async () => {
+  world.behaviour.set('h1', 'late');
+  await world.request();
+  await world.clock.advance(15_000);
+  expect(await story()).toEqual(['h1 timed_out', 'h2 active']);
+  const [late] = world.orders;
+  if (late) await world.report(late, 'active');
+  await world.clock.advance(100);
+  expect(await story()).toEqual(['h1 timed_out', 'h2 active']);
+  expect(world.runs()).toEqual(await world.claims());
+});
+
+it.each(['builds', 'is silent', 'fails'] as const)(
+  'terminates an instance whose host %s, releasing what it holds once',
+  async (behaviour) => {
+    for (const host of world.hosts) world.behaviour.set(host, behaviour);
+    await world.request();
+    await world.clock.advance(100);
+    const { uuid } = await world.only();
+    await world.terminate(uuid);
+    await world.terminate(uuid);
+    await world.clock.advance(100);
+    expect((await world.only()).state).toBe('deleted');
+    expect([await world.claims(), world.runs()]).toEqual([[], []]);
+  },
+);
+
+it('puts a malformed request among the dead letters with a coded error', async () => {
+  await world.bus.cast(BUILD_REQUESTS.name, { type: 'berth.conductor.v1.BuildRequest', body: Uint8Array.of(255) });
+  await world.clock.advance(100);
+  expect(await world.bus.depth('dead-letters')).toBe(1);
+  expect(await world.all()).toEqual([]);
+});
+
+it('waits while the store is away and loses nothing', async () => {
+  let isAway = true;
+  const away = () => {
+    if (isAway) throw new BerthError('unavailable', 'store_away', 'the store is away');
+  };
+  conductors.push(
+    await world.conductor((deps) => ({
+      ...deps,
+      instances: { ...deps.instances, create: async (...args) => (away(), deps.instances.create(...args)) },
+    })),
+  );
+  await conductors.shift()?.close();
+  await world.request();
+  await world.clock.advance(30_000);
+  expect(await world.all()).toEqual([]);
+  isAway = false;
+  await world.clock.advance(10_000);
+  expect((await world.only()).state).toBe('active');
+});
+
+describe('the audit', () => {
+  it('releases a claim that no instance owns, and leaves other consumers alone', async () => {
+    const write = (uuid: string, owner: 'conductor' | 'api') => ({
+      uuid,
+      projectId: 'p',
+      userId: 'u',
+      consumerType: 'INSTANCE',
+      owner,
+      allocations: { [providerOf('h1')]: { VCPU: 1 } },
+      mappings: {},
+      expect: { kind: 'any' } as const,
+    });
+    const [orphan, other] = [world.random.uuid(), world.random.uuid()];
+    const consumers = [write(orphan, 'conductor'), write(other, 'api')];
+    await world.placement.commit({ kind: 'write_allocations', atMs: world.clock.now(), consumers });
+    await world.clock.advance(60_000);
+    expect(await world.claims()).toEqual([`${other} h1`]);
+  });
+
+  it('ends an active instance that holds nothing in ERROR', async () => {
+    await world.request();
+    await world.clock.advance(100);
+    const { uuid, claimRevision = 0 } = await world.only();
+    await world.placement.commit({ kind: 'release_claim', atMs: world.clock.now(), consumerUuid: uuid, claimRevision });
+    await world.clock.advance(60_000);
+    expect((await world.only()).fault?.reason).toBe('instance_lost');
+  });
+});
+
+describe('a discrepancy between a host and the store', () => {
+  const running = { projectId: 'p', userId: 'u', resources: { VCPU: 2 }, name: 'n', groupId: '', running: true };
+  const tell = (unclaimed: readonly string[], missing: readonly string[]) => {
+    const instances = unclaimed.map((instanceUuid) => ({ ...running, instanceUuid, requestId: instanceUuid }));
+    const message = { host: 'h1', providerUuid: providerOf('h1'), unclaimed: instances, missing };
+    return castTyped(world.bus, BUILD_RESULTS.name, hostDiscrepancyCodec, message);
+  };
+
+  it('adopts an instance that runs and that a wiped store forgot, claim and record', async () => {
+    const uuid = world.random.uuid();
+    await tell([uuid], []);
+    await world.clock.advance(100);
+    const { state, host, requestSpec } = await world.only();
+    expect([state, host, requestSpecCodec.decode(requestSpec).resources]).toEqual(['active', 'h1', { VCPU: 2 }]);
+    expect(await world.claims()).toEqual([`${uuid} h1`]);
+  });
+
+  it('has an instance destroyed that runs after its end', async () => {
+    await world.request();
+    await world.clock.advance(100);
+    const { uuid } = await world.only();
+    await world.terminate(uuid);
+    await world.clock.advance(100);
+    world.running.set(uuid, new Set(['h1']));
+    await tell([uuid], []);
+    await world.clock.advance(100);
+    expect([world.runs(), await world.claims()]).toEqual([[], []]);
+  });
+
+  it('ends an instance in ERROR that its host no longer runs', async () => {
+    await world.request();
+    await world.clock.advance(100);
+    await tell([], [(await world.only()).uuid]);
+    await world.clock.advance(100);
+    expect([(await world.only()).state, await world.claims()]).toEqual(['error', []]);
+  });
+});
