@@ -203,9 +203,10 @@ describe('destroying', () => {
     const instanceUuid = randomUUID();
     await world.build({ instanceUuid });
     await world.results.has(1);
-    const destroy = world.driver?.destroy;
+    const { driver } = world;
+    const destroy = driver?.destroy.bind(driver);
     let failures = 0;
-    Object.assign(world.driver ?? {}, {
+    Object.assign(driver ?? {}, {
       destroy: async (uuid: string) => {
         if (failures++ < 2) throw new Error('busy');
         await destroy?.(uuid);

@@ -47,7 +47,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     const driver = await parts.driver(identity, running);
     drivers.push(driver);
     const facts = factsOf(config, identity);
-    const host = new HostAgent({ ...parts, facts, driver, journal, reporter, counts });
+    const host = new HostAgent({ ...parts, facts, driver, journal, counts });
     await host.recover(remembered);
     return host;
   };
@@ -58,7 +58,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     throw thrown;
   });
   counts.hosts.set(hosts.length);
-  const beginning = Promise.all(hosts.map((host) => host.begin()));
+  const beginning = Promise.all(hosts.map((host) => host.begin(reporter)));
   await Promise.race([beginning, sleep(clock, config.reportTimeoutMs)]);
   log.info({ hosts: hosts.length, driver: config.driver }, 'carries its hosts');
 

@@ -98,9 +98,8 @@ export function createReporter(bus: Bus, config: AgentConfig, metrics: AgentMetr
 
   function postponed(host: Reporting, error: unknown): number {
     metrics.reports.inc({ result: 'unavailable' });
-    const say = isAway ? log.debug : log.warn;
+    if (!isAway) log.warn({ host: host.host, error }, 'stats can not be delivered; hosts try again until they can');
     isAway = true;
-    say.call(log, { host: host.host, error }, 'stats can not be delivered; hosts try again until they can');
     const pauseMs = Math.min(config.retryMaxMs, 100 * 2 ** Math.min(host.failures++, 16));
     return jittered(pauseMs);
   }

@@ -54,7 +54,6 @@ const LAST_WORDS = 300;
 
 /** Uuids of all instances that have a folder. */
 export async function listFolders(root: string): Promise<string[]> {
-  await mkdir(root, { recursive: true, mode: 0o755 });
   return (await readdir(root)).filter(isUuid);
 }
 

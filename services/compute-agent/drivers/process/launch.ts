@@ -43,27 +43,27 @@ export async function launch(job: Launch, clock: Clock, signal: AbortSignal): Pr
     detached: true,
     stdio: ['ignore', output.fd, output.fd],
   });
-  const watching = new AbortController();
+  const over = new AbortController();
+  const watching = AbortSignal.any([signal, over.signal]);
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`it could not be started: ${error.message}`));
     child.once('exit', (code, by) =>
       resolve(by === null ? `it ended with exit code ${code}` : `it was ended by ${by}`),
     );
   });
-  void ended.then(() => watching.abort());
-  signal.addEventListener('abort', () => watching.abort(), { once: true });
+  void ended.then(() => over.abort());
   child.unref();
   await output.close();
 
   const startedAtMs = clock.now();
   let id = await readPid(folder);
-  while (!id && !watching.signal.aborted) {
-    await sleep(clock, PID_POLL_MS, watching.signal);
+  while (!id && !watching.aborted) {
+    await sleep(clock, PID_POLL_MS, watching);
     id = await readPid(folder);
   }
-  await sleep(clock, job.startMs - (clock.now() - startedAtMs), watching.signal);
+  await sleep(clock, job.startMs - (clock.now() - startedAtMs), watching);
   if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the build was cancelled');
-  if (watching.signal.aborted || !id) {
+  if (watching.aborted || !id) {
     const message = `${await ended}: ${(await lastWords(folder)) || 'it wrote nothing'}`;
     throw new BerthError('failed_precondition', 'not_started', message);
   }

@@ -16,18 +16,11 @@ const GIB = 1_073_741_824;
 export function limited(resources: Resources, cpus: readonly number[], userId: number | undefined): string[] {
   const { MEMORY_MB: memoryMb, DISK_GB: diskGb } = resources;
   const user = userId === undefined ? [] : [`--reuid=${userId}`, `--regid=${userId}`, '--clear-groups'];
-  return [
-    ...(cpus.length > 0 ? ['taskset', '--cpu-list', cpus.join(',')] : []),
-    ...['setpriv', '--no-new-privs', ...user, '--'],
-    ...['prlimit', '--core=0'],
-    ...(memoryMb ? [`--data=${memoryMb * MIB}`] : []),
-    ...(diskGb ? [`--fsize=${diskGb * GIB}`] : []),
-    '--',
-  ];
+  const affinity = cpus.length > 0 ? ['taskset', '--cpu-list', cpus.join(',')] : [];
+  const data = memoryMb ? [`--data=${memoryMb * MIB}`] : [];
+  const fileSize = diskGb ? [`--fsize=${diskGb * GIB}`] : [];
+  return [...affinity, 'setpriv', '--no-new-privs', ...user, '--', 'prlimit', '--core=0', ...data, ...fileSize, '--'];
 }
-
-/** The programs that `limited` and the launch need; all are in Debian's essential packages. */
-export const TOOLS = ['taskset', 'setpriv', 'prlimit', 'cut', 'mv'] as const;
 
 /** Deals cores to instances: the ones that fewest instances run on. */
 export interface Cores {

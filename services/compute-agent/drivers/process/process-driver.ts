@@ -1,14 +1,11 @@
-import { accessSync, constants } from 'node:fs';
-import { statfs } from 'node:fs/promises';
-import { availableParallelism, totalmem } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import { sleep } from '#libs/domain/clock';
-import { BerthError } from '#libs/domain/errors';
-import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
+import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { ConfigOf } from '#libs/runtime/config';
 import type { Surroundings } from '#libs/runtime/service';
 import type { Driver, Found, HostCapacity, InstanceToBuild } from '../driver';
 import { commandFor } from './command-policy';
+import { endProcess } from './end-process';
 import {
   folderOf,
   type InstanceFolder,
@@ -19,8 +16,9 @@ import {
   removeFolder,
 } from './instance-folder';
 import { launch } from './launch';
-import { type Cores, createCores, limited, TOOLS } from './limits';
-import { allowedCpus, bootId, factsOf, findProcesses, isAlive, type ProcessId } from './proc';
+import { type Cores, createCores, limited } from './limits';
+import { INSTANCE_PATH, machineInventories, requireMachine } from './machine';
+import { allowedCpus, bootId, findProcesses, isAlive, type ProcessId } from './proc';
 import type { processDriverOptions } from './process-options';
 
 export type ProcessConfig = ConfigOf<typeof processDriverOptions>;
@@ -40,11 +38,8 @@ interface Entry {
   isEnding: boolean;
 }
 
-/** Where instances and the tools before them are looked for: nothing of the agent's own environment is handed on. */
-const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-const GONE_POLL_MS = 20;
-/** What SIGKILL does not end in this time hangs in the kernel. */
-const KILL_TIMEOUT_MS = 5_000;
+/** How long a process that was just started may take to write its pid. */
+const PID_WRITTEN_MS = 200;
 
 /**
  * A driver whose instances are processes of this machine (Linux): each in a session of its own, held to its resources as
@@ -58,7 +53,8 @@ export async function openProcessDriver(
   config: ProcessConfig,
   around: Surroundings,
 ): Promise<Driver> {
-  requireTools();
+  requireMachine();
+  await mkdir(host.root, { recursive: true, mode: 0o755 });
   const driver = new ProcessDriver(host, config, around, await bootId(), createCores(await allowedCpus()), {
     ...host.capacity,
     inventories: host.capacity.inventories ?? (await machineInventories(host.root)),
@@ -113,7 +109,7 @@ class ProcessDriver implements Driver {
   async #writtenPid(folder: InstanceFolder): Promise<ProcessId | undefined> {
     const id = await readPid(folder);
     if (id !== undefined) return id;
-    await sleep(this.around.clock, GONE_POLL_MS * 10);
+    await sleep(this.around.clock, PID_WRITTEN_MS);
     return readPid(folder);
   }
 
@@ -146,8 +142,7 @@ class ProcessDriver implements Driver {
     const entry = this.#entries.get(uuid);
     const id = entry?.id ?? (await readPid(folder));
     if (entry) entry.isEnding = true;
-    if (id && (await isAlive(id))) await this.#end(id);
-    if (id) await killGroupWithoutLeader(id);
+    if (id) await endProcess(id, this.config.processStopMs, this.around.clock);
     await removeFolder(folder);
     this.#entries.delete(uuid);
     this.cores.giveBack(uuid);
@@ -172,24 +167,6 @@ class ProcessDriver implements Driver {
     this.#cancelPoll?.();
   }
 
-  async #end(id: ProcessId): Promise<void> {
-    signalGroup(id, 'SIGTERM');
-    if (await this.#isGone(id, this.config.processStopMs)) return;
-    signalGroup(id, 'SIGKILL');
-    if (await this.#isGone(id, KILL_TIMEOUT_MS)) return;
-    throw new BerthError('unavailable', 'not_ended', `process ${id.pid} does not end, though it was killed`);
-  }
-
-  async #isGone(id: ProcessId, withinMs: number): Promise<boolean> {
-    const { clock } = this.around;
-    const untilMs = clock.now() + withinMs;
-    while (await isAlive(id)) {
-      if (clock.now() >= untilMs) return false;
-      await sleep(clock, GONE_POLL_MS);
-    }
-    return true;
-  }
-
   #ended(uuid: string, entry: Entry, why: string): void {
     if (this.#isClosed || entry.isEnding || this.#entries.get(uuid) !== entry) return;
     this.#entries.delete(uuid);
@@ -207,7 +184,7 @@ class ProcessDriver implements Driver {
   }
 
   async #poll(): Promise<void> {
-    for (const [uuid, entry] of [...this.#entries]) {
+    for (const [uuid, entry] of this.#entries) {
       if (!entry.isAdopted || (await isAlive(entry.id))) continue;
       this.#ended(uuid, entry, 'it ended; an earlier run of the agent had started it, so how is not known');
     }
@@ -220,56 +197,10 @@ class ProcessDriver implements Driver {
 
 function environmentOf(instance: InstanceToBuild, folder: InstanceFolder): Record<string, string> {
   return {
-    PATH,
+    PATH: INSTANCE_PATH,
     HOME: folder.work,
     BERTH_INSTANCE_UUID: instance.uuid,
     BERTH_INSTANCE_NAME: instance.name,
     BERTH_PROJECT_ID: instance.projectId,
   };
-}
-
-/** The leader's pid is the group's id. */
-function signalGroup({ pid }: ProcessId, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // The group is gone already.
-  }
-}
-
-/**
- * Ends what a leader left behind. Linux does not give a pid again while a group goes by it, so a process that has the
- * pid now means that the group was empty and the number is another's: then nothing may be signalled.
- */
-async function killGroupWithoutLeader(id: ProcessId): Promise<void> {
-  if ((await factsOf(id.pid)) === undefined) signalGroup(id, 'SIGKILL');
-}
-
-async function machineInventories(root: string): Promise<Inventories> {
-  const disk = await statfs(root).catch(() => statfs('/'));
-  const diskGb = Math.floor((disk.blocks * disk.bsize) / 2 ** 30);
-  return {
-    VCPU: inventory(availableParallelism()),
-    MEMORY_MB: inventory(Math.floor(totalmem() / 2 ** 20)),
-    DISK_GB: inventory(diskGb),
-  };
-}
-
-function requireTools(): void {
-  if (process.platform !== 'linux') {
-    throw new BerthError('failed_precondition', 'not_linux', 'the process driver needs Linux and its /proc');
-  }
-  const missing = TOOLS.filter((tool) => !PATH.split(delimiter).some((folder) => isExecutable(join(folder, tool))));
-  if (missing.length === 0) return;
-  const message = `the process driver needs ${missing.join(', ')}: install util-linux and coreutils`;
-  throw new BerthError('failed_precondition', 'missing_tools', message);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

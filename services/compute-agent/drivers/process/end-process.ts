@@ -1,0 +1,46 @@
+import { type Clock, sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import { factsOf, isAlive, type ProcessId } from './proc';
+
+const POLL_MS = 20;
+/** What SIGKILL does not end in this time hangs in the kernel. */
+const KILL_TIMEOUT_MS = 5_000;
+
+/**
+ * Ends a process and its group: SIGTERM, after `stopMs` SIGKILL. A process with the same pid but another start is another
+ * process and is left alone.
+ *
+ * @throws BerthError `unavailable / not_ended` when not even SIGKILL ends it.
+ */
+export async function endProcess(id: ProcessId, stopMs: number, clock: Clock): Promise<void> {
+  if (await isAlive(id)) {
+    signalGroup(id, 'SIGTERM');
+    if (!(await isGone(id, stopMs, clock))) {
+      signalGroup(id, 'SIGKILL');
+      if (!(await isGone(id, KILL_TIMEOUT_MS, clock))) {
+        throw new BerthError('unavailable', 'not_ended', `process ${id.pid} does not end, though it was killed`);
+      }
+    }
+  }
+  // What the leader left behind. Linux does not give a pid again while a group goes by it: if somebody has the pid now,
+  // the group was empty, and the number is another's.
+  if ((await factsOf(id.pid)) === undefined) signalGroup(id, 'SIGKILL');
+}
+
+async function isGone(id: ProcessId, withinMs: number, clock: Clock): Promise<boolean> {
+  const untilMs = clock.now() + withinMs;
+  while (await isAlive(id)) {
+    if (clock.now() >= untilMs) return false;
+    await sleep(clock, POLL_MS);
+  }
+  return true;
+}
+
+/** The leader's pid is the group's id. */
+function signalGroup({ pid }: ProcessId, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // The group is gone already.
+  }
+}
