@@ -86,3 +86,20 @@ it('gives a tree up after so many steps and says so', async () => {
     steps: 20,
   });
 });
+
+it('ends with what it has after so many steps in all trees', async () => {
+  const trees = Array.from({ length: 10 }, (_, i): ProviderSketch[] => [
+    { name: `cn${i}` },
+    ...['a', 'b', 'c'].map((name) => ({ name: `cn${i}${name}`, parent: `cn${i}`, has: { SRIOV_NET_VF: 9 } })),
+  ]);
+  forest = await openForest(trees.flat());
+  const query = aQuery([aGroup('_1', { SRIOV_NET_VF: 1 }), aGroup('_2', { SRIOV_NET_VF: 1 })]);
+  const { candidates, ...rest } = findCandidates(forest.view, query, { maxSteps: 40 });
+  expect(rest.isComplete).toBe(false);
+  expect(rest.steps).toBeLessThan(44);
+  expect(new Set(candidates.map(({ rootUuid }) => rootUuid)).size).toBe(10);
+});
+
+it('counts a step of a large problem for more', async () => {
+  expect(await search(times(100, 1), times(4, 1), { limit: 1 })).toMatchObject({ found: 1, steps: 5 * 4 });
+});

@@ -18,6 +18,9 @@ export interface AssignmentOptions {
   readonly maxSteps: number;
 }
 
+/** The look ahead of a step costs as much as all domains are large together: a step of a larger problem counts for more. */
+const USUAL_DOMAINS_SIZE = 128;
+
 /**
  * Every assignment of providers to the problem's variables that keeps all rules, lazily, depth first. The array that it
  * yields is its own: read it before asking for the next.
@@ -34,6 +37,7 @@ export function* assignments(problem: TreeProblem, options: AssignmentOptions, e
   if (!hasFuture()) return;
   const levels = levelsOf(problem, options.symmetry);
   const users = providers.map(() => 0);
+  const stepCost = Math.ceil(variables.reduce((size, { domain }) => size + domain.length, 0) / USUAL_DOMAINS_SIZE);
   let stepsLeft = options.maxSteps;
   let alike: readonly number[] | undefined;
   let found = 0;
@@ -41,7 +45,7 @@ export function* assignments(problem: TreeProblem, options: AssignmentOptions, e
     const level = levels[depth] as Level;
     giveBack(level);
     if (!takeNext(level)) {
-      if (stepsLeft === 0) {
+      if (stepsLeft <= 0) {
         effort.isComplete = false;
         return;
       }
@@ -61,8 +65,8 @@ export function* assignments(problem: TreeProblem, options: AssignmentOptions, e
     while (level.next < domain.length && stepsLeft > 0) {
       const provider = domain[level.next++] as number;
       if (isRepetition(level, provider) || !rules.every((rule) => rule.allows(variable, provider))) continue;
-      effort.steps++;
-      stepsLeft--;
+      effort.steps += stepCost;
+      stepsLeft -= stepCost;
       chosen[variable] = provider;
       users[provider] = usersOf(provider) + 1;
       level.foundBefore = found;

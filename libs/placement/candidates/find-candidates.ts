@@ -4,7 +4,14 @@ import { assignments, type Effort } from './assignments';
 import { candidateOf, isShared, keyOf } from './candidate';
 import { isPlain, plainCandidate } from './plain';
 import { type Plan, planOf } from './plan';
-import { type Candidate, type CandidateQuery, MAX_CANDIDATES, MAX_STEPS_PER_ROOT, type SearchOptions } from './query';
+import {
+  type Candidate,
+  type CandidateQuery,
+  MAX_CANDIDATES,
+  MAX_STEPS,
+  MAX_STEPS_PER_ROOT,
+  type SearchOptions,
+} from './query';
 import type { RootColumns } from './root-columns';
 import { rootsFor } from './roots';
 import { problemOf } from './tree-problem';
@@ -65,9 +72,11 @@ export function* candidatesInTree(
 
 function collect(plan: Plan, options: SearchOptions, effort: Effort, columns: RootColumns | undefined): Candidate[] {
   const limit = Math.min(options.limit ?? MAX_CANDIDATES, MAX_CANDIDATES);
+  const maxSteps = options.maxSteps ?? MAX_STEPS;
   const found: Candidate[] = [];
   const seen = new Set<string>();
   let turns: Generator<Candidate>[] = [];
+  const isSpent = () => found.length === limit || effort.steps >= maxSteps;
   const takeTurn = (search: Generator<Candidate>) => {
     for (let next = search.next(); next.done !== true; next = search.next()) {
       if (isShared(plan, next.value) && !isNew(seen, keyOf(next.value))) continue;
@@ -77,14 +86,14 @@ function collect(plan: Plan, options: SearchOptions, effort: Effort, columns: Ro
     }
   };
   for (const root of rootsFor(plan, options.seed, columns)) {
-    if (found.length === limit) return cut(found, effort);
+    if (isSpent()) return cut(found, effort);
     takeTurn(candidatesInTree(plan, root, options, effort));
   }
   while (turns.length > 0) {
     const round = turns;
     turns = [];
     for (const search of round) {
-      if (found.length === limit) return cut(found, effort);
+      if (isSpent()) return cut(found, effort);
       takeTurn(search);
     }
   }

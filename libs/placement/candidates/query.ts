@@ -53,12 +53,17 @@ export interface SearchOptions {
   readonly maxPerRoot?: number;
   /** Where to begin and in which order, for random order that can be had again. In the view's order when not given. */
   readonly seed?: number;
-  /** At most this many steps of the search in one tree, so that no query can hold the process. {@link MAX_STEPS_PER_ROOT} when not given. */
+  /** At most this many steps in one tree, so that no query can hold the process. {@link MAX_STEPS_PER_ROOT} when not given. */
   readonly maxStepsPerRoot?: number;
+  /** At most about this many steps in all. {@link MAX_STEPS} when not given. */
+  readonly maxSteps?: number;
 }
 
 /** The most candidates that one search gives. */
 export const MAX_CANDIDATES = 100_000;
 
-/** Steps (tried assignments) in one tree before the search gives it up: about a second's work. */
-export const MAX_STEPS_PER_ROOT = 1_000_000;
+/** Steps (providers tried) in one tree before the search gives it up: about a second's work. */
+export const MAX_STEPS_PER_ROOT = 250_000;
+
+/** Steps in all trees of one search before it ends with what it has: some seconds' work. */
+export const MAX_STEPS = 1_000_000;
