@@ -64,14 +64,17 @@ export class AgentWorld {
     });
   }
 
-  /** Starts an agent; `settings` are as in the environment, without `BERTH_AGENT_`. */
-  async start(settings: Readonly<Record<string, string>> = {}): Promise<Running> {
+  /**
+   * Starts an agent; `settings` are as in the environment, without `BERTH_AGENT_`. What its journal says runs still runs,
+   * or only `survivors`.
+   */
+  async start(settings: Readonly<Record<string, string>> = {}, survivors?: readonly string[]): Promise<Running> {
     const env = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`BERTH_AGENT_${name}`, value]));
     const config = readConfig(agentOptions, { BERTH_AGENT_HOST: 'h1', ...env });
     this.metrics = createMetrics({});
     const open = driverFromConfig(config, this.around());
     const driver: OpenDriver = async (identity, carried) => {
-      this.driver = (await open(identity, carried)) as FakeDriver;
+      this.driver = (await open(identity, survivors ?? carried)) as FakeDriver;
       return this.driver;
     };
     const running = await startComputeAgent({ bus: this.openBus(), config, driver, ...this.around() });
@@ -106,10 +109,12 @@ export class AgentWorld {
   }
 
   async close(): Promise<void> {
-    const closing = Promise.all(this.#running.map((running) => running.close()));
+    const agents = Promise.all(this.#running.map((running) => running.close()));
     await this.clock.advance(60_000);
-    await closing;
-    await this.bus.close();
+    await agents;
+    const bus = this.bus.close();
+    await this.clock.advance(60_000);
+    await bus;
   }
 }
 

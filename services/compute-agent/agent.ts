@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import type { Bus } from '#libs/bus/port';
 import { BUILD_RESULTS } from '#libs/contracts/topology';
@@ -72,6 +73,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     async close() {
       reporter.stop();
       const patience = new AbortController();
+      setMaxListeners(0, patience.signal);
       const cancel = clock.after(config.drainTimeoutMs, () => patience.abort());
       await Promise.all(hosts.map((host) => host.stopWork(patience.signal)));
       cancel();

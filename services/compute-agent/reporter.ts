@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Bus } from '#libs/bus/port';
 import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { callMethod } from '#libs/contracts/rpc';
@@ -56,6 +57,8 @@ export function createReporter(bus: Bus, config: AgentConfig, metrics: AgentMetr
   const agentRun = random.uuid();
   const slots = createSlots(config.reportsInFlight);
   const stopping = new AbortController();
+  // All hosts may wait for a slot, each with a listener.
+  setMaxListeners(0, stopping.signal);
   /** Whether a report could not be delivered and none was since: said once, not for each host. */
   let isAway = false;
   const wheel = createWheel<Reporting>(clock, TICK_MS, (host) => void report(host));

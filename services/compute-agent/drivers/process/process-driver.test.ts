@@ -89,6 +89,16 @@ describe('building', () => {
     expect(status).toMatch(/^NoNewPrivs:\t1$/m);
   });
 
+  it('runs it as the user that is configured, or not at all', async () => {
+    const driver = await open({ UID: '65534' });
+    const instance = anInstance();
+    const user = await driver.build(instance, never).then(
+      () => /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pidOf(instance.uuid)}/status`, 'utf8'))?.[1],
+      () => 'none',
+    );
+    expect(user).toBe(process.getuid?.() === 0 ? '65534' : 'none');
+  });
+
   it('does not give a process more memory than its instance has', async () => {
     const driver = await open({ START_MS: '30000' });
     const eat = 'x=$(head -c 200000000 /dev/zero | tr "\\0" x); exec sleep 100';

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { agentQueue } from '#libs/contracts/topology';
+import type { Running } from '#libs/runtime/service';
+import { AgentWorld, aBuild } from './agent-world';
+import { carriedAs } from './builds';
+import { openJournal } from './journal';
+
+let world: AgentWorld;
+let stateDir: string;
+
+beforeEach(() => {
+  world = new AgentWorld();
+  stateDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
+});
+
+afterEach(async () => {
+  await world.close();
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+const journalFolder = () => join(stateDir, 'h1', 'journal');
+
+async function close(agent: Running, afterMs = 100): Promise<void> {
+  const closing = agent.close();
+  await world.clock.advance(afterMs);
+  await closing;
+}
+
+describe('the journal', () => {
+  it('lets an agent find what it carried, with its attempt and its room', async () => {
+    const settings = { STATE_DIR: stateDir, INVENTORY: 'VCPU=1,MEMORY_MB=4096' };
+    const first = await world.startAll(settings);
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid, attempt: 2 });
+    await world.results.has(1);
+    await close(first);
+    await world.start(settings);
+    expect(world.stats.items.at(-1)?.instances).toMatchObject([{ instanceUuid, running: true }]);
+    await world.build({ instanceUuid, attempt: 2 });
+    await world.results.has(2);
+    await world.build();
+    await world.results.has(3);
+    expect(world.outcomes()).toEqual(['2 active', '2 active', '1 refused insufficient_vcpu']);
+  });
+
+  it('forgets what is destroyed', async () => {
+    await world.startAll({ STATE_DIR: stateDir });
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid });
+    await world.results.has(1);
+    expect(readdirSync(journalFolder())).toEqual([`${instanceUuid}.json`]);
+    await world.destroy({ instanceUuid });
+    await world.results.has(2);
+    expect(readdirSync(journalFolder())).toEqual([]);
+  });
+
+  it('ends what was half built: its message comes again', async () => {
+    const half = carriedAs(aBuild(), 'building');
+    await (await openJournal(journalFolder())).put(half);
+    await world.startAll({ STATE_DIR: stateDir });
+    expect(readdirSync(journalFolder())).toEqual([]);
+    expect(world.stats.items[0]?.instances).toEqual([]);
+  });
+
+  it('reports what is gone as lost, and remembers it until that is told', async () => {
+    const gone = carriedAs(aBuild({ attempt: 3, claimRevision: 12 }), 'running');
+    const journal = await openJournal(journalFolder());
+    await journal.put(gone);
+    await world.takeResults();
+    await world.serveStats();
+    await world.start({ STATE_DIR: stateDir }, []);
+    const [lost] = await world.results.has(1);
+    expect(lost).toMatchObject({ instanceUuid: gone.uuid, attempt: 3, outcome: 'lost', claimRevision: 12 });
+    while (readdirSync(journalFolder()).length > 0) await world.settle();
+  });
+});
+
+describe('stopping', () => {
+  it('finishes what is being built, and gives back what waits in line', async () => {
+    const agent = await world.startAll({ FAKE_LATENCY_MS: '1000', MAX_BUILDS: '1', DRAIN_TIMEOUT_MS: '5000' });
+    const [going, waiting] = [randomUUID(), randomUUID()];
+    await world.build({ instanceUuid: going });
+    await world.build({ instanceUuid: waiting });
+    await world.settle();
+    await close(agent, 1_100);
+    expect(world.results.items.map(({ instanceUuid, outcome }) => [instanceUuid, outcome])).toEqual([
+      [going, 'active'],
+    ]);
+    expect(await world.bus.depth(agentQueue('h1').name)).toBe(1);
+    await world.start();
+    await world.results.has(2);
+    expect(world.results.items[1]).toMatchObject({ instanceUuid: waiting, outcome: 'active' });
+  });
+
+  it('gives back a build that takes longer than the drain may', async () => {
+    const agent = await world.startAll({ FAKE_LATENCY_MS: '60000', DRAIN_TIMEOUT_MS: '2000' });
+    await world.build();
+    await world.settle();
+    await close(agent, 2_100);
+    expect(world.outcomes()).toEqual([]);
+    expect(await world.driver?.list()).toEqual([]);
+    expect(await world.bus.depth(agentQueue('h1').name)).toBe(1);
+    expect(world.stats.items.at(-1)?.instances).toEqual([]);
+  });
+
+  it('leaves what comes after in the queue', async () => {
+    const agent = await world.startAll();
+    await close(agent);
+    await world.build();
+    await world.settle();
+    expect(await world.bus.depth(agentQueue('h1').name)).toBe(1);
+  });
+});
