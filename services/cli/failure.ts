@@ -49,6 +49,7 @@ const BY_CODE: Partial<Record<ErrorCode, string>> = {
   unavailable: 'is it running, and is BERTH_BUS_URL right? nothing was done, so it is safe to ask again',
   deadline_exceeded: 'the outcome is not known; asking again is safe, every request is idempotent',
   aborted: 'somebody else was faster; ask again',
+  invalid_argument: 'add --help to the command for what it takes',
   internal: 'this is a defect in Berth; the log of the services says more',
 };
 

@@ -1,7 +1,11 @@
 #!/usr/bin/env node
+import { setMaxListeners } from 'node:events';
 import { environment, systemClock, systemRandom } from '#libs/runtime/system';
 import { runBerth } from './program';
 import { createTerminal } from './terminal';
+
+// Every call in flight listens to the one signal that stops its service: their number tells nothing about leaks.
+setMaxListeners(0);
 
 const env = environment();
 const interrupting = new AbortController();
@@ -18,5 +22,7 @@ void runBerth(process.argv.slice(2), {
   random: systemRandom,
   interrupted: interrupting.signal,
 }).then((code) => {
-  process.exitCode = code;
+  // All is said and closed; a timer that is still set (a deadline that was not needed) must not keep anybody waiting.
+  // A pipe may still hold what was printed: empty writes go last.
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
 });

@@ -51,6 +51,7 @@ describe('what is typed wrong', () => {
     ['biuld', "unknown command 'biuld' (Did you mean build?)"],
     ['build --vcpus 1', "unknown option '--vcpus' (Did you mean --vcpu?)"],
     ['build --vcpu many', "argument 'many' is invalid. It must be a whole number"],
+    ['instance show web', "uuid must be a UUID, not 'web'"],
     ['terminate', "missing required argument 'uuid'"],
     ['build --zone east --bus-url amqp://127.0.0.1:1', 'the request asks for no resources'],
     ['demo --failure-rate 2', 'It must be a number from 0 to 1.'],

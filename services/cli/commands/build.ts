@@ -31,7 +31,10 @@ export function buildCommand(context: Context): Command {
     .option('--wait', 'wait until each is ACTIVE or in ERROR', false)
     .option('--timeout <seconds>', 'how long --wait waits', amount, 300)
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action(() => withClient(context, command, (client) => build(context, command, client)));
+  addClientFlags(command).action(async () => {
+    const request = requestOf(context, command);
+    await withClient(context, command, (client) => build(context, command.opts(), client, request));
+  });
   return teach(
     command,
     [
@@ -43,15 +46,18 @@ export function buildCommand(context: Context): Command {
   );
 }
 
-async function build(context: Context, command: Command, client: Client): Promise<void> {
-  const flags = command.opts<BuildFlags>();
-  const request: BuildRequest = {
-    requestId: context.random.uuid(),
-    requestSpec: requestSpecOf(command, flags.host),
-    count: flags.count,
-    name: flags.name,
-    instanceUuids: Array.from({ length: flags.count }, () => context.random.uuid()),
+function requestOf({ random }: Context, command: Command): BuildRequest {
+  const { host, count, name } = command.opts<BuildFlags>();
+  return {
+    requestId: random.uuid(),
+    requestSpec: requestSpecOf(command, host),
+    count,
+    name,
+    instanceUuids: Array.from({ length: count }, () => random.uuid()),
   };
+}
+
+async function build(context: Context, flags: BuildFlags, client: Client, request: BuildRequest): Promise<void> {
   if (!flags.wait) {
     await client.build(request);
     return showRequested(context, flags, request);

@@ -18,15 +18,16 @@ export function explainCommand(context: Context): Command {
     .option('--host <name>', 'why, or why not, this host', '')
     .option('--limit <n>', 'best hosts to list', amount, 10)
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action(() =>
-    withClient(context, command, async (client) => {
-      const { host, limit, json } = command.opts<{ host: string; limit: number; json: boolean }>();
-      const answer = await client.explain({ requestSpec: requestSpecOf(command, []), host, limit });
+  addClientFlags(command).action(async () => {
+    const { host, limit, json } = command.opts<{ host: string; limit: number; json: boolean }>();
+    const requestSpec = requestSpecOf(command, []);
+    await withClient(context, command, async (client) => {
+      const answer = await client.explain({ requestSpec, host, limit });
       if (json) context.terminal.json(answer);
       else show(context.terminal, answer);
       if (!answer.hosts.some((verdict) => verdict.passed)) context.exit(EXIT.failed);
-    }),
-  );
+    });
+  });
   return teach(
     command,
     [

@@ -64,13 +64,14 @@ function showCommand(context: Context): Command {
     .description('Show one instance with all attempts to build it.')
     .argument('<uuid>', 'instance')
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action((text: string) =>
-    withClient(context, command, async (client) => {
-      const instance = await oneInstance(client, requireUuid(text, 'uuid'));
+  addClientFlags(command).action(async (text: string) => {
+    const uuid = requireUuid(text, 'uuid');
+    await withClient(context, command, async (client) => {
+      const instance = await oneInstance(client, uuid);
       if (command.opts<{ json: boolean }>().json) context.terminal.json(instance);
       else show(context, instance);
-    }),
-  );
+    });
+  });
   return teach(command, [
     ['berth instance show 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11', 'where it is and how it got there'],
   ]);

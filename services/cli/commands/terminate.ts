@@ -16,9 +16,10 @@ export function terminateCommand(context: Context, name: 'terminate' | 'delete')
     .option('--wait', 'wait until each is gone', false)
     .option('--timeout <seconds>', 'how long --wait waits', amount, 120)
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action((texts: string[]) =>
-    withClient(context, command, (client) => terminate(context, command, client, texts)),
-  );
+  addClientFlags(command).action(async (texts: string[]) => {
+    const uuids = texts.map((text) => requireUuid(text, 'uuid'));
+    await withClient(context, command, (client) => terminate(context, command, client, uuids));
+  });
   const line = name === 'delete' ? 'berth instance delete' : 'berth terminate';
   return teach(command, [[`${line} 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11 --wait`, 'destroy one and see it gone']]);
 }
@@ -27,10 +28,9 @@ async function terminate(
   { terminal, interrupted }: Context,
   command: Command,
   client: Client,
-  texts: readonly string[],
+  uuids: readonly string[],
 ): Promise<void> {
   const { wait, timeout, json } = command.opts<{ wait: boolean; timeout: number; json: boolean }>();
-  const uuids = texts.map((text) => requireUuid(text, 'uuid'));
   const known = await Promise.all(uuids.map((instanceUuid) => client.instances({ instanceUuid }, 1)));
   const missing = uuids.filter((_, i) => known[i]?.length === 0);
   if (missing.length > 0) {

@@ -1,8 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
 import type { Client } from '../client';
 import { clientSettings } from '../client-options';
 import type { Context } from '../context';
+import type { Audit } from '../embedded/audit';
+import { auditAtRest } from '../embedded/audit-at-rest';
 import { startEmbedded } from '../embedded/fleet';
 import { wholeFrom } from '../number-flags';
 import { readSettings } from '../settings';
@@ -55,6 +58,7 @@ function replayCommand(context: Context): Command {
   addClientFlags(command).action((file: string) => replay(context, command, file));
   return teach(command, [
     ['berth trace replay vms.csv.gz', 'all of it, on a fleet of the right size'],
+    ['BERTH_SCHEDULER_WEIGHT_RAM=-1 berth trace replay vms.csv.gz', 'hosts are packed full, one after the other'],
     ['berth trace replay vms.csv.gz --hosts 100 --shape 6400/3072 --limit 5000', 'a part of it, on another fleet'],
     [
       'berth trace replay vms.csv.gz --bus-url amqp://...',
@@ -67,11 +71,13 @@ async function replay(context: Context, command: Command, file: string): Promise
   const flags = command.opts<ReplayFlags>();
   const { vms, scale } = await readTrace(file, flags.limit);
   const events = timelineOf(vms);
-  const run = async (client: Client) => {
+  const run = async (client: Client, audit?: () => Promise<Audit>) => {
     const outcome = await replayTrace(context, client, events, flags);
     const utilisation = utilisationOf(events, (vmId) => outcome.placed.has(vmId), outcome.capacity);
-    if (flags.json) context.terminal.json(figuresOf(outcome, utilisation));
-    else show(context, outcome, utilisation);
+    const figures = figuresOf(outcome, utilisation, await audit?.());
+    if (flags.json) context.terminal.json(figures);
+    else show(context, figures);
+    if (figures.over_allocated || figures.leaked) context.exit(EXIT.failed);
   };
   const { client: clientConfig } = readSettings(clientSettings, command, context.env);
   if (clientConfig.busUrl !== 'memory:') return withClient(context, command, run);
@@ -91,7 +97,7 @@ async function replay(context: Context, command: Command, file: string): Promise
     latencyMs: 0,
   });
   try {
-    await run(fleet.client);
+    await run(fleet.client, () => auditAtRest(context, fleet));
   } finally {
     await fleet.close();
   }
@@ -108,7 +114,8 @@ function shape(text: string): Shape {
   return { cores: Number(cores), ram: Number(ram) };
 }
 
-function figuresOf(outcome: ReplayOutcome, utilisation: Utilisation) {
+/** What `--json` prints. Only an embedded fleet can be audited. */
+function figuresOf(outcome: ReplayOutcome, utilisation: Utilisation, audit: Audit | undefined) {
   const { placed, departed, failures, latenciesMs, seconds, capacity } = outcome;
   return {
     placed: placed.size,
@@ -123,11 +130,12 @@ function figuresOf(outcome: ReplayOutcome, utilisation: Utilisation) {
     },
     hosts: capacity.hosts,
     utilisation,
+    ...(audit ? { over_allocated: audit.overAllocated, leaked: audit.leaked } : {}),
   };
 }
 
-function show({ terminal }: Context, outcome: ReplayOutcome, utilisation: Utilisation): void {
-  const { placements_per_s, latency_ms, ...figures } = figuresOf(outcome, utilisation);
+function show({ terminal }: Context, figures: ReturnType<typeof figuresOf>): void {
+  const { placements_per_s, latency_ms, utilisation } = figures;
   const { peak, mean } = utilisation;
   terminal.print('');
   terminal.print(
@@ -155,4 +163,6 @@ function show({ terminal }: Context, outcome: ReplayOutcome, utilisation: Utilis
     `\n${formatNumber(figures.seconds)} s on ${formatNumber(figures.hosts)} hosts, ${formatNumber(placements_per_s)} placements/s; ` +
       `time to place p50 ${formatNumber(latency_ms.p50)} ms, p90 ${formatNumber(latency_ms.p90)} ms, p99 ${formatNumber(latency_ms.p99)} ms`,
   );
+  if (figures.leaked !== undefined)
+    terminal.print(`over-allocated ${figures.over_allocated}, leaked ${figures.leaked}`);
 }

@@ -1,9 +1,9 @@
 import type { InstanceEvent } from '#libs/contracts/messages';
-import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
 import type { Context } from '../context';
 import type { Audit } from '../embedded/audit';
+import { auditAtRest } from '../embedded/audit-at-rest';
 import { type EmbeddedFleet, startEmbedded } from '../embedded/fleet';
 import { watchInstances } from '../instance-watch';
 import { inFlight } from '../pool';
@@ -38,8 +38,6 @@ const BUILDS_IN_FLIGHT = 256;
 const BUILD_LATENCY_MS = 100;
 /** Longer than any build may take; reaching it is a defect. */
 const BUILD_WAIT = { timeoutMs: 300_000 };
-/** Agents report within seconds; what has not come right by then is wrong. */
-const AUDIT_TIMEOUT_MS = 15_000;
 
 /** Builds instances on an embedded fleet and checks, at the end, that the store and the hosts agree. */
 export async function runDemo(context: Context, settings: DemoSettings): Promise<DemoOutcome> {
@@ -87,14 +85,4 @@ function tally(built: readonly Built[]): string {
   const retried = built.filter(({ event }) => event.attempts.length > 1).length;
   const failed = built.filter(({ event }) => event.state === 'error').length;
   return `${retried} retried on an alternate, ${failed} failed`;
-}
-
-/** The last releases may still be on their way when the last build has come to rest. */
-async function auditAtRest({ clock }: Context, fleet: EmbeddedFleet): Promise<Audit> {
-  const untilMs = clock.now() + AUDIT_TIMEOUT_MS;
-  for (;;) {
-    const audit = await fleet.audit();
-    if ((audit.leaked === 0 && audit.overAllocated === 0) || clock.now() > untilMs) return audit;
-    await sleep(clock, 50);
-  }
 }

@@ -16,6 +16,7 @@ import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Running, Surroundings } from '#libs/runtime/service';
+import type { Environment } from '#libs/runtime/system';
 import { startComputeAgent } from '../../compute-agent/agent';
 import type { Driver } from '../../compute-agent/drivers/driver';
 import { driverFromConfig } from '../../compute-agent/drivers/open-driver';
@@ -26,6 +27,7 @@ import { schedulerOptions } from '../../scheduler/options';
 import { startScheduler } from '../../scheduler/start';
 import { type Client, createClient } from '../client';
 import type { Context } from '../context';
+import { refuseUnknownSettings } from '../settings';
 import { type Audit, auditFleet } from './audit';
 
 export interface FleetSettings {
@@ -55,10 +57,12 @@ const LATENCY_SPREAD = 0.5;
 
 /**
  * Starts schedulers, conductors and one agent with fake hosts on one bus and one store in memory, each service with a
- * bus connection and a mirror of its own, as if it were a process. Resolves when every host takes builds.
+ * bus connection and a mirror of its own, as if it were a process, and with the settings of the environment. Resolves
+ * when every host takes builds.
  */
 export async function startEmbedded(context: Context, settings: FleetSettings): Promise<EmbeddedFleet> {
-  const { clock, random } = context;
+  const { clock, random, env } = context;
+  refuseUnknownSettings(env);
   const around = (): Surroundings => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
   const broker = new MemoryBroker(clock, silentLog);
   const connect = () => openBus({ busUrl: 'memory:' }, around(), broker);
@@ -78,18 +82,19 @@ export async function startEmbedded(context: Context, settings: FleetSettings): 
     for (let i = 0; i < settings.schedulers; i++) {
       const bus = await open(connect());
       const mirror = await open(Mirror.open(placement, { clock, log: silentLog }));
-      const config = readConfig(schedulerOptions, {});
+      const config = readConfig(schedulerOptions, env);
       services.push(await open(startScheduler({ ...around(), bus, placement, mirror, config })));
     }
     for (let i = 0; i < settings.conductors; i++) {
       const bus = await open(connect());
-      const config = readConfig(conductorOptions, {});
-      const unseal = (sealed: Uint8Array) => openSealed(sealed, claimKeyOption.default);
+      const config = readConfig(conductorOptions, env);
+      const { claimKey } = readConfig({ claimKey: claimKeyOption }, env);
+      const unseal = (sealed: Uint8Array) => openSealed(sealed, claimKey);
       services.push(await open(startConductor({ ...around(), ...stores, bus, config, open: unseal })));
     }
     const drivers = new Map<string, Driver>();
     const agentBus = await open(connect());
-    services.push(await open(startHosts(settings, { ...around(), bus: agentBus }, drivers)));
+    services.push(await open(startHosts(settings, env, { ...around(), bus: agentBus }, drivers)));
     const bus = await open(connect());
     await bus.declare(BUILD_REQUESTS);
     const client = createClient(bus, clock, CALL_TIMEOUT_MS);
@@ -102,10 +107,15 @@ export async function startEmbedded(context: Context, settings: FleetSettings): 
 }
 
 /** One agent that carries all hosts; their drivers are kept, because they know what really runs. */
-function startHosts(settings: FleetSettings, parts: Surroundings & { bus: Bus }, drivers: Map<string, Driver>) {
+function startHosts(
+  settings: FleetSettings,
+  env: Environment,
+  parts: Surroundings & { readonly bus: Bus },
+  drivers: Map<string, Driver>,
+) {
   const inventory = Object.entries(settings.shape).map(([name, total]) => `${name}=${total}`);
   const config: AgentConfig = {
-    ...readConfig(agentOptions, {}),
+    ...readConfig(agentOptions, env),
     host: 'host',
     hosts: settings.hosts,
     inventory: inventory.join(','),

@@ -7,6 +7,7 @@ import { specOf } from '../demo/workload';
 import { type InstanceWatch, watchInstances } from '../instance-watch';
 import { inFlight } from '../pool';
 import { startProgress } from '../progress';
+import { formatNumber } from '../terminal';
 import type { TraceVm } from './read-trace';
 import type { TraceEvent } from './timeline';
 
@@ -73,7 +74,10 @@ export async function replayTrace(
   const progress = startProgress(terminal, clock, 'replaying', events.length);
   let done = 0;
   let departed = 0;
-  const detail = () => `${replay.placed.size} placed, ${departed} departed, ${sum(replay.failures)} failed`;
+  const detail = () => {
+    const [placed, gone, failed] = [replay.placed.size, departed, sum(replay.failures)].map(formatNumber);
+    return `${placed} placed, ${gone} departed, ${failed} failed`;
+  };
   try {
     const step = async (event: TraceEvent) => {
       if (settings.speed > 0) await waitUntilDue(context, event, startedMs, settings.speed);
