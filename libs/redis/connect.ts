@@ -51,10 +51,13 @@ export class RedisClient {
       connectionName: options.connectionName,
       ...silenceLimits(options),
       connectTimeout: options.commandTimeoutMs,
+      // Its timer outlives a connection that is gone already.
+      disconnectTimeout: 50,
       retryStrategy: (attempt) => Math.min(20 * 2 ** Math.min(attempt, 10), LONGEST_RETRY_MS),
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
-      maxRetriesPerRequest: null,
+      // Fails what is under way as soon as the connection breaks; it does not limit how often to connect.
+      maxRetriesPerRequest: 0,
       // A failover leaves a read-only server behind: look for the new one.
       reconnectOnError: (error) => error.message.startsWith('READONLY'),
     });
