@@ -209,6 +209,49 @@ describe('with NUMA nodes and devices', () => {
   });
 });
 
+describe('with bandwidth on physical networks', () => {
+  const bandwidth = (name: string, agent: string, network: number, kilobits: number): ProviderSketch => ({
+    name,
+    parent: agent,
+    has: { NET_BW_EGR_KILOBIT_PER_SEC: kilobits },
+    traits: [`CUSTOM_PHYSNET_${network}`, agent === 'ovs' ? 'CUSTOM_VNIC_NORMAL' : 'CUSTOM_VNIC_DIRECT'],
+  });
+
+  beforeEach(() =>
+    plant(
+      { name: 'cn', has: { VCPU: 8 } },
+      { name: 'ovs', parent: 'cn' },
+      bandwidth('br0', 'ovs', 0, 1000),
+      bandwidth('br1', 'ovs', 1, 1000),
+      { name: 'sriov', parent: 'cn' },
+      bandwidth('eth0', 'sriov', 0, 10_000),
+      bandwidth('eth1', 'sriov', 1, 10_000),
+    ),
+  );
+
+  const port = (suffix: string, kilobits: number, ...requiredTraits: string[][]) =>
+    aGroup(suffix, { NET_BW_EGR_KILOBIT_PER_SEC: kilobits }, { requiredTraits });
+
+  it('gives each port the bandwidth of its network and kind', () => {
+    const groups = [
+      aGroup('', { VCPU: 1 }),
+      port('_P1', 600, ['CUSTOM_PHYSNET_0'], ['CUSTOM_VNIC_NORMAL']),
+      port('_P2', 600, ['CUSTOM_PHYSNET_1'], ['CUSTOM_VNIC_DIRECT']),
+    ];
+    expect(mappingsOf(aQuery(groups))).toEqual([{ '': ['cn'], _P1: ['br0'], _P2: ['eth1'] }]);
+  });
+
+  it('lets a network of several segments be on any of them, as far as there is room', () => {
+    const segments = ['CUSTOM_PHYSNET_0', 'CUSTOM_PHYSNET_1'];
+    const ports = ['_P1', '_P2', '_P3'].map((suffix) => port(suffix, 600, segments, ['CUSTOM_VNIC_NORMAL']));
+    expect(mappingsOf(aQuery(ports.slice(0, 2)))).toEqual([
+      { _P1: ['br0'], _P2: ['br1'] },
+      { _P1: ['br1'], _P2: ['br0'] },
+    ]);
+    expect(find(aQuery(ports))).toEqual([]);
+  });
+});
+
 describe('with many hosts', () => {
   const hosts = Array.from({ length: 20 }, (_, i): ProviderSketch[] => [
     { name: `cn${i}`, has: { VCPU: 8 } },

@@ -80,13 +80,15 @@ function isPossible(view: PlacementView, choice: Choice, root: Provider, provide
 }
 
 function roomOf({ view, classes }: Plan, providers: readonly Provider[]): number[] {
-  return providers.flatMap((provider) => {
-    const used = view.usage(provider.uuid);
-    return classes.map((resourceClass) => {
-      const inventory = provider.inventories[resourceClass];
-      return inventory === undefined ? 0 : roomIn(inventory, used[resourceClass] ?? 0);
-    });
-  });
+  const room: number[] = [];
+  for (const { uuid, inventories } of providers) {
+    const used = view.usage(uuid);
+    for (const resourceClass of classes) {
+      const inventory = inventories[resourceClass];
+      room.push(inventory === undefined ? 0 : roomIn(inventory, used[resourceClass] ?? 0));
+    }
+  }
+  return room;
 }
 
 /** Fisher and Yates. */
