@@ -29,7 +29,8 @@ export class Fleet {
   private readonly timeDependent = new Set<string>();
   private readonly shared = new SharedUse();
   private sortedNames: readonly string[] | undefined;
-  private timeReadAtMs = 0;
+  /** When hosts that change with time alone were read. */
+  timeReadAtMs = 0;
   private nowMs = 0;
   private readonly stopFollowing: () => void;
 

@@ -13,9 +13,10 @@ export interface Step {
  * Hosts that pass, best first, one by one, for one request: O(log n) each, and nothing is computed for hosts that are
  * not reached.
  *
- * The frontier is a heap of tournament nodes and hosts. Taking out a node puts in its two children, so that whatever
- * comes out as a host is the best of all that is left (best-first search). Equal weights come in an order drawn from the
- * request's own random, so that many schedulers with equal hosts before them do not all take the first.
+ * The frontier is a heap of tournament nodes and hosts (best-first search). What comes out of it is at least as good as
+ * all that is left: a host is the next best, and from a node the way goes down to its best host, the rivals on the way
+ * put in. Equal weights come in an order drawn from the request's own random, so that many schedulers with equal hosts
+ * before them do not all take the first.
  *
  * Few hosts have a weight of their own for this request (members of its soft groups): they are put in by themselves and
  * left out of the tree. When the request names the only hosts that it may have, just these are put in.
@@ -37,17 +38,27 @@ export class Walk {
 
   /** The next best host; undefined when there is none. */
   next(): Step | undefined {
+    const { leaves } = this.ranking.tournament;
     for (let entry = this.pop(); entry !== undefined; entry = this.pop()) {
-      const { node, weight } = entry;
-      if (node < this.ranking.tournament.leaves) {
-        this.enter(2 * node);
-        this.enter(2 * node + 1);
-        continue;
-      }
-      const index = node - this.ranking.tournament.leaves;
-      if ((this.latest.get(index) ?? 0) === entry.turn && this.personal.allows(index)) return { index, weight };
+      const index = (entry.node < leaves ? this.descend(entry.node) : entry.node) - leaves;
+      const isValid = (this.latest.get(index) ?? 0) === entry.turn;
+      if (isValid && this.personal.allows(index)) return { index, weight: entry.weight };
     }
     return undefined;
+  }
+
+  /** The best leaf below a node, its rivals on the way left in the heap. No other entry can be better than it. */
+  private descend(node: number): number {
+    const { tournament } = this.ranking;
+    let best = node;
+    while (best < tournament.leaves) {
+      const left = tournament.at(2 * best);
+      const right = tournament.at(2 * best + 1);
+      const isLeftBest = left === right ? this.random.next() < 0.5 : left > right;
+      this.enter(2 * best + (isLeftBest ? 1 : 0));
+      best = 2 * best + (isLeftBest ? 0 : 1);
+    }
+    return best;
   }
 
   /** Puts a host in with the weight that it has now: it was put back, or changed. */

@@ -4,7 +4,6 @@ import type { Fleet } from '../fleet/fleet';
 import type { PendingClaim } from '../fleet/pending-claims';
 import type { Rankings } from '../ranking/rankings';
 import type { SelectSettings } from '../settings';
-import { alternatesFor } from './alternates';
 import { standingOf } from './held-claims';
 import { type Pick, Picker, type Place } from './picker';
 import { translate } from './translate';
@@ -52,7 +51,7 @@ export function decide(
   const placements = instanceUuids.map((instanceUuid): Placement => {
     const before = claimed.get(instanceUuid);
     const selected = before?.place ?? pickOf(instanceUuid, picks);
-    const alternates = alternatesFor(selected, numAlternates, picker);
+    const alternates = numAlternates === 0 ? [] : alternatesTo(selected, numAlternates, picker);
     return { instanceUuid, selected, alternates, claimRevision: before?.claimRevision };
   });
   return { kind: 'decided', placements, toClaim: picked.picks, pending: picked.pending };
@@ -61,4 +60,12 @@ export function decide(
 /** Whoever holds no claim was given a pick. */
 function pickOf(instanceUuid: string, picks: ReadonlyMap<string, Pick>): Pick {
   return picks.get(instanceUuid) as Pick;
+}
+
+/**
+ * Where an instance can go when its host fails: distinct hosts of the same cell, best first. They are not claimed;
+ * whoever needs one claims it then.
+ */
+function alternatesTo({ host: selected }: Place, count: number, picker: Picker): readonly Place[] {
+  return picker.bestBeside(selected.index, count, ({ host }) => host.cell === selected.host.cell);
 }

@@ -69,8 +69,13 @@ function summarise(
 ): string {
   if (hostCount === 0) return 'there are no hosts';
   const head = `${passed} of ${hostCount} host${hostCount === 1 ? '' : 's'} fit`;
-  const reasons = filters.flatMap(({ reasons: counts }) => Object.entries(counts)).sort(([, a], [, b]) => b - a);
+  const reasons = filters.flatMap(({ reasons: counts }) => Object.entries(counts)).sort(byCount);
   const shown = reasons.slice(0, MAX_REASONS).map(([symbol, count]) => `${count} ${phrases.get(symbol)} (${symbol})`);
   if (reasons.length > MAX_REASONS) shown.push(`${reasons.length - MAX_REASONS} more reasons`);
   return shown.length === 0 ? head : `${head}: ${shown.join(', ')}`;
+}
+
+/** Most hosts first; equal counts by symbol, so that the sentence does not depend on what happened when. */
+function byCount([a, hostsA]: readonly [string, number], [b, hostsB]: readonly [string, number]): number {
+  return hostsB - hostsA || (a < b ? -1 : 1);
 }

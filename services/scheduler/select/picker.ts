@@ -32,6 +32,7 @@ const NEARLY = 0.1;
 export class Picker {
   private readonly picks: Pick[] = [];
   private readonly pending: PendingClaim[] = [];
+  private present: Walk | undefined;
 
   constructor(
     readonly fleet: Fleet,
@@ -43,34 +44,53 @@ export class Picker {
 
   /** A host for each, held as a pending claim; or, when one finds none, for none of them. */
   pickAll(instanceUuids: readonly string[]): Picks {
-    const { ranking, request, random } = this;
     // An affinity group's instances go together; all others one by one.
-    const atOnce = ranking.shape.together;
-    let personal = this.personal();
-    let walk = new Walk(ranking, personal, random);
+    const atOnce = this.ranking.shape.together;
     while (this.picks.length < instanceUuids.length) {
       const waiting = instanceUuids.slice(this.picks.length, this.picks.length + atOnce);
-      const index = this.pickOne(walk, waiting);
-      if (index === undefined) return this.refuse(personal, instanceUuids.length);
-      if (request.members) {
-        personal = this.personal();
-        walk = new Walk(ranking, personal, random);
-      } else {
-        walk.again(index);
-      }
+      const index = this.pickOne(this.walk(), waiting);
+      if (index === undefined) return this.refuse(instanceUuids.length);
+      this.present?.again(index);
     }
     return { kind: 'picked', picks: this.picks, pending: this.pending };
   }
 
+  /**
+   * The best hosts but for one that an instance has already, as if all picks were placed and this instance were not.
+   * Nothing is held.
+   */
+  bestBeside(index: number, count: number, isWanted: (host: HostState) => boolean): Place[] {
+    this.request.members?.remove(index);
+    const walk = this.walk();
+    const seen: number[] = [];
+    const places: Place[] = [];
+    for (let step = walk.next(); step !== undefined; step = walk.next()) {
+      seen.push(step.index);
+      const host = this.fleet.at(step.index) as HostState;
+      const candidate = step.index !== index && isWanted(host) ? this.ranking.candidateOn(host) : undefined;
+      if (candidate && places.push({ host, candidate }) === count) break;
+    }
+    for (const one of seen) walk.again(one);
+    this.request.members?.add(index);
+    return places;
+  }
+
+  /** Hosts best first. In a group each pick changes what the next one may have and how it weighs: a new walk each time. */
+  private walk(): Walk {
+    if (this.request.members) return new Walk(this.ranking, this.personal(), this.random);
+    this.present ??= new Walk(this.ranking, this.personal(), this.random);
+    return this.present;
+  }
+
   /** What the request asks beyond its shape, as of the picks made so far. */
-  personal(): Personal {
+  private personal(): Personal {
     return new Personal(this.request, this.settings.personalFilters, this.settings);
   }
 
-  private refuse(personal: Personal, instanceCount: number): Picks {
+  private refuse(instanceCount: number): Picks {
     const placed = this.picks.length;
     const before = placed === 0 ? '' : `room for ${placed} of ${instanceCount} instances, then `;
-    const diagnosis = diagnose(this.ranking, personal, this.fleet.hostCount, before);
+    const diagnosis = diagnose(this.ranking, this.personal(), this.fleet.hostCount, before);
     this.putBack(0);
     return { kind: 'refused', diagnosis };
   }

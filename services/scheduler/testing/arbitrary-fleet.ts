@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import fc, { type Arbitrary } from 'fast-check';
+import { inventory } from '#libs/domain/inventory';
+import { SHARING_TRAIT } from '#libs/domain/provider';
+import type { RequestSpec } from '#libs/domain/request-spec';
+import { aWrite, mustCommit } from '#libs/testing/placement';
+import { uuidOfHost, type World } from './world';
+
+/* Random histories of a small fleet, and random requests that meet it. */
+
+const HOSTS = ['h0', 'h1', 'h2', 'h3', 'h4', 'h5'];
+const CLASSES = ['VCPU', 'MEMORY_MB', 'CUSTOM_GOLD'];
+const TRAITS = ['CUSTOM_A', 'CUSTOM_B'];
+const AGGREGATES = ['aaaaaaaa-0000-4000-8000-00000000000a', 'aaaaaaaa-0000-4000-8000-00000000000b'];
+const SHARED = 'cccccccc-0000-4000-8000-00000000000c';
+
+/** One thing that happens to the fleet. */
+export interface Happening {
+  readonly name: string;
+  run(world: World): Promise<void>;
+}
+
+const host = fc.constantFrom(...HOSTS);
+const anInventory = fc
+  .record({
+    total: fc.integer({ min: 0, max: 12 }),
+    reserved: fc.integer({ min: 0, max: 3 }),
+    allocationRatio: fc.constantFrom(0.5, 1, 1, 1.5, 4),
+    minUnit: fc.constantFrom(1, 1, 1, 2),
+    maxUnit: fc.constantFrom(100, 100, 3),
+    stepSize: fc.constantFrom(1, 1, 1, 2),
+  })
+  .map(({ total, reserved, ...rest }) => inventory(total, { reserved: Math.min(reserved, total), ...rest }));
+const inventories = fc.dictionary(fc.constantFrom(...CLASSES), anInventory, { maxKeys: 3 });
+const amounts = fc.dictionary(fc.constantFrom(...CLASSES), fc.integer({ min: 1, max: 5 }), { minKeys: 1, maxKeys: 3 });
+
+const report = fc
+  .record({
+    host,
+    inventories,
+    traits: fc.subarray(TRAITS),
+    aggregates: fc.subarray(AGGREGATES),
+    availabilityZone: fc.constantFrom('az1', 'az2'),
+    ioOps: fc.integer({ min: 0, max: 3 }),
+    externalInstances: fc.integer({ min: 0, max: 2 }),
+  })
+  .map(({ host: name, ...fields }) => happening(`report ${name}`, (world) => world.report(name, fields)));
+
+const claim = fc.record({ host, resources: amounts, uuid: consumer(), group: fc.boolean() }).map((c) =>
+  happening(`claim on ${c.host}`, async ({ placement, clock }) => {
+    const group = { group: { id: 'g', policy: 'soft-affinity', maxPerHost: 1 }, host: c.host } as const;
+    const write = aWrite({ [uuidOfHost(c.host)]: c.resources }, { uuid: c.uuid, ...(c.group ? { group } : {}) });
+    await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers: [write] });
+  }),
+);
+
+const release = consumer().map((uuid) =>
+  happening(`release ${uuid}`, async ({ placement, clock }) => {
+    const write = aWrite({}, { uuid });
+    await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers: [write] });
+  }),
+);
+
+const toHost = fc
+  .tuple(host, fc.constantFrom('enable', 'disable', 'failure', 'sweep', 'time', 'child', 'gone', 'share', 'unshare'))
+  .map(([name, what]) =>
+    happening(`${what} ${name}`, async (world) => {
+      const { placement, clock } = world;
+      const atMs = clock.now();
+      const providerUuid = uuidOfHost(name);
+      switch (what) {
+        case 'enable':
+        case 'disable':
+          await placement.commit({
+            kind: 'set_host_enabled',
+            atMs,
+            host: name,
+            enabled: what === 'enable',
+            reason: '',
+          });
+          return;
+        case 'failure':
+          await placement.commit({ kind: 'record_failure', atMs, host: name, halfLifeMs: 60_000 });
+          return;
+        case 'sweep':
+          await placement.commit({ kind: 'sweep_hosts', atMs, silentSinceMs: atMs - 5_000, limit: 3 });
+          return;
+        case 'time':
+          await clock.advance(3_000);
+          return;
+        case 'child':
+          await addChild(world, providerUuid);
+          return;
+        case 'gone':
+          await placement.commit({ kind: 'delete_provider', atMs, uuid: providerUuid });
+          return;
+        case 'share':
+          await share(world, [SHARING_TRAIT, 'CUSTOM_B']);
+          return;
+        case 'unshare':
+          await share(world, []);
+      }
+    }),
+  );
+
+/** Up to `maxLength` happenings, most of them reports and claims. */
+export function histories(maxLength: number): Arbitrary<readonly Happening[]> {
+  const one = fc.oneof(
+    { weight: 5, arbitrary: report },
+    { weight: 4, arbitrary: claim },
+    { weight: 1, arbitrary: release },
+    { weight: 3, arbitrary: toHost },
+  );
+  return fc.array(one, { minLength: 1, maxLength, size: 'max' });
+}
+
+/** Requests that some of the hosts can meet. */
+export const specs: Arbitrary<Partial<RequestSpec>> = fc.record({
+  resources: amounts,
+  requiredTraits: fc.subarray(TRAITS, { maxLength: 1 }),
+  forbiddenTraits: fc.subarray(TRAITS, { maxLength: 1 }),
+  preferredTraits: fc.subarray(TRAITS),
+  preferredResources: fc.dictionary(fc.constantFrom(...CLASSES), fc.integer({ min: 1, max: 5 }), { maxKeys: 1 }),
+  availabilityZone: fc.constantFrom(undefined, undefined, 'az1'),
+  memberOf: fc.constantFrom([], [], [AGGREGATES], [[AGGREGATES[0] as string]]),
+  forbiddenAggregates: fc.subarray(AGGREGATES, { maxLength: 1 }),
+});
+
+function happening(name: string, run: (world: World) => Promise<void>): Happening {
+  return { name, run, [fc.toStringMethod]: () => name } as Happening;
+}
+
+function consumer(): Arbitrary<string> {
+  return fc.integer({ min: 0, max: 9 }).map((n) => `bbbbbbbb-0000-4000-8000-00000000000${n}`);
+}
+
+async function addChild({ placement, clock }: World, parentUuid: string): Promise<void> {
+  const atMs = clock.now();
+  const uuid = randomUUID();
+  const put = { kind: 'put_provider', atMs, uuid, name: uuid, parentUuid, mode: 'create' } as const;
+  if ((await placement.commit(put)).kind !== 'committed') return;
+  const given = { VCPU: inventory(4) };
+  const change = { providerUuid: uuid, generation: undefined, replace: true } as const;
+  await mustCommit(placement, { kind: 'write_inventories', atMs, inventories: given, ...change });
+}
+
+async function share({ placement, clock }: World, traits: readonly string[]): Promise<void> {
+  const atMs = clock.now();
+  const about = { providerUuid: SHARED, generation: undefined } as const;
+  const put = { kind: 'put_provider', uuid: SHARED, name: 'shared', parentUuid: undefined, mode: 'create' } as const;
+  const made = await placement.commit({ ...put, atMs });
+  if (made.kind === 'committed') {
+    const given = { MEMORY_MB: inventory(20) };
+    await mustCommit(placement, { kind: 'write_inventories', atMs, inventories: given, replace: true, ...about });
+    await placement.commit({ kind: 'write_aggregates', atMs, aggregates: [AGGREGATES[0] as string], ...about });
+  }
+  await placement.commit({ kind: 'write_traits', atMs, traits, ...about });
+}
