@@ -140,9 +140,9 @@ it('reports an instance that ended while it was away, and one that ends after', 
   await killAgent();
   process.kill(pidOf(during), 'SIGKILL');
   await startAgent();
-  await reportOf(during, 'lost');
+  expect(await reportOf(during, 'lost')).toMatchObject({ attempt: 1, reason: 'exited' });
   process.kill(pidOf(after), 'SIGKILL');
-  await reportOf(after, 'lost');
+  expect(await reportOf(after, 'lost')).toMatchObject({ attempt: 1, reason: 'exited' });
 });
 
 it('builds once what it was building when it was killed', async () => {

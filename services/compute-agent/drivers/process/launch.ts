@@ -3,13 +3,14 @@ import { chown } from 'node:fs/promises';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type InstanceFolder, lastWords, openOutput, readPid } from './instance-folder';
-import type { ProcessId } from './proc';
+import { commandLineOf, type ProcessId } from './proc';
 
 /** A process to start. */
 export interface Launch {
   readonly folder: InstanceFolder;
-  /** Its command, behind what limits it. */
-  readonly words: readonly string[];
+  /** What limits it and then becomes its command; ends with `--`. */
+  readonly limits: readonly string[];
+  readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly userId: number | undefined;
   /** How long it must live to count as started. */
@@ -24,20 +25,23 @@ export interface Launched {
 
 /** Notes pid and start time, then becomes the command: exec keeps both. Words are arguments, never shell text. */
 const NOTE_AND_EXEC = `printf '%s %s\\n' "$$" "$(cut -d' ' -f22 "/proc/$$/stat")" >"$1.new" && mv "$1.new" "$1" && shift && exec "$@"`;
-const PID_POLL_MS = 5;
+const POLL_MS = 5;
+/** Exec takes milliseconds; a command line that still looks like ours after this is the command's own. */
+const EXEC_TIMEOUT_MS = 10_000;
 
 /**
  * Starts a process that outlives the agent: in a session of its own, so that no signal to the agent's group and no
- * hang-up of its terminal reaches it. Resolves once it has lived for `startMs`.
+ * hang-up of its terminal reaches it. Resolves once it has become its
+ * command, under its limits, and lived for `startMs`.
  *
  * @throws BerthError `failed_precondition / not_started` when it ended before; `aborted / cancelled` by the signal, and
  *   the process may live: the caller ends it by its folder.
  */
 export async function launch(job: Launch, clock: Clock, signal: AbortSignal): Promise<Launched> {
-  const { folder, words, userId } = job;
+  const { folder, limits, command, userId } = job;
   if (userId !== undefined) await chown(folder.work, userId, userId);
   const output = await openOutput(folder);
-  const child = spawn('/bin/sh', ['-c', NOTE_AND_EXEC, 'sh', folder.pidFile, ...words], {
+  const child = spawn('/bin/sh', ['-c', NOTE_AND_EXEC, 'sh', folder.pidFile, ...limits, ...command], {
     cwd: folder.work,
     env: job.env,
     detached: true,
@@ -55,13 +59,15 @@ export async function launch(job: Launch, clock: Clock, signal: AbortSignal): Pr
   child.unref();
   await output.close();
 
-  const startedAtMs = clock.now();
-  let id = await readPid(folder);
-  while (!id && !watching.aborted) {
-    await sleep(clock, PID_POLL_MS, watching);
-    id = await readPid(folder);
-  }
-  await sleep(clock, job.startMs - (clock.now() - startedAtMs), watching);
+  const isCommandYet = async () => {
+    const pid = (await readPid(folder))?.pid;
+    const line = pid === undefined ? undefined : await commandLineOf(pid);
+    return line !== undefined && !line.endsWith(`\0--\0${command.join('\0')}\0`);
+  };
+  const untilMs = clock.now() + EXEC_TIMEOUT_MS;
+  while (!(await isCommandYet()) && !watching.aborted && clock.now() < untilMs) await sleep(clock, POLL_MS, watching);
+  await sleep(clock, job.startMs, watching);
+  const id = await readPid(folder);
   if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the build was cancelled');
   if (watching.aborted || !id) {
     const message = `${await ended}: ${(await lastWords(folder)) || 'it wrote nothing'}`;

@@ -34,6 +34,12 @@ export async function isAlive({ pid, startTicks }: ProcessId): Promise<boolean> 
   return (await factsOf(pid))?.startTicks === startTicks;
 }
 
+/** The words of a process, a zero after each; undefined when it is gone. */
+export async function commandLineOf(pid: number): Promise<string | undefined> {
+  const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  return line === '' ? undefined : line;
+}
+
 /** Processes whose command line (words joined by spaces) matches, with their resident memory. */
 export async function findProcesses(pattern: RegExp) {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
@@ -55,7 +61,7 @@ const PAGE_BYTES = 4_096;
 const MIB = 1_048_576;
 
 async function matching(pid: number, pattern: RegExp) {
-  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  const commandLine = (await commandLineOf(pid)) ?? '';
   if (!pattern.test(commandLine.replaceAll('\0', ' ').trim())) return undefined;
   const [facts, statm] = await Promise.all([factsOf(pid), readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '')]);
   if (!facts) return undefined;

@@ -115,7 +115,7 @@ class ProcessDriver implements Driver {
 
   async build(instance: InstanceToBuild, signal: AbortSignal): Promise<void> {
     const { uuid, resources, requestSpec } = instance;
-    const words = await commandFor(requestSpec, {
+    const command = await commandFor(requestSpec, {
       command: this.config.processCommand.split(' ').filter((word) => word !== ''),
       allowed: this.config.processAllowed,
     });
@@ -125,7 +125,7 @@ class ProcessDriver implements Driver {
     await makeFolder(folder, { bootId: this.boot, resources });
     const userId = this.config.processUid < 0 ? undefined : this.config.processUid;
     const limits = limited(resources, this.cores.take(uuid, resources['VCPU'] ?? 0), userId);
-    const job = { folder, userId, words: [...limits, ...words], env: environmentOf(instance, folder) };
+    const job = { folder, userId, limits, command, env: environmentOf(instance, folder) };
     try {
       const { id, ended } = await launch({ ...job, startMs: this.config.processStartMs }, this.around.clock, signal);
       const entry = { id, resources, isAdopted: false, isEnding: false };
