@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { drop, type IncomingMessage, type Settlement } from '#libs/bus/port';
 import { buildReportCodec, hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
@@ -33,6 +34,8 @@ const RESULTS: Readonly<Record<string, Handler>> = {
  */
 export async function startConductor(deps: ConductorDeps): Promise<Running> {
   const stop = new AbortController();
+  // Every call and every wait in hand listens to it.
+  setMaxListeners(0, stop.signal);
   const c: Conductor = { ...deps, measured: conductorMetrics(deps.metrics), stopping: stop.signal };
   const { prefetch } = c.config;
   const take = (handlers: Readonly<Record<string, Handler>>) => async (message: IncomingMessage) => {

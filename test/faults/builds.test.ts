@@ -1,0 +1,52 @@
+import { TestFleet } from './fleet';
+
+const BUILDS = 300;
+jest.setTimeout(180_000);
+
+let fleet: TestFleet;
+beforeEach(async () => {
+  fleet = await TestFleet.start();
+});
+afterEach(() => fleet.stop());
+
+it.each(['scheduler-1', 'conductor-1', 'agent-a'])(
+  'comes to the same end when %s is killed in the middle of 300 builds and started again',
+  async (name) => {
+    const uuids = await fleet.request(BUILDS);
+    await fleet.atRest(uuids, BUILDS / 4);
+    await fleet.kill(name);
+    fleet.launch(name);
+    await fleet.settled(uuids);
+  },
+);
+
+it('moves the builds in flight of a dead agent to other hosts, and has what it built late destroyed', async () => {
+  const uuids = await fleet.request(BUILDS);
+  await fleet.atRest(uuids, BUILDS / 4);
+  await fleet.kill('agent-a');
+  await fleet.atRest(uuids);
+  fleet.launch('agent-a');
+  const instances = await fleet.settled(uuids);
+  const hasTimedOut = instances.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === 'timed_out'));
+  expect(hasTimedOut.length).toBeGreaterThan(0);
+});
+
+it('loses no build when RabbitMQ is killed and comes back', async () => {
+  const uuids = await fleet.request(BUILDS);
+  await fleet.atRest(uuids, BUILDS / 4);
+  await fleet.rabbitmq.kill('SIGKILL');
+  await fleet.rabbitmq.restart();
+  await fleet.settled(uuids);
+});
+
+it('loses no build and no claim when Redis is killed and comes back', async () => {
+  const uuids = await fleet.request(BUILDS);
+  await fleet.atRest(uuids, BUILDS / 4);
+  await fleet.redis.kill('SIGKILL');
+  await fleet.redis.restart();
+  await fleet.settled(uuids);
+});
+
+it('builds each request once when every one is published three times in a random order', async () => {
+  await fleet.settled(await fleet.request(BUILDS, 3));
+});

@@ -1,0 +1,250 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openBus } from '#libs/bus/open';
+import { busOptions } from '#libs/bus/options';
+import { type Bus, DEAD_LETTERS } from '#libs/bus/port';
+import { buildRequestCodec } from '#libs/contracts/conductor';
+import { castTyped } from '#libs/contracts/rpc';
+import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/topology';
+import { sleep } from '#libs/domain/clock';
+import type { Consumer } from '#libs/domain/consumer';
+import type { Host } from '#libs/domain/host';
+import { type Instance } from '#libs/domain/instance';
+import { capacityOf } from '#libs/domain/inventory';
+import { isUuid } from '#libs/domain/names';
+import type { Provider } from '#libs/domain/provider';
+import { openInstanceStore } from '#libs/instances/open';
+import type { InstanceStore } from '#libs/instances/store';
+import { openPlacementStore } from '#libs/placement/open';
+import { placementOptions } from '#libs/placement/options';
+import type { PlacementStore, Usage } from '#libs/placement/store';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { type Child, startChild } from '#libs/testing/child';
+import { aRequestSpec } from '#libs/testing/request-spec';
+import type { TestServer } from '#libs/testing/server-process';
+import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers';
+
+const POLL_MS = 100;
+const clock = systemClock();
+
+/** A whole Berth of real processes on a private broker and a private Redis, made to be broken. */
+export class TestFleet {
+  readonly #children = new Map<string, Child>();
+  readonly #settings: Readonly<Record<string, string>>;
+
+  private constructor(
+    readonly rabbitmq: RabbitmqServer,
+    readonly redis: TestServer,
+    readonly bus: Bus,
+    readonly placement: PlacementStore,
+    readonly instances: InstanceStore,
+    readonly stateDir: string,
+    settings: Readonly<Record<string, string>>,
+  ) {
+    this.#settings = settings;
+  }
+
+  /** Two schedulers, two conductors and two agents of five hosts each; `settings` go to all of them. */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<TestFleet> {
+    const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis({ appendOnly: true })]);
+    const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+    const addresses = { BERTH_BUS_URL: rabbitmq.url, BERTH_STORE_URL: redis.url };
+    const store = readConfig(placementOptions, addresses);
+    const fleet = new TestFleet(
+      rabbitmq,
+      redis,
+      await openBus({ ...readConfig(busOptions, {}), busUrl: rabbitmq.url }, around),
+      await openPlacementStore(store, around),
+      await openInstanceStore(store, around),
+      mkdtempSync(join(tmpdir(), 'berth-fleet-')),
+      { ...addresses, ...QUICK, ...settings },
+    );
+    await fleet.bus.declare(BUILD_REQUESTS);
+    for (const name of ['scheduler-1', 'scheduler-2', 'conductor-1', 'conductor-2', 'agent-a', 'agent-b']) {
+      fleet.launch(name);
+    }
+    await fleet.eventually('ten hosts have reported', async () => (await fleet.rows()).hosts.length === 10);
+    return fleet;
+  }
+
+  /** Starts a process: `scheduler-N`, `conductor-N`, or `agent-X` with five hosts; the same name finds its state again. */
+  launch(name: string): void {
+    const isAgent = name.startsWith('agent');
+    const args = isAgent ? ['compute-agent'] : [name.split('-')[0] ?? ''];
+    const agent = { BERTH_AGENT_HOST: name, BERTH_AGENT_HOSTS: '5', BERTH_AGENT_STATE_DIR: this.stateDir };
+    const env = { BERTH_PROCESS_NAME: name, ...this.#settings, ...(isAgent ? agent : {}) };
+    this.#children.set(name, startChild('services/cli/main.ts', args, env));
+  }
+
+  /** Kills a process with SIGKILL; resolves when it is gone. */
+  async kill(name: string): Promise<void> {
+    const child = this.#children.get(name);
+    child?.process.kill('SIGKILL');
+    await child?.exit;
+  }
+
+  /** Publishes requests for one instance each; resolves to their instances' uuids once the broker has them all. */
+  async request(count: number, copies = 1): Promise<string[]> {
+    const uuids = Array.from({ length: count }, () => randomUUID());
+    const requests = uuids.flatMap((uuid) => Array<string>(copies).fill(uuid)).sort(() => systemRandom.next() - 0.5);
+    await Promise.all(
+      requests.map((uuid) =>
+        castTyped(
+          this.bus,
+          BUILD_REQUESTS.name,
+          buildRequestCodec,
+          {
+            requestId: uuid,
+            requestSpec: aRequestSpec({ resources: { VCPU: 1, MEMORY_MB: 256 } }),
+            count: 1,
+            name: '',
+            instanceUuids: [uuid],
+          },
+          { id: uuid },
+        ),
+      ),
+    );
+    return uuids;
+  }
+
+  /** Resolves once so many of these instances are at rest: the moment to break something. */
+  async atRest(uuids: readonly string[], count = uuids.length): Promise<void> {
+    await this.eventually(`${count} of ${uuids.length} instances are at rest`, async () => {
+      const instances = await this.instances.get(uuids).catch(() => []);
+      return instances.filter(isAtRest).length >= count;
+    });
+  }
+
+  /**
+   * What must hold after whatever happened, once it has settled: every instance at rest exactly once, allocations are
+   * what agents run, nothing above capacity, no message lost. Answers the instances.
+   */
+  async settled(uuids: readonly string[]): Promise<Instance[]> {
+    await this.atRest(uuids);
+    await this.eventually('claims are what the hosts run', async () => {
+      const [claims, runs] = [await this.claims(), this.runs()];
+      return claims.join() === runs.join()
+        ? true
+        : { onlyClaimed: minus(claims, runs), onlyRunning: minus(runs, claims) };
+    });
+    const instances = await this.instances.get(uuids);
+    expect(instances.map(({ uuid }) => uuid).sort()).toEqual([...uuids].sort());
+    expect(instances.filter((one) => !isAtRest(one))).toEqual([]);
+    const active = instances.filter(({ state }) => state === 'active').map(({ uuid, host }) => `${uuid} ${host}`);
+    expect(this.runs()).toEqual(active.sort());
+    expect(await this.aboveCapacity()).toEqual([]);
+    expect(await this.bus.depth(DEAD_LETTERS).catch(() => 0)).toBe(0);
+    await this.eventually('the queues are empty', async () => {
+      const depths = await Promise.all([BUILD_REQUESTS.name, BUILD_RESULTS.name].map((name) => this.bus.depth(name)));
+      return depths.every((depth) => depth === 0);
+    });
+    return instances;
+  }
+
+  /** Who holds what, as `consumer host`. */
+  async claims(): Promise<string[]> {
+    const { hosts, consumers } = await this.rows();
+    const names = new Map(hosts.map(({ providerUuid, name }) => [providerUuid, name]));
+    return consumers
+      .flatMap(({ uuid, allocations }) => Object.keys(allocations).map((p) => `${uuid} ${names.get(p)}`))
+      .sort();
+  }
+
+  /** What runs, as `instance host`, from the agents' own journals. */
+  runs(): string[] {
+    return readdirSync(this.stateDir)
+      .flatMap((host) => {
+        const folder = join(this.stateDir, host, 'journal');
+        const files = readdirSync(folder).filter((name) => isUuid(name.replace(/\.json$/, '')));
+        const carried = files.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as { uuid: string });
+        return carried.map(({ uuid }) => `${uuid} ${host}`);
+      })
+      .sort();
+  }
+
+  /** The store's rows as they are now. */
+  async rows() {
+    const hosts: Host[] = [];
+    const providers: Provider[] = [];
+    const usages: Usage[] = [];
+    const consumers: Consumer[] = [];
+    await this.placement.snapshot((rows) => {
+      hosts.push(...(rows.hosts ?? []));
+      providers.push(...(rows.providers ?? []));
+      usages.push(...(rows.usages ?? []));
+      consumers.push(...(rows.consumers ?? []));
+    });
+    return { hosts, providers, usages, consumers };
+  }
+
+  /** Waits for a state of the world; what the condition answers instead of true is told when time runs out. */
+  async eventually(what: string, condition: () => Promise<unknown>, timeoutMs = 60_000): Promise<void> {
+    const untilMs = clock.now() + timeoutMs;
+    let last: unknown;
+    while (clock.now() < untilMs) {
+      try {
+        last = await condition();
+        if (last === true) return;
+      } catch (thrown) {
+        last = thrown;
+      }
+      await sleep(clock, POLL_MS);
+    }
+    throw new Error(
+      `never became true: ${what}; last: ${last instanceof Error ? last.stack : JSON.stringify(last)}\n${this.#output()}`,
+    );
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#children.values()) child.process.kill('SIGKILL');
+    await Promise.all([...this.#children.values()].map(({ exit }) => exit));
+    await Promise.allSettled([this.bus.close(), this.placement.close(), this.instances.close()]);
+    await Promise.all([this.rabbitmq.stop(), this.redis.stop()]);
+    rmSync(this.stateDir, { recursive: true, force: true });
+  }
+
+  private async aboveCapacity(): Promise<string[]> {
+    const { providers, usages } = await this.rows();
+    const used = new Map(usages.map((usage) => [usage.providerUuid, usage.used]));
+    return providers.flatMap(({ uuid, name, inventories }) =>
+      Object.entries(inventories)
+        .filter(([resourceClass, inventory]) => (used.get(uuid)?.[resourceClass] ?? 0) > capacityOf(inventory))
+        .map(([resourceClass]) => `${name} ${resourceClass}`),
+    );
+  }
+
+  #output(): string {
+    const tail = (child: Child) => `${child.stdout()}${child.stderr()}`.split('\n').slice(-8).join('\n');
+    return [...this.#children].map(([name, child]) => `--- ${name}\n${tail(child)}`).join('\n');
+  }
+}
+
+/** Short times, so that what is lost is found while a test waits for it. */
+const QUICK: Readonly<Record<string, string>> = {
+  BERTH_CONDUCTOR_BUILD_TIMEOUT_MS: '6000',
+  BERTH_CONDUCTOR_SCHEDULING_TIMEOUT_MS: '5000',
+  BERTH_CONDUCTOR_SELECT_TIMEOUT_MS: '2000',
+  BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '3000',
+  BERTH_CONDUCTOR_AUDIT_GRACE_MS: '3000',
+  BERTH_CONDUCTOR_DUE_INTERVAL_MS: '500',
+  BERTH_SCHEDULER_HOST_TIMEOUT_MS: '5000',
+  BERTH_AGENT_REPORT_INTERVAL_MS: '2000',
+  BERTH_AGENT_INVENTORY: 'VCPU=64,MEMORY_MB=65536,DISK_GB=1000',
+  BERTH_AGENT_FAKE_LATENCY_MS: '100',
+  BERTH_AGENT_FAKE_FAILURE_RATE: '0.1',
+  BERTH_LOG_LEVEL: 'warn',
+};
+
+function isAtRest({ state }: Instance): boolean {
+  return state === 'active' || state === 'error' || state === 'deleted';
+}
+
+function minus(a: readonly string[], b: readonly string[]): string[] {
+  const other = new Set(b);
+  return a.filter((one) => !other.has(one));
+}
