@@ -2,9 +2,10 @@ import * as fc from 'fast-check';
 import { arbitraryForest, arbitraryQuery } from '#libs/testing/arbitrary-forest';
 import { candidatesByDefinition } from '#libs/testing/candidates-by-definition';
 import { claimOf, type Forest, openForest } from '#libs/testing/forest';
+import type { PlacementView } from '../view';
 import { keyOf } from './candidate';
 import { findCandidates } from './find-candidates';
-import type { Candidate, CandidateQuery, SearchOptions } from './query';
+import type { Candidate, CandidateQuery } from './query';
 import { RootColumns } from './root-columns';
 
 /** Plants forests, asks queries of each, and closes what it planted. */
@@ -62,21 +63,37 @@ it('finds candidates that can be claimed', () =>
 
 it('leaves out, among distinct candidates, only what differs by swapping devices or groups that are alike', () =>
   holdsForAll(({ view }, query) => {
-    const shapes = (options: SearchOptions) => new Set(findCandidates(view, query, options).candidates.map(shapeOf));
     const every = findCandidates(view, query).candidates;
     const distinct = findCandidates(view, query, { symmetry: 'distinct', seed: 3 }).candidates;
     expect(keysOf(every)).toEqual(expect.arrayContaining(keysOf(distinct)));
-    expect(shapes({ symmetry: 'distinct' })).toEqual(shapes({}));
-
-    /** What is taken from whom, where devices without children are known only by parent, inventory, use and labels. */
-    function shapeOf({ allocations }: Candidate): string {
-      const parts = Object.entries(allocations).map(([uuid, resources]) => {
-        const provider = view.provider(uuid);
-        const isDevice = provider?.parentUuid !== undefined && view.children(uuid).size === 0;
-        const { parentUuid, inventories, traits, aggregates } = provider ?? {};
-        const who = isDevice ? [parentUuid, inventories, traits, aggregates, view.usage(uuid)] : uuid;
-        return JSON.stringify([who, Object.entries(resources).map(String).sort()]);
-      });
-      return parts.sort().join();
-    }
+    const aliasOf = aliases(view, every);
+    const shapes = (candidates: readonly Candidate[]) => new Set(candidates.map((c) => shapeOf(c, aliasOf)));
+    expect(shapes(distinct)).toEqual(shapes(every));
   }));
+
+/** For each device the first of those that can be swapped with it: with the same parent, and swapping all through changes nothing. */
+function aliases(view: PlacementView, every: readonly Candidate[]): (uuid: string) => string {
+  const devices = [...view.providers()].filter((p) => p.parentUuid !== undefined && view.children(p.uuid).size === 0);
+  const shapes = (swap: (uuid: string) => string) =>
+    every
+      .map((candidate) => shapeOf(candidate, swap))
+      .sort()
+      .join();
+  const unchanged = shapes((uuid) => uuid);
+  return (uuid) => {
+    const device = devices.find((other) => other.uuid === uuid);
+    const alias = devices.find((other) => {
+      const swap = (name: string) => (name === uuid ? other.uuid : name === other.uuid ? uuid : name);
+      return other.parentUuid === device?.parentUuid && shapes(swap) === unchanged;
+    });
+    return device === undefined ? uuid : (alias?.uuid ?? uuid);
+  };
+}
+
+/** What is taken from whom, by names. */
+function shapeOf({ allocations }: Candidate, nameOf: (uuid: string) => string): string {
+  const parts = Object.entries(allocations).map(([uuid, resources]) =>
+    JSON.stringify([nameOf(uuid), Object.entries(resources).map(String).sort()]),
+  );
+  return parts.sort().join('+');
+}
