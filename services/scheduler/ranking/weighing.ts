@@ -35,5 +35,7 @@ interface Part {
 }
 
 function shareOf({ weight, measure }: Part, host: HostState): number {
-  return weight * normalise(measure.raw(host), measure.lower, measure.upper);
+  const share = normalise(measure.raw(host), measure.lower, measure.upper);
+  // Not -0, which people would read as a number.
+  return share === 0 ? 0 : weight * share;
 }

@@ -277,7 +277,7 @@ describe('somebody was faster', () => {
     const schedulers = await Promise.all([1, 2, 3, 4].map(() => world.scheduler({ hostSubsetSize: 3 })));
     const sizes = Array.from({ length: 60 }, (_, i) => 1 + (i % 3));
     const selected = await Promise.all(
-      sizes.map((size, i) => schedulers[i % 4]?.select({ resources: { VCPU: 1, MEMORY_MB: 16 } }, size)),
+      sizes.map(async (size, i) => schedulers[i % 4]?.select({ resources: { VCPU: 1, MEMORY_MB: 16 } }, size)),
     );
     const counts = selected.map((one) => one?.response.destinations.length ?? 0);
     for (const [i, count] of counts.entries()) expect([0, sizes[i]]).toContain(count);

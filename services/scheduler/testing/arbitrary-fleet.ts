@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import fc, { type Arbitrary } from 'fast-check';
+import * as fc from 'fast-check';
 import { inventory } from '#libs/domain/inventory';
 import { SHARING_TRAIT } from '#libs/domain/provider';
 import type { RequestSpec } from '#libs/domain/request-spec';
@@ -104,7 +104,7 @@ const toHost = fc
   );
 
 /** Up to `maxLength` happenings, most of them reports and claims. */
-export function histories(maxLength: number): Arbitrary<readonly Happening[]> {
+export function histories(maxLength: number): fc.Arbitrary<readonly Happening[]> {
   const one = fc.oneof(
     { weight: 5, arbitrary: report },
     { weight: 4, arbitrary: claim },
@@ -115,7 +115,7 @@ export function histories(maxLength: number): Arbitrary<readonly Happening[]> {
 }
 
 /** Requests that some of the hosts can meet. */
-export const specs: Arbitrary<Partial<RequestSpec>> = fc.record({
+export const specs: fc.Arbitrary<Partial<RequestSpec>> = fc.record({
   resources: amounts,
   requiredTraits: fc.subarray(TRAITS, { maxLength: 1 }),
   forbiddenTraits: fc.subarray(TRAITS, { maxLength: 1 }),
@@ -130,7 +130,7 @@ function happening(name: string, run: (world: World) => Promise<void>): Happenin
   return { name, run, [fc.toStringMethod]: () => name } as Happening;
 }
 
-function consumer(): Arbitrary<string> {
+function consumer(): fc.Arbitrary<string> {
   return fc.integer({ min: 0, max: 9 }).map((n) => `bbbbbbbb-0000-4000-8000-00000000000${n}`);
 }
 

@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { MemoryBroker } from '#libs/bus/memory/broker';
+import { openBus } from '#libs/bus/open';
+import { ACK, type Bus } from '#libs/bus/port';
+import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { explainMethod } from '#libs/contracts/diagnosis';
+import { listHostsMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
+import type { HostDiscrepancy, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import { callMethod, type Method } from '#libs/contracts/rpc';
+import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import { agentSender, BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/topology';
+import { seededRandom } from '#libs/domain/random';
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
+import { Mirror } from '#libs/placement/mirror';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics, type Metrics } from '#libs/runtime/metrics';
+import type { Running } from '#libs/runtime/service';
+import { fakeClock } from '#libs/testing/fake-clock';
+import { aWrite } from '#libs/testing/placement';
+import { aRequestSpec } from '#libs/testing/request-spec';
+import { schedulerOptions } from './options';
+import { startScheduler } from './start';
+import { aStatsReport, running } from './testing/stats';
+
+const HOST_TIMEOUT_MS = 60_000;
+const ROOT = 'a0000000-0000-4000-8000-000000000001';
+
+let cell: Awaited<ReturnType<typeof aCell>>;
+beforeEach(async () => {
+  cell = await aCell();
+});
+afterEach(() => cell.close());
+
+/** One scheduler with its bus, and a client. */
+async function aCell() {
+  const clock = fakeClock();
+  const around = (): { metrics: Metrics } & Omit<Parameters<typeof openBus>[1], 'metrics'> => ({
+    clock,
+    random: seededRandom(3),
+    log: silentLog,
+    metrics: createMetrics({}),
+  });
+  const broker = new MemoryBroker(clock, silentLog);
+  const placement = new MemoryPlacementStore();
+  const opened: { close(): Promise<void> }[] = [];
+  const open = async <T extends { close(): Promise<void> }>(thing: Promise<T>): Promise<T> => {
+    opened.push(await thing);
+    return thing;
+  };
+  const client: Bus = await open(openBus({ busUrl: 'memory:' }, around(), broker));
+  const bus = await open(openBus({ busUrl: 'memory:' }, around(), broker));
+  const mirror = await open(Mirror.open(placement, { clock, log: silentLog }));
+  const config = { ...readConfig(schedulerOptions, {}), hostTimeoutMs: HOST_TIMEOUT_MS };
+  const surroundings = around();
+  const scheduler: Running = await open(startScheduler({ ...surroundings, bus, placement, mirror, config }));
+  const discrepancies: HostDiscrepancy[] = [];
+  await client.consume(BUILD_RESULTS, async ({ body }) => {
+    discrepancies.push(hostDiscrepancyCodec.decode(body));
+    return ACK;
+  });
+  return {
+    clock,
+    placement,
+    scheduler,
+    discrepancies,
+    call: <Q, A>(method: Method<Q, A>, request: Q) =>
+      callMethod(client, RPC_SCHEDULER.name, method, request, { timeoutMs: 5_000 }),
+    report: (fields: Partial<UpdateResourceStatsRequest> = {}, sender = agentSender(fields.host ?? 'host-1')) =>
+      callMethod(client, STATS.name, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000, sender }),
+    metrics: () => surroundings.metrics.expose(),
+    async close() {
+      for (const thing of opened.toReversed()) await thing.close();
+    },
+  };
+}
+
+describe('rpc.scheduler', () => {
+  it('selects a destination on a host that has just reported', async () => {
+    await cell.report();
+    const instanceUuids = [randomUUID()];
+    const request = { requestId: randomUUID(), requestSpec: aRequestSpec(), instanceUuids, numAlternates: 2 };
+    const { destinations } = await cell.call(selectDestinationsMethod, request);
+    expect(destinations.map(({ selected }) => selected.host)).toEqual(['host-1']);
+    expect(await cell.metrics()).toContain('berth_scheduler_instances_total{outcome="selected"} 1');
+  });
+
+  it('says why there is no valid host, and explains one by name', async () => {
+    await cell.report();
+    const requestSpec = aRequestSpec({ resources: { VCPU: 99 }, requiredTraits: ['CUSTOM_FAST'] });
+    const request = { requestId: randomUUID(), requestSpec, instanceUuids: [randomUUID()], numAlternates: 0 };
+    const { noValidHost } = await cell.call(selectDestinationsMethod, request);
+    expect(noValidHost?.filters.map(({ filter }) => filter)).toEqual(['capacity', 'traits']);
+    const explained = await cell.call(explainMethod, { requestSpec, host: 'host-1', limit: 1 });
+    expect(explained.hosts[0]?.refusals).toHaveLength(2);
+    await expect(cell.call(explainMethod, { requestSpec, host: 'nobody', limit: 1 })).rejects.toMatchObject({
+      code: 'not_found',
+      reason: 'no_such_host',
+    });
+  });
+
+  it('lists hosts page by page, and one by name', async () => {
+    for (const n of [2, 1, 3]) await cell.report({ host: `host-${n}`, providerUuid: ROOT.replace(/1$/, String(n)) });
+    const list = (fields: { host?: string; marker?: string; limit?: number }) =>
+      cell.call(listHostsMethod, { host: '', marker: '', limit: 0, ...fields });
+    expect((await list({})).hosts.map(({ host }) => host)).toEqual(['host-1', 'host-2', 'host-3']);
+    expect((await list({ marker: 'host-1', limit: 1 })).hosts.map(({ host }) => host)).toEqual(['host-2']);
+    expect((await list({ host: 'host-3' })).hosts).toMatchObject([
+      { host: 'host-3', up: true, enabled: true, resources: { VCPU: { used: 0 } } },
+    ]);
+    await expect(list({ host: 'host-9' })).rejects.toMatchObject({ reason: 'no_such_host' });
+  });
+
+  it('disables a host at once, and enables it again', async () => {
+    await cell.report();
+    const requestSpec = aRequestSpec();
+    const set = (enabled: boolean) => cell.call(setHostEnabledMethod, { host: 'host-1', enabled, reason: 'disk' });
+    const passed = async () => (await cell.call(explainMethod, { requestSpec, host: '', limit: 0 })).hosts.length;
+    expect((await set(false)).host).toMatchObject({ enabled: false, disabledReason: 'disk' });
+    expect(await passed()).toBe(0);
+    await set(true);
+    expect(await passed()).toBe(1);
+    await expect(cell.call(setHostEnabledMethod, { host: 'nobody', enabled: true, reason: '' })).rejects.toMatchObject({
+      reason: 'no_such_host',
+    });
+  });
+});
+
+describe('stats', () => {
+  it('counts what Berth does not manage as reserved', async () => {
+    await cell.report({ externalUsage: { VCPU: 3 }, externalInstances: 1 });
+    const { hosts } = await cell.call(listHostsMethod, { host: 'host-1', marker: '', limit: 0 });
+    expect(hosts[0]).toMatchObject({ externalInstances: 1, resources: { VCPU: { inventory: { reserved: 3 } } } });
+  });
+
+  it('refuses a report of another host and a stale one with the reason, counted, and applies nothing of it', async () => {
+    await cell.report({ sequence: 2 });
+    await expect(cell.report({ host: 'host-1', sequence: 3 }, agentSender('host-2'))).rejects.toMatchObject({
+      code: 'permission_denied',
+      reason: 'wrong_host',
+    });
+    await expect(cell.report({ sequence: 2, ioOps: 9 })).rejects.toMatchObject({
+      reason: 'stale_sequence',
+      details: { present: '2' },
+    });
+    const before = await cell.placement.revision();
+    await expect(cell.report({ sequence: 3, ioOps: 9, traits: ['SHINY'] })).rejects.toMatchObject({
+      code: 'invalid_argument',
+      reason: 'unknown_trait',
+      details: { field: 'traits[0]' },
+    });
+    expect(await cell.placement.revision()).toBe(before);
+    const metrics = await cell.metrics();
+    for (const outcome of ['accepted', 'wrong_host', 'stale_sequence', 'unknown_trait']) {
+      expect(metrics).toContain(`berth_scheduler_stats_total{outcome="${outcome}"} 1`);
+    }
+  });
+
+  it('refuses a provider that is another host’s, and a name that is another provider’s', async () => {
+    await cell.report();
+    await expect(cell.report({ host: 'host-2' })).rejects.toMatchObject({ reason: 'provider_taken' });
+    await expect(cell.report({ providerUuid: ROOT.replace(/1$/, '9'), sequence: 2 })).rejects.toMatchObject({
+      reason: 'name_taken',
+    });
+  });
+
+  it('takes a silent host as down once somebody listened for the whole timeout, and up when it reports again', async () => {
+    const { report, clock, call } = cell;
+    const isUp = async () => (await call(listHostsMethod, { host: 'host-1', marker: '', limit: 0 })).hosts[0]?.up;
+    await report();
+    await clock.advance(HOST_TIMEOUT_MS * 0.9);
+    expect(await isUp()).toBe(true);
+    await clock.advance(HOST_TIMEOUT_MS * 0.6);
+    expect(await isUp()).toBe(false);
+    await report({ sequence: 2 });
+    expect(await isUp()).toBe(true);
+  });
+
+  it('tells conductors of instances without a claim and of old claims without an instance, not of fresh ones', async () => {
+    const { report, clock, placement, discrepancies } = cell;
+    const [unknown, building, missing, fresh, fine] = Array.from({ length: 5 }, () => randomUUID());
+    await report();
+    const claim = async (uuid = '', owner: 'conductor' | 'api' = 'conductor') => {
+      const consumers = [aWrite({ [ROOT]: { VCPU: 1 } }, { uuid, owner })];
+      await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers });
+    };
+    await claim(missing);
+    await claim(fine);
+    await claim(randomUUID(), 'api');
+    await clock.advance(31_000);
+    await claim(fresh);
+    const instances = [running(unknown ?? ''), running(building ?? '', { running: false }), running(fine ?? '')];
+    await report({ sequence: 2, instances });
+    // It is told once in a grace time.
+    await report({ sequence: 3, instances });
+    await clock.advance(0);
+    expect(discrepancies).toEqual([
+      {
+        host: 'host-1',
+        providerUuid: ROOT,
+        unclaimed: [expect.objectContaining({ instanceUuid: unknown })],
+        missing: [missing],
+      },
+    ]);
+  });
+});
+
+it('is ready while the mirror follows, and closes without a rest', async () => {
+  expect(cell.scheduler.readiness()).toEqual({ ready: true });
+  await cell.scheduler.close();
+});

@@ -1,0 +1,87 @@
+import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import { inventory } from '#libs/domain/inventory';
+import { aStatsReport, running } from '../testing/stats';
+import { validateStats } from './validate';
+
+const SENDER = 'compute-agent.host-1';
+
+it('accepts a good report', () => {
+  const good = aStatsReport({
+    inventories: { VCPU: inventory(8, { reserved: 8 }), CUSTOM_GOLD: inventory(0) },
+    traits: ['HW_CPU_X86_AVX2', 'CUSTOM_FAST'],
+    capabilities: { hw_architecture: ['x86_64'] },
+    externalUsage: { VCPU: 8 },
+    aggregates: ['aaaaaaaa-0000-4000-8000-000000000001'],
+    instances: [running('bbbbbbbb-0000-4000-8000-000000000001')],
+  });
+  expect(() => validateStats(good, SENDER, 10)).not.toThrow();
+});
+
+const one = running('bbbbbbbb-0000-4000-8000-000000000001');
+const vcpu = (fields: Partial<ReturnType<typeof inventory>>) => ({
+  inventories: { VCPU: { ...inventory(8), ...fields } },
+});
+const many = (count: number) => Array.from({ length: count }, (_, i) => `CUSTOM_${i}`);
+
+type Row = readonly [reason: string, field: string, fields: Partial<UpdateResourceStatsRequest>];
+const refused: readonly Row[] = [
+  ['wrong_host', 'host', { host: 'host-2' }],
+  ['malformed_host', 'host', { host: 'no host' }],
+  ['missing_field', 'agent_run', { agentRun: '' }],
+  ['too_long', 'agent_run', { agentRun: 'x'.repeat(256) }],
+  ['bad_number', 'sequence', { sequence: -1 }],
+  ['bad_number', 'sequence', { sequence: 1.5 }],
+  ['malformed_uuid', 'provider_uuid', { providerUuid: 'host-1' }],
+  ['missing_field', 'provider_uuid', { providerUuid: '' }],
+  ['missing_field', 'cell', { cell: '' }],
+  ['too_long', 'availability_zone', { availabilityZone: 'z'.repeat(256) }],
+  ['unknown_class', 'inventories.PONIES', { inventories: { PONIES: inventory(1) } }],
+  ['unknown_class', 'inventories.CUSTOM_pony', { inventories: { CUSTOM_pony: inventory(1) } }],
+  ['too_many', 'inventories', { inventories: Object.fromEntries(many(257).map((name) => [name, inventory(1)])) }],
+  ['negative_amount', 'inventories.VCPU.total', vcpu({ total: -1 })],
+  ['bad_amount', 'inventories.VCPU.total', vcpu({ total: 2 ** 31 })],
+  ['bad_amount', 'inventories.VCPU.total', vcpu({ total: 1.5 })],
+  ['negative_amount', 'inventories.VCPU.reserved', vcpu({ reserved: -1 })],
+  ['reserved_above_total', 'inventories.VCPU.reserved', vcpu({ reserved: 9 })],
+  ['bad_ratio', 'inventories.VCPU.allocation_ratio', vcpu({ allocationRatio: 0 })],
+  ['bad_ratio', 'inventories.VCPU.allocation_ratio', vcpu({ allocationRatio: Number.NaN })],
+  ['bad_ratio', 'inventories.VCPU.allocation_ratio', vcpu({ allocationRatio: Number.POSITIVE_INFINITY })],
+  ['bad_unit', 'inventories.VCPU.min_unit', vcpu({ minUnit: 0 })],
+  ['bad_unit', 'inventories.VCPU.min_unit', vcpu({ minUnit: 5, maxUnit: 4 })],
+  ['bad_unit', 'inventories.VCPU.max_unit', vcpu({ maxUnit: -1 })],
+  ['bad_unit', 'inventories.VCPU.step_size', vcpu({ stepSize: 0.5 })],
+  ['unknown_trait', 'traits[1]', { traits: ['HW_CPU_X86_AVX2', 'SHINY'] }],
+  ['unknown_trait', 'traits[0]', { traits: ['CUSTOM_shiny'] }],
+  ['duplicate_trait', 'traits', { traits: ['CUSTOM_A', 'CUSTOM_A'] }],
+  ['too_many', 'traits', { traits: many(1_025) }],
+  ['missing_field', 'capabilities.hw_vm_mode[0]', { capabilities: { hw_vm_mode: [''] } }],
+  ['unknown_class', 'external_usage.DISK_GB', { externalUsage: { DISK_GB: 1 } }],
+  ['negative_amount', 'external_usage.VCPU', { externalUsage: { VCPU: -1 } }],
+  ['used_above_total', 'external_usage.VCPU', { externalUsage: { VCPU: 9 } }],
+  ['bad_number', 'external_instances', { externalInstances: -1 }],
+  ['bad_number', 'io_ops', { ioOps: Number.NaN }],
+  ['too_many', 'instances', { instances: many(11).map(() => one) }],
+  ['malformed_uuid', 'instances[0].instance_uuid', { instances: [running('x')] }],
+  ['duplicate_instance', 'instances[1].instance_uuid', { instances: [one, one] }],
+  ['too_long', 'instances[0].project_id', { instances: [{ ...one, projectId: 'p'.repeat(256) }] }],
+  ['malformed_uuid', 'instances[0].request_id', { instances: [{ ...one, requestId: 'r' }] }],
+  ['unknown_class', 'instances[0].resources.PONIES', { instances: [{ ...one, resources: { PONIES: 1 } }] }],
+  ['negative_amount', 'instances[0].resources.VCPU', { instances: [{ ...one, resources: { VCPU: -1 } }] }],
+  ['malformed_uuid', 'aggregates[0]', { aggregates: ['rack-1'] }],
+  [
+    'duplicate_aggregate',
+    'aggregates',
+    { aggregates: ['aaaaaaaa-0000-4000-8000-000000000001', 'aaaaaaaa-0000-4000-8000-000000000001'] },
+  ],
+];
+
+it.each(refused)('refuses %s in %s', (reason, field, fields) => {
+  let thrown: unknown;
+  try {
+    validateStats(aStatsReport(fields), SENDER, 10);
+  } catch (error) {
+    thrown = error;
+  }
+  const code = reason === 'wrong_host' ? 'permission_denied' : 'invalid_argument';
+  expect(thrown).toMatchObject({ code, reason, details: { field } });
+});
