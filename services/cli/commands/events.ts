@@ -57,5 +57,7 @@ function show({ terminal }: Context, flags: EventsFlags, event: InstanceEvent): 
   const time = terminal.colours.dim(new Date(event.atMs).toISOString());
   const { instanceUuid, name, host } = event;
   const story = event.state === 'error' ? storyOf(event) : '';
-  terminal.print(`${time}  ${showState(terminal, event.state)}  ${instanceUuid}  ${name}  ${host}  ${story}`.trimEnd());
+  terminal.print(
+    `${time}  ${showState(terminal, event.state)}${' '.repeat(10 - event.state.length)}  ${instanceUuid}  ${name}  ${host}  ${story}`.trimEnd(),
+  );
 }

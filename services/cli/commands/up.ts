@@ -16,8 +16,7 @@ export function upCommand(context: Context): Command {
     .description('Start every service on this machine, each as its own process, on the servers named.')
     .option('--schedulers <n>', 'schedulers', amount, 2)
     .option('--conductors <n>', 'conductors', amount, 2)
-    .option('--hosts <n>', 'fake hosts, carried by one compute agent', amount, 20)
-    .option('--no-placement-api', 'without the placement API');
+    .option('--hosts <n>', 'fake hosts, carried by one compute agent', amount, 20);
   addSettingFlags(command, SETTINGS).action(() => up(context, command));
   return teach(
     command,
@@ -39,12 +38,11 @@ async function up(context: Context, command: Command): Promise<void> {
   const { addresses } = readSettings(SETTINGS, command, context.env);
   requireServer(addresses.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@localhost:5672');
   requireServer(addresses.storeUrl, 'BERTH_STORE_URL', 'redis://localhost:6379');
-  const flags = command.opts<{ schedulers: number; conductors: number; hosts: number; placementApi: boolean }>();
+  const flags = command.opts<{ schedulers: number; conductors: number; hosts: number }>();
   const services: ChildService[] = [
     ...several('scheduler', flags.schedulers),
     ...several('conductor', flags.conductors),
     { name: 'compute-agent', args: ['compute-agent', '--hosts', String(flags.hosts)] },
-    ...(flags.placementApi ? [{ name: 'placement-api', args: ['placement-api'] }] : []),
   ];
   const children = startChildren(context, services, withFlags(SETTINGS, command, context.env));
   const interrupted = new Promise<'interrupted'>((resolve) => {

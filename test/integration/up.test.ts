@@ -1,0 +1,93 @@
+import { type Child, startChild } from '#libs/testing/child';
+import type { TestServer } from '#libs/testing/server-process';
+import { startRabbitmq, startRedis } from '#libs/testing/servers';
+
+/* `berth up` and the commands that talk to it, as people run them: processes on a broker and a store of their own. */
+
+const BERTH = 'services/cli/main.ts';
+const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'compute-agent'];
+let servers: readonly TestServer[] = [];
+let env: Record<string, string> = {};
+let up: Child | undefined;
+
+async function berth(...args: string[]) {
+  const child = startChild(BERTH, args, env);
+  const { code } = await child.exit;
+  return { code, out: child.stdout(), err: child.stderr() };
+}
+
+async function berthJson<T>(...args: string[]): Promise<T> {
+  const { code, out, err } = await berth(...args, '--json');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return JSON.parse(out) as T;
+}
+
+async function startUp(): Promise<Child> {
+  const child = startChild(BERTH, ['up', '--schedulers', '2', '--conductors', '1', '--hosts', '3'], env);
+  for (const name of SERVICES) await child.says(new RegExp(`^${name} .*"msg":"running"`, 'm'));
+  return child;
+}
+
+beforeAll(async () => {
+  servers = await Promise.all([startRabbitmq(), startRedis()]);
+  env = { BERTH_BUS_URL: servers[0]?.url ?? '', BERTH_STORE_URL: servers[1]?.url ?? '', BERTH_AGENT_HOST: 'host' };
+  up = await startUp();
+}, 60_000);
+
+afterAll(async () => {
+  up?.process.kill('SIGTERM');
+  await up?.exit;
+  await Promise.all(servers.map((server) => server.stop()));
+}, 60_000);
+
+it('builds from outside, shows what it built, and gives it back', async () => {
+  const request = ['--vcpu', '2', '--memory-mb', '512', '--group', 'web:anti-affinity', '--count', '2'];
+  const built = await berthJson<{ instanceUuid: string; state: string; host: string }[]>('build', ...request, '--wait');
+  expect(built.map(({ state }) => state)).toEqual(['active', 'active']);
+  expect(new Set(built.map(({ host }) => host)).size).toBe(2);
+  const uuid = built[0]?.instanceUuid ?? '';
+  expect(await berthJson('instance', 'show', uuid)).toMatchObject({ uuid, state: 'active', host: built[0]?.host });
+  expect((await berth('terminate', uuid, '--wait')).out).toBe(`${uuid} is deleted\n`);
+  expect(await berthJson('instance', 'list', '--state', 'active')).toHaveLength(1);
+}, 60_000);
+
+it('ends with 1 and says why when an instance cannot be placed', async () => {
+  const { code, out } = await berth('build', '--vcpu', '1000', '--wait');
+  expect(out).toMatch(/ERROR +no_valid_host: 0 of 3 hosts fit/);
+  expect(code).toBe(1);
+  const explained = await berth('explain', '--vcpu', '1000', '--host', 'host-1');
+  expect(explained).toMatchObject({ code: 1, out: expect.stringMatching(/host-1 +no .*VCPU/) });
+}, 60_000);
+
+it('takes a host out of service and back', async () => {
+  expect((await berth('host', 'disable', 'host-2', '--reason', 'new disk')).out).toBe('host-2 is disabled\n');
+  const hosts = await berthJson<{ host: string; enabled: boolean }[]>('host', 'list');
+  expect(hosts.map(({ host, enabled }) => `${host} ${enabled}`)).toEqual([
+    'host-1 true',
+    'host-2 false',
+    'host-3 true',
+  ]);
+  expect((await berth('build', '--vcpu', '1', '--host', 'host-2', '--wait')).out).toContain('host_disabled');
+  expect((await berth('host', 'enable', 'host-2')).out).toBe('host-2 is up\n');
+  expect(await berth('host', 'show', 'host-9')).toMatchObject({ code: 4 });
+}, 60_000);
+
+it('follows events until it has as many as asked for', async () => {
+  const events = startChild(BERTH, ['events', '--state', 'active', '--count', '1', '--json'], env);
+  await events.says('listening');
+  const [built] = await berthJson<{ instanceUuid: string }[]>('build', '--vcpu', '1', '--wait');
+  expect(await events.exit).toEqual({ code: 0, signal: null });
+  expect(JSON.parse(events.stdout())).toMatchObject({ instanceUuid: built?.instanceUuid, state: 'active' });
+}, 60_000);
+
+it('stops every service cleanly on Ctrl-C, and the others when one of them dies', async () => {
+  up?.process.kill('SIGINT');
+  expect(await up?.exit).toEqual({ code: 0, signal: null });
+  for (const name of SERVICES) expect(up?.stdout()).toMatch(new RegExp(`^${name} .*"outcome":"clean"`, 'm'));
+
+  up = await startUp();
+  const pid = /^conductor-1 .*"pid":(\d+)/m.exec(up.stdout())?.[1];
+  process.kill(Number(pid), 'SIGKILL');
+  expect(await up.exit).toEqual({ code: 1, signal: null });
+  expect(up.stderr()).toContain('conductor-1 ended by itself (SIGKILL)');
+}, 60_000);
