@@ -1,6 +1,8 @@
+import type { Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { Inventories } from '../../domain/inventory';
-import type { Stored, TableName, Tables } from '../commands/tables';
+import type { Stored, StoredConsumer, TableName, Tables } from '../commands/tables';
+import type { Revised } from '../store';
 
 /*
  * A cell is one row as Redis keeps it: the revision, then a few numbers that scripts read without parsing more, then
@@ -9,11 +11,21 @@ import type { Stored, TableName, Tables } from '../commands/tables';
 
 type PackedInventories = Record<string, readonly [number, number, number, number, number, number]>;
 
+type ConsumerRest = Omit<StoredConsumer, 'uuid' | 'generation' | 'claimRevision' | 'createdAtMs'>;
+
 /** The row of a cell. `key` is the row's key, which the cell leaves out. */
 export function decodeCell<T extends TableName>(table: T, key: string, cell: string): Stored<Tables[T]> {
   const space = cell.indexOf(' ');
   const revision = Number(cell.slice(0, space));
   return { revision, row: decoders[table](key, cell.slice(space + 1)) };
+}
+
+/** A consumer's cell as readers see it. Mirrors do this for every claim, so it makes no object more than it must. */
+export function decodeConsumer(uuid: string, cell: string): Revised<Consumer> {
+  const space = cell.indexOf(' ');
+  const [claimRevision, generation, createdAtMs, json] = splitHead(cell.slice(space + 1));
+  const consumer = asConsumer(uuid, generation, claimRevision, createdAtMs, JSON.parse(json) as ConsumerRest);
+  return Object.assign(consumer, { revision: Number(cell.slice(0, space)) });
 }
 
 /** The body of a row, without its revision. */
@@ -27,9 +39,7 @@ export function encodeClaim(consumer: Tables['consumer']): string {
 }
 
 /** What of a consumer no script looks at before it is given back. */
-export function encodeConsumerRest(
-  consumer: Omit<Tables['consumer'], 'uuid' | 'generation' | 'claimRevision' | 'createdAtMs'>,
-): string {
+export function encodeConsumerRest(consumer: ConsumerRest): string {
   const { projectId, userId, consumerType, owner, allocations, mappings, groupId, groupHost, updatedAtMs } = consumer;
   const who = { projectId, userId, consumerType, owner };
   return JSON.stringify({ ...who, allocations, mappings, groupId, groupHost, updatedAtMs });
@@ -66,10 +76,8 @@ const decoders: { readonly [T in TableName]: (key: string, body: string) => Tabl
   host: (name, body) => ({ ...JSON.parse(body), name }),
   consumer(uuid, body) {
     const [claimRevision, generation, createdAtMs, json] = splitHead(body);
-    const { projectId, userId, consumerType, owner, allocations, mappings, groupId, groupHost, updatedAtMs } =
-      JSON.parse(json) as Tables['consumer'];
-    const who = { uuid, generation, projectId, userId, consumerType, owner };
-    return { ...who, allocations, mappings, groupId, groupHost, claimRevision, createdAtMs, updatedAtMs };
+    const { groupHost, ...rest } = JSON.parse(json) as ConsumerRest;
+    return { ...asConsumer(uuid, generation, claimRevision, createdAtMs, rest), groupHost };
   },
   resource_class: (_, body) => ({ createdAtMs: Number(body) }),
   trait: (_, body) => ({ createdAtMs: Number(body) }),
@@ -77,6 +85,30 @@ const decoders: { readonly [T in TableName]: (key: string, body: string) => Tabl
   tree: (_, body) => ({ members: JSON.parse(body) }),
   sequence: (_, body) => JSON.parse(body),
 };
+
+function asConsumer(
+  uuid: string,
+  generation: number,
+  claimRevision: number,
+  createdAtMs: number,
+  rest: Omit<ConsumerRest, 'groupHost'>,
+): Consumer {
+  const { projectId, userId, consumerType, owner, allocations, mappings, groupId, updatedAtMs } = rest;
+  return {
+    uuid,
+    generation,
+    projectId,
+    userId,
+    consumerType,
+    owner,
+    allocations,
+    mappings,
+    groupId,
+    claimRevision,
+    createdAtMs,
+    updatedAtMs,
+  };
+}
 
 function splitHead(body: string): [number, number, number, string] {
   const first = body.indexOf(' ');

@@ -1,7 +1,7 @@
-import { asCatalogueName, asConsumer, asProvider, asUsage } from '../commands/as-rows';
+import { asCatalogueName, asProvider, asUsage } from '../commands/as-rows';
 import type { TableName } from '../commands/tables';
 import type { Change, Rows } from '../store';
-import { decodeCell } from './cells';
+import { decodeCell, decodeConsumer } from './cells';
 
 type Lists = { -readonly [K in keyof Rows]: NonNullable<Rows[K]>[number][] };
 
@@ -36,9 +36,17 @@ function parseLine(text: string): Line {
   const second = text.indexOf(' ', first + 1);
   return {
     table: text.slice(0, first) as TableName,
-    key: text.slice(first + 1, second),
+    key: detached(text.slice(first + 1, second)),
     cell: text.slice(second + 1),
   };
+}
+
+/**
+ * A copy on its own. A slice of a string holds on to all of it, and keys live as long as their rows: without this, each
+ * consumer in a mirror would keep the text of the change that brought it.
+ */
+function detached(slice: string): string {
+  return Buffer.from(slice).toString();
 }
 
 function addRow(rows: Partial<Lists>, { table, key, cell }: Line, generations: ReadonlyMap<string, number>): void {
@@ -59,7 +67,7 @@ function addRow(rows: Partial<Lists>, { table, key, cell }: Line, generations: R
     }
     case 'consumer':
       if (isGone) (rows.deletedConsumers ??= []).push(key);
-      else (rows.consumers ??= []).push(asConsumer(decodeCell(table, key, cell)));
+      else (rows.consumers ??= []).push(decodeConsumer(key, cell));
       break;
     case 'resource_class':
       if (isGone) (rows.deletedResourceClasses ??= []).push(key);
