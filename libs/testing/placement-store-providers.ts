@@ -193,8 +193,8 @@ export function describeProviders(open: () => PlacementStore): void {
       });
       const consumers = [{ ...write, allocations: { [root]: { VCPU: 1 }, [child]: { VGPU: 2 } } }];
       const { revision } = await mustCommit(store, { kind: 'reshape', inventories, consumers });
-      expect(await providerOf(root)).toMatchObject({ generation: 3, inventories: { VCPU: inventory(4) } });
-      expect(await providerOf(child)).toMatchObject({ generation: 1 });
+      expect(await providerOf(root)).toMatchObject({ generation: 5, inventories: { VCPU: inventory(4) } });
+      expect(await providerOf(child)).toMatchObject({ generation: 3 });
       expect((await contentsOf(store)).consumers).toMatchObject([{ generation: 2, claimRevision: revision }]);
       expect(await commit(store, { kind: 'reshape', inventories, consumers })).toMatchObject({ kind: 'generation' });
     });

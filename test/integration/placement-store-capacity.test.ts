@@ -6,6 +6,8 @@ import { connectRedis, type RedisClient } from '#libs/redis/connect';
 import { silentLog } from '#libs/runtime/log';
 import { sharedServer } from '../shared-servers';
 
+jest.setTimeout(60_000);
+
 const RULE = readFileSync(join(__dirname, '../../libs/placement/redis/lua/include/capacity.lua'), 'utf8');
 const SCRIPT = `${RULE}
 local answers = {}

@@ -12,6 +12,8 @@ import { commandSequences } from '#libs/testing/placement-random';
 import { contentsOfMirror } from '#libs/testing/placement-store-stream';
 import { sharedServer } from '../shared-servers';
 
+jest.setTimeout(60_000);
+
 let client: RedisClient;
 beforeAll(async () => {
   client = await connectRedis(sharedServer('redis'), {

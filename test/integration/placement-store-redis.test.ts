@@ -5,6 +5,8 @@ import { silentLog } from '#libs/runtime/log';
 import { describePlacementStore } from '#libs/testing/placement-store-contract';
 import { sharedServer } from '../shared-servers';
 
+jest.setTimeout(60_000);
+
 async function openStore(cell: string): Promise<RedisPlacementStore> {
   const options = { log: silentLog, commandTimeoutMs: 5_000, connectionName: 'test' };
   return new RedisPlacementStore(await connectRedis(sharedServer('redis'), options), { cell, streamLength: 10_000 });

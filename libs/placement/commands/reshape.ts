@@ -1,11 +1,18 @@
 import type { Inventories } from '../../domain/inventory';
 import type { ConsumerWrite, Reshape } from '../store';
-import { type AllocationState, decideAllocations, planWrites } from './allocations';
+import { type AllocationPlan, type AllocationState, decideAllocations, planWrites } from './allocations';
 import { checkedWrites } from './checked-writes';
 import { isCustom, refuseUnknown } from './custom-names';
 import { putInventories, refuseGeneration } from './inventories';
 import { counters, type Refusal, type Stored, type StoredConsumer, type TableName, type Tables } from './tables';
 import type { Transaction } from './transaction';
+
+/**
+ * Placement writes inventories twice, with the allocations between, and raises the generation each time; clients and
+ * their tests count on it.
+ */
+const INVENTORY_STEPS = 2;
+const NO_PLAN: AllocationPlan = { kind: 'plan', consumers: new Map(), usages: new Map(), counts: new Map() };
 
 /** Inventories and allocations in one step; whether a class that goes is in use is checked on what comes out. */
 export async function reshape(tx: Transaction, command: Reshape & { atMs: number }): Promise<Refusal | undefined> {
@@ -24,25 +31,18 @@ export async function reshape(tx: Transaction, command: Reshape & { atMs: number
   const decided = decideAllocations(state, consumers, { atMs, force: false });
   if (decided.kind !== 'plan' && decided.kind !== 'unchanged') return decided;
   const plan = decided.kind === 'plan' ? decided : undefined;
+  const usages = new Map(plan?.usages);
   for (const [uuid, inventories] of next) {
-    const provider = state.providers.get(uuid);
-    const used = plan?.usages.get(uuid)?.used ?? state.usage(uuid)?.row.used ?? {};
-    const inUse = Object.keys(used).find((resourceClass) => !inventories[resourceClass]);
+    const [provider, usage] = [state.providers.get(uuid), usages.get(uuid) ?? state.usage(uuid)?.row];
+    const inUse = Object.keys(usage?.used ?? {}).find((resourceClass) => !inventories[resourceClass]);
     if (inUse !== undefined) return { kind: 'in_use', subject: 'inventory', key: inUse, by: 'allocations' };
-    if (provider) putInventories(tx, provider, inventories, atMs);
-    if (!plan?.usages.has(uuid)) tx.write({ kind: 'raise', key: uuid });
+    if (!provider || !usage) continue;
+    putInventories(tx, provider, inventories, atMs);
+    usages.set(uuid, { ...usage, generation: usage.generation + INVENTORY_STEPS });
   }
-  if (!plan) return next.size === 0 ? { kind: 'unchanged' } : undefined;
-  const usages = new Map(
-    [...plan.usages].map(([uuid, usage]) => [uuid, next.has(uuid) ? raised(state, uuid, usage) : usage]),
-  );
-  tx.write(...planWrites({ ...plan, usages }, state));
+  if (!plan && next.size === 0) return { kind: 'unchanged' };
+  tx.write(...planWrites({ ...(plan ?? NO_PLAN), usages }, state));
   return undefined;
-}
-
-/** Once for the inventories and the allocations together. */
-function raised(state: AllocationState, uuid: string, usage: Tables['usage']): Tables['usage'] {
-  return { ...usage, generation: (state.usage(uuid)?.row.generation ?? 0) + 1 };
 }
 
 interface ReshapeState extends AllocationState {
