@@ -13,7 +13,13 @@ import type { ServerGroup } from '../domain/server-group';
  * commit changes nothing and says why as a value. Exceptions are for the store being away (`unavailable`).
  */
 export interface PlacementStore {
-  /** Applies one commit. @throws BerthError `unavailable`. */
+  /**
+   * Applies one commit.
+   *
+   * @throws BerthError `unavailable / store_away` (nothing was done), `unavailable / outcome_unknown` (the connection broke
+   *   under way: send it again, commands are guarded or replace what they wrote before); `aborted / contention`;
+   *   `invalid_argument / duplicate_consumer`, `invalid_argument / malformed_amount`.
+   */
   commit(command: Command): Promise<CommitResult>;
 
   /** The revision of the last commit. */
@@ -92,7 +98,7 @@ export type CommitResult =
       readonly refusal: Refusal;
       readonly usage: Revised<Usage>;
     }
-  /** A generation or claim token is not the present one. */
+  /** A generation or claim token is not the present one; undefined when there is no such thing. */
   | {
       readonly kind: 'generation';
       readonly subject: 'provider' | 'consumer';
@@ -101,9 +107,13 @@ export type CommitResult =
     }
   /** The group's policy forbids the host. */
   | { readonly kind: 'group'; readonly groupId: string; readonly host: string }
+  /** `key` is a uuid or a name; for an inventory that a claim misses, `<provider uuid> <class>`. */
   | { readonly kind: 'not_found'; readonly subject: Subject; readonly key: string }
   | { readonly kind: 'exists'; readonly subject: Subject; readonly key: string }
-  /** In use, so it can't go: allocations on an inventory or provider, children of a provider, providers of a class or trait. */
+  /**
+   * In use, so it can't go: allocations on an inventory or provider, children of a provider, providers of a class or
+   * trait. With subject `parent`: the new parent is the provider itself or below it.
+   */
   | {
       readonly kind: 'in_use';
       readonly subject: Subject;
@@ -135,7 +145,8 @@ export type Command = { readonly atMs: number } & (
 /**
  * Replaces, for each consumer, all that it holds; empty allocations remove it. Claim, release, replace, move and claims
  * of many consumers are all this command: all of it happens, or nothing. What a consumer held before is given back
- * before the new amounts are checked; an over-committed provider accepts what does not make it worse.
+ * before the new amounts are checked; an over-committed provider accepts what does not make it worse. Generations of the
+ * providers that something is taken from rise; giving back alone raises none.
  */
 export interface WriteAllocations {
   readonly kind: 'write_allocations';
@@ -177,7 +188,10 @@ export interface ReleaseClaim {
   readonly claimRevision: number;
 }
 
-/** Creates (`generation` undefined; refuses an existing uuid or name) or updates a provider's name and parent. */
+/**
+ * Creates (refuses an existing uuid or name) or updates a provider's name and parent, which moves all below it. Neither
+ * raises the generation.
+ */
 export interface PutProvider {
   readonly kind: 'put_provider';
   readonly uuid: string;
