@@ -17,7 +17,7 @@ if (!folder) {
 
 // What each kind of process may configure, write and read on the broker: patterns of queue and exchange names. Whoever
 // publishes to a queue by name needs to write the default exchange; declaring a queue with dead letters writes to them.
-const OWN_REPLIES = 'reply\\..*|amq\\.gen-.*';
+const OWN_REPLIES = 'amq\\.gen-.*';
 const SHARED = 'build\\.requests|build\\.results|rpc\\..*|stats|dead-letters|berth\\..*|cell\\..*';
 const USERS = {
   scheduler: { configure: `^(${SHARED}|${OWN_REPLIES})$`, write: '.*', read: `^(${SHARED}|${OWN_REPLIES})$` },
@@ -64,7 +64,7 @@ const acl = [
   'user default off',
   ...REDIS_USERS.map((name) => {
     const hash = createHash('sha256').update(passwords.get(name)).digest('hex');
-    return `user ${name} on #${hash} ~{*}:* -@all +@connection +@read +@write +@scripting +@transaction +ping +info -@dangerous`;
+    return `user ${name} on #${hash} ~{*}:* -@all +@connection +@read +@write +@scripting +@transaction -@dangerous +info`;
   }),
 ];
 
