@@ -26,13 +26,17 @@ function flat(shape: Shape, { root }: HostState): Candidate {
 /**
  * The first way that the search finds on the host as it is now, claims on their way counted. When that one turns out to
  * be taken, the next search, on what the store answered, finds the next way: all are tried before the host is given up.
+ * A way that takes everything from shared providers is none: nothing would say on which host the instance is.
  */
 function searched(view: PlacementView, shape: Shape, { root }: HostState): Candidate | undefined {
   const plan = planOf(view, queryFromRequestSpec(shape));
   if (!plan) return undefined;
-  const [first] = candidatesInTree(plan, root.uuid, SEARCH);
-  return first;
+  for (const candidate of candidatesInTree(plan, root.uuid, SEARCH)) {
+    if (Object.keys(candidate.allocations).some((uuid) => view.provider(uuid)?.rootUuid === root.uuid))
+      return candidate;
+  }
+  return undefined;
 }
 
-/** One way is enough, and a decision must not take long: about 10 ms of search on one host. */
-const SEARCH = { maxPerRoot: 1, maxStepsPerRoot: 10_000, symmetry: 'distinct' } as const;
+/** A decision must not take long: about 10 ms of search on one host. */
+const SEARCH = { maxStepsPerRoot: 10_000, symmetry: 'distinct' } as const;

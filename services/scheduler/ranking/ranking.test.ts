@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { capacityOf, type Inventory, refusalOf } from '#libs/domain/inventory';
-import { findCandidates } from '#libs/placement/candidates/find-candidates';
+import { candidatesInTree } from '#libs/placement/candidates/find-candidates';
 import { queryFromRequestSpec } from '#libs/placement/candidates/from-request-spec';
+import { planOf } from '#libs/placement/candidates/plan';
 import { aRequestSpec } from '#libs/testing/request-spec';
 import { Fleet } from '../fleet/fleet';
 import { diagnose } from '../select/diagnose';
@@ -135,14 +136,17 @@ it('finds a candidate on a flat host exactly when the general search does, and o
       });
       const asked = aRequestSpec(spec);
       const ranking = rankings.of(shapeOf(asked, 1));
-      const roots = new Set(findCandidates(mirror, queryFromRequestSpec(asked)).candidates.map((one) => one.rootUuid));
+      const plan = planOf(mirror, queryFromRequestSpec(asked));
       for (const name of fleet.names()) {
         const host = fleet.byName(name);
         if (!host) continue;
         const found = ranking.passes(host.index) && ranking.candidateOn(host) !== undefined;
         // In a tree, the aggregates of a host are those of its root; the search looks at each provider's.
         if (!host.isFlat && asked.memberOf.length + asked.forbiddenAggregates.length > 0) continue;
-        expect({ name, found }).toEqual({ name, found: roots.has(host.root.uuid) });
+        const candidates = plan ? [...candidatesInTree(plan, host.root.uuid)] : [];
+        const own = new Set(mirror.tree(host.root.uuid).map(({ uuid }) => uuid));
+        const isOnHost = candidates.some(({ allocations }) => Object.keys(allocations).some((uuid) => own.has(uuid)));
+        expect({ name, found }).toEqual({ name, found: isOnHost });
       }
       await world.close();
     }),
