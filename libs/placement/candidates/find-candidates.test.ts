@@ -1,6 +1,7 @@
 import { aGroup, aQuery, linesOf } from '#libs/testing/candidates';
 import { aggregateUuid, claimOf, type Forest, openForest, type ProviderSketch } from '#libs/testing/forest';
 import { SHARING_TRAIT } from '../../domain/provider';
+import { keyOf } from './candidate';
 import { findCandidates } from './find-candidates';
 import type { CandidateQuery, SearchOptions } from './query';
 import { summariesOf } from './summaries';
@@ -276,6 +277,15 @@ describe('with many hosts', () => {
     expect(result.candidates).toHaveLength(40);
   });
 
+  it('goes on with trees whose search was let go between turns', async () => {
+    await forest.close();
+    await plant(...Array.from({ length: 5 }, (_, i) => hosts.flat().map((p) => renamed(p, `_${i}`))).flat());
+    const { candidates } = findCandidates(forest.view, query, { limit: 150 });
+    expect(new Set(candidates.slice(0, 100).map(({ rootUuid }) => rootUuid)).size).toBe(100);
+    expect(new Set(candidates.map(keyOf)).size).toBe(150);
+    expect(findCandidates(forest.view, query)).toMatchObject({ isComplete: true, candidates: { length: 200 } });
+  });
+
   it('keeps to a bound on candidates of one root', () => {
     expect(findCandidates(forest.view, query, { maxPerRoot: 1 }).candidates).toHaveLength(20);
   });
@@ -287,3 +297,7 @@ describe('with many hosts', () => {
     expect([...order(1)].sort()).toEqual([...order(2)].sort());
   });
 });
+
+function renamed({ name, parent, ...rest }: ProviderSketch, suffix: string): ProviderSketch {
+  return { name: name + suffix, ...(parent === undefined ? {} : { parent: parent + suffix }), ...rest };
+}

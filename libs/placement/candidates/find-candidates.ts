@@ -50,7 +50,7 @@ export function* candidatesInTree(
 ): Generator<Candidate> {
   const root = plan.view.provider(rootUuid);
   if (root === undefined || root.rootUuid !== rootUuid) return;
-  if (isPlain(plan) && plan.view.children(rootUuid).size === 0) {
+  if (isPlain(plan, rootUuid)) {
     const candidate = plainCandidate(plan, root);
     if (candidate !== undefined) yield candidate;
     return;
@@ -70,34 +70,53 @@ export function* candidatesInTree(
   }
 }
 
+/** Searches that are kept while they wait for their second turn. */
+const MAX_WAITING = 64;
+
+/**
+ * One candidate of each tree in turn. A search that waits for its next turn holds its whole tree in memory, and with a
+ * limit most never get one: so beyond a few it is let go, and begun again when there is a second round.
+ */
 function collect(plan: Plan, options: SearchOptions, effort: Effort, columns: RootColumns | undefined): Candidate[] {
   const limit = Math.min(options.limit ?? MAX_CANDIDATES, MAX_CANDIDATES);
   const maxSteps = options.maxSteps ?? MAX_STEPS;
   const found: Candidate[] = [];
   const seen = new Set<string>();
-  let turns: Generator<Candidate>[] = [];
   const isSpent = () => found.length === limit || effort.steps >= maxSteps;
-  const takeTurn = (search: Generator<Candidate>) => {
+  /** Adds the next candidate that is new; answers how many were passed with it, 0 when there is none. */
+  const takeTurn = (search: Generator<Candidate>): number => {
+    let passed = 0;
     for (let next = search.next(); next.done !== true; next = search.next()) {
+      passed++;
       if (isShared(plan, next.value) && !isNew(seen, keyOf(next.value))) continue;
       found.push(next.value);
-      turns.push(search);
-      return;
+      return passed;
     }
+    return 0;
   };
+  let turns: Generator<Candidate>[] = [];
   for (const root of rootsFor(plan, options.seed, columns)) {
     if (isSpent()) return cut(found, effort);
-    takeTurn(candidatesInTree(plan, root, options, effort));
+    const search = candidatesInTree(plan, root, options, effort);
+    const passed = takeTurn(search);
+    if (passed === 0 || isPlain(plan, root)) continue;
+    turns.push(turns.length < MAX_WAITING ? search : after(passed, candidatesInTree(plan, root, options, effort)));
   }
   while (turns.length > 0) {
     const round = turns;
     turns = [];
     for (const search of round) {
       if (isSpent()) return cut(found, effort);
-      takeTurn(search);
+      if (takeTurn(search) > 0) turns.push(search);
     }
   }
   return found;
+}
+
+/** What a search finds after so many candidates. It does not begin before it is asked. */
+function* after(passed: number, search: Generator<Candidate>): Generator<Candidate> {
+  for (let i = 0; i < passed; i++) search.next();
+  yield* search;
 }
 
 function cut(found: Candidate[], effort: Effort): Candidate[] {

@@ -4,14 +4,16 @@ import { isSpread, type Plan } from './plan';
 import type { Candidate } from './query';
 
 /**
- * Whether the search has nothing to search for in trees of one provider: one group without a suffix, and nobody shares
- * what it wants. Most fleets and most requests are so.
+ * Whether there is nothing to search for in a tree: one provider, one group without a suffix, and nobody shares what it
+ * wants. Most fleets and most requests are so.
  */
-export function isPlain({ choices }: Plan): boolean {
-  return choices.every(({ group, sharers }) => isSpread(group) && sharers.length === 0);
+export function isPlain({ view, choices }: Plan, rootUuid: string): boolean {
+  return (
+    choices.every(({ group, sharers }) => isSpread(group) && sharers.length === 0) && view.children(rootUuid).size === 0
+  );
 }
 
-/** The only candidate that a plain plan can have in a tree of one provider: the same as the search finds, sooner. */
+/** The only candidate that a plain tree can have: the same as the search finds, sooner. */
 export function plainCandidate({ view, query, choices, spreadGroup }: Plan, root: Provider): Candidate | undefined {
   if (spreadGroup === undefined) return undefined;
   for (const { demands, inTreeRoot } of choices) {
