@@ -39,6 +39,7 @@ export interface SchedulerDeps extends Surroundings {
 export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const { bus, placement, mirror, config, clock } = deps;
   const fleet = new Fleet(mirror, config);
+  fleet.refresh(clock.now());
   const settings = selectSettings(config);
   const rankings = new Rankings(fleet, settings, config.rankedHosts);
   const scheduler = new Scheduler(

@@ -1,5 +1,6 @@
 import type { Allocations } from '#libs/domain/consumer';
 import type { PlacementView } from '#libs/placement/view';
+import { Agenda } from './agenda';
 import { ChangeOrder } from './change-order';
 import { Columns } from './columns';
 import type { HostState } from './host-state';
@@ -26,11 +27,9 @@ export class Fleet {
   private readonly indexByName = new Map<string, number>();
   private readonly freeIndexes: number[] = [];
   private readonly stale = new Set<string>();
-  private readonly timeDependent = new Set<string>();
+  private readonly agenda = new Agenda();
   private readonly shared = new SharedUse();
   private sortedNames: readonly string[] | undefined;
-  /** When hosts that change with time alone were read. */
-  timeReadAtMs = 0;
   private nowMs = 0;
   private readonly stopFollowing: () => void;
 
@@ -50,13 +49,10 @@ export class Fleet {
     this.stopFollowing();
   }
 
-  /** Reads what changed, and now and then what changes by itself. */
+  /** Reads what changed, and what time alone has changed. */
   refresh(nowMs: number): void {
     this.nowMs = nowMs;
-    if (nowMs - this.timeReadAtMs >= TIME_STEP_MS) {
-      this.timeReadAtMs = nowMs;
-      for (const root of this.timeDependent) this.stale.add(root);
-    }
+    for (const root of this.agenda.takeDue(nowMs)) this.stale.add(root);
     // Growing marks hosts anew, so until none is left.
     while (this.stale.size > 0) {
       const roots = [...this.stale];
@@ -154,8 +150,7 @@ export class Fleet {
     );
     this.changes.touch(state.index);
     this.shared.set(rootUuid, reading.sharing);
-    if (reading.isTimeDependent) this.timeDependent.add(rootUuid);
-    else this.timeDependent.delete(rootUuid);
+    if (reading.readAgainAtMs !== undefined) this.agenda.add(rootUuid, reading.readAgainAtMs);
   }
 
   private admit(rootUuid: string, { index, host }: HostState): void {
@@ -179,7 +174,6 @@ export class Fleet {
     this.columns.clear(index);
     this.changes.touch(index);
     this.shared.set(rootUuid, []);
-    this.timeDependent.delete(rootUuid);
     this.freeIndexes.push(index);
     this.sortedNames = undefined;
   }
@@ -194,6 +188,3 @@ export class Fleet {
 
 /** Room for hosts at first; a power of two, as every size after it. */
 const SMALLEST = 1024;
-
-/** How often hosts that change with time alone are read again. */
-const TIME_STEP_MS = 1000;

@@ -11,13 +11,13 @@ export interface ReadOptions {
   readonly claimSettleMs: number;
 }
 
-/** A host read from the mirror: its state, the providers behind it, and whether it changes with time alone. */
+/** A host read from the mirror: its state, the providers behind it, and when time alone will have changed it. */
 export interface HostReading {
   readonly state: HostState;
   /** Root first, then the rest of the tree, then those that share with it. */
   readonly providers: readonly Provider[];
   readonly sharing: readonly Provider[];
-  readonly isTimeDependent: boolean;
+  readonly readAgainAtMs: number | undefined;
 }
 
 /** Reads what filters and weighers need to know of a host now; undefined while its root provider is not there. */
@@ -34,8 +34,9 @@ export function readHost(
   const tree = view.tree(root.uuid);
   const sharing = sharingWith(view, tree);
   const onTheWay = pending.countOn(root.uuid);
-  const settling = countSettling(view, host, nowMs - options.claimSettleMs);
-  const recentFailures = fadedFailures(host, nowMs, options.failureHalfLifeMs);
+  const settling = settlingClaims(view, host, nowMs - options.claimSettleMs);
+  const fadeStep = Math.floor(nowMs / FADE_STEP_MS);
+  const recentFailures = fadedFailures(host, fadeStep * FADE_STEP_MS, options.failureHalfLifeMs);
   return {
     state: {
       index,
@@ -43,17 +44,23 @@ export function readHost(
       root,
       isFlat: tree.length === 1 && sharing.length === 0,
       instances: countConsumers(view, tree) + host.externalInstances + onTheWay,
-      buildsInProgress: host.ioOps + settling + onTheWay,
+      buildsInProgress: host.ioOps + settling.count + onTheWay,
       recentFailures,
     },
     providers: sharing.length > 0 ? [...tree, ...sharing] : tree,
     sharing,
-    isTimeDependent: settling > 0 || recentFailures > 0,
+    readAgainAtMs: earliest(
+      settling.count > 0 ? settling.oldestMs + options.claimSettleMs : undefined,
+      recentFailures > 0 ? (fadeStep + 1) * FADE_STEP_MS : undefined,
+    ),
   };
 }
 
 /** Failures halve with each half-life; what is left of them below this share of one is forgotten. */
 const FORGOTTEN_FAILURE = 0.05;
+
+/** Failures fade in steps of time, so that a host weighs the same whenever in the step it is read. */
+const FADE_STEP_MS = 1_000;
 
 function fadedFailures(host: Host, nowMs: number, halfLifeMs: number): number {
   if (host.failures === 0) return 0;
@@ -61,15 +68,24 @@ function fadedFailures(host: Host, nowMs: number, halfLifeMs: number): number {
   return left < FORGOTTEN_FAILURE ? 0 : left;
 }
 
-/** Claims that are newer than the host's last news. A report that changes nothing is no news, hence the limit in time. */
-function countSettling(view: PlacementView, host: Host, sinceMs: number): number {
+/**
+ * Claims that are newer than the host's last news, and the time of the oldest of them. A report that changes nothing is
+ * no news, hence the limit in time.
+ */
+function settlingClaims(view: PlacementView, host: Host, sinceMs: number): { count: number; oldestMs: number } {
   const newestNewsMs = Math.max(host.updatedAtMs, sinceMs);
-  let count = 0;
+  const settling = { count: 0, oldestMs: Number.POSITIVE_INFINITY };
   for (const uuid of view.consumersOn(host.providerUuid)) {
     const consumer = view.consumer(uuid);
-    if (consumer && consumer.updatedAtMs > newestNewsMs && consumer.owner === 'conductor') count += 1;
+    if (!consumer || consumer.updatedAtMs <= newestNewsMs || consumer.owner !== 'conductor') continue;
+    settling.count += 1;
+    settling.oldestMs = Math.min(settling.oldestMs, consumer.updatedAtMs);
   }
-  return count;
+  return settling;
+}
+
+function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
 function countConsumers(view: PlacementView, tree: readonly Provider[]): number {

@@ -60,7 +60,7 @@ it('ranks kept up to date are the ranks of a fresh look at the whole fleet, what
           if (step % every !== 0) continue;
           fleet.refresh(world.clock.now());
           const fresh = new Fleet(scheduler.mirror, scheduler.config);
-          fresh.refresh(fleet.timeReadAtMs);
+          fresh.refresh(world.clock.now());
           for (const [spec, count] of shapes) {
             const shape = shapeOf(aRequestSpec(spec), count);
             const kept = rankings.of(shape);

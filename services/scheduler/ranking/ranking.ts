@@ -79,7 +79,7 @@ export class Ranking {
   /** What an instance would take from a host that passes; undefined when the search finds nothing, and then it passes no more. */
   candidateOn(host: HostState): Candidate | undefined {
     const candidate = candidateOn(this.fleet.viewWithPending, this.shape, host);
-    if (!candidate) this.setVerdict(host.index, this.verdicts.extend(PASSES, 'candidates', NO_CANDIDATE));
+    if (!candidate) this.setVerdict(host.index, this.verdicts.extend(PASSES, CANDIDATES, NO_CANDIDATE));
     return candidate;
   }
 
@@ -97,7 +97,7 @@ export class Ranking {
     if (refusals.length > 0 || !needsSearch(this.shape, host) || this.candidateOn(host)) return refusals;
     return [
       {
-        filter: 'candidates',
+        filter: CANDIDATES,
         reason: NO_CANDIDATE,
         sentence: 'no providers of the host give all groups what they ask',
       },
@@ -140,5 +140,8 @@ interface PreparedCheck {
 
 /** No host has this index. */
 const NOBODY = -1;
+
+/** What stands for the candidate search in a diagnosis, beside the filters. */
+export const CANDIDATES = 'candidates';
 
 const NO_CANDIDATE: Reason = { symbol: 'no_candidate', phrase: 'have no providers that give all groups what they ask' };

@@ -1,6 +1,6 @@
 import type { Diagnosis, FilterDiagnosis } from '#libs/contracts/messages';
 import { FILTER_NAMES } from '../filters/registry';
-import type { Ranking } from '../ranking/ranking';
+import { CANDIDATES, type Ranking } from '../ranking/ranking';
 import type { Personal } from './personal';
 
 /**
@@ -25,7 +25,7 @@ export function diagnose(ranking: Ranking, personal: Personal, hostCount: number
     phrases.set(reason.symbol, reason.phrase);
   }
   const filters = [...tallies].map(([filter, { refused, reasons }]) => ({ filter, refused, reasons }));
-  filters.sort((a, b) => FILTER_NAMES.indexOf(a.filter) - FILTER_NAMES.indexOf(b.filter));
+  filters.sort((a, b) => ORDER.indexOf(a.filter) - ORDER.indexOf(b.filter));
   const hostsPassed = countPassed(ranking, personal);
   return {
     hostsConsidered: hostCount,
@@ -35,6 +35,9 @@ export function diagnose(ranking: Ranking, personal: Personal, hostCount: number
     summary: before + summarise(hostCount, hostsPassed, filters, phrases),
   };
 }
+
+/** The candidate search has the last word. */
+const ORDER = [...FILTER_NAMES, CANDIDATES];
 
 interface Tally {
   refused: number;
