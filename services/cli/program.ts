@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Help, type Option } from 'commander';
 import { buildCommand } from './commands/build';
 import { configCommand } from './commands/config';
 import { demoCommand } from './commands/demo';
@@ -55,6 +55,12 @@ function createProgram(context: Context): Command {
   return settle(program, context);
 }
 
+/** As commander writes it, without `(default: [])` and the like of flags that are simply not given. */
+function optionDescription(option: Option): string {
+  const isNothing = option.defaultValue === false || typeof option.defaultValue === 'object';
+  return isNothing ? option.description : new Help().optionDescription(option);
+}
+
 /** Every command, down to the last subcommand: errors are thrown, and text goes where the terminal is. */
 function settle(command: Command, context: Context): Command {
   command
@@ -65,7 +71,8 @@ function settle(command: Command, context: Context): Command {
       writeErr: (text) => context.terminal.note(text.trimEnd()),
       outputError: () => {},
     })
-    .configureHelp({ styleTitle: (title) => context.terminal.colours.bold(title) });
+    .helpCommand(false)
+    .configureHelp({ styleTitle: (title) => context.terminal.colours.bold(title), optionDescription });
   for (const subcommand of command.commands) settle(subcommand, context);
   return command;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '#libs/domain/clock';
 import { showSeconds } from './age';
-import { bar, formatNumber, type Terminal } from './terminal';
+import { formatNumber, progressBar, type Terminal } from './terminal';
 
 /** On a terminal a line that changes; elsewhere a line now and then, so that a log shows that it goes on. */
 const REDRAW_MS = 100;
@@ -22,9 +22,9 @@ export function startProgress(terminal: Terminal, clock: Clock, what: string, to
   const line = (done: number, detail: string) => {
     const seconds = Math.max(0.001, (clock.now() - startedMs) / 1000);
     const rate = done / seconds;
-    const eta = done < total && rate > 0 ? `, ${showSeconds((total - done) / rate)} left` : '';
+    const eta = done < total && total - done > rate ? `, ${showSeconds((total - done) / rate)} left` : '';
     const count = `${formatNumber(done)}/${formatNumber(total)}`;
-    return `${what} ${bar(terminal, done, total, 20)}  ${count}  ${formatNumber(Math.round(rate))}/s${eta}  ${detail}`;
+    return `${what} ${progressBar(terminal, done, total)}  ${count}  ${formatNumber(Math.round(rate))}/s${eta}  ${detail}`;
   };
   return {
     show(done, detail) {

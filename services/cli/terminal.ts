@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { Environment } from '#libs/runtime/system';
@@ -47,8 +48,7 @@ export function createTerminal(out: Stream, err: Stream, env: Environment): Term
     },
     progress(text) {
       if (!isInteractive) return;
-      // A line longer than the terminal would wrap and could not be replaced.
-      err.write(`\r\x1b[K${text.slice(0, (err.columns ?? 80) - 1)}`);
+      err.write(`\r\x1b[K${cutTo((err.columns ?? 80) - 1, text)}`);
       hasProgress = true;
     },
   };
@@ -90,12 +90,26 @@ export function formatNumber(value: number): string {
   });
 }
 
-/** `███████░░░  70%` */
+/** How full something is: `███████░░░  70%`, green to red. */
 export function bar(terminal: Terminal, used: number, capacity: number, width = 10): string {
   const share = capacity > 0 ? used / capacity : 0;
+  const { red, yellow, green } = terminal.colours;
+  return drawBar(terminal, share, width, share >= 0.9 ? red : share >= 0.7 ? yellow : green);
+}
+
+/** How far something is: the same, in one colour. */
+export function progressBar(terminal: Terminal, done: number, total: number, width = 20): string {
+  return drawBar(terminal, total > 0 ? done / total : 1, width, terminal.colours.cyan);
+}
+
+function drawBar({ colours }: Terminal, share: number, width: number, colour: (text: string) => string): string {
   const filled = Math.min(width, Math.round(share * width));
-  const { red, yellow, green, dim } = terminal.colours;
-  const colour = share >= 0.9 ? red : share >= 0.7 ? yellow : green;
   const percent = `${Math.round(share * 100)}%`.padStart(4);
-  return `${colour('█'.repeat(filled))}${dim('░'.repeat(width - filled))} ${percent}`;
+  return `${colour('█'.repeat(filled))}${colours.dim('░'.repeat(width - filled))} ${percent}`;
+}
+
+/** A line longer than the terminal would wrap, and could not be replaced; it loses its colours with its end. */
+function cutTo(columns: number, text: string): string {
+  const plain = stripVTControlCharacters(text);
+  return plain.length <= columns ? text : plain.slice(0, columns);
 }

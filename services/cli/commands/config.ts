@@ -22,6 +22,8 @@ interface Setting {
   readonly problem: string | undefined;
 }
 
+const LONGEST_CELL = 36;
+
 /** `berth config`: every setting there is, and what each is now. */
 export function configCommand(context: Context): Command {
   const command = new Command('config')
@@ -71,12 +73,17 @@ function show({ terminal }: Context, settings: readonly Setting[]): void {
     const rows = settings
       .filter((setting) => setting.of === of)
       .map((s) => {
-        const now = s.problem === undefined ? (s.isSet ? cyan(s.value) : dim(s.value)) : red(`${s.value} ${s.problem}`);
-        return [s.name, now, s.default, s.range, s.unit, s.help];
+        const now = s.problem === undefined ? (s.isSet ? cyan : dim)(clip(s.value)) : red(`${s.value} ${s.problem}`);
+        return [s.name, now, clip(s.default), clip(s.range), s.unit, s.help];
       });
     terminal.print(`${bold(`Settings of ${of}`)}\n`);
     terminal.print(`${table(terminal, ['NAME', 'NOW', 'DEFAULT', 'RANGE', 'UNIT', 'WHAT IT DOES'], rows)}\n`);
   }
+}
+
+/** Long lists would push the rest off the screen; `--json` has them whole. */
+function clip(text: string): string {
+  return text.length <= LONGEST_CELL ? text : `${text.slice(0, LONGEST_CELL - 1)}…`;
 }
 
 /** A secret is never shown; of an address only its password is one. */
