@@ -10,12 +10,16 @@ const STEPS: readonly (() => Promise<StepResult>)[] = [
   () => runCheck('lint', 'oxlint', ['--type-aware', 'libs', 'services', 'test']),
   () => runCheck('format', 'biome', ['check', '.']),
   () => runCheck('types', 'tsc', ['--noEmit', '-p', '.']),
-  () => runJest('unit', ['--selectProjects', 'unit']),
-  () => runJest('contract', ['--selectProjects', 'contract']),
-  () => runJest('integration', ['--selectProjects', 'integration', '--runInBand']),
+  () => jest('unit'),
+  () => jest('contract'),
+  () => jest('integration', '--runInBand'),
   // In band: they kill servers and count what is left.
-  () => runJest('fault', ['--selectProjects', 'fault', '--runInBand']),
+  () => jest('fault', '--runInBand'),
 ];
+
+function jest(project: string, ...args: string[]): Promise<StepResult> {
+  return runJest(project, ['--selectProjects', project, ...args], (file) => print(`     ${file}`));
+}
 
 async function main(): Promise<number> {
   const results: StepResult[] = [];

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,26 +21,47 @@ export async function runCheck(name: string, bin: string, args: readonly string[
   return { name, passed, failed: 1 - passed, skipped: 0, seconds, output };
 }
 
-/** Jest on a part of the tests; every test counts, and a file that cannot even be loaded counts as one failure. */
-export async function runJest(name: string, args: readonly string[]): Promise<StepResult> {
+/** What jest says when all tests have run and something they left open keeps its process alive. */
+const LEFT_OPEN = 'Jest did not exit';
+const LEFT_OPEN_PATIENCE_MS = 20_000;
+
+/**
+ * Jest on a part of the tests, each of which counts. A file that cannot even be loaded counts as one failure, and so
+ * does something left open for long after the last test: it would keep whoever runs the tests waiting for ever.
+ *
+ * @param onFile  hears of each test file that has passed or failed
+ */
+export async function runJest(
+  name: string,
+  args: readonly string[],
+  onFile: (line: string) => void,
+): Promise<StepResult> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-jest-'));
   const file = join(folder, 'results.json');
+  let isLeftOpen = false;
   try {
-    const { exitCode, output, seconds } = await run('jest', [...args, '--json', '--outputFile', file]);
+    const { exitCode, output, seconds } = await run('jest', [...args, '--json', '--outputFile', file], (line, jest) => {
+      if (/^(PASS|FAIL) /.test(line)) onFile(line);
+      if (!line.includes(LEFT_OPEN)) return;
+      const timer = setTimeout(() => {
+        isLeftOpen = jest.kill('SIGKILL');
+      }, LEFT_OPEN_PATIENCE_MS);
+      jest.on('exit', () => clearTimeout(timer));
+    });
     const results = await readFile(file, 'utf8').then(
       (text) => JSON.parse(text) as JestResults,
       () => undefined,
     );
     // Without results jest itself failed, in its global setup for one.
     if (results === undefined) return { name, passed: 0, failed: 1, skipped: 0, seconds, output };
-    const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
+    const failed = results.numFailedTests + results.numRuntimeErrorTestSuites + (isLeftOpen ? 1 : 0);
     return {
       name,
       passed: results.numPassedTests,
       failed: exitCode !== 0 && failed === 0 ? 1 : failed,
       skipped: results.numPendingTests + results.numTodoTests,
       seconds,
-      output,
+      output: isLeftOpen ? `${output}\nSomething was left open; jest was killed.\n` : output,
     };
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -56,20 +77,28 @@ interface JestResults {
 }
 
 /** Runs a tool of node_modules/.bin from the repository's root and keeps what it says. */
-async function run(bin: string, args: readonly string[]) {
+async function run(
+  bin: string,
+  args: readonly string[],
+  onLine: (line: string, child: ChildProcess) => void = () => {},
+) {
   const startedMs = performance.now();
   const child = spawn(join('node_modules', '.bin', bin), args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const chunks: Buffer[] = [];
-  // Jest's answers go to the file; what it prints to stdout is that JSON again.
+  const chunks: string[] = [];
+  // What jest prints to stdout is the JSON that goes to the file, again.
   if (bin === 'jest') child.stdout.resume();
-  else child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-  child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));
+  else child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => {
+    const text = chunk.toString();
+    chunks.push(text);
+    for (const line of text.split('\n')) onLine(line, child);
+  });
   const exitCode = await new Promise<number>((resolve) => {
     child.on('error', (error) => {
-      chunks.push(Buffer.from(`${bin}: ${error.message}; run 'npm ci' first\n`));
+      chunks.push(`${bin}: ${error.message}; run 'npm ci' first\n`);
       resolve(1);
     });
     child.on('close', (code) => resolve(code ?? 1));
   });
-  return { exitCode, output: Buffer.concat(chunks).toString(), seconds: (performance.now() - startedMs) / 1000 };
+  return { exitCode, output: chunks.join(''), seconds: (performance.now() - startedMs) / 1000 };
 }
