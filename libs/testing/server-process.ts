@@ -71,20 +71,12 @@ class ServerProcess implements TestServer {
     return this.#child?.pid;
   }
 
-  async kill(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#child;
-    const groupId = child?.pid;
-    if (child === undefined || groupId === undefined) return;
-    process.kill(-groupId, signal);
-    if (signal === 'SIGSTOP' || signal === 'SIGCONT') return;
-    child.ref();
-    const cancel = clock.after(STOP_TIMEOUT_MS, () => process.kill(-groupId, 'SIGKILL'));
-    await once(child, 'exit');
-    cancel();
+  kill(signal: NodeJS.Signals): Promise<void> {
+    return this.#signal(signal);
   }
 
   async restart(): Promise<void> {
-    await this.kill('SIGTERM');
+    await this.#signal('SIGTERM');
     const child = launch(this.#plan);
     this.#child = child;
     child.once('exit', () => {
@@ -95,8 +87,20 @@ class ServerProcess implements TestServer {
 
   async stop(): Promise<void> {
     // Nothing in the folder is kept, so there is nothing to shut down in order.
-    await this.kill('SIGKILL');
+    await this.#signal('SIGKILL');
     rmSync(this.#plan.folder, { recursive: true, force: true });
+  }
+
+  async #signal(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    const groupId = child?.pid;
+    if (child === undefined || groupId === undefined) return;
+    process.kill(-groupId, signal);
+    if (signal === 'SIGSTOP' || signal === 'SIGCONT') return;
+    child.ref();
+    const cancel = clock.after(STOP_TIMEOUT_MS, () => process.kill(-groupId, 'SIGKILL'));
+    await once(child, 'exit');
+    cancel();
   }
 }
 

@@ -1,9 +1,14 @@
 import type { Channel, ChannelModel } from 'amqplib';
+import type { Clock } from '../../domain/clock';
 import type { Log } from '../../runtime/log';
+import type { Surroundings } from '../../runtime/service';
 import type { QueueSpec } from '../port';
+import { endsWithin } from '../workload';
 import { closeQuietly } from './kept-channel';
 import type { Part } from './link';
-import { declareBase, declareQueue, notConnected } from './topology';
+import { declareBase, declareQueue, noAnswer, notConnected } from './topology';
+
+const ANSWER_TIMEOUT_MS = 10_000;
 
 /**
  * Declares and asks, one thing after the other on a channel of its own, because the broker answers a wrong question by
@@ -11,20 +16,22 @@ import { declareBase, declareQueue, notConnected } from './topology';
  */
 export class Admin implements Part {
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #declared = new Map<string, QueueSpec>();
   #model: ChannelModel | undefined;
   #channel: Channel | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(log: Log) {
+  constructor({ log, clock }: Surroundings) {
     this.#log = log;
+    this.#clock = clock;
   }
 
   async attach(model: ChannelModel): Promise<void> {
     this.#model = model;
     this.#channel = undefined;
     const declareAgain = async (what: string, work: (channel: Channel) => Promise<void>) => {
-      await this.run(work).catch((error: unknown) =>
+      await this.run(what, work).catch((error: unknown) =>
         this.#log.error({ queue: what, error }, 'could not declare a queue'),
       );
     };
@@ -34,15 +41,25 @@ export class Admin implements Part {
 
   /** @throws BerthError `failed_precondition / queue_mismatch`, `unavailable`. */
   async declare(spec: QueueSpec): Promise<void> {
-    await this.run((channel) => declareQueue(channel, spec));
+    await this.run(spec.name, (channel) => declareQueue(channel, spec));
     this.#declared.set(spec.name, spec);
   }
 
   /** Runs work that may cost the channel, after all work before it. */
-  run<T>(work: (channel: Channel) => Promise<T>): Promise<T> {
-    const result = this.#last.then(async () => work(await this.#open()));
+  run<T>(what: string, work: (channel: Channel) => Promise<T>): Promise<T> {
+    const result = this.#last.then(() => this.#runNow(what, work));
     this.#last = result.catch(() => {});
     return result;
+  }
+
+  /** A queue whose broker does not answer (it has no quorum) must not keep everyone else waiting. */
+  async #runNow<T>(what: string, work: (channel: Channel) => Promise<T>): Promise<T> {
+    const channel = await this.#open();
+    const result = work(channel);
+    if (await endsWithin(result, ANSWER_TIMEOUT_MS, this.#clock)) return result;
+    this.#channel = undefined;
+    channel.close().catch(() => {});
+    throw noAnswer(what);
   }
 
   async #open(): Promise<Channel> {

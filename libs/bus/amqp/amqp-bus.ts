@@ -47,7 +47,7 @@ export class AmqpBus implements Bus {
     this.#config = config;
     this.#around = around;
     // In the order in which they come back: queues before those who write to them.
-    this.#admin = new Admin(around.log);
+    this.#admin = new Admin(around);
     link.add(this.#admin);
     this.#caster = new Caster(link, config, around);
     this.#caller = new Caller(link, config, around);
@@ -89,7 +89,7 @@ export class AmqpBus implements Bus {
       queue: pattern,
       prefetch: 0,
       noAck: true,
-      declare: () => this.#admin.run((channel) => declareEventQueue(channel, pattern)),
+      declare: () => this.#admin.run(pattern, (channel) => declareEventQueue(channel, pattern)),
       bury: async () => {},
       handle: async (delivery, _, topic) => {
         try {
@@ -109,7 +109,7 @@ export class AmqpBus implements Bus {
   async depth(queue: string): Promise<number> {
     this.#refuseClosed();
     try {
-      return await this.#admin.run(async (channel) => (await channel.checkQueue(queue)).messageCount);
+      return await this.#admin.run(queue, async (channel) => (await channel.checkQueue(queue)).messageCount);
     } catch (error) {
       throw (error as { code?: unknown }).code === 404 ? noSuchQueue(queue) : refusalOf(error, queue);
     }
@@ -149,7 +149,7 @@ export class AmqpBus implements Bus {
       prefetch: options?.prefetch ?? this.#config.prefetch,
       noAck: false,
       declare: () =>
-        this.#admin.run(async (channel) => {
+        this.#admin.run(spec.name, async (channel) => {
           await declareQueue(channel, spec);
           return spec.name;
         }),

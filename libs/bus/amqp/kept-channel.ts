@@ -21,6 +21,7 @@ export class KeptChannel<C extends Channel> implements Part {
   readonly #link: Link;
   readonly #role: ChannelRole<C>;
   readonly #around: Surroundings;
+  #model: ChannelModel | undefined;
   #channel: C | undefined;
   #isClosed = false;
   #cancelReopen: (() => void) | undefined;
@@ -39,6 +40,7 @@ export class KeptChannel<C extends Channel> implements Part {
   async attach(model: ChannelModel): Promise<void> {
     if (this.#isClosed || this.#channel !== undefined) return;
     this.#cancelReopen?.();
+    this.#model = model;
     try {
       await this.#open(model);
     } catch (error) {
@@ -55,6 +57,15 @@ export class KeptChannel<C extends Channel> implements Part {
     await closeQuietly(this.#channel);
   }
 
+  /** Takes a channel as lost, though the broker may not know it: it does not answer on it. Another one is opened. */
+  abandon(channel: C): void {
+    if (this.#channel !== channel) return;
+    this.#channel = undefined;
+    channel.close().catch(() => {});
+    this.#role.lost();
+    if (this.#model !== undefined) this.#reopenLater(this.#model);
+  }
+
   async #open(model: ChannelModel): Promise<void> {
     const channel = await this.#role.create(model);
     const { log } = this.#around;
@@ -65,10 +76,7 @@ export class KeptChannel<C extends Channel> implements Part {
     channel.on('handler-error', (error) => log.error({ channel: name, error }, 'a listener of a channel threw'));
     channel.on('close', () => {
       isOpen = false;
-      if (this.#channel !== channel) return;
-      this.#channel = undefined;
-      this.#role.lost();
-      this.#reopenLater(model);
+      this.abandon(channel);
     });
     try {
       await this.#role.prepare(channel);

@@ -2,12 +2,15 @@ import type { Channel } from 'amqplib';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { closing } from '../refusals';
+import { endsWithin } from '../workload';
 import type { Consumer } from './consumer';
 import { KeptChannel } from './kept-channel';
 import type { Link } from './link';
-import { refusalOf } from './topology';
+import { noAnswer, refusalOf } from './topology';
 
 const RETRY_DELAY_MS = 500;
+/** For the broker to say that a consumer consumes; a thousand others may stand in line before it. */
+const ANSWER_TIMEOUT_MS = 30_000;
 
 interface Member {
   readonly consumer: Consumer;
@@ -25,18 +28,15 @@ export class Lane {
   readonly #kept: KeptChannel<Channel>;
   readonly #members = new Map<Consumer, Member>();
   #channel: Channel | undefined;
-  /** All members were started on the channel; who comes now starts by itself. */
-  #isReady = false;
 
   constructor(link: Link, name: string, around: Surroundings) {
     this.#around = around;
     const role = {
       name,
       create: (model: Parameters<KeptChannel<Channel>['attach']>[0]) => model.createChannel(),
-      prepare: (channel: Channel) => this.#startAll(channel),
+      prepare: async (channel: Channel) => this.#startAll(channel),
       lost: () => {
         this.#channel = undefined;
-        this.#isReady = false;
       },
     };
     this.#kept = new KeptChannel<Channel>(link, role, around);
@@ -56,7 +56,7 @@ export class Lane {
     return new Promise((resolve, reject) => {
       const member = { consumer, hasStarted: false, resolve, reject };
       this.#members.set(consumer, member);
-      if (this.#channel !== undefined && this.#isReady) void this.#start(member, this.#channel);
+      if (this.#channel !== undefined) void this.#start(member, this.#channel);
     });
   }
 
@@ -72,19 +72,17 @@ export class Lane {
     return this.#kept.close();
   }
 
-  async #startAll(channel: Channel): Promise<void> {
+  /** Nobody waits for it: a queue whose broker does not answer must not keep the others from coming back. */
+  #startAll(channel: Channel): void {
     this.#channel = channel;
-    this.#isReady = false;
-    // Members that are added meanwhile are visited, too: that is how a Map iterates.
-    for (const member of this.#members.values()) await this.#start(member, channel);
-    this.#isReady = true;
+    for (const member of this.#members.values()) void this.#start(member, channel);
   }
 
   /** Never rejects. */
   async #start(member: Member, channel: Channel): Promise<void> {
     const { consumer } = member;
     try {
-      await consumer.attach(channel, () => this.#startLater(member, channel));
+      await this.#attach(consumer, channel, () => this.#startLater(member, channel));
       member.hasStarted = true;
       member.resolve();
     } catch (thrown) {
@@ -96,6 +94,13 @@ export class Lane {
       this.#around.log.warn({ queue: consumer.queue, error }, 'a consumer could not start; tries again');
       this.#startLater(member, channel);
     }
+  }
+
+  async #attach(consumer: Consumer, channel: Channel, onCancel: () => void): Promise<void> {
+    const attached = consumer.attach(channel, onCancel);
+    if (await endsWithin(attached, ANSWER_TIMEOUT_MS, this.#around.clock)) return attached;
+    this.#kept.abandon(channel);
+    throw noAnswer(consumer.queue);
   }
 
   #startLater(member: Member, channel: Channel): void {

@@ -76,6 +76,7 @@ export class Publisher {
     const channel = this.#kept.channel;
     if (channel === undefined) return publication.settle('unsent');
     if (this.#waiting.size === 0 && this.#hasRoom()) return this.#publish(channel, publication);
+    this.#forgetUnwanted();
     if (this.#waiting.size >= this.#settings.maxWaiting) return publication.settle('overload');
     this.#waiting.push(publication);
   }
@@ -132,6 +133,11 @@ export class Publisher {
     }
     if (this.openCount > 0) return;
     for (const resolve of this.#onIdle.splice(0)) resolve();
+  }
+
+  /** While nothing can be sent, those who gave up must not take the room of others. The oldest give up first. */
+  #forgetUnwanted(): void {
+    while (this.#waiting.first()?.isWanted() === false) this.#waiting.shift();
   }
 
   /** What expires after a time must not get that time anew after it has waited here. */

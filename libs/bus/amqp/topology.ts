@@ -90,3 +90,7 @@ export function brokerBlocked(): BerthError {
     'the broker is short of memory or disk and takes no messages; nothing was done, retry later',
   );
 }
+
+export function noAnswer(queue: string): BerthError {
+  return new BerthError('unavailable', 'broker_silent', `the broker does not answer about '${queue}'; retry later`);
+}

@@ -1,0 +1,192 @@
+import { openBus } from '#libs/bus/open';
+import { ACK, type Bus } from '#libs/bus/port';
+import { sleep } from '#libs/domain/clock';
+import { BerthError, isRetryable } from '#libs/domain/errors';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { aMessage, aQueue, BusWorld, errorOf, textOf } from '#libs/testing/bus-world';
+import { gate, Inbox } from '#libs/testing/inbox';
+import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers';
+
+jest.setTimeout(60_000);
+
+const clock = systemClock();
+const TYPE = aMessage('').type;
+const QUICK = { confirmTimeoutMs: 3_000, reconnectDelayMs: 200, drainTimeoutMs: 500 };
+
+let broker: RabbitmqServer;
+let world: BusWorld;
+
+beforeAll(async () => {
+  broker = await startRabbitmq();
+});
+afterAll(() => broker.stop());
+beforeEach(() => {
+  world = new BusWorld((config) => {
+    const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+    return openBus({ busUrl: broker.url, ...QUICK, ...config }, around);
+  });
+});
+afterEach(() => world.close());
+
+/** Ways to lose the broker; after each of them it is there again. */
+const LOSSES: readonly (readonly [string, () => Promise<unknown>])[] = [
+  ['is killed and started again', () => broker.kill('SIGKILL').then(() => broker.restart())],
+  ['is stopped and started again', () => broker.restart()],
+  ['closes all connections', () => broker.ctl('close_all_connections', 'a test wants it')],
+];
+
+describe.each(LOSSES)('when the broker %s', (_, lose) => {
+  it('delivers every confirmed cast at least once, to consumers that come back by themselves', async () => {
+    const [producer, consumer] = [await world.open(), await world.open()];
+    const queue = aQueue('work', { maxLength: 100_000, deliveryLimit: 20 });
+    const received = new Set<string>();
+    await consumer.consume(queue, async ({ id }) => {
+      received.add(id);
+      return ACK;
+    });
+    const casting = castWithoutEnd(producer, queue.name);
+    await casting.confirmed.has(500);
+    await lose();
+    await casting.confirmed.has(casting.confirmed.items.length + 500);
+    await casting.stop();
+    expect(casting.failed.size).toBeGreaterThan(0);
+    expect([...casting.failed].filter((code) => code !== 'unavailable' && code !== 'not_found')).toEqual([]);
+    await until(() => casting.confirmed.items.every((id) => received.has(id)));
+  });
+
+  it('settles every call in flight by its deadline, and answers the next', async () => {
+    const [client, server] = [await world.open(), await world.open()];
+    const queue = aQueue('transient', { maxLength: 10_000 });
+    const [started, never] = [new Inbox<string>(), gate()];
+    await server.serve(queue, {
+      [TYPE]: async ({ body }) => {
+        if (textOf(body) !== 'slow') return body;
+        started.put('slow');
+        await never.opened;
+        return body;
+      },
+    });
+    const startedMs = clock.now();
+    const call = () => errorOf(client.call(queue.name, aMessage('slow'), { timeoutMs: 10_000 }));
+    const calls = Promise.all(Array.from({ length: 50 }, call));
+    await started.has(50);
+    const lost = lose();
+    const reasons = (await calls).map(({ code, reason }) => `${code} / ${reason}`);
+    expect(clock.now() - startedMs).toBeLessThan(11_000);
+    expect(new Set(reasons)).toEqual(new Set(['deadline_exceeded / connection_lost']));
+    await lost;
+    expect(await callUntilAnswered(client, queue.name, 'again')).toBe('again');
+    never.open();
+  });
+
+  it('declares again what was declared, hears events again, and says that it is connected', async () => {
+    const bus = await world.open();
+    const queue = aQueue('transient');
+    await bus.declare(queue);
+    const heard = new Inbox<string>();
+    await bus.subscribe('a.*', (__, { body }) => heard.put(textOf(body)));
+    const disconnected = until(() => !bus.isConnected());
+    await lose();
+    await disconnected;
+    await until(() => bus.isConnected());
+    await bus.cast(queue.name, aMessage('kept'));
+    await until(async () => {
+      await bus.publish('a.b', aMessage('news'));
+      return heard.items.length > 0;
+    });
+    expect(heard.items[0]).toBe('news');
+  });
+});
+
+it('keeps the consumers of many queues on few channels, and brings them all back', async () => {
+  const [agents, client] = [await world.open(), await world.open()];
+  const received = new Inbox<string>();
+  const queues = Array.from({ length: 300 }, () => aQueue('host', { maxLength: 100 }));
+  const consume = (queue: (typeof queues)[number]) =>
+    agents.consume(queue, async ({ body }) => {
+      received.put(textOf(body));
+      return ACK;
+    });
+  await Promise.all(queues.map(consume));
+  const channels = (await broker.ctl('list_channels', 'pid')).trim().split('\n').length;
+  expect(channels).toBeLessThan(40);
+  await broker.ctl('close_all_connections', 'a test wants it');
+  await until(() => client.isConnected() && agents.isConnected());
+  await Promise.all(queues.map(({ name }) => client.cast(name, aMessage(name))));
+  expect(new Set(await received.has(300))).toEqual(new Set(queues.map(({ name }) => name)));
+});
+
+it('consumes again from a queue that somebody deleted', async () => {
+  const bus = await world.open();
+  const queue = aQueue('work');
+  const received = new Inbox<string>();
+  await bus.consume(queue, async ({ body }) => {
+    received.put(textOf(body));
+    return ACK;
+  });
+  await broker.ctl('delete_queue', queue.name);
+  await until(() => bus.cast(queue.name, aMessage('after')).then(() => true, isMissing));
+  expect(await received.has(1)).toEqual(['after']);
+});
+
+it('goes on after the broker stood still', async () => {
+  const [client, server] = [await world.open({ heartbeatS: 1 }), await world.open({ heartbeatS: 1 })];
+  const queue = aQueue('transient');
+  await server.serve(queue, { [TYPE]: async ({ body }) => body });
+  await broker.kill('SIGSTOP');
+  const call = await errorOf(client.call(queue.name, aMessage('x'), { timeoutMs: 500 }));
+  expect(call).toMatchObject({ code: 'deadline_exceeded', reason: 'no_answer' });
+  const cast = await errorOf(client.cast(queue.name, aMessage('x')));
+  expect(cast).toMatchObject({ code: 'unavailable' });
+  await until(() => !client.isConnected());
+  await broker.kill('SIGCONT');
+  expect(await callUntilAnswered(client, queue.name, 'again')).toBe('again');
+});
+
+/** Keeps 200 casts under way until it is stopped. */
+function castWithoutEnd(bus: Bus, queue: string) {
+  const confirmed = new Inbox<string>();
+  const failed = new Set<string>();
+  let count = 0;
+  const stopping = new AbortController();
+  const castOneByOne = async () => {
+    while (!stopping.signal.aborted) {
+      const id = `cast-${++count}`;
+      try {
+        await bus.cast(queue, aMessage('x'), { id });
+        confirmed.put(id);
+      } catch (error) {
+        failed.add(BerthError.from(error).code);
+        await sleep(clock, 10);
+      }
+    }
+  };
+  const done = Promise.all(Array.from({ length: 200 }, castOneByOne));
+  const stop = async () => {
+    stopping.abort();
+    await done;
+  };
+  return { confirmed, failed, stop };
+}
+
+async function callUntilAnswered(bus: Bus, queue: string, text: string): Promise<string> {
+  for (;;) {
+    try {
+      return textOf(await bus.call(queue, aMessage(text), { timeoutMs: 1_000 }));
+    } catch (error) {
+      if (!isRetryable(BerthError.from(error))) throw error;
+      await sleep(clock, 20);
+    }
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  if (BerthError.from(error).reason === 'no_such_queue') return false;
+  throw error;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await sleep(clock, 10);
+}
