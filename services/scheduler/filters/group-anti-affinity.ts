@@ -12,10 +12,11 @@ export const groupAntiAffinityFilter: PersonalFilter = {
   prepare({ members }) {
     if (members?.group.policy !== 'anti-affinity') return undefined;
     const { maxPerHost, id } = members.group;
-    const full = [...members.perHost].filter(([, count]) => count >= Math.max(1, maxPerHost));
+    const full = new Set<number>();
+    for (const [index, count] of members.perHost) if (count >= Math.max(1, maxPerHost)) full.add(index);
     return {
       kind: 'except',
-      hosts: new Set(full.map(([index]) => index)),
+      hosts: full,
       reason: HERE,
       describe: ({ index }) => `${members.perHost.get(index)} of group ${id} are here, ${maxPerHost} may be`,
     };

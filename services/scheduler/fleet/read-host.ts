@@ -68,6 +68,9 @@ function fadedFailures(host: Host, nowMs: number, halfLifeMs: number): number {
   return left < FORGOTTEN_FAILURE ? 0 : left;
 }
 
+/** Claims of one host that are looked at: hosts may have thousands of instances, but few that came just now. */
+const MAX_SETTLING = 64;
+
 /**
  * Claims that are newer than the host's last news, and the time of the oldest of them. A report that changes nothing is
  * no news, hence the limit in time.
@@ -75,7 +78,11 @@ function fadedFailures(host: Host, nowMs: number, halfLifeMs: number): number {
 function settlingClaims(view: PlacementView, host: Host, sinceMs: number): { count: number; oldestMs: number } {
   const newestNewsMs = Math.max(host.updatedAtMs, sinceMs);
   const settling = { count: 0, oldestMs: Number.POSITIVE_INFINITY };
-  for (const uuid of view.consumersOn(host.providerUuid)) {
+  const uuids = view.consumersOn(host.providerUuid);
+  let older = uuids.size - MAX_SETTLING;
+  for (const uuid of uuids) {
+    // The latest come last.
+    if (older-- > 0) continue;
     const consumer = view.consumer(uuid);
     if (!consumer || consumer.updatedAtMs <= newestNewsMs || consumer.owner !== 'conductor') continue;
     settling.count += 1;
