@@ -290,6 +290,25 @@ describe('somebody was faster', () => {
     expect(counts.reduce((sum, one) => sum + one, 0)).toBe(32);
   });
 
+  it.each([2, 4, 16, 64])(
+    'fills a host with room for ten exactly, when %d ask at once, time and again',
+    async (claimants) => {
+      const schedulers = [await world.scheduler(), await world.scheduler()];
+      for (let round = 0; round < 25; round++) {
+        const host = `host-${round}`;
+        await world.report(host, { inventories: { VCPU: inventory(10) } });
+        const spec = { resources: SMALL, forceHosts: [host] };
+        for (const { mirror } of schedulers)
+          await mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+        const selected = await Promise.all(
+          Array.from({ length: claimants }, async (_, i) => schedulers[i % 2]?.select(spec)),
+        );
+        const placed = selected.filter((one) => one?.response.noValidHost === undefined).length;
+        expect(placed).toBe(Math.min(10, claimants));
+      }
+    },
+  );
+
   it('a request refused because of claims on their way is decided again when these fail', async () => {
     await report('a', 'b');
     const held = holdingStore(world.placement);
