@@ -19,6 +19,10 @@ export function usageError(message: string, hint: string): BerthError {
 export function reportFailure(thrown: unknown, terminal: Terminal): number {
   if (thrown instanceof CommanderError) return reportUsage(thrown, terminal);
   const error = BerthError.from(thrown);
+  if (error.reason === 'interrupted') {
+    terminal.note(`berth: ${error.message}`);
+    return EXIT.interrupted;
+  }
   const { red, bold, dim } = terminal.colours;
   terminal.note(`${bold(red('berth:'))} ${error.message} ${dim(`(${error.code}/${error.reason})`)}`);
   const hint = hintFor(error);

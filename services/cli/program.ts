@@ -1,6 +1,7 @@
 import { Command, Help, type Option } from 'commander';
 import { buildCommand } from './commands/build';
 import { configCommand } from './commands/config';
+import { deadLettersCommand } from './commands/dead-letters';
 import { demoCommand } from './commands/demo';
 import { eventsCommand } from './commands/events';
 import { explainCommand } from './commands/explain';
@@ -49,6 +50,7 @@ function createProgram(context: Context): Command {
     .addCommand(eventsCommand(context))
     .commandsGroup('Operate it:')
     .addCommand(hostCommand(context))
+    .addCommand(deadLettersCommand(context))
     .addCommand(configCommand(context))
     .commandsGroup('Run its services:');
   for (const service of serviceProcesses) program.addCommand(serviceCommand(context, service));

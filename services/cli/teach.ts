@@ -8,6 +8,7 @@ const COMMON_EXITS: readonly (readonly [code: number, meaning: string])[] = [
   [EXIT.unavailable, 'the bus or a service is away, or did not answer in time'],
   [EXIT.refused, 'refused: not found, full, or not allowed in the present state'],
   [EXIT.internal, 'a defect in Berth'],
+  [EXIT.interrupted, 'ended by Ctrl-C'],
 ];
 
 /** Ends a command's help with examples (a line to type, what it does) and its exit codes. */

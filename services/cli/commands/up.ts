@@ -27,10 +27,7 @@ export function upCommand(context: Context): Command {
       ],
       ['BERTH_AGENT_FAKE_FAILURE_RATE=0.1 berth up --hosts 100', 'settings go to all of them; one build in ten fails'],
     ],
-    [
-      [EXIT.failed, 'one of the services ended by itself; the others are stopped'],
-      [EXIT.interrupted, 'Ctrl-C twice: ended without waiting'],
-    ],
+    [[EXIT.failed, 'one of the services ended by itself; the others are stopped']],
   );
 }
 

@@ -45,6 +45,10 @@ export async function runDemo(context: Context, settings: DemoSettings): Promise
   const shape = demoShape(settings.builds, settings.hosts);
   const fleet = await startEmbedded(context, { ...settings, shape, latencyMs: BUILD_LATENCY_MS });
   try {
+    const { schedulers, conductors, hosts, builds } = settings;
+    context.terminal.note(
+      `${schedulers} schedulers, ${conductors} conductors and ${hosts} hosts are up in this process; building ${builds} instances`,
+    );
     const startedMs = clock.now();
     const built = await buildAll(context, settings, fleet);
     const seconds = (clock.now() - startedMs) / 1000;
