@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { AllocationRequest } from './allocation-request';
 import { open, seal } from './allocation-request';
 

@@ -11,6 +11,7 @@ const options = {
 
 require.extensions['.ts'] = (module, filename) => {
   const { code } = transformSync(readFileSync(filename, 'utf8'), { ...options, filename });
+  // oxlint-disable-next-line no-underscore-dangle -- how Node's own loaders hand code over
   module._compile(code, filename);
 };
 process.setSourceMapsEnabled(true);

@@ -9,6 +9,7 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from './context';
+import { release } from './hand-off';
 import { settle } from './patience';
 import { advance, announce, failed, isBeingBuilt } from './records';
 import { buildOn, orderAgain } from './retry';
@@ -45,6 +46,9 @@ export async function schedule(c: Conductor, instances: readonly Instance[]): Pr
   const { destinations, noValidHost } = await selectDestinations(c, first, instances);
   if (noValidHost) {
     const fault = { reason: 'no_valid_host', message: noValidHost.summary };
+    // Those of an earlier, interrupted try may hold claims.
+    const holders = await c.placement.consumers(instances.map(({ uuid }) => uuid));
+    await Promise.all(holders.map(({ uuid, claimRevision }) => release(c, uuid, claimRevision)));
     await Promise.all(instances.map((instance) => advance(c, instance, failed(fault))));
     return;
   }

@@ -118,7 +118,8 @@ export class ConductorWorld {
   async claims(): Promise<string[]> {
     const claims: string[] = [];
     await this.placement.scanConsumers(async (consumers) => {
-      for (const { uuid, allocations } of consumers) claims.push(`${uuid} ${Object.keys(allocations).map(hostOf)}`);
+      for (const { uuid, allocations } of consumers)
+        claims.push(`${uuid} ${Object.keys(allocations).map(hostOf).join('+')}`);
     });
     return claims.sort();
   }

@@ -121,10 +121,10 @@ export class TestFleet {
   }
 
   /**
-   * What must hold after whatever happened, once it has settled: every instance at rest exactly once, allocations are
-   * what agents run, nothing above capacity, no message lost. Answers the instances.
+   * Waits until the fleet has settled, then tells what does not hold of what must, whatever happened: every instance at
+   * rest and on the one host that runs it, allocations are what agents run, nothing above capacity, no message lost.
    */
-  async settled(uuids: readonly string[]): Promise<Instance[]> {
+  async problems(uuids: readonly string[]): Promise<string[]> {
     await this.atRest(uuids);
     await this.eventually('claims are what the hosts run', async () => {
       const [claims, runs] = [await this.claims(), this.runs()];
@@ -132,18 +132,22 @@ export class TestFleet {
         ? true
         : { onlyClaimed: minus(claims, runs), onlyRunning: minus(runs, claims) };
     });
-    const instances = await this.instances.get(uuids);
-    expect(instances.map(({ uuid }) => uuid).sort()).toEqual([...uuids].sort());
-    expect(instances.filter((one) => !isAtRest(one))).toEqual([]);
-    const active = instances.filter(({ state }) => state === 'active').map(({ uuid, host }) => `${uuid} ${host}`);
-    expect(this.runs()).toEqual(active.sort());
-    expect(await this.aboveCapacity()).toEqual([]);
-    expect(await this.bus.depth(DEAD_LETTERS).catch(() => 0)).toBe(0);
     await this.eventually('the queues are empty', async () => {
       const depths = await Promise.all([BUILD_REQUESTS.name, BUILD_RESULTS.name].map((name) => this.bus.depth(name)));
       return depths.every((depth) => depth === 0);
     });
-    return instances;
+    const instances = await this.instances.get(uuids);
+    const active = instances.filter(({ state }) => state === 'active').map(({ uuid, host }) => `${uuid} ${host}`);
+    const known = instances.map(({ uuid }) => uuid);
+    const deadLetters = await this.bus.depth(DEAD_LETTERS);
+    return [
+      ...minus(uuids, known).map((uuid) => `${uuid} was lost`),
+      ...instances.filter((one) => !isAtRest(one)).map(({ uuid, state }) => `${uuid} is ${state}`),
+      ...minus(active, this.runs()).map((one) => `${one} is active and does not run`),
+      ...minus(this.runs(), active).map((one) => `${one} runs and is not active`),
+      ...(await this.aboveCapacity()).map((one) => `${one} is above capacity`),
+      ...(deadLetters > 0 ? [`${deadLetters} dead letters`] : []),
+    ];
   }
 
   /** Who holds what, as `consumer host`. */
