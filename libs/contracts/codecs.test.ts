@@ -1,0 +1,164 @@
+import * as fc from 'fast-check';
+import { BerthError } from '../domain/errors';
+import { aRequestSpec } from '../testing/request-spec';
+import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec, hostDiscrepancyCodec } from './compute';
+import { buildRequestCodec, terminateInstanceCodec } from './conductor';
+import { explainMethod } from './diagnosis';
+import { decodeError, encodeError } from './error';
+import { listHostsMethod } from './hosts';
+import { instanceEventCodec, listInstancesMethod } from './instance';
+import { MAX_INSTANCES_PER_REQUEST } from './limits';
+import type { BuildRequest } from './messages';
+import { requestSpecCodec } from './request-spec';
+import type { Codec } from './rpc';
+import { alternatesCodec, selectDestinationsMethod } from './selection';
+import { updateResourceStatsMethod } from './stats';
+
+const UUID = '5b0f0d6e-8a3c-4e9e-9c0a-0123456789ab';
+const uuid = fc.uuid({ version: 4 });
+const word = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/);
+const className = fc.stringMatching(/^CUSTOM_[A-Z]{1,10}$/);
+const amounts = fc.dictionary(className, fc.integer({ min: 1, max: 2_147_483_647 }), { minKeys: 1, maxKeys: 4 });
+const group = fc.record({
+  id: word,
+  policy: fc.constantFrom('affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'),
+  maxPerHost: fc.integer({ min: 1, max: 9 }),
+});
+const spec = fc
+  .record({
+    resources: amounts,
+    requiredTraits: fc.array(className),
+    preferredResources: amounts,
+    availabilityZone: fc.option(word, { nil: undefined }),
+    memberOf: fc.array(fc.array(uuid, { minLength: 1, maxLength: 3 }), { maxLength: 2 }),
+    extraSpecs: fc.dictionary(word, word),
+    sameHost: fc.array(uuid, { maxLength: 3 }),
+    group: fc.option(group, { nil: undefined }),
+    forceHosts: fc.array(word, { maxLength: 3 }),
+    groupPolicy: fc.constantFrom('none' as const, 'isolate' as const),
+  })
+  .map((fields) => aRequestSpec(fields));
+const selection = fc.record({ host: word, cell: word, allocationRequest: fc.uint8Array({ maxLength: 99 }) });
+const report = fc.record({
+  instanceUuid: uuid,
+  host: word,
+  attempt: fc.nat(99),
+  outcome: fc.constantFrom('active' as const, 'failed' as const, 'refused' as const, 'lost' as const),
+  reason: word,
+  message: fc.string(),
+  claimRevision: fc.maxSafeNat(),
+  alternates: fc.array(selection, { maxLength: 3 }),
+});
+
+/** Bytes of a decoded value are a view of the message, a Buffer; JSON makes them comparable with any other bytes. */
+const plain = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (_key, one: unknown) =>
+      ArrayBuffer.isView(one) ? Buffer.from(one.buffer, one.byteOffset, one.byteLength).toJSON() : one,
+    ),
+  );
+
+function roundTrips<T>(codec: Codec<T>, values: fc.Arbitrary<T>) {
+  fc.assert(fc.property(values, (value) => expect(plain(codec.decode(codec.encode(value)))).toEqual(plain(value))));
+}
+
+it('decodes what it encoded: request specs', () => {
+  roundTrips(requestSpecCodec, spec);
+  expect(requestSpecCodec.type).toBe('berth.scheduler.v1.RequestSpec');
+});
+
+it('decodes what it encoded: build reports and alternates', () => {
+  roundTrips(buildReportCodec, report);
+  roundTrips(alternatesCodec, fc.array(selection, { maxLength: 5 }));
+  expect(buildReportCodec.type).toBe('berth.compute.v1.BuildReport');
+});
+
+it('carries errors across the wire with code, reason, message and details', () => {
+  const error = new BerthError('resource_exhausted', 'queue_full', 'the queue is full', { details: { queue: 'q' } });
+  expect(decodeError(encodeError(error))).toMatchObject({
+    code: 'resource_exhausted',
+    reason: 'queue_full',
+    message: 'the queue is full',
+    details: { queue: 'q' },
+  });
+});
+
+/** The code of what an action throws, if it throws; what is no BerthError is internal. */
+function codeOf(action: () => unknown): string | undefined {
+  try {
+    action();
+    return undefined;
+  } catch (thrown) {
+    return BerthError.from(thrown).code;
+  }
+}
+
+const CODECS: readonly Codec<never>[] = [
+  buildInstanceCodec,
+  buildReportCodec,
+  buildRequestCodec,
+  destroyInstanceCodec,
+  explainMethod.request,
+  hostDiscrepancyCodec,
+  instanceEventCodec,
+  listHostsMethod.response,
+  listInstancesMethod.request,
+  requestSpecCodec,
+  selectDestinationsMethod.request,
+  selectDestinationsMethod.response,
+  terminateInstanceCodec,
+  updateResourceStatsMethod.request,
+] as unknown as readonly Codec<never>[];
+
+it.each(CODECS.map((codec) => [codec.type, codec] as const))(
+  'refuses bytes that are no %s as invalid_argument, and nothing else',
+  (_type, codec) => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        expect([undefined, 'invalid_argument']).toContain(codeOf(() => codec.decode(bytes)));
+      }),
+      { numRuns: 500 },
+    );
+  },
+);
+
+describe('a build request', () => {
+  const request: BuildRequest = {
+    requestId: UUID,
+    requestSpec: aRequestSpec(),
+    count: 1,
+    name: 'web',
+    instanceUuids: [],
+  };
+  const refusal = (changed: Partial<BuildRequest>) => {
+    try {
+      return buildRequestCodec.decode(buildRequestCodec.encode({ ...request, ...changed }));
+    } catch (thrown) {
+      const { reason, details } = BerthError.from(thrown);
+      return [reason, details['field']];
+    }
+  };
+
+  it.each<[string, Partial<BuildRequest>, readonly string[]]>([
+    ['without an id', { requestId: '' }, ['missing_field', 'request_id']],
+    ['with an id that is no uuid', { requestId: 'x' }, ['malformed_uuid', 'request_id']],
+    [
+      'that asks for nothing',
+      { requestSpec: aRequestSpec({ resources: {} }) },
+      ['missing_field', 'request_spec.resources'],
+    ],
+    [
+      'with a negative amount',
+      { requestSpec: aRequestSpec({ resources: { VCPU: -1 } }) },
+      ['bad_amount', 'request_spec.resources.VCPU'],
+    ],
+    [
+      'with a class in lower case',
+      { requestSpec: aRequestSpec({ resources: { vcpu: 1 } }) },
+      ['malformed_name', 'request_spec.resources'],
+    ],
+    ['for too many instances', { count: MAX_INSTANCES_PER_REQUEST + 1 }, ['too_many', 'count']],
+  ])('%s is refused with the field to blame', (_what, changed, expected) => {
+    expect(refusal(changed)).toEqual(expected);
+  });
+});
