@@ -5,7 +5,7 @@ import type { Context } from '../context';
 import { type DemoOutcome, type DemoSettings, runDemo } from '../demo/run-demo';
 import { share, wholeFrom } from '../number-flags';
 import { teach } from '../teach';
-import { formatNumber, table } from '../terminal';
+import { table } from '../terminal';
 
 /** `berth demo`: everything in this process, without any server. */
 export function demoCommand(context: Context): Command {
@@ -65,13 +65,13 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
   terminal.print(
     table(
       terminal,
-      ['OUTCOME', 'BUILDS', ''],
+      ['OUTCOME', '', ''],
       [
         ['placed', figures.active, `on ${perHost.size} hosts, ${Math.min(...spread)} to ${Math.max(...spread)} each`],
         ['retried on an alternate', figures.retried, `${rescued} of them placed`],
         ...reasonsOf(built).map(([reason, count]) => [`failed: ${reason}`, count, '']),
-        ['time to place p50', `${formatNumber(percentile(times, 50))} ms`, ''],
-        ['time to place p99', `${formatNumber(percentile(times, 99))} ms`, ''],
+        ['time to place, p50', percentile(times, 50), 'ms'],
+        ['time to place, p99', percentile(times, 99), 'ms'],
       ],
     ),
   );
