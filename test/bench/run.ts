@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
+import { buildsBench } from './builds';
 import type { Bench, Results } from './harness';
 
 /** Every benchmark; adding one is a line here. */
-const BENCHES: readonly Bench[] = [];
+const BENCHES: readonly Bench[] = [buildsBench];
 
 /** `npm run bench -- NAME [--json] [--flag value ...]`: notes go to stderr, results to stdout. */
 async function main(args: readonly string[]): Promise<number> {

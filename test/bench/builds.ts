@@ -1,0 +1,197 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { openBus } from '#libs/bus/open';
+import { busOptions } from '#libs/bus/options';
+import type { Bus } from '#libs/bus/port';
+import { buildRequestCodec } from '#libs/contracts/conductor';
+import { listHostsMethod } from '#libs/contracts/hosts';
+import { callMethod, castTyped } from '#libs/contracts/rpc';
+import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/topology';
+import { sleep } from '#libs/domain/clock';
+import { requestSpec } from '#libs/domain/request-spec';
+import { openPlacementStore } from '#libs/placement/open';
+import { placementOptions } from '#libs/placement/options';
+import type { PlacementStore } from '#libs/placement/store';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { environment, systemClock, systemRandom } from '#libs/runtime/system';
+import { startRabbitmq, startRedis } from '#libs/testing/servers';
+import {
+  type Bench,
+  type BenchContext,
+  measureRate,
+  type Rate,
+  type Results,
+  rateOf,
+  rateResults,
+  round,
+} from './harness';
+import { rawRpcRate } from './raw-rpc';
+
+const CLI = join(__dirname, '../../services/cli/main.js');
+const SPEC = requestSpec({ VCPU: 1, MEMORY_MB: 16, DISK_GB: 1 }, { projectId: 'bench', userId: 'bench' });
+const PAYLOAD_BYTES = 200;
+const IN_FLIGHT = 128;
+const clock = systemClock();
+
+/**
+ * How much a whole Berth carries: separate processes on a private RabbitMQ and Redis, fake hosts that build at once.
+ * Flags: `--hosts 1000`, `--seconds 10`, `--schedulers 1`, `--conductors 1`.
+ */
+export const buildsBench: Bench = {
+  name: 'builds',
+  purpose: 'whole builds, select_destinations and claims, beside the raw ceilings of broker and store',
+  async run(context) {
+    const { flags } = context;
+    const note = (text: string) => context.note(text);
+    const hosts = Number(flags['hosts'] ?? 1_000);
+    const seconds = Number(flags['seconds'] ?? 10);
+    note('starting a private RabbitMQ and Redis');
+    const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis({ appendOnly: true })]);
+    const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+    const addresses = { BERTH_BUS_URL: rabbitmq.url, BERTH_STORE_URL: redis.url };
+    const processes: ChildProcess[] = [];
+    const bus = await openBus({ ...readConfig(busOptions, {}), busUrl: rabbitmq.url }, around);
+    const store = await openPlacementStore(readConfig(placementOptions, addresses), around);
+    try {
+      note('measuring the raw RPC ceiling: two bare processes on the same broker');
+      const raw = await rawRpcRate(rabbitmq.url, { payloadBytes: PAYLOAD_BYTES, inFlight: IN_FLIGHT, seconds });
+      processes.push(...startFleet(flags, hosts, addresses));
+      await hostsReported(bus, hosts, note);
+      note('measuring select_destinations');
+      const select = await measureRate(() => selectOne(bus), { inFlight: IN_FLIGHT, seconds });
+      const half = await atRate(() => selectOne(bus), select.perSecond / 2, seconds);
+      note('measuring whole builds');
+      const builds = await measureBuilds(bus, seconds);
+      await end(processes);
+      note('measuring claims by themselves, from one client');
+      const claims = await measureClaims(store, seconds);
+      return {
+        hosts,
+        ...rateResults('raw_rpc', raw),
+        ...rateResults('select', select),
+        select_ratio: round(select.perSecond / raw.perSecond),
+        ...rateResults('select_half_load', half),
+        ...rateResults('build', builds),
+        build_ratio: round(builds.perSecond / raw.perSecond),
+        ...rateResults('claim_script', claims),
+      };
+    } finally {
+      await end(processes);
+      await Promise.allSettled([bus.close(), store.close()]);
+      await Promise.all([rabbitmq.stop(), redis.stop()]);
+    }
+  },
+};
+
+function startFleet(
+  flags: BenchContext['flags'],
+  hosts: number,
+  addresses: Readonly<Record<string, string>>,
+): ChildProcess[] {
+  const env = {
+    ...environment(),
+    ...addresses,
+    BERTH_LOG_LEVEL: 'error',
+    BERTH_AGENT_HOST: 'host',
+    BERTH_AGENT_HOSTS: String(hosts),
+    BERTH_AGENT_INVENTORY: 'VCPU=100000,MEMORY_MB=10000000,DISK_GB=1000000',
+    BERTH_AGENT_FAKE_LATENCY_MS: '0',
+    BERTH_AGENT_FAKE_FAILURE_RATE: '0',
+  };
+  const kinds = [
+    ...Array<string>(Number(flags['schedulers'] ?? 1)).fill('scheduler'),
+    ...Array<string>(Number(flags['conductors'] ?? 1)).fill('conductor'),
+    'compute-agent',
+  ];
+  return kinds.map((kind) => spawn(process.execPath, [CLI, kind], { env, stdio: ['ignore', 'ignore', 'inherit'] }));
+}
+
+async function hostsReported(bus: Bus, hosts: number, note: (text: string) => void): Promise<void> {
+  for (let seen = 0, told = -1; seen < hosts; ) {
+    const request = { host: '', marker: '', limit: 1_000 };
+    const answer = callMethod(bus, RPC_SCHEDULER.name, listHostsMethod, request, { timeoutMs: 2_000 });
+    seen = (await answer.catch(() => ({ hosts: [] }))).hosts.length;
+    if (seen !== told) note(`${seen} of ${hosts} hosts have reported`);
+    told = seen;
+    if (seen < Math.min(hosts, 1_000)) await sleep(clock, 250);
+    else return;
+  }
+}
+
+async function selectOne(bus: Bus): Promise<void> {
+  const request = { requestId: randomUUID(), requestSpec: SPEC, instanceUuids: [randomUUID()], numAlternates: 2 };
+  const options = { timeoutMs: 30_000 };
+  const { destinations } = await callMethod(bus, RPC_SCHEDULER.name, selectDestinationsMethod, request, options);
+  if (destinations.length === 0) throw new Error('no valid host: the fleet is too small for this benchmark');
+}
+
+/** Publishes requests and waits for ACTIVE, with so many builds under way at once. */
+async function measureBuilds(bus: Bus, seconds: number): Promise<Rate> {
+  const waiting = new Map<string, () => void>();
+  const listening = await bus.subscribe('instance.active.#', (topic) => {
+    const uuid = topic.slice(topic.lastIndexOf('.') + 1);
+    waiting.get(uuid)?.();
+    waiting.delete(uuid);
+  });
+  const build = async () => {
+    const uuid = randomUUID();
+    const active = new Promise<void>((resolve) => waiting.set(uuid, resolve));
+    const request = { requestId: uuid, requestSpec: SPEC, count: 1, name: '', instanceUuids: [uuid] };
+    await castTyped(bus, BUILD_REQUESTS.name, buildRequestCodec, request, { id: uuid });
+    await active;
+  };
+  const rate = await measureRate(build, { inFlight: IN_FLIGHT * 2, seconds });
+  await listening.cancel();
+  return rate;
+}
+
+/** A three-class claim by the store's own script, from one client and with nobody else at work: its ceiling. */
+async function measureClaims(store: PlacementStore, seconds: number): Promise<Rate> {
+  const providers: string[] = [];
+  await store.snapshot(({ hosts = [] }) => providers.push(...hosts.map(({ providerUuid }) => providerUuid)));
+  return measureRate(
+    (n) => {
+      const allocations = { [providers[n % providers.length] ?? '']: SPEC.resources };
+      const owner = { projectId: 'bench', userId: 'bench', consumerType: 'INSTANCE', owner: 'api' } as const;
+      const consumer = { uuid: randomUUID(), ...owner, allocations, mappings: {}, expect: { kind: 'any' } as const };
+      return store.commit({ kind: 'write_allocations', atMs: clock.now(), consumers: [consumer] });
+    },
+    { inFlight: 64, seconds },
+  );
+}
+
+/** Starts operations at a steady rate, whatever they take: latency under a load that does not yield. */
+async function atRate(operation: () => Promise<void>, perSecond: number, seconds: number): Promise<Rate> {
+  const durationsMs: number[] = [];
+  const under = new Set<Promise<void>>();
+  const startedMs = performance.now();
+  for (let started = 0; performance.now() - startedMs < seconds * 1_000; ) {
+    const owed = ((performance.now() - startedMs) / 1_000) * perSecond;
+    for (; started < owed; started++) {
+      const fromMs = performance.now();
+      const one = operation().then(() => {
+        durationsMs.push(performance.now() - fromMs);
+        under.delete(one);
+      });
+      under.add(one);
+    }
+    await sleep(clock, 1);
+  }
+  await Promise.all(under);
+  return rateOf(durationsMs, performance.now() - startedMs);
+}
+
+async function end(processes: ChildProcess[]): Promise<void> {
+  await Promise.all(
+    processes.splice(0).map(async (child) => {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    }),
+  );
+}
