@@ -20,16 +20,7 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { environment, systemClock, systemRandom } from '#libs/runtime/system';
 import { startRabbitmq, startRedis } from '#libs/testing/servers';
-import {
-  type Bench,
-  type BenchContext,
-  measureRate,
-  type Rate,
-  type Results,
-  rateOf,
-  rateResults,
-  round,
-} from './harness';
+import { type Bench, type BenchContext, measureRate, type Rate, rateOf, rateResults, round } from './harness';
 import { rawRpcRate } from './raw-rpc';
 
 const CLI = join(__dirname, '../../services/cli/main.js');
