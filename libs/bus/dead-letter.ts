@@ -1,8 +1,11 @@
 import type { BerthError } from '../domain/errors';
 import { DEAD_LETTERS, type QueueSpec } from './port';
 
-/** The queue of dead letters. Adapters declare it without dead letters of its own; when it is full, the oldest go. */
-export const DEAD_LETTER_QUEUE: QueueSpec = { name: DEAD_LETTERS, kind: 'host', maxLength: 100_000 };
+/** When there are more, the oldest go. */
+export const MAX_DEAD_LETTERS = 100_000;
+
+/** The queue of dead letters. Adapters declare it without dead letters of its own. */
+export const DEAD_LETTER_QUEUE: QueueSpec = { name: DEAD_LETTERS, kind: 'host', maxLength: MAX_DEAD_LETTERS };
 
 /** Brokers limit the size of all headers together to one frame. */
 const MAX_MESSAGE_CHARS = 2_000;

@@ -1,6 +1,7 @@
 import { ERROR_TYPE, encodeError } from '../contracts/error';
 import { BerthError, invalidArgument } from '../domain/errors';
 import type { Log } from '../runtime/log';
+import type { BusMetrics } from './bus-metrics';
 import type { Delivery } from './delivery';
 import {
   type CallHandler,
@@ -26,6 +27,7 @@ export interface Hand {
 export interface HandlingOptions {
   readonly queue: QueueSpec;
   readonly log: Log;
+  readonly metrics: BusMetrics;
   readonly maxMessageBytes: number;
 }
 
@@ -43,20 +45,23 @@ export async function handleCast(
       return hand.ack();
     case 'requeue':
       return hand.requeue();
-    case 'drop': {
+    case 'drop':
       // A dead letter that is dropped is gone; it must not come round again.
       if (options.queue.name === DEAD_LETTERS) return hand.ack();
-      const { type, id } = delivery;
-      options.log.warn({ queue: options.queue.name, type, id, error: settlement.error }, 'dropped to dead-letters');
-      return await hand.drop(settlement.error);
-    }
+      return await bury(delivery, hand, settlement.error, options);
   }
+}
+
+function bury({ type, id }: Delivery, hand: Hand, error: BerthError, options: HandlingOptions): Promise<void> {
+  options.log.warn({ queue: options.queue.name, type, id, error }, 'dropped to dead-letters');
+  options.metrics.deadLetters.inc({ reason: error.reason });
+  return hand.drop(error);
 }
 
 async function settlementOf(
   delivery: Delivery,
   handler: CastHandler,
-  { queue, log }: HandlingOptions,
+  { queue, log, metrics }: HandlingOptions,
 ): Promise<Settlement> {
   // Whoever reads the dead letters reads those, too, that are dead because they have no type.
   if (delivery.type === '' && queue.name !== DEAD_LETTERS) return drop(missingType());
@@ -65,6 +70,7 @@ async function settlementOf(
   } catch (thrown) {
     const error = BerthError.from(thrown);
     const { type, id, redelivered } = delivery;
+    metrics.handlerFailures.inc();
     log.error({ type, id, redelivered, error }, 'the handler of a message threw');
     return redelivered ? drop(error) : REQUEUE;
   }
@@ -83,7 +89,7 @@ export async function handleCall(
   handlers: ReadonlyMap<string, CallHandler>,
   options: HandlingOptions,
 ): Promise<void> {
-  if (delivery.replyTo === undefined) return await hand.drop(missingReplyTo());
+  if (delivery.replyTo === undefined) return await bury(delivery, hand, missingReplyTo(), options);
   if (delivery.isExpired) return hand.ack();
   try {
     const body = await answerOf(delivery, handlers);
@@ -92,10 +98,15 @@ export async function handleCall(
   } catch (thrown) {
     delivery.finish();
     const error = BerthError.from(thrown);
-    if (error.code === 'internal') options.log.error({ type: delivery.type, id: delivery.id, error }, 'a call failed');
+    if (error.code === 'internal') reportDefect(delivery, error, options);
     if (!delivery.isExpired) hand.reply(ERROR_TYPE, encodeError(error));
   }
   hand.ack();
+}
+
+function reportDefect({ type, id }: Delivery, error: BerthError, { log, metrics }: HandlingOptions): void {
+  metrics.handlerFailures.inc();
+  log.error({ type, id, error }, 'the handler of a call threw');
 }
 
 function answerOf(delivery: Delivery, handlers: ReadonlyMap<string, CallHandler>): Promise<Uint8Array> {

@@ -128,6 +128,8 @@ export function describeCalls(world: () => BusWorld): void {
     const first = bus.call(queue.name, aMessage('first'), { timeoutMs: 20_000 });
     await seen.has(1);
     await failureOf(bus.call(queue.name, aMessage('expires'), { timeoutMs: 50 }));
+    // The broker's clock started a little later than the caller's.
+    while ((await bus.depth(queue.name)) > 0);
     const third = bus.call(queue.name, aMessage('third'), { timeoutMs: 20_000 });
     release.open();
     await Promise.all([first, third]);

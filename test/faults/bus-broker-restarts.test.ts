@@ -5,7 +5,7 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
-import { aMessage, aQueue, BusWorld, errorOf, textOf } from '#libs/testing/bus-world';
+import { aMessage, aQueue, BusWorld, errorOf, failureOf, textOf } from '#libs/testing/bus-world';
 import { gate, Inbox } from '#libs/testing/inbox';
 import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers';
 
@@ -118,17 +118,24 @@ it('keeps the consumers of many queues on few channels, and brings them all back
   expect(new Set(await received.has(300))).toEqual(new Set(queues.map(({ name }) => name)));
 });
 
-it('consumes again from a queue that somebody deleted', async () => {
+it('consumes again from a queue that somebody deleted, and acks in vain what was deleted with it', async () => {
   const bus = await world.open();
   const queue = aQueue('work');
-  const received = new Inbox<string>();
+  const [received, release] = [new Inbox<string>(), gate()];
   await bus.consume(queue, async ({ body }) => {
     received.put(textOf(body));
+    await release.opened;
     return ACK;
   });
+  await bus.cast(queue.name, aMessage('before'));
+  await received.has(1);
   await broker.ctl('delete_queue', queue.name);
   await until(() => bus.cast(queue.name, aMessage('after')).then(() => true, isMissing));
-  expect(await received.has(1)).toEqual(['after']);
+  expect(await received.has(2)).toEqual(['before', 'after']);
+  release.open();
+  await world.close();
+  const other = await world.open();
+  expect(await other.depth(queue.name)).toBe(0);
 });
 
 it('goes on after the broker stood still', async () => {
@@ -148,6 +155,29 @@ it('goes on after the broker stood still', async () => {
   await until(() => !client.isConnected());
   await broker.kill('SIGCONT');
   expect(await callUntilAnswered(client, queue.name, 'again')).toBe('again');
+});
+
+it('says at once that a broker without memory takes nothing, and goes on when it does', async () => {
+  const bus = await world.open();
+  const queue = aQueue('host');
+  await bus.declare(queue);
+  await broker.ctl('set_vm_memory_high_watermark', 'absolute', '1');
+  try {
+    // The broker blocks a connection when it publishes; what it has sent by then waits in vain.
+    await until(() =>
+      failureOf(bus.cast(queue.name, aMessage('x'))).then(
+        ({ reason }) => reason === 'broker_blocked',
+        () => false,
+      ),
+    );
+    expect(bus.isConnected()).toBe(false);
+    const call = bus.call(queue.name, aMessage('x'), { timeoutMs: 5_000 });
+    expect(await failureOf(call)).toEqual({ code: 'unavailable', reason: 'broker_blocked' });
+  } finally {
+    await broker.ctl('set_vm_memory_high_watermark', '0.4');
+  }
+  await until(() => bus.isConnected());
+  await bus.cast(queue.name, aMessage('x'));
 });
 
 /** Keeps 200 casts under way until it is stopped. */

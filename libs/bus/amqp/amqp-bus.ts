@@ -1,5 +1,6 @@
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
+import { type BusMetrics, busMetrics } from '../bus-metrics';
 import type { Delivery } from '../delivery';
 import { type Hand, handleCall, handleCast } from '../handling';
 import type { BusConfig } from '../options';
@@ -35,6 +36,7 @@ export class AmqpBus implements Bus {
   readonly #link: Link;
   readonly #config: BusConfig;
   readonly #around: Surroundings;
+  readonly #metrics: BusMetrics;
   readonly #admin: Admin;
   readonly #caster: Caster;
   readonly #caller: Caller;
@@ -49,8 +51,10 @@ export class AmqpBus implements Bus {
     // In the order in which they come back: queues before those who write to them.
     this.#admin = new Admin(around);
     link.add(this.#admin);
-    this.#caster = new Caster(link, config, around);
-    this.#caller = new Caller(link, config, around);
+    this.#metrics = busMetrics(around.metrics, this);
+    link.onReconnect = () => this.#metrics.reconnects.inc();
+    this.#caster = new Caster(link, config, this.#metrics, around);
+    this.#caller = new Caller(link, config, this.#metrics, around);
   }
 
   async call(queue: string, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
@@ -119,6 +123,19 @@ export class AmqpBus implements Bus {
     return this.#isOpen && this.#link.isUp && !this.#link.isBlocked && this.#caster.isReady && this.#caller.isReady;
   }
 
+  get callsWaiting(): number {
+    return this.#caller.waitingCount;
+  }
+
+  get unconfirmed(): number {
+    return this.#caster.openCount;
+  }
+
+  get inHand(): number {
+    const consumers = this.#lanes.flatMap((lane) => [...lane.consumers]);
+    return consumers.reduce((sum, { inHandCount }) => sum + inHandCount, 0);
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#drain();
     return this.#closed;
@@ -180,7 +197,7 @@ export class AmqpBus implements Bus {
   }
 
   #handling(queue: QueueSpec) {
-    return { queue, log: this.#around.log, maxMessageBytes: this.#config.maxMessageBytes };
+    return { queue, log: this.#around.log, metrics: this.#metrics, maxMessageBytes: this.#config.maxMessageBytes };
   }
 
   #checkOutgoing(message: OutgoingMessage): void {

@@ -1,6 +1,7 @@
 import type { ConfirmChannel } from 'amqplib';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
+import { type BusMetrics, countNotSent } from '../bus-metrics';
 import type { BusConfig } from '../options';
 import type { CallOptions, OutgoingMessage } from '../port';
 import { nobodyServes } from '../refusals';
@@ -19,11 +20,13 @@ const MEANINGS: Meanings = { returned: nobodyServes, lost: outcomeUnknown };
  */
 export class Caller {
   readonly #around: Surroundings;
+  readonly #metrics: BusMetrics;
   readonly #waiters: Waiters;
   readonly #publisher: Publisher;
   #answerQueue = '';
 
-  constructor(link: Link, config: BusConfig, around: Surroundings) {
+  constructor(link: Link, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
+    this.#metrics = metrics;
     this.#around = around;
     this.#waiters = new Waiters(around.clock);
     this.#publisher = new Publisher(
@@ -62,7 +65,8 @@ export class Caller {
       options: properties,
       deadlineMs: this.#around.clock.now() + options.timeoutMs,
       settle: (outcome) => {
-        if (outcome !== 'confirmed') this.#waiters.fail(correlationId, errorOf(outcome, queue, MEANINGS));
+        if (outcome === 'confirmed') return;
+        this.#waiters.fail(correlationId, countNotSent(this.#metrics, errorOf(outcome, queue, MEANINGS)));
       },
       isWanted: () => this.#waiters.has(correlationId),
     });

@@ -1,6 +1,7 @@
 import type { Options } from 'amqplib';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
+import { type BusMetrics, countNotSent } from '../bus-metrics';
 import { deadLetterHeaders } from '../dead-letter';
 import type { Delivery } from '../delivery';
 import type { BusConfig } from '../options';
@@ -18,9 +19,11 @@ const MEANINGS: Meanings = { returned: noSuchQueue, lost: connectionLost };
 export class Caster {
   readonly #around: Surroundings;
   readonly #config: BusConfig;
+  readonly #metrics: BusMetrics;
   readonly #publisher: Publisher;
 
-  constructor(link: Link, config: BusConfig, around: Surroundings) {
+  constructor(link: Link, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
+    this.#metrics = metrics;
     this.#around = around;
     this.#config = config;
     const settings = { name: 'casts', window: config.publishWindow, maxWaiting: config.maxWaiting };
@@ -76,11 +79,11 @@ export class Caster {
         isWanted = false;
         cancelTimer();
         if (outcome === 'confirmed') resolve();
-        else reject(errorOf(outcome, routingKey, MEANINGS));
+        else reject(countNotSent(this.#metrics, errorOf(outcome, routingKey, MEANINGS)));
       };
       const cancelTimer = this.#around.clock.after(confirmTimeoutMs, () => {
         isWanted = false;
-        reject(notConfirmed(routingKey, confirmTimeoutMs));
+        reject(countNotSent(this.#metrics, notConfirmed(routingKey, confirmTimeoutMs)));
       });
       this.#publisher.send({
         exchange,

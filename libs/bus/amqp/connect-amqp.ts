@@ -47,6 +47,7 @@ export async function connectAmqp(settings: AmqpSettings, around: Surroundings):
 class FirstConnection {
   readonly outcome: Promise<'up' | Error>;
   lastError: Error | undefined;
+  #closedCount = 0;
   #settle: (outcome: 'up' | Error) => void = () => {};
 
   constructor() {
@@ -61,14 +62,18 @@ class FirstConnection {
 
   failed(error: Error): void {
     this.lastError = error;
-    // 403: the login. 530: the vhost. amqplib gives them in the text alone. Neither gets better by waiting.
-    if (/Handshake terminated by server: (403|530)/.test(error.message)) this.#settle(error);
+    // What does not get better by waiting; amqplib gives it in the text alone. A wrong login is told as such. A wrong
+    // virtual host is a connection that is closed instead of opened, which a stopping broker does, too, but only once.
+    this.#closedCount = /got <ConnectionClose/.test(error.message) ? this.#closedCount + 1 : 0;
+    const isRefused = /Handshake terminated by server: 403/.test(error.message);
+    if (isRefused || this.#closedCount >= 3) this.#settle(error);
   }
 }
 
 function addressOf({ busUrl, heartbeatS }: AmqpSettings): URL {
   try {
     const url = new URL(busUrl);
+    if (url.hostname === '') throw new TypeError('no host');
     if (!url.searchParams.has('heartbeat')) url.searchParams.set('heartbeat', String(heartbeatS));
     return url;
   } catch {

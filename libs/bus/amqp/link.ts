@@ -36,6 +36,8 @@ const CLOSE_TIMEOUT_MS = 2_000;
  * - a connection that closes while `setup` runs, unseen by it, would be taken for good: we look before we say so.
  */
 export class Link {
+  /** Called for each connection but the first. */
+  onReconnect: () => void = () => {};
   readonly #settings: LinkSettings;
   readonly #around: Surroundings;
   readonly #events: LinkEvents;
@@ -43,6 +45,7 @@ export class Link {
   #recovering: RecoveringChannelModel | undefined;
   #model: ChannelModel | undefined;
   #isSetUp = false;
+  #wasUp = false;
   #isBlocked = false;
   #isClosing = false;
 
@@ -85,7 +88,11 @@ export class Link {
     recovering.on('handler-error', (error) => log.error({ error }, 'a listener of the connection threw'));
     recovering.on('connect-failed', (error: Error) => this.#events.failed(error));
     recovering.on('disconnect', (error) => log.warn({ error }, 'lost the broker; reconnects'));
-    recovering.on('connect', () => this.#events.up());
+    recovering.on('connect', () => {
+      if (this.#wasUp) this.onReconnect();
+      this.#wasUp = true;
+      this.#events.up();
+    });
     this.#recovering = recovering;
   }
 

@@ -1,6 +1,6 @@
 import type { Channel, Options } from 'amqplib';
 import { BerthError } from '../../domain/errors';
-import { DEAD_LETTER_QUEUE } from '../dead-letter';
+import { DEAD_LETTER_QUEUE, MAX_DEAD_LETTERS } from '../dead-letter';
 import { DEAD_LETTERS, type QueueSpec } from '../port';
 import { queueMismatch } from '../refusals';
 
@@ -19,7 +19,7 @@ export async function declareBase(channel: Channel): Promise<void> {
 /** @throws BerthError `failed_precondition / queue_mismatch`; the channel is closed then. */
 export async function declareQueue(channel: Channel, spec: QueueSpec): Promise<void> {
   try {
-    await channel.assertQueue(spec.name, queueOptions(spec.name === DEAD_LETTERS ? DEAD_LETTER_QUEUE : spec));
+    await channel.assertQueue(spec.name, queueOptions(spec));
   } catch (error) {
     throw refusalOf(error, spec.name);
   }
@@ -40,10 +40,9 @@ export async function declareEventQueue(channel: Channel, pattern: string): Prom
 }
 
 /** The arguments that every process must give in the same way. Part of the wire contract (`proto/README.md`). */
-function queueOptions({ name, kind, maxLength, deliveryLimit }: QueueSpec): Options.AssertQueue {
-  const limits = maxLength === undefined ? {} : { maxLength };
-  if (name === DEAD_LETTERS) return { durable: true, ...limits };
-  const refuse = { ...limits, ...(maxLength === undefined ? {} : { overflow: 'reject-publish' }) };
+export function queueOptions({ name, kind, maxLength, deliveryLimit }: QueueSpec): Options.AssertQueue {
+  if (name === DEAD_LETTERS) return { durable: true, maxLength: MAX_DEAD_LETTERS };
+  const refuse = maxLength === undefined ? {} : { maxLength, overflow: 'reject-publish' };
   const bury = { deadLetterExchange: '', deadLetterRoutingKey: DEAD_LETTERS };
   switch (kind) {
     case 'work': {

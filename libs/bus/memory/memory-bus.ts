@@ -1,5 +1,6 @@
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
+import { type BusMetrics, busMetrics, countNotSent } from '../bus-metrics';
 import type { Delivery } from '../delivery';
 import { type Hand, handleCall, handleCast } from '../handling';
 import type { BusConfig } from '../options';
@@ -27,6 +28,7 @@ export class MemoryBus implements Bus {
   readonly #broker: MemoryBroker;
   readonly #config: BusConfig;
   readonly #around: Surroundings;
+  readonly #metrics: BusMetrics;
   readonly #waiters: Waiters;
   readonly #answers: MemoryQueue;
   readonly #subscriptions = new Set<MemorySubscription>();
@@ -39,6 +41,7 @@ export class MemoryBus implements Bus {
     this.#config = config;
     this.#around = around;
     this.#waiters = new Waiters(around.clock);
+    this.#metrics = busMetrics(around.metrics, this);
     this.#answers = broker.declarePrivate('answers');
     this.#answers.add({
       prefetch: Infinity,
@@ -50,20 +53,22 @@ export class MemoryBus implements Bus {
     this.#check(message);
     if (options.signal?.aborted) throw cancelled(queue);
     const target = this.#broker.find(queue);
-    if (target === undefined) throw nobodyServes(queue);
+    if (target === undefined) throw countNotSent(this.#metrics, nobodyServes(queue));
     const correlationId = this.#waiters.nextId();
     const answer = this.#waiters.wait(correlationId, queue, options);
     const expiresAtMs = this.#around.clock.now() + options.timeoutMs;
     const envelope = this.#seal(message, { ...options, replyTo: this.#answers.spec.name, correlationId }, expiresAtMs);
-    if (target.put(envelope) === 'full') this.#waiters.fail(correlationId, queueFull(queue));
+    if (target.put(envelope) === 'full') {
+      this.#waiters.fail(correlationId, countNotSent(this.#metrics, queueFull(queue)));
+    }
     return answer;
   }
 
   async cast(queue: string, message: OutgoingMessage, options: CastOptions = {}): Promise<void> {
     this.#check(message);
     const target = this.#broker.find(queue);
-    if (target === undefined) throw noSuchQueue(queue);
-    if (target.put(this.#seal(message, options)) === 'full') throw queueFull(queue);
+    if (target === undefined) throw countNotSent(this.#metrics, noSuchQueue(queue));
+    if (target.put(this.#seal(message, options)) === 'full') throw countNotSent(this.#metrics, queueFull(queue));
   }
 
   async serve(
@@ -115,6 +120,19 @@ export class MemoryBus implements Bus {
     return this.#isOpen;
   }
 
+  get callsWaiting(): number {
+    return this.#waiters.size;
+  }
+
+  /** The broker is here: what is sent is there. */
+  get unconfirmed(): number {
+    return 0;
+  }
+
+  get inHand(): number {
+    return [...this.#subscriptions].reduce((sum, { inHandCount }) => sum + inHandCount, 0);
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#drain();
     return this.#closed;
@@ -151,7 +169,7 @@ export class MemoryBus implements Bus {
   }
 
   #handling(queue: QueueSpec) {
-    return { queue, log: this.#around.log, maxMessageBytes: this.#config.maxMessageBytes };
+    return { queue, log: this.#around.log, metrics: this.#metrics, maxMessageBytes: this.#config.maxMessageBytes };
   }
 
   #seal({ type, body, sender }: OutgoingMessage, options: CastOptions, expiresAtMs?: number): Envelope {

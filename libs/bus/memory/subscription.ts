@@ -29,6 +29,10 @@ export class MemorySubscription implements Subscription, Receiver {
     queue.add(this);
   }
 
+  get inHandCount(): number {
+    return this.#workload.size;
+  }
+
   receive(envelope: Envelope): void {
     if (this.#isCancelled) {
       // It was on its way, and nobody has seen it.

@@ -1,0 +1,210 @@
+import { type Channel, type ChannelModel, type ConsumeMessage, connect } from 'amqplib';
+import { type OpenBusConfig, openBus } from '#libs/bus/open';
+import { ACK, type Bus, type IncomingMessage } from '#libs/bus/port';
+import { decodeError, ERROR_TYPE } from '#libs/contracts/error';
+import { BerthError } from '#libs/domain/errors';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics, type Metrics } from '#libs/runtime/metrics';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { aMessage, aQueue, errorOf, failureOf, takeDeadLetter, textOf } from '#libs/testing/bus-world';
+import { Inbox } from '#libs/testing/inbox';
+import { freePort } from '#libs/testing/server-process';
+import { sharedServer } from '../shared-servers';
+
+jest.setTimeout(30_000);
+
+const TYPE = aMessage('').type;
+
+let buses: Bus[];
+/** A client that is not Berth. */
+let stranger: ChannelModel;
+let channel: Channel;
+
+beforeEach(async () => {
+  buses = [];
+  stranger = await connect(sharedServer('rabbitmq'));
+  channel = await stranger.createChannel();
+});
+afterEach(async () => {
+  await Promise.all([stranger.close(), ...buses.map((bus) => bus.close())]);
+});
+
+async function open(config: Partial<OpenBusConfig> = {}, metrics: Metrics = createMetrics({})): Promise<Bus> {
+  const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics };
+  const bus = await openBus({ busUrl: sharedServer('rabbitmq'), ...config }, around);
+  buses.push(bus);
+  return bus;
+}
+
+function withUrl(change: (url: URL) => void): string {
+  const url = new URL(sharedServer('rabbitmq'));
+  change(url);
+  return url.href;
+}
+
+describe('connecting', () => {
+  it.each([
+    ['password', (url: URL) => void (url.password = 'wrong')],
+    ['virtual host', (url: URL) => void (url.pathname = '/nowhere')],
+  ])('says at once that the %s is wrong, and keeps the password to itself', async (_, change) => {
+    const error = await errorOf(open({ busUrl: withUrl(change), connectTimeoutMs: 60_000 }));
+    expect(error).toMatchObject({ code: 'permission_denied', reason: 'broker_refused' });
+    expect(error.message).toContain('BERTH_BUS_URL');
+    expect(error.message).not.toContain('wrong');
+  });
+
+  it('gives up on a broker that is not there when its time is over', async () => {
+    const port = await freePort();
+    const error = await errorOf(open({ busUrl: `amqp://127.0.0.1:${port}`, connectTimeoutMs: 300 }));
+    expect(error).toMatchObject({ code: 'unavailable', reason: 'broker_unreachable' });
+    expect(error.message).toContain(`127.0.0.1:${port}`);
+  });
+
+  it.each(['amqp://', 'amqp://host:port', 'amqp://h:1:2', 'http://host', 'nonsense'])(
+    'refuses the URL %s',
+    async (busUrl) => {
+      expect(await failureOf(open({ busUrl }))).toEqual({ code: 'invalid_argument', reason: 'bad_bus_url' });
+    },
+  );
+});
+
+describe('clients that are not Berth', () => {
+  it('get an answer where and as they ask for it', async () => {
+    const bus = await open();
+    const queue = aQueue('transient');
+    await bus.serve(queue, {
+      [TYPE]: async ({ body, deadlineMs }) => {
+        if (textOf(body) === 'wrong')
+          throw new BerthError('not_found', 'no_such_host', 'no host x', { details: { host: 'x' } });
+        return Buffer.from(`${textOf(body)} ${deadlineMs}`);
+      },
+    });
+    const answers = await listen();
+    const ask = (text: string) => {
+      const options = { type: TYPE, replyTo: answers.queue, correlationId: `about ${text}` };
+      channel.sendToQueue(queue.name, Buffer.from(text), options);
+    };
+    ask('right');
+    ask('wrong');
+    const [right, wrong] = [...(await answers.inbox.has(2))].sort((a, b) => a.content.length - b.content.length);
+    expect(right?.content.toString()).toBe('right undefined');
+    expect(right?.properties).toMatchObject({ correlationId: 'about right', type: undefined });
+    expect(wrong?.properties).toMatchObject({
+      correlationId: 'about wrong',
+      type: ERROR_TYPE,
+      headers: { 'berth-error': 'true' },
+    });
+    expect(decodeError(wrong?.content ?? Buffer.alloc(0))).toMatchObject({
+      code: 'not_found',
+      reason: 'no_such_host',
+      details: { host: 'x' },
+    });
+  });
+
+  it('may leave out all properties: a cast goes to the dead letters with the reason', async () => {
+    const bus = await open();
+    const queue = aQueue('work');
+    await bus.consume(queue, async () => ACK);
+    channel.sendToQueue(queue.name, Buffer.from('bare'));
+    const dead = await takeDeadLetter(bus, queue.name);
+    expect(dead.headers).toMatchObject({
+      'berth-error-code': 'invalid_argument',
+      'berth-error-reason': 'missing_type',
+    });
+    expect(textOf(dead.body)).toBe('bare');
+  });
+
+  it('may set properties to nonsense', async () => {
+    const bus = await open();
+    const queue = aQueue('host');
+    const seen = new Inbox<IncomingMessage>();
+    await bus.consume(queue, async (message) => {
+      seen.put(message);
+      return ACK;
+    });
+    const headers = { 'x-delivery-count': 'many', note: 'kept', n: 7, 'berth-error': true };
+    channel.sendToQueue(queue.name, Buffer.alloc(0), { type: 'odd', headers, timestamp: 1, priority: 200 });
+    const [message] = await seen.has(1);
+    expect(message).toMatchObject({ type: 'odd', sender: '', deadlineMs: undefined, redelivered: false });
+    expect(message?.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(message?.headers).toEqual({ 'x-delivery-count': 'many', note: 'kept' });
+  });
+
+  it('hear events with a queue of their own', async () => {
+    const bus = await open();
+    const heard = await listen();
+    await channel.bindQueue(heard.queue, 'berth.events', 'instance.active.#');
+    await bus.publish('instance.error.p1.u1', aMessage('not this'));
+    await bus.publish('instance.active.p1.u1', aMessage('this', { sender: 'conductor' }));
+    const [event] = await heard.inbox.has(1);
+    expect(event?.content.toString()).toBe('this');
+    expect(event?.fields.routingKey).toBe('instance.active.p1.u1');
+    expect(event?.properties).toMatchObject({ type: TYPE, appId: 'conductor' });
+  });
+
+  async function listen() {
+    const inbox = new Inbox<ConsumeMessage>();
+    const { queue } = await channel.assertQueue('', { exclusive: true });
+    await channel.consume(queue, (message) => message && inbox.put(message), { noAck: true });
+    return { queue, inbox };
+  }
+});
+
+it('reads in the dead letters of the broker itself why they are there', async () => {
+  const bus = await open();
+  const queue = aQueue('work', { deliveryLimit: 2 });
+  await bus.declare(queue);
+  await bus.cast(queue.name, aMessage('kills whoever takes it'));
+  await channel.consume(queue.name, (message) => message && channel.nack(message));
+  const dead = await takeDeadLetter(bus, queue.name);
+  expect(dead.headers).toMatchObject({
+    'berth-error-code': 'resource_exhausted',
+    'berth-error-reason': 'delivery_limit',
+    'berth-queue': queue.name,
+  });
+});
+
+it('refuses what can not be encoded, and goes on', async () => {
+  const bus = await open();
+  const queue = aQueue('host');
+  await bus.declare(queue);
+  const expected = { code: 'invalid_argument', reason: 'not_encodable' };
+  const long = 'x'.repeat(256);
+  expect(await failureOf(bus.cast(queue.name, aMessage('x'), { id: long }))).toEqual(expected);
+  expect(await failureOf(bus.call(queue.name, aMessage('x', { type: long }), { timeoutMs: 5_000 }))).toEqual(expected);
+  await bus.cast(queue.name, aMessage('x'));
+  expect(await bus.depth(queue.name)).toBe(1);
+});
+
+it('refuses casts when too many wait already, and lets those that wait through', async () => {
+  const bus = await open({ publishWindow: 1, maxWaiting: 10 });
+  const queue = aQueue('work');
+  await bus.declare(queue);
+  const casts = Array.from({ length: 30 }, () => bus.cast(queue.name, aMessage('x')));
+  const results = await Promise.allSettled(casts);
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as BerthError] : []));
+  expect(refused).toHaveLength(19);
+  expect(refused[0]).toMatchObject({ code: 'resource_exhausted', reason: 'too_many_waiting' });
+  expect(await bus.depth(queue.name)).toBe(11);
+});
+
+it('tells the casts with one id apart by where they went', async () => {
+  const bus = await open();
+  const queue = aQueue('host');
+  await bus.declare(queue);
+  const missing = aQueue('host').name;
+  const names = [missing, queue.name, missing, queue.name, missing];
+  const results = await Promise.allSettled(names.map((name) => bus.cast(name, aMessage('x'), { id: 'same' })));
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled', 'rejected']);
+});
+
+it('tells its metrics what it did', async () => {
+  const metrics = createMetrics({});
+  const bus = await open({}, metrics);
+  await failureOf(bus.cast(aQueue('host').name, aMessage('x')));
+  await failureOf(bus.call(aQueue('host').name, aMessage('x'), { timeoutMs: 1_000 }));
+  const text = await metrics.expose();
+  expect(text).toContain('berth_bus_connected 1');
+  expect(text).toContain('berth_bus_not_sent_total{reason="no_such_queue"} 2');
+  expect(text).toContain('berth_bus_messages_unconfirmed 0');
+});
