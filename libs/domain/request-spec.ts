@@ -57,7 +57,7 @@ export interface RequestSpec {
 /** A request spec for some resources, with nothing else asked unless given. */
 export function requestSpec(
   resources: Resources,
-  rest: Partial<Omit<RequestSpec, 'resources'>> & Pick<RequestSpec, 'projectId' | 'userId'>,
+  rest: Partial<RequestSpec> & Pick<RequestSpec, 'projectId' | 'userId'>,
 ): RequestSpec {
   return {
     resources,

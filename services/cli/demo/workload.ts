@@ -1,7 +1,7 @@
 import type { BuildRequest } from '#libs/contracts/messages';
 import type { Resources } from '#libs/domain/inventory';
 import { type Random, randomInt } from '#libs/domain/random';
-import type { RequestSpec } from '#libs/domain/request-spec';
+import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 
 /** What the demo's instances take, the small ones most often. */
 const FLAVORS: readonly Resources[] = [
@@ -31,25 +31,5 @@ export function demoShape(builds: number, hosts: number): Resources {
 
 /** A request for resources and nothing else. */
 export function specOf(resources: Resources, projectId: string): RequestSpec {
-  return {
-    projectId,
-    userId: 'cli',
-    resources,
-    requiredTraits: [],
-    forbiddenTraits: [],
-    preferredTraits: [],
-    preferredResources: {},
-    availabilityZone: undefined,
-    memberOf: [],
-    forbiddenAggregates: [],
-    extraSpecs: {},
-    imageProperties: {},
-    sameHost: [],
-    differentHost: [],
-    group: undefined,
-    forceHosts: [],
-    ignoreHosts: [],
-    requestGroups: [],
-    groupPolicy: 'none',
-  };
+  return requestSpec(resources, { projectId, userId: 'cli' });
 }
