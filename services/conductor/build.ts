@@ -9,7 +9,7 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from './context';
-import { release } from './hand-off';
+import { releaseAllHeld } from './hand-off';
 import { settle } from './patience';
 import { advance, announce, failed, isBeingBuilt } from './records';
 import { buildOn, orderAgain } from './retry';
@@ -31,7 +31,13 @@ export async function onBuildRequest(c: Conductor, message: IncomingMessage): Pr
       await castTyped(c.bus, replyTo, buildAcceptedCodec, answer, answerOptions(message)).catch(nobodyWaits);
     }
     if (isNew || isRepeated) await Promise.all(instances.map((instance) => announce(c, instance)));
-    if (isRepeated) await Promise.all(instances.filter(isBeingBuilt).map((instance) => orderAgain(c, instance)));
+    if (isRepeated) {
+      await Promise.all(instances.filter(isBeingBuilt).map((instance) => orderAgain(c, instance)));
+      await releaseAllHeld(
+        c,
+        instances.filter(({ state }) => state === 'error'),
+      );
+    }
     await schedule(
       c,
       instances.filter(({ state }) => state === 'scheduling'),
@@ -45,12 +51,7 @@ export async function schedule(c: Conductor, instances: readonly Instance[]): Pr
   if (!first) return;
   const { destinations, noValidHost } = await selectDestinations(c, first, instances);
   if (noValidHost) {
-    const fault = { reason: 'no_valid_host', message: noValidHost.summary };
-    // Those of an earlier, interrupted try may hold claims.
-    const holders = await c.placement.consumers(instances.map(({ uuid }) => uuid));
-    await Promise.all(holders.map(({ uuid, claimRevision }) => release(c, uuid, claimRevision)));
-    await Promise.all(instances.map((instance) => advance(c, instance, failed(fault))));
-    return;
+    return giveUpAll(c, instances, noValidHost.summary);
   }
   const byUuid = new Map(instances.map((instance) => [instance.uuid, instance]));
   await Promise.all(
@@ -58,6 +59,20 @@ export async function schedule(c: Conductor, instances: readonly Instance[]): Pr
       const instance = byUuid.get(instanceUuid);
       if (instance) await buildOn(c, instance, { host: selected.host, claimRevision, alternates });
     }),
+  );
+}
+
+/**
+ * Ends instances for which there is no host. An earlier, interrupted try may have claimed for them, and that goes back;
+ * but only from those whose record is ended here: another conductor may have gone on with the others meanwhile (a broker
+ * that restarts gives the message to a second one while the first still works), and what they hold now is theirs.
+ */
+async function giveUpAll(c: Conductor, instances: readonly Instance[], message: string): Promise<void> {
+  const fault = { reason: 'no_valid_host', message };
+  const written = await Promise.all(instances.map((instance) => advance(c, instance, failed(fault))));
+  await releaseAllHeld(
+    c,
+    written.filter((instance) => instance !== undefined),
   );
 }
 

@@ -1,10 +1,15 @@
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { castTyped } from '#libs/contracts/rpc';
+import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/topology';
 import { BerthError } from '#libs/domain/errors';
+import { createMetrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
+import { schedule } from './build';
 import { ConductorWorld, providerOf } from './conductor-world';
+import type { Conductor } from './context';
+import { conductorMetrics } from './metrics';
 
 let world: ConductorWorld;
 let conductors: Running[] = [];
@@ -21,6 +26,10 @@ afterEach(async () => {
   await closing;
 });
 
+const FULL = {
+  destinations: [],
+  noValidHost: { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0, summary: 'full' },
+};
 const story = async () => (await world.only()).attempts.map(({ host, outcome }) => `${host} ${outcome}`);
 
 it('builds each instance of a request on the host that was selected, with an event for every state', async () => {
@@ -83,6 +92,36 @@ it('ends in ERROR with the diagnosis when no host fits, and keeps nothing', asyn
   const refused = (await world.all()).filter(({ state }) => state === 'error');
   expect(refused.map(({ fault }) => fault)).toEqual([{ reason: 'no_valid_host', message: '0 of 3 hosts fit' }]);
   expect(await world.claims()).toHaveLength(30);
+});
+
+it('takes no claim from an instance with which another conductor went on meanwhile', async () => {
+  await world.request();
+  await world.clock.advance(100);
+  const present = await world.only();
+  const claims = await world.claims();
+  let conductor: Conductor | undefined;
+  conductors.push(
+    await world.conductor((deps) => {
+      conductor = {
+        ...deps,
+        measured: conductorMetrics(createMetrics({})),
+        stopping: new AbortController().signal,
+        bus: Object.assign(Object.create(deps.bus), {
+          call: async () => selectDestinationsMethod.response.encode(FULL),
+        }),
+      };
+      return deps;
+    }),
+  );
+  const asReadBefore = {
+    ...present,
+    state: 'scheduling',
+    host: undefined,
+    claimRevision: undefined,
+    version: 1,
+  } as const;
+  if (conductor) await schedule(conductor, [asReadBefore]);
+  expect([await world.claims(), await world.only()]).toEqual([claims, present]);
 });
 
 it('gives up on a silent host at the deadline, and has its late instance destroyed', async () => {

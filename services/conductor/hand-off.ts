@@ -86,8 +86,17 @@ export async function release(c: Conductor, consumerUuid: string, claimRevision:
   await c.placement.commit({ kind: 'release_claim', atMs: c.clock.now(), consumerUuid, claimRevision });
 }
 
-/** Gives back whatever an instance holds, for one that is at its end: nobody can hold a claim for it rightfully. */
-export async function releaseHeld(c: Conductor, consumerUuid: string): Promise<void> {
-  const [holder] = await c.placement.consumers([consumerUuid]);
-  if (holder) await release(c, consumerUuid, holder.claimRevision);
+/**
+ * Gives back whatever instances hold whose record is deleting or at its end: nobody can hold a claim for them rightfully.
+ * For any other, show the token that its record names (`release`): what it holds now may be a newer claim.
+ */
+export async function releaseAllHeld(c: Conductor, ended: readonly Instance[]): Promise<void> {
+  if (ended.length === 0) return;
+  const holders = await c.placement.consumers(ended.map(({ uuid }) => uuid));
+  await Promise.all(holders.map(({ uuid, claimRevision }) => release(c, uuid, claimRevision)));
+}
+
+/** Gives back the claim that the record names, if it names one and it is still the one. */
+export async function releaseOwn(c: Conductor, { uuid, claimRevision }: Instance): Promise<void> {
+  if (claimRevision !== undefined) await release(c, uuid, claimRevision);
 }

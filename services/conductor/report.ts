@@ -4,7 +4,7 @@ import type { BuildReport } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from './context';
-import { releaseHeld } from './hand-off';
+import { releaseOwn } from './hand-off';
 import { settle } from './patience';
 import { advance, announce, attemptNumber, concluded, failed, isBeingBuilt, present } from './records';
 import { claimNextHost, tryNextHost } from './retry';
@@ -59,7 +59,7 @@ async function active(c: Conductor, instance: Instance, report: BuildReport): Pr
 
 /** An instance that ran and is gone: it keeps nothing, and nobody builds it again without being asked. */
 export async function lost(c: Conductor, instance: Instance, why: string): Promise<void> {
-  await releaseHeld(c, instance.uuid);
+  await releaseOwn(c, instance);
   await advance(
     c,
     instance,

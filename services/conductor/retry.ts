@@ -6,7 +6,7 @@ import type { AllocationRequest } from '#libs/placement/allocation-request';
 import { claimWrite } from '#libs/placement/claims';
 import type { ConsumerGuard } from '#libs/placement/store';
 import type { Conductor } from './context';
-import { type ClaimedHost, type HandOff, handOff, order, releaseHeld } from './hand-off';
+import { type ClaimedHost, type HandOff, handOff, order, releaseOwn } from './hand-off';
 import { advance, attemptNumber, concluded, failed } from './records';
 
 /** Gives a claimed host the instance to build, or the next one when it would not take the order. */
@@ -82,7 +82,7 @@ export async function claimNextHost(c: Conductor, instance: Instance): Promise<v
 
 /** Ends an instance in ERROR; its claim goes first, so that an instance at rest never holds one. */
 async function giveUp(c: Conductor, instance: Instance): Promise<void> {
-  await releaseHeld(c, instance.uuid);
+  await releaseOwn(c, instance);
   const last = instance.attempts.findLast(({ outcome }) => outcome !== 'not_claimed');
   const message = `${hostsTried(instance)} host(s) were tried and no alternate is left; ${last?.host} said: ${last?.reason}`;
   await advance(c, instance, { ...failed({ reason: 'hosts_exhausted', message }), attempts: instance.attempts });

@@ -7,7 +7,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { refuse } from './build';
 import type { Conductor } from './context';
-import { releaseHeld } from './hand-off';
+import { releaseAllHeld } from './hand-off';
 import { settle } from './patience';
 import { advance, announce, present } from './records';
 
@@ -37,7 +37,7 @@ export async function destroy(c: Conductor, instance: Instance): Promise<void> {
 
 /** Nothing runs any more: gives the claim back and closes the record. */
 export async function destroyed(c: Conductor, instance: Instance): Promise<void> {
-  await releaseHeld(c, instance.uuid);
+  await releaseAllHeld(c, [instance]);
   await advance(c, instance, { state: 'deleted', claimRevision: undefined, dueAtMs: undefined });
 }
 
