@@ -1,4 +1,4 @@
-import type { ConfirmChannel } from 'amqplib';
+import type { ConfirmChannel, ConsumeMessage } from 'amqplib';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { type BusMetrics, countNotSent } from '../bus-metrics';
@@ -11,6 +11,9 @@ import { bufferOf, propertiesOf } from './message';
 import { errorOf, type Meanings } from './outcome';
 import { Publisher } from './publisher';
 import { declareAnswerQueue } from './topology';
+
+/** The broker closes the channel of whoever asks for more. */
+const MAX_EXPIRATION_MS = 2_147_483_647;
 
 const MEANINGS: Meanings = { returned: nobodyServes, lost: outcomeUnknown };
 
@@ -56,7 +59,7 @@ export class Caller {
     const properties = propertiesOf(message, options.id ?? this.#around.random.uuid());
     properties.correlationId = correlationId;
     properties.replyTo = this.#answerQueue;
-    properties.expiration = Math.max(0, Math.ceil(options.timeoutMs));
+    properties.expiration = Math.min(Math.max(0, Math.ceil(options.timeoutMs)), MAX_EXPIRATION_MS);
     properties.mandatory = true;
     this.#publisher.send({
       exchange: '',
@@ -80,7 +83,7 @@ export class Caller {
 
   async #listen(channel: ConfirmChannel): Promise<void> {
     this.#answerQueue = await declareAnswerQueue(channel);
-    const take = (message: Parameters<Parameters<typeof channel.consume>[1]>[0]) => {
+    const take = (message: ConsumeMessage | null) => {
       // Null: the broker has cancelled us, and nothing can come here any more.
       if (message === null) return void channel.close().catch(() => {});
       const { correlationId, type } = message.properties;

@@ -1,4 +1,4 @@
-import type { Channel } from 'amqplib';
+import type { Channel, ChannelModel } from 'amqplib';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { closing } from '../refusals';
@@ -33,7 +33,7 @@ export class Lane {
     this.#around = around;
     const role = {
       name,
-      create: (model: Parameters<KeptChannel<Channel>['attach']>[0]) => model.createChannel(),
+      create: (model: ChannelModel) => model.createChannel(),
       prepare: async (channel: Channel) => this.#startAll(channel),
       lost: () => {
         this.#channel = undefined;

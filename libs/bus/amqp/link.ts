@@ -89,7 +89,10 @@ export class Link {
     recovering.on('connect-failed', (error: Error) => this.#events.failed(error));
     recovering.on('disconnect', (error) => log.warn({ error }, 'lost the broker; reconnects'));
     recovering.on('connect', () => {
-      if (this.#wasUp) this.onReconnect();
+      if (this.#wasUp) {
+        log.info({}, 'connected to the broker again');
+        this.onReconnect();
+      }
       this.#wasUp = true;
       this.#events.up();
     });
