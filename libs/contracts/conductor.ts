@@ -2,7 +2,7 @@ import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { missing, name, uuid, uuids } from './checks';
 import { errorFromWire, errorToWire } from './error';
-import { MAX_INSTANCES_PER_REQUEST } from './limits';
+import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_LENGTH } from './limits';
 import type { BuildAccepted, BuildRefused, BuildRequest, TerminateInstance } from './messages';
 import { specFromWire, specToWire } from './request-spec';
 import type { Codec } from './rpc';
@@ -30,6 +30,18 @@ export const buildRequestCodec: Codec<BuildRequest> = codec(
     };
   },
 );
+
+/**
+ * The id in a build request that is refused, so that its sender can tell whose refusal it is; '' when there is none to
+ * be read. Not checked: it is only said back.
+ */
+export function requestIdOf(body: Uint8Array): string {
+  try {
+    return wire.BuildRequest.decode(body).requestId.slice(0, MAX_NAME_LENGTH);
+  } catch {
+    return '';
+  }
+}
 
 /** To the request's `reply_to`: it is stored and will come to an end. */
 export const buildAcceptedCodec: Codec<BuildAccepted> = codec(

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Settlement } from '#libs/bus/port';
-import { buildAcceptedCodec, buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor';
+import { buildAcceptedCodec, buildRefusedCodec, buildRequestCodec, requestIdOf } from '#libs/contracts/conductor';
 import type { BuildRequest, SelectDestinationsResponse } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { callMethod, castTyped } from '#libs/contracts/rpc';
@@ -110,14 +110,19 @@ async function accepted(c: Conductor, message: IncomingMessage) {
     return { request, instances, isNew: created };
   } catch (thrown) {
     const error = BerthError.from(thrown);
-    if (!isRetryable(error)) await refuse(c, message, error);
+    if (!isRetryable(error)) await refuse(c, message, requestIdOf(message.body) || message.id, error);
     throw error;
   }
 }
 
-/** Tells the client why nothing was stored, on its queue and as an event. */
-export async function refuse(c: Conductor, message: IncomingMessage, error: BerthError): Promise<void> {
-  const body = { requestId: message.id, error };
+/** Tells the client why nothing was done, on its queue and as an event. `requestId` is what it knows its request by. */
+export async function refuse(
+  c: Conductor,
+  message: IncomingMessage,
+  requestId: string,
+  error: BerthError,
+): Promise<void> {
+  const body = { requestId, error };
   if (message.replyTo !== undefined) {
     await castTyped(c.bus, message.replyTo, buildRefusedCodec, body, answerOptions(message)).catch(nobodyWaits);
   }

@@ -1,4 +1,5 @@
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { castTyped } from '#libs/contracts/rpc';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
@@ -6,6 +7,7 @@ import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/topology';
 import { BerthError } from '#libs/domain/errors';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
+import { aRequestSpec } from '#libs/testing/request-spec';
 import { schedule } from './build';
 import { ConductorWorld, providerOf } from './conductor-world';
 import type { Conductor } from './context';
@@ -156,6 +158,25 @@ it('puts a malformed request among the dead letters with a coded error', async (
   await world.clock.advance(100);
   expect(await world.bus.depth('dead-letters')).toBe(1);
   expect(await world.all()).toEqual([]);
+});
+
+it('tells whose request it refuses by the id in the request', async () => {
+  const refusals: [string, string][] = [];
+  await world.bus.subscribe('request.refused', (_topic, { body }) => {
+    const { requestId, error } = buildRefusedCodec.decode(body);
+    refusals.push([requestId, error.reason]);
+  });
+  const requestId = world.random.uuid();
+  const request = {
+    requestId,
+    requestSpec: aRequestSpec({ resources: { VCPU: 0 } }),
+    count: 1,
+    name: '',
+    instanceUuids: [],
+  };
+  await castTyped(world.bus, BUILD_REQUESTS.name, buildRequestCodec, request, { id: 'a message' });
+  await world.clock.advance(100);
+  expect(refusals).toEqual([[requestId, 'bad_amount']]);
 });
 
 it('waits while the store is away and loses nothing', async () => {

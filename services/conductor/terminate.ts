@@ -19,7 +19,7 @@ export async function onTerminate(c: Conductor, message: IncomingMessage): Promi
   return settle(c, message, async (isRepeated) => {
     const { instance, problem } = await named(c, message);
     if (problem) {
-      await refuse(c, message, problem);
+      await refuse(c, message, message.id, problem);
       throw problem;
     }
     if (instance.state === 'deleted') return isRepeated ? announce(c, instance) : undefined;
