@@ -12,6 +12,7 @@ export function nobodyServes(queue: string): BerthError {
   return new BerthError('unavailable', 'no_such_queue', `nobody serves '${queue}' now; nothing was done, retry`);
 }
 
+/** Also what a broker says, without a reason, for a queue that is just being deleted. */
 export function queueFull(queue: string): BerthError {
   return new BerthError('resource_exhausted', 'queue_full', `queue '${queue}' is full; nothing was done, retry later`);
 }

@@ -217,8 +217,9 @@ async function callUntilAnswered(bus: Bus, queue: string, text: string): Promise
   }
 }
 
+/** A queue refuses while it is deleted, and is not there then. */
 function isMissing(error: unknown): boolean {
-  if (BerthError.from(error).reason === 'no_such_queue') return false;
+  if (['no_such_queue', 'queue_full'].includes(BerthError.from(error).reason)) return false;
   throw error;
 }
 
