@@ -1,0 +1,66 @@
+import { STATUS_CODES } from 'node:http';
+import { type Microversion, SINCE, VERSION_RANGE } from './microversion';
+
+/** Placement's stable error symbols, which clients compare (its `errors.py`). Told since microversion 1.23. */
+export const ERROR_CODE = {
+  undefined: 'placement.undefined_code',
+  inventoryInUse: 'placement.inventory.inuse',
+  concurrentUpdate: 'placement.concurrent_update',
+  duplicateName: 'placement.duplicate_name',
+  providerInUse: 'placement.resource_provider.inuse',
+  cannotDeleteParent: 'placement.resource_provider.cannot_delete_parent',
+  providerNotFound: 'placement.resource_provider.not_found',
+  duplicateKey: 'placement.query.duplicate_key',
+  badValue: 'placement.query.bad_value',
+  missingValue: 'placement.query.missing_value',
+} as const;
+
+export type PlacementErrorCode = (typeof ERROR_CODE)[keyof typeof ERROR_CODE];
+
+export type ErrorStatus = keyof typeof EXPLANATIONS;
+
+/** The sentence that WebOb, and so Placement, begins the detail of each status with; clients search in it. */
+const EXPLANATIONS = {
+  400: 'The server could not comply with the request since it is either malformed or otherwise incorrect.',
+  401: 'This server could not verify that you are authorized to access the document you requested.',
+  403: 'Access was denied to this resource.',
+  404: 'The resource could not be found.',
+  405: 'The method is not allowed for this resource.',
+  406: 'The resource could not be generated that was acceptable to your browser.',
+  409: 'There was a conflict when trying to complete your request.',
+  413: 'The body of your request was too large for this server.',
+  414: 'The request URI was too long for this server.',
+  415: 'The request media type is not supported by this server.',
+  500: 'The server has either erred or is incapable of performing the requested operation.',
+  503: 'The server is currently unavailable. Please try again at a later time.',
+} as const;
+
+/** A request that is refused: thrown by whoever finds the reason, answered once, by the app. */
+export class HttpError extends Error {
+  constructor(
+    readonly status: ErrorStatus,
+    detail = '',
+    readonly code: PlacementErrorCode = ERROR_CODE.undefined,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(detail);
+    this.name = 'HttpError';
+  }
+}
+
+/** The error document of the API working group's guideline. `version` is undefined before the microversion is known. */
+export function errorDocument(error: HttpError, requestId: string, version: Microversion | undefined) {
+  const { status, message, code } = error;
+  return {
+    errors: [
+      {
+        status,
+        title: STATUS_CODES[status] ?? 'Error',
+        detail: `${EXPLANATIONS[status]}\n\n ${message.replaceAll('\n', ' ')}  `,
+        ...(version !== undefined && version >= SINCE.errorCodes ? { code } : {}),
+        request_id: requestId,
+        ...(status === 406 && version === undefined ? VERSION_RANGE : {}),
+      },
+    ],
+  };
+}
