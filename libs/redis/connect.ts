@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { BerthError } from '../domain/errors';
 import type { Log } from '../runtime/log';
+import { writeTogether } from '../runtime/write-together';
 import type { LuaScript } from './scripts';
 import { storeError } from './store-error';
 
@@ -62,6 +63,7 @@ export class RedisClient {
       reconnectOnError: (error) => error.message.startsWith('READONLY'),
     });
     this.#redis.on('error', (error: Error) => this.#onError(error));
+    this.#redis.on('connect', () => writeTogether(this.#redis.stream));
     this.#redis.on('close', () => this.#onClose());
     this.#redis.on('ready', () => this.#onReady());
   }

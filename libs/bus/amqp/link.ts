@@ -1,5 +1,7 @@
+import type { Writable } from 'node:stream';
 import { type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
 import type { Surroundings } from '../../runtime/service';
+import { writeTogether } from '../../runtime/write-together';
 import { endsWithin } from '../workload';
 
 /** What lives on the connection and comes back with it. `attach` never rejects: what fails is tried again later. */
@@ -118,6 +120,7 @@ export class Link {
 
   async #setUp(model: ChannelModel): Promise<void> {
     this.#model = model;
+    writeTogether(socketOf(model));
     model.on('error', (error) => this.#around.log.debug({ error }, 'the connection to the broker broke'));
     model.on('close', () => {
       if (!this.holds(model)) return;
@@ -151,4 +154,9 @@ export class Link {
     );
     return Math.round((delayMs * (1 + this.#around.random.next())) / 2);
   }
+}
+
+/** amqplib's types leave it out. */
+function socketOf({ connection }: ChannelModel): Writable {
+  return (connection as unknown as { readonly stream: Writable }).stream;
 }
