@@ -1,0 +1,34 @@
+import { noAuth } from './noauth';
+
+it('takes user and project from the token', async () => {
+  expect(await noAuth({ 'x-auth-token': 'nova:service' })).toEqual({
+    userId: 'nova',
+    projectId: 'service',
+    roles: new Set(),
+    isSystemScoped: false,
+  });
+});
+
+it('names the project as the user when the token has none', async () => {
+  expect(await noAuth({ 'x-auth-token': 'nova' })).toMatchObject({ userId: 'nova', projectId: 'nova' });
+  expect(await noAuth({ 'x-auth-token': 'nova:' })).toMatchObject({ userId: 'nova', projectId: 'nova' });
+});
+
+it('gives admin to the user admin unless roles are told', async () => {
+  expect((await noAuth({ 'x-auth-token': 'admin' })).roles).toEqual(new Set(['admin']));
+  expect((await noAuth({ 'x-auth-token': 'admin', 'x-roles': 'reader' })).roles).toEqual(new Set(['reader']));
+});
+
+it('takes roles by comma, whatever their case', async () => {
+  const { roles } = await noAuth({ 'x-auth-token': 'nova', 'x-roles': 'Service, reader,,' });
+  expect(roles).toEqual(new Set(['service', 'reader']));
+});
+
+it('takes a system-scoped request as one without a project', async () => {
+  const principal = await noAuth({ 'x-auth-token': 'admin:p', 'openstack-system-scope': 'all' });
+  expect(principal).toMatchObject({ isSystemScoped: true, projectId: undefined });
+});
+
+it.each([[{}], [{ 'x-auth-token': '' }]])('refuses a request without a token: %j', async (headers) => {
+  await expect(noAuth(headers)).rejects.toMatchObject({ status: 401 });
+});

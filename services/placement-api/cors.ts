@@ -1,0 +1,81 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { CorsConfig } from './cors-options';
+
+/** Headers that every page may send (CORS's simple request headers, as OpenStack counts them). */
+const SIMPLE_HEADERS = [
+  'accept',
+  'accept-language',
+  'content-type',
+  'cache-control',
+  'content-language',
+  'expires',
+  'last-modified',
+  'pragma',
+];
+
+/**
+ * Lets pages of other origins use the API, as OpenStack's services do (oslo.middleware), which is not what @fastify/cors
+ * does: an OPTIONS request is answered 200 on any path, before authentication, and what is not allowed is told by leaving
+ * the CORS headers out, never by an error. All other answers, errors among them, tell an allowed origin that it may read
+ * them. Without an allowed origin nothing is registered: OPTIONS is for the app to refuse.
+ *
+ * Call it on the root instance before any other hook or route: hooks run in the order in which they were added.
+ */
+export function registerCors(app: FastifyInstance, config: CorsConfig): void {
+  if (config.allowedOrigin.length === 0) return;
+  const permittedHeaders = new Set([...SIMPLE_HEADERS, ...config.allowHeaders.map((name) => name.toLowerCase())]);
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.method !== 'OPTIONS') return;
+    const headers = preflightHeaders(config, permittedHeaders, request);
+    return reply.code(200).headers(headers).send();
+  });
+  app.addHook('onSend', async (request, reply) => {
+    if (request.method !== 'OPTIONS') tellOrigin(config, request, reply);
+  });
+}
+
+/** What a page asks before it sends the request proper; nothing when any part of it is not allowed. */
+function preflightHeaders(
+  config: CorsConfig,
+  permittedHeaders: ReadonlySet<string>,
+  request: FastifyRequest,
+): Record<string, string> {
+  const origin = allowedOrigin(config, request);
+  const method = request.headers['access-control-request-method'];
+  const names = listOf(request.headers['access-control-request-headers']);
+  if (origin === undefined || method === undefined || !config.allowMethods.includes(method)) return {};
+  if (!names.every((name) => permittedHeaders.has(name.toLowerCase()))) return {};
+  return {
+    vary: 'Origin',
+    ...originHeaders(config, origin),
+    ...(config.maxAgeS > 0 ? { 'access-control-max-age': String(config.maxAgeS) } : {}),
+    'access-control-allow-methods': method,
+    ...(names.length > 0 ? { 'access-control-allow-headers': names.join(',') } : {}),
+  };
+}
+
+function tellOrigin(config: CorsConfig, request: FastifyRequest, reply: FastifyReply): void {
+  const origin = allowedOrigin(config, request);
+  if (origin === undefined) return;
+  const vary = reply.getHeader('vary');
+  reply.header('vary', vary === undefined ? 'Origin' : `${String(vary)},Origin`).headers(originHeaders(config, origin));
+  if (config.exposeHeaders.length > 0) reply.header('access-control-expose-headers', config.exposeHeaders.join(','));
+}
+
+function originHeaders({ allowCredentials }: CorsConfig, origin: string): Record<string, string> {
+  return {
+    'access-control-allow-origin': origin,
+    ...(allowCredentials ? { 'access-control-allow-credentials': 'true' } : {}),
+  };
+}
+
+function allowedOrigin({ allowedOrigin: allowed }: CorsConfig, request: FastifyRequest): string | undefined {
+  const { origin } = request.headers;
+  if (origin === undefined || allowed.includes(origin)) return origin;
+  return allowed.includes('*') ? '*' : undefined;
+}
+
+function listOf(header: string | undefined): readonly string[] {
+  const values = (header ?? '').split(',').map((value) => value.trim());
+  return values.filter((value) => value !== '');
+}
