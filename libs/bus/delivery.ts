@@ -3,7 +3,7 @@ import { BerthError } from '../domain/errors';
 import type { IncomingMessage } from './port';
 
 /** What an adapter knows of a message that it hands out. */
-export type DeliveryFields = Omit<IncomingMessage, 'signal' | 'headers'> & {
+export type DeliveryFields = Omit<IncomingMessage, 'signal' | 'isAborted' | 'headers'> & {
   readonly headers: Readonly<Record<string, string>>;
   /** How often it was given out, this time included, as far as the queue counts. */
   readonly deliveries: number;
@@ -51,6 +51,10 @@ export class Delivery implements IncomingMessage {
       else this.#watchDeadline();
     }
     return this.#controller.signal;
+  }
+
+  get isAborted(): boolean {
+    return this.#abortReason !== undefined || this.isExpired;
   }
 
   /** True when the caller has stopped waiting. */

@@ -107,6 +107,8 @@ export interface IncomingMessage {
   readonly headers?: Readonly<Record<string, string>>;
   /** Aborts at the deadline and when the bus closes without patience. */
   readonly signal: AbortSignal;
+  /** Whether `signal` has aborted, or would have: whoever only looks needs no signal, which costs a timer. */
+  readonly isAborted: boolean;
 }
 
 /** Returns the answer, or throws a BerthError that travels to the caller. */

@@ -114,16 +114,17 @@ it('keeps the invariants of the store through any commands', async () => {
   );
 });
 
-it('tells the roots of the trees that changed', async () => {
+it('tells the roots of the trees and the consumers that changed', async () => {
   const store = new MemoryPlacementStore();
   const root = await aProvider(store);
   const child = await aProvider(store, undefined, root);
   const mirror = await openMirror(store);
   const heard: unknown[] = [];
   const stop = mirror.onChange((changed) => heard.push(changed));
-  const result = await claim(store, aWrite({ [child]: { VCPU: 1 } }));
+  const write = aWrite({ [child]: { VCPU: 1 } });
+  const result = await claim(store, write);
   if (result.kind === 'committed') mirror.apply(result.change);
-  expect(heard).toEqual([{ roots: new Set([root]) }]);
+  expect(heard).toEqual([{ roots: new Set([root]), consumers: new Set([write.uuid]) }]);
   stop();
   await mirror.close();
 });

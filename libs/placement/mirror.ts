@@ -9,7 +9,7 @@ import type { Running } from '../runtime/service';
 import { MirrorState } from './mirror/mirror-state';
 import { RevisionWaiters } from './mirror/revision-waiters';
 import type { Change, PlacementStore, Rows } from './store';
-import type { PlacementView } from './view';
+import type { Changed, PlacementView } from './view';
 
 export interface MirrorOptions {
   readonly clock: Clock;
@@ -18,7 +18,7 @@ export interface MirrorOptions {
   readonly signal?: AbortSignal;
 }
 
-type Listener = (changed: { readonly roots: ReadonlySet<string> } | 'all') => void;
+type Listener = (changed: Changed | 'all') => void;
 
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 2_000;
@@ -148,7 +148,7 @@ export class Mirror implements PlacementView {
   }
 
   #show(next: MirrorState): void {
-    next.takeChangedRoots();
+    next.takeChanged();
     this.#state = next;
     this.#next = undefined;
     this.#problem = undefined;
@@ -158,9 +158,9 @@ export class Mirror implements PlacementView {
 
   #tell(): void {
     this.#waiters.reached(this.#state.revision);
-    const roots = this.#state.takeChangedRoots();
-    if (roots.size === 0) return;
-    for (const listener of this.#listeners) this.#call(listener, { roots });
+    const changed = this.#state.takeChanged();
+    if (changed.roots.size === 0 && changed.consumers.size === 0) return;
+    for (const listener of this.#listeners) this.#call(listener, changed);
   }
 
   #call(listener: Listener, changed: Parameters<Listener>[0]): void {

@@ -47,8 +47,13 @@ export interface PlacementView {
   traits(): readonly { readonly name: string; readonly createdAtMs: number }[];
 
   /**
-   * Tells which trees changed, after each applied change: root uuids (of providers whose row or usage changed, and of
-   * hosts), or `all` after a resync. Returns how to stop.
+   * Tells what changed, after each applied change, or `all` after a resync. Returns how to stop.
    */
-  onChange(listener: (changed: { readonly roots: ReadonlySet<string> } | 'all') => void): () => void;
+  onChange(listener: (changed: Changed | 'all') => void): () => void;
+}
+
+/** The roots of trees in which a provider, its usage or its host changed; and consumers that changed or are gone. */
+export interface Changed {
+  readonly roots: ReadonlySet<string>;
+  readonly consumers: ReadonlySet<string>;
 }

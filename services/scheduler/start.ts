@@ -19,7 +19,7 @@ import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import type { SchedulerConfig } from './options';
 import { Rankings } from './ranking/rankings';
 import { explain } from './select/explain';
-import { type SelectDeps, selectDestinations } from './select/select-destinations';
+import { type Caller, type SelectDeps, selectDestinations } from './select/select-destinations';
 import { selectSettings } from './settings';
 import { Discrepancies } from './stats/discrepancies';
 import { sweepHosts } from './stats/sweep';
@@ -79,7 +79,7 @@ class Scheduler {
   calls() {
     const { fleet } = this.select;
     return {
-      ...answer(selectDestinationsMethod, (request, { signal }) => this.selectDestinations(request, signal)),
+      ...answer(selectDestinationsMethod, (request, caller) => this.selectDestinations(request, caller)),
       ...answer(explainMethod, async (request) => {
         this.requireReady();
         return explain(request, this.select);
@@ -98,26 +98,27 @@ class Scheduler {
     return answer(updateResourceStatsMethod, (stats, { sender }) => this.updateResourceStats(stats, sender));
   }
 
-  private async selectDestinations(request: SelectDestinationsRequest, signal: AbortSignal) {
-    const log = this.deps.log.child({ request_id: request.requestId });
+  private async selectDestinations(request: SelectDestinationsRequest, caller: Caller) {
+    const { log } = this.deps;
+    const subject = { request_id: request.requestId, instances: request.instanceUuids.length };
     const startedAtMs = this.deps.clock.now();
     let outcome = 'error';
     try {
       this.requireReady();
-      const { response, conflicts } = await selectDestinations(request, signal, this.select);
+      const { response, conflicts } = await selectDestinations(request, caller, this.select);
       this.metrics.conflicts.inc(conflicts);
       outcome = response.noValidHost ? 'no_valid_host' : 'selected';
       if (response.noValidHost) {
         const { summary } = response.noValidHost;
-        log.info({ instances: request.instanceUuids.length, conflicts }, `no valid host: ${summary}`);
+        log.info({ ...subject, conflicts }, `no valid host: ${summary}`);
       } else {
         const hosts = response.destinations.slice(0, 10).map(({ selected }) => selected.host);
-        log.debug({ instances: request.instanceUuids.length, hosts, conflicts }, 'selected');
+        log.debug({ ...subject, hosts, conflicts }, 'selected');
       }
       return response;
     } catch (thrown) {
       const error = BerthError.from(thrown);
-      log.warn({ code: error.code, reason: error.reason }, `could not select: ${error.message}`);
+      log.warn({ ...subject, code: error.code, reason: error.reason }, `could not select: ${error.message}`);
       throw error;
     } finally {
       this.metrics.instances.inc({ outcome }, request.instanceUuids.length);

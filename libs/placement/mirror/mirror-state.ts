@@ -9,6 +9,7 @@ import {
   STANDARD_TRAITS,
 } from '../../domain/standard-names';
 import type { CatalogueName, Change, Revised, Rows, Usage } from '../store';
+import type { Changed } from '../view';
 import { SetIndex } from './set-index';
 import { VersionedRows } from './versioned-rows';
 
@@ -36,8 +37,9 @@ export class MirrorState {
   readonly byClass = new SetIndex();
   readonly byProvider = new SetIndex();
   readonly byGroup = new SetIndex();
-  /** Roots of the trees that changed since they were last taken. */
+  /** What changed since it was last taken. */
   #changedRoots = new Set<string>();
+  #changedConsumers = new Set<string>();
 
   /** The snapshot is complete as of `revision`. */
   loaded(revision: number): void {
@@ -62,11 +64,12 @@ export class MirrorState {
     this.#apply(rows, this.revision);
   }
 
-  /** The roots of trees that changed since the last call. */
-  takeChangedRoots(): ReadonlySet<string> {
-    const roots = this.#changedRoots;
-    if (roots.size > 0) this.#changedRoots = new Set();
-    return roots;
+  /** The roots of trees, and the consumers, that changed since the last call. */
+  takeChanged(): Changed {
+    const changed = { roots: this.#changedRoots, consumers: this.#changedConsumers };
+    if (changed.roots.size > 0) this.#changedRoots = new Set();
+    if (changed.consumers.size > 0) this.#changedConsumers = new Set();
+    return changed;
   }
 
   providerByName(name: string): Provider | undefined {
@@ -193,6 +196,7 @@ export class MirrorState {
 
   #indexConsumer(uuid: string, before: Consumer | undefined, after: Consumer | undefined): void {
     if (!before && !after) return;
+    this.#changedConsumers.add(uuid);
     this.byProvider.move(uuid, Object.keys(before?.allocations ?? {}), Object.keys(after?.allocations ?? {}));
     this.byGroup.move(uuid, listOf(before?.groupId), listOf(after?.groupId));
   }

@@ -5,7 +5,8 @@ import { ChangeOrder } from './change-order';
 import { Columns } from './columns';
 import type { HostState } from './host-state';
 import { type PendingClaim, PendingClaims } from './pending-claims';
-import { type HostReading, type ReadOptions, readHost } from './read-host';
+import { type HostReading, type HostSources, type ReadOptions, readHost } from './read-host';
+import { SettlingClaims } from './settling-claims';
 import { SharedUse } from './shared-use';
 import { viewWithPending, withPending } from './view-with-pending';
 
@@ -28,6 +29,8 @@ export class Fleet {
   private readonly freeIndexes: number[] = [];
   private readonly stale = new Set<string>();
   private readonly agenda = new Agenda();
+  private readonly settling: SettlingClaims;
+  private readonly sources: HostSources;
   private readonly shared = new SharedUse();
   private sortedNames: readonly string[] | undefined;
   private nowMs = 0;
@@ -35,13 +38,16 @@ export class Fleet {
 
   constructor(
     readonly view: PlacementView,
-    private readonly options: ReadOptions,
+    options: ReadOptions,
   ) {
     this.viewWithPending = viewWithPending(view, this.pending);
+    this.settling = new SettlingClaims(view);
+    this.sources = { view, pending: this.pending, settling: this.settling, options };
     this.markAll();
     this.stopFollowing = view.onChange((changed) => {
       if (changed === 'all') return this.markAll();
       for (const root of changed.roots) this.markTree(root);
+      for (const uuid of changed.consumers) this.settling.read(uuid);
     });
   }
 
@@ -122,6 +128,7 @@ export class Fleet {
   }
 
   private markAll(): void {
+    this.settling.readAll();
     for (const root of this.indexByRoot.keys()) this.stale.add(root);
     for (const host of this.view.hosts()) this.stale.add(host.providerUuid);
     if (this.stale.size > this.columns.size) this.grow(this.stale.size);
@@ -136,7 +143,7 @@ export class Fleet {
     const host = this.view.hostOfRoot(rootUuid);
     const known = this.indexByRoot.get(rootUuid);
     const index = known ?? this.freeIndexes.at(-1) ?? this.states.length;
-    const reading = host && readHost(this.view, this.pending, host, index, this.nowMs, this.options);
+    const reading = host && readHost(host, index, this.nowMs, this.sources);
     if (reading) this.put(rootUuid, reading, known === undefined);
     else if (known !== undefined) this.remove(rootUuid, known);
   }

@@ -3,12 +3,21 @@ import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/view';
 import type { HostState } from './host-state';
 import type { PendingClaims } from './pending-claims';
+import type { SettlingClaims } from './settling-claims';
 
 export interface ReadOptions {
   /** Half of a build failure is forgotten after this time. */
   readonly failureHalfLifeMs: number;
   /** How long a claim counts as a build in progress when the host has not reported since. */
   readonly claimSettleMs: number;
+}
+
+/** What is read of a host, and how. */
+export interface HostSources {
+  readonly view: PlacementView;
+  readonly pending: PendingClaims;
+  readonly settling: SettlingClaims;
+  readonly options: ReadOptions;
 }
 
 /** A host read from the mirror: its state, the providers behind it, and when time alone will have changed it. */
@@ -22,19 +31,18 @@ export interface HostReading {
 
 /** Reads what filters and weighers need to know of a host now; undefined while its root provider is not there. */
 export function readHost(
-  view: PlacementView,
-  pending: PendingClaims,
   host: Host,
   index: number,
   nowMs: number,
-  options: ReadOptions,
+  { view, pending, settling: claims, options }: HostSources,
 ): HostReading | undefined {
   const root = view.provider(host.providerUuid);
   if (!root) return undefined;
   const tree = view.tree(root.uuid);
   const sharing = sharingWith(view, tree);
   const onTheWay = pending.countOn(root.uuid);
-  const settling = settlingClaims(view, host, nowMs - options.claimSettleMs);
+  // A report that changes nothing is no news, hence the limit in time.
+  const settling = claims.newerThan(Math.max(host.updatedAtMs, nowMs - options.claimSettleMs), root.uuid);
   const fadeStep = Math.floor(nowMs / FADE_STEP_MS);
   const recentFailures = fadedFailures(host, fadeStep * FADE_STEP_MS, options.failureHalfLifeMs);
   return {
@@ -66,29 +74,6 @@ function fadedFailures(host: Host, nowMs: number, halfLifeMs: number): number {
   if (host.failures === 0) return 0;
   const left = host.failures * 2 ** (-Math.max(0, nowMs - host.lastFailureAtMs) / halfLifeMs);
   return left < FORGOTTEN_FAILURE ? 0 : left;
-}
-
-/** Claims of one host that are looked at: hosts may have thousands of instances, but few that came just now. */
-const MAX_SETTLING = 64;
-
-/**
- * Claims that are newer than the host's last news, and the time of the oldest of them. A report that changes nothing is
- * no news, hence the limit in time.
- */
-function settlingClaims(view: PlacementView, host: Host, sinceMs: number): { count: number; oldestMs: number } {
-  const newestNewsMs = Math.max(host.updatedAtMs, sinceMs);
-  const settling = { count: 0, oldestMs: Number.POSITIVE_INFINITY };
-  const uuids = view.consumersOn(host.providerUuid);
-  let older = uuids.size - MAX_SETTLING;
-  for (const uuid of uuids) {
-    // The latest come last.
-    if (older-- > 0) continue;
-    const consumer = view.consumer(uuid);
-    if (!consumer || consumer.updatedAtMs <= newestNewsMs || consumer.owner !== 'conductor') continue;
-    settling.count += 1;
-    settling.oldestMs = Math.min(settling.oldestMs, consumer.updatedAtMs);
-  }
-  return settling;
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {

@@ -28,10 +28,10 @@ export async function claimAll(
     readonly placement: PlacementStore;
     readonly mirror: ClaimMirror;
     readonly nowMs: number;
-    readonly signal: AbortSignal;
+    readonly caller: { readonly signal: AbortSignal };
   },
 ): Promise<Claimed> {
-  const { placement, mirror, nowMs, signal } = deps;
+  const { placement, mirror, nowMs, caller } = deps;
   const consumers = picks.map((pick) => {
     const present = mirror.consumer(pick.instanceUuid);
     const request = allocationRequestOf(pick.instanceUuid, pick, spec);
@@ -50,7 +50,7 @@ export async function claimAll(
     case 'generation':
     case 'not_found':
       // Members, a claim or a provider that the mirror did not know: see all that the store has seen.
-      await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal });
+      await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal: caller.signal });
       return { kind: 'conflict' };
     case 'unchanged':
     case 'exists':

@@ -326,7 +326,7 @@ describe('somebody was faster', () => {
 it('does not claim for a caller who has left', async () => {
   await report('a');
   const scheduler = await world.scheduler();
-  const gone = AbortSignal.abort();
+  const gone = { isAborted: true, signal: AbortSignal.abort() };
   const request = {
     requestId: randomUUID(),
     requestSpec: aRequestSpec(),

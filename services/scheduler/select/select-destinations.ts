@@ -1,3 +1,4 @@
+import type { IncomingMessage } from '#libs/bus/port';
 import type { SelectDestinationsRequest, SelectDestinationsResponse, Selection } from '#libs/contracts/messages';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
@@ -23,6 +24,9 @@ export interface SelectDeps {
   readonly seal: (request: AllocationRequest) => Uint8Array;
 }
 
+/** Who waits for the answer, and whether still. */
+export type Caller = Pick<IncomingMessage, 'isAborted' | 'signal'>;
+
 /** The answer, and how often it had to be decided again. */
 export interface Selected {
   readonly response: SelectDestinationsResponse;
@@ -42,7 +46,7 @@ export interface Selected {
  */
 export async function selectDestinations(
   request: SelectDestinationsRequest,
-  signal: AbortSignal,
+  caller: Caller,
   deps: SelectDeps,
 ): Promise<Selected> {
   const { fleet, settings, clock } = deps;
@@ -50,11 +54,11 @@ export async function selectDestinations(
   const random = seededRandom(seedOf(request.requestId));
   let mayWait = true;
   for (let conflicts = 0; conflicts < settings.claimAttempts; ) {
-    if (signal.aborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
+    if (caller.isAborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
     fleet.refresh(clock.now());
     const decision = decide(request, random, deps);
     if (decision.kind === 'decided') {
-      const claimed = await claimDecided(decision, request.requestSpec, signal, deps);
+      const claimed = await claimDecided(decision, request.requestSpec, caller, deps);
       if (claimed) return { response: { destinations: claimed, noValidHost: undefined }, conflicts };
       conflicts += 1;
     } else if (mayWait && fleet.pending.count > 0) {
@@ -72,13 +76,13 @@ export async function selectDestinations(
 async function claimDecided(
   { placements, toClaim, pending }: Extract<Decision, { kind: 'decided' }>,
   spec: RequestSpec,
-  signal: AbortSignal,
+  caller: Caller,
   deps: SelectDeps,
 ): Promise<SelectDestinationsResponse['destinations'] | undefined> {
   const { fleet, clock } = deps;
   const nowMs = clock.now();
   try {
-    const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, { ...deps, nowMs, signal }) : NOTHING_TO_CLAIM;
+    const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, { ...deps, nowMs, caller }) : NOTHING_TO_CLAIM;
     return claimed.kind === 'conflict' ? undefined : placements.map((one) => destination(one, claimed.claimRevision));
   } finally {
     fleet.settle(pending);

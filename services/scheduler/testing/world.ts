@@ -110,10 +110,14 @@ async function openScheduler(
       const instanceUuids =
         typeof instances === 'number' ? Array.from({ length: instances }, () => randomUUID()) : instances;
       const request = { requestId: randomUUID(), requestSpec: aRequestSpec(spec), instanceUuids, numAlternates };
-      return selectDestinations(request, new AbortController().signal, {
-        ...deps,
-        seal: (allocationRequest) => seal(allocationRequest, config.claimKey),
-      });
+      return selectDestinations(
+        request,
+        { isAborted: false, signal: new AbortController().signal },
+        {
+          ...deps,
+          seal: (allocationRequest) => seal(allocationRequest, config.claimKey),
+        },
+      );
     },
     async close() {
       fleet.close();
