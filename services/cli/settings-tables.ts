@@ -5,6 +5,7 @@ import type { Options } from '#libs/runtime/config';
 import { addressOptions, processOptions } from '#libs/runtime/options';
 import { agentOptions } from '../compute-agent/options';
 import { conductorOptions } from '../conductor/options';
+import { placementApiOptions } from '../placement-api/options';
 import { schedulerOptions } from '../scheduler/options';
 import { clientOptions } from './client-options';
 
@@ -20,5 +21,6 @@ export const settingsTables: readonly { readonly of: string; readonly options: O
   { of: 'schedulers', options: schedulerOptions },
   { of: 'conductors', options: conductorOptions },
   { of: 'compute agents', options: agentOptions },
+  { of: 'the placement API', options: placementApiOptions },
   { of: 'commands', options: clientOptions },
 ];

@@ -143,3 +143,14 @@ export interface Rule {
 function rule(allowed: Allowed, description: string, ...operations: string[]): Rule {
   return { allowed, description, operations };
 }
+
+const BY_OPERATION = new Map(
+  Object.entries(RULES).flatMap(([name, { operations }]) =>
+    operations.map((operation) => [operation, name as RuleName] as const),
+  ),
+);
+
+/** The rule that an operation such as `GET /usages` checks; undefined for one that everyone may use. */
+export function ruleOf(operation: string): RuleName | undefined {
+  return BY_OPERATION.get(operation);
+}

@@ -1,0 +1,152 @@
+import type { RequestGroup } from '#libs/domain/request-spec';
+import type { CandidateQuery } from '#libs/placement/candidates/query';
+import { ERROR_CODE, HttpError } from './http/http-error';
+import { type Microversion, SINCE } from './http/microversion';
+import type { Query } from './http/query';
+import { aggregatesOf, commaList, forbiddableTraits, resourcesOf, traitsOf, treeOf } from './query-values';
+import { NAMED_GROUP, NUMBERED_GROUP } from './schemas/parts';
+
+/**
+ * The query string of GET /allocation_candidates as the search takes it. The string is valid by its schema.
+ *
+ * @throws HttpError 400 for what a schema can't say: malformed values, groups that lack something or contradict themselves.
+ */
+export function candidateQuery(query: Query, version: Microversion, maxGroups: number): CandidateQuery {
+  const rootTraits = rootTraitsOf(query);
+  const sameSubtrees = query.all('same_subtree').map(subtreeOf);
+  const suffixes = suffixesIn(query, version);
+  if (suffixes.length > maxGroups) throw new HttpError(400, `more than ${maxGroups} request groups`);
+  const groups = suffixes.map((suffix) => groupOf(query, suffix, version));
+  if (version >= SINCE.groupsWithoutResources) requireSubtreesOfGroups(groups, sameSubtrees);
+  else requireResources(groups);
+  if (version >= SINCE.forbiddenTraits) requireNoContradiction(groups);
+  const groupPolicy = query.all('group_policy')[0];
+  if (groupPolicy === undefined && groups.filter(({ suffix }) => suffix !== '').length > 1) {
+    throw new HttpError(
+      400,
+      'The "group_policy" parameter is required when specifying more than one "resources{N}" parameter.',
+    );
+  }
+  return {
+    groups,
+    groupPolicy: groupPolicy === 'isolate' ? 'isolate' : 'none',
+    sameSubtrees,
+    rootRequiredTraits: rootTraits.required.flat(),
+    rootForbiddenTraits: rootTraits.forbidden,
+  };
+}
+
+function rootTraitsOf(query: Query) {
+  const [value, ...more] = query.all('root_required');
+  if (value === undefined) return { required: [], forbidden: [] };
+  if (more.length > 0) {
+    throw new HttpError(400, "Query parameter 'root_required' may be specified only once.", ERROR_CODE.duplicateKey);
+  }
+  const traits = forbiddableTraits(value, true);
+  const both = traits.required.flat().filter((trait) => traits.forbidden.includes(trait));
+  if (both.length === 0) return traits;
+  const detail = `Conflicting required and forbidden traits found in root_required: ${both.join(', ')}`;
+  throw new HttpError(400, detail, ERROR_CODE.badValue);
+}
+
+function subtreeOf(value: string): string[] {
+  const suffixes = [...new Set(commaList(value))];
+  if (!suffixes.includes('')) return suffixes;
+  const detail = 'Empty string (unsuffixed group) can not be specified in `same_subtree` ';
+  throw new HttpError(400, detail, ERROR_CODE.badValue);
+}
+
+function suffixesIn(query: Query, version: Microversion): string[] {
+  const group = version >= SINCE.namedGroups ? NAMED_GROUP : NUMBERED_GROUP;
+  const pattern = new RegExp(`^(?:resources|required|member_of|in_tree)(${group})?$`);
+  const matches = query.names().flatMap((name) => {
+    const match = pattern.exec(name);
+    return match ? [match[1] ?? ''] : [];
+  });
+  return [...new Set(matches)];
+}
+
+function groupOf(query: Query, suffix: string, version: Microversion): RequestGroup {
+  const resources = query.last(`resources${suffix}`);
+  const traits = traitsOf(query, suffix, version);
+  const aggregates = aggregatesOf(query, suffix, version);
+  const inTree = query.last(`in_tree${suffix}`);
+  return {
+    suffix,
+    resources: resources === undefined ? {} : resourcesOf(resources),
+    requiredTraits: traits.required,
+    forbiddenTraits: traits.forbidden,
+    memberOf: aggregates.required,
+    forbiddenAggregates: aggregates.forbidden,
+    inTree: inTree === undefined ? undefined : treeOf(inTree),
+  };
+}
+
+/** Since 1.36 a group may go without resources, if it stands in a same_subtree. */
+function requireSubtreesOfGroups(groups: readonly RequestGroup[], sameSubtrees: readonly (readonly string[])[]): void {
+  const bare = groups.filter(isBare).map(({ suffix }) => suffix);
+  if (bare.length === groups.length) {
+    const detail = 'There must be at least one resources or resources[$S] parameter.';
+    throw new HttpError(400, detail, ERROR_CODE.missingValue);
+  }
+  const named = new Set(sameSubtrees.flat());
+  const stray = bare.filter((suffix) => !named.has(suffix));
+  if (stray.length > 0) {
+    const detail = `Resourceless suffixed group request should be specified in \`same_subtree\` query param: bad group(s) - ${listed(stray)}.`;
+    throw new HttpError(400, detail, ERROR_CODE.badValue);
+  }
+  const suffixes = groups.map(({ suffix }) => suffix);
+  const unreal = [...named].filter((suffix) => !suffixes.includes(suffix));
+  if (unreal.length > 0) {
+    const detail = `Real suffixes should be specified in \`same_subtree\`: ${listed(unreal)} not found in ${listed(suffixes)}.`;
+    throw new HttpError(400, detail, ERROR_CODE.badValue);
+  }
+}
+
+function requireResources(groups: readonly RequestGroup[]): void {
+  const bare = groups.filter(isBare);
+  const withTraits = bare.filter(({ requiredTraits }) => requiredTraits.length > 0);
+  if (withTraits.length > 0) {
+    const keys = withTraits.map(({ suffix }) => `required${suffix}`).join(', ');
+    throw new HttpError(
+      400,
+      `All traits parameters must be associated with resources.  Found the following orphaned traits keys: ${keys}`,
+    );
+  }
+  const withAggregates = bare.filter(
+    ({ memberOf, forbiddenAggregates }) => memberOf.length + forbiddenAggregates.length > 0,
+  );
+  if (withAggregates.length > 0) {
+    const keys = withAggregates.map(({ suffix }) => `member_of${suffix}`).join(', ');
+    throw new HttpError(
+      400,
+      `All member_of parameters must be associated with resources. Found the following orphaned member_of keys: ${keys}`,
+    );
+  }
+  if (bare.length > 0) throw new HttpError(400, 'All request groups must specify resources.');
+  if (groups.length === 0) {
+    throw new HttpError(400, 'At least one request group (`resources` or `resources{$S}`) is required.');
+  }
+}
+
+function requireNoContradiction(groups: readonly RequestGroup[]): void {
+  const contradictions = groups.flatMap(({ suffix, requiredTraits, forbiddenTraits }) =>
+    requiredTraits
+      .filter((anyOf) => anyOf.every((trait) => forbiddenTraits.includes(trait)))
+      .map((anyOf) => `required${suffix}: (${anyOf.toSorted().join(', ')})`),
+  );
+  if (contradictions.length === 0) return;
+  throw new HttpError(
+    400,
+    `Conflicting required and forbidden traits found in the following traits keys: ${contradictions.sort().join(', ')}`,
+  );
+}
+
+function isBare({ resources }: RequestGroup): boolean {
+  return Object.keys(resources).length === 0;
+}
+
+/** As Python prints a list. */
+function listed(suffixes: readonly string[]): string {
+  return `[${suffixes.map((suffix) => `'${suffix}'`).join(', ')}]`;
+}

@@ -1,0 +1,190 @@
+import { refusalOf } from '#libs/domain/inventory';
+import type { Provider } from '#libs/domain/provider';
+import type { CommitResult } from '#libs/placement/store';
+import type { PlacementView } from '#libs/placement/view';
+import { ERROR_CODE, HttpError } from '../http/http-error';
+import { type Microversion, SINCE } from '../http/microversion';
+import type { Answer, ApiRequest } from '../http/request';
+import { normalUuid } from '../http/uuid';
+import type { Placement } from '../placement';
+import { aggregatesOf, resourcesOf, traitsOf, unknownClass, unknownTraits } from '../query-values';
+import { requireProvider, unexpected } from './found';
+
+interface ProviderBody {
+  readonly name: string;
+  readonly uuid?: string;
+  readonly parent_provider_uuid?: string | null;
+}
+
+/** GET /resource_providers */
+export async function listProviders({ query, version }: ApiRequest, placement: Placement): Promise<Answer> {
+  const memberOf = query.has('member_of') ? aggregatesOf(query, '', version) : undefined;
+  const traits = query.has('required') ? traitsOf(query, '', version) : undefined;
+  const resources = query.has('resources') ? resourcesOf(query.last('resources') ?? '') : {};
+  const [uuid, name, inTree] = [query.last('uuid'), query.last('name'), query.last('in_tree')];
+  const view = await placement.now();
+  const noClass = unknownClass(view, Object.keys(resources));
+  if (noClass !== undefined) {
+    throw new HttpError(400, `Invalid resource class in resources parameter: No such resource class ${noClass}.`);
+  }
+  const noTraits = unknownTraits(view, [...(traits?.required.flat() ?? []), ...(traits?.forbidden ?? [])]);
+  if (noTraits !== undefined) {
+    throw new HttpError(400, `Invalid trait(s) in "required" parameter: No such trait(s): ${noTraits}.`);
+  }
+  const wanted = (provider: Provider): boolean => {
+    const has = new Set(provider.traits);
+    const isIn = (aggregate: string) => provider.aggregates.includes(aggregate);
+    return (
+      (uuid === undefined || provider.uuid === uuid) &&
+      (name === undefined || provider.name === name) &&
+      (memberOf?.required.every((anyOf) => anyOf.some(isIn)) ?? true) &&
+      !memberOf?.forbidden.some(isIn) &&
+      (traits?.required.every((anyOf) => anyOf.some((trait) => has.has(trait))) ?? true) &&
+      !traits?.forbidden.some((trait) => has.has(trait)) &&
+      hasRoom(view, provider, resources)
+    );
+  };
+  const found = [...narrowed(view, { uuid, name, inTree })].filter(wanted);
+  return {
+    status: 200,
+    body: { resource_providers: found.map((provider) => providerBody(provider, version)) },
+    lastModifiedMs: found.length === 0 ? 'now' : Math.max(...found.map(({ updatedAtMs }) => updatedAtMs)),
+  };
+}
+
+/** POST /resource_providers */
+export async function createProvider({ body, version }: ApiRequest, placement: Placement): Promise<Answer> {
+  const { name, uuid: asked, parent_provider_uuid: parent } = body() as ProviderBody;
+  const uuid = (asked !== undefined && normalUuid(asked)) || placement.newUuid();
+  const refuse = (reason: string) =>
+    new HttpError(
+      400,
+      `Unable to create resource provider "${name}", ${uuid}: Object action create failed because: ${reason}`,
+    );
+  if (name === '') throw refuse('name is required');
+  if (parent === uuid) {
+    throw refuse(
+      'parent provider UUID cannot be same as UUID. Please set parent provider UUID to None if there is no parent.',
+    );
+  }
+  const result = await placement.commit({
+    kind: 'put_provider',
+    mode: 'create',
+    uuid,
+    name,
+    parentUuid: parent ?? undefined,
+  });
+  switch (result.kind) {
+    case 'committed':
+      break;
+    case 'exists':
+      throw nameTaken(result.key === uuid ? `uuid: ${uuid}` : `name: ${name}`);
+    case 'not_found':
+      throw refuse('parent provider UUID does not exist.');
+    default:
+      throw unexpected(result);
+  }
+  const location = `/resource_providers/${uuid}`;
+  if (version < SINCE.createdProviderInBody) return { status: 201, location };
+  return { ...show(requireProvider(placement.lately, uuid), version), location };
+}
+
+/** GET /resource_providers/{uuid} */
+export async function getProvider({ params, version }: ApiRequest, placement: Placement): Promise<Answer> {
+  return show(requireProvider(await placement.now(), params['uuid']), version);
+}
+
+/** PUT /resource_providers/{uuid} */
+export async function updateProvider(request: ApiRequest, placement: Placement): Promise<Answer> {
+  const { params, version } = request;
+  const { uuid, parentUuid: present } = requireProvider(await placement.now(), params['uuid']);
+  const { name, parent_provider_uuid: parent } = request.body() as ProviderBody;
+  const refuse = (action: string, reason: string) =>
+    new HttpError(400, `Unable to save resource provider ${uuid}: Object action ${action} failed because: ${reason}`);
+  const parentUuid = parent === undefined ? present : (parent ?? undefined);
+  if (version < SINCE.reparenting && present !== undefined && parentUuid !== present) {
+    throw refuse('update', `${parentUuid === undefined ? 'un' : 're'}-parenting a provider is not currently allowed.`);
+  }
+  const result = await placement.commit({ kind: 'put_provider', mode: 'update', uuid, name, parentUuid });
+  switch (result.kind) {
+    case 'committed':
+    case 'unchanged':
+      return show(requireProvider(placement.lately, uuid), version);
+    case 'exists':
+      throw nameTaken(name);
+    case 'in_use':
+      throw refuse('update', 'creating loop in the provider tree is not allowed.');
+    case 'not_found':
+      if (result.subject === 'parent') throw refuse('create', 'parent provider UUID does not exist.');
+      throw new HttpError(404, `No resource provider with uuid ${uuid} found`);
+    default:
+      throw unexpected(result);
+  }
+}
+
+/** DELETE /resource_providers/{uuid} */
+export async function deleteProvider({ params }: ApiRequest, placement: Placement): Promise<Answer> {
+  const uuid = params['uuid'] ?? '';
+  const result = await placement.commit({ kind: 'delete_provider', uuid });
+  if (result.kind === 'committed') return { status: 204 };
+  throw whyNotDeleted(uuid, result);
+}
+
+function whyNotDeleted(uuid: string, result: CommitResult): Error {
+  if (result.kind === 'not_found') return new HttpError(404, `No resource provider with uuid ${uuid} found for delete`);
+  if (result.kind !== 'in_use') return unexpected(result);
+  if (result.by === 'children') {
+    const detail = `Unable to delete parent resource provider ${uuid}: It has child resource providers.`;
+    return new HttpError(409, detail, ERROR_CODE.cannotDeleteParent);
+  }
+  const detail = `Unable to delete resource provider ${uuid}: Resource provider has allocations.`;
+  return new HttpError(409, detail, ERROR_CODE.providerInUse);
+}
+
+function nameTaken(what: string): HttpError {
+  return new HttpError(409, `Conflicting resource provider ${what} already exists.`, ERROR_CODE.duplicateName);
+}
+
+/** The providers that a filter by identity leaves, without looking at all of them. */
+function narrowed(
+  view: PlacementView,
+  by: { uuid: string | undefined; name: string | undefined; inTree: string | undefined },
+): Iterable<Provider> {
+  if (by.inTree !== undefined) {
+    const member = view.provider(by.inTree);
+    return member ? view.tree(member.rootUuid) : [];
+  }
+  if (by.uuid === undefined && by.name === undefined) return view.providers();
+  const provider = by.uuid === undefined ? view.providerByName(by.name ?? '') : view.provider(by.uuid);
+  return provider ? [provider] : [];
+}
+
+function hasRoom(view: PlacementView, { uuid, inventories }: Provider, resources: Record<string, number>): boolean {
+  return Object.entries(resources).every(([resourceClass, amount]) => {
+    const inventory = inventories[resourceClass];
+    return inventory && refusalOf(inventory, view.usage(uuid)[resourceClass] ?? 0, amount) === undefined;
+  });
+}
+
+function show(provider: Provider, version: Microversion): Answer {
+  return { status: 200, body: providerBody(provider, version), lastModifiedMs: provider.updatedAtMs };
+}
+
+function providerBody(provider: Provider, version: Microversion) {
+  const { uuid, name, generation, parentUuid, rootUuid } = provider;
+  const self = `/resource_providers/${uuid}`;
+  const related = [
+    'inventories',
+    'usages',
+    ...(version >= SINCE.aggregateLinks ? ['aggregates'] : []),
+    ...(version >= SINCE.traitLinks ? ['traits'] : []),
+    ...(version >= SINCE.allocationLinks ? ['allocations'] : []),
+  ];
+  return {
+    uuid,
+    name,
+    generation,
+    links: [{ rel: 'self', href: self }, ...related.map((rel) => ({ rel, href: `${self}/${rel}` }))],
+    ...(version >= SINCE.trees ? { parent_provider_uuid: parentUuid ?? null, root_provider_uuid: rootUuid } : {}),
+  };
+}

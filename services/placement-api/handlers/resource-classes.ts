@@ -1,0 +1,100 @@
+import { isStandardResourceClass } from '#libs/domain/standard-names';
+import { HttpError } from '../http/http-error';
+import type { Answer, ApiRequest } from '../http/request';
+import { whyInvalid } from '../http/validate';
+import type { Placement } from '../placement';
+import { customClass } from '../schemas/names';
+import { unexpected } from './found';
+
+/** GET /resource_classes */
+export async function listClasses(_request: ApiRequest, placement: Placement): Promise<Answer> {
+  const classes = (await placement.now()).resourceClasses();
+  const newest = Math.max(...classes.map(({ createdAtMs }) => createdAtMs));
+  return {
+    status: 200,
+    body: { resource_classes: classes.map(({ name }) => classBody(name)) },
+    lastModifiedMs: newest || 'now',
+  };
+}
+
+/** GET /resource_classes/{name} */
+export async function getClass({ params }: ApiRequest, placement: Placement): Promise<Answer> {
+  const { name, createdAtMs } = await requireClass(placement, params['name'] ?? '');
+  return { status: 200, body: classBody(name), lastModifiedMs: createdAtMs || 'now' };
+}
+
+/** POST /resource_classes */
+export async function createClass({ body }: ApiRequest, placement: Placement): Promise<Answer> {
+  const { name } = body() as { name: string };
+  if (await create(placement, name)) return { status: 201, location: locationOf(name) };
+  throw new HttpError(409, `Conflicting resource class already exists: ${name}`);
+}
+
+/** PUT /resource_classes/{name}: renames it until 1.6, makes sure that it exists since 1.7. */
+export async function putClass(request: ApiRequest, placement: Placement): Promise<Answer> {
+  const name = request.params['name'] ?? '';
+  if (request.version < 7) return renameClass(name, (request.body() as { name: string }).name, placement);
+  const invalid = whyInvalid({ name }, customClass);
+  if (invalid !== undefined) throw new HttpError(400, `JSON does not validate: ${invalid}`);
+  return { status: (await create(placement, name)) ? 201 : 204, location: locationOf(name) };
+}
+
+/** DELETE /resource_classes/{name} */
+export async function deleteClass({ params }: ApiRequest, placement: Placement): Promise<Answer> {
+  const { name } = await requireClass(placement, params['name'] ?? '');
+  const refusal = 'Error in delete resource class: ';
+  if (isStandardResourceClass(name))
+    throw new HttpError(400, `${refusal}Cannot delete standard resource class ${name}.`);
+  const result = await placement.commit({ kind: 'delete_name', catalogue: 'resource_class', name });
+  switch (result.kind) {
+    case 'committed':
+      return { status: 204 };
+    case 'not_found':
+      throw noSuchClass(name);
+    case 'in_use':
+      throw new HttpError(409, `${refusal}Cannot delete resource class ${name}. Class is in use in inventory.`);
+    default:
+      throw unexpected(result);
+  }
+}
+
+async function renameClass(name: string, newName: string, placement: Placement): Promise<Answer> {
+  await requireClass(placement, name);
+  if (isStandardResourceClass(name)) throw new HttpError(400, `Cannot update standard resource class ${name}`);
+  const result = await placement.commit({ kind: 'rename_class', name, newName });
+  switch (result.kind) {
+    case 'committed':
+      return { status: 200, body: classBody(newName) };
+    case 'exists':
+      throw new HttpError(409, `Resource class already exists: ${newName}`);
+    case 'not_found':
+      throw noSuchClass(name);
+    default:
+      throw unexpected(result);
+  }
+}
+
+/** False when it was there. */
+async function create(placement: Placement, name: string): Promise<boolean> {
+  const result = await placement.commit({ kind: 'create_name', catalogue: 'resource_class', name });
+  if (result.kind !== 'committed' && result.kind !== 'exists') throw unexpected(result);
+  return result.kind === 'committed';
+}
+
+async function requireClass(placement: Placement, name: string): Promise<{ name: string; createdAtMs: number }> {
+  const found = (await placement.now()).resourceClasses().find((known) => known.name === name);
+  if (found) return found;
+  throw noSuchClass(name);
+}
+
+function noSuchClass(name: string): HttpError {
+  return new HttpError(404, `No such resource class ${name}.`);
+}
+
+function locationOf(name: string): string {
+  return `/resource_classes/${name}`;
+}
+
+function classBody(name: string) {
+  return { name, links: [{ rel: 'self', href: locationOf(name) }] };
+}

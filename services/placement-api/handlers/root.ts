@@ -1,0 +1,12 @@
+import { VERSION_RANGE } from '../http/microversion';
+import type { Answer } from '../http/request';
+
+/** GET /: which versions there are. Needs no token and no store, so that clients can find out what they talk to. */
+export function home(): Answer {
+  const links = [{ rel: 'self', href: '' }];
+  return {
+    status: 200,
+    body: { versions: [{ id: `v${VERSION_RANGE.min_version}`, ...VERSION_RANGE, status: 'CURRENT', links }] },
+    lastModifiedMs: 'now',
+  };
+}

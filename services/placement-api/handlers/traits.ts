@@ -1,0 +1,142 @@
+import type { Provider } from '#libs/domain/provider';
+import { isStandardTrait } from '#libs/domain/standard-names';
+import { HttpError } from '../http/http-error';
+import type { Answer, ApiRequest } from '../http/request';
+import { whyInvalid } from '../http/validate';
+import type { Placement } from '../placement';
+import { unknownTraits } from '../query-values';
+import { customTrait } from '../schemas/names';
+import { conflict, requireProvider, unexpected } from './found';
+
+/** GET /traits */
+export async function listTraits({ query }: ApiRequest, placement: Placement): Promise<Answer> {
+  const name = query.last('name');
+  const isNamed = name === undefined ? () => true : nameFilter(name);
+  const associated = query.last('associated')?.toLowerCase();
+  if (associated !== undefined && associated !== 'true' && associated !== 'false') {
+    throw new HttpError(400, 'The query parameter "associated" only accepts "true" or "false"');
+  }
+  const view = await placement.now();
+  const isAssociated = (trait: string) => view.providersWithTrait(trait).size > 0;
+  const traits = view
+    .traits()
+    .filter((trait) => isNamed(trait.name))
+    .filter((trait) => associated === undefined || isAssociated(trait.name) === (associated === 'true'));
+  return {
+    status: 200,
+    body: { traits: traits.map((trait) => trait.name) },
+    lastModifiedMs: Math.max(0, ...traits.map(({ createdAtMs }) => createdAtMs)) || 'now',
+  };
+}
+
+/** GET /traits/{name} */
+export async function getTrait({ params }: ApiRequest, placement: Placement): Promise<Answer> {
+  const found = (await placement.now()).traits().find(({ name }) => name === params['name']);
+  if (found) return { status: 204, lastModifiedMs: found.createdAtMs || 'now' };
+  throw noSuchTrait(params['name']);
+}
+
+/** PUT /traits/{name} */
+export async function putTrait({ params }: ApiRequest, placement: Placement): Promise<Answer> {
+  const name = params['name'] ?? '';
+  if (whyInvalid(name, customTrait) !== undefined) {
+    throw new HttpError(
+      400,
+      'The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix "CUSTOM_" ' +
+        'and use following characters: "A"-"Z", "0"-"9" and "_"',
+    );
+  }
+  const result = await placement.commit({ kind: 'create_name', catalogue: 'trait', name });
+  if (result.kind !== 'committed' && result.kind !== 'exists') throw unexpected(result);
+  return { status: result.kind === 'committed' ? 201 : 204, location: `/traits/${name}`, lastModifiedMs: 'now' };
+}
+
+/** DELETE /traits/{name} */
+export async function deleteTrait({ params }: ApiRequest, placement: Placement): Promise<Answer> {
+  const name = params['name'] ?? '';
+  if (isStandardTrait(name)) throw new HttpError(400, `Cannot delete standard trait ${name}.`);
+  const result = await placement.commit({ kind: 'delete_name', catalogue: 'trait', name });
+  switch (result.kind) {
+    case 'committed':
+      return { status: 204 };
+    case 'not_found':
+      throw noSuchTrait(name);
+    case 'in_use':
+      throw new HttpError(409, `The trait ${name} is in use by a resource provider.`);
+    default:
+      throw unexpected(result);
+  }
+}
+
+/** GET /resource_providers/{uuid}/traits */
+export async function getProviderTraits({ params }: ApiRequest, placement: Placement): Promise<Answer> {
+  return show(requireProvider(await placement.now(), params['uuid']));
+}
+
+/** PUT /resource_providers/{uuid}/traits */
+export async function putProviderTraits(request: ApiRequest, placement: Placement): Promise<Answer> {
+  const body = request.body() as { traits: string[]; resource_provider_generation: number };
+  const view = await placement.now();
+  const provider = requireProvider(view, request.params['uuid']);
+  if (provider.generation !== body.resource_provider_generation) throw generationConflict();
+  const traits = [...new Set(body.traits)];
+  const unknown = unknownTraits(view, traits);
+  if (unknown !== undefined) throw new HttpError(400, `No such trait ${unknown}`);
+  await writeTraits(placement, provider, traits, provider.generation);
+  return show(requireProvider(placement.lately, provider.uuid));
+}
+
+/** DELETE /resource_providers/{uuid}/traits */
+export async function deleteProviderTraits({ params }: ApiRequest, placement: Placement): Promise<Answer> {
+  await writeTraits(placement, requireProvider(await placement.now(), params['uuid']), [], undefined);
+  return { status: 204 };
+}
+
+/** As in Placement, traits that stay what they are raise no generation. */
+async function writeTraits(
+  placement: Placement,
+  { uuid: providerUuid, traits: present }: Provider,
+  traits: readonly string[],
+  generation: number | undefined,
+): Promise<void> {
+  if (traits.length === present.length && traits.every((trait) => present.includes(trait))) return;
+  const result = await placement.commit({ kind: 'write_traits', providerUuid, generation, traits });
+  switch (result.kind) {
+    case 'committed':
+    case 'unchanged':
+      return;
+    case 'generation':
+      throw generationConflict();
+    case 'not_found':
+      if (result.subject === 'trait') throw new HttpError(400, `No such trait ${result.key}`);
+      throw new HttpError(404, `No resource provider with uuid ${providerUuid} found`);
+    default:
+      throw unexpected(result);
+  }
+}
+
+function nameFilter(value: string): (trait: string) => boolean {
+  const [, how, what = ''] = /^([^:]*):(.*)$/s.exec(value) ?? [];
+  if (how === undefined) {
+    throw new HttpError(
+      400,
+      'Badly formatted name parameter. Expected name query string parameter in form: ' +
+        `?name=[in|startswith]:[name1,name2|prefix]. Got: "${value}"`,
+    );
+  }
+  const names = new Set(what.split(','));
+  if (how === 'in') return (trait) => names.has(trait);
+  return how === 'startswith' ? (trait) => trait.startsWith(what) : () => true;
+}
+
+function generationConflict(): HttpError {
+  return conflict("Resource provider's generation already changed. Please update the generation and try again.");
+}
+
+function noSuchTrait(name = ''): HttpError {
+  return new HttpError(404, `No such trait(s): ${name}.`);
+}
+
+function show({ traits, generation, updatedAtMs }: Provider): Answer {
+  return { status: 200, body: { traits, resource_provider_generation: generation }, lastModifiedMs: updatedAtMs };
+}

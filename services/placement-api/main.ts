@@ -1,0 +1,21 @@
+import { Mirror } from '#libs/placement/mirror';
+import { openPlacementStore } from '#libs/placement/open';
+import { placementOptions } from '#libs/placement/options';
+import type { ServiceProcess } from '#libs/runtime/run-service';
+import { placementApiOptions } from './options';
+import { startPlacementApi } from './start';
+
+const tables = { placement: placementOptions, api: placementApiOptions } as const;
+
+/** `berth placement-api`: OpenStack Placement's HTTP API on Berth's store. */
+export const placementApi: ServiceProcess<typeof tables> = {
+  name: 'placement-api',
+  purpose: "Run the placement API: OpenStack Placement's HTTP API, microversions 1.0 to 1.39, on Berth's store.",
+  prefix: 'BERTH_PLACEMENT_',
+  tables,
+  async start(config, opening) {
+    const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
+    const mirror = await opening.open('mirror', Mirror.open(placement, opening));
+    return startPlacementApi({ ...opening, placement, mirror, config: config.api });
+  },
+};

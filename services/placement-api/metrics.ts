@@ -1,0 +1,18 @@
+import type { Metrics } from '#libs/runtime/metrics';
+
+export type ApiMetrics = ReturnType<typeof apiMetrics>;
+
+/** What the API tells Prometheus of its requests; paths as in the route table, so that their number is bounded. */
+export function apiMetrics(metrics: Metrics) {
+  return {
+    requests: metrics.counter('berth_placement_requests_total', 'Requests answered, by status.', [
+      'method',
+      'path',
+      'status',
+    ]),
+    requestSeconds: metrics.histogram('berth_placement_request_seconds', 'From a request to its answer.', [
+      'method',
+      'path',
+    ]),
+  };
+}

@@ -1,0 +1,75 @@
+import { booleanOption, type ConfigOf, intOption, stringOption } from '#libs/runtime/config';
+import { authOptions } from './auth/options';
+import { corsOptions } from './cors-options';
+import { policyOptions } from './policy/options';
+
+/** Settings of the placement API. */
+export const placementApiOptions = {
+  host: stringOption({
+    env: 'BERTH_PLACEMENT_HOST',
+    default: '127.0.0.1',
+    help: 'The address that the API listens on; 0.0.0.0 in a container.',
+  }),
+  port: intOption({
+    env: 'BERTH_PLACEMENT_PORT',
+    default: 8778,
+    min: 0,
+    max: 65_535,
+    help: 'The port that the API listens on (8778 is that of OpenStack Placement); 0 takes any free one and logs it.',
+  }),
+  ...authOptions,
+  ...policyOptions,
+  ...corsOptions,
+  readTimeoutMs: intOption({
+    env: 'BERTH_PLACEMENT_READ_TIMEOUT_MS',
+    default: 5_000,
+    min: 10,
+    max: 60_000,
+    unit: 'ms',
+    help: 'How long a read may wait until it sees all that was written before it; then it is answered 503.',
+  }),
+  randomizeCandidates: booleanOption({
+    env: 'BERTH_PLACEMENT_RANDOMIZE_CANDIDATES',
+    default: false,
+    help: 'Whether allocation candidates come in random order, to spread load over the fleet.',
+  }),
+  maxCandidates: intOption({
+    env: 'BERTH_PLACEMENT_MAX_CANDIDATES',
+    default: 100_000,
+    min: 1,
+    max: 100_000,
+    help: 'The most allocation candidates of one answer, whatever limit the request gives.',
+  }),
+  maxRequestGroups: intOption({
+    env: 'BERTH_PLACEMENT_MAX_REQUEST_GROUPS',
+    default: 100,
+    min: 1,
+    max: 1_000,
+    help: 'The most request groups of one query for allocation candidates.',
+  }),
+  maxQueryParameters: intOption({
+    env: 'BERTH_PLACEMENT_MAX_QUERY_PARAMETERS',
+    default: 1_000,
+    min: 10,
+    max: 10_000,
+    help: 'The most parameters of one query string.',
+  }),
+  maxBodyBytes: intOption({
+    env: 'BERTH_PLACEMENT_MAX_BODY_BYTES',
+    default: 16_777_216,
+    min: 1_024,
+    max: 1_073_741_824,
+    unit: 'bytes',
+    help: 'The largest body of a request.',
+  }),
+  maxHeaderBytes: intOption({
+    env: 'BERTH_PLACEMENT_MAX_HEADER_BYTES',
+    default: 65_536,
+    min: 8_192,
+    max: 1_048_576,
+    unit: 'bytes',
+    help: 'The longest request line with its headers, and so the longest query string.',
+  }),
+} as const;
+
+export type PlacementApiConfig = ConfigOf<typeof placementApiOptions>;

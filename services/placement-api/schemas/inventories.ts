@@ -1,0 +1,36 @@
+import type { Schema } from '../http/validate';
+import { amount, CLASS_NAME, exactly, integer, text } from './parts';
+import type { Versioned } from './versioned';
+
+/** The largest single-precision float of SQL. */
+const MAX_RATIO = 3.402_82e38;
+
+const fields: Schema = {
+  resource_provider_generation: integer,
+  total: amount(1),
+  reserved: amount(0),
+  min_unit: amount(1),
+  max_unit: amount(1),
+  step_size: amount(1),
+  allocation_ratio: { type: 'number', maximum: MAX_RATIO },
+};
+
+/** PUT /resource_providers/{uuid}/inventories/{resource_class} */
+export const inventoryBody: Versioned<Schema> = [[0, exactly(fields, ['total', 'resource_provider_generation'])]];
+
+/** POST /resource_providers/{uuid}/inventories */
+export const createInventoryBody: Versioned<Schema> = [
+  [0, exactly({ ...fields, resource_class: { ...text, pattern: CLASS_NAME } }, ['total', 'resource_class'])],
+];
+
+/** All inventories of a provider; Placement lets names of classes that it can't have through to a later check. */
+export const inventories: Schema = exactly(
+  {
+    resource_provider_generation: integer,
+    inventories: { type: 'object', patternProperties: { [CLASS_NAME]: exactly(fields, ['total']) } },
+  },
+  ['resource_provider_generation', 'inventories'],
+);
+
+/** PUT /resource_providers/{uuid}/inventories */
+export const inventoriesBody: Versioned<Schema> = [[0, inventories]];

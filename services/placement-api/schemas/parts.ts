@@ -1,0 +1,29 @@
+import { MAX_AMOUNT } from '#libs/domain/inventory';
+import type { Schema } from '../http/validate';
+
+/** The pieces that the schemas are made of. Patterns are Placement's own (`schemas/common.py`). */
+export const CLASS_NAME = '^[A-Z0-9_]+$';
+export const CUSTOM_NAME = '^CUSTOM_[A-Z0-9_]+$';
+export const UUID_KEY = '^[0-9a-fA-F-]{36}$';
+export const NUMBERED_GROUP = '[1-9][0-9]*';
+export const NAMED_GROUP = '[a-zA-Z0-9_-]{1,64}';
+
+export const uuid: Schema = { type: 'string', format: 'uuid' };
+export const integer: Schema = { type: 'integer' };
+export const text: Schema = { type: 'string' };
+export const shortText: Schema = { type: 'string', minLength: 1, maxLength: 255 };
+
+/** A whole amount from `minimum` to the largest that Placement knows. */
+export function amount(minimum: number): Schema {
+  return { type: 'integer', maximum: MAX_AMOUNT, minimum };
+}
+
+/** An object with these properties and no others. */
+export function exactly(properties: Schema, required: readonly string[] = [], rest: Schema = {}): Schema {
+  return { type: 'object', properties, required, additionalProperties: false, ...rest };
+}
+
+/** An object whose keys all match a pattern. */
+export function keyed(pattern: string, value: Schema, rest: Schema = {}): Schema {
+  return { type: 'object', patternProperties: { [pattern]: value }, additionalProperties: false, ...rest };
+}

@@ -1,0 +1,80 @@
+import { BerthError } from '#libs/domain/errors';
+import type { Mirror } from '#libs/placement/mirror';
+import type { PlacementStore } from '#libs/placement/store';
+import type { Running, Surroundings } from '#libs/runtime/service';
+import { openAuth } from './auth/open';
+import { requireLoopback } from './auth/require-loopback';
+import { createApp } from './http/app';
+import { apiMetrics } from './metrics';
+import type { PlacementApiConfig } from './options';
+import { Placement } from './placement';
+import { makePolicy } from './policy/policy';
+
+export interface PlacementApiDeps extends Surroundings {
+  readonly placement: PlacementStore;
+  readonly mirror: Mirror;
+  readonly config: PlacementApiConfig;
+}
+
+export interface RunningApi extends Running {
+  /** Where it listens: `http://127.0.0.1:8778`. */
+  readonly url: string;
+}
+
+/**
+ * Serves the placement API. Any number may run on one cell: reads see what was written through any of them, writes are
+ * atomic in the store. Store and mirror are the caller's to close, after it.
+ *
+ * @throws BerthError `failed_precondition / cannot_listen`, `failed_precondition / noauth_not_local`, and what
+ *   `openAuth` throws.
+ */
+export async function startPlacementApi(deps: PlacementApiDeps): Promise<RunningApi> {
+  const { config, mirror, log, clock, random } = deps;
+  requireLoopback(config.host, config);
+  const auth = await openAuth(config, { log, clock });
+  const placement = new Placement(
+    { store: deps.placement, mirror, clock, random },
+    {
+      readTimeoutMs: config.readTimeoutMs,
+      requestGroups: config.maxRequestGroups,
+      candidates: config.maxCandidates,
+      randomizeCandidates: config.randomizeCandidates,
+    },
+  );
+  const app = createApp({
+    placement,
+    authenticate: auth.authenticate,
+    policy: makePolicy(config),
+    cors: config,
+    limits: {
+      bodyBytes: config.maxBodyBytes,
+      headerBytes: config.maxHeaderBytes,
+      queryParameters: config.maxQueryParameters,
+    },
+    clock,
+    random,
+    log,
+    metrics: apiMetrics(deps.metrics),
+  });
+  try {
+    const url = await app.listen({ host: config.host, port: config.port });
+    log.info({ url, auth: config.auth }, 'the placement API listens');
+    return {
+      url,
+      readiness: () => mirror.readiness(),
+      async close() {
+        await app.close();
+        placement.close();
+        await auth.close();
+      },
+    };
+  } catch (thrown) {
+    await auth.close();
+    throw new BerthError(
+      'failed_precondition',
+      'cannot_listen',
+      `cannot listen on ${config.host}:${config.port} (${BerthError.from(thrown).message}); check BERTH_PLACEMENT_HOST and BERTH_PLACEMENT_PORT`,
+      { cause: thrown },
+    );
+  }
+}
