@@ -4,6 +4,7 @@ import type { Surroundings } from '../../runtime/service';
 import type { Delivery } from '../delivery';
 import type { Hand } from '../handling';
 import { Workload } from '../workload';
+import { type Acks, onOpen } from './acks';
 import { answerProperties, bufferOf, deliveryOf } from './message';
 
 /** What a consumer consumes, and what it does with it. */
@@ -43,9 +44,10 @@ export class Consumer {
   }
 
   /** Consumes on a channel. `onCancel` is called when the broker ends it alone, as when the queue is deleted. */
-  async attach(channel: Channel, onCancel: () => void): Promise<void> {
+  async attach(channel: Channel, acks: Acks, onCancel: () => void): Promise<void> {
     const queue = await this.#role.declare();
-    const take = (message: ConsumeMessage | null) => (message === null ? onCancel() : this.#take(channel, message));
+    const take = (message: ConsumeMessage | null) =>
+      message === null ? onCancel() : this.#take(channel, acks, message);
     // Sent back to back: a prefetch holds for the consumers that come after it on the channel.
     const prefetched = channel.prefetch(this.#role.prefetch);
     const consumed = channel.consume(queue, take, { noAck: this.#role.noAck });
@@ -73,16 +75,17 @@ export class Consumer {
     await live?.channel.cancel(live.tag).catch(() => {});
   }
 
-  #take(channel: Channel, message: ConsumeMessage): void {
+  #take(channel: Channel, acks: Acks, message: ConsumeMessage): void {
     const delivery = deliveryOf(message, this.#around);
-    const hand = this.#handOf(channel, message, delivery);
+    const hand = this.#handOf(channel, acks, message, delivery);
+    if (!this.#role.noAck) acks.take(message);
     this.#workload.run(delivery, this.#role.handle(delivery, hand, message.fields.routingKey));
   }
 
-  #handOf(channel: Channel, message: ConsumeMessage, delivery: Delivery): Hand {
+  #handOf(channel: Channel, acks: Acks, message: ConsumeMessage, delivery: Delivery): Hand {
     const { log } = this.#around;
-    const ack = () => onOpen(() => channel.ack(message));
-    const requeue = () => onOpen(() => channel.nack(message, false, true));
+    const ack = () => acks.ack(message);
+    const requeue = () => acks.requeue(message);
     return {
       ack,
       requeue,
@@ -97,14 +100,5 @@ export class Consumer {
         onOpen(() => channel.publish('', replyTo, bufferOf(body), answerProperties(delivery, type)));
       },
     };
-  }
-}
-
-/** On a channel that is gone there is nothing to do: the broker gives the message to somebody again. */
-function onOpen(action: () => void): void {
-  try {
-    action();
-  } catch {
-    // amqplib throws IllegalOperationError on a closed channel.
   }
 }

@@ -3,6 +3,7 @@ import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { closing } from '../refusals';
 import { endsWithin } from '../workload';
+import { Acks } from './acks';
 import type { Consumer } from './consumer';
 import { KeptChannel } from './kept-channel';
 import type { Link } from './link';
@@ -19,6 +20,12 @@ interface Member {
   reject(error: BerthError): void;
 }
 
+/** The channel of now. */
+interface Live {
+  readonly channel: Channel;
+  readonly acks: Acks;
+}
+
 /**
  * A channel with its consumers, all of which start again whenever the channel comes back. They share it because a broker
  * gives a connection some 2,000 channels, and one process may carry more agents than that.
@@ -27,7 +34,7 @@ export class Lane {
   readonly #around: Surroundings;
   readonly #kept: KeptChannel<Channel>;
   readonly #members = new Map<Consumer, Member>();
-  #channel: Channel | undefined;
+  #live: Live | undefined;
 
   constructor(link: Link, name: string, around: Surroundings) {
     this.#around = around;
@@ -36,7 +43,7 @@ export class Lane {
       create: (model: ChannelModel) => model.createChannel(),
       prepare: async (channel: Channel) => this.#startAll(channel),
       lost: () => {
-        this.#channel = undefined;
+        this.#live = undefined;
       },
     };
     this.#kept = new KeptChannel<Channel>(link, role, around);
@@ -56,7 +63,7 @@ export class Lane {
     return new Promise((resolve, reject) => {
       const member = { consumer, hasStarted: false, resolve, reject };
       this.#members.set(consumer, member);
-      if (this.#channel !== undefined) void this.#start(member, this.#channel);
+      if (this.#live !== undefined) void this.#start(member, this.#live);
     });
   }
 
@@ -69,20 +76,22 @@ export class Lane {
 
   /** Everything acked is seen by the broker before this resolves. */
   close(): Promise<void> {
+    this.#live?.acks.flush();
     return this.#kept.close();
   }
 
   /** Nobody waits for it: a queue whose broker does not answer must not keep the others from coming back. */
   #startAll(channel: Channel): void {
-    this.#channel = channel;
-    for (const member of this.#members.values()) void this.#start(member, channel);
+    const live = { channel, acks: new Acks(channel) };
+    this.#live = live;
+    for (const member of this.#members.values()) void this.#start(member, live);
   }
 
   /** Never rejects. */
-  async #start(member: Member, channel: Channel): Promise<void> {
+  async #start(member: Member, live: Live): Promise<void> {
     const { consumer } = member;
     try {
-      await this.#attach(consumer, channel, () => this.#startLater(member, channel));
+      await this.#attach(consumer, live, () => this.#startLater(member, live));
       member.hasStarted = true;
       member.resolve();
     } catch (thrown) {
@@ -92,21 +101,21 @@ export class Lane {
         return member.reject(error);
       }
       this.#around.log.warn({ queue: consumer.queue, error }, 'a consumer could not start; tries again');
-      this.#startLater(member, channel);
+      this.#startLater(member, live);
     }
   }
 
-  async #attach(consumer: Consumer, channel: Channel, onCancel: () => void): Promise<void> {
-    const attached = consumer.attach(channel, onCancel);
+  async #attach(consumer: Consumer, { channel, acks }: Live, onCancel: () => void): Promise<void> {
+    const attached = consumer.attach(channel, acks, onCancel);
     if (await endsWithin(attached, ANSWER_TIMEOUT_MS, this.#around.clock)) return attached;
     this.#kept.abandon(channel);
     throw noAnswer(consumer.queue);
   }
 
-  #startLater(member: Member, channel: Channel): void {
+  #startLater(member: Member, live: Live): void {
     this.#around.clock.after(RETRY_DELAY_MS, () => {
       // On a new channel it has been started already.
-      if (this.#channel === channel && this.#members.has(member.consumer)) void this.#start(member, channel);
+      if (this.#live === live && this.#members.has(member.consumer)) void this.#start(member, live);
     });
   }
 }
