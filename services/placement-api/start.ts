@@ -41,7 +41,7 @@ export async function startPlacementApi(deps: PlacementApiDeps): Promise<Running
       randomizeCandidates: config.randomizeCandidates,
     },
   );
-  const app = createApp({
+  const app = await createApp({
     placement,
     authenticate: auth.authenticate,
     policy: makePolicy(config),

@@ -33,9 +33,8 @@ export interface AllocationTerms {
  * runs both on the same random commands.
  *
  * In order: guards of all consumers; what they hold is given back; then consumer by consumer, provider by provider and
- * class by class what they take is checked and taken, and the consumer's group is checked. Units are checked for amounts
- * that change. A provider that is over its capacity takes what, over the whole command, is no more than before.
- * `writes` have been through `checkedWrites`.
+ * class by class what they take is checked and taken, and the consumer's group is checked. A provider that is over its
+ * capacity takes what, over the whole command, is no more than before. `writes` have been through `checkedWrites`.
  */
 export function decideAllocations(
   state: AllocationState,
@@ -51,8 +50,8 @@ export function decideAllocations(
   const taking = new Taking(state, terms);
   for (const old of olds) if (old) taking.giveBack(old);
   for (const write of writes) taking.announce(write);
-  for (const [i, write] of writes.entries()) {
-    const refusal = taking.take(write, olds[i]);
+  for (const write of writes) {
+    const refusal = taking.take(write);
     if (refusal) return refusal;
   }
   const consumers = new Map(writes.map((write, i) => [write.uuid, nextConsumer(write, olds[i], terms.atMs)]));
@@ -91,14 +90,13 @@ class Taking {
     }
   }
 
-  take(write: ConsumerWrite, old: StoredConsumer | undefined): Refusal | undefined {
+  take(write: ConsumerWrite): Refusal | undefined {
     for (const [providerUuid, resources] of Object.entries(write.allocations)) {
       const inventories = this.#state.inventories(providerUuid);
       if (!inventories) return { kind: 'not_found', subject: 'provider', key: providerUuid };
       this.#raised.add(providerUuid);
       for (const [resourceClass, amount] of Object.entries(resources)) {
-        const held = old?.allocations[providerUuid]?.[resourceClass];
-        const refusal = this.#takeClass(providerUuid, inventories, resourceClass, amount, amount !== held);
+        const refusal = this.#takeClass(providerUuid, inventories, resourceClass, amount);
         if (refusal) return refusal;
       }
     }
@@ -120,7 +118,6 @@ class Taking {
     inventories: Inventories,
     resourceClass: string,
     amount: number,
-    isChanged: boolean,
   ): Refusal | undefined {
     const inv = inventories[resourceClass];
     if (!inv) {
@@ -130,8 +127,7 @@ class Taking {
     }
     const refusal = this.#force ? undefined : refusalOf(inv, this.#usedOf(providerUuid)[resourceClass] ?? 0, amount);
     const isNoWorse = (this.#growth.get(`${providerUuid} ${resourceClass}`) ?? 0) <= 0;
-    const isExcused = refusal === 'capacity' ? isNoWorse : !isChanged;
-    if (refusal && !isExcused) {
+    if (refusal && !(refusal === 'capacity' && isNoWorse)) {
       return { kind: 'capacity', providerUuid, resourceClass, refusal, usage: this.#present(providerUuid) };
     }
     this.#add(providerUuid, resourceClass, amount);

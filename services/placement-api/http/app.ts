@@ -1,3 +1,4 @@
+import accepts from '@fastify/accepts';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
@@ -12,7 +13,7 @@ import type { Placement } from '../placement';
 import type { Policy } from '../policy/policy';
 import { type Route, ROUTES } from '../routes';
 import { at } from '../schemas/versioned';
-import { ERROR_CODE, errorDocument, HttpError } from './http-error';
+import { ERROR_CODE, errorDocument, errorText, HttpError } from './http-error';
 import { type Microversion, SINCE, VERSION_HEADER } from './microversion';
 import { Query } from './query';
 import type { Answer } from './request';
@@ -54,7 +55,7 @@ const OPENAPI_PATH = '/openapi.json';
  * is there one in this microversion, content type, policy, query string, and the handler, which reads the body when it
  * comes to it. That is the order in which Placement finds fault, and clients see the first fault.
  */
-export function createApp(deps: AppDeps): FastifyInstance {
+export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const known = new WeakMap<FastifyRequest, Known>();
   const app = fastify({
     genReqId: () => `req-${deps.random.uuid()}`,
@@ -73,10 +74,17 @@ export function createApp(deps: AppDeps): FastifyInstance {
       const fields = { request_id: request.id, method: request.method, url: request.url };
       deps.log.error({ ...fields, error: BerthError.from(thrown) }, 'a request failed: a defect');
     }
-    const document = errorDocument(error, request.id, known.get(request)?.version);
-    return reply.code(error.status).headers(error.headers).type(JSON_TYPE).send(JSON.stringify(document));
+    const refused = { requestId: request.id, method: request.method, version: known.get(request)?.version };
+    reply.code(error.status).headers(error.headers);
+    const type = request.accepts().type(['text/html', JSON_TYPE]);
+    if (!request.headers.accept || request.headers.accept === '*/*' || type === JSON_TYPE) {
+      return reply.send(json(reply, errorDocument(error, refused)));
+    }
+    const shown = type === 'text/html' ? type : 'text/plain';
+    return reply.type(shown).send(errorText(error, refused, shown));
   };
 
+  await app.register(accepts);
   registerCors(app, deps.cors);
   app.addHook('onRequest', async (request, reply) => {
     const here: Known = {};
@@ -93,8 +101,8 @@ export function createApp(deps: AppDeps): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
 
-  const document = JSON.stringify(openApiDocument());
-  app.get(OPENAPI_PATH, async (_request, reply) => reply.type(JSON_TYPE).send(document));
+  const document = openApiDocument();
+  app.get(OPENAPI_PATH, async (_request, reply) => reply.send(json(reply, document)));
   for (const [path, routes] of byPath(ROUTES)) {
     const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
     for (const route of routes) {
@@ -104,7 +112,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
         async handler(request, reply) {
           const { principal = NOBODY, version = 0 } = known.get(request) ?? {};
           const answer = await serve(deps, route, request, principal, version);
-          return send(reply, answer, version, deps.clock);
+          return send(request, reply, answer, version, deps.clock);
         },
       });
     }
@@ -136,7 +144,7 @@ async function serve(
   if (schema && type !== JSON_TYPE) {
     throw new HttpError(415, `The media type ${type ?? 'None'} is not supported, use ${JSON_TYPE}`);
   }
-  if (route.method === 'GET' && route.path !== '/') requireJsonAccepted(headerOf(request, 'accept'));
+  if (route.method === 'GET' && route.path !== '/') requireJsonAccepted(request);
   const query = new Query(queryStringOf(request.url), limits.queryParameters);
   if (route.rule) policy(route.rule, principal, { projectId: query.last('project_id') });
   const querySchema = at(route.query, version);
@@ -166,15 +174,27 @@ function validBody(text: unknown, schema: Schema = {}): unknown {
   return value;
 }
 
-function send(reply: FastifyReply, answer: Answer, version: Microversion, clock: Clock): FastifyReply {
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer,
+  version: Microversion,
+  clock: Clock,
+): FastifyReply {
   const { status, body, location, lastModifiedMs } = answer;
   reply.code(status);
-  if (location !== undefined) reply.header('location', location);
+  if (location !== undefined) reply.header('location', `${request.protocol}://${request.host}${location}`);
   if (lastModifiedMs !== undefined && version >= SINCE.cacheHeaders) {
     const atMs = lastModifiedMs === 'now' ? clock.now() : lastModifiedMs;
     reply.header('last-modified', new Date(atMs).toUTCString()).header('cache-control', 'no-cache');
   }
-  return body === undefined ? reply.send() : reply.type(JSON_TYPE).send(JSON.stringify(body));
+  return body === undefined ? reply.send() : reply.send(json(reply, body));
+}
+
+/** As bytes, so that fastify leaves the content type as clients compare it: without a charset. */
+function json(reply: FastifyReply, body: object): Buffer {
+  reply.header('content-type', JSON_TYPE);
+  return Buffer.from(JSON.stringify(body));
 }
 
 function httpErrorOf(thrown: unknown): HttpError {
@@ -210,13 +230,8 @@ function methodNotAllowed(allow: readonly string[]): HttpError {
   return new HttpError(405, detail, ERROR_CODE.undefined, { allow: allow.join(', ') });
 }
 
-function requireJsonAccepted(accept: string | undefined): void {
-  if (!accept) return;
-  const offered = accept.split(',').some((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    return ['*/*', 'application/*', JSON_TYPE].includes(type) && !parameters.some((text) => /^q=0(\.0*)?$/.test(text));
-  });
-  if (!offered) throw new HttpError(406, `Only ${JSON_TYPE} is provided`);
+function requireJsonAccepted(request: FastifyRequest): void {
+  if (request.accepts().type([JSON_TYPE]) === false) throw new HttpError(406, `Only ${JSON_TYPE} is provided`);
 }
 
 function observe({ clock, log, metrics }: AppDeps, request: FastifyRequest, reply: FastifyReply, known: Known): void {

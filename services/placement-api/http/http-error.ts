@@ -17,7 +17,7 @@ export const ERROR_CODE = {
 
 export type PlacementErrorCode = (typeof ERROR_CODE)[keyof typeof ERROR_CODE];
 
-export type ErrorStatus = keyof typeof EXPLANATIONS;
+export type ErrorStatus = keyof typeof EXPLANATIONS | 405;
 
 /** The sentence that WebOb, and so Placement, begins the detail of each status with; clients search in it. */
 const EXPLANATIONS = {
@@ -25,7 +25,6 @@ const EXPLANATIONS = {
   401: 'This server could not verify that you are authorized to access the document you requested.',
   403: 'Access was denied to this resource.',
   404: 'The resource could not be found.',
-  405: 'The method is not allowed for this resource.',
   406: 'The resource could not be generated that was acceptable to your browser.',
   409: 'There was a conflict when trying to complete your request.',
   413: 'The body of your request was too large for this server.',
@@ -48,19 +47,49 @@ export class HttpError extends Error {
   }
 }
 
-/** The error document of the API working group's guideline. `version` is undefined before the microversion is known. */
-export function errorDocument(error: HttpError, requestId: string, version: Microversion | undefined) {
-  const { status, message, code } = error;
+/** What of a request its error document tells. */
+export interface Refused {
+  readonly requestId: string;
+  readonly method: string;
+  /** Undefined before the microversion is known. */
+  readonly version: Microversion | undefined;
+}
+
+/** The error document of the API working group's guideline. */
+export function errorDocument(error: HttpError, refused: Refused) {
+  const { status, code } = error;
+  const { requestId, version } = refused;
   return {
     errors: [
       {
         status,
-        title: STATUS_CODES[status] ?? 'Error',
-        detail: `${EXPLANATIONS[status]}\n\n ${message.replaceAll('\n', ' ')}  `,
+        title: titleOf(error),
+        detail: detailOf(error, refused),
         ...(version !== undefined && version >= SINCE.errorCodes ? { code } : {}),
         request_id: requestId,
         ...(status === 406 && version === undefined ? VERSION_RANGE : {}),
       },
     ],
   };
+}
+
+/** The same for a person with a browser, or with neither. */
+export function errorText(error: HttpError, refused: Refused, type: 'text/html' | 'text/plain'): string {
+  const title = `${error.status} ${titleOf(error)}`;
+  const detail = detailOf(error, refused);
+  if (type === 'text/plain') return `${title}\n\n${detail}\n`;
+  return `<html><head><title>${title}</title></head><body><h1>${title}</h1><p>${escaped(detail)}</p></body></html>\n`;
+}
+
+function titleOf({ status }: HttpError): string {
+  return STATUS_CODES[status] ?? 'Error';
+}
+
+function detailOf({ status, message }: HttpError, { method }: Refused): string {
+  const explanation = status === 405 ? `The method ${method} is not allowed for this resource.` : EXPLANATIONS[status];
+  return `${explanation}\n\n ${message.replaceAll('\n', ' ')}  `;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

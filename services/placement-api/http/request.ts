@@ -17,7 +17,7 @@ export interface ApiRequest {
 export interface Answer {
   readonly status: 200 | 201 | 204;
   /** Sent as JSON. */
-  readonly body?: unknown;
+  readonly body?: object;
   readonly location?: string;
   /** When what it tells was last changed; now when it can't be said. Told since microversion 1.15. */
   readonly lastModifiedMs?: number | 'now';

@@ -24,9 +24,10 @@ function depth({ instancePath, keyword }: ErrorObject): number {
 
 function textOf(error: ErrorObject): string {
   const indent = '\n    ';
+  const schemaPath = decodeURIComponent(error.schemaPath).split('/').slice(0, -1).join('/');
   return [
     messageOf(error),
-    `Failed validating ${repr(error.keyword)} in schema:${indent}${repr(error.parentSchema)}`,
+    `Failed validating ${repr(error.keyword)} in schema${pathOf(schemaPath)}:${indent}${repr(error.parentSchema)}`,
     `On instance${pathOf(error.instancePath)}:${indent}${repr(error.data)}`,
   ].join('\n\n');
 }
@@ -78,7 +79,9 @@ function messageOf({ keyword, params, data, schema, parentSchema, message }: Err
 /** `/a/0` as Python shows it: `['a'][0]`. */
 function pathOf(instancePath: string): string {
   const steps = instancePath.split('/').slice(1);
-  return steps.map((step) => (/^\d+$/.test(step) ? `[${step}]` : `['${step.replaceAll('~1', '/')}']`)).join('');
+  return steps
+    .map((step) => (/^\d+$/.test(step) ? `[${step}]` : `['${step.replaceAll('~1', '/').replaceAll('~0', '~')}']`))
+    .join('');
 }
 
 /** A JSON value as Python prints it. */

@@ -132,7 +132,7 @@ for _, write in ipairs(writes) do
   for _, take in ipairs(write.takes) do add(usage_of(take.provider).growth, take.class, take.amount) end
 end
 
-local function refusal_of_take(take, old)
+local function refusal_of_take(take)
   local provider, class, amount = take.provider, take.class, take.amount
   local all = inventories_of(provider)
   if not all then return { 'not_found', 'provider', provider } end
@@ -148,8 +148,7 @@ local function refusal_of_take(take, old)
     -- Over its capacity already: what makes it no worse is taken.
     if usage.growth[class] > 0 then return { 'capacity', provider, class, why, usage.cell } end
   elseif why then
-    local held = old and old.row.allocations[provider]
-    if not held or held[class] ~= amount then return { 'capacity', provider, class, why, usage.cell } end
+    return { 'capacity', provider, class, why, usage.cell }
   end
   add(usage.used, class, amount)
   usage.is_raised = true
@@ -164,7 +163,7 @@ end
 
 for _, write in ipairs(writes) do
   for _, take in ipairs(write.takes) do
-    local refusal = refusal_of_take(take, write.old)
+    local refusal = refusal_of_take(take)
     if refusal then return refusal end
   end
   if write.group ~= '' and #write.takes > 0 then
