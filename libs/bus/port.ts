@@ -81,6 +81,11 @@ export interface CastOptions {
   /** The queue for answers to a cast that wants one (clients' `reply_to`), and what marks the answer. */
   readonly replyTo?: string;
   readonly correlationId?: string;
+  /**
+   * It need not outlive the broker: for what somebody says again when it is lost. In a durable classic queue that spares
+   * the broker a write and a sync of the disk for each message, most of what it does where there are many such queues.
+   */
+  readonly isTransient?: boolean;
 }
 
 export interface ConsumeOptions {

@@ -245,6 +245,19 @@ describe('a discrepancy between a host and the store', () => {
     expect(await world.claims()).toEqual([`${uuid} h1`]);
   });
 
+  it('gives an order again that its host never got', async () => {
+    world.behaviour.set('h1', 'is silent');
+    await world.request();
+    await world.clock.advance(100);
+    const { uuid } = await world.only();
+    world.behaviour.set('h1', 'builds');
+    await tell([], [uuid]);
+    await world.clock.advance(100);
+    const { state, attempts } = await world.only();
+    expect([state, attempts.map(({ number, outcome }) => [number, outcome])]).toEqual(['active', [[1, 'active']]]);
+    expect(world.runs()).toEqual(await world.claims());
+  });
+
   it('has an instance destroyed that runs after its end', async () => {
     await world.request();
     await world.clock.advance(100);

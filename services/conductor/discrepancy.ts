@@ -2,13 +2,16 @@ import type { IncomingMessage, Settlement } from '#libs/bus/port';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import type { HostDiscrepancy, RunningInstance } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { agentQueue } from '#libs/contracts/topology';
+import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ConsumerWrite } from '#libs/placement/store';
 import type { Conductor } from './context';
 import { settle } from './patience';
-import { advance, present } from './records';
+import { advance, isBeingBuilt, present } from './records';
 import { lost } from './report';
+import { orderAgain } from './retry';
 import { destroyOn } from './terminate';
 
 /**
@@ -19,18 +22,36 @@ import { destroyOn } from './terminate';
  *   the record written anew: this is how a store that was wiped heals
  * - runs without a claim, and the record is elsewhere or at its end: the host is told to destroy it
  * - claimed, active, and does not run: it is lost
+ * - claimed, to be built, and the host does not know of it: the order was lost, with a broker that died, and is given again
  */
 export async function onHostDiscrepancy(c: Conductor, message: IncomingMessage): Promise<Settlement> {
   return settle(c, message, async () => {
     const discrepancy = hostDiscrepancyCodec.decode(message.body);
     for (const running of discrepancy.unclaimed) await unclaimed(c, discrepancy, running);
-    for (const uuid of discrepancy.missing) {
-      const instance = await present(c, uuid);
-      if (instance?.state !== 'active' || instance.host !== discrepancy.host) continue;
-      mended(c, 'lost', uuid, discrepancy.host);
-      await lost(c, instance, 'its agent no longer reports it');
-    }
+    for (const uuid of discrepancy.missing) await missing(c, discrepancy.host, uuid);
   });
+}
+
+async function missing(c: Conductor, host: string, uuid: string): Promise<void> {
+  const instance = await present(c, uuid);
+  if (instance?.host !== host) return;
+  if (instance.state === 'active') {
+    mended(c, 'lost', uuid, host);
+    await lost(c, instance, 'its agent no longer reports it');
+  } else if (isBeingBuilt(instance) && !(await hasOrdersWaiting(c, host))) {
+    mended(c, 'ordered_again', uuid, host);
+    await orderAgain(c, instance);
+  }
+}
+
+/** Whether orders wait until the host takes them: what it does not know of is not lost then. */
+async function hasOrdersWaiting(c: Conductor, host: string): Promise<boolean> {
+  try {
+    return (await c.bus.depth(agentQueue(host).name)) > 0;
+  } catch (thrown) {
+    if (BerthError.from(thrown).code !== 'not_found') throw thrown;
+    return false;
+  }
 }
 
 async function unclaimed(c: Conductor, at: HostDiscrepancy, running: RunningInstance): Promise<void> {

@@ -53,7 +53,10 @@ export async function handOff(c: Conductor, instance: Instance, claimed: Claimed
   return { kind: 'superseded' };
 }
 
-/** Tells the host of a building instance to build it. Harmless when repeated: agents know the attempt. */
+/**
+ * Tells the host of a building instance to build it. Harmless when repeated: agents know the attempt. A broker that dies
+ * may lose it; then the host reports without the instance, and it is ordered again (`discrepancy`).
+ */
 export async function order(c: Conductor, instance: Instance): Promise<HandOff> {
   const { uuid, requestId, name, projectId, userId, host, claimRevision } = instance;
   if (host === undefined || claimRevision === undefined) return { kind: 'superseded' };
@@ -71,7 +74,8 @@ export async function order(c: Conductor, instance: Instance): Promise<HandOff> 
     deadlineAtMs: instance.dueAtMs ?? c.clock.now() + c.config.buildTimeoutMs,
   };
   try {
-    await castTyped(c.bus, agentQueue(host).name, buildInstanceCodec, build, { id: `${uuid}.${build.attempt}` });
+    const options = { id: `${uuid}.${build.attempt}`, isTransient: true };
+    await castTyped(c.bus, agentQueue(host).name, buildInstanceCodec, build, options);
     return { kind: 'ordered' };
   } catch (thrown) {
     const error = BerthError.from(thrown);

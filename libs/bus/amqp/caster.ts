@@ -38,15 +38,20 @@ export class Caster {
     return this.#publisher.openCount;
   }
 
-  cast(queue: string, message: OutgoingMessage, { id, replyTo, correlationId }: CastOptions): Promise<void> {
+  cast(queue: string, message: OutgoingMessage, options: CastOptions): Promise<void> {
+    const { id, replyTo, correlationId, isTransient = false } = options;
     const properties = propertiesOf(message, id ?? this.#around.random.uuid());
+    properties.persistent = !isTransient;
     if (replyTo !== undefined) properties.replyTo = replyTo;
     if (correlationId !== undefined) properties.correlationId = correlationId;
-    return this.#send('', queue, message.body, { ...properties, mandatory: true });
+    properties.mandatory = true;
+    return this.#send('', queue, message.body, properties);
   }
 
   publish(topic: string, message: OutgoingMessage): Promise<void> {
-    return this.#send(EVENTS_EXCHANGE, topic, message.body, propertiesOf(message, this.#around.random.uuid()));
+    const properties = propertiesOf(message, this.#around.random.uuid());
+    properties.persistent = true;
+    return this.#send(EVENTS_EXCHANGE, topic, message.body, properties);
   }
 
   /** Puts a message of `queue` into the dead letters as it came, with the reason in its headers. */
@@ -58,6 +63,7 @@ export class Caster {
       ...(correlationId === undefined ? {} : { correlationId }),
       ...(replyTo === undefined ? {} : { replyTo }),
       headers: deadLetterHeaders(error, queue),
+      persistent: true,
       mandatory: true,
     });
   }
@@ -71,7 +77,7 @@ export class Caster {
     return this.#publisher.close();
   }
 
-  #send(exchange: string, routingKey: string, body: Uint8Array, properties: Options.Publish): Promise<void> {
+  #send(exchange: string, routingKey: string, body: Uint8Array, options: Options.Publish): Promise<void> {
     const { confirmTimeoutMs } = this.#config;
     return new Promise((resolve, reject) => {
       let isWanted = true;
@@ -89,7 +95,7 @@ export class Caster {
         exchange,
         routingKey,
         content: bufferOf(body),
-        options: { ...properties, persistent: true },
+        options,
         deadlineMs: Infinity,
         settle,
         isWanted: () => isWanted,
