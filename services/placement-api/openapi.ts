@@ -1,26 +1,147 @@
-import { NEWEST } from './http/microversion';
+import type { ErrorStatus } from './http/http-error';
+import { NEWEST, VERSION_HEADER } from './http/microversion';
+import type { Schema } from './http/validate';
+import { RULES } from './policy/rules';
 import { type Route, ROUTES } from './routes';
-import { at } from './schemas/versioned';
+import { exactly, integer, text } from './schemas/parts';
+import { at, type Versioned } from './schemas/versioned';
 
-/** The API as an OpenAPI 3.1 document, made from the route table and its schemas, as of the newest microversion. */
+type Operation = Readonly<Record<string, unknown>>;
+
+/**
+ * The API as an OpenAPI 3.1 document, made from the route table, its schemas and its policy rules: whatever is in them is
+ * in it. Bodies stand in each form that some microversion has, newest first.
+ */
 export function openApiDocument(): object {
-  const paths: Record<string, Record<string, object>> = {};
+  const paths: Record<string, Record<string, Operation>> = {};
   for (const route of ROUTES) {
-    paths[route.path] ??= {};
-    (paths[route.path] as Record<string, object>)[route.method.toLowerCase()] = operation(route);
+    const operations = (paths[route.path] ??= {});
+    operations[route.method.toLowerCase()] = operationOf(route);
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Berth placement API', version: `1.${NEWEST}` },
+    info: {
+      title: 'Berth placement API',
+      version: `1.${NEWEST}`,
+      description: "OpenStack Placement's API: providers, inventories, traits, candidates, allocations and usages.",
+    },
+    security: [{ token: [] }],
     paths,
+    components: {
+      securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'x-auth-token' } },
+      schemas: { Errors: errors },
+      parameters: {
+        microversion: {
+          name: VERSION_HEADER,
+          in: 'header',
+          description: `\`placement 1.N\` with N from 0 to ${NEWEST}, or \`placement latest\`; 1.0 when left out.`,
+          schema: text,
+        },
+      },
+    },
   };
 }
 
-function operation(route: Route): object {
-  const body = at(route.body, NEWEST);
+const errors: Schema = exactly(
+  {
+    errors: {
+      type: 'array',
+      items: exactly(
+        {
+          status: integer,
+          title: text,
+          detail: text,
+          code: text,
+          request_id: text,
+          max_version: text,
+          min_version: text,
+        },
+        ['status', 'title', 'detail', 'request_id'],
+      ),
+    },
+  },
+  ['errors'],
+);
+
+function operationOf(route: Route): Operation {
+  const { method, path, since, rule } = route;
+  const body = bodyOf(route.body);
   return {
-    'x-since': `1.${route.since}`,
-    responses: { default: { description: 'x' } },
-    ...(body ? { requestBody: { required: true, content: { 'application/json': { schema: body } } } } : {}),
+    operationId: operationIdOf(method, path),
+    summary: rule === undefined ? 'See which microversions there are' : RULES[rule].description,
+    'x-since': `1.${since}`,
+    ...(rule === undefined ? { security: [] } : { 'x-policy': rule }),
+    parameters: [
+      { $ref: '#/components/parameters/microversion' },
+      ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: text })),
+      ...queryParametersOf(at(route.query, NEWEST)),
+    ],
+    ...(body ? { requestBody: body } : {}),
+    responses: responsesOf(route),
   };
+}
+
+/** `PUT /allocations/{consumer_uuid}` as `putAllocationsByConsumerUuid`. */
+function operationIdOf(method: string, path: string): string {
+  const words = path.replaceAll('{', 'by_').split(/\W+|_/).filter(Boolean);
+  return [method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('');
+}
+
+function queryParametersOf(schema: Schema | undefined): Operation[] {
+  const {
+    properties = {},
+    patternProperties = {},
+    required = [],
+  } = (schema ?? {}) as {
+    properties?: Record<string, Schema>;
+    patternProperties?: Record<string, Schema>;
+    required?: readonly string[];
+  };
+  const named = Object.entries(properties).map(([name, value]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema: value,
+  }));
+  // OpenAPI can't say "a name that ends in any suffix": the pattern is the name's description.
+  const suffixed = Object.entries(patternProperties).map(([pattern, value]) => ({
+    name: /^\^?(\w+)/.exec(pattern)?.[1] ?? pattern,
+    in: 'query',
+    description: `Any name that matches \`${pattern}\`: one for each request group.`,
+    schema: value,
+  }));
+  return [...named, ...suffixed];
+}
+
+function bodyOf(versions: Versioned<Schema | undefined> | undefined): Operation | undefined {
+  if (versions === undefined) return undefined;
+  const forms = versions.flatMap(([since, schema], i) => {
+    const next = versions[i + 1]?.[0];
+    const title = next === undefined ? `since 1.${since}` : `1.${since} to 1.${next - 1}`;
+    return schema ? [{ title, ...schema }] : [];
+  });
+  const isAlwaysThere = versions.every(([, schema]) => schema !== undefined);
+  const schema = forms.length === 1 ? forms[0] : { anyOf: forms.toReversed() };
+  return { required: isAlwaysThere, content: { 'application/json': { schema } } };
+}
+
+function responsesOf(route: Route): Record<string, Operation> {
+  const takesBody = route.body !== undefined;
+  const isRead = route.method === 'GET';
+  const refusals: Partial<Record<ErrorStatus, string>> = {
+    ...(takesBody || route.query || !isRead
+      ? { 400: 'Something about the request is wrong; the detail says what.' }
+      : {}),
+    ...(route.rule === undefined ? {} : { 401: 'No good token.', 403: 'The policy rule is not met.' }),
+    404: 'No such thing, or not in this microversion.',
+    406: 'An unknown microversion, or JSON is not accepted.',
+    ...(isRead ? {} : { 409: 'It is in use, does not fit, or somebody else was faster; the code says which.' }),
+    ...(takesBody ? { 413: 'The body is too large.', 415: 'The body is not application/json.' } : {}),
+    503: 'The store or the identity service is away; try again.',
+  };
+  const refused = Object.entries(refusals).map(([status, description]) => [
+    status,
+    { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Errors' } } } },
+  ]);
+  return { '2XX': { description: 'Done.' }, ...(Object.fromEntries(refused) as Record<string, Operation>) };
 }

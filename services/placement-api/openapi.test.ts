@@ -1,0 +1,31 @@
+import SwaggerParser from '@apidevtools/swagger-parser';
+import { openApiDocument } from './openapi';
+import { ROUTES } from './routes';
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { operationId: string; requestBody?: object }>>>>;
+}
+
+const document = openApiDocument() as Document;
+
+test('the document is valid OpenAPI 3.1', async () => {
+  // The parser resolves references in place.
+  const copy = structuredClone(document) as unknown as Parameters<typeof SwaggerParser.validate>[0];
+  await expect(SwaggerParser.validate(copy)).resolves.toBeDefined();
+});
+
+test.each(ROUTES.map((route) => [route.method, route.path, route] as const))(
+  'it has %s %s, with a body when the route takes one',
+  (method, path, route) => {
+    const operation = document.paths[path]?.[method.toLowerCase()];
+    expect(operation).toBeDefined();
+    expect(operation?.requestBody !== undefined).toBe(route.body !== undefined);
+  },
+);
+
+test('no two operations have the same id', () => {
+  const ids = Object.values(document.paths).flatMap((path) =>
+    Object.values(path).map(({ operationId }) => operationId),
+  );
+  expect(new Set(ids).size).toBe(ROUTES.length);
+});
