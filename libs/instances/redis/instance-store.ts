@@ -38,10 +38,36 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     return found;
   };
 
+  /** Those of some instances that a filter asks for, as `list` answers them. */
+  const among = async (uuids: readonly string[], filter: InstanceFilter, marker: string, limit: number) => {
+    const after = uuids.filter((uuid) => uuid > marker).sort();
+    return (await get(after)).filter((instance) => matches(filter, instance)).slice(0, limit);
+  };
+
   const listRequest = async (filter: InstanceFilter, requestId: string, marker: string, limit: number) => {
     const known = await client.run((redis) => redis.hget(requests, requestId));
-    const uuids = (known?.split(',') ?? []).filter((uuid) => uuid > marker).sort();
-    return (await get(uuids)).filter((instance) => matches(filter, instance)).slice(0, limit);
+    return among(known?.split(',') ?? [], filter, marker, limit);
+  };
+
+  const listIndex = async (filter: InstanceFilter, marker: string, limit: number) => {
+    const { prefix, isWhole } = indexFor(filter);
+    const found: Instance[] = [];
+    for (let after = marker; ; ) {
+      const size = isWhole ? Math.min(PAGE, limit - found.length) : PAGE;
+      const rows = size > 0 ? await page(prefix, after, size) : [];
+      found.push(...rows.filter((instance) => matches(filter, instance)));
+      if (rows.length < size || found.length >= limit) return found.slice(0, limit);
+      after = rows.at(-1)?.uuid ?? '';
+    }
+  };
+
+  /** The index has those that are at rest, `due` the others; one that comes to rest meanwhile is in both. */
+  const listState = async (filter: InstanceFilter, marker: string, limit: number) => {
+    const inTransit = await client.run((redis) => redis.zrange(due, '0', '-1'));
+    const found = await among(inTransit, filter, marker, limit);
+    const atRest = await listIndex(filter, marker, limit);
+    const byUuid = new Map([...found, ...atRest].map((instance) => [instance.uuid, instance]));
+    return [...byUuid.values()].sort((a, b) => (a.uuid < b.uuid ? -1 : 1)).slice(0, limit);
   };
 
   return {
@@ -68,16 +94,10 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     },
 
     async list(filter, marker = '', limit) {
-      if (filter.requestId !== undefined) return listRequest(filter, filter.requestId, marker, limit);
-      const { prefix, isWhole } = indexFor(filter);
-      const found: Instance[] = [];
-      for (let after = marker; ; ) {
-        const size = isWhole ? Math.min(PAGE, limit - found.length) : PAGE;
-        const rows = size > 0 ? await page(prefix, after, size) : [];
-        found.push(...rows.filter((instance) => matches(filter, instance)));
-        if (rows.length < size || found.length >= limit) return found.slice(0, limit);
-        after = rows.at(-1)?.uuid ?? '';
-      }
+      const { requestId, projectId, host, state } = filter;
+      if (requestId !== undefined) return listRequest(filter, requestId, marker, limit);
+      const isByState = state !== undefined && host === undefined && projectId === undefined;
+      return isByState ? listState(filter, marker, limit) : listIndex(filter, marker, limit);
     },
 
     async takeDue(nowMs, leaseMs, limit) {

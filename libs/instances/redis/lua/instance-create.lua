@@ -28,8 +28,9 @@ for n, uuid in ipairs(uuids) do
   local project, record, due = ARGV[n * 4], ARGV[n * 4 + 1], ARGV[n * 4 + 2]
   local _, state, host = head(record)
   redis.call('HSET', KEYS[2], uuid, record)
-  redis.call('ZADD', KEYS[3], 0, by('all', '', uuid), 0, by('project', project, uuid),
-    0, by('state', state, uuid), 0, by('host', host, uuid))
+  redis.call('ZADD', KEYS[3], 0, by('all', '', uuid), 0, by('project', project, uuid))
+  move(KEYS[3], false, by_state(state, due ~= '', uuid))
+  move(KEYS[3], false, by_host(host, uuid))
   if due ~= '' then redis.call('ZADD', KEYS[4], due, uuid) end
 end
 return {'created'}

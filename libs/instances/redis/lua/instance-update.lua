@@ -16,18 +16,13 @@ local version, state, host, updated_at_ms = head(record)
 if tonumber(version) ~= tonumber(old_version) + 1 then return {'other', stored} end
 
 redis.call('HSET', KEYS[1], uuid, record)
-if state ~= old_state then
-  redis.call('ZREM', KEYS[2], by('state', old_state, uuid))
-  redis.call('ZADD', KEYS[2], 0, by('state', state, uuid))
-end
-if host ~= old_host then
-  redis.call('ZREM', KEYS[2], by('host', old_host, uuid))
-  redis.call('ZADD', KEYS[2], 0, by('host', host, uuid))
-end
-if due == '' then
-  redis.call('ZREM', KEYS[3], uuid)
+local is_due, was_due = due ~= '', nil
+if is_due then
+  was_due = redis.call('ZADD', KEYS[3], due, uuid) == 0
 else
-  redis.call('ZADD', KEYS[3], due, uuid)
+  was_due = redis.call('ZREM', KEYS[3], uuid) == 1
 end
+move(KEYS[2], by_state(old_state, was_due, uuid), by_state(state, is_due, uuid))
+move(KEYS[2], by_host(old_host, uuid), by_host(host, uuid))
 if state == 'deleted' then redis.call('ZADD', KEYS[4], updated_at_ms, uuid) end
 return {'updated'}
