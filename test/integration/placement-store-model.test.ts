@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { assert, asyncProperty } from 'fast-check';
+import { array, assert, asyncProperty, boolean, constantFrom, dictionary, integer, option, record } from 'fast-check';
+import { inventory } from '#libs/domain/inventory';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror';
 import { RedisPlacementStore } from '#libs/placement/redis/placement-store';
+import type { Command, CommitResult } from '#libs/placement/store';
 import { connectRedis, type RedisClient } from '#libs/redis/connect';
 import { silentLog } from '#libs/runtime/log';
 import { systemClock } from '#libs/runtime/system';
-import { contentsOf } from '#libs/testing/placement';
+import { AT_MS, aWrite, contentsOf, mustCommit } from '#libs/testing/placement';
 import { violationsOf } from '#libs/testing/placement-invariants';
 import { commandSequences } from '#libs/testing/placement-random';
 import { contentsOfMirror } from '#libs/testing/placement-store-stream';
@@ -40,6 +42,45 @@ it('answers any commands as the memory store does, and comes to the same rows', 
   );
 });
 
+it('decides what is committed at once as if one came after the other', async () => {
+  const providers = [randomUUID(), randomUUID()];
+  const amounts = record({ VCPU: integer({ min: 1, max: 4 }) });
+  const takes = dictionary(constantFrom(...providers), amounts, { minKeys: 1, noNullPrototype: true });
+  const groups = option(constantFrom('affinity' as const, 'anti-affinity' as const), { nil: undefined });
+  const writes = array(record({ takes, policy: groups, host: constantFrom('a', 'b'), isForced: boolean() }));
+  await assert(
+    asyncProperty(writes, async (all) => {
+      const memory = new MemoryPlacementStore();
+      const redis = new RedisPlacementStore(client, { cell: randomUUID(), streamLength: 1_000 });
+      for (const store of [memory, redis]) {
+        for (const uuid of providers) {
+          const inventories = { VCPU: inventory(6) };
+          await mustCommit(store, { kind: 'put_provider', uuid, name: uuid, parentUuid: undefined, mode: 'create' });
+          await mustCommit(store, {
+            kind: 'write_inventories',
+            providerUuid: uuid,
+            generation: undefined,
+            inventories,
+            replace: true,
+          });
+        }
+      }
+      const before = await redis.revision();
+      const commands = all.map(({ takes: allocations, policy, host, isForced: force }): Command => {
+        const group = policy === undefined ? {} : { group: { group: { id: policy, policy, maxPerHost: 2 }, host } };
+        return { kind: 'write_allocations', atMs: AT_MS, consumers: [aWrite(allocations, group)], force };
+      });
+      const results = await Promise.all(commands.map((command) => redis.commit(command)));
+      for (const [i, command] of commands.entries()) {
+        expect(outcomeOf(results[i])).toEqual(outcomeOf(await memory.commit(command)));
+      }
+      expect(withoutRevisions(await contentsOf(redis))).toEqual(withoutRevisions(await contentsOf(memory)));
+      expect((await redis.revision()) - before).toBe(results.some(({ kind }) => kind === 'committed') ? 1 : 0);
+    }),
+    { numRuns: 150 },
+  );
+});
+
 it('gives a mirror that follows the same rows as a snapshot', async () => {
   await assert(
     asyncProperty(commandSequences(60), async (commands) => {
@@ -54,6 +95,16 @@ it('gives a mirror that follows the same rows as a snapshot', async () => {
     { numRuns: 20 },
   );
 });
+
+/** What all that were committed at once do not share. */
+function outcomeOf(result: CommitResult | undefined): object {
+  return { ...result, change: undefined, usage: undefined };
+}
+
+function withoutRevisions(contents: object): unknown {
+  const isRevision = (key: string) => key === 'revision' || key === 'claimRevision';
+  return JSON.parse(JSON.stringify(contents, (key, value: unknown) => (isRevision(key) ? undefined : value)));
+}
 
 /** Rows of one kind in one change have no order. */
 function inAnyOrder(result: object): unknown {

@@ -1,16 +1,18 @@
-import type { ConsumerGuard, ConsumerWrite } from '../store';
+import type { ConsumerGuard, ConsumerWrite, WriteAllocations } from '../store';
 import { encodeConsumerRest } from './cells';
 
-/** A write of allocations as `lua/claim.lua` takes it, after the stream's length. */
-export function claimArgs(writes: readonly ConsumerWrite[], atMs: number, force: boolean): (string | number)[] {
-  const args: (string | number)[] = [atMs, force ? '1' : '0', writes.length];
-  for (const write of writes) pushConsumer(args, write, atMs);
+export type ClaimArgs = (string | number)[];
+
+/** One commit as `lua/claim.lua` takes it. */
+export function claimArgs({ consumers, force = false }: WriteAllocations, atMs: number): ClaimArgs {
+  const args: ClaimArgs = [atMs, force ? '1' : '0', consumers.length];
+  for (const write of consumers) pushConsumer(args, write, atMs);
   return args;
 }
 
-function pushConsumer(args: (string | number)[], write: ConsumerWrite, atMs: number): void {
+function pushConsumer(args: ClaimArgs, write: ConsumerWrite, atMs: number): void {
   const { allocations, group: membership } = write;
-  const takes: (string | number)[] = [];
+  const takes: ClaimArgs = [];
   for (const [providerUuid, resources] of Object.entries(allocations)) {
     for (const [resourceClass, amount] of Object.entries(resources)) takes.push(providerUuid, resourceClass, amount);
   }

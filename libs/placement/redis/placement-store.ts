@@ -4,22 +4,24 @@ import { BerthError } from '../../domain/errors';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
 import { asConsumer } from '../commands/as-rows';
-import { type AllocationCommand, asReleased, asWrite, isAllocationCommand, runCommand } from '../commands/run-command';
+import { isAllocationCommand, runCommand } from '../commands/run-command';
 import { Transaction } from '../commands/transaction';
 import type { Change, Command, CommitResult, PlacementStore, Rows } from '../store';
 import { decodeCell } from './cells';
-import { claimArgs } from './claim-args';
 import { BLOCK_MS, followStream } from './follow';
+import { GroupCommit } from './group-commit';
 import { type Keys, keysOf } from './keys';
 import { encodePlan } from './plan';
 import { RedisReader } from './reader';
-import { decodeReply } from './replies';
-import { decodeLines, type Line } from './rows';
+import { decodeChange, decodeLines, type Line } from './rows';
 
 const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit']);
 /** Only what the transaction has read makes it start again, so many in a row mean that something is wrong. */
 const MAX_TRIES = 200;
 const READ_CHUNK = 1_000;
+
+/** What `lua/commit.lua` returns. */
+type CommitReply = ['committed', revision: string, rows: string] | ['unchanged'] | ['conflict'];
 
 export interface RedisPlacementOptions {
   readonly cell: string;
@@ -32,6 +34,7 @@ export class RedisPlacementStore implements PlacementStore {
   readonly #client: RedisClient;
   readonly #keys: Keys;
   readonly #reader: RedisReader;
+  readonly #allocations: GroupCommit;
   readonly #streamLength: number;
 
   /** Owns the client from now on. */
@@ -40,10 +43,11 @@ export class RedisPlacementStore implements PlacementStore {
     this.#keys = keysOf(options.cell);
     this.#reader = new RedisReader(client, this.#keys);
     this.#streamLength = options.streamLength;
+    this.#allocations = new GroupCommit(client, scripts.claim, this.#keys, options.streamLength);
   }
 
   async commit(command: Command): Promise<CommitResult> {
-    if (isAllocationCommand(command)) return this.#allocate(command);
+    if (isAllocationCommand(command)) return this.#allocations.commit(command);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const tx = new Transaction(this.#reader);
       const refusal = await runCommand(tx, command);
@@ -118,21 +122,14 @@ export class RedisPlacementStore implements PlacementStore {
     return this.#client.close();
   }
 
-  async #allocate(command: AllocationCommand): Promise<CommitResult> {
-    const { consumers, force = false } = asWrite(command);
-    const { revision, changes, usage, inventory, consumer, resource_class, counters } = this.#keys;
-    const keys = [revision, changes, usage, inventory, consumer, resource_class, counters];
-    const args = [this.#streamLength, ...claimArgs(consumers, command.atMs, force)];
-    const result = decodeReply(await this.#client.runScript(scripts.claim, keys, args));
-    if (result.kind === 'conflict') throw new BerthError('internal', 'store_reply', 'a claim has no conflicts');
-    return result.kind === 'committed' ? result : asReleased(command, result);
-  }
-
-  async #commitTransaction(tx: Transaction, atMs: number) {
+  async #commitTransaction(tx: Transaction, atMs: number): Promise<CommitResult | { readonly kind: 'conflict' }> {
     const { revision, changes, heartbeats, counters, provider, usage, inventory, host } = this.#keys;
     const { consumer, resource_class, trait, name, tree, sequence } = this.#keys;
     const keys = [revision, changes, heartbeats, counters, provider, usage, inventory, host];
     keys.push(consumer, resource_class, trait, name, tree, sequence);
-    return decodeReply(await this.#client.runScript(scripts.commit, keys, [this.#streamLength, atMs, encodePlan(tx)]));
+    const args = [this.#streamLength, atMs, encodePlan(tx)];
+    const reply = (await this.#client.runScript(scripts.commit, keys, args)) as CommitReply;
+    if (reply[0] !== 'committed') return { kind: reply[0] };
+    return { kind: reply[0], change: decodeChange(Number(reply[1]), reply[2]) };
   }
 }

@@ -1,18 +1,17 @@
 import { BerthError } from '../../domain/errors';
 import type { Refusal as AmountRefusal } from '../../domain/inventory';
 import { asUsage } from '../commands/as-rows';
-import type { CommitResult, Subject } from '../store';
+import type { Change, CommitResult, Subject } from '../store';
 import { decodeCell } from './cells';
-import { decodeChange } from './rows';
 
-/** What a script answers, as a result; `conflict` when the transaction must be decided again. */
-export function decodeReply(reply: unknown): CommitResult | { readonly kind: 'conflict' } {
-  const [kind = '', a = '', b = '', c = '', d = ''] = reply as string[];
+/** What became of one commit of `lua/claim.lua`, as a result. `change` is what those that were made have in common. */
+export function decodeOutcome(outcome: readonly string[], change: Change | undefined): CommitResult {
+  const [kind = '', a = '', b = '', c = '', d = ''] = outcome;
   switch (kind) {
     case 'committed':
-      return { kind, change: decodeChange(Number(a), b) };
+      if (change === undefined) break;
+      return { kind, change };
     case 'unchanged':
-    case 'conflict':
       return { kind };
     case 'generation':
       return { kind, subject: 'consumer', uuid: a, present: b === '' ? undefined : Number(b) };
@@ -24,7 +23,6 @@ export function decodeReply(reply: unknown): CommitResult | { readonly kind: 'co
     }
     case 'group':
       return { kind, groupId: a, host: b };
-    default:
-      throw new BerthError('internal', 'store_reply', `a script answered ${kind}`);
   }
+  throw new BerthError('internal', 'store_reply', `a script answered '${kind}'`);
 }

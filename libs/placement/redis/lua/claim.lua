@@ -1,9 +1,12 @@
---- Replaces what consumers hold, all of it or nothing: claim, release, replace and move are all this.
+--- Replaces what consumers hold: claim, release, replace and move are all this. Takes several commits, one after the
+--- other: each is made whole or not at all, whatever becomes of the others. Those that are made share one revision and
+--- one record in the stream; so a consumer must not stand in two of them, or two claims would have one token.
 ---
---- Guards of all consumers come first; then what they hold is given back; then consumer by consumer and amount by amount
---- what they take is checked and taken. `commands/allocations.ts` states the same for the memory store. Only then it
---- writes. Cells: usage '<revision> <generation> <used>', consumer '<revision> <claim revision> <generation> <created>
---- <body>', JSON at the end of each.
+--- In a commit, guards of all consumers come first; then what they hold is given back; then consumer by consumer and
+--- amount by amount what they take is checked and taken. `commands/allocations.ts` states the same for the memory store.
+--- All this happens to what was read of the store, and the next commit sees it so; only then is it written. Cells: usage
+--- '<revision> <generation> <used>', consumer '<revision> <claim revision> <generation> <created> <body>', JSON at the
+--- end of each.
 ---
 --- KEYS[1] revision         the last commit's
 --- KEYS[2] changes          the stream
@@ -14,44 +17,45 @@
 --- KEYS[7] counters         name -> number
 --- ARGV[1] max length       of the stream, about
 --- ARGV[2] at ms            now
---- ARGV[3] force            '1' takes what does not fit
---- ARGV[4] consumer count
---- ARGV[5..] for each consumer: uuid, guard ('any', 'absent', 'generation', 'claim'), its number, body ('' when it takes
----           nothing), group id ('' for none), host, policy, max per host, number of amounts, and for each amount:
----           provider uuid, class, amount
---- @return {'committed', revision, rows}
---- @return {'unchanged'}
---- @return {'generation', uuid, present}                  present is '' when there is no such consumer
---- @return {'not_found', subject, key}                    provider, resource_class or inventory
---- @return {'capacity', provider uuid, class, why, usage cell}
---- @return {'group', group id, host}
+--- ARGV[3] commit count
+--- ARGV[4..] for each commit: at ms, force ('1' takes what does not fit), consumer count, and for each consumer: uuid,
+---           guard ('any', 'absent', 'generation', 'claim'), its number, body ('' when it takes nothing), group id ('' for
+---           none), host, policy, max per host, number of amounts, and for each amount: provider uuid, class, amount
+--- @return {revision, rows, outcome, ...}                 revision and rows are '' when no commit was made; outcomes:
+---         {'committed'}
+---         {'unchanged'}
+---         {'generation', uuid, present}                  present is '' when there is no such consumer
+---         {'not_found', subject, key}                    provider, resource_class or inventory
+---         {'capacity', provider uuid, class, why, usage cell}
+---         {'group', group id, host}
 --- @include capacity
 --- @include change
 
 local usages_key, inventories_key, consumers_key, counters_key = KEYS[3], KEYS[4], KEYS[5], KEYS[7]
-local force = ARGV[3] == '1'
+local revision = next_revision(KEYS[1], ARGV[2])
 
-local position = 4
+local position = 3
 local function next_arg()
   position = position + 1
   return ARGV[position]
 end
 
--- What is asked.
-
-local writes = {}
-for i = 1, tonumber(ARGV[4]) do
-  local write = {
-    uuid = next_arg(), guard = next_arg(), expected = next_arg(), body = next_arg(),
-    group = next_arg(), host = next_arg(), policy = next_arg(), max_per_host = tonumber(next_arg()), takes = {},
-  }
-  for t = 1, tonumber(next_arg()) do
-    write.takes[t] = { provider = next_arg(), class = next_arg(), amount = tonumber(next_arg()) }
+local function next_commit()
+  local commit = { at_ms = next_arg(), force = next_arg() == '1', writes = {} }
+  for i = 1, tonumber(next_arg()) do
+    local write = {
+      uuid = next_arg(), guard = next_arg(), expected = next_arg(), body = next_arg(),
+      group = next_arg(), host = next_arg(), policy = next_arg(), max_per_host = tonumber(next_arg()), takes = {},
+    }
+    for t = 1, tonumber(next_arg()) do
+      write.takes[t] = { provider = next_arg(), class = next_arg(), amount = tonumber(next_arg()) }
+    end
+    commit.writes[i] = write
   end
-  writes[i] = write
+  return commit
 end
 
--- What is there, read once.
+-- What is there: read once, and from then on as the commits have made it.
 
 local function read_consumer(uuid)
   local cell = redis.call('HGET', consumers_key, uuid)
@@ -60,20 +64,15 @@ local function read_consumer(uuid)
   return { claim = claim, generation = generation, created = created, row = cjson.decode(body) }
 end
 
-local usages, touched = {}, {}
+local usages = {}
 local function usage_of(provider)
   local usage = usages[provider]
   if usage then return usage end
   local cell = redis.call('HGET', usages_key, provider) or '0 0 {}'
   local generation, used = string.match(cell, '^%d+ (%d+) (.*)$')
-  usage = { cell = cell, generation = tonumber(generation), used = cjson.decode(used), growth = {} }
+  usage = { provider = provider, cell = cell, generation = tonumber(generation), used = cjson.decode(used) }
   usages[provider] = usage
-  touched[#touched + 1] = provider
   return usage
-end
-
-local function add(amounts, class, amount)
-  amounts[class] = (amounts[class] or 0) + amount
 end
 
 local inventories = {}
@@ -85,54 +84,41 @@ local function inventories_of(provider)
   return inventories[provider]
 end
 
-local counts, moves, moved = {}, {}, {}
+local counts, moves = {}, {}
 local function count_of(counter)
   if not counts[counter] then counts[counter] = tonumber(redis.call('HGET', counters_key, counter) or 0) end
   return counts[counter] + (moves[counter] or 0)
 end
-local function move(counter, by)
-  if not moves[counter] then moved[#moved + 1] = counter end
-  add(moves, counter, by)
+
+-- What is to be written: usages, and cells of consumers, '' for those that are gone.
+
+local changed_usages, changed_consumers, cells = {}, {}, {}
+
+-- What the commit in hand has added so far, to be taken back when it is refused.
+
+local additions
+local function add(amounts, name, amount)
+  amounts[name] = (amounts[name] or 0) + amount
+  additions[#additions + 1] = { amounts, name, amount }
 end
-local function join(group, host, by)
-  move('group ' .. group, by)
-  move('group ' .. group .. '\n' .. host, by)
-end
-
--- Guards.
-
-local is_idle = true
-for _, write in ipairs(writes) do
-  local old = read_consumer(write.uuid)
-  write.old = old
-  local present = ''
-  if old then present = write.guard == 'claim' and old.claim or old.generation end
-  local holds = write.guard == 'any' or present == write.expected
-  if not holds then return { 'generation', write.uuid, present } end
-  if old or #write.takes > 0 then is_idle = false end
-end
-if is_idle then return { 'unchanged' } end
-
--- Give back, then take.
-
-for _, write in ipairs(writes) do
-  local old = write.old
-  if old then
-    for provider, resources in pairs(old.row.allocations) do
-      local usage = usage_of(provider)
-      for class, amount in pairs(resources) do
-        add(usage.used, class, -amount)
-        add(usage.growth, class, -amount)
-      end
-    end
-    if old.row.groupHost then join(old.row.groupId, old.row.groupHost, -1) end
+local function take_back()
+  for _, addition in ipairs(additions) do
+    local amounts, name, amount = addition[1], addition[2], addition[3]
+    amounts[name] = amounts[name] - amount
   end
 end
-for _, write in ipairs(writes) do
-  for _, take in ipairs(write.takes) do add(usage_of(take.provider).growth, take.class, take.amount) end
+local function join(group, host, by)
+  add(moves, 'group ' .. group, by)
+  add(moves, 'group ' .. group .. '\n' .. host, by)
 end
 
-local function refusal_of_take(take)
+local function is_forbidden(write)
+  local here = count_of('group ' .. write.group .. '\n' .. write.host)
+  if write.policy == 'affinity' then return count_of('group ' .. write.group) > here end
+  return write.policy == 'anti-affinity' and here >= write.max_per_host
+end
+
+local function refusal_of_take(take, force, touched)
   local provider, class, amount = take.provider, take.class, take.amount
   local all = inventories_of(provider)
   if not all then return { 'not_found', 'provider', provider } end
@@ -146,59 +132,113 @@ local function refusal_of_take(take)
   local why = not force and refusal_of(inventory, usage.used[class] or 0, amount)
   if why == 'capacity' then
     -- Over its capacity already: what makes it no worse is taken.
-    if usage.growth[class] > 0 then return { 'capacity', provider, class, why, usage.cell } end
+    if touched[usage][class] > 0 then return { 'capacity', provider, class, why } end
   elseif why then
-    return { 'capacity', provider, class, why, usage.cell }
+    return { 'capacity', provider, class, why }
   end
   add(usage.used, class, amount)
-  usage.is_raised = true
   return nil
 end
 
-local function is_forbidden(write)
-  local here = count_of('group ' .. write.group .. '\n' .. write.host)
-  if write.policy == 'affinity' then return count_of('group ' .. write.group) > here end
-  return write.policy == 'anti-affinity' and here >= write.max_per_host
+-- Why a commit is refused; nil when it was made.
+local function refusal_of_commit(commit)
+  local is_idle = true
+  for _, write in ipairs(commit.writes) do
+    local old = read_consumer(write.uuid)
+    write.old = old
+    local present = ''
+    if old then present = write.guard == 'claim' and old.claim or old.generation end
+    local holds = write.guard == 'any' or present == write.expected
+    if not holds then return { 'generation', write.uuid, present } end
+    if old or #write.takes > 0 then is_idle = false end
+  end
+  if is_idle then return { 'unchanged' } end
+
+  -- By how much the commit raises which usage, all in all.
+  local touched, order, raised = {}, {}, {}
+  local function grow(provider, class, amount)
+    local usage = usage_of(provider)
+    if not touched[usage] then
+      touched[usage] = {}
+      order[#order + 1] = usage
+    end
+    touched[usage][class] = (touched[usage][class] or 0) + amount
+    return usage
+  end
+  for _, write in ipairs(commit.writes) do
+    local old = write.old
+    if old then
+      for provider, resources in pairs(old.row.allocations) do
+        for class, amount in pairs(resources) do add(grow(provider, class, -amount).used, class, -amount) end
+      end
+      if old.row.groupHost then join(old.row.groupId, old.row.groupHost, -1) end
+    end
+    for _, take in ipairs(write.takes) do raised[grow(take.provider, take.class, take.amount)] = true end
+  end
+  for _, write in ipairs(commit.writes) do
+    for _, take in ipairs(write.takes) do
+      local refusal = refusal_of_take(take, commit.force, touched)
+      if refusal then return refusal end
+    end
+    if write.group ~= '' and #write.takes > 0 then
+      if not commit.force and is_forbidden(write) then return { 'group', write.group, write.host } end
+      join(write.group, write.host, 1)
+    end
+  end
+
+  -- Everything fits.
+  for _, usage in ipairs(order) do
+    if raised[usage] then usage.generation = usage.generation + 1 end
+    if not usage.is_changed then changed_usages[#changed_usages + 1] = usage end
+    usage.is_changed = true
+  end
+  for _, write in ipairs(commit.writes) do
+    local old, cell = write.old, ''
+    if #write.takes > 0 then
+      local generation = (old and tonumber(old.generation) or 0) + 1
+      local created = old and old.created or commit.at_ms
+      cell = revision .. ' ' .. revision .. ' ' .. generation .. ' ' .. created .. ' ' .. write.body
+    end
+    if old or cell ~= '' then
+      changed_consumers[#changed_consumers + 1] = write.uuid
+      cells[write.uuid] = cell
+    end
+  end
+  return nil
 end
 
-for _, write in ipairs(writes) do
-  for _, take in ipairs(write.takes) do
-    local refusal = refusal_of_take(take)
-    if refusal then return refusal end
-  end
-  if write.group ~= '' and #write.takes > 0 then
-    if not force and is_forbidden(write) then return { 'group', write.group, write.host } end
-    join(write.group, write.host, 1)
-  end
+local reply, is_made = { '', '' }, false
+for i = 1, tonumber(ARGV[3]) do
+  additions = {}
+  local refusal = refusal_of_commit(next_commit())
+  if refusal then take_back() else is_made = true end
+  reply[i + 2] = refusal or { 'committed' }
 end
 
--- Everything fits: write.
+-- All is decided: write.
 
-local revision = next_revision(KEYS[1], ARGV[2])
-local lines = {}
-for _, provider in ipairs(touched) do
-  local usage = usages[provider]
-  for class, amount in pairs(usage.used) do
-    if amount == 0 then usage.used[class] = nil end
+if is_made then
+  local lines = {}
+  for _, usage in ipairs(changed_usages) do
+    for class, amount in pairs(usage.used) do
+      if amount == 0 then usage.used[class] = nil end
+    end
+    usage.cell = revision .. ' ' .. usage.generation .. ' ' .. cjson.encode(usage.used)
+    redis.call('HSET', usages_key, usage.provider, usage.cell)
+    lines[#lines + 1] = 'usage ' .. usage.provider .. ' ' .. usage.cell
   end
-  local generation = usage.generation + (usage.is_raised and 1 or 0)
-  local cell = revision .. ' ' .. generation .. ' ' .. cjson.encode(usage.used)
-  redis.call('HSET', usages_key, provider, cell)
-  lines[#lines + 1] = 'usage ' .. provider .. ' ' .. cell
-end
-for _, write in ipairs(writes) do
-  if #write.takes > 0 then
-    local generation = (write.old and tonumber(write.old.generation) or 0) + 1
-    local created = write.old and write.old.created or ARGV[2]
-    local cell = revision .. ' ' .. revision .. ' ' .. generation .. ' ' .. created .. ' ' .. write.body
-    redis.call('HSET', consumers_key, write.uuid, cell)
-    lines[#lines + 1] = 'consumer ' .. write.uuid .. ' ' .. cell
-  elseif write.old then
-    redis.call('HDEL', consumers_key, write.uuid)
-    lines[#lines + 1] = 'consumer ' .. write.uuid .. ' '
+  for _, uuid in ipairs(changed_consumers) do
+    local cell = cells[uuid]
+    if cell == '' then redis.call('HDEL', consumers_key, uuid) else redis.call('HSET', consumers_key, uuid, cell) end
+    lines[#lines + 1] = 'consumer ' .. uuid .. ' ' .. cell
   end
+  for counter, by in pairs(moves) do
+    if by ~= 0 and redis.call('HINCRBY', counters_key, counter, by) == 0 then redis.call('HDEL', counters_key, counter) end
+  end
+  reply[1] = revision
+  reply[2] = append_change(KEYS[1], KEYS[2], ARGV[1], revision, lines)
 end
-for _, counter in ipairs(moved) do
-  if redis.call('HINCRBY', counters_key, counter, moves[counter]) == 0 then redis.call('HDEL', counters_key, counter) end
+for i = 3, #reply do
+  if reply[i][1] == 'capacity' then reply[i][5] = usages[reply[i][2]].cell end
 end
-return { 'committed', revision, append_change(KEYS[2], ARGV[1], revision, lines) }
+return reply

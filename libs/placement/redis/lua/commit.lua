@@ -95,4 +95,4 @@ local apply = {
 for _, write in ipairs(plan.writes) do apply[write[1]](write[2], write[3], write[4]) end
 
 if not plan.commits then return { 'unchanged' } end
-return { 'committed', revision, append_change(KEYS[2], ARGV[1], revision, lines) }
+return { 'committed', revision, append_change(KEYS[1], KEYS[2], ARGV[1], revision, lines) }
