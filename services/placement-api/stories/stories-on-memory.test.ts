@@ -1,0 +1,4 @@
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
+import { describePlacementApi } from './stories';
+
+describePlacementApi('memory', async () => new MemoryPlacementStore());

@@ -1,0 +1,55 @@
+import { seededRandom } from '#libs/domain/random';
+import { Mirror } from '#libs/placement/mirror';
+import type { PlacementStore } from '#libs/placement/store';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
+import { placementApiOptions } from '../options';
+import { startPlacementApi } from '../start';
+import { type Client, openClient } from './client';
+
+/** The whole service in this process, on a store that is empty, and a client of it. */
+export interface Api extends Client {
+  readonly url: string;
+  /** The time of the service; it stands still. */
+  readonly clock: FakeClock;
+  readonly mirror: Mirror;
+  /** A new uuid, the same in each run. */
+  uuid(): string;
+  /** Closes the store, too. */
+  close(): Promise<void>;
+}
+
+/** `env` are settings by which the service differs from its defaults. */
+export async function openApi(store: PlacementStore, env: Readonly<Record<string, string>> = {}): Promise<Api> {
+  const clock = fakeClock();
+  const log = silentLog;
+  const config = readConfig(placementApiOptions, { ...env, BERTH_PLACEMENT_PORT: '0' });
+  const mirror = await Mirror.open(store, { clock, log });
+  const metrics = createMetrics({});
+  const running = await startPlacementApi({
+    placement: store,
+    mirror,
+    config,
+    clock,
+    log,
+    metrics,
+    random: seededRandom(1),
+  });
+  const client = openClient(running.url);
+  const names = seededRandom(2);
+  return {
+    ...client,
+    url: running.url,
+    clock,
+    mirror,
+    uuid: () => names.uuid(),
+    async close() {
+      client.close();
+      await running.close();
+      await mirror.close();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { Agent, request } from 'node:http';
+import { VERSION_HEADER } from '../http/microversion';
+
+/** How a request differs from the one that admin sends at the newest microversion. */
+export interface Asking {
+  /** 10 is 1.10; a text goes into the header as it is; null: no header. */
+  readonly version?: number | string | null;
+  /** `user[:project]`, as noauth takes it; null: no token. */
+  readonly as?: string | null;
+  /** Comma-separated; unset, what noauth gives the user. */
+  readonly roles?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Answered {
+  readonly status: number;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly text: string;
+  /** The text as JSON; undefined when it is none. */
+  readonly body: unknown;
+}
+
+/** A client that sends one request and tells all of the answer, however odd the request. */
+export interface Client {
+  get(path: string, asking?: Asking): Promise<Answered>;
+  /** The body is sent as JSON; a text as it is; undefined: no body, no content type. */
+  post(path: string, body: unknown, asking?: Asking): Promise<Answered>;
+  put(path: string, body: unknown, asking?: Asking): Promise<Answered>;
+  delete(path: string, asking?: Asking): Promise<Answered>;
+  send(method: string, path: string, body: unknown, asking?: Asking): Promise<Answered>;
+}
+
+export function openClient(url: string): Client & { close(): void } {
+  const agent = new Agent({ keepAlive: true });
+  const { hostname, port } = new URL(url);
+  const send: Client['send'] = (method, path, body, asking = {}) => {
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const headers = { ...headersOf(asking, body), ...asking.headers };
+    return new Promise((resolve, reject) => {
+      const sent = request({ agent, hostname, port, method, path, headers }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const answer = Buffer.concat(chunks).toString();
+          const known = Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]);
+          const status = response.statusCode ?? 0;
+          resolve({ status, headers: Object.fromEntries(known), text: answer, body: jsonOf(answer) });
+        });
+      });
+      sent.on('error', reject);
+      sent.end(text);
+    });
+  };
+  return {
+    send,
+    get: (path, asking) => send('GET', path, undefined, asking),
+    post: (path, body, asking) => send('POST', path, body, asking),
+    put: (path, body, asking) => send('PUT', path, body, asking),
+    delete: (path, asking) => send('DELETE', path, undefined, asking),
+    close: () => agent.destroy(),
+  };
+}
+
+function headersOf({ version = 'latest', as = 'admin', roles }: Asking, body: unknown): Record<string, string> {
+  const asked = typeof version === 'number' ? `1.${version}` : version;
+  const plain = asked === null || asked.includes(' ');
+  return {
+    ...(asked === null ? {} : { [VERSION_HEADER]: plain ? asked : `placement ${asked}` }),
+    ...(as === null ? {} : { 'x-auth-token': as }),
+    ...(roles === undefined ? {} : { 'x-roles': roles }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
