@@ -85,11 +85,13 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   };
 
   await app.register(accepts);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-openstack-request-id', request.id);
+  });
   registerCors(app, deps.cors);
   app.addHook('onRequest', async (request, reply) => {
     const here: Known = {};
     known.set(request, here);
-    reply.header('x-openstack-request-id', request.id);
     here.principal = isPublic(request) ? NOBODY : await deps.authenticate(request.headers);
     here.version = requestedVersion(headerOf(request, VERSION_HEADER));
     reply.header(VERSION_HEADER, `placement 1.${here.version}`).header('vary', VERSION_HEADER);
