@@ -1,9 +1,10 @@
 // Writes the users of the broker and of Redis into a folder that both mount, from the environment:
 //
 //   BERTH_<USER>_PASSWORD   for SCHEDULER, CONDUCTOR, AGENT, PLACEMENT, CLIENT and OPERATOR
+//   BERTH_PLACEMENT_TOKEN   the token of the placement API's one user, who may do everything
 //
 // The broker gets a virtual host and one user per kind of process with the queues it may declare, write and read; Redis
-// gets users that see only the keys of Berth's cells. Passwords are stored hashed. Run by `docker-compose up` first.
+// gets users that see only the keys of Berth's cells. Passwords and the token are stored hashed. Run by `docker-compose up` first.
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,13 +32,14 @@ const REDIS_USERS = ['scheduler', 'conductor', 'placement'];
 
 const passwords = new Map();
 const problems = [];
-for (const user of new Set([...Object.keys(USERS), ...REDIS_USERS])) {
-  const name = `BERTH_${user.toUpperCase()}_PASSWORD`;
-  const password = process.env[name] ?? '';
-  if (!/^[A-Za-z0-9_.~-]{8,}$/.test(password)) problems.push(`${name} must be 8 or more letters, digits or _.~- (it stands in URLs)`);
-  if (password.endsWith('-for-trying')) console.error(`warning: ${name} is the published default; set your own in deploy/.env before anybody else can reach this`);
-  passwords.set(user, password);
+function secret(name) {
+  const value = process.env[name] ?? '';
+  if (!/^[A-Za-z0-9_.~-]{8,}$/.test(value)) problems.push(`${name} must be 8 or more letters, digits or _.~- (it stands in URLs)`);
+  if (value.endsWith('-for-trying')) console.error(`warning: ${name} is the published default; set your own in deploy/.env before anybody else can reach this`);
+  return value;
 }
+for (const user of new Set([...Object.keys(USERS), ...REDIS_USERS])) passwords.set(user, secret(`BERTH_${user.toUpperCase()}_PASSWORD`));
+const token = secret('BERTH_PLACEMENT_TOKEN');
 if (problems.length > 0) {
   console.error(problems.join('\n'));
   process.exit(2);
@@ -47,6 +49,10 @@ if (problems.length > 0) {
 function rabbitHash(password) {
   const salt = randomBytes(4);
   return Buffer.concat([salt, createHash('sha256').update(salt).update(password).digest()]).toString('base64');
+}
+
+function sha256(text) {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 const definitions = {
@@ -63,14 +69,16 @@ const definitions = {
 const acl = [
   'user default off',
   ...REDIS_USERS.map((name) => {
-    const hash = createHash('sha256').update(passwords.get(name)).digest('hex');
-    return `user ${name} on #${hash} ~{*}:* -@all +@connection +@read +@write +@scripting +@transaction -@dangerous +info`;
+    return `user ${name} on #${sha256(passwords.get(name))} ~{*}:* -@all +@connection +@read +@write +@scripting +@transaction -@dangerous +info`;
   }),
 ];
+
+const tokens = [{ token_sha256: sha256(token), user_id: 'operator', project_id: 'operators', roles: ['admin', 'service'] }];
 
 for (const [file, text] of [
   ['rabbitmq-definitions.json', JSON.stringify(definitions, null, 2)],
   ['redis-users.acl', `${acl.join('\n')}\n`],
+  ['placement-tokens.json', JSON.stringify(tokens, null, 2)],
 ]) {
   const path = join(folder, file);
   writeFileSync(path, text);
