@@ -2,7 +2,7 @@ import type { ErrorStatus } from './http/http-error';
 import { NEWEST, VERSION_HEADER } from './http/microversion';
 import type { Schema } from './http/validate';
 import { RULES } from './policy/rules';
-import { type Route, ROUTES } from './routes';
+import { ROUTES, type Route } from './routes';
 import { exactly, integer, text } from './schemas/parts';
 import { at, type Versioned } from './schemas/versioned';
 

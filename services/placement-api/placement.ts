@@ -1,10 +1,10 @@
+import type { Clock } from '#libs/domain/clock';
+import type { Provider } from '#libs/domain/provider';
+import { type Random, randomInt } from '#libs/domain/random';
 import { findCandidates } from '#libs/placement/candidates/find-candidates';
 import type { Candidate, CandidateQuery, SearchOptions } from '#libs/placement/candidates/query';
 import { RootColumns } from '#libs/placement/candidates/root-columns';
 import { summariesOf } from '#libs/placement/candidates/summaries';
-import type { Clock } from '#libs/domain/clock';
-import type { Provider } from '#libs/domain/provider';
-import { type Random, randomInt } from '#libs/domain/random';
 import type { Mirror } from '#libs/placement/mirror';
 import type { Command, CommitResult, PlacementStore } from '#libs/placement/store';
 import type { PlacementView } from '#libs/placement/view';

@@ -1,15 +1,34 @@
-import { deleteConsumerAllocations, getConsumerAllocations, getProviderAllocations } from './handlers/allocations';
-import { postAllocations, putConsumerAllocations } from './handlers/allocations';
-import { listCandidates } from './handlers/allocation-candidates';
 import { getAggregates, putAggregates } from './handlers/aggregates';
-import { createInventory, deleteInventories, deleteInventory, getInventories } from './handlers/inventories';
-import { getInventory, putInventories, updateInventory } from './handlers/inventories';
+import { listCandidates } from './handlers/allocation-candidates';
+import {
+  deleteConsumerAllocations,
+  getConsumerAllocations,
+  getProviderAllocations,
+  postAllocations,
+  putConsumerAllocations,
+} from './handlers/allocations';
+import {
+  createInventory,
+  deleteInventories,
+  deleteInventory,
+  getInventories,
+  getInventory,
+  putInventories,
+  updateInventory,
+} from './handlers/inventories';
 import { createProvider, deleteProvider, getProvider, listProviders, updateProvider } from './handlers/providers';
 import { reshape } from './handlers/reshaper';
 import { createClass, deleteClass, getClass, listClasses, putClass } from './handlers/resource-classes';
 import { home } from './handlers/root';
-import { deleteProviderTraits, deleteTrait, getProviderTraits, getTrait } from './handlers/traits';
-import { listTraits, putProviderTraits, putTrait } from './handlers/traits';
+import {
+  deleteProviderTraits,
+  deleteTrait,
+  getProviderTraits,
+  getTrait,
+  listTraits,
+  putProviderTraits,
+  putTrait,
+} from './handlers/traits';
 import { getProviderUsages, getUsages } from './handlers/usages';
 import type { Microversion } from './http/microversion';
 import type { Handler } from './http/request';

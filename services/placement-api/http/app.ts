@@ -11,7 +11,7 @@ import type { ApiMetrics } from '../metrics';
 import { openApiDocument } from '../openapi';
 import type { Placement } from '../placement';
 import type { Policy } from '../policy/policy';
-import { type Route, ROUTES } from '../routes';
+import { ROUTES, type Route } from '../routes';
 import { at } from '../schemas/versioned';
 import { ERROR_CODE, errorDocument, errorText, HttpError } from './http-error';
 import { type Microversion, SINCE, VERSION_HEADER } from './microversion';

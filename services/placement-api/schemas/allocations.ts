@@ -1,7 +1,7 @@
 import type { Schema } from '../http/validate';
+import { inventories } from './inventories';
 import { CLASS_NAME, exactly, integer, keyed, NAMED_GROUP, shortText, text, UUID_KEY, uuid } from './parts';
 import type { Versioned } from './versioned';
-import { inventories } from './inventories';
 
 const resources = keyed(CLASS_NAME, { type: 'integer', minimum: 1 }, { minProperties: 1 });
 
