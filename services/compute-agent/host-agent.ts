@@ -7,7 +7,7 @@ import { createHost, type Host, type HostParts, persist } from './host';
 import type { Carried } from './ledger';
 import { lose } from './lose';
 import type { HostReporter, Reporter } from './reporter';
-import { othersAmong, statsOf } from './stats';
+import { ioOpsOf, othersAmong, statsOf } from './stats';
 import { takeBuild } from './take-build';
 import { takeDestroy } from './take-destroy';
 
@@ -57,10 +57,11 @@ export class HostAgent {
   /** Reports first, so that the fleet knows the host, and then takes work. Resolves once it does. */
   async begin(reporter: Reporter): Promise<void> {
     const { bus, config, log, facts, driver, ledger } = this.#host;
-    const reports = reporter.add(facts.name, async () => {
+    const stats = async () => {
       await this.#lookAround();
       return statsOf(facts, driver, ledger, this.#host.others);
-    });
+    };
+    const reports = reporter.add(facts.name, stats, () => ioOpsOf(ledger));
     this.#reports = reports;
     this.#host.changed = () => reports.changed();
     await reports.first;

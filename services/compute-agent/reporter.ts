@@ -16,8 +16,8 @@ export type Stats = Omit<UpdateResourceStatsRequest, 'host' | 'agentRun' | 'sequ
 
 /** Sends the reports of all hosts of a process. */
 export interface Reporter {
-  /** Reports for a host from now on, first at once. */
-  add(host: string, stats: () => Promise<Stats>): HostReporter;
+  /** Reports for a host from now on, first at once. `ioOps` is what `stats` will say of it. */
+  add(host: string, stats: () => Promise<Stats>, ioOps: () => number): HostReporter;
   /** Ends reporting. */
   stop(): void;
 }
@@ -25,7 +25,7 @@ export interface Reporter {
 export interface HostReporter {
   /** Resolves when the first report was tried, whatever became of it. */
   readonly first: Promise<void>;
-  /** The host is not as it was: it reports soon. */
+  /** The host is not as it was: it reports soon, if that is news. */
   changed(): void;
   /** Reports once more, now. Never rejects. */
   last(): Promise<void>;
@@ -34,8 +34,12 @@ export interface HostReporter {
 interface Reporting {
   readonly host: string;
   readonly stats: () => Promise<Stats>;
+  readonly ioOps: () => number;
   sequence: number;
   sentAtMs: number;
+  /** When it reports though there is no news. */
+  nextAtMs: number;
+  toldIoOps: number;
   failures: number;
   isSending: boolean;
   isChanged: boolean;
@@ -47,7 +51,8 @@ const TICK_MS = 50;
 /**
  * Reports on change and periodically, from one timer and with a bound on what waits for answers.
  *
- * Changes that come soon after a report wait until `reportMinIntervalMs` have passed, and go together. A report that
+ * Changes that come soon after a report wait until `reportMinIntervalMs` have passed, and go together. News is only how
+ * much the host is at work: what instances it carries, their claims say, and the next report confirms. A report that
  * nobody could take is tried again with growing pauses; one that was rejected is a fault for people to see, and the host
  * goes on reporting, because the next report may be right. Each try has a sequence of its own: an answer that got lost
  * does not make the next report stale.
@@ -61,9 +66,15 @@ export function createReporter(bus: Bus, config: AgentConfig, metrics: AgentMetr
   setMaxListeners(0, stopping.signal);
   /** Whether a report could not be delivered and none was since: said once, not for each host. */
   let isAway = false;
-  const wheel = createWheel<Reporting>(clock, TICK_MS, (host) => void report(host));
+  const wheel = createWheel<Reporting>(clock, TICK_MS, (host) => due(host));
 
   const jittered = (ms: number) => ms * (1 + config.reportJitter * (2 * random.next() - 1));
+
+  function due(host: Reporting): void {
+    const hasNews = host.ioOps() !== host.toldIoOps;
+    if (hasNews || clock.now() >= host.nextAtMs) void report(host);
+    else wheel.set(host, host.nextAtMs);
+  }
 
   async function report(host: Reporting): Promise<void> {
     if (host.isSending) return;
@@ -73,7 +84,8 @@ export function createReporter(bus: Bus, config: AgentConfig, metrics: AgentMetr
       host.isChanged = false;
       const delayMs = await send(host).finally(release);
       host.isSending = false;
-      if (!stopping.signal.aborted) wheel.set(host, clock.now() + delayMs);
+      host.nextAtMs = clock.now() + delayMs;
+      if (!stopping.signal.aborted) wheel.set(host, host.nextAtMs);
       if (host.isChanged) soon(host);
     }
   }
@@ -84,11 +96,13 @@ export function createReporter(bus: Bus, config: AgentConfig, metrics: AgentMetr
     host.sequence++;
     const isFirst = host.sequence === 1;
     try {
-      const request = { ...(await host.stats()), host: host.host, agentRun, sequence: host.sequence };
+      const stats = await host.stats();
+      const request = { ...stats, host: host.host, agentRun, sequence: host.sequence };
       const timeoutMs = config.reportTimeoutMs;
       const options = { timeoutMs, sender: agentSender(host.host) };
       await callMethod(bus, STATS.name, updateResourceStatsMethod, request, options);
       host.failures = 0;
+      host.toldIoOps = stats.ioOps;
       if (isAway) log.info({}, 'stats are taken again');
       isAway = false;
       metrics.reports.inc({ result: 'accepted' });
@@ -119,8 +133,9 @@ export function createReporter(bus: Bus, config: AgentConfig, metrics: AgentMetr
   }
 
   return {
-    add(name, stats) {
-      const host = { host: name, stats, sequence: 0, sentAtMs: 0, failures: 0, isSending: false, isChanged: false };
+    add(name, stats, ioOps) {
+      const unsent = { sequence: 0, sentAtMs: 0, nextAtMs: 0, toldIoOps: 0, failures: 0 };
+      const host: Reporting = { host: name, stats, ioOps, ...unsent, isSending: false, isChanged: false };
       return {
         first: report(host),
         changed: () => soon(host),

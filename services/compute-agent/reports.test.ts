@@ -39,7 +39,7 @@ it('says what the host has, what runs there and what is not Berth’s', async ()
     name: 'db',
     requestSpec: aRequestSpec({ resources: { MEMORY_MB: 1_024 }, group }),
   });
-  await world.clock.advance(2_000);
+  await world.clock.advance(12_000);
   const stats = world.stats.items.at(-1);
   expect(stats).toMatchObject({
     host: 'h1',
@@ -80,7 +80,7 @@ it('reports periodically, each time a little earlier or later, with a rising seq
 });
 
 it('sends changes that come together as one report, and never more often than it is told', async () => {
-  await world.startAll(EVERY_10_S);
+  await world.startAll({ ...EVERY_10_S, FAKE_LATENCY_MS: '60000' });
   await world.clock.advance(5_000);
   const before = world.stats.items.length;
   for (let n = 0; n < 20; n++) await world.build();
@@ -94,6 +94,17 @@ it('sends changes that come together as one report, and never more often than it
     await world.clock.advance(100);
   }
   expect(world.stats.items.length - before).toBeLessThanOrEqual(12);
+});
+
+it('reports no earlier for builds that are over by then', async () => {
+  await world.startAll({ ...EVERY_10_S, FAKE_LATENCY_MS: '0' });
+  await world.clock.advance(12_000);
+  const before = world.stats.items.length;
+  for (let n = 0; n < 20; n++) {
+    await world.build();
+    await world.clock.advance(1_000);
+  }
+  expect(world.stats.items.length - before).toBeLessThanOrEqual(3);
 });
 
 it('knows the same host by the same provider and a new run after a restart', async () => {

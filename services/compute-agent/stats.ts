@@ -44,7 +44,12 @@ export function statsOf(facts: HostFacts, driver: Driver, ledger: Ledger, others
     capabilities,
     externalUsage: others.usage,
     externalInstances: others.count,
-    ioOps: ledger.count('building') + ledger.count('destroying'),
+    ioOps: ioOpsOf(ledger),
     instances: Array.from(ledger.all(), reported),
   };
+}
+
+/** How many instances are being built or destroyed. */
+export function ioOpsOf(ledger: Ledger): number {
+  return ledger.count('building') + ledger.count('destroying');
 }
