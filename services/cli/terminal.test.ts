@@ -36,6 +36,29 @@ it('draws shares as bars', () => {
   expect(bar(terminal, 30, 10)).toBe('██████████ 300%');
 });
 
+it.each([
+  [{ LANG: 'de_DE.UTF-8' }, '████░  75%'],
+  [{ LC_ALL: 'C', LANG: 'de_DE.UTF-8' }, '####.  75%'],
+  [{ LANG: 'POSIX' }, '####.  75%'],
+  [{ TERM: 'dumb' }, '####.  75%'],
+])('draws with %j: %s', (env, drawn) => {
+  expect(bar(terminalOn(false, env).terminal, 3, 4, 5)).toBe(drawn);
+});
+
+it('lines up numbers with empty cells among them', () => {
+  const { terminal } = terminalOn(false);
+  expect(
+    table(
+      terminal,
+      ['A', 'B'],
+      [
+        [100, ''],
+        ['', ''],
+      ],
+    ),
+  ).toBe('  A  B\n100\n');
+});
+
 it('is coloured on a terminal, unless NO_COLOR is set', () => {
   expect(bar(terminalOn(true).terminal, 1, 1)).toContain('\x1b[31m');
   expect(bar(terminalOn(true, { NO_COLOR: '1' }).terminal, 1, 1)).not.toContain('\x1b');

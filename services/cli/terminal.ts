@@ -3,10 +3,13 @@ import { stripVTControlCharacters } from 'node:util';
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { Environment } from '#libs/runtime/system';
+import { type Glyphs, glyphsFor } from './glyphs';
 
 /** Where a command writes: answers to `out`, everything else (progress, notes, errors) to `err`. */
 export interface Terminal {
   readonly colours: ReturnType<typeof pc.createColors>;
+  /** What bars and trees are drawn with. */
+  readonly glyphs: Glyphs;
   /** A line of the answer. */
   print(text: string): void;
   /** The answer as one JSON value on one line. */
@@ -33,6 +36,7 @@ export function createTerminal(out: Stream, err: Stream, env: Environment): Term
   };
   return {
     colours: pc.createColors(wantsColour),
+    glyphs: glyphsFor(env),
     isInteractive,
     print(text) {
       clearProgress();
@@ -60,13 +64,16 @@ const NO_BORDERS = Object.fromEntries(
     .map((part) => [part, '']),
 );
 
-/** Lines up rows under a head, without borders. Numbers go to the right. */
+/** Lines up rows under a head, without borders. Columns of numbers, and perhaps of empty cells, go to the right. */
 export function table(
   terminal: Terminal,
   head: readonly string[],
   rows: readonly (readonly (string | number)[])[],
 ): string {
-  const right = head.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'));
+  const right = head.map((_, column) => {
+    const cells = rows.map((row) => row[column]).filter((cell) => cell !== '');
+    return cells.length > 0 && cells.every((cell) => typeof cell === 'number');
+  });
   const lines = new Table({
     head: head.map((title) => terminal.colours.dim(title)),
     colAligns: right.map((isRight) => (isRight ? 'right' : 'left')),
@@ -102,10 +109,15 @@ export function progressBar(terminal: Terminal, done: number, total: number, wid
   return drawBar(terminal, total > 0 ? done / total : 1, width, terminal.colours.cyan);
 }
 
-function drawBar({ colours }: Terminal, share: number, width: number, colour: (text: string) => string): string {
+function drawBar(
+  { colours, glyphs }: Terminal,
+  share: number,
+  width: number,
+  colour: (text: string) => string,
+): string {
   const filled = Math.min(width, Math.round(share * width));
   const percent = `${Math.round(share * 100)}%`.padStart(4);
-  return `${colour('█'.repeat(filled))}${colours.dim('░'.repeat(width - filled))} ${percent}`;
+  return `${colour(glyphs.full.repeat(filled))}${colours.dim(glyphs.empty.repeat(width - filled))} ${percent}`;
 }
 
 /** A line longer than the terminal would wrap, and could not be replaced; it loses its colours with its end. */
