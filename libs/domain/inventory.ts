@@ -25,7 +25,7 @@ export function inventory(total: number, rest: Partial<Omit<Inventory, 'total'>>
 }
 
 /** What may be allocated in all: `(total - reserved) * allocation_ratio`, rounded down (Placement's formula). */
-export function capacityOf(inv: Inventory): number {
+export function capacityOf(inv: Pick<Inventory, 'total' | 'reserved' | 'allocationRatio'>): number {
   return Math.floor((inv.total - inv.reserved) * inv.allocationRatio);
 }
 

@@ -46,6 +46,7 @@ const BY_REASON: Readonly<Record<string, string>> = {
   queue_full: 'the services are behind; wait, or start more conductors and schedulers',
   no_such_queue: "no such service has run on this broker yet; 'berth up' starts everything on this machine",
   no_such_host: "'berth host list' shows the hosts",
+  no_such_provider: "'berth provider list' shows the providers",
   no_such_instance: "'berth instance list' shows the instances",
 };
 

@@ -1,9 +1,9 @@
-/** Does the work of every item, in order, with so many in hand at once. The first failure ends it. */
+/** Does the work of every item, in order, with so many in hand at once. The first failure ends it, and so does the signal. */
 export async function inFlight<T>(
   items: readonly T[],
   limit: number,
   work: (item: T) => Promise<void>,
-  signal: AbortSignal,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   let next = 0;
   const worker = async () => {

@@ -1,5 +1,7 @@
 import { Command, Help, type Option } from 'commander';
+import { allocationCommand } from './commands/allocation';
 import { buildCommand } from './commands/build';
+import { candidatesCommand } from './commands/candidates';
 import { configCommand } from './commands/config';
 import { deadLettersCommand } from './commands/dead-letters';
 import { demoCommand } from './commands/demo';
@@ -7,10 +9,12 @@ import { eventsCommand } from './commands/events';
 import { explainCommand } from './commands/explain';
 import { hostCommand } from './commands/host';
 import { instanceCommand } from './commands/instance';
+import { providerCommand } from './commands/provider';
 import { serviceCommand } from './commands/service';
 import { terminateCommand } from './commands/terminate';
 import { traceCommand } from './commands/trace';
 import { upCommand } from './commands/up';
+import { usageCommand } from './commands/usage';
 import type { Context } from './context';
 import { reportFailure } from './failure';
 import { serviceProcesses } from './service-processes';
@@ -48,6 +52,11 @@ function createProgram(context: Context): Command {
     .addCommand(instanceCommand(context))
     .addCommand(explainCommand(context))
     .addCommand(eventsCommand(context))
+    .commandsGroup('See its resources (asks the placement API):')
+    .addCommand(providerCommand(context))
+    .addCommand(candidatesCommand(context))
+    .addCommand(allocationCommand(context))
+    .addCommand(usageCommand(context))
     .commandsGroup('Operate it:')
     .addCommand(hostCommand(context))
     .addCommand(deadLettersCommand(context))

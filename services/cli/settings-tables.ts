@@ -7,7 +7,7 @@ import { agentOptions } from '../compute-agent/options';
 import { conductorOptions } from '../conductor/options';
 import { placementApiOptions } from '../placement-api/options';
 import { schedulerOptions } from '../scheduler/options';
-import { clientOptions } from './client-options';
+import { clientOptions, placementClientOptions } from './client-options';
 
 /**
  * Every setting of Berth, by who reads it. What is not here does not exist: `berth config` lists it nowhere, and as a
@@ -22,5 +22,5 @@ export const settingsTables: readonly { readonly of: string; readonly options: O
   { of: 'conductors', options: conductorOptions },
   { of: 'compute agents', options: agentOptions },
   { of: 'the placement API', options: placementApiOptions },
-  { of: 'commands', options: clientOptions },
+  { of: 'commands', options: { ...placementClientOptions, ...clientOptions } },
 ];
