@@ -1,4 +1,4 @@
-/** Does the work of every item, in order, with so many in hand at once. The first failure ends it, and so does the signal. */
+/** Does the work of every item, in order, with so many in hand at once. The first failure ends it, or the signal. */
 export async function inFlight<T>(
   items: readonly T[],
   limit: number,
