@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
 import { buildsBench } from './builds';
 import type { Bench, Results } from './harness';
+import { placementBench } from './placement';
 
 /** Every benchmark; adding one is a line here. */
-const BENCHES: readonly Bench[] = [buildsBench];
+const BENCHES: readonly Bench[] = [buildsBench, placementBench];
 
 /** `npm run bench -- NAME [--json] [--flag value ...]`: notes go to stderr, results to stdout. */
 async function main(args: readonly string[]): Promise<number> {

@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { sleep } from '#libs/domain/clock';
+import { environment, systemClock } from '#libs/runtime/system';
+import { freePort } from '#libs/testing/server-process';
+
+const CLI = join(__dirname, '../../services/cli/main.js');
+const START_TIMEOUT_MS = 120_000;
+const clock = systemClock();
+
+/** `berth placement-api` in a process of its own. */
+export interface ApiProcess {
+  readonly port: number;
+  /** Time of a processor that it has used so far, in seconds. */
+  cpuSeconds(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Starts the API on a store, without authentication; resolves when it has all of the store and listens. */
+export async function startApi(storeUrl: string): Promise<ApiProcess> {
+  const [port, operationsPort] = await Promise.all([freePort(), freePort()]);
+  const env = {
+    ...environment(),
+    BERTH_STORE_URL: storeUrl,
+    BERTH_PLACEMENT_PORT: String(port),
+    BERTH_PLACEMENT_AUTH: 'noauth',
+    BERTH_HTTP_PORT: String(operationsPort),
+    BERTH_LOG_LEVEL: 'error',
+  };
+  const child = spawn(process.execPath, [CLI, 'placement-api'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const operations = (path: string) => fetch(`http://127.0.0.1:${operationsPort}${path}`);
+  const isReady = async () => (await operations('/readyz').catch(() => undefined))?.ok === true;
+  for (const untilMs = clock.now() + START_TIMEOUT_MS; !(await isReady()); await sleep(clock, 50)) {
+    if (child.exitCode === null && clock.now() < untilMs) continue;
+    await end(child);
+    throw new Error('the placement API did not start');
+  }
+  return {
+    port,
+    async cpuSeconds() {
+      const text = await (await operations('/metrics')).text();
+      return Number(/^process_cpu_seconds_total\S* (\S+)/m.exec(text)?.[1]);
+    },
+    stop: () => end(child),
+  };
+}
+
+/** By SIGTERM, so that a profile is written when one was asked for. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}

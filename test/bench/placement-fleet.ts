@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import type { Allocations } from '#libs/domain/consumer';
+import { inventory } from '#libs/domain/inventory';
+import type { Command, PlacementStore } from '#libs/placement/store';
+import { systemClock } from '#libs/runtime/system';
+
+/** Providers in a store, and what a benchmark asks of them. */
+export interface PlacementFleet {
+  readonly name: string;
+  /** Claims of VCPU, MEMORY_MB and DISK_GB, one for each host. */
+  readonly claims: readonly Allocations[];
+}
+
+/** An aggregate that a third of the hosts are in, and a trait that every other one has. */
+export const AGGREGATE = randomUUID();
+export const TRAIT = 'HW_CPU_X86_AVX2';
+/** A class that only one tree has, at eight children, one each. */
+export const DEVICE = 'CUSTOM_BENCH_DEVICE';
+export const DEVICES = 8;
+
+const AT_ONCE = 64;
+const VCPU = inventory(128, { allocationRatio: 16 });
+const MEMORY_MB = inventory(1_048_576, { reserved: 512 });
+const DISK_GB = inventory(100_000);
+const VFS = inventory(8);
+
+/** Hosts that are one provider each. */
+export async function fillFlat(store: PlacementStore, count: number): Promise<PlacementFleet> {
+  const claims = await forEach(count, async (n) => {
+    const uuid = randomUUID();
+    await commit(store, report(n, uuid, { VCPU, MEMORY_MB, DISK_GB }));
+    return { [uuid]: { VCPU: 1, MEMORY_MB: 64, DISK_GB: 1 } };
+  });
+  return { name: `flat_${count}`, claims };
+}
+
+/**
+ * Hosts that are trees of seven: the root has the disk, two NUMA nodes have processors and memory, and each of those two
+ * network cards. And one more tree, with eight devices.
+ */
+export async function fillNested(store: PlacementStore, count: number): Promise<PlacementFleet> {
+  const claims = await forEach(count, async (n) => {
+    const root = randomUUID();
+    await commit(store, report(n, root, { DISK_GB }));
+    const cells = await Promise.all([1, 2].map(() => child(store, root, { VCPU, MEMORY_MB })));
+    await Promise.all(cells.flatMap((cell) => [1, 2].map(() => child(store, cell, { SRIOV_NET_VF: VFS }))));
+    return { [root]: { DISK_GB: 1 }, [cells[n % 2] ?? '']: { VCPU: 1, MEMORY_MB: 64 } };
+  });
+  await commit(store, { kind: 'create_name', catalogue: 'resource_class', name: DEVICE });
+  const root = randomUUID();
+  await commit(store, { kind: 'put_provider', uuid: root, name: root, parentUuid: undefined, mode: 'create' });
+  for (let n = 0; n < DEVICES; n++) await child(store, root, { [DEVICE]: inventory(1) });
+  return { name: `nested_${count}x7`, claims };
+}
+
+type Order = Command extends infer C ? (C extends Command ? Omit<C, 'atMs'> : never) : never;
+type Inventories = Parameters<typeof report>[2];
+
+function report(n: number, providerUuid: string, inventories: Readonly<Record<string, typeof VCPU>>): Order {
+  return {
+    kind: 'report_host',
+    host: `host-${n}`,
+    providerUuid,
+    cell: 'cell1',
+    availabilityZone: '',
+    agentRun: 'bench',
+    sequence: 1,
+    inventories,
+    traits: ['COMPUTE_NODE', 'HW_CPU_X86_SSE42', ...(n % 2 === 0 ? [TRAIT] : [])],
+    aggregates: n % 3 === 0 ? [AGGREGATE] : [],
+    capabilities: {},
+    ioOps: 0,
+    externalInstances: 0,
+  };
+}
+
+async function child(store: PlacementStore, parentUuid: string, inventories: Inventories): Promise<string> {
+  const uuid = randomUUID();
+  await commit(store, { kind: 'put_provider', uuid, name: uuid, parentUuid, mode: 'create' });
+  const change = { providerUuid: uuid, generation: undefined, inventories, replace: true } as const;
+  await commit(store, { kind: 'write_inventories', ...change });
+  return uuid;
+}
+
+async function commit(store: PlacementStore, order: Order): Promise<void> {
+  const { kind } = await store.commit({ ...order, atMs: systemClock().now() });
+  if (kind !== 'committed') throw new Error(`the store could not be filled: ${kind}`);
+}
+
+async function forEach<T>(count: number, make: (n: number) => Promise<T>): Promise<T[]> {
+  const made: T[] = [];
+  let next = 0;
+  const worker = async () => {
+    for (let n = next++; n < count; n = next++) made[n] = await make(n);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return made;
+}

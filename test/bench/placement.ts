@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto';
+import type { Allocations } from '#libs/domain/consumer';
+import { openPlacementStore } from '#libs/placement/open';
+import { placementOptions } from '#libs/placement/options';
+import type { PlacementStore } from '#libs/placement/store';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { startRedis } from '#libs/testing/servers';
+import { type ApiProcess, startApi } from './api-process';
+import { type Bench, type BenchContext, measureRate, type Rate, type Results, rateResults, round } from './harness';
+import { type HttpAnswer, HttpConnection, httpRequest } from './http-client';
+import { PLACEMENT_8 } from './peers';
+import { AGGREGATE, DEVICE, DEVICES, fillFlat, fillNested, type PlacementFleet, TRAIT } from './placement-fleet';
+import { rawHttpRate } from './raw-http';
+
+const CLIENTS = [1, 4, 8];
+const TREES = 1_000;
+const RESOURCES = 'resources=VCPU:1,MEMORY_MB:64,DISK_GB:1';
+const HEADERS = { 'x-auth-token': 'admin', 'openstack-api-version': 'placement 1.39', accept: 'application/json' };
+const JSON_HEADERS = { ...HEADERS, 'content-type': 'application/json' };
+const clock = systemClock();
+
+/**
+ * How fast the placement API answers: one process of it, on a private Redis, asked by clients that do next to nothing.
+ * Flags: `--providers 1000,10000,100000` (flat fleets; the nested one always follows), `--seconds 2`, `--only NAME` for
+ * one operation.
+ */
+export const placementBench: Bench = {
+  name: 'placement',
+  purpose: 'the placement API at fleets of several sizes, beside raw HTTP, raw claims, and OpenStack Placement',
+  async run(context) {
+    const sizes = (context.flags['providers'] ?? '1000,10000,100000').split(',').map(Number);
+    const bodyBytes = new Map<string, number>();
+    const results: Record<string, number | string> = {};
+    for (const size of sizes) {
+      Object.assign(results, await onFleet((store) => fillFlat(store, size), context, bodyBytes));
+    }
+    Object.assign(results, await onFleet((store) => fillNested(store, TREES), context, bodyBytes));
+    Object.assign(results, await rawHttp(context, bodyBytes));
+    return { ...results, ...besideCeilings(results), ...besidePeers(results), ...flatness(results, sizes) };
+  },
+};
+
+/** One operation of a client, on a connection of its own. */
+type Operation = (connection: HttpConnection, n: number) => Promise<HttpAnswer>;
+
+function operationsOn({ claims }: PlacementFleet): Readonly<Record<string, Operation>> {
+  const get = (query: string): Operation => {
+    const request = httpRequest('GET', `/allocation_candidates?${query}`, HEADERS);
+    return (connection) => connection.send(request);
+  };
+  const first10 = get(`${RESOURCES}&limit=10`);
+  return {
+    candidates_10: first10,
+    candidates_1000: get(`${RESOURCES}&limit=1000`),
+    candidates_trait: get(`${RESOURCES}&required=${TRAIT}&member_of=${AGGREGATE}&limit=10`),
+    claim: (connection, n) => connection.send(claimRequest(claims[n % claims.length] as Allocations)),
+    async cycle(connection, n) {
+      const { body } = await first10(connection, n);
+      const { allocation_requests: found } = JSON.parse(body.toString()) as Candidates;
+      const [first] = found;
+      if (first === undefined) throw new Error('no candidates: the fleet is too small for this benchmark');
+      return connection.send(putRequest(first));
+    },
+  };
+}
+
+interface Candidates {
+  readonly allocation_requests: readonly object[];
+}
+
+function claimRequest(allocations: Allocations): string {
+  const asked = Object.entries(allocations).map(([uuid, resources]) => [uuid, { resources }]);
+  return putRequest({ allocations: Object.fromEntries(asked) as object });
+}
+
+function putRequest(allocationRequest: object): string {
+  const who = { project_id: 'bench', user_id: 'bench', consumer_generation: null, consumer_type: 'INSTANCE' };
+  const body = JSON.stringify({ ...allocationRequest, ...who });
+  return httpRequest('PUT', `/allocations/${randomUUID()}`, JSON_HEADERS, body);
+}
+
+async function onFleet(
+  fill: (store: PlacementStore) => Promise<PlacementFleet>,
+  { flags, note }: BenchContext,
+  bodyBytes: Map<string, number>,
+): Promise<Results> {
+  const seconds = Number(flags['seconds'] ?? 2);
+  const redis = await startRedis({ appendOnly: true });
+  const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+  const store = await openPlacementStore(readConfig(placementOptions, { BERTH_STORE_URL: redis.url }), around);
+  const results: Record<string, number | string> = {};
+  let api: ApiProcess | undefined;
+  try {
+    const startedMs = performance.now();
+    const fleet = await fill(store);
+    note(`${fleet.name}: filled in ${round((performance.now() - startedMs) / 1_000)} s`);
+    api = await startApi(redis.url);
+    for (const [name, operation] of Object.entries(operationsOn(fleet))) {
+      if (flags['only'] !== undefined && flags['only'] !== name) continue;
+      for (const clients of CLIENTS) {
+        const key = `${fleet.name}_${name}_c${clients}`;
+        const measured = await measure(api, operation, { clients, seconds });
+        note(`${key}: ${measured.rate.perSecond}/s, ${measured.cpuUs} us of the server's processor time each`);
+        Object.assign(results, rateResults(key, measured.rate), { [`${key}_cpu_us`]: measured.cpuUs });
+        bodyBytes.set(name, measured.bodyBytes);
+      }
+    }
+    if (fleet.name.startsWith('nested')) Object.assign(results, await groupsOfDevices(api, seconds));
+    await api.stop();
+    const claims = await measureClaims(store, fleet, seconds);
+    note(`${fleet.name}_claim_script: ${claims.perSecond}/s from one client`);
+    return { ...results, ...rateResults(`${fleet.name}_claim_script`, claims) };
+  } finally {
+    await api?.stop();
+    await store.close();
+    await redis.stop();
+  }
+}
+
+interface Load {
+  readonly clients: number;
+  readonly seconds: number;
+}
+
+/** The rate of an operation, what it costs the server, warm-up included, and how large its last answer was. */
+async function measure(api: ApiProcess, operation: Operation, { clients, seconds }: Load) {
+  const idle = await Promise.all(Array.from({ length: clients }, () => HttpConnection.open(api.port)));
+  const all = [...idle];
+  let [count, bodyBytes] = [0, 0];
+  const cpuBefore = await api.cpuSeconds();
+  const rate = await measureRate(
+    async (n) => {
+      const connection = idle.pop() as HttpConnection;
+      const { status, body } = await operation(connection, n);
+      if (status >= 300) throw new Error(`the API answered ${status}: ${body.toString()}`);
+      bodyBytes = body.length;
+      count++;
+      idle.push(connection);
+    },
+    { inFlight: clients, seconds },
+  );
+  const cpuUs = round((((await api.cpuSeconds()) - cpuBefore) * 1e6) / count);
+  for (const connection of all) connection.close();
+  return { rate, cpuUs, bodyBytes };
+}
+
+/** Eight groups for a device each, of eight: every way to give them out is an answer. */
+async function groupsOfDevices(api: ApiProcess, seconds: number): Promise<Results> {
+  const groups = Array.from({ length: DEVICES }, (_, n) => `resources_${n}=${DEVICE}:1`).join('&');
+  const results: Record<string, number | string> = {};
+  for (const policy of ['none', 'isolate']) {
+    for (const limit of [1, 1_000]) {
+      const path = `/allocation_candidates?${groups}&group_policy=${policy}&limit=${limit}`;
+      const request = httpRequest('GET', path, HEADERS);
+      const { rate } = await measure(api, (connection) => connection.send(request), { clients: 1, seconds });
+      Object.assign(results, rateResults(`groups_8x8_${policy}_${limit}`, rate));
+    }
+  }
+  return results;
+}
+
+/** The store's own script with nobody else at work, from one client: what no API on it can pass. */
+function measureClaims(store: PlacementStore, { claims }: PlacementFleet, seconds: number): Promise<Rate> {
+  return measureRate(
+    async (n) => {
+      const owner = { projectId: 'bench', userId: 'bench', consumerType: 'INSTANCE', owner: 'api' } as const;
+      const allocations = claims[n % claims.length] as Allocations;
+      const consumer = { uuid: randomUUID(), ...owner, allocations, mappings: {}, expect: { kind: 'absent' } as const };
+      const result = await store.commit({ kind: 'write_allocations', atMs: clock.now(), consumers: [consumer] });
+      if (result.kind !== 'committed') throw new Error(`a claim was refused: ${result.kind}`);
+    },
+    { inFlight: 64, seconds },
+  );
+}
+
+/** A bare HTTP server that answers bodies of the same sizes to the same clients. */
+async function rawHttp(
+  { flags, note }: BenchContext,
+  bodyBytes: ReadonlyMap<string, number>,
+): Promise<Record<string, number | string>> {
+  const results: Record<string, number | string> = {};
+  for (const [name, bytes] of bodyBytes) {
+    if (name === 'cycle') continue;
+    for (const clients of CLIENTS) {
+      const rate = await rawHttpRate({ bodyBytes: bytes, clients, seconds: Number(flags['seconds'] ?? 2) });
+      const key = `raw_http_${name}_c${clients}`;
+      note(`${key}: ${rate.perSecond}/s of ${bytes} bytes`);
+      Object.assign(results, rateResults(key, rate), { [`raw_http_${name}_bytes`]: bytes });
+    }
+  }
+  return results;
+}
+
+/** Each rate over that of bare HTTP, and of claims over that of the script. */
+function besideCeilings(results: Results): Results {
+  const ratios: Record<string, number> = {};
+  for (const [key, value] of Object.entries(results)) {
+    const [, fleet, name, clients] = /^((?:flat|nested)_\w+?)_(c[a-z]+(?:_[a-z0-9]+)?)_(c\d)_per_s$/.exec(key) ?? [];
+    const raw = results[`raw_http_${name}_${clients}_per_s`];
+    if (raw !== undefined) ratios[`${fleet}_${name}_${clients}_http_ratio`] = round(Number(value) / Number(raw));
+    if (name !== 'claim') continue;
+    ratios[`${fleet}_claim_${clients}_script_ratio`] = round(
+      Number(value) / Number(results[`${fleet}_claim_script_per_s`]),
+    );
+  }
+  return ratios;
+}
+
+/** How many times as fast as the real Placement, where that was measured. */
+function besidePeers(results: Results): Results {
+  const times = Object.entries(PLACEMENT_8).flatMap(([key, peer]) => {
+    const own = results[`${key}_per_s`];
+    return own === undefined ? [] : [[`${key}_times_placement`, round(Number(own) / peer)] as const];
+  });
+  return Object.fromEntries(times);
+}
+
+/** What ten candidates of the largest fleet cost the server, over what they cost of the smallest. */
+function flatness(results: Results, sizes: readonly number[]): Results {
+  const cost = (size: number | undefined) => Number(results[`flat_${size}_candidates_10_c1_cpu_us`]);
+  const factor = round(cost(sizes.at(-1)) / cost(sizes[0]));
+  return Number.isNaN(factor) ? {} : { candidates_10_cost_largest_over_smallest: factor };
+}
