@@ -28,7 +28,9 @@ export async function startApi(storeUrl: string): Promise<ApiProcess> {
     BERTH_HTTP_PORT: String(operationsPort),
     BERTH_LOG_LEVEL: 'error',
   };
-  const child = spawn(process.execPath, [CLI, 'placement-api'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  // With node's own flags: `node --cpu-prof dist/test/bench/run.js placement` writes a profile of the API too.
+  const args = [...process.execArgv, CLI, 'placement-api'];
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
   const operations = (path: string) => fetch(`http://127.0.0.1:${operationsPort}${path}`);
   const isReady = async () => (await operations('/readyz').catch(() => undefined))?.ok === true;
   for (const untilMs = clock.now() + START_TIMEOUT_MS; !(await isReady()); await sleep(clock, 50)) {

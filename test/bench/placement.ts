@@ -37,7 +37,9 @@ export const placementBench: Bench = {
     for (const size of sizes) {
       Object.assign(results, await onFleet((store) => fillFlat(store, size), context, bodyBytes));
     }
-    Object.assign(results, await onFleet((store) => fillNested(store, TREES), context, bodyBytes));
+    if (context.flags['trees'] !== '0') {
+      Object.assign(results, await onFleet((store) => fillNested(store, TREES), context, bodyBytes));
+    }
     Object.assign(results, await rawHttp(context, bodyBytes));
     return { ...results, ...besideCeilings(results), ...besidePeers(results), ...flatness(results, sizes) };
   },

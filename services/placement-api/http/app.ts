@@ -78,7 +78,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     reply.code(error.status).headers(error.headers);
     const type = request.accepts().type(['text/html', JSON_TYPE]);
     if (!request.headers.accept || request.headers.accept === '*/*' || type === JSON_TYPE) {
-      return reply.send(json(reply, errorDocument(error, refused)));
+      return reply.send(jsonBytes(reply, JSON.stringify(errorDocument(error, refused))));
     }
     const shown = type === 'text/html' ? type : 'text/plain';
     return reply.type(shown).send(errorText(error, refused, shown));
@@ -103,8 +103,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
 
-  const document = openApiDocument();
-  app.get(OPENAPI_PATH, async (_request, reply) => reply.send(json(reply, document)));
+  const document = JSON.stringify(openApiDocument());
+  app.get(OPENAPI_PATH, async (_request, reply) => reply.send(jsonBytes(reply, document)));
   for (const [path, routes] of byPath(ROUTES)) {
     const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
     for (const route of routes) {
@@ -183,20 +183,20 @@ function send(
   version: Microversion,
   clock: Clock,
 ): FastifyReply {
-  const { status, body, location, lastModifiedMs } = answer;
+  const { status, body, json = body && JSON.stringify(body), location, lastModifiedMs } = answer;
   reply.code(status);
   if (location !== undefined) reply.header('location', `${request.protocol}://${request.host}${location}`);
   if (lastModifiedMs !== undefined && version >= SINCE.cacheHeaders) {
     const atMs = lastModifiedMs === 'now' ? clock.now() : lastModifiedMs;
     reply.header('last-modified', new Date(atMs).toUTCString()).header('cache-control', 'no-cache');
   }
-  return body === undefined ? reply.send() : reply.send(json(reply, body));
+  return json === undefined ? reply.send() : reply.send(jsonBytes(reply, json));
 }
 
 /** As bytes, so that fastify leaves the content type as clients compare it: without a charset. */
-function json(reply: FastifyReply, body: object): Buffer {
+function jsonBytes(reply: FastifyReply, json: string): Buffer {
   reply.header('content-type', JSON_TYPE);
-  return Buffer.from(JSON.stringify(body));
+  return Buffer.from(json);
 }
 
 function httpErrorOf(thrown: unknown): HttpError {

@@ -18,6 +18,8 @@ export interface Answer {
   readonly status: 200 | 201 | 204;
   /** Sent as JSON. */
   readonly body?: object;
+  /** The body as JSON text, instead of `body`. */
+  readonly json?: string;
   readonly location?: string;
   /** When what it tells was last changed; now when it can't be said. Told since microversion 1.15. */
   readonly lastModifiedMs?: number | 'now';
