@@ -86,7 +86,7 @@ function putRequest(allocationRequest: object): string {
 
 async function onFleet(
   fill: (store: PlacementStore) => Promise<PlacementFleet>,
-  { flags, note }: BenchContext,
+  { flags, ...context }: BenchContext,
   bodyBytes: Map<string, number>,
 ): Promise<Results> {
   const seconds = Number(flags['seconds'] ?? 2);
@@ -98,14 +98,14 @@ async function onFleet(
   try {
     const startedMs = performance.now();
     const fleet = await fill(store);
-    note(`${fleet.name}: filled in ${round((performance.now() - startedMs) / 1_000)} s`);
+    context.note(`${fleet.name}: filled in ${round((performance.now() - startedMs) / 1_000)} s`);
     api = await startApi(redis.url);
     for (const [name, operation] of Object.entries(operationsOn(fleet))) {
       if (flags['only'] !== undefined && flags['only'] !== name) continue;
       for (const clients of CLIENTS) {
         const key = `${fleet.name}_${name}_c${clients}`;
         const measured = await measure(api, operation, { clients, seconds });
-        note(`${key}: ${measured.rate.perSecond}/s, ${measured.cpuUs} us of the server's processor time each`);
+        context.note(`${key}: ${measured.rate.perSecond}/s, ${measured.cpuUs} us of the server's processor time each`);
         Object.assign(results, rateResults(key, measured.rate), { [`${key}_cpu_us`]: measured.cpuUs });
         bodyBytes.set(name, measured.bodyBytes);
       }
@@ -113,7 +113,7 @@ async function onFleet(
     if (fleet.name.startsWith('nested')) Object.assign(results, await groupsOfDevices(api, seconds));
     await api.stop();
     const claims = await measureClaims(store, fleet, seconds);
-    note(`${fleet.name}_claim_script: ${claims.perSecond}/s from one client`);
+    context.note(`${fleet.name}_claim_script: ${claims.perSecond}/s from one client`);
     return { ...results, ...rateResults(`${fleet.name}_claim_script`, claims) };
   } finally {
     await api?.stop();
@@ -180,7 +180,7 @@ function measureClaims(store: PlacementStore, { claims }: PlacementFleet, second
 
 /** A bare HTTP server that answers bodies of the same sizes to the same clients. */
 async function rawHttp(
-  { flags, note }: BenchContext,
+  { flags, ...context }: BenchContext,
   bodyBytes: ReadonlyMap<string, number>,
 ): Promise<Record<string, number | string>> {
   const results: Record<string, number | string> = {};
@@ -189,7 +189,7 @@ async function rawHttp(
     for (const clients of CLIENTS) {
       const rate = await rawHttpRate({ bodyBytes: bytes, clients, seconds: Number(flags['seconds'] ?? 2) });
       const key = `raw_http_${name}_c${clients}`;
-      note(`${key}: ${rate.perSecond}/s of ${bytes} bytes`);
+      context.note(`${key}: ${rate.perSecond}/s of ${bytes} bytes`);
       Object.assign(results, rateResults(key, rate), { [`raw_http_${name}_bytes`]: bytes });
     }
   }

@@ -49,7 +49,8 @@ export class GroupCommit {
     return new Promise((resolve, reject) => {
       const args = claimArgs(write, command.atMs);
       const waiting = { command, args, uuids: write.consumers.map(({ uuid }) => uuid), resolve, reject };
-      if (this.#waiting.push(waiting) === 1) process.nextTick(() => this.#sendAll());
+      // After all sockets that have something were read: requests over HTTP come on one each.
+      if (this.#waiting.push(waiting) === 1) setImmediate(() => this.#sendAll());
     });
   }
 
