@@ -5,7 +5,7 @@ import { startRabbitmq, startRedis } from '#libs/testing/servers';
 /* `berth up` and the commands that talk to it, as people run them: processes on a broker and a store of their own. */
 
 const BERTH = 'services/cli/main.ts';
-const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'compute-agent'];
+const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'placement-api-1', 'compute-agent'];
 let servers: readonly TestServer[] = [];
 let env: Record<string, string> = {};
 let up: Child | undefined;
@@ -30,7 +30,12 @@ async function startUp(): Promise<Child> {
 
 beforeAll(async () => {
   servers = await Promise.all([startRabbitmq(), startRedis()]);
-  env = { BERTH_BUS_URL: servers[0]?.url ?? '', BERTH_STORE_URL: servers[1]?.url ?? '', BERTH_AGENT_HOST: 'host' };
+  env = {
+    BERTH_BUS_URL: servers[0]?.url ?? '',
+    BERTH_STORE_URL: servers[1]?.url ?? '',
+    BERTH_AGENT_HOST: 'host',
+    BERTH_PLACEMENT_PORT: '0',
+  };
   up = await startUp();
 }, 60_000);
 
@@ -70,6 +75,16 @@ it('takes a host out of service and back', async () => {
   expect((await berth('build', '--vcpu', '1', '--host', 'host-2', '--wait')).out).toContain('host_disabled');
   expect((await berth('host', 'enable', 'host-2')).out).toBe('host-2 is up\n');
   expect(await berth('host', 'show', 'host-9')).toMatchObject({ code: 4 });
+}, 60_000);
+
+it('shows through its placement API what the instances hold', async () => {
+  const [, url = ''] = /^placement-api-1 .*"url":"([^"]+)".*listens/m.exec(up?.stdout() ?? '') ?? [];
+  const ask = (...args: string[]) => berth(...args, '--placement-url', url);
+  const [built] = await berthJson<{ instanceUuid: string; host: string }[]>('build', '--vcpu', '1', '--wait');
+  const held = await ask('allocation', 'show', built?.instanceUuid ?? '');
+  expect(held).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`${built?.host} .* VCPU +1\\n`)) });
+  expect((await ask('provider', 'show', built?.host ?? '')).out).toContain(`\n${built?.instanceUuid}  VCPU 1\n`);
+  expect((await ask('candidates', '--resources', 'VCPU:1')).out).toMatch(/#1 +host-\d /);
 }, 60_000);
 
 it('follows events until it has as many as asked for', async () => {

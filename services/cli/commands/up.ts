@@ -1,14 +1,16 @@
 import { Command } from 'commander';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { addressOptions } from '#libs/runtime/options';
+import { placementApiOptions } from '../../placement-api/options';
 import { type ChildService, startChildren } from '../children';
 import type { Context } from '../context';
-import { amount } from '../number-flags';
+import { amount, wholeFrom } from '../number-flags';
 import { addSettingFlags, readSettings, withFlags } from '../settings';
 import { teach } from '../teach';
 import { requireServer } from '../with-client';
 
-const SETTINGS = { tables: { addresses: addressOptions } };
+const { host, port } = placementApiOptions;
+const SETTINGS = { tables: { addresses: addressOptions, placementApi: { host, port } } };
 
 /** `berth up`: a whole Berth on this machine, each service its own process. */
 export function upCommand(context: Context): Command {
@@ -16,6 +18,7 @@ export function upCommand(context: Context): Command {
     .description('Start every service on this machine, each as its own process, on the servers named.')
     .option('--schedulers <n>', 'schedulers', amount, 2)
     .option('--conductors <n>', 'conductors', amount, 2)
+    .option('--placement-apis <n>', 'placement APIs, on BERTH_PLACEMENT_PORT and the ports after it', wholeFrom(0), 1)
     .option('--hosts <n>', 'fake hosts, carried by one compute agent', amount, 20);
   addSettingFlags(command, SETTINGS).action(() => up(context, command));
   return teach(
@@ -32,16 +35,26 @@ export function upCommand(context: Context): Command {
 }
 
 async function up(context: Context, command: Command): Promise<void> {
-  const { addresses } = readSettings(SETTINGS, command, context.env);
+  const { addresses, placementApi } = readSettings(SETTINGS, command, context.env);
   requireServer(addresses.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@localhost:5672');
   requireServer(addresses.storeUrl, 'BERTH_STORE_URL', 'redis://localhost:6379');
-  const flags = command.opts<{ schedulers: number; conductors: number; hosts: number }>();
+  const flags = command.opts<{ schedulers: number; conductors: number; placementApis: number; hosts: number }>();
+  const apiPorts = portsOf(placementApi.port, flags.placementApis);
   const services: ChildService[] = [
     ...several('scheduler', flags.schedulers),
     ...several('conductor', flags.conductors),
+    ...apiPorts.map((apiPort, i) => ({
+      name: `placement-api-${i + 1}`,
+      args: ['placement-api', '--port', String(apiPort)],
+    })),
     { name: 'compute-agent', args: ['compute-agent', '--hosts', String(flags.hosts)] },
   ];
   const children = startChildren(context, services, withFlags(SETTINGS, command, context.env));
+  for (const apiPort of apiPorts.filter((number) => number !== 0)) {
+    context.terminal.note(
+      `placement API: http://${placementApi.host}:${apiPort}, for 'berth provider tree' and others`,
+    );
+  }
   const interrupted = new Promise<'interrupted'>((resolve) => {
     context.interrupted.addEventListener('abort', () => resolve('interrupted'), { once: true });
   });
@@ -51,6 +64,11 @@ async function up(context: Context, command: Command): Promise<void> {
     context.exit(EXIT.failed);
   }
   await children.stop();
+}
+
+/** One after the other; 0 is any free one, which its process logs. */
+function portsOf(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => (first === 0 ? 0 : first + i));
 }
 
 function several(name: string, count: number): ChildService[] {
