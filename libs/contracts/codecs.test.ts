@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { BerthError } from '../domain/errors';
+import type { RequestSpec } from '../domain/request-spec';
 import { aRequestSpec } from '../testing/request-spec';
 import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec, hostDiscrepancyCodec } from './compute';
 import { buildRequestCodec, terminateInstanceCodec } from './conductor';
@@ -36,6 +37,8 @@ const spec = fc
     group: fc.option(group, { nil: undefined }),
     forceHosts: fc.array(word, { maxLength: 3 }),
     groupPolicy: fc.constantFrom('none' as const, 'isolate' as const),
+    rootRequiredTraits: fc.array(className),
+    rootForbiddenTraits: fc.array(className),
   })
   .map((fields) => aRequestSpec(fields));
 const selection = fc.record({ host: word, cell: word, allocationRequest: fc.uint8Array({ maxLength: 99 }) });
@@ -160,5 +163,31 @@ describe('a build request', () => {
     ['for too many instances', { count: MAX_INSTANCES_PER_REQUEST + 1 }, ['too_many', 'count']],
   ])('%s is refused with the field to blame', (_what, changed, expected) => {
     expect(refusal(changed)).toEqual(expected);
+  });
+});
+
+describe('request groups', () => {
+  const nothing = { requiredTraits: [], forbiddenTraits: [], memberOf: [], forbiddenAggregates: [], inTree: undefined };
+  const numa = { suffix: '_numa', resources: { VCPU: 1 }, ...nothing };
+  const anchor = { suffix: '_anchor', resources: {}, ...nothing };
+  const decoded = (fields: Partial<RequestSpec>) =>
+    requestSpecCodec.decode(requestSpecCodec.encode(aRequestSpec(fields)));
+
+  it('may go without resources when they stand in a subtree', () => {
+    const fields = { requestGroups: [numa, anchor], sameSubtrees: [['_numa', '_anchor']] };
+    expect(decoded(fields)).toMatchObject(fields);
+  });
+
+  it.each([
+    ['two of one name', { requestGroups: [numa, numa] }, 'duplicate_suffix', 'request_spec.request_groups'],
+    [
+      'a subtree of none',
+      { requestGroups: [numa], sameSubtrees: [['_x']] },
+      'unknown_value',
+      'request_spec.same_subtrees',
+    ],
+    ['no resources', { requestGroups: [anchor] }, 'missing_field', 'request_spec.request_groups[0].resources'],
+  ])('are refused: %s', (_what, fields, reason, field) => {
+    expect(() => decoded(fields)).toThrow(expect.objectContaining({ reason, details: { field } }) as Error);
   });
 });

@@ -1,4 +1,5 @@
 import { berth } from '#generated/berth';
+import { invalidArgument } from '../domain/errors';
 import type { RequestGroup, RequestSpec } from '../domain/request-spec';
 import {
   amounts,
@@ -39,12 +40,16 @@ export function specToWire(spec: RequestSpec): berth.scheduler.v1.IRequestSpec {
     group: spec.group ? groupToWire(spec.group) : null,
     requestGroups: spec.requestGroups.map(requestGroupToWire),
     isolateGroups: spec.groupPolicy === 'isolate',
+    sameSubtrees: listsToWire(spec.sameSubtrees),
   };
 }
 
 export function specFromWire(wire: berth.scheduler.v1.IRequestSpec | null | undefined, field: string): RequestSpec {
   if (!wire) throw missing(field);
   const spec = wire as WireSpec;
+  const groups = list(spec.requestGroups, `${field}.request_groups`, MAX_REQUEST_GROUPS, requestGroupFromWire);
+  const sameSubtrees = listsFromWire(spec.sameSubtrees, `${field}.same_subtrees`, (one) => one);
+  checkGroups(groups, sameSubtrees, field);
   return {
     projectId: requiredName(spec.projectId, `${field}.project_id`),
     userId: requiredName(spec.userId, `${field}.user_id`),
@@ -63,8 +68,11 @@ export function specFromWire(wire: berth.scheduler.v1.IRequestSpec | null | unde
     group: spec.group ? groupFromWire(spec.group, `${field}.group`) : undefined,
     forceHosts: hostNames(spec.forceHosts, `${field}.force_hosts`),
     ignoreHosts: hostNames(spec.ignoreHosts, `${field}.ignore_hosts`),
-    requestGroups: list(spec.requestGroups, `${field}.request_groups`, MAX_REQUEST_GROUPS, requestGroupFromWire),
+    requestGroups: groups,
     groupPolicy: spec.isolateGroups ? 'isolate' : 'none',
+    sameSubtrees,
+    rootRequiredTraits: traits(spec.rootRequiredTraits, `${field}.root_required_traits`),
+    rootForbiddenTraits: traits(spec.rootForbiddenTraits, `${field}.root_forbidden_traits`),
   };
 }
 
@@ -87,6 +95,22 @@ function requestGroupFromWire(wire: berth.scheduler.v1.IRequestGroup, field: str
     forbiddenAggregates: uuids(group.forbiddenAggregates, `${field}.forbidden_aggregates`),
     inTree: group.inTree === '' ? undefined : uuid(group.inTree, `${field}.in_tree`),
   };
+}
+
+/** The search counts on it: suffixes are distinct, subtrees name groups, and a group without resources is in a subtree. */
+function checkGroups(groups: readonly RequestGroup[], sameSubtrees: RequestSpec['sameSubtrees'], field: string): void {
+  const suffixes = groups.map(({ suffix }) => suffix);
+  const named = new Set(sameSubtrees.flat());
+  const twice = suffixes.find((suffix, i) => suffixes.indexOf(suffix) !== i);
+  if (twice !== undefined) {
+    throw invalidArgument('duplicate_suffix', `two request groups are called '${twice}'`, `${field}.request_groups`);
+  }
+  const unknown = [...named].find((suffix) => !suffixes.includes(suffix));
+  if (unknown !== undefined) {
+    throw invalidArgument('unknown_value', `there is no request group '${unknown}'`, `${field}.same_subtrees`);
+  }
+  const bare = groups.findIndex(({ suffix, resources }) => Object.keys(resources).length === 0 && !named.has(suffix));
+  if (bare >= 0) throw missing(`${field}.request_groups[${bare}].resources`);
 }
 
 function listsToWire(lists: readonly (readonly string[])[]): berth.scheduler.v1.IStringList[] {

@@ -52,6 +52,11 @@ export interface RequestSpec {
   /** Granular groups for nested and shared providers; empty for a flat request. */
   readonly requestGroups: readonly RequestGroup[];
   readonly groupPolicy: 'none' | 'isolate';
+  /** Suffixes of groups: of the providers that meet the groups of one list, one must be an ancestor of all others. */
+  readonly sameSubtrees: readonly (readonly string[])[];
+  /** Traits that the host's root provider itself must have, and must not have. */
+  readonly rootRequiredTraits: readonly string[];
+  readonly rootForbiddenTraits: readonly string[];
 }
 
 /** A request spec for some resources, with nothing else asked unless given. */
@@ -77,6 +82,9 @@ export function requestSpec(
     ignoreHosts: [],
     requestGroups: [],
     groupPolicy: 'none',
+    sameSubtrees: [],
+    rootRequiredTraits: [],
+    rootForbiddenTraits: [],
     ...rest,
   };
 }

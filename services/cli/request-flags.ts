@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isHostName, isUuid } from '#libs/domain/names';
-import type { RequestSpec } from '#libs/domain/request-spec';
+import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import { GROUP_POLICIES, type GroupPolicy, type ServerGroup } from '#libs/domain/server-group';
 import { usageError } from './failure';
 import { amount } from './number-flags';
@@ -70,27 +70,21 @@ export function requestSpecOf(command: Command, forceHosts: readonly string[]): 
   if (Object.keys(resources).length === 0) {
     throw usageError('the request asks for no resources', 'say what it needs, such as --vcpu 1 --memory-mb 512');
   }
-  return {
+  return requestSpec(resources, {
     projectId: flags.project,
     userId: flags.user,
-    resources,
     requiredTraits: flags.trait,
     forbiddenTraits: flags.forbidTrait,
     preferredTraits: flags.preferTrait,
     preferredResources: flags.preferResource,
     availabilityZone: flags.zone,
-    memberOf: [],
-    forbiddenAggregates: [],
     extraSpecs: flags.extraSpec,
     imageProperties: flags.imageProperty,
     sameHost: flags.sameHost,
     differentHost: flags.differentHost,
     group: flags.group,
     forceHosts,
-    ignoreHosts: [],
-    requestGroups: [],
-    groupPolicy: 'none',
-  };
+  });
 }
 
 /** The parser of flags that take host names and may be repeated. */

@@ -15,9 +15,9 @@ export function queryFromRequestSpec(spec: Asked): CandidateQuery {
   return {
     groups: [ownGroup, ...spec.requestGroups],
     groupPolicy: spec.groupPolicy,
-    sameSubtrees: [],
-    rootRequiredTraits: [],
-    rootForbiddenTraits: [],
+    sameSubtrees: spec.sameSubtrees,
+    rootRequiredTraits: spec.rootRequiredTraits,
+    rootForbiddenTraits: spec.rootForbiddenTraits,
   };
 }
 
@@ -31,4 +31,7 @@ type Asked = Pick<
   | 'forbiddenAggregates'
   | 'requestGroups'
   | 'groupPolicy'
+  | 'sameSubtrees'
+  | 'rootRequiredTraits'
+  | 'rootForbiddenTraits'
 >;

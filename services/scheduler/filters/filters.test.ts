@@ -56,6 +56,21 @@ describe('availability_zone', () => {
   });
 });
 
+describe('traits', () => {
+  it('looks at the root provider alone where that is asked', async () => {
+    await world.report('fast', { traits: ['CUSTOM_FAST'] });
+    await world.report('plain');
+    expect(await judge({ rootRequiredTraits: ['CUSTOM_FAST'] })).toMatchObject({
+      passed: ['fast'],
+      reasons: { missing_root_trait_custom_fast: 1 },
+    });
+    expect(await judge({ rootForbiddenTraits: ['CUSTOM_FAST'] })).toMatchObject({
+      passed: ['plain'],
+      reasons: { forbidden_root_trait_custom_fast: 1 },
+    });
+  });
+});
+
 describe('capacity', () => {
   it('refuses hosts without the class, and says the same when no host has it', async () => {
     await world.report('plain');

@@ -2,19 +2,21 @@ import type { FleetFacts } from '../fleet/columns';
 import type { Check, ShapeFilter } from './filter';
 
 /**
- * traits: only hosts with every required trait and without any forbidden one.
+ * traits: only hosts with every required trait and without any forbidden one, on their root provider where that is asked.
  *
  * Traits say what a host is (`HW_CPU_X86_AVX2`) or what an operator made of it (`CUSTOM_LICENSED_DATABASE`). With nested
  * or sharing providers a required trait may stand on any provider behind the host, and forbidden ones are left to the
  * candidate search, which knows the providers that an instance would use. Reasons: `missing_trait_<trait>`,
- * `forbidden_trait_<trait>`, the trait in lower case.
+ * `forbidden_trait_<trait>`, `missing_root_trait_<trait>`, `forbidden_root_trait_<trait>`, the trait in lower case.
  */
 export const traitsFilter: ShapeFilter = {
   kind: 'shape',
   name: 'traits',
-  prepare: ({ requiredTraits, forbiddenTraits }, facts) => [
+  prepare: ({ requiredTraits, forbiddenTraits, rootRequiredTraits, rootForbiddenTraits }, facts) => [
     ...requiredTraits.map((trait) => required(trait, facts)),
     ...forbiddenTraits.map((trait) => forbidden(trait, facts)),
+    ...rootRequiredTraits.map((trait) => onRoot(trait, true)),
+    ...rootForbiddenTraits.map((trait) => onRoot(trait, false)),
   ],
 };
 
@@ -33,5 +35,15 @@ function forbidden(trait: string, facts: FleetFacts): Check {
   return {
     refuse: ({ index, isFlat }) => (isFlat && having.has(index) ? refused : undefined),
     describe: () => `forbids trait ${trait}, the host has it`,
+  };
+}
+
+function onRoot(trait: string, isWanted: boolean): Check {
+  const wrong = isWanted
+    ? { symbol: `missing_root_trait_${trait.toLowerCase()}`, phrase: `lack trait ${trait} on their root provider` }
+    : { symbol: `forbidden_root_trait_${trait.toLowerCase()}`, phrase: `have ${trait} on their root provider` };
+  return {
+    refuse: ({ root }) => (root.traits.includes(trait) === isWanted ? undefined : wrong),
+    describe: () => `${isWanted ? 'wants' : 'forbids'} trait ${trait} on the root provider`,
   };
 }

@@ -20,6 +20,9 @@ export interface Shape {
   readonly imageProperties: Readonly<Record<string, string>>;
   readonly requestGroups: readonly RequestGroup[];
   readonly groupPolicy: RequestSpec['groupPolicy'];
+  readonly sameSubtrees: RequestSpec['sameSubtrees'];
+  readonly rootRequiredTraits: readonly string[];
+  readonly rootForbiddenTraits: readonly string[];
   /** Instances that must find room on one host together: those of an affinity group's batch. 1 for all others. */
   readonly together: number;
 }
@@ -38,6 +41,9 @@ export function shapeOf(spec: RequestSpec, together: number): Shape {
     imageProperties: sortedKeys(spec.imageProperties),
     requestGroups: spec.requestGroups.map(sortedGroup),
     groupPolicy: spec.groupPolicy,
+    sameSubtrees: spec.sameSubtrees.map(sorted),
+    rootRequiredTraits: sorted(spec.rootRequiredTraits),
+    rootForbiddenTraits: sorted(spec.rootForbiddenTraits),
     together,
   };
   return { ...shape, key: JSON.stringify(shape) };

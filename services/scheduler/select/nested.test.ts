@@ -61,6 +61,18 @@ it('claims each request group from a provider of its own, with one allocation re
   expect(Object.keys(consumer?.mappings ?? {}).sort()).toEqual(['', '_0', '_1']);
 });
 
+it('keeps groups of one subtree under one provider', async () => {
+  const [near = '', far = ''] = await nestedHost('nested', 2, NUMA);
+  const gpuNear = await provider('gpu-near', { VGPU: inventory(1) }, near);
+  await provider('gpu-far', { VGPU: inventory(1) }, far);
+  await take(far, { VCPU: 4 });
+  const scheduler = await world.scheduler();
+  const uuid = randomUUID();
+  const requestGroups = [group('_cpu', { VCPU: 1 }), group('_gpu', { VGPU: 1 })];
+  await scheduler.select({ resources: { DISK_GB: 1 }, requestGroups, sameSubtrees: [['_cpu', '_gpu']] }, [uuid]);
+  expect(await allocationsOf(uuid)).toMatchObject({ [near]: { VCPU: 1 }, [gpuNear]: { VGPU: 1 } });
+});
+
 it('gives each instance of a batch the next way that a host has, until there is none', async () => {
   await nestedHost('nested', 3, NUMA);
   const scheduler = await world.scheduler();
