@@ -15,9 +15,11 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
   request: codec(
     'berth.scheduler.v1.SelectDestinationsRequest',
     wire.SelectDestinationsRequest,
-    (request) => ({
-      ...(request as Mutable<SelectDestinationsRequest>),
-      requestSpec: specToWire(request.requestSpec),
+    ({ requestId, requestSpec, instanceUuids, numAlternates }) => ({
+      requestId,
+      requestSpec: specToWire(requestSpec),
+      instanceUuids: instanceUuids as string[],
+      numAlternates,
     }),
     (request) => ({
       requestId: uuid(request.requestId, 'request_id'),

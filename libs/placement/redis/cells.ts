@@ -11,7 +11,8 @@ import type { Revised } from '../store';
 
 type PackedInventories = Record<string, readonly [number, number, number, number, number, number]>;
 
-type ConsumerRest = Omit<StoredConsumer, 'uuid' | 'generation' | 'claimRevision' | 'createdAtMs'>;
+/** What of a consumer no script looks at before it is given back. */
+export type ConsumerRest = Omit<StoredConsumer, 'uuid' | 'generation' | 'claimRevision' | 'createdAtMs'>;
 
 /** The row of a cell. `key` is the row's key, which the cell leaves out. */
 export function decodeCell<T extends TableName>(table: T, key: string, cell: string): Stored<Tables[T]> {
@@ -38,11 +39,20 @@ export function encodeClaim(consumer: Tables['consumer']): string {
   return `${consumer.generation} ${consumer.createdAtMs} ${encodeConsumerRest(consumer)}`;
 }
 
-/** What of a consumer no script looks at before it is given back. */
+/** That, as JSON. */
 export function encodeConsumerRest(consumer: ConsumerRest): string {
   const { projectId, userId, consumerType, owner, allocations, mappings, groupId, groupHost, updatedAtMs } = consumer;
-  const who = { projectId, userId, consumerType, owner };
-  return JSON.stringify({ ...who, allocations, mappings, groupId, groupHost, updatedAtMs });
+  return JSON.stringify({
+    projectId,
+    userId,
+    consumerType,
+    owner,
+    allocations,
+    mappings,
+    groupId,
+    groupHost,
+    updatedAtMs,
+  });
 }
 
 /** Inventories as the claim script reads them. */

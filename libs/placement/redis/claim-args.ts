@@ -1,5 +1,5 @@
 import type { ConsumerGuard, ConsumerWrite, WriteAllocations } from '../store';
-import { encodeConsumerRest } from './cells';
+import { type ConsumerRest, encodeConsumerRest } from './cells';
 
 export type ClaimArgs = (string | number)[];
 
@@ -17,11 +17,26 @@ function pushConsumer(args: ClaimArgs, write: ConsumerWrite, atMs: number): void
     for (const [resourceClass, amount] of Object.entries(resources)) takes.push(providerUuid, resourceClass, amount);
   }
   const group = membership?.group;
-  const rest = { groupId: group?.id, groupHost: membership?.host, updatedAtMs: atMs };
-  const body = takes.length === 0 ? '' : encodeConsumerRest({ ...write, ...rest });
+  const body = takes.length === 0 ? '' : encodeConsumerRest(restOf(write, atMs));
   args.push(write.uuid, write.expect.kind, expected(write.expect), body);
   args.push(group?.id ?? '', membership?.host ?? '', group?.policy ?? '', group?.maxPerHost ?? 0);
   args.push(takes.length / 3, ...takes);
+}
+
+function restOf(write: ConsumerWrite, updatedAtMs: number): ConsumerRest {
+  const { projectId, userId, consumerType, owner, allocations, mappings, group: membership } = write;
+  const groupId = membership?.group.id;
+  return {
+    projectId,
+    userId,
+    consumerType,
+    owner,
+    allocations,
+    mappings,
+    groupId,
+    groupHost: membership?.host,
+    updatedAtMs,
+  };
 }
 
 function expected(guard: ConsumerGuard): string | number {

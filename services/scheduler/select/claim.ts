@@ -1,3 +1,4 @@
+import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { AllocationRequest } from '#libs/placement/allocation-request';
@@ -24,21 +25,20 @@ export type Claimed = { readonly kind: 'claimed'; readonly claimRevision: number
 export async function claimAll(
   picks: readonly Pick[],
   spec: RequestSpec,
-  deps: {
-    readonly placement: PlacementStore;
-    readonly mirror: ClaimMirror;
-    readonly nowMs: number;
-    readonly caller: { readonly signal: AbortSignal };
-  },
+  caller: { readonly signal: AbortSignal },
+  {
+    placement,
+    mirror,
+    clock,
+  }: { readonly placement: PlacementStore; readonly mirror: ClaimMirror; readonly clock: Clock },
 ): Promise<Claimed> {
-  const { placement, mirror, nowMs, caller } = deps;
   const consumers = picks.map((pick) => {
     const present = mirror.consumer(pick.instanceUuid);
     const request = allocationRequestOf(pick.instanceUuid, pick, spec);
     // What it holds and does not fit the spec is replaced, but only if it is still what the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimRevision: present.claimRevision } : { kind: 'absent' });
   });
-  const result = await placement.commit({ kind: 'write_allocations', atMs: nowMs, consumers });
+  const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers });
   switch (result.kind) {
     case 'committed':
       mirror.apply(result.change);

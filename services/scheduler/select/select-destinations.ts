@@ -79,10 +79,9 @@ async function claimDecided(
   caller: Caller,
   deps: SelectDeps,
 ): Promise<SelectDestinationsResponse['destinations'] | undefined> {
-  const { fleet, clock } = deps;
-  const nowMs = clock.now();
+  const { fleet } = deps;
   try {
-    const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, { ...deps, nowMs, caller }) : NOTHING_TO_CLAIM;
+    const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, caller, deps) : NOTHING_TO_CLAIM;
     return claimed.kind === 'conflict' ? undefined : placements.map((one) => destination(one, claimed.claimRevision));
   } finally {
     fleet.settle(pending);
