@@ -28,7 +28,8 @@ export interface Shape {
 }
 
 export function shapeOf(spec: RequestSpec, together: number): Shape {
-  const shape = {
+  const shape: { -readonly [K in keyof Shape]: Shape[K] } = {
+    key: '',
     resources: sortedKeys(spec.resources),
     requiredTraits: sorted(spec.requiredTraits),
     forbiddenTraits: sorted(spec.forbiddenTraits),
@@ -46,7 +47,8 @@ export function shapeOf(spec: RequestSpec, together: number): Shape {
     rootForbiddenTraits: sorted(spec.rootForbiddenTraits),
     together,
   };
-  return { ...shape, key: JSON.stringify(shape) };
+  shape.key = JSON.stringify(shape);
+  return shape;
 }
 
 function sorted(names: readonly string[]): readonly string[] {
@@ -54,7 +56,9 @@ function sorted(names: readonly string[]): readonly string[] {
 }
 
 function sortedKeys<T>(map: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
-  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const keys = Object.keys(map);
+  if (keys.every((key, i) => i === 0 || (keys[i - 1] as string) < key)) return map;
+  return Object.fromEntries(keys.sort().map((key) => [key, map[key] as T]));
 }
 
 function sortedGroup(group: RequestGroup): RequestGroup {
