@@ -59,7 +59,7 @@ export function specToWire(request: RequestSpec): berth.scheduler.v1.IRequestSpe
     sameSubtrees: listsToWire(spec.sameSubtrees),
     rootRequiredTraits: spec.rootRequiredTraits,
     rootForbiddenTraits: spec.rootForbiddenTraits,
-  } satisfies Record<Exclude<keyof RequestSpec, 'groupPolicy'>, unknown>;
+  } satisfies Record<Exclude<keyof RequestSpec, 'groupPolicy'> | 'isolateGroups', unknown>;
 }
 
 export function specFromWire(wire: berth.scheduler.v1.IRequestSpec | null | undefined, field: string): RequestSpec {
