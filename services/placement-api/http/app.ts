@@ -49,6 +49,8 @@ const JSON_TYPE = 'application/json';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const;
 const NOBODY: Principal = { userId: '', projectId: undefined, roles: new Set(), isSystemScoped: false };
 const OPENAPI_PATH = '/openapi.json';
+/** A path that no route has. */
+const UNDECODABLE = '/%25';
 
 /**
  * The HTTP side of the API, not yet listening. A request passes: CORS, its token, its microversion, then the route:
@@ -63,10 +65,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     bodyLimit: deps.limits.bodyBytes,
     http: { maxHeaderSize: deps.limits.headerBytes },
     routerOptions: { maxParamLength: deps.limits.headerBytes, querystringParser: () => ({}) },
-    // An address that can't be decoded is not the address of anything.
-    frameworkErrors(_error, request, reply) {
-      fail(new HttpError(404), request as FastifyRequest, reply as FastifyReply);
-    },
+    // An address that can't be decoded is not the address of anything; fastify would answer it without our hooks.
+    rewriteUrl: ({ url = '/' }) => (isDecodable(url.split('?')[0] ?? '') ? url : UNDECODABLE),
   });
   const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const error = httpErrorOf(thrown);
@@ -257,6 +257,15 @@ function observe({ clock, log, metrics }: AppDeps, request: FastifyRequest, repl
 function isPublic(request: FastifyRequest): boolean {
   const path = request.url.split('?')[0];
   return path === '/' || path === OPENAPI_PATH;
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function queryStringOf(url: string): string {

@@ -9,7 +9,8 @@ export interface Asking {
   readonly as?: string | null;
   /** Comma-separated; unset, what noauth gives the user. */
   readonly roles?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Undefined takes a header away. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Answered {
@@ -36,7 +37,8 @@ export function openClient(url: string): Client & { close(): void } {
   const { hostname, port } = new URL(url);
   const send: Client['send'] = (method, path, body, asking = {}) => {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-    const headers = { ...headersOf(asking, body), ...asking.headers };
+    const all = { ...headersOf(asking, body), ...asking.headers };
+    const headers = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
     return new Promise((resolve, reject) => {
       const sent = request({ agent, hostname, port, method, path, headers }, (response) => {
         const chunks: Buffer[] = [];
