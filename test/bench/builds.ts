@@ -25,7 +25,8 @@ import { rawRpcRate } from './raw-rpc';
 
 const CLI = join(__dirname, '../../services/cli/main.js');
 const SPEC = requestSpec({ VCPU: 1, MEMORY_MB: 16, DISK_GB: 1 }, { projectId: 'bench', userId: 'bench' });
-const PAYLOAD_BYTES = 200;
+/** What `select_destinations` carries here: one instance there, a host and two alternates back. */
+const RAW_PAYLOAD = { requestBytes: 132, answerBytes: 435 };
 const IN_FLIGHT = 128;
 const clock = systemClock();
 
@@ -50,7 +51,7 @@ export const buildsBench: Bench = {
     const store = await openPlacementStore(readConfig(placementOptions, addresses), around);
     try {
       note('measuring the raw RPC ceiling: two bare processes on the same broker');
-      const raw = await rawRpcRate(rabbitmq.url, { payloadBytes: PAYLOAD_BYTES, inFlight: IN_FLIGHT, seconds });
+      const raw = await rawRpcRate(rabbitmq.url, { ...RAW_PAYLOAD, inFlight: IN_FLIGHT, seconds });
       processes.push(...startFleet(flags, hosts, addresses));
       await hostsReported(bus, hosts, note);
       note('measuring select_destinations');
