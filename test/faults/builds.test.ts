@@ -1,3 +1,4 @@
+import { BUILD_RESULTS } from '#libs/contracts/topology';
 import { TestFleet } from './fleet';
 
 const BUILDS = 300;
@@ -50,4 +51,15 @@ it('loses no build and no claim when Redis is killed and comes back', async () =
 
 it('builds each request once when every one is published three times in a random order', async () => {
   expect(await fleet.problems(await fleet.request(BUILDS, 3))).toEqual([]);
+});
+
+it('comes to the same end when what hosts report arrives twice and in a random order', async () => {
+  const uuids = await fleet.request(BUILDS);
+  await fleet.atRest(uuids, BUILDS / 4);
+  await Promise.all([fleet.kill('conductor-1'), fleet.kill('conductor-2')]);
+  // What was with the dead conductors is in the queue again, and hosts go on with what they were told.
+  await fleet.eventually('reports wait', async () => (await fleet.bus.depth(BUILD_RESULTS.name)) > 5);
+  expect(await fleet.shuffle(BUILD_RESULTS.name, 2)).toBeGreaterThan(5);
+  for (const name of ['conductor-1', 'conductor-2']) fleet.launch(name);
+  expect(await fleet.problems(uuids)).toEqual([]);
 });

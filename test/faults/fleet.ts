@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect, type GetMessage } from 'amqplib';
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { type Bus, DEAD_LETTERS } from '#libs/bus/port';
@@ -110,6 +111,26 @@ export class TestFleet {
       ),
     );
     return uuids;
+  }
+
+  /** Puts what waits in a queue back in a random order, each message so many times; resolves to how many there were. */
+  async shuffle(queue: string, copies: number): Promise<number> {
+    const connection = await connect(this.rabbitmq.url);
+    const channel = await connection.createConfirmChannel();
+    const taken: GetMessage[] = [];
+    for (;;) {
+      const message = await channel.get(queue);
+      if (message === false) break;
+      taken.push(message);
+    }
+    const all = taken.flatMap((message) => Array<GetMessage>(copies).fill(message));
+    for (const { content, properties } of all.sort(() => systemRandom.next() - 0.5)) {
+      channel.sendToQueue(queue, content, { ...properties });
+    }
+    await channel.waitForConfirms();
+    channel.ackAll();
+    await connection.close();
+    return taken.length;
   }
 
   /** Resolves once so many of these instances are at rest: the moment to break something. */
