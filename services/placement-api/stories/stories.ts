@@ -1,8 +1,13 @@
 import type { PlacementStore } from '#libs/placement/store';
 import { storiesOn } from '../testing/story';
 import { errorStories } from './errors';
+import { inventoryStories } from './inventories';
+import { aggregateStories, traitStories } from './labels';
 import { policyStories, tokenStories } from './policy';
+import { providerListStories, providerStories } from './providers';
+import { resourceClassStories } from './resource-classes';
 import { rootStories } from './root';
+import { treeStories } from './trees';
 
 /** What clients of the API rely on, whichever store is below it. `openStore` makes an empty one. */
 export function describePlacementApi(name: string, openStore: () => Promise<PlacementStore>): void {
@@ -12,5 +17,12 @@ export function describePlacementApi(name: string, openStore: () => Promise<Plac
     describe('errors', () => errorStories(story));
     describe('policy', () => policyStories(story));
     describe('tokens', () => tokenStories(story));
+    describe('providers', () => providerStories(story));
+    describe('lists of providers', () => providerListStories(story));
+    describe('trees', () => treeStories(story));
+    describe('inventories', () => inventoryStories(story));
+    describe('aggregates', () => aggregateStories(story));
+    describe('traits', () => traitStories(story));
+    describe('resource classes', () => resourceClassStories(story));
   });
 }
