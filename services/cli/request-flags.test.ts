@@ -32,6 +32,28 @@ it('turns flags into a request spec', () => {
   });
 });
 
+it('turns request groups into those of the spec', () => {
+  const [tree, red, blue] = ['1', '2', '3'].map((digit) => `aaaaaaaa-0000-4000-8000-00000000000${digit}`);
+  const line = `--disk-gb 1 --request-group numa:resources=VCPU:2,MEMORY_MB:512,required=HW_A,!HW_B,required=in:HW_C,HW_D
+    --request-group net:resources=SRIOV_NET_VF:1,member_of=${red},${blue},member_of=!${tree},in_tree=${tree}
+    --isolate-groups --same-subtree numa,net --root-trait HW_E --forbid-root-trait HW_F`;
+  expect(parse(...line.split(/\s+/))).toMatchObject({
+    requestGroups: [
+      {
+        suffix: 'numa',
+        resources: { VCPU: 2, MEMORY_MB: 512 },
+        requiredTraits: [['HW_A'], ['HW_C', 'HW_D']],
+        forbiddenTraits: ['HW_B'],
+      },
+      { suffix: 'net', memberOf: [[red, blue]], forbiddenAggregates: [tree], inTree: tree },
+    ],
+    groupPolicy: 'isolate',
+    sameSubtrees: [['numa', 'net']],
+    rootRequiredTraits: ['HW_E'],
+    rootForbiddenTraits: ['HW_F'],
+  });
+});
+
 it('keeps nothing from one parse to the next', () => {
   parse('--vcpu', '1', '--trait', 'HW_A', '--resource', 'VGPU=1');
   expect(parse('--vcpu', '1')).toMatchObject({ resources: { VCPU: 1 }, requiredTraits: [] });
@@ -47,6 +69,11 @@ it.each([
   [['--group', 'web:near'], 'NAME:POLICY'],
   [['--same-host', 'host-1'], 'UUID'],
   [['--extra-spec', '=x'], 'key=value'],
+  [['--request-group', 'numa'], 'NAME:resources='],
+  [['--request-group', 'numa:resources=vcpu:1'], 'no resource class'],
+  [['--request-group', 'numa:resources=VCPU:0'], 'whole number from 1'],
+  [['--request-group', 'numa:resources=VCPU:1,in_tree=host-1'], 'no UUID'],
+  [['--request-group', 'a:resources=VCPU:1', '--request-group', 'a:resources=VCPU:1'], 'a group a already'],
 ])('refuses %p and says what it must be', (args, problem) => {
   expect(() => parse('--memory-mb', '1', ...args)).toThrow(problem);
 });

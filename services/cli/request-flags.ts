@@ -1,10 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isHostName, isUuid } from '#libs/domain/names';
-import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
+import { type RequestGroup, type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import { GROUP_POLICIES, type GroupPolicy, type ServerGroup } from '#libs/domain/server-group';
 import { usageError } from './failure';
 import { amount } from './number-flags';
+import { addRequestGroup } from './request-group';
 
 /** What the flags that describe one instance parse to. */
 interface RequestFlags {
@@ -24,6 +25,11 @@ interface RequestFlags {
   readonly extraSpec: Readonly<Record<string, string>>;
   readonly project: string;
   readonly user: string;
+  readonly requestGroup: readonly RequestGroup[];
+  readonly isolateGroups: boolean;
+  readonly sameSubtree: readonly (readonly string[])[];
+  readonly rootTrait: readonly string[];
+  readonly forbidRootTrait: readonly string[];
 }
 
 /** Adds the flags that say what one instance needs and would like; the same for `build` and `explain`. */
@@ -44,6 +50,17 @@ export function addRequestFlags(command: Command): Command {
       {},
     )
     .option('--extra-spec <key=value>', "a fact the host's aggregates must match; may be given again", addPair, {})
+    .optionsGroup('What it needs of single providers (NUMA nodes, devices, bandwidth):')
+    .option(
+      '--request-group <NAME:KEY=VALUE,...>',
+      'met by one provider alone; keys: resources, required, forbidden, member_of, in_tree; may be given again',
+      addRequestGroup,
+      [],
+    )
+    .option('--isolate-groups', 'no two request groups from the same provider', false)
+    .option('--same-subtree <NAME,...>', 'request groups below one ancestor; may be given again', addNames, [])
+    .option('--root-trait <NAME>', "a trait of the host's root provider; may be given again", addName, [])
+    .option('--forbid-root-trait <NAME>', 'one that the root must not have; may be given again', addName, [])
     .optionsGroup('Where it goes, relative to others:')
     .option('--group <NAME:POLICY>', `server group; policies: ${GROUP_POLICIES.join(', ')}`, serverGroup)
     .option('--same-host <uuid>', 'on a host of one of these instances; may be given again', addUuid, [])
@@ -84,6 +101,11 @@ export function requestSpecOf(command: Command, forceHosts: readonly string[]): 
     differentHost: flags.differentHost,
     group: flags.group,
     forceHosts,
+    requestGroups: flags.requestGroup,
+    groupPolicy: flags.isolateGroups ? 'isolate' : 'none',
+    sameSubtrees: flags.sameSubtree,
+    rootRequiredTraits: flags.rootTrait,
+    rootForbiddenTraits: flags.forbidRootTrait,
   });
 }
 
@@ -104,6 +126,10 @@ function addName(text: string, before: readonly string[]): string[] {
     throw new InvalidArgumentError('Traits are upper case letters, digits and underscores, such as HW_CPU_X86_AVX2.');
   }
   return [...before, text];
+}
+
+function addNames(text: string, before: readonly (readonly string[])[]): string[][] {
+  return [...before.map((names) => [...names]), text.split(',')];
 }
 
 function addPair(text: string, before: Readonly<Record<string, string>>): Record<string, string> {

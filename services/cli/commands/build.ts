@@ -40,6 +40,10 @@ export function buildCommand(context: Context): Command {
     [
       ['berth build --vcpu 2 --memory-mb 2048 --disk-gb 20 --wait', 'one instance, and see where it went'],
       ['berth build --vcpu 1 --memory-mb 512 --count 3 --group web:anti-affinity', 'three, each on its own host'],
+      [
+        'berth build --disk-gb 20 --request-group numa0:resources=VCPU:2,MEMORY_MB:2048',
+        'processors and memory from one NUMA node',
+      ],
       ['berth build --vcpu 4 --trait HW_CPU_X86_AVX2 --prefer-trait STORAGE_DISK_SSD', 'must have one, would like one'],
     ],
     [[EXIT.failed, 'with --wait: an instance ended in ERROR']],
