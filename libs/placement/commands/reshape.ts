@@ -7,11 +7,6 @@ import { putInventories, refuseGeneration } from './inventories';
 import { counters, type Refusal, type Stored, type StoredConsumer, type TableName, type Tables } from './tables';
 import type { Transaction } from './transaction';
 
-/**
- * Placement writes inventories twice, with the allocations between, and raises the generation each time; clients and
- * their tests count on it.
- */
-const INVENTORY_STEPS = 2;
 const NO_PLAN: AllocationPlan = { kind: 'plan', consumers: new Map(), usages: new Map(), counts: new Map() };
 
 /** Inventories and allocations in one step; whether a class that goes is in use is checked on what comes out. */
@@ -38,11 +33,19 @@ export async function reshape(tx: Transaction, command: Reshape & { atMs: number
     if (inUse !== undefined) return { kind: 'in_use', subject: 'inventory', key: inUse, by: 'allocations' };
     if (!provider || !usage) continue;
     putInventories(tx, provider, inventories, atMs);
-    usages.set(uuid, { ...usage, generation: usage.generation + INVENTORY_STEPS });
+    usages.set(uuid, { ...usage, generation: usage.generation + stepsTo(inventories) });
   }
   if (!plan && next.size === 0) return { kind: 'unchanged' };
   tx.write(...planWrites({ ...(plan ?? NO_PLAN), usages }, state));
   return undefined;
+}
+
+/**
+ * Placement writes inventories twice, with the allocations between, and raises the generation each time; clients and
+ * their tests count on it. The first time it takes none away, and so passes over a provider that is to have none.
+ */
+function stepsTo(inventories: Inventories): number {
+  return Object.keys(inventories).length === 0 ? 1 : 2;
 }
 
 interface ReshapeState extends AllocationState {
@@ -70,7 +73,11 @@ async function readState(
     providers: new Map([...providers].map(([uuid, { row }]) => [uuid, row])),
     consumer: (uuid) => consumers.get(uuid)?.row,
     usage: (uuid) => usages.get(uuid),
-    inventories: (uuid) => next.get(uuid) ?? providers.get(uuid)?.row.inventories,
+    inventories(uuid) {
+      const present = providers.get(uuid)?.row.inventories;
+      // What goes is still there for the allocations; then it is found in use.
+      return present && { ...present, ...next.get(uuid) };
+    },
     count: (name) => counts.get(name) ?? 0,
     hasClass: (name) => known.has(name),
   };

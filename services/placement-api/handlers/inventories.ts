@@ -66,13 +66,15 @@ export async function createInventory(request: ApiRequest, placement: Placement)
 /** PUT /resource_providers/{uuid}/inventories/{resource_class} */
 export async function updateInventory(request: ApiRequest, placement: Placement): Promise<Answer> {
   const resourceClass = request.params['resource_class'] ?? '';
-  const provider = requireProvider(await placement.now(), request.params['uuid']);
+  const view = await placement.now();
+  const provider = requireProvider(view, request.params['uuid']);
   const { resource_provider_generation: generation, ...body } = request.body() as InventoryBody & Guarded;
   const refuse = (reason: string) =>
     new HttpError(400, `No inventory record with resource class for resource provider ${provider.uuid}: ${reason}`);
   if (generation !== provider.generation) throw conflict('resource provider generation conflict');
   const inventories = inventoriesOf({ [resourceClass]: body });
   requireCapacity(provider, inventories, request.version, unableToUpdate(provider));
+  requireClasses(view, [resourceClass], (reason) => new HttpError(404, reason));
   if (!provider.inventories[resourceClass]) throw refuse(`No inventory of class ${resourceClass} found.`);
   const result = await write(placement, provider, { inventories, replace: false, generation });
   if (result.kind !== 'committed') throw whyNot(result, provider.uuid, refuse);
@@ -118,11 +120,13 @@ export async function deleteInventory({ params }: ApiRequest, placement: Placeme
       return { status: 204 };
     case 'in_use':
       throw conflict(`Unable to delete inventory of class ${resourceClass}: ${inUse(resourceClass, provider.uuid)}`);
-    case 'not_found':
-      throw new HttpError(
-        404,
-        `No inventory of class ${resourceClass} found for delete: No inventory of class ${resourceClass} found for delete`,
-      );
+    case 'not_found': {
+      const because =
+        unknownClass(placement.lately, remove) === undefined
+          ? `No inventory of class ${resourceClass} found for delete`
+          : `No such resource class ${resourceClass}.`;
+      throw new HttpError(404, `No inventory of class ${resourceClass} found for delete: ${because}`);
+    }
     default:
       throw unexpected(result);
   }
@@ -152,7 +156,7 @@ function requireCapacity(
   refuse: (reason: string) => HttpError,
 ): void {
   for (const [resourceClass, { total, reserved, allocationRatio }] of Object.entries(inventories)) {
-    const free = (total - reserved) * allocationRatio;
+    const free = Math.trunc((total - reserved) * allocationRatio);
     const mayBeNone = version >= SINCE.reservedMayBeTotal;
     if (mayBeNone ? free >= 0 : free > 0) continue;
     const than = mayBeNone ? 'greater than' : 'greater than or equal to';
@@ -197,7 +201,8 @@ function whyNot(result: CommitResult, uuid: string, refuse: (reason: string) => 
   }
 }
 
-function inUse(resourceClass: string, uuid: string): string {
+/** Text on an inventory that can't go. */
+export function inUse(resourceClass: string, uuid: string): string {
   return `Inventory for '${resourceClass}' on resource provider '${uuid}' in use.`;
 }
 

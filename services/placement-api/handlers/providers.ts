@@ -10,6 +10,8 @@ import type { Placement } from '../placement';
 import { aggregatesOf, resourcesOf, traitsOf, unknownClass, unknownTraits } from '../query-values';
 import { requireProvider, unexpected } from './found';
 
+const NO_PARENT = 'parent provider UUID does not exist.';
+
 interface ProviderBody {
   readonly name: string;
   readonly uuid?: string;
@@ -21,7 +23,8 @@ export async function listProviders({ query, version }: ApiRequest, placement: P
   const memberOf = query.has('member_of') ? aggregatesOf(query, '', version) : undefined;
   const traits = query.has('required') ? traitsOf(query, '', version) : undefined;
   const resources = query.has('resources') ? resourcesOf(query.last('resources') ?? '') : {};
-  const [uuid, name, inTree] = [query.last('uuid'), query.last('name'), query.last('in_tree')];
+  // An empty name asks for no name.
+  const [uuid, name, inTree] = [query.last('uuid'), query.last('name') || undefined, query.last('in_tree')];
   const view = await placement.now();
   const noClass = unknownClass(view, Object.keys(resources));
   if (noClass !== undefined) {
@@ -78,9 +81,10 @@ export async function createProvider({ body, version }: ApiRequest, placement: P
     case 'committed':
       break;
     case 'exists':
+      if (parent && !(await placement.now()).provider(parent)) throw refuse(NO_PARENT);
       throw nameTaken(result.key === uuid ? `uuid: ${uuid}` : `name: ${name}`);
     case 'not_found':
-      throw refuse('parent provider UUID does not exist.');
+      throw refuse(NO_PARENT);
     default:
       throw unexpected(result);
   }
@@ -97,11 +101,13 @@ export async function getProvider({ params, version }: ApiRequest, placement: Pl
 /** PUT /resource_providers/{uuid} */
 export async function updateProvider(request: ApiRequest, placement: Placement): Promise<Answer> {
   const { params, version } = request;
-  const { uuid, parentUuid: present } = requireProvider(await placement.now(), params['uuid']);
+  const view = await placement.now();
+  const { uuid, parentUuid: present } = requireProvider(view, params['uuid']);
   const { name, parent_provider_uuid: parent } = request.body() as ProviderBody;
   const refuse = (action: string, reason: string) =>
     new HttpError(400, `Unable to save resource provider ${uuid}: Object action ${action} failed because: ${reason}`);
   const parentUuid = parent === undefined ? present : (parent ?? undefined);
+  if (parent && !view.provider(parent)) throw refuse('create', NO_PARENT);
   if (version < SINCE.reparenting && present !== undefined && parentUuid !== present) {
     throw refuse('update', `${parentUuid === undefined ? 'un' : 're'}-parenting a provider is not currently allowed.`);
   }
@@ -115,7 +121,7 @@ export async function updateProvider(request: ApiRequest, placement: Placement):
     case 'in_use':
       throw refuse('update', 'creating loop in the provider tree is not allowed.');
     case 'not_found':
-      if (result.subject === 'parent') throw refuse('create', 'parent provider UUID does not exist.');
+      if (result.subject === 'parent') throw refuse('create', NO_PARENT);
       throw new HttpError(404, `No resource provider with uuid ${uuid} found`);
     default:
       throw unexpected(result);

@@ -1,53 +1,78 @@
+import type { Inventories } from '#libs/domain/inventory';
 import type { CommitResult } from '#libs/placement/store';
+import type { PlacementView } from '#libs/placement/view';
 import { ERROR_CODE, HttpError } from '../http/http-error';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
-import { type ConsumerBody, consumerWrites, whyNotAllocated } from './allocations';
+import { unknownClass } from '../query-values';
+import { consumerWrites } from './allocations';
+import type { ConsumerBody } from './consumer-body';
 import { conflict } from './found';
-import { type InventoriesBody, inventoriesOf } from './inventories';
+import { type InventoriesBody, inUse, inventoriesOf } from './inventories';
+import { type Asked, missingProvider, requireAmounts, whyNotAllocated } from './why-not-allocated';
 
 interface Body {
   readonly inventories: Readonly<Record<string, InventoriesBody>>;
   readonly allocations: Readonly<Record<string, ConsumerBody>>;
 }
 
+const MALFORMED = 'malformed reshaper data: ';
+
 /** POST /reshaper: inventories of providers and the allocations that follow them, all or nothing. */
 export async function reshape(request: ApiRequest, placement: Placement): Promise<Answer> {
   const body = request.body() as Body;
+  requireProviders(body, await placement.now());
   const inventories = Object.entries(body.inventories).map(([providerUuid, given]) => ({
     providerUuid,
     generation: given.resource_provider_generation,
     inventories: inventoriesOf(given.inventories),
   }));
-  const view = await placement.now();
-  for (const { inventories: all } of inventories) {
-    const unknown = Object.keys(all).find((name) => !view.hasResourceClass(name));
-    if (unknown !== undefined) throw malformed(unknown);
-  }
   const consumers = await consumerWrites(body.allocations, request.version, placement);
+  const next = Object.fromEntries(inventories.map((given) => [given.providerUuid, given.inventories]));
+  const asked = { consumers, view: await placement.now(), noClass: MALFORMED, inventories: next };
+  requireAmounts(asked);
+  const unknown = unknownClass(asked.view, Object.values(next).flatMap(Object.keys));
+  if (unknown !== undefined) throw missingProvider(asked) ?? malformed(unknown);
   const result = await placement.commit({ kind: 'reshape', inventories, consumers });
   if (result.kind === 'committed' || result.kind === 'unchanged') return { status: 204 };
-  throw whyNotReshaped(result, body, placement);
+  const view = await placement.now();
+  requireProviders(body, view);
+  throw whyNotReshaped(result, { ...asked, view, inventories: next });
 }
 
-function whyNotReshaped(result: CommitResult, body: Body, placement: Placement): Error {
-  if (result.kind === 'generation' && result.subject === 'provider') {
-    const given = body.inventories[result.uuid]?.resource_provider_generation;
-    return conflict(
-      `resource provider generation conflict for provider ${result.uuid}: actual: ${result.present}, given: ${given}`,
-    );
+/** @throws HttpError for the first provider that does not exist, or has another generation than the client thinks. */
+function requireProviders({ inventories }: Body, view: PlacementView): void {
+  for (const [uuid, { resource_provider_generation: given }] of Object.entries(inventories)) {
+    const provider = view.provider(uuid);
+    if (!provider) {
+      const detail = `Resource provider ${uuid} in inventories not found: No resource provider with uuid ${uuid} found`;
+      throw new HttpError(400, detail, ERROR_CODE.providerNotFound);
+    }
+    if (provider.generation !== given) {
+      throw conflict(
+        `resource provider generation conflict for provider ${uuid}: actual: ${provider.generation}, given: ${given}`,
+      );
+    }
   }
+}
+
+function whyNotReshaped(
+  result: CommitResult,
+  asked: Asked & { readonly inventories: Readonly<Record<string, Inventories>> },
+): Error {
   if (result.kind === 'in_use') {
-    return new HttpError(409, `update conflict: Inventory for '${result.key}' in use.`, ERROR_CODE.inventoryInUse);
+    const [uuid = ''] =
+      Object.entries(asked.inventories).find(
+        ([provider, next]) => !next[result.key] && asked.view.provider(provider)?.inventories[result.key],
+      ) ?? [];
+    return new HttpError(409, `update conflict: ${inUse(result.key, uuid)}`, ERROR_CODE.inventoryInUse);
   }
-  if (result.kind === 'not_found' && result.subject === 'resource_class') return malformed(result.key);
-  if (result.kind === 'not_found' && result.subject === 'provider' && body.inventories[result.key]) {
-    const detail = `Resource provider ${result.key} in inventories not found: No resource provider with uuid ${result.key} found`;
-    return new HttpError(400, detail, ERROR_CODE.providerNotFound);
+  if (result.kind === 'not_found' && result.subject === 'resource_class') {
+    return missingProvider(asked) ?? malformed(result.key);
   }
-  return whyNotAllocated(result, body.allocations, placement.lately, 'malformed reshaper data: ');
+  return whyNotAllocated(result, asked);
 }
 
 function malformed(resourceClass: string): HttpError {
-  return new HttpError(400, `malformed reshaper data: No such resource class ${resourceClass}.`);
+  return new HttpError(400, `${MALFORMED}No such resource class ${resourceClass}.`);
 }

@@ -61,6 +61,7 @@ export async function deleteClass({ params }: ApiRequest, placement: Placement):
 async function renameClass(name: string, newName: string, placement: Placement): Promise<Answer> {
   await requireClass(placement, name);
   if (isStandardResourceClass(name)) throw new HttpError(400, `Cannot update standard resource class ${name}`);
+  if (newName === name) return { status: 200, body: classBody(name) };
   const result = await placement.commit({ kind: 'rename_class', name, newName });
   switch (result.kind) {
     case 'committed':

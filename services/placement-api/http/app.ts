@@ -46,11 +46,11 @@ interface Known {
 }
 
 const JSON_TYPE = 'application/json';
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const;
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'] as const;
 const NOBODY: Principal = { userId: '', projectId: undefined, roles: new Set(), isSystemScoped: false };
 const OPENAPI_PATH = '/openapi.json';
-/** A path that no route has. */
-const UNDECODABLE = '/%25';
+/** What is told whatever a client accepts: which versions there are, and of a trait only that there is one. */
+const ANSWERED_TO_ALL: ReadonlySet<string> = new Set(['/', '/traits/{name}']);
 
 /**
  * The HTTP side of the API, not yet listening. A request passes: CORS, its token, its microversion, then the route:
@@ -65,8 +65,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     bodyLimit: deps.limits.bodyBytes,
     http: { maxHeaderSize: deps.limits.headerBytes },
     routerOptions: { maxParamLength: deps.limits.headerBytes, querystringParser: () => ({}) },
-    // An address that can't be decoded is not the address of anything; fastify would answer it without our hooks.
-    rewriteUrl: ({ url = '/' }) => (isDecodable(url.split('?')[0] ?? '') ? url : UNDECODABLE),
+    rewriteUrl: ({ url = '/' }) => routableUrl(url),
   });
   const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const error = httpErrorOf(thrown);
@@ -74,14 +73,20 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
       const fields = { request_id: request.id, method: request.method, url: request.url };
       deps.log.error({ ...fields, error: BerthError.from(thrown) }, 'a request failed: a defect');
     }
-    const refused = { requestId: request.id, method: request.method, version: known.get(request)?.version };
     reply.code(error.status).headers(error.headers);
-    const type = request.accepts().type(['text/html', JSON_TYPE]);
-    if (!request.headers.accept || request.headers.accept === '*/*' || type === JSON_TYPE) {
-      return reply.send(jsonBytes(reply, JSON.stringify(errorDocument(error, refused))));
-    }
+    const { id: requestId, method, headers } = request;
+    const accept = !headers.accept || headers.accept === '*/*' ? JSON_TYPE : headers.accept;
+    const refused = {
+      requestId,
+      method,
+      accept,
+      mediaType: mediaTypeOf(request),
+      version: known.get(request)?.version,
+    };
+    const type = accept === JSON_TYPE ? JSON_TYPE : request.accepts().type(['text/html', JSON_TYPE]);
+    if (type === JSON_TYPE) return reply.send(jsonBytes(reply, JSON.stringify(errorDocument(error, refused))));
     const shown = type === 'text/html' ? type : 'text/plain';
-    return reply.type(shown).send(errorText(error, refused, shown));
+    return reply.type(`${shown}; charset=UTF-8`).send(errorText(error, refused, shown));
   };
 
   await app.register(accepts);
@@ -95,6 +100,11 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     here.principal = isPublic(request) ? NOBODY : await deps.authenticate(request.headers);
     here.version = requestedVersion(headerOf(request, VERSION_HEADER));
     reply.header(VERSION_HEADER, `placement 1.${here.version}`).header('vary', VERSION_HEADER);
+    if (mediaTypeOf(request) === undefined && Number(headerOf(request, 'content-length') ?? 0) > 0) {
+      throw new HttpError(400, 'content-type header required when content-length > 0');
+    }
+    // `/traits/` is no trait without a name: it is nothing.
+    if (Object.values(request.params as object).includes('')) throw new HttpError(404);
   });
   app.addHook('onResponse', async (request, reply) => observe(deps, request, reply, known.get(request) ?? {}));
   app.setErrorHandler((thrown, request, reply) => fail(thrown, request, reply));
@@ -138,15 +148,12 @@ async function serve(
   version: Microversion,
 ): Promise<Answer> {
   if (version < route.since) throw notYet(route);
-  const type = headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase();
-  if (!type && Number(headerOf(request, 'content-length') ?? 0) > 0) {
-    throw new HttpError(400, 'content-type header required when content-length > 0');
-  }
   const schema = at(route.body, version);
+  const type = mediaTypeOf(request);
   if (schema && type !== JSON_TYPE) {
     throw new HttpError(415, `The media type ${type ?? 'None'} is not supported, use ${JSON_TYPE}`);
   }
-  if (route.method === 'GET' && route.path !== '/') requireJsonAccepted(request);
+  if (route.method === 'GET' && !ANSWERED_TO_ALL.has(route.path)) requireJsonAccepted(request);
   const query = new Query(queryStringOf(request.url), limits.queryParameters);
   if (route.rule) policy(route.rule, principal, { projectId: query.last('project_id') });
   const querySchema = at(route.query, version);
@@ -259,6 +266,12 @@ function isPublic(request: FastifyRequest): boolean {
   return path === '/' || path === OPENAPI_PATH;
 }
 
+/** An address as the router takes it: one that can't be decoded stands for itself, slashes before it don't count. */
+function routableUrl(url: string): string {
+  const [path = '', ...query] = url.replace(/^\/+/, '/').split('?');
+  return [isDecodable(path) ? path : path.replaceAll('%', '%25'), ...query].join('?');
+}
+
 function isDecodable(path: string): boolean {
   try {
     decodeURIComponent(path);
@@ -266,6 +279,10 @@ function isDecodable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+function mediaTypeOf(request: FastifyRequest): string | undefined {
+  return headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase() || undefined;
 }
 
 function queryStringOf(url: string): string {

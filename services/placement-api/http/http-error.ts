@@ -17,7 +17,7 @@ export const ERROR_CODE = {
 
 export type PlacementErrorCode = (typeof ERROR_CODE)[keyof typeof ERROR_CODE];
 
-export type ErrorStatus = keyof typeof EXPLANATIONS | 405;
+export type ErrorStatus = keyof typeof EXPLANATIONS;
 
 /** The sentence that WebOb, and so Placement, begins the detail of each status with; clients search in it. */
 const EXPLANATIONS = {
@@ -25,11 +25,12 @@ const EXPLANATIONS = {
   401: 'This server could not verify that you are authorized to access the document you requested.',
   403: 'Access was denied to this resource.',
   404: 'The resource could not be found.',
-  406: 'The resource could not be generated that was acceptable to your browser.',
+  405: 'The method {method} is not allowed for this resource.',
+  406: 'The resource could not be generated that was acceptable to your browser\n(content of type {accept}.',
   409: 'There was a conflict when trying to complete your request.',
   413: 'The body of your request was too large for this server.',
   414: 'The request URI was too long for this server.',
-  415: 'The request media type is not supported by this server.',
+  415: 'The request media type {mediaType} is not supported by this server.',
   500: 'The server has either erred or is incapable of performing the requested operation.',
   503: 'The server is currently unavailable. Please try again at a later time.',
 } as const;
@@ -51,6 +52,8 @@ export class HttpError extends Error {
 export interface Refused {
   readonly requestId: string;
   readonly method: string;
+  readonly accept: string;
+  readonly mediaType: string | undefined;
   /** Undefined before the microversion is known. */
   readonly version: Microversion | undefined;
 }
@@ -85,8 +88,9 @@ function titleOf({ status }: HttpError): string {
   return STATUS_CODES[status] ?? 'Error';
 }
 
-function detailOf({ status, message }: HttpError, { method }: Refused): string {
-  const explanation = status === 405 ? `The method ${method} is not allowed for this resource.` : EXPLANATIONS[status];
+function detailOf({ status, message }: HttpError, { method, accept, mediaType = 'None' }: Refused): string {
+  const told: Readonly<Record<string, string>> = { method, accept, mediaType };
+  const explanation = EXPLANATIONS[status].replace(/\{(\w+)\}/, (_, name: string) => told[name] ?? '');
   return `${explanation}\n\n ${message.replaceAll('\n', ' ')}  `;
 }
 

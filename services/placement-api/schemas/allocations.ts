@@ -10,16 +10,16 @@ const asList = {
   allocations: {
     type: 'array',
     minItems: 1,
-    items: exactly({ resource_provider: exactly({ uuid }, ['uuid']), resources }, ['resource_provider', 'resources']),
+    items: exactly({ resource_provider: strictly({ uuid }, ['uuid']), resources }, ['resource_provider', 'resources']),
   },
 };
 const byProvider = keyed(UUID_KEY, exactly({ generation: integer, resources }, ['resources']));
 const owner = { project_id: shortText, user_id: shortText };
 const ownerNames = ['allocations', 'project_id', 'user_id'];
 
-const some: Schema = exactly({ allocations: { ...byProvider, minProperties: 1 }, ...owner }, ownerNames);
+const some: Schema = strictly({ allocations: { ...byProvider, minProperties: 1 }, ...owner }, ownerNames);
 /** Empty allocations remove what the consumer holds. */
-const someOrNone: Schema = exactly({ allocations: byProvider, ...owner }, ownerNames);
+const someOrNone: Schema = strictly({ allocations: byProvider, ...owner }, ownerNames);
 
 const guarded = { allocations: byProvider, ...owner, consumer_generation: { type: ['integer', 'null'] } };
 const guardedNames = [...ownerNames, 'consumer_generation'];
@@ -31,11 +31,11 @@ const mapped = {
     patternProperties: { [NAMED_GROUP]: { type: 'array', minItems: 1, items: uuid } },
   },
 };
-const typed = { ...mapped, consumer_type: { ...shortText, pattern: CLASS_NAME } };
+const typed = { ...mapped, consumer_type: consumerType(CLASS_NAME) };
 
-const consumerAt28 = exactly(guarded, guardedNames);
-const consumerAt34 = exactly(mapped, guardedNames);
-const consumerAt38 = exactly(typed, [...guardedNames, 'consumer_type']);
+const consumerAt28 = strictly(guarded, guardedNames);
+const consumerAt34 = strictly(mapped, guardedNames);
+const consumerAt38 = strictly(typed, [...guardedNames, 'consumer_type']);
 
 /** PUT /allocations/{consumer_uuid} */
 export const consumerAllocationsBody: Versioned<Schema> = [
@@ -73,11 +73,14 @@ export const reshaperBody: Versioned<Schema> = [
 /** GET /usages */
 export const usagesQuery: Versioned<Schema> = [
   [9, exactly(owner, ['project_id'])],
-  [
-    38,
-    exactly(
-      { ...owner, consumer_type: { ...text, minLength: 1, maxLength: 255, pattern: `${CLASS_NAME}|^all|^unknown$` } },
-      ['project_id'],
-    ),
-  ],
+  [38, exactly({ ...owner, consumer_type: consumerType(`${CLASS_NAME}|^all|^unknown$`) }, ['project_id'])],
 ];
+
+function consumerType(pattern: string): Schema {
+  return { ...text, pattern, minLength: 1, maxLength: 255 };
+}
+
+/** As `exactly`, but what is too much is found before what is missing. */
+function strictly(properties: Schema, required: readonly string[]): Schema {
+  return { type: 'object', properties, additionalProperties: false, required };
+}

@@ -1,0 +1,86 @@
+import { type Inventories, MAX_AMOUNT } from '#libs/domain/inventory';
+import type { CommitResult, ConsumerWrite } from '#libs/placement/store';
+import type { PlacementView } from '#libs/placement/view';
+import { HttpError } from '../http/http-error';
+import { unknownClass } from '../query-values';
+import { conflict, unexpected } from './found';
+
+/** What was asked, for words on why it is not done. */
+export interface Asked {
+  readonly consumers: readonly ConsumerWrite[];
+  readonly view: PlacementView;
+  /** Begins the text for a class that does not exist. */
+  readonly noClass: string;
+  /** The inventories to be of providers that get others in the same request. */
+  readonly inventories?: Readonly<Record<string, Inventories>>;
+}
+
+/** @throws HttpError when an amount is more than any inventory can have, and more than the store can count. */
+export function requireAmounts(asked: Asked): void {
+  for (const [uuid, resources] of takenIn(asked)) {
+    for (const [resourceClass, amount] of Object.entries(resources)) {
+      if (amount > MAX_AMOUNT) throw whatIsMissing(asked) ?? refusedAmount(uuid, resourceClass, false);
+    }
+  }
+}
+
+/** Why the store refused. Among several reasons it is the one that Placement finds first. */
+export function whyNotAllocated(result: CommitResult, asked: Asked): Error {
+  switch (result.kind) {
+    case 'generation': {
+      const guard = asked.consumers.find(({ uuid }) => uuid === result.uuid)?.expect;
+      const given = guard?.kind === 'generation' ? guard.generation : 'None';
+      return conflict(`consumer generation conflict - expected ${result.present ?? 'null'} but got ${given}`);
+    }
+    case 'capacity': {
+      const { providerUuid, resourceClass, refusal } = result;
+      return whatIsMissing(asked) ?? refusedAmount(providerUuid, resourceClass, refusal === 'capacity');
+    }
+    case 'not_found': {
+      const [providerUuid = '', resourceClass = ''] = result.key.split(' ');
+      return whatIsMissing(asked) ?? noInventory([providerUuid], [resourceClass]);
+    }
+    default:
+      return unexpected(result);
+  }
+}
+
+/** A provider that something is asked of and that does not exist. */
+export function missingProvider(asked: Asked): HttpError | undefined {
+  const missing = takenIn(asked).find(([uuid]) => !asked.view.provider(uuid));
+  return missing && new HttpError(400, `Allocation for resource provider '${missing[0]}' that does not exist.`);
+}
+
+/** Providers that don't exist, then classes, then providers that have nothing of any class that is asked for. */
+function whatIsMissing(asked: Asked): HttpError | undefined {
+  const missing = missingProvider(asked);
+  if (missing) return missing;
+  const taken = takenIn(asked);
+  const classes = [...new Set(taken.flatMap(([, resources]) => Object.keys(resources)))];
+  const unknown = unknownClass(asked.view, classes);
+  if (unknown !== undefined) return new HttpError(400, `${asked.noClass}No such resource class ${unknown}.`);
+  const providers = [...new Set(taken.map(([uuid]) => uuid))];
+  const bare = providers.filter((uuid) => {
+    const inventories = { ...asked.view.provider(uuid)?.inventories, ...asked.inventories?.[uuid] };
+    return !classes.some((resourceClass) => inventories[resourceClass]);
+  });
+  return bare.length > 0 ? noInventory(bare, classes) : undefined;
+}
+
+function takenIn({ consumers }: Asked) {
+  return consumers.flatMap(({ allocations }) => Object.entries(allocations));
+}
+
+function noInventory(providers: readonly string[], classes: readonly string[]): HttpError {
+  const detail = `Inventory for '${classes.join(', ')}' on resource provider '${providers.join(', ')}' invalid.`;
+  return new HttpError(409, `Unable to allocate inventory: ${detail}`);
+}
+
+function refusedAmount(providerUuid: string, resourceClass: string, isCapacity: boolean): HttpError {
+  const because = isCapacity ? 'would exceed the capacity' : 'would violate inventory constraints';
+  return new HttpError(
+    409,
+    `Unable to allocate inventory: Unable to create allocation for '${resourceClass}' on resource provider ` +
+      `'${providerUuid}'. The requested amount ${because}.`,
+  );
+}
