@@ -146,7 +146,7 @@ export type Command = { readonly atMs: number } & (
  * Replaces, for each consumer, all that it holds; empty allocations remove it. Claim, release, replace, move and claims
  * of many consumers are all this command: all of it happens, or nothing. What a consumer held before is given back
  * before the new amounts are checked; an over-committed provider accepts what does not make it worse. Generations of the
- * providers that something is taken from rise; giving back alone raises none.
+ * providers that something is taken from rise; giving back alone raises none, but for `raisesReleased`.
  */
 export interface WriteAllocations {
   readonly kind: 'write_allocations';
@@ -163,6 +163,8 @@ export interface ConsumerWrite {
   readonly owner: ConsumerOwner;
   readonly allocations: Allocations;
   readonly mappings: Readonly<Record<string, readonly string[]>>;
+  /** What it gives back raises generations too: a client of Placement's API replaces allocations with none. */
+  readonly raisesReleased?: boolean;
   /** Guard on the consumer as it is now. */
   readonly expect: ConsumerGuard;
   /** Membership held while the allocations are, checked against `host` in the same commit. */

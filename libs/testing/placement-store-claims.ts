@@ -182,6 +182,16 @@ export function describeClaims(open: () => PlacementStore): void {
       expect(await claim(store, { ...write, allocations: {} })).toEqual({ kind: 'unchanged' });
     });
 
+    it('raises the generation of what a consumer gives back where the command says so', async () => {
+      const host = await aProvider(store);
+      const write = aWrite({ [host]: { VCPU: 3 } });
+      await claim(store, write);
+      expect(await claim(store, { ...write, allocations: {}, raisesReleased: true })).toMatchObject({
+        kind: 'committed',
+        change: { usages: [{ generation: 3, used: {} }], deletedConsumers: [write.uuid] },
+      });
+    });
+
     it('keeps every field of a consumer as it was', async () => {
       const host = await aProvider(store);
       const odd = { projectId: 'Ünï "x"\n{}', userId: '', consumerType: undefined, owner: 'api' as const };

@@ -3,7 +3,7 @@ import type { CandidateQuery } from '#libs/placement/candidates/query';
 import { ERROR_CODE, HttpError } from './http/http-error';
 import { type Microversion, SINCE } from './http/microversion';
 import type { Query } from './http/query';
-import { aggregatesOf, commaList, forbiddableTraits, resourcesOf, traitsOf, treeOf } from './query-values';
+import { aggregatesOf, commaList, resourcesOf, traitsIn, traitsOf, treeOf } from './query-values';
 import { NAMED_GROUP, NUMBERED_GROUP } from './schemas/parts';
 
 /**
@@ -42,7 +42,7 @@ function rootTraitsOf(query: Query) {
   if (more.length > 0) {
     throw new HttpError(400, "Query parameter 'root_required' may be specified only once.", ERROR_CODE.duplicateKey);
   }
-  const traits = forbiddableTraits(value, true);
+  const traits = traitsIn(value, SINCE.forbiddenTraits);
   const both = traits.required.flat().filter((trait) => traits.forbidden.includes(trait));
   if (both.length === 0) return traits;
   const detail = `Conflicting required and forbidden traits found in root_required: ${both.join(', ')}`;

@@ -46,7 +46,8 @@ export function traitsOf(query: Query, suffix: string, version: Microversion): W
   };
 }
 
-function traitsIn(value: string, version: Microversion): Wanted {
+/** The traits of one value, in the form of a microversion. @throws HttpError 400 */
+export function traitsIn(value: string, version: Microversion): Wanted {
   const invalid = (detail: string) => new HttpError(400, `Invalid query string parameters: ${detail}`);
   const anyForm = `The format 'in:HW_CPU_X86_VMX,CUSTOM_MAGIC'`;
   if (value.startsWith('in:')) {
@@ -65,8 +66,8 @@ function traitsIn(value: string, version: Microversion): Wanted {
   return forbiddableTraits(value, version >= SINCE.forbiddenTraits);
 }
 
-/** `A,!B`: what is required and what is forbidden. @throws HttpError 400 */
-export function forbiddableTraits(value: string, mayForbid: boolean): Wanted {
+/** `A,!B`: what is required and what is forbidden. */
+function forbiddableTraits(value: string, mayForbid: boolean): Wanted {
   const form = mayForbid ? 'HW_CPU_X86_VMX,!CUSTOM_MAGIC' : 'HW_CPU_X86_VMX,CUSTOM_MAGIC';
   const expected = `Invalid query string parameters: Expected 'required' parameter value of the form: ${form}. `;
   const all = commaList(value);

@@ -48,7 +48,7 @@ export function decideAllocations(
   }
   if (writes.every((write, i) => olds[i] === undefined && isEmpty(write))) return { kind: 'unchanged' };
   const taking = new Taking(state, terms);
-  for (const old of olds) if (old) taking.giveBack(old);
+  for (const [i, old] of olds.entries()) if (old) taking.giveBack(old, writes[i]?.raisesReleased);
   for (const write of writes) taking.announce(write);
   for (const write of writes) {
     const refusal = taking.take(write);
@@ -74,8 +74,9 @@ class Taking {
     this.#force = terms.force;
   }
 
-  giveBack(old: StoredConsumer): void {
+  giveBack(old: StoredConsumer, raises = false): void {
     for (const [providerUuid, resources] of Object.entries(old.allocations)) {
+      if (raises) this.#raised.add(providerUuid);
       for (const [resourceClass, amount] of Object.entries(resources)) {
         this.#add(providerUuid, resourceClass, -amount);
         this.#grow(providerUuid, resourceClass, -amount);

@@ -20,7 +20,7 @@ function pushConsumer(args: ClaimArgs, write: ConsumerWrite, atMs: number): void
   const body = takes.length === 0 ? '' : encodeConsumerRest(restOf(write, atMs));
   args.push(write.uuid, write.expect.kind, expected(write.expect), body);
   args.push(group?.id ?? '', membership?.host ?? '', group?.policy ?? '', group?.maxPerHost ?? 0);
-  args.push(takes.length / 3, ...takes);
+  args.push(write.raisesReleased ? '1' : '0', takes.length / 3, ...takes);
 }
 
 function restOf(write: ConsumerWrite, updatedAtMs: number): ConsumerRest {

@@ -72,10 +72,10 @@ export async function postAllocations(request: ApiRequest, placement: Placement)
 
 /** DELETE /allocations/{consumer_uuid} */
 export async function deleteConsumerAllocations({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const uuid = consumerUuid(params['consumer_uuid']);
-  const result = await placement.commit({ kind: 'write_allocations', consumers: [removal(uuid)] });
+  const asked = params['consumer_uuid'] ?? '';
+  const result = await placement.commit({ kind: 'write_allocations', consumers: [removal(consumerUuid(asked))] });
   if (result.kind === 'committed') return { status: 204 };
-  if (result.kind === 'unchanged') throw new HttpError(404, `No allocations for consumer '${uuid}'`);
+  if (result.kind === 'unchanged') throw new HttpError(404, `No allocations for consumer '${asked}'`);
   throw unexpected(result);
 }
 
@@ -104,14 +104,16 @@ export async function consumerWrites(
   return Object.entries(bodies).map(([key, body]): ConsumerWrite => {
     const uuid = consumerUuid(key);
     const present = view.consumer(uuid);
+    const allocations = allocationsOf(body);
     return {
       uuid,
       projectId: body.project_id ?? NOBODY,
       userId: body.user_id ?? NOBODY,
       consumerType: version >= SINCE.consumerType ? body.consumer_type : present?.consumerType,
       owner: present?.owner ?? 'api',
-      allocations: allocationsOf(body),
+      allocations,
       mappings: body.mappings ?? {},
+      raisesReleased: Object.keys(allocations).length === 0,
       expect: guardOf(body, version),
     };
   });

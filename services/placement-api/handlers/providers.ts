@@ -7,7 +7,8 @@ import { type Microversion, SINCE } from '../http/microversion';
 import type { Answer, ApiRequest } from '../http/request';
 import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
-import { aggregatesOf, resourcesOf, traitsOf, unknownClass, unknownTraits } from '../query-values';
+import { aggregatesOf, resourcesOf, traitsOf } from '../query-values';
+import { knowsNames } from '../unknown-names';
 import { requireProvider, unexpected } from './found';
 
 const NO_PARENT = 'parent provider UUID does not exist.';
@@ -20,34 +21,27 @@ interface ProviderBody {
 
 /** GET /resource_providers */
 export async function listProviders({ query, version }: ApiRequest, placement: Placement): Promise<Answer> {
-  const memberOf = query.has('member_of') ? aggregatesOf(query, '', version) : undefined;
-  const traits = query.has('required') ? traitsOf(query, '', version) : undefined;
+  const traits = traitsOf(query, '', version);
+  const aggregates = aggregatesOf(query, '', version);
   const resources = query.has('resources') ? resourcesOf(query.last('resources') ?? '') : {};
   // An empty name asks for no name.
   const [uuid, name, inTree] = [query.last('uuid'), query.last('name') || undefined, query.last('in_tree')];
   const view = await placement.now();
-  const noClass = unknownClass(view, Object.keys(resources));
-  if (noClass !== undefined) {
-    throw new HttpError(400, `Invalid resource class in resources parameter: No such resource class ${noClass}.`);
-  }
-  const noTraits = unknownTraits(view, [...(traits?.required.flat() ?? []), ...(traits?.forbidden ?? [])]);
-  if (noTraits !== undefined) {
-    throw new HttpError(400, `Invalid trait(s) in "required" parameter: No such trait(s): ${noTraits}.`);
-  }
+  const isPossible = knowsNames(view, { inTree, traits, aggregates, resources });
   const wanted = (provider: Provider): boolean => {
     const has = new Set(provider.traits);
     const isIn = (aggregate: string) => provider.aggregates.includes(aggregate);
     return (
       (uuid === undefined || provider.uuid === uuid) &&
       (name === undefined || provider.name === name) &&
-      (memberOf?.required.every((anyOf) => anyOf.some(isIn)) ?? true) &&
-      !memberOf?.forbidden.some(isIn) &&
-      (traits?.required.every((anyOf) => anyOf.some((trait) => has.has(trait))) ?? true) &&
-      !traits?.forbidden.some((trait) => has.has(trait)) &&
+      aggregates.required.every((anyOf) => anyOf.some(isIn)) &&
+      !aggregates.forbidden.some(isIn) &&
+      traits.required.every((anyOf) => anyOf.some((trait) => has.has(trait))) &&
+      !traits.forbidden.some((trait) => has.has(trait)) &&
       hasRoom(view, provider, resources)
     );
   };
-  const found = [...narrowed(view, { uuid, name, inTree })].filter(wanted);
+  const found = isPossible ? [...narrowed(view, { uuid, name, inTree })].filter(wanted) : [];
   return {
     status: 200,
     body: { resource_providers: found.map((provider) => providerBody(provider, version)) },

@@ -20,7 +20,8 @@
 --- ARGV[3] commit count
 --- ARGV[4..] for each commit: at ms, force ('1' takes what does not fit), consumer count, and for each consumer: uuid,
 ---           guard ('any', 'absent', 'generation', 'claim'), its number, body ('' when it takes nothing), group id ('' for
----           none), host, policy, max per host, number of amounts, and for each amount: provider uuid, class, amount
+---           none), host, policy, max per host, raises released ('1': giving back raises generations), number of amounts,
+---           and for each amount: provider uuid, class, amount
 --- @return {revision, rows, outcome, ...}                 revision and rows are '' when no commit was made; outcomes:
 ---         {'committed'}
 ---         {'unchanged'}
@@ -45,7 +46,8 @@ local function next_commit()
   for i = 1, tonumber(next_arg()) do
     local write = {
       uuid = next_arg(), guard = next_arg(), expected = next_arg(), body = next_arg(),
-      group = next_arg(), host = next_arg(), policy = next_arg(), max_per_host = tonumber(next_arg()), takes = {},
+      group = next_arg(), host = next_arg(), policy = next_arg(), max_per_host = tonumber(next_arg()),
+      raises_released = next_arg() == '1', takes = {},
     }
     for t = 1, tonumber(next_arg()) do
       write.takes[t] = { provider = next_arg(), class = next_arg(), amount = tonumber(next_arg()) }
@@ -170,6 +172,7 @@ local function refusal_of_commit(commit)
     if old then
       for provider, resources in pairs(old.row.allocations) do
         for class, amount in pairs(resources) do add(grow(provider, class, -amount).used, class, -amount) end
+        if write.raises_released then raised[usage_of(provider)] = true end
       end
       if old.row.groupHost then join(old.row.groupId, old.row.groupHost, -1) end
     end

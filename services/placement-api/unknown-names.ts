@@ -1,0 +1,84 @@
+import type { Provider } from '#libs/domain/provider';
+import type { RequestGroup } from '#libs/domain/request-spec';
+import type { CandidateQuery } from '#libs/placement/candidates/query';
+import type { PlacementView } from '#libs/placement/view';
+import { HttpError } from './http/http-error';
+import type { Wanted } from './query-values';
+
+/*
+ * Names that nobody knows are a fault of the client's. But Placement looks names up as it goes, and stops when nothing is
+ * left to look for: then it answers with nothing, and so do we.
+ */
+
+/** What GET /resource_providers may be narrowed by, beside the identity of a provider. */
+export interface ProviderFilters {
+  readonly inTree: string | undefined;
+  readonly traits: Wanted;
+  readonly aggregates: Wanted;
+  readonly resources: Readonly<Record<string, number>>;
+}
+
+/** Whether providers can be looked for. @throws HttpError 400 for a name that stands in the way. */
+export function knowsNames(view: PlacementView, filters: ProviderFilters): boolean {
+  const { inTree, traits, aggregates, resources } = filters;
+  const prefix = 'Invalid trait(s) in "required" parameter: ';
+  if (inTree !== undefined && !view.provider(inTree)) return false;
+  requireTraits(view, traits.required.flat(), prefix);
+  if (!isMetBySome(view, traits.required, (provider) => provider.traits)) return false;
+  requireTraits(view, traits.forbidden, prefix);
+  if (!isMetBySome(view, aggregates.required, (provider) => provider.aggregates)) return false;
+  requireClasses(view, resources);
+  return true;
+}
+
+/**
+ * Whether candidates can be looked for. `isMet` tells whether there is a candidate for one group alone.
+ *
+ * @throws HttpError 400 for a name that stands in the way.
+ */
+export function knowsNamesOf(
+  view: PlacementView,
+  { groups, rootRequiredTraits, rootForbiddenTraits }: CandidateQuery,
+  isMet: (group: RequestGroup) => boolean,
+): boolean {
+  requireTraits(view, [...rootRequiredTraits, ...rootForbiddenTraits]);
+  if (groups.every((group) => hasKnownNames(view, group))) return true;
+  for (const group of groups) {
+    requireClasses(view, group.resources);
+    if (!isMetBySome(view, group.memberOf, (provider) => provider.aggregates)) return false;
+    requireTraits(view, [...group.requiredTraits.flat(), ...group.forbiddenTraits]);
+    if (!isMet(group)) return false;
+  }
+  return true;
+}
+
+function hasKnownNames(view: PlacementView, { resources, requiredTraits, forbiddenTraits }: RequestGroup): boolean {
+  return (
+    Object.keys(resources).every((name) => view.hasResourceClass(name)) &&
+    [...requiredTraits.flat(), ...forbiddenTraits].every((name) => view.hasTrait(name))
+  );
+}
+
+function isMetBySome(
+  view: PlacementView,
+  wanted: readonly (readonly string[])[],
+  namesOf: (provider: Provider) => readonly string[],
+): boolean {
+  if (wanted.length === 0) return true;
+  for (const provider of view.providers()) {
+    const names = namesOf(provider);
+    if (wanted.every((anyOf) => anyOf.some((name) => names.includes(name)))) return true;
+  }
+  return false;
+}
+
+function requireClasses(view: PlacementView, resources: Readonly<Record<string, number>>): void {
+  const unknown = Object.keys(resources).find((name) => !view.hasResourceClass(name));
+  if (unknown === undefined) return;
+  throw new HttpError(400, `Invalid resource class in resources parameter: No such resource class ${unknown}.`);
+}
+
+function requireTraits(view: PlacementView, traits: readonly string[], prefix = ''): void {
+  const unknown = traits.find((name) => !view.hasTrait(name));
+  if (unknown !== undefined) throw new HttpError(400, `${prefix}No such trait(s): ${unknown}.`);
+}
