@@ -30,8 +30,9 @@ export async function onBuildRequest(c: Conductor, message: IncomingMessage): Pr
       const answer = { requestId: request.requestId, instanceUuids: instances.map(({ uuid }) => uuid) };
       await castTyped(c.bus, replyTo, buildAcceptedCodec, answer, answerOptions(message)).catch(nobodyWaits);
     }
-    if (isNew || isRepeated) await Promise.all(instances.map((instance) => announce(c, instance)));
+    const told = isNew || isRepeated ? Promise.all(instances.map((instance) => announce(c, instance))) : undefined;
     if (isRepeated) {
+      await told;
       await Promise.all(instances.filter(isBeingBuilt).map((instance) => orderAgain(c, instance)));
       await releaseAllHeld(
         c,
@@ -41,15 +42,20 @@ export async function onBuildRequest(c: Conductor, message: IncomingMessage): Pr
     await schedule(
       c,
       instances.filter(({ state }) => state === 'scheduling'),
+      told,
     );
   });
 }
 
-/** Finds hosts for instances of one request, all or none, and orders the builds. */
-export async function schedule(c: Conductor, instances: readonly Instance[]): Promise<void> {
+/**
+ * Finds hosts for instances of one request, all or none, and orders the builds. Schedulers are asked while the instances
+ * are still being announced; no next version is written before they are `told`, for a crash would leave this one untold.
+ */
+export async function schedule(c: Conductor, instances: readonly Instance[], told?: Promise<unknown>): Promise<void> {
   const [first] = instances;
-  if (!first) return;
-  const { destinations, noValidHost } = await selectDestinations(c, first, instances);
+  const [selected] = await Promise.all([first && selectDestinations(c, first, instances), told]);
+  if (!first || !selected) return;
+  const { destinations, noValidHost } = selected;
   if (noValidHost) {
     return giveUpAll(c, instances, noValidHost.summary);
   }

@@ -7,7 +7,7 @@ import { agentQueue } from '#libs/contracts/topology';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from './context';
-import { advance, attemptNumber, present } from './records';
+import { announce, attemptNumber, present, write } from './records';
 
 /** A host claimed for an instance, and what is left to try after it. */
 export interface ClaimedHost {
@@ -26,10 +26,15 @@ export type HandOff =
  * Gives a claimed host the instance to build: the record first, then the message, so that a crash between the two is
  * found by the record's deadline. When the record moved on meanwhile (a terminate, another conductor), the claim that
  * was made for it is given back, unless the record names this very claim.
+ *
+ * The event and the order go out together. The naive way is to wait for the event's confirm first, so that nobody can
+ * write the next version while this one is untold; it costs every build a round trip to the broker. But it is the host's
+ * answer to the order that brings the next version about, and the broker takes what one process sends in turn: who has
+ * the order comes after the event. When either fails, both are sent again.
  */
 export async function handOff(c: Conductor, instance: Instance, claimed: ClaimedHost): Promise<HandOff> {
   const nowMs = c.clock.now();
-  const building = await advance(c, instance, {
+  const building = await write(c, instance, {
     state: 'building',
     host: claimed.host,
     claimRevision: claimed.claimRevision,
@@ -47,7 +52,10 @@ export async function handOff(c: Conductor, instance: Instance, claimed: Claimed
     alternates: alternatesCodec.encode(claimed.alternates),
     dueAtMs: nowMs + c.config.buildTimeoutMs,
   });
-  if (building) return order(c, building);
+  if (building) {
+    const [, ordered] = await Promise.all([announce(c, building), order(c, building)]);
+    return ordered;
+  }
   const now = await present(c, instance.uuid);
   if (now?.claimRevision !== claimed.claimRevision) await release(c, instance.uuid, claimed.claimRevision);
   return { kind: 'superseded' };

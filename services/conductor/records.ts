@@ -17,6 +17,13 @@ const NO_ALTERNATES = new Uint8Array();
  * caller looks again before it does anything more.
  */
 export async function advance(c: Conductor, instance: Instance, change: Change): Promise<Instance | undefined> {
+  const next = await write(c, instance, change);
+  if (next) await announce(c, next);
+  return next;
+}
+
+/** Writes the next version of an instance; whoever calls it announces it, before anybody can write the one after. */
+export async function write(c: Conductor, instance: Instance, change: Change): Promise<Instance | undefined> {
   const next = { ...instance, ...change, version: instance.version + 1, updatedAtMs: c.clock.now() };
   const { updated } = await c.instances.update(next);
   if (!updated) return undefined;
@@ -25,7 +32,6 @@ export async function advance(c: Conductor, instance: Instance, change: Change):
     { instance_uuid: next.uuid, request_id: next.requestId, host: next.host, state: next.state },
     'instance state',
   );
-  await announce(c, next);
   return next;
 }
 
