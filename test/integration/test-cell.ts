@@ -1,0 +1,108 @@
+import { openBus } from '#libs/bus/open';
+import { busOptions } from '#libs/bus/options';
+import type { Bus } from '#libs/bus/port';
+import type { SelectDestinationsResponse } from '#libs/contracts/messages';
+import { callMethod } from '#libs/contracts/rpc';
+import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { RPC_SCHEDULER } from '#libs/contracts/topology';
+import { sleep } from '#libs/domain/clock';
+import type { RequestSpec } from '#libs/domain/request-spec';
+import { openPlacementStore } from '#libs/placement/open';
+import { placementOptions } from '#libs/placement/options';
+import type { PlacementStore } from '#libs/placement/store';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { type Child, startChild } from '#libs/testing/child';
+import { aReport, mustCommit } from '#libs/testing/placement';
+import type { TestServer } from '#libs/testing/server-process';
+import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers';
+import { type Client, openClient } from '../../services/placement-api/testing/client';
+
+type OpenedClient = ReturnType<typeof openClient>;
+type Inventories = NonNullable<Parameters<typeof aReport>[0]>['inventories'];
+
+const clock = systemClock();
+const NEVER_SILENT_MS = 3_600_000;
+
+/** Two placement APIs and, if wanted, two schedulers: real processes on a private Redis and a private RabbitMQ. */
+export class TestCell {
+  private constructor(
+    readonly store: PlacementStore,
+    readonly bus: Bus,
+    private readonly rabbitmq: RabbitmqServer,
+    private readonly redis: TestServer,
+    private readonly children: Child[],
+    /** A client of each API. */
+    readonly apis: readonly [OpenedClient, OpenedClient],
+    private readonly env: Readonly<Record<string, string>>,
+  ) {}
+
+  static async start(): Promise<TestCell> {
+    const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+    const env = { BERTH_BUS_URL: rabbitmq.url, BERTH_STORE_URL: redis.url, BERTH_HTTP_PORT: '0' };
+    const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+    const [store, bus] = await Promise.all([
+      openPlacementStore(readConfig(placementOptions, env), around),
+      openBus({ ...readConfig(busOptions, {}), busUrl: rabbitmq.url }, around),
+    ]);
+    const children = ['placement-api', 'placement-api', 'scheduler', 'scheduler'].map((name) => launch(name, env));
+    const [a, b] = await Promise.all(children.slice(0, 2).map(listens));
+    await Promise.all(children.slice(2).map((child) => child.says('"msg":"running"')));
+    const apis = [openClient(a ?? ''), openClient(b ?? '')] as const;
+    return new TestCell(store, bus, rabbitmq, redis, children, apis, env);
+  }
+
+  /** One of the APIs, in turn. */
+  api(n: number): Client {
+    return this.apis[n % 2] as Client;
+  }
+
+  /** One more process, with settings of its own, until the cell stops. */
+  async launch(name: string, settings: Readonly<Record<string, string>>): Promise<void> {
+    const child = launch(name, { ...this.env, ...settings });
+    this.children.push(child);
+    await child.says('"msg":"running"');
+  }
+
+  /** A host that schedulers take as up for as long as any test runs; its provider's uuid. */
+  async reportHost(host: string, inventories: Inventories): Promise<string> {
+    const providerUuid = systemRandom.uuid();
+    const report = aReport({ host, providerUuid, ...(inventories ? { inventories } : {}) });
+    await this.store.heartbeat(host, clock.now() + NEVER_SILENT_MS);
+    await mustCommit(this.store, { ...report, atMs: clock.now() });
+    return providerUuid;
+  }
+
+  /** Asks the schedulers for a host for one instance. */
+  select(instanceUuid: string, requestSpec: RequestSpec): Promise<SelectDestinationsResponse> {
+    const request = { requestId: systemRandom.uuid(), requestSpec, instanceUuids: [instanceUuid], numAlternates: 0 };
+    return callMethod(this.bus, RPC_SCHEDULER.name, selectDestinationsMethod, request, { timeoutMs: 20_000 });
+  }
+
+  async stop(): Promise<void> {
+    for (const client of this.apis) client.close();
+    for (const child of this.children) child.process.kill('SIGKILL');
+    await Promise.all(this.children.map(({ exit }) => exit));
+    await Promise.allSettled([this.bus.close(), this.store.close()]);
+    await Promise.all([this.rabbitmq.stop(), this.redis.stop()]);
+  }
+}
+
+/** Asks again and again until it is so. */
+export async function eventually(what: string, isSo: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+  for (const untilMs = clock.now() + timeoutMs; !(await isSo()); await sleep(clock, 20)) {
+    if (clock.now() > untilMs) throw new Error(`never became true: ${what}`);
+  }
+}
+
+function launch(name: string, env: Readonly<Record<string, string>>): Child {
+  return startChild('services/cli/main.ts', [name], { ...env, BERTH_PLACEMENT_PORT: '0' });
+}
+
+async function listens(child: Child): Promise<string> {
+  const line = /"url":"(http:[^"]+)"[^\n]*the placement API listens/;
+  await child.says(line);
+  return line.exec(child.stdout() + child.stderr())?.[1] ?? '';
+}
