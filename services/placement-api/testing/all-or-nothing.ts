@@ -44,8 +44,8 @@ const BAD_PARTS: Readonly<Record<string, (world: World) => { readonly uuid?: str
 /** The same for what a reshape says of a provider. */
 const BAD_INVENTORIES: Readonly<Record<string, (world: World) => Readonly<Record<string, object>>>> = {
   'a provider of another generation': ({ host }) => ({ [host(3)]: inventoriesAt(99, { VCPU: 100 }) }),
-  'a provider that is none': () => ({ [NOWHERE]: inventoriesAt(0, { VCPU: 100 }) }),
-  'a class that is none': ({ host, generation }) => ({
+  'inventories of a provider that is none': () => ({ [NOWHERE]: inventoriesAt(0, { VCPU: 100 }) }),
+  'inventory of a class that is none': ({ host, generation }) => ({
     [host(3)]: inventoriesAt(generation(3), { ...ALL, CUSTOM_NOWHERE: 1 }),
   }),
   'a class that is in use': ({ host, generation }) => ({ [host(2)]: inventoriesAt(generation(2), { DISK_GB: 100 }) }),
