@@ -1,13 +1,18 @@
 import type { PlacementStore } from '#libs/placement/store';
 import { storiesOn } from '../testing/story';
+import { allocationStories, manyAllocationStories } from './allocations';
+import { candidateStories } from './candidates';
 import { errorStories } from './errors';
 import { inventoryStories } from './inventories';
 import { aggregateStories, traitStories } from './labels';
+import { nestedCandidateStories } from './nested-candidates';
 import { policyStories, tokenStories } from './policy';
 import { providerListStories, providerStories } from './providers';
+import { reshaperStories } from './reshaper';
 import { resourceClassStories } from './resource-classes';
 import { rootStories } from './root';
 import { treeStories } from './trees';
+import { usageStories } from './usages';
 
 /** What clients of the API rely on, whichever store is below it. `openStore` makes an empty one. */
 export function describePlacementApi(name: string, openStore: () => Promise<PlacementStore>): void {
@@ -24,5 +29,11 @@ export function describePlacementApi(name: string, openStore: () => Promise<Plac
     describe('aggregates', () => aggregateStories(story));
     describe('traits', () => traitStories(story));
     describe('resource classes', () => resourceClassStories(story));
+    describe('allocations', () => allocationStories(story));
+    describe('allocations of many', () => manyAllocationStories(story));
+    describe('usages', () => usageStories(story));
+    describe('candidates', () => candidateStories(story));
+    describe('candidates of trees', () => nestedCandidateStories(story));
+    describe('reshaper', () => reshaperStories(story));
   });
 }
