@@ -127,11 +127,11 @@ export const schedulerOptions = {
   }),
   prefetch: intOption({
     env: 'BERTH_SCHEDULER_PREFETCH',
-    default: 64,
+    default: 256,
     min: 1,
     max: 10_000,
     unit: 'calls',
-    help: 'Calls in hand at once, of each queue.',
+    help: 'Calls in hand at once, of each queue. Claims of calls that come together share a run of the store.',
   }),
 } as const;
 
