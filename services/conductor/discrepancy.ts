@@ -28,18 +28,18 @@ export async function onHostDiscrepancy(c: Conductor, message: IncomingMessage):
   return settle(c, message, async () => {
     const discrepancy = hostDiscrepancyCodec.decode(message.body);
     for (const running of discrepancy.unclaimed) await unclaimed(c, discrepancy, running);
-    for (const uuid of discrepancy.missing) await missing(c, discrepancy.host, uuid);
+    const instances = await c.instances.get(discrepancy.missing);
+    const ofHost = instances.filter(({ host }) => host === discrepancy.host);
+    for (const instance of ofHost) await missing(c, discrepancy.host, instance);
   });
 }
 
-async function missing(c: Conductor, host: string, uuid: string): Promise<void> {
-  const instance = await present(c, uuid);
-  if (instance?.host !== host) return;
+async function missing(c: Conductor, host: string, instance: Instance): Promise<void> {
   if (instance.state === 'active') {
-    mended(c, 'lost', uuid, host);
+    mended(c, 'lost', instance.uuid, host);
     await lost(c, instance, 'its agent no longer reports it');
   } else if (isBeingBuilt(instance) && !(await hasOrdersWaiting(c, host))) {
-    mended(c, 'ordered_again', uuid, host);
+    mended(c, 'ordered_again', instance.uuid, host);
     await orderAgain(c, instance);
   }
 }
