@@ -53,9 +53,9 @@ export async function onBuildRequest(c: Conductor, message: IncomingMessage): Pr
  */
 export async function schedule(c: Conductor, instances: readonly Instance[], told?: Promise<unknown>): Promise<void> {
   const [first] = instances;
-  const [selected] = await Promise.all([first && selectDestinations(c, first, instances), told]);
-  if (!first || !selected) return;
-  const { destinations, noValidHost } = selected;
+  const [answer] = await Promise.all([first && selectDestinations(c, first, instances), told]);
+  if (!answer) return;
+  const { destinations, noValidHost } = answer;
   if (noValidHost) {
     return giveUpAll(c, instances, noValidHost.summary);
   }
