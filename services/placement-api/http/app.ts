@@ -16,6 +16,7 @@ import { at } from '../schemas/versioned';
 import { ERROR_CODE, errorDocument, errorText, HttpError } from './http-error';
 import { type Microversion, SINCE, VERSION_HEADER } from './microversion';
 import { Query } from './query';
+import { refuseUnreadable } from './refuse-unreadable';
 import type { Answer } from './request';
 import { requestedVersion } from './requested-version';
 import { type Schema, whyInvalid } from './validate';
@@ -66,6 +67,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     http: { maxHeaderSize: deps.limits.headerBytes },
     routerOptions: { maxParamLength: deps.limits.headerBytes, querystringParser: () => ({}) },
     rewriteUrl: ({ url = '/' }) => routableUrl(url),
+    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, `req-${deps.random.uuid()}`),
   });
   const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const error = httpErrorOf(thrown);

@@ -2,7 +2,7 @@ import { seededRandom } from '#libs/domain/random';
 import { Mirror } from '#libs/placement/mirror';
 import type { PlacementStore } from '#libs/placement/store';
 import { readConfig } from '#libs/runtime/config';
-import { silentLog } from '#libs/runtime/log';
+import { type Log, silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
 import { placementApiOptions } from '../options';
@@ -22,9 +22,12 @@ export interface Api extends Client {
 }
 
 /** `env` are settings by which the service differs from its defaults. */
-export async function openApi(store: PlacementStore, env: Readonly<Record<string, string>> = {}): Promise<Api> {
+export async function openApi(
+  store: PlacementStore,
+  env: Readonly<Record<string, string>> = {},
+  log: Log = silentLog,
+): Promise<Api> {
   const clock = fakeClock();
-  const log = silentLog;
   const config = readConfig(placementApiOptions, { ...env, BERTH_PLACEMENT_PORT: '0' });
   const mirror = await Mirror.open(store, { clock, log });
   const metrics = createMetrics({});

@@ -37,7 +37,8 @@ export function openClient(url: string): Client & { close(): void } {
   const { hostname, port } = new URL(url);
   const send: Client['send'] = (method, path, body, asking = {}) => {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-    const all = { ...headersOf(asking, body), ...asking.headers };
+    const length = text === undefined ? {} : { 'content-length': String(Buffer.byteLength(text)) };
+    const all = { ...headersOf(asking, body), ...length, ...asking.headers };
     const headers = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
     return new Promise((resolve, reject) => {
       const sent = request({ agent, hostname, port, method, path, headers }, (response) => {

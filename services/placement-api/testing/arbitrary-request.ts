@@ -1,0 +1,253 @@
+import * as fc from 'fast-check';
+import { NEWEST } from '../http/microversion';
+import { ROUTES, type Route } from '../routes';
+import { at } from '../schemas/versioned';
+import { arbitraryOf, uuids } from './arbitrary-value';
+import { broken } from './broken-value';
+import { AGGREGATES, CLASSES, TRAITS } from './fuzzed-state';
+
+/** A request as it goes over the wire. */
+export interface WireRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: string | undefined;
+}
+
+/** Requests to every route at every microversion: good ones, and ones with one thing or several that are wrong. */
+export const requests: fc.Arbitrary<WireRequest> = fc
+  .tuple(fc.constantFrom(...ROUTES), versions())
+  .chain(([route, version]) => requestsTo(route, version));
+
+function requestsTo(route: Route, version: string): fc.Arbitrary<WireRequest> {
+  const key = `${route.method} ${route.path} ${version}`;
+  const known = built.get(key);
+  if (known) return known;
+  const all = fc
+    .record({
+      method: mostly(
+        fc.constant(route.method),
+        fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'),
+      ),
+      path: fc.tuple(pathOf(route), queryOf(route)).map(([path, query]) => (query === '' ? path : `${path}?${query}`)),
+      headers: fc
+        .tuple(fc.constant({ 'openstack-api-version': `placement ${version}` }), headersOf(route))
+        .map((parts) => Object.assign({}, ...parts) as WireRequest['headers']),
+      body: bodyOf(route, version),
+    })
+    // In the report of a failed run.
+    .map((request) => Object.defineProperty(request, fc.toStringMethod, { value: () => shown(request) }));
+  built.set(key, all);
+  return all;
+}
+
+/** To build them takes longer than to draw from them. */
+const built = new Map<string, fc.Arbitrary<WireRequest>>();
+
+/** As a person would try it again. */
+export function shown({ method, path, headers, body }: WireRequest): string {
+  const told = Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
+  return [`${method} ${path}`, ...told, body ?? ''].map((line) => cut(line)).join('\n    ');
+}
+
+function cut(line: string): string {
+  return line.length <= 600 ? line : `${line.slice(0, 600)}… (${line.length} characters)`;
+}
+
+/** Nine of ten are the usual, so that requests come as far as the handlers. */
+function mostly<T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
+  return fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: odd });
+}
+
+function versions(): fc.Arbitrary<string> {
+  const minors = fc.integer({ min: 0, max: NEWEST + 1 });
+  return fc.oneof(
+    fc.constant('latest'),
+    minors.map((minor) => `1.${minor}`),
+    minors.map((minor) => `1.${minor}`),
+  );
+}
+
+const oddTexts = fc.oneof(
+  fc.constantFrom(
+    '',
+    '__proto__',
+    'constructor',
+    'toString',
+    'null',
+    '0',
+    '-1',
+    'x'.repeat(3_000),
+    '\u0000',
+    '\ud83d\ude80',
+    '../..',
+    "' OR 1=1",
+    '${x}',
+  ),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+);
+const rubbish = fc.constantFrom('%', '%ff', '%c3%28', '%00', '%2F', '%u0041', '+', '%25', '%0d%0a');
+
+function pathOf(route: Route): fc.Arbitrary<string> {
+  const step = (name: string): fc.Arbitrary<string> => {
+    const good: fc.Arbitrary<string> = name.endsWith('uuid') ? uuids : fc.constantFrom(...CLASSES, ...TRAITS);
+    return mostly(
+      good,
+      fc.oneof(
+        oddTexts.map(encoded),
+        rubbish,
+        uuids.map((uuid) => uuid.toUpperCase()),
+      ),
+    );
+  };
+  const steps = route.path
+    .split('/')
+    .map((part) => (part.startsWith('{') ? step(part.slice(1, -1)) : fc.constant(part)));
+  return fc.tuple(...steps).map((parts) => parts.join('/') || '/');
+}
+
+function encoded(text: string): string {
+  return encodeURIComponent(Buffer.from(text).toString());
+}
+
+const GROUPED = ['resources', 'required', 'member_of', 'in_tree'];
+const PLAIN = [
+  'limit',
+  'group_policy',
+  'same_subtree',
+  'root_required',
+  'name',
+  'uuid',
+  'project_id',
+  'user_id',
+  'consumer_type',
+  'associated',
+];
+
+function queryOf(route: Route): fc.Arbitrary<string> {
+  if (!route.query) return mostly(fc.constant(''), parameters(3));
+  const many = fc
+    .tuple(fc.integer({ min: 1, max: 1_500 }), fc.constantFrom('resources', 'required', 'member_of'), values())
+    .map(([count, name, value]) => {
+      const groups = Array.from({ length: count }, (_, i) => `${name}${i + 1}=${value}`);
+      return ['group_policy=none', ...groups].join('&');
+    });
+  return fc.oneof({ weight: 12, arbitrary: parameters(6) }, { weight: 1, arbitrary: many });
+}
+
+function parameters(maxLength: number): fc.Arbitrary<string> {
+  const suffix = fc.constantFrom('', '', '', '1', '2', '_a');
+  const grouped = fc.tuple(fc.constantFrom(...GROUPED), suffix).map((parts) => parts.join(''));
+  const name = mostly(fc.oneof(grouped, grouped, fc.constantFrom(...PLAIN)), fc.oneof(oddTexts.map(encoded), rubbish));
+  const pair = fc.tuple(name, values()).map(([key, value]) => `${key}=${value}`);
+  // Half of them ask for something, as candidates must.
+  const first = fc.constantFrom('', 'resources=VCPU:1', 'resources1=VCPU:1&resources2=CUSTOM_A:1&group_policy=isolate');
+  return fc
+    .tuple(first, fc.array(pair, { maxLength }))
+    .map(([start, pairs]) => [...(start ? [start] : []), ...pairs].join('&'));
+}
+
+function values(): fc.Arbitrary<string> {
+  const amount = fc.oneof(
+    fc.integer({ min: 0, max: 20 }).map(String),
+    fc.constantFrom('2147483648', '9'.repeat(40), '-1', 'x', '1e3'),
+  );
+  const resources = fc.array(
+    fc.tuple(fc.constantFrom(...CLASSES), amount).map((pair) => pair.join(':')),
+    { minLength: 1, maxLength: 3 },
+  );
+  const listed = (names: readonly string[]) =>
+    fc
+      .tuple(fc.constantFrom('', '', 'in:', '!', '!in:'), fc.subarray([...names], { minLength: 1 }))
+      .map(([how, of]) => how + of.join(','));
+  const words = fc.constantFrom(
+    'none',
+    'isolate',
+    '1',
+    '_a',
+    '1,2,_a',
+    ',',
+    'all',
+    'unknown',
+    'INSTANCE',
+    'true',
+    'startswith:CUSTOM',
+    '5',
+  );
+  const good = fc.oneof(
+    resources.map((all) => all.join(',')),
+    listed(TRAITS),
+    listed(AGGREGATES),
+    uuids,
+    words,
+  );
+  return mostly(good, fc.oneof(oddTexts.map(encoded), rubbish));
+}
+
+function headersOf(route: Route): fc.Arbitrary<WireRequest['headers']> {
+  const usual = { 'x-auth-token': 'admin', ...(route.body ? { 'content-type': 'application/json' } : {}) };
+  const text = fc.oneof(
+    fc.constantFrom(
+      '',
+      ',',
+      ';',
+      '*/*',
+      'text/html',
+      'text/plain;q=0',
+      'application/json;charset=x',
+      'placement',
+      'placement 1.',
+      'q=',
+      '"',
+      'placement latest,',
+    ),
+    fc.stringMatching(/^[ -~\xa1-\xff]{0,30}$/),
+    fc.constant('z'.repeat(5_000)),
+  );
+  const name = fc.constantFrom(
+    'accept',
+    'content-type',
+    'openstack-api-version',
+    'x-auth-token',
+    'x-roles',
+    'openstack-system-scope',
+    'origin',
+    'host',
+    'accept-encoding',
+    'if-match',
+    'content-encoding',
+    'x-http-method-override',
+    'cookie',
+    'x-openstack-request-id',
+  );
+  const odd = fc.dictionary(name, mostly(text, fc.constant(undefined) as unknown as fc.Arbitrary<string>), {
+    minKeys: 1,
+    maxKeys: 3,
+  });
+  return fc.oneof(
+    { weight: 5, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: odd.map((more) => ({ ...usual, ...more })) },
+  );
+}
+
+function bodyOf(route: Route, version: string): fc.Arbitrary<string | undefined> {
+  const schema = at(route.body, version === 'latest' ? NEWEST : Number(version.slice(2)));
+  if (!schema) return mostly(fc.constant(undefined), fc.constantFrom('{}', 'null', '{', '[]'));
+  const good = arbitraryOf(schema).map((value) => JSON.stringify(value));
+  const bad = broken(arbitraryOf(schema)).map((value) => JSON.stringify(value));
+  const cutShort = good.map((text) => text.slice(0, -1));
+  const deep = fc.constantFrom('['.repeat(20_000), '{"a":'.repeat(5_000), `${'['.repeat(3_000)}${']'.repeat(3_000)}`);
+  return fc.oneof(
+    { weight: 12, arbitrary: good },
+    { weight: 8, arbitrary: bad },
+    {
+      weight: 1,
+      arbitrary: fc.oneof(
+        cutShort,
+        deep,
+        fc.constant(undefined),
+        fc.jsonValue().map((value) => JSON.stringify(value)),
+      ),
+    },
+  );
+}
