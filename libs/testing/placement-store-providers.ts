@@ -198,5 +198,22 @@ export function describeProviders(open: () => PlacementStore): void {
       expect((await contentsOf(store)).consumers).toMatchObject([{ generation: 2, claimRevision: revision }]);
       expect(await commit(store, { kind: 'reshape', inventories, consumers })).toMatchObject({ kind: 'generation' });
     });
+
+    it('finds a class in use that goes and is taken in the same step', async () => {
+      const root = await aProvider(store, { VCPU: inventory(4), VGPU: inventory(2) });
+      const inventories = [{ providerUuid: root, generation: 1, inventories: { VCPU: inventory(4) } }];
+      const consumers = [aWrite({ [root]: { VGPU: 1 } })];
+      expect(await commit(store, { kind: 'reshape', inventories, consumers })).toMatchObject({
+        kind: 'in_use',
+        key: 'VGPU',
+      });
+    });
+
+    it('raises the generation of a provider that is to have nothing by one', async () => {
+      const root = await aProvider(store, { VCPU: inventory(4) });
+      const inventories = [{ providerUuid: root, generation: 1, inventories: {} }];
+      await mustCommit(store, { kind: 'reshape', inventories, consumers: [] });
+      expect(await providerOf(root)).toMatchObject({ generation: 2, inventories: {} });
+    });
   });
 }

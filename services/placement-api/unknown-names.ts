@@ -38,11 +38,13 @@ export function knowsNames(view: PlacementView, filters: ProviderFilters): boole
  */
 export function knowsNamesOf(
   view: PlacementView,
-  { groups, rootRequiredTraits, rootForbiddenTraits }: CandidateQuery,
+  query: CandidateQuery,
   isMet: (group: RequestGroup) => boolean,
 ): boolean {
+  const { groups, rootRequiredTraits, rootForbiddenTraits } = query;
   requireTraits(view, [...rootRequiredTraits, ...rootForbiddenTraits]);
   if (groups.every((group) => hasKnownNames(view, group))) return true;
+  if (rootRequiredTraits.length + rootForbiddenTraits.length > 0 && !hasRoot(view, query)) return false;
   for (const group of groups) {
     requireClasses(view, group.resources);
     if (!isMetBySome(view, group.memberOf, (provider) => provider.aggregates)) return false;
@@ -50,6 +52,14 @@ export function knowsNamesOf(
     if (!isMet(group)) return false;
   }
   return true;
+}
+
+function hasRoot(view: PlacementView, { rootRequiredTraits, rootForbiddenTraits }: CandidateQuery): boolean {
+  for (const { uuid, rootUuid, traits } of view.providers()) {
+    const isForbidden = rootForbiddenTraits.some((trait) => traits.includes(trait));
+    if (uuid === rootUuid && !isForbidden && rootRequiredTraits.every((trait) => traits.includes(trait))) return true;
+  }
+  return false;
 }
 
 function hasKnownNames(view: PlacementView, { resources, requiredTraits, forbiddenTraits }: RequestGroup): boolean {

@@ -49,6 +49,7 @@ interface Known {
 const JSON_TYPE = 'application/json';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'] as const;
 const NOBODY: Principal = { userId: '', projectId: undefined, roles: new Set(), isSystemScoped: false };
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const OPENAPI_PATH = '/openapi.json';
 /** What is told whatever a client accepts: which versions there are, and of a trait only that there is one. */
 const ANSWERED_TO_ALL: ReadonlySet<string> = new Set(['/', '/traits/{name}']);
@@ -111,9 +112,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.addHook('onResponse', async (request, reply) => observe(deps, request, reply, known.get(request) ?? {}));
   app.setErrorHandler((thrown, request, reply) => fail(thrown, request, reply));
   app.setNotFoundHandler((request, reply) => fail(new HttpError(404), request, reply));
-  // Bodies are text until a handler asks for them: whether one is wanted, and of which type, the route knows.
+  // Bodies are bytes until a handler asks for them: whether one is wanted, and of which type, the route knows.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
   const document = JSON.stringify(openApiDocument());
   app.get(OPENAPI_PATH, async (_request, reply) => reply.send(jsonBytes(reply, document)));
@@ -173,10 +174,10 @@ async function serve(
   );
 }
 
-function validBody(text: unknown, schema: Schema = {}): unknown {
+function validBody(bytes: unknown, schema: Schema = {}): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(typeof text === 'string' ? text : '');
+    value = JSON.parse(utf8.decode(bytes instanceof Buffer ? bytes : undefined));
   } catch (thrown) {
     throw new HttpError(400, `Malformed JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   }

@@ -42,9 +42,10 @@ export class Query {
   }
 }
 
+/** A percent sign that begins no escape stands for itself. */
 function decode(text: string): string {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    return decodeURIComponent(text.replaceAll('+', ' ').replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
   } catch {
     throw new HttpError(400, `Invalid query string parameters: not UTF-8 in percent encoding: ${text}`);
   }

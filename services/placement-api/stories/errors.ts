@@ -179,7 +179,7 @@ export function errorStories(story: Story): void {
   );
 
   story('refuses query strings that are not UTF-8 or hold what is not asked for', async (api) => {
-    for (const query of ['name=%ff', 'name=%', 'colour=red', 'uuid=1']) {
+    for (const query of ['name=%ff', 'name=%ff%', 'colour=red', 'uuid=1']) {
       const answered = await api.get(`/resource_providers?${query}`);
       expect(answered.status).toBe(400);
       expect(errorOf(answered).detail).toContain('Invalid query string parameters');
