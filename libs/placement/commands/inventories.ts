@@ -16,7 +16,7 @@ export async function writeInventories(
   if (stale) return stale;
   const unknown = await refuseUnknown(tx, 'resource_class', Object.keys(command.inventories));
   if (unknown) return unknown;
-  const missing = remove.find((resourceClass) => !provider.inventories[resourceClass]);
+  const missing = remove.find((resourceClass) => !Object.hasOwn(provider.inventories, resourceClass));
   if (missing !== undefined) return { kind: 'not_found', subject: 'inventory', key: missing };
   const kept = command.replace ? {} : { ...provider.inventories };
   for (const resourceClass of remove) delete kept[resourceClass];

@@ -36,7 +36,7 @@ export async function getInventories({ params }: ApiRequest, placement: Placemen
 export async function getInventory({ params }: ApiRequest, placement: Placement): Promise<Answer> {
   const resourceClass = params['resource_class'] ?? '';
   const provider = requireProvider(await placement.now(), params['uuid']);
-  if (!provider.inventories[resourceClass]) {
+  if (!Object.hasOwn(provider.inventories, resourceClass)) {
     throw new HttpError(404, `No inventory of class ${resourceClass} for ${provider.uuid}`);
   }
   return showOne(provider, resourceClass);
@@ -75,7 +75,7 @@ export async function updateInventory(request: ApiRequest, placement: Placement)
   const inventories = inventoriesOf({ [resourceClass]: body });
   requireCapacity(provider, inventories, request.version, unableToUpdate(provider));
   requireClasses(view, [resourceClass], (reason) => new HttpError(404, reason));
-  if (!provider.inventories[resourceClass]) throw refuse(`No inventory of class ${resourceClass} found.`);
+  if (!Object.hasOwn(provider.inventories, resourceClass)) throw refuse(`No inventory of class ${resourceClass} found.`);
   const result = await write(placement, provider, { inventories, replace: false, generation });
   if (result.kind !== 'committed') throw whyNot(result, provider.uuid, refuse);
   return showOne(requireProvider(placement.lately, provider.uuid), resourceClass);

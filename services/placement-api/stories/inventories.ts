@@ -117,6 +117,21 @@ export function inventoryStories(story: Story): void {
     expect((await api.put(path, { total: 1, resource_provider_generation: 0 })).status).toBe(400);
   });
 
+  story('finds no inventory by a name that every JavaScript object has', async (api) => {
+    const uuid = await aProvider(api, { inventories: { VCPU: 8 } });
+    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+      const path = `/resource_providers/${uuid}/inventories/${name}`;
+      expect((await api.get(path)).status).toBe(404);
+      expect((await api.delete(path)).status).toBe(404);
+      expect((await api.put(path, { total: 1, resource_provider_generation: 1 })).status).toBe(400);
+      expect((await api.get(`/resource_providers?resources=${name}:1`)).status).toBe(400);
+      expect((await api.get(`/allocation_candidates?resources=${name}:1`)).status).toBe(400);
+      const all = { resource_provider_generation: 1, inventories: JSON.parse(`{"${name}":{"total":1}}`) as object };
+      expect((await api.put(`/resource_providers/${uuid}/inventories`, all)).status).toBe(400);
+    }
+    expect(await generationOf(api, uuid)).toBe(1);
+  });
+
   story('removes one inventory, or all of them at once', async (api) => {
     const uuid = await aProvider(api, { inventories: { VCPU: 8, DISK_GB: 100, MEMORY_MB: 512 } });
     const path = `/resource_providers/${uuid}/inventories`;

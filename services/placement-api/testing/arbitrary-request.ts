@@ -1,10 +1,13 @@
 import * as fc from 'fast-check';
 import { NEWEST } from '../http/microversion';
+import type { Schema } from '../http/validate';
 import { ROUTES, type Route } from '../routes';
 import { at } from '../schemas/versioned';
 import { arbitraryOf, uuids } from './arbitrary-value';
 import { broken } from './broken-value';
-import { AGGREGATES, CLASSES, TRAITS } from './fuzzed-state';
+import { AGGREGATES, CLASSES, CONSUMERS, PROVIDERS, TRAITS, UUIDS } from './fuzzed-state';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'];
 
 /** A request as it goes over the wire. */
 export interface WireRequest {
@@ -20,29 +23,31 @@ export const requests: fc.Arbitrary<WireRequest> = fc
   .chain(([route, version]) => requestsTo(route, version));
 
 function requestsTo(route: Route, version: string): fc.Arbitrary<WireRequest> {
-  const key = `${route.method} ${route.path} ${version}`;
-  const known = built.get(key);
-  if (known) return known;
-  const all = fc
-    .record({
-      method: mostly(
-        fc.constant(route.method),
-        fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'),
-      ),
-      path: fc.tuple(pathOf(route), queryOf(route)).map(([path, query]) => (query === '' ? path : `${path}?${query}`)),
-      headers: fc
-        .tuple(fc.constant({ 'openstack-api-version': `placement ${version}` }), headersOf(route))
-        .map((parts) => Object.assign({}, ...parts) as WireRequest['headers']),
-      body: bodyOf(route, version),
-    })
-    // In the report of a failed run.
-    .map((request) => Object.defineProperty(request, fc.toStringMethod, { value: () => shown(request) }));
-  built.set(key, all);
-  return all;
+  const given = { 'openstack-api-version': `placement ${version}` };
+  const { method, path, headers } = partsOf(route);
+  return (
+    fc
+      .record({ method, path, headers: headers.map((odd) => ({ ...given, ...odd })), body: bodyOf(route, version) })
+      // In the report of a failed run.
+      .map((request) => Object.defineProperty(request, fc.toStringMethod, { value: () => shown(request) }))
+  );
 }
 
-/** To build them takes longer than to draw from them. */
-const built = new Map<string, fc.Arbitrary<WireRequest>>();
+/** What does not depend on the version, made once: to make it takes longer than to draw from it. */
+const partsOf = once((route: Route) => ({
+  method: mostly(fc.constant<string>(route.method), fc.constantFrom(...METHODS)),
+  path: fc.tuple(pathOf(route), queryOf(route)).map(([path, query]) => (query === '' ? path : `${path}?${query}`)),
+  headers: headersOf(route),
+}));
+
+function once<K extends object, T>(make: (key: K) => T): (key: K) => T {
+  const made = new WeakMap<K, { readonly value: T }>();
+  return (key) => {
+    const known = made.get(key) ?? { value: make(key) };
+    made.set(key, known);
+    return known.value;
+  };
+}
 
 /** As a person would try it again. */
 export function shown({ method, path, headers, body }: WireRequest): string {
@@ -90,7 +95,7 @@ const rubbish = fc.constantFrom('%', '%ff', '%c3%28', '%00', '%2F', '%u0041', '+
 
 function pathOf(route: Route): fc.Arbitrary<string> {
   const step = (name: string): fc.Arbitrary<string> => {
-    const good: fc.Arbitrary<string> = name.endsWith('uuid') ? uuids : fc.constantFrom(...CLASSES, ...TRAITS);
+    const good = GOOD_STEPS[name]?.(route) ?? uuids;
     return mostly(
       good,
       fc.oneof(
@@ -105,6 +110,14 @@ function pathOf(route: Route): fc.Arbitrary<string> {
     .map((part) => (part.startsWith('{') ? step(part.slice(1, -1)) : fc.constant(part)));
   return fc.tuple(...steps).map((parts) => parts.join('/') || '/');
 }
+
+/** What stands in a path, mostly what is there. */
+const GOOD_STEPS: Readonly<Record<string, (route: Route) => fc.Arbitrary<string>>> = {
+  uuid: () => fc.constantFrom(...PROVIDERS),
+  consumer_uuid: () => fc.constantFrom(...CONSUMERS, ...UUIDS),
+  resource_class: () => fc.constantFrom(...CLASSES),
+  name: ({ path }) => fc.constantFrom(...(path.startsWith('/traits') ? TRAITS : CLASSES)),
+};
 
 function encoded(text: string): string {
   return encodeURIComponent(Buffer.from(text).toString());
@@ -127,10 +140,15 @@ const PLAIN = [
 function queryOf(route: Route): fc.Arbitrary<string> {
   if (!route.query) return mostly(fc.constant(''), parameters(3));
   const many = fc
-    .tuple(fc.integer({ min: 1, max: 1_500 }), fc.constantFrom('resources', 'required', 'member_of'), values())
-    .map(([count, name, value]) => {
+    .tuple(
+      fc.oneof(fc.integer({ min: 1, max: 110 }), fc.integer({ min: 1, max: 1_500 })),
+      fc.constantFrom('resources', 'required', 'member_of'),
+      values(),
+      fc.constantFrom('none', 'isolate'),
+    )
+    .map(([count, name, value, policy]) => {
       const groups = Array.from({ length: count }, (_, i) => `${name}${i + 1}=${value}`);
-      return ['group_policy=none', ...groups].join('&');
+      return [`group_policy=${policy}`, ...groups].join('&');
     });
   return fc.oneof({ weight: 12, arbitrary: parameters(6) }, { weight: 1, arbitrary: many });
 }
@@ -232,22 +250,24 @@ function headersOf(route: Route): fc.Arbitrary<WireRequest['headers']> {
 
 function bodyOf(route: Route, version: string): fc.Arbitrary<string | undefined> {
   const schema = at(route.body, version === 'latest' ? NEWEST : Number(version.slice(2)));
-  if (!schema) return mostly(fc.constant(undefined), fc.constantFrom('{}', 'null', '{', '[]'));
-  const good = arbitraryOf(schema).map((value) => JSON.stringify(value));
-  const bad = broken(arbitraryOf(schema)).map((value) => JSON.stringify(value));
+  return schema ? bodiesOf(schema) : noBody;
+}
+
+const noBody: fc.Arbitrary<string | undefined> = mostly(
+  fc.constant(undefined),
+  fc.constantFrom('{}', 'null', '{', '[]'),
+);
+
+const bodiesOf = once((schema: Schema): fc.Arbitrary<string | undefined> => {
+  const values = arbitraryOf(schema);
+  const good = values.map((value) => JSON.stringify(value));
+  const bad = broken(values).map((value) => JSON.stringify(value));
   const cutShort = good.map((text) => text.slice(0, -1));
   const deep = fc.constantFrom('['.repeat(20_000), '{"a":'.repeat(5_000), `${'['.repeat(3_000)}${']'.repeat(3_000)}`);
+  const anything = fc.jsonValue().map((value) => JSON.stringify(value));
   return fc.oneof(
     { weight: 12, arbitrary: good },
     { weight: 8, arbitrary: bad },
-    {
-      weight: 1,
-      arbitrary: fc.oneof(
-        cutShort,
-        deep,
-        fc.constant(undefined),
-        fc.jsonValue().map((value) => JSON.stringify(value)),
-      ),
-    },
+    { weight: 1, arbitrary: fc.oneof(cutShort, deep, fc.constant(undefined), anything) },
   );
-}
+});
