@@ -20,9 +20,11 @@ const SPEC = aRequestSpec({ resources: { VCPU: 1 } });
 const MOST_MEDIANS = 20;
 /**
  * The processors are shared with five services, two servers and whatever else runs: so long a pause is nobody's fault, and
- * one claim in a thousand may have a longer one. A stall as the real Placement has is seen all the same: it meets many.
+ * a longer one, which meets every claim under way, may come in two rounds of a hundred. A stall as the real Placement has
+ * is seen all the same: it comes in every other round.
  */
 const PAUSE_MS = 500;
+const MOST_PAUSES = 2;
 
 interface Claim {
   readonly uuid: string;
@@ -44,27 +46,32 @@ beforeAll(async () => {
 afterAll(() => cell.stop());
 
 it.each([2, 4, 16, 64])('gives ten places to ten of %i claimants, in each of a hundred rounds', async (claimants) => {
-  const claims: Claim[] = [];
+  const rounds: Claim[][] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const made = await oneRound(claimants);
     const accepted = made.filter(({ refusal }) => refusal === undefined).map(({ uuid }) => uuid);
     expect(accepted).toHaveLength(ROOM);
     expect(await holders()).toEqual(accepted.sort());
-    claims.push(...made);
+    rounds.push(made);
     await release(accepted);
   }
+  const claims = rounds.flat();
   expect(new Set(claims.map(({ refusal }) => refusal))).toEqual(new Set([undefined, 'capacity']));
   // Otherwise one of the two ways was not in the race at all.
   for (const way of ['api', 'scheduler']) {
     const won = claims.filter(({ by, refusal }) => by === way && refusal === undefined);
     expect(won.length).toBeGreaterThan(ROUNDS / 4);
   }
-  const tookMs = claims.map((claim) => claim.tookMs);
-  const [medianMs, lateMs] = [percentile(tookMs, 50), percentile(tookMs, 99.9)];
-  expect({ medianMs, lateMs, isLate: lateMs > Math.max(MOST_MEDIANS * medianMs, PAUSE_MS) }).toMatchObject({
-    isLate: false,
-  });
+  const medianMs = percentile(tookMsOf(claims), 50);
+  const limitMs = Math.max(MOST_MEDIANS * medianMs, PAUSE_MS);
+  const longestMs = rounds.map((made) => Math.max(...tookMsOf(made))).sort((a, b) => b - a);
+  const report = `median ${medianMs} ms, the longest of each round ${longestMs.slice(0, 5).join()} ms, ...`;
+  expect({ report, isLate: (longestMs[MOST_PAUSES] ?? 0) > limitMs }).toEqual({ report, isLate: false });
 });
+
+function tookMsOf(claims: readonly Claim[]): number[] {
+  return claims.map(({ tookMs }) => tookMs);
+}
 
 /**
  * Each claimant asks again and again, so that those of the APIs alone would fill the host: a scheduler that has not yet
