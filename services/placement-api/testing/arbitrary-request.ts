@@ -259,9 +259,9 @@ const noBody: fc.Arbitrary<string | undefined> = mostly(
 );
 
 const bodiesOf = once((schema: Schema): fc.Arbitrary<string | undefined> => {
-  const values = arbitraryOf(schema);
-  const good = values.map((value) => JSON.stringify(value));
-  const bad = broken(values).map((value) => JSON.stringify(value));
+  const allowed = arbitraryOf(schema);
+  const good = allowed.map((value) => JSON.stringify(value));
+  const bad = broken(allowed).map((value) => JSON.stringify(value));
   const cutShort = good.map((text) => text.slice(0, -1));
   const deep = fc.constantFrom('['.repeat(20_000), '{"a":'.repeat(5_000), `${'['.repeat(3_000)}${']'.repeat(3_000)}`);
   const anything = fc.jsonValue().map((value) => JSON.stringify(value));
