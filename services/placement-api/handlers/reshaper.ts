@@ -9,7 +9,7 @@ import { consumerWrites } from './allocations';
 import type { ConsumerBody } from './consumer-body';
 import { conflict } from './found';
 import { type InventoriesBody, inUse, inventoriesOf } from './inventories';
-import { type Asked, missingProvider, requireAmounts, whyNotAllocated } from './why-not-allocated';
+import { type Asked, firstFault, requireAmounts, whyNotAllocated } from './why-not-allocated';
 
 interface Body {
   readonly inventories: Readonly<Record<string, InventoriesBody>>;
@@ -32,7 +32,7 @@ export async function reshape(request: ApiRequest, placement: Placement): Promis
   const asked = { consumers, view: await placement.now(), noClass: MALFORMED, inventories: next };
   requireAmounts(asked);
   const unknown = unknownClass(asked.view, Object.values(next).flatMap(Object.keys));
-  if (unknown !== undefined) throw missingProvider(asked) ?? malformed(unknown);
+  if (unknown !== undefined) throw firstFault(asked) ?? malformed(unknown);
   const result = await placement.commit({ kind: 'reshape', inventories, consumers });
   if (result.kind === 'committed' || result.kind === 'unchanged') return { status: 204 };
   const view = await placement.now();
@@ -68,7 +68,7 @@ function whyNotReshaped(
     return new HttpError(409, `update conflict: ${inUse(result.key, uuid)}`, ERROR_CODE.inventoryInUse);
   }
   if (result.kind === 'not_found' && result.subject === 'resource_class') {
-    return missingProvider(asked) ?? malformed(result.key);
+    return firstFault(asked) ?? malformed(result.key);
   }
   return whyNotAllocated(result, asked);
 }

@@ -1,5 +1,5 @@
 import { type Inventories, MAX_AMOUNT } from '#libs/domain/inventory';
-import type { CommitResult, ConsumerWrite } from '#libs/placement/store';
+import type { CommitResult, ConsumerGuard, ConsumerWrite } from '#libs/placement/store';
 import type { PlacementView } from '#libs/placement/view';
 import { HttpError } from '../http/http-error';
 import { unknownClass } from '../query-values';
@@ -27,11 +27,8 @@ export function requireAmounts(asked: Asked): void {
 /** Why the store refused. Among several reasons it is the one that Placement finds first. */
 export function whyNotAllocated(result: CommitResult, asked: Asked): Error {
   switch (result.kind) {
-    case 'generation': {
-      const guard = asked.consumers.find(({ uuid }) => uuid === result.uuid)?.expect;
-      const given = guard?.kind === 'generation' ? guard.generation : 'None';
-      return conflict(`consumer generation conflict - expected ${result.present ?? 'null'} but got ${given}`);
-    }
+    case 'generation':
+      return staleConsumer(asked.consumers.find(({ uuid }) => uuid === result.uuid)?.expect, result.present);
     case 'capacity': {
       const { providerUuid, resourceClass, refusal } = result;
       return whatIsMissing(asked) ?? refusedAmount(providerUuid, resourceClass, refusal === 'capacity');
@@ -45,16 +42,21 @@ export function whyNotAllocated(result: CommitResult, asked: Asked): Error {
   }
 }
 
-/** A provider that something is asked of and that does not exist. */
-export function missingProvider(asked: Asked): HttpError | undefined {
+/** What is wrong before any class is looked up: a consumer that has changed, or a provider that does not exist. */
+export function firstFault(asked: Asked): HttpError | undefined {
+  for (const { uuid, expect } of asked.consumers) {
+    const present = asked.view.consumer(uuid)?.generation;
+    const given = expect.kind === 'generation' ? expect.generation : undefined;
+    if (expect.kind !== 'any' && present !== given) return staleConsumer(expect, present);
+  }
   const missing = takenIn(asked).find(([uuid]) => !asked.view.provider(uuid));
   return missing && new HttpError(400, `Allocation for resource provider '${missing[0]}' that does not exist.`);
 }
 
-/** Providers that don't exist, then classes, then providers that have nothing of any class that is asked for. */
+/** After that, classes that don't exist, then providers that have nothing of any class that is asked for. */
 function whatIsMissing(asked: Asked): HttpError | undefined {
-  const missing = missingProvider(asked);
-  if (missing) return missing;
+  const fault = firstFault(asked);
+  if (fault) return fault;
   const taken = takenIn(asked);
   const classes = [...new Set(taken.flatMap(([, resources]) => Object.keys(resources)))];
   const unknown = unknownClass(asked.view, classes);
@@ -65,6 +67,11 @@ function whatIsMissing(asked: Asked): HttpError | undefined {
     return !classes.some((resourceClass) => inventories[resourceClass]);
   });
   return bare.length > 0 ? noInventory(bare, classes) : undefined;
+}
+
+function staleConsumer(expect: ConsumerGuard | undefined, present: number | undefined): HttpError {
+  const given = expect?.kind === 'generation' ? expect.generation : 'None';
+  return conflict(`consumer generation conflict - expected ${present ?? 'null'} but got ${given}`);
 }
 
 function takenIn({ consumers }: Asked) {
