@@ -106,8 +106,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     if (mediaTypeOf(request) === undefined && Number(headerOf(request, 'content-length') ?? 0) > 0) {
       throw new HttpError(400, 'content-type header required when content-length > 0');
     }
-    // `/traits/` is no trait without a name: it is nothing.
-    if (Object.values(request.params as object).includes('')) throw new HttpError(404);
+    // `/traits/` is no trait without a name, `/traits/a%2Fb` none with a slash: they are nothing.
+    const steps = Object.values(request.params as Record<string, string>);
+    if (steps.some((step) => step === '' || step.includes('/'))) throw new HttpError(404);
   });
   app.addHook('onResponse', async (request, reply) => observe(deps, request, reply, known.get(request) ?? {}));
   app.setErrorHandler((thrown, request, reply) => fail(thrown, request, reply));
