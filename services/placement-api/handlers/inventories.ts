@@ -75,7 +75,8 @@ export async function updateInventory(request: ApiRequest, placement: Placement)
   const inventories = inventoriesOf({ [resourceClass]: body });
   requireCapacity(provider, inventories, request.version, unableToUpdate(provider));
   requireClasses(view, [resourceClass], (reason) => new HttpError(404, reason));
-  if (!Object.hasOwn(provider.inventories, resourceClass)) throw refuse(`No inventory of class ${resourceClass} found.`);
+  if (!Object.hasOwn(provider.inventories, resourceClass))
+    throw refuse(`No inventory of class ${resourceClass} found.`);
   const result = await write(placement, provider, { inventories, replace: false, generation });
   if (result.kind !== 'committed') throw whyNot(result, provider.uuid, refuse);
   return showOne(requireProvider(placement.lately, provider.uuid), resourceClass);

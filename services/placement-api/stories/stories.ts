@@ -8,6 +8,7 @@ import { aggregateStories, traitStories } from './labels';
 import { nestedCandidateStories } from './nested-candidates';
 import { policyStories, tokenStories } from './policy';
 import { providerListStories, providerStories } from './providers';
+import { raceStories } from './races';
 import { reshaperStories } from './reshaper';
 import { resourceClassStories } from './resource-classes';
 import { rootStories } from './root';
@@ -35,5 +36,6 @@ export function describePlacementApi(name: string, openStore: () => Promise<Plac
     describe('candidates', () => candidateStories(story));
     describe('candidates of trees', () => nestedCandidateStories(story));
     describe('reshaper', () => reshaperStories(story));
+    describe('races', () => raceStories(story));
   });
 }
