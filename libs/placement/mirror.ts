@@ -144,6 +144,7 @@ export class Mirror implements PlacementView {
         this.#tell();
       },
       this.#closing.signal,
+      (revision) => revision <= next.revision,
     );
   }
 

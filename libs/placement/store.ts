@@ -34,9 +34,15 @@ export interface PlacementStore {
   /**
    * Changes after `revision`, in order, without a gap, until the signal aborts. Ends by throwing
    * `failed_precondition / revision_trimmed` when the stream no longer reaches back that far (or the store is a new
-   * one): take a snapshot again. Throws `unavailable` when the store goes away: likewise.
+   * one): take a snapshot again. Throws `unavailable` when the store goes away: likewise. Changes that the reader has
+   * seen already, because its own process made them, may come without their rows.
    */
-  follow(revision: number, onChanges: (changes: readonly Change[]) => void, signal: AbortSignal): Promise<void>;
+  follow(
+    revision: number,
+    onChanges: (changes: readonly Change[]) => void,
+    signal: AbortSignal,
+    hasSeen?: (revision: number) => boolean,
+  ): Promise<void>;
 
   /** Notes that a host's agent lives, without a commit. Read by `sweep_hosts`. */
   heartbeat(host: string, atMs: number): Promise<void>;

@@ -21,12 +21,13 @@ export async function followStream(
   from: number,
   onChanges: (changes: readonly Change[]) => void,
   signal: AbortSignal,
+  hasSeen: (revision: number) => boolean,
 ): Promise<void> {
   let revision = from;
   while (!signal.aborted) {
     // Two commands in one packet: asked one after the other, every change would cost a round trip more.
     const asked = client.run(async (redis) => Number(await redis.get(keys.revision)));
-    const reading = readChanges(client, keys, revision);
+    const reading = readChanges(client, keys, revision, hasSeen);
     reading.catch(() => {});
     const present = await asked;
     if (present < revision) throw revisionTrimmed(revision);
@@ -41,10 +42,18 @@ export async function followStream(
   }
 }
 
-async function readChanges(client: RedisClient, keys: Keys, revision: number): Promise<Change[]> {
+async function readChanges(
+  client: RedisClient,
+  keys: Keys,
+  from: number,
+  hasSeen: (revision: number) => boolean,
+): Promise<Change[]> {
   const reply = await client.run<StreamReply>((redis) =>
-    redis.xread('COUNT', BATCH, 'BLOCK', BLOCK_MS, 'STREAMS', keys.changes, `${revision}-0`),
+    redis.xread('COUNT', BATCH, 'BLOCK', BLOCK_MS, 'STREAMS', keys.changes, `${from}-0`),
   );
   const entries = reply?.[0]?.[1] ?? [];
-  return entries.map(([id, fields]) => decodeChange(Number.parseInt(id, 10), fields[1] ?? ''));
+  return entries.map(([id, fields]) => {
+    const revision = Number.parseInt(id, 10);
+    return hasSeen(revision) ? { revision } : decodeChange(revision, fields[1] ?? '');
+  });
 }

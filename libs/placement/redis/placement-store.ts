@@ -83,13 +83,18 @@ export class RedisPlacementStore implements PlacementStore {
     return revision;
   }
 
-  async follow(revision: number, onChanges: (changes: readonly Change[]) => void, signal: AbortSignal): Promise<void> {
+  async follow(
+    revision: number,
+    onChanges: (changes: readonly Change[]) => void,
+    signal: AbortSignal,
+    hasSeen: (revision: number) => boolean = () => false,
+  ): Promise<void> {
     const client = this.#client.duplicate('follow', BLOCK_MS);
     const stop = () => client.disconnect();
     signal.addEventListener('abort', stop, { once: true });
     try {
       await client.ready(signal);
-      await followStream(client, this.#keys, revision, onChanges, signal);
+      await followStream(client, this.#keys, revision, onChanges, signal, hasSeen);
     } catch (thrown) {
       // Stopping is done by closing the connection under the read.
       if (!signal.aborted) throw thrown;
