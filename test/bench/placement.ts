@@ -32,15 +32,14 @@ export const placementBench: Bench = {
   purpose: 'the placement API at fleets of several sizes, beside raw HTTP, raw claims, and OpenStack Placement',
   async run(context) {
     const sizes = (context.flags['providers'] ?? '1000,10000,100000').split(',').map(Number);
-    const bodyBytes = new Map<string, number>();
     const results: Record<string, number | string> = {};
     for (const size of sizes) {
-      Object.assign(results, await onFleet((store) => fillFlat(store, size), context, bodyBytes));
+      Object.assign(results, await onFleet((store) => fillFlat(store, size), context));
     }
     if (context.flags['trees'] !== '0') {
-      Object.assign(results, await onFleet((store) => fillNested(store, TREES), context, bodyBytes));
+      Object.assign(results, await onFleet((store) => fillNested(store, TREES), context));
     }
-    Object.assign(results, await rawHttp(context, bodyBytes));
+    Object.assign(results, await rawHttp(results, context));
     return { ...results, ...besideCeilings(results), ...besidePeers(results), ...flatness(results, sizes) };
   },
 };
@@ -62,9 +61,12 @@ function operationsOn({ claims }: PlacementFleet): Readonly<Record<string, Opera
     async cycle(connection, n) {
       const { body } = await first10(connection, n);
       const { allocation_requests: found } = JSON.parse(body.toString()) as Candidates;
-      const [first] = found;
-      if (first === undefined) throw new Error('no candidates: the fleet is too small for this benchmark');
-      return connection.send(putRequest(first));
+      for (const candidate of found) {
+        const answer = await connection.send(putRequest(candidate));
+        // Another client took the last of it in between.
+        if (answer.status !== 409) return answer;
+      }
+      throw new Error('no candidate could be claimed: the fleet is too small for this benchmark');
     },
   };
 }
@@ -87,7 +89,6 @@ function putRequest(allocationRequest: object): string {
 async function onFleet(
   fill: (store: PlacementStore) => Promise<PlacementFleet>,
   { flags, ...context }: BenchContext,
-  bodyBytes: Map<string, number>,
 ): Promise<Results> {
   const seconds = Number(flags['seconds'] ?? 2);
   const redis = await startRedis({ appendOnly: true });
@@ -102,12 +103,14 @@ async function onFleet(
     api = await startApi(redis.url);
     for (const [name, operation] of Object.entries(operationsOn(fleet))) {
       if (flags['only'] !== undefined && flags['only'] !== name) continue;
+      // The code of an operation gets fast by running it.
+      const { bodyBytes } = await measure(api, operation, { clients: Math.max(...CLIENTS), seconds: 1 });
+      results[`${fleet.name}_${name}_bytes`] = roundedBytes(bodyBytes);
       for (const clients of CLIENTS) {
         const key = `${fleet.name}_${name}_c${clients}`;
         const measured = await measure(api, operation, { clients, seconds });
         context.note(`${key}: ${measured.rate.perSecond}/s, ${measured.cpuUs} us of the server's processor time each`);
         Object.assign(results, rateResults(key, measured.rate), { [`${key}_cpu_us`]: measured.cpuUs });
-        bodyBytes.set(name, measured.bodyBytes);
       }
     }
     if (fleet.name.startsWith('nested')) Object.assign(results, await groupsOfDevices(api, seconds));
@@ -180,33 +183,43 @@ function measureClaims(store: PlacementStore, { claims }: PlacementFleet, second
 
 /** A bare HTTP server that answers bodies of the same sizes to the same clients. */
 async function rawHttp(
+  measured: Results,
   { flags, ...context }: BenchContext,
-  bodyBytes: ReadonlyMap<string, number>,
 ): Promise<Record<string, number | string>> {
   const results: Record<string, number | string> = {};
-  for (const [name, bytes] of bodyBytes) {
-    if (name === 'cycle') continue;
+  const sizes = Object.entries(measured).flatMap(([key, value]) => (key.endsWith('_bytes') ? [Number(value)] : []));
+  for (const bodyBytes of new Set(sizes)) {
     for (const clients of CLIENTS) {
-      const rate = await rawHttpRate({ bodyBytes: bytes, clients, seconds: Number(flags['seconds'] ?? 2) });
-      const key = `raw_http_${name}_c${clients}`;
-      context.note(`${key}: ${rate.perSecond}/s of ${bytes} bytes`);
-      Object.assign(results, rateResults(key, rate), { [`raw_http_${name}_bytes`]: bytes });
+      const rate = await rawHttpRate({ bodyBytes, clients, seconds: Number(flags['seconds'] ?? 2) });
+      context.note(`${rawKey(bodyBytes, clients)}: ${rate.perSecond}/s`);
+      Object.assign(results, rateResults(rawKey(bodyBytes, clients), rate));
     }
   }
   return results;
 }
 
+function rawKey(bodyBytes: number | string | undefined, clients: number | string | undefined): string {
+  return `raw_http_${bodyBytes}_bytes_c${clients}`;
+}
+
+/** Sizes differ by the digits of what is used: to two places they are the same for all fleets of a kind. */
+function roundedBytes(bytes: number): number {
+  return Number(bytes.toPrecision(2));
+}
+
 /** Each rate over that of bare HTTP, and of claims over that of the script. */
 function besideCeilings(results: Results): Results {
   const ratios: Record<string, number> = {};
+  const ratio = (key: string, own: number | string, ceiling: number | string | undefined) => {
+    if (ceiling !== undefined) ratios[key] = round(Number(own) / Number(ceiling));
+  };
   for (const [key, value] of Object.entries(results)) {
-    const [, fleet, name, clients] = /^((?:flat|nested)_\w+?)_(c[a-z]+(?:_[a-z0-9]+)?)_(c\d)_per_s$/.exec(key) ?? [];
-    const raw = results[`raw_http_${name}_${clients}_per_s`];
-    if (raw !== undefined) ratios[`${fleet}_${name}_${clients}_http_ratio`] = round(Number(value) / Number(raw));
-    if (name !== 'claim') continue;
-    ratios[`${fleet}_claim_${clients}_script_ratio`] = round(
-      Number(value) / Number(results[`${fleet}_claim_script_per_s`]),
-    );
+    const [, operation = '', clients] = /^((?:flat|nested)_.*)_c(\d)_per_s$/.exec(key) ?? [];
+    const bytes = results[`${operation}_bytes`];
+    if (!operation.endsWith('_cycle'))
+      ratio(`${operation}_c${clients}_http_ratio`, value, results[`${rawKey(bytes, clients)}_per_s`]);
+    if (operation.endsWith('_claim'))
+      ratio(`${operation}_c${clients}_script_ratio`, value, results[`${operation}_script_per_s`]);
   }
   return ratios;
 }

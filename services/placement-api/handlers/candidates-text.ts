@@ -17,34 +17,76 @@ export function candidatesText(
   shown: ReadonlySet<string> | undefined,
   version: Microversion,
 ): string {
-  const requestText = version < SINCE.allocationsByProvider ? listedRequest : keyedRequest(version);
+  const requestText = version < SINCE.allocationsByProvider ? listedRequest() : keyedRequest(version);
   const requests = found.candidates.map(requestText);
-  const summaries = found.summaries.map((provider) => `"${provider.uuid}":${summary(view, provider, shown, version)}`);
+  const isFull = shown === undefined && version >= SINCE.nestedCandidates;
+  const summaries = found.summaries.map((provider) =>
+    isFull ? fullSummary(view, provider) : summary(view, provider, shown, version),
+  );
   return `{"allocation_requests":[${requests.join()}],"provider_summaries":{${summaries.join()}}}`;
 }
 
 /** What a client may send to PUT /allocations/{consumer_uuid} as it is. */
 function keyedRequest(version: Microversion): (candidate: Candidate) => string {
   const hasMappings = version >= SINCE.mappings;
+  const amounts = amountsText();
   return ({ allocations, mappings }) => {
     const parts: string[] = [];
     for (const uuid in allocations) parts.push(`"${uuid}":{"resources":${amounts(allocations[uuid])}}`);
-    const mapped = hasMappings ? `,"mappings":${JSON.stringify(mappings)}` : '';
+    const mapped = hasMappings ? `,"mappings":{${mappedText(mappings)}}` : '';
     return `{"allocations":{${parts.join()}}${mapped}}`;
   };
 }
 
 /** The same before microversion 1.12. */
-function listedRequest({ allocations }: Candidate): string {
-  const parts: string[] = [];
-  for (const uuid in allocations) {
-    parts.push(`{"resource_provider":{"uuid":"${uuid}"},"resources":${amounts(allocations[uuid])}}`);
-  }
-  return `{"allocations":[${parts.join()}]}`;
+function listedRequest(): (candidate: Candidate) => string {
+  const amounts = amountsText();
+  return ({ allocations }) => {
+    const parts: string[] = [];
+    for (const uuid in allocations) {
+      parts.push(`{"resource_provider":{"uuid":"${uuid}"},"resources":${amounts(allocations[uuid])}}`);
+    }
+    return `{"allocations":[${parts.join()}]}`;
+  };
 }
 
-function amounts(resources: Resources = {}): string {
-  return JSON.stringify(resources);
+/** Most candidates of an answer take the very same amounts: the text of the last ones is kept. */
+function amountsText(): (resources: Resources | undefined) => string {
+  let last: Resources | undefined;
+  let text = '{}';
+  return (resources) => {
+    if (resources !== last) text = JSON.stringify(resources);
+    last = resources;
+    return text;
+  };
+}
+
+function mappedText(mappings: Candidate['mappings']): string {
+  const parts: string[] = [];
+  for (const suffix in mappings) parts.push(`"${suffix}":${namesText(mappings[suffix])}`);
+  return parts.join();
+}
+
+function namesText(names: readonly string[] = []): string {
+  return names.length === 0 ? '[]' : `["${names.join('","')}"]`;
+}
+
+interface Told {
+  readonly used: Resources;
+  readonly text: string;
+}
+
+/** What was last told of a provider's row, for as long as the row is there. */
+const told = new WeakMap<Provider, Told>();
+
+/** The summary as all versions since 1.29 have it, made once for each state of a provider: answers overlap. */
+function fullSummary(view: PlacementView, provider: Provider): string {
+  const used = view.usage(provider.uuid);
+  const known = told.get(provider);
+  if (known?.used === used) return known.text;
+  const text = summary(view, provider, undefined, SINCE.nestedCandidates);
+  told.set(provider, { used, text });
+  return text;
 }
 
 function summary(
@@ -60,9 +102,9 @@ function summary(
     if (inventory === undefined || shown?.has(name) === false) continue;
     resources.push(`"${name}":{"capacity":${capacityOf(inventory)},"used":${used[name] ?? 0}}`);
   }
-  const described = version >= SINCE.traitsInSummaries ? `,"traits":${JSON.stringify(traits)}` : '';
+  const described = version >= SINCE.traitsInSummaries ? `,"traits":${namesText(traits)}` : '';
   const parent = parentUuid === undefined ? 'null' : `"${parentUuid}"`;
   const placed =
     version >= SINCE.nestedCandidates ? `,"parent_provider_uuid":${parent},"root_provider_uuid":"${rootUuid}"` : '';
-  return `{"resources":{${resources.join()}}${described}${placed}}`;
+  return `"${uuid}":{"resources":{${resources.join()}}${described}${placed}}`;
 }

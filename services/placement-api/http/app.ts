@@ -207,7 +207,8 @@ function send(
 /** As bytes, so that fastify leaves the content type as clients compare it: without a charset. */
 function jsonBytes(reply: FastifyReply, json: string): Buffer {
   reply.header('content-type', JSON_TYPE);
-  return Buffer.from(json);
+  // Most is ASCII, and copied ten times as fast when that is said.
+  return Buffer.from(json, Buffer.byteLength(json) === json.length ? 'latin1' : 'utf8');
 }
 
 function httpErrorOf(thrown: unknown): HttpError {
