@@ -30,8 +30,10 @@ export function allocationStories(story: Story): void {
       return Object.keys(body as object).toSorted();
     };
     expect(await names(11)).toEqual(['allocations']);
-    expect(await names(12)).toEqual(['allocations', 'project_id', 'user_id']);
-    expect(await names(28)).toEqual(['allocations', 'consumer_generation', 'project_id', 'user_id']);
+    for (const version of [12, 27]) expect(await names(version)).toEqual(['allocations', 'project_id', 'user_id']);
+    for (const version of [28, 37]) {
+      expect(await names(version)).toEqual(['allocations', 'consumer_generation', 'project_id', 'user_id']);
+    }
     expect(await names(38)).toEqual(['allocations', 'consumer_generation', 'consumer_type', 'project_id', 'user_id']);
   });
 

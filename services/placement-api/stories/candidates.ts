@@ -41,7 +41,9 @@ export function candidateStories(story: Story): void {
       return (body as { allocation_requests: unknown }).allocation_requests;
     };
     expect(await requests(11)).toEqual([{ allocations: [{ resource_provider: { uuid }, resources: { VCPU: 1 } }] }]);
-    expect(await requests(12)).toEqual([{ allocations: { [uuid]: { resources: { VCPU: 1 } } } }]);
+    for (const version of [12, 33]) {
+      expect(await requests(version)).toEqual([{ allocations: { [uuid]: { resources: { VCPU: 1 } } } }]);
+    }
     expect(await requests(34)).toEqual([
       { allocations: { [uuid]: { resources: { VCPU: 1 } } }, mappings: { '': [uuid] } },
     ]);
@@ -58,8 +60,8 @@ export function candidateStories(story: Story): void {
     const all = { ...asked, DISK_GB: { capacity: 10, used: 0 } };
     const traits = ['HW_CPU_X86_VMX'];
     expect(await summary(16)).toEqual({ resources: asked });
-    expect(await summary(17)).toEqual({ resources: asked, traits });
-    expect(await summary(27)).toEqual({ resources: all, traits });
+    for (const version of [17, 26]) expect(await summary(version)).toEqual({ resources: asked, traits });
+    for (const version of [27, 28]) expect(await summary(version)).toEqual({ resources: all, traits });
     expect(await summary(29)).toEqual({ resources: all, traits, parent_provider_uuid: null, root_provider_uuid: uuid });
   });
 
