@@ -12,10 +12,10 @@ export function putProvider(tx: Transaction, command: PutProvider & { atMs: numb
 
 async function create(tx: Transaction, command: PutProvider & { atMs: number }): Promise<Refusal | undefined> {
   const { uuid, name, parentUuid, atMs } = command;
-  if (await tx.get('provider', uuid)) return { kind: 'exists', subject: 'provider', key: uuid };
-  if (await tx.get('name', name)) return { kind: 'exists', subject: 'provider', key: name };
   const parent = parentUuid === undefined ? undefined : await tx.get('provider', parentUuid);
   if (parentUuid !== undefined && !parent) return { kind: 'not_found', subject: 'parent', key: parentUuid };
+  if (await tx.get('provider', uuid)) return { kind: 'exists', subject: 'provider', key: uuid };
+  if (await tx.get('name', name)) return { kind: 'exists', subject: 'provider', key: name };
   const rootUuid = parent?.rootUuid ?? uuid;
   const empty = { inventories: {}, traits: [], aggregates: [], host: undefined };
   tx.put('provider', uuid, { uuid, name, parentUuid, rootUuid, ...empty, createdAtMs: atMs, updatedAtMs: atMs });
@@ -29,14 +29,16 @@ async function update(tx: Transaction, command: PutProvider & { atMs: number }):
   const { uuid, name, parentUuid, atMs } = command;
   const provider = await tx.get('provider', uuid);
   if (!provider) return { kind: 'not_found', subject: 'provider', key: uuid };
-  if (name !== provider.name) {
-    if (await tx.get('name', name)) return { kind: 'exists', subject: 'provider', key: name };
-    tx.write({ kind: 'delete', table: 'name', key: provider.name });
-    tx.put('name', name, { uuid });
-  }
   const next = { ...provider, name, updatedAtMs: atMs };
   if (parentUuid === provider.parentUuid) write(tx, next);
-  else return move(tx, next, parentUuid);
+  else {
+    const refusal = await move(tx, next, parentUuid);
+    if (refusal) return refusal;
+  }
+  if (name === provider.name) return undefined;
+  if (await tx.get('name', name)) return { kind: 'exists', subject: 'provider', key: name };
+  tx.write({ kind: 'delete', table: 'name', key: provider.name });
+  tx.put('name', name, { uuid });
   return undefined;
 }
 

@@ -75,7 +75,6 @@ export async function createProvider({ body, version }: ApiRequest, placement: P
     case 'committed':
       break;
     case 'exists':
-      if (parent && !(await placement.now()).provider(parent)) throw refuse(NO_PARENT);
       throw nameTaken(result.key === uuid ? `uuid: ${uuid}` : `name: ${name}`);
     case 'not_found':
       throw refuse(NO_PARENT);
