@@ -100,6 +100,9 @@ async function onFleet(
     const startedMs = performance.now();
     const fleet = await fill(store);
     context.note(`${fleet.name}: filled in ${round((performance.now() - startedMs) / 1_000)} s`);
+    const claims = await measureClaims(store, fleet, seconds);
+    context.note(`${fleet.name}_claim_script: ${claims.perSecond}/s from one client`);
+    Object.assign(results, rateResults(`${fleet.name}_claim_script`, claims));
     api = await startApi(redis.url);
     for (const [name, operation] of Object.entries(operationsOn(fleet))) {
       if (flags['only'] !== undefined && flags['only'] !== name) continue;
@@ -114,10 +117,7 @@ async function onFleet(
       }
     }
     if (fleet.name.startsWith('nested')) Object.assign(results, await groupsOfDevices(api, seconds));
-    await api.stop();
-    const claims = await measureClaims(store, fleet, seconds);
-    context.note(`${fleet.name}_claim_script: ${claims.perSecond}/s from one client`);
-    return { ...results, ...rateResults(`${fleet.name}_claim_script`, claims) };
+    return results;
   } finally {
     await api?.stop();
     await store.close();

@@ -62,9 +62,9 @@ function amountsText(): (resources: Resources | undefined) => string {
 }
 
 function mappedText(mappings: Candidate['mappings']): string {
-  const parts: string[] = [];
-  for (const suffix in mappings) parts.push(`"${suffix}":${namesText(mappings[suffix])}`);
-  return parts.join();
+  return Object.entries(mappings)
+    .map(([suffix, uuids]) => `"${suffix}":${namesText(uuids)}`)
+    .join();
 }
 
 function namesText(names: readonly string[] = []): string {
