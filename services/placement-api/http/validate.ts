@@ -1,38 +1,47 @@
+import { Ajv, type ErrorObject } from 'ajv';
 import { isUuidLike } from './uuid';
 
-/** A JSON schema as data, of the keywords that `faultsOf` knows. Fault is found in the order of its keys. */
+/** A JSON schema (draft 7) as data. Of several faults in a value, the order of its keys says which one is told. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Something wrong with a value or a part of it. */
+/** Something wrong with a value or a part of it, as Python's jsonschema sees it. */
 interface Fault {
   readonly message: string;
   readonly keyword: string;
   /** What the keyword stands in, and what it was held against. */
   readonly schema: Schema;
   readonly value: unknown;
-  readonly path: Path;
-  readonly schemaPath: Path;
+  readonly path: readonly string[];
+  readonly schemaPath: readonly string[];
   /** Of a choice: why none of it holds. */
   readonly reasons: readonly Fault[];
 }
 
-type Path = readonly (string | number)[];
-type Schemas = Readonly<Record<string, Schema>>;
+const ajv = new Ajv({
+  allErrors: true,
+  verbose: true,
+  strict: false,
+  ownProperties: true,
+  formats: { uuid: isUuidLike },
+});
+/** The longest value or schema that is shown in a text; whoever sends a megabyte knows what it was. */
+const MAX_SHOWN = 5_000;
 
 /**
  * Why a value does not meet a schema, undefined when it does: one fault, chosen and told as by Python's jsonschema,
  * because clients and their tests search in the text.
  */
 export function whyInvalid(value: unknown, schema: Schema): string | undefined {
-  let worst: Fault | undefined;
-  for (const fault of faultsOf(value, schema)) if (!worst || byRelevance(fault, worst) < 0) worst = fault;
+  const validate = ajv.compile(schema);
+  if (validate(value)) return undefined;
+  const [worst] = faultsIn(validate.errors ?? [], schema).toSorted(byRelevance);
   return worst && textOf(reasonOf(worst));
 }
 
 /** Nearest to the root first; as near, choices last; then wrong types first. */
 function byRelevance(a: Fault, b: Fault): number {
   const isChoice = ({ keyword }: Fault) => Number(keyword === 'anyOf');
-  const isOfType = ({ value, schema }: Fault) => Number(schema['type'] !== undefined && hasType(value, schema['type']));
+  const isOfType = ({ keyword, schema }: Fault) => Number(schema['type'] !== undefined && keyword !== 'type');
   return a.path.length - b.path.length || isChoice(a) - isChoice(b) || isOfType(a) - isOfType(b);
 }
 
@@ -42,131 +51,133 @@ function reasonOf(fault: Fault): Fault {
   return least && next && byRelevance(least, next) !== 0 ? reasonOf(least) : fault;
 }
 
-function* faultsOf(value: unknown, schema: Schema, path: Path = [], schemaPath: Path = []): Generator<Fault> {
-  const object = hasType(value, 'object') ? (value as Record<string, unknown>) : {};
-  for (const [keyword, limit] of Object.entries(schema)) {
-    const here = [...schemaPath, keyword];
-    const fault = (message: string, reasons: readonly Fault[] = []): Fault => {
-      return { message, keyword, schema, value, path, schemaPath: here, reasons };
-    };
-    switch (keyword) {
-      case 'properties':
-        for (const [name, inner] of Object.entries(limit as Schemas)) {
-          if (Object.hasOwn(object, name)) yield* faultsOf(object[name], inner, [...path, name], [...here, name]);
-        }
-        break;
-      case 'patternProperties':
-        for (const [pattern, inner] of Object.entries(limit as Schemas)) {
-          for (const [name, part] of Object.entries(object)) {
-            if (matches(name, pattern)) yield* faultsOf(part, inner, [...path, name], [...here, pattern]);
-          }
-        }
-        break;
-      case 'items':
-        for (const [i, part] of (Array.isArray(value) ? value : []).entries()) {
-          yield* faultsOf(part, limit as Schema, [...path, i], here);
-        }
-        break;
-      case 'required':
-        if (!hasType(value, 'object')) break;
-        for (const name of limit as string[]) {
-          if (!Object.hasOwn(object, name)) yield fault(`${repr(name)} is a required property`);
-        }
-        break;
-      case 'anyOf': {
-        const choices = (limit as Schema[]).map((choice, i) => [...faultsOf(value, choice, [], [i])]);
-        const isNone = choices.every((faults) => faults.length > 0);
-        if (isNone) yield fault(`${repr(value)} is not valid under any of the given schemas`, choices.flat());
-        break;
-      }
-      default: {
-        const message = messageOf(keyword, value, limit, schema);
-        if (message !== undefined) yield fault(message);
-      }
-    }
-  }
+/** The faults that errors stand for, in the order in which the schema has them; paths begin at the schema given. */
+function faultsIn(errors: readonly ErrorObject[], schema: unknown, at = { path: 0, schemaPath: 0 }): Fault[] {
+  const choices = errors.filter(({ keyword }) => keyword === 'anyOf');
+  const isReason = (error: ErrorObject) => choices.some((choice) => isWithin(error, choice));
+  const seen = new Set<string>();
+  const faults = errors
+    .filter((error) => !isReason(error))
+    // One error for each name that is too much: together they are one fault.
+    .filter((error) => error.keyword !== 'additionalProperties' || isNew(seen, error.instancePath))
+    .map((error): Fault => {
+      const path = stepsOf(error.instancePath);
+      const schemaPath = stepsOf(decodeURIComponent(error.schemaPath));
+      const inner = errors.filter((other) => error.keyword === 'anyOf' && isWithin(other, error));
+      const start = { path: path.length, schemaPath: schemaPath.length };
+      return {
+        message: messageOf(error, errors),
+        keyword: error.keyword,
+        schema: error.parentSchema ?? {},
+        value: error.data,
+        path: path.slice(at.path),
+        schemaPath: schemaPath.slice(at.schemaPath),
+        reasons: inner.length > 0 ? faultsIn(inner, error.schema, start) : [],
+      };
+    });
+  return faults.toSorted((a, b) => compare(placeOf(a.schemaPath, schema), placeOf(b.schemaPath, schema)));
 }
 
-/** What is wrong with a value by a keyword that does not look into its parts. */
-function messageOf(keyword: string, value: unknown, limit: unknown, schema: Schema): string | undefined {
-  const fails = (isWrong: boolean, what: string) => (isWrong ? `${repr(value)} ${what}` : undefined);
-  const bound = limit as number;
+function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
+  return (
+    error.schemaPath.startsWith(`${choice.schemaPath}/`) &&
+    `${error.instancePath}/`.startsWith(`${choice.instancePath}/`)
+  );
+}
+
+/** Where a keyword stands in a schema: the position of each step among its siblings. */
+function placeOf(schemaPath: readonly string[], schema: unknown): number[] {
+  let at = schema;
+  return schemaPath.map((step) => {
+    const siblings = typeof at === 'object' && at !== null ? at : {};
+    at = (siblings as Record<string, unknown>)[step];
+    return Object.keys(siblings).indexOf(step);
+  });
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  for (const [i, place] of a.entries()) if (place !== b[i]) return place - (b[i] ?? -1);
+  return a.length - b.length;
+}
+
+function isNew(seen: Set<string>, key: string): boolean {
+  return seen.size !== seen.add(key).size;
+}
+
+/** A JSON pointer, or a schema's path, in its steps. */
+function stepsOf(pointer: string): string[] {
+  const steps = pointer.split('/').slice(1);
+  return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function messageOf(error: ErrorObject, errors: readonly ErrorObject[]): string {
+  const { keyword, params, data, schema } = error;
+  const [value, limit] = [shown(data), repr(schema)];
   switch (keyword) {
-    case 'type':
-      return fails(!hasType(value, limit), `is not of type ${[limit].flat().map(repr).join(', ')}`);
-    case 'enum':
-      return fails(!(limit as unknown[]).includes(value), `is not one of ${repr(limit)}`);
-    case 'minimum':
-      return fails(typeof value === 'number' && value < bound, `is less than the minimum of ${repr(limit)}`);
-    case 'maximum':
-      return fails(typeof value === 'number' && value > bound, `is greater than the maximum of ${repr(limit)}`);
-    case 'minLength':
-      return fails(typeof value === 'string' && Array.from(value).length < bound, 'is too short');
-    case 'maxLength':
-      return fails(typeof value === 'string' && Array.from(value).length > bound, 'is too long');
-    case 'pattern':
-      return fails(typeof value === 'string' && !matches(value, limit as string), `does not match ${repr(limit)}`);
-    case 'format':
-      return fails(typeof value === 'string' && !isUuidLike(value), `is not a ${repr(limit)}`);
-    case 'minItems':
-      return fails(Array.isArray(value) && value.length < bound, 'is too short');
-    case 'uniqueItems':
-      return fails(Array.isArray(value) && new Set(value).size < value.length, 'has non-unique elements');
-    case 'minProperties': {
-      const isWrong = hasType(value, 'object') && Object.keys(value as object).length < bound;
-      return fails(isWrong, 'does not have enough properties');
-    }
+    case 'required':
+      return `${repr(params['missingProperty'])} is a required property`;
     case 'additionalProperties':
-      return hasType(value, 'object') ? strangersIn(value as object, schema) : undefined;
+      return strangersMessage(error, errors);
+    case 'type':
+      return `${value} is not of type ${[schema].flat().map(repr).join(', ')}`;
+    case 'enum':
+      return `${value} is not one of ${limit}`;
+    case 'minimum':
+      return `${value} is less than the minimum of ${limit}`;
+    case 'maximum':
+      return `${value} is greater than the maximum of ${limit}`;
+    case 'minLength':
+    case 'minItems':
+      return `${value} is too short`;
+    case 'maxLength':
+      return `${value} is too long`;
+    case 'pattern':
+      return `${value} does not match ${limit}`;
+    case 'format':
+      return `${value} is not a ${limit}`;
+    case 'uniqueItems':
+      return `${value} has non-unique elements`;
+    case 'minProperties':
+      return `${value} does not have enough properties`;
+    case 'anyOf':
+      return `${value} is not valid under any of the given schemas`;
     default:
-      throw new TypeError(`no such keyword of a schema: ${keyword}`);
+      return `${value} ${error.message ?? 'is not valid'}`;
   }
 }
 
-function strangersIn(value: object, { properties = {}, patternProperties }: Schema): string | undefined {
-  const patterns = Object.keys(patternProperties ?? {});
-  const isKnown = (name: string) => Object.hasOwn(properties as object, name) || patterns.some((p) => matches(name, p));
-  const strangers = Object.keys(value).filter((name) => !isKnown(name));
-  if (strangers.length === 0) return undefined;
+function strangersMessage({ instancePath, parentSchema }: ErrorObject, errors: readonly ErrorObject[]): string {
+  const strangers = errors
+    .filter((error) => error.keyword === 'additionalProperties' && error.instancePath === instancePath)
+    .map(({ params }) => String(params['additionalProperty']));
   const [names, isOne] = [listed(strangers), strangers.length === 1];
-  return patternProperties === undefined
+  const patterns = parentSchema?.['patternProperties'] as object | undefined;
+  return patterns === undefined
     ? `Additional properties are not allowed (${names} ${isOne ? 'was' : 'were'} unexpected)`
-    : `${names} ${isOne ? 'does' : 'do'} not match any of the regexes: ${listed(patterns)}`;
-}
-
-function hasType(value: unknown, type: unknown): boolean {
-  if (Array.isArray(type)) return type.some((one) => hasType(value, one));
-  if (type === 'integer') return Number.isInteger(value);
-  if (type === 'array') return Array.isArray(value);
-  if (type === 'null') return value === null;
-  return typeof value === type && value !== null && !Array.isArray(value);
-}
-
-const expressions = new Map<string, RegExp>();
-
-function matches(text: string, pattern: string): boolean {
-  let expression = expressions.get(pattern);
-  if (!expression) expressions.set(pattern, (expression = new RegExp(pattern, 'u')));
-  return expression.test(text);
+    : `${names} ${isOne ? 'does' : 'do'} not match any of the regexes: ${listed(Object.keys(patterns))}`;
 }
 
 function textOf({ message, keyword, schema, value, path, schemaPath }: Fault): string {
   return [
     message,
-    `Failed validating ${repr(keyword)} in schema${indexesOf(schemaPath.slice(0, -1))}:\n    ${repr(schema)}`,
-    `On instance${indexesOf(path)}:\n    ${repr(value)}`,
+    `Failed validating ${repr(keyword)} in schema${indexesOf(schemaPath.slice(0, -1))}:\n    ${shown(schema)}`,
+    `On instance${indexesOf(path)}:\n    ${shown(value)}`,
   ].join('\n\n');
 }
 
 /** A path as Python shows it: `['a'][0]`. */
-function indexesOf(path: Path): string {
-  return path.map((step) => `[${repr(step)}]`).join('');
+function indexesOf(path: readonly string[]): string {
+  return path.map((step) => (/^\d+$/.test(step) ? `[${step}]` : `[${repr(step)}]`)).join('');
 }
 
 function listed(names: readonly string[]): string {
   return names.toSorted().map(repr).join(', ');
 }
 
+function shown(value: unknown): string {
+  const text = repr(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
+}
 /** A JSON value as Python prints it. */
 function repr(value: unknown): string {
   if (typeof value === 'string') return value.includes("'") ? JSON.stringify(value) : `'${value}'`;
