@@ -202,9 +202,9 @@ function rawKey(bodyBytes: number | string | undefined, clients: number | string
   return `raw_http_${bodyBytes}_bytes_c${clients}`;
 }
 
-/** Sizes differ by the digits of what is used: to two places they are the same for all fleets of a kind. */
+/** Sizes differ by the digits of what is used: to one place they are the same for all fleets of a kind. */
 function roundedBytes(bytes: number): number {
-  return Number(bytes.toPrecision(2));
+  return Number(bytes.toPrecision(1));
 }
 
 /** Each rate over that of bare HTTP, and of claims over that of the script. */
