@@ -35,10 +35,10 @@ export const placementApiOptions = {
   }),
   maxCandidates: intOption({
     env: 'BERTH_PLACEMENT_MAX_CANDIDATES',
-    default: 100_000,
+    default: 10_000,
     min: 1,
     max: 100_000,
-    help: 'The most allocation candidates of one answer, whatever limit the request gives.',
+    help: 'The most allocation candidates of one answer, whatever limit the request gives; 10,000 are about ten megabytes.',
   }),
   maxRequestGroups: intOption({
     env: 'BERTH_PLACEMENT_MAX_REQUEST_GROUPS',
