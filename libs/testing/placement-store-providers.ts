@@ -173,6 +173,12 @@ export function describeProviders(open: () => PlacementStore): void {
       const release = { kind: 'release_claim', consumerUuid: write.uuid, claimRevision } as const;
       expect(await commit(store, release)).toEqual(committed);
     });
+
+    it.each(['CUSTOM_SILVER', 'VCPU'])('gives no class the name of another: %s', async (newName) => {
+      for (const custom of ['CUSTOM_GOLD', 'CUSTOM_SILVER']) await name('create_name', 'resource_class', custom);
+      const rename = { kind: 'rename_class', name: 'CUSTOM_GOLD', newName } as const;
+      expect(await commit(store, rename)).toEqual({ kind: 'exists', subject: 'resource_class', key: newName });
+    });
   });
 
   describe('reshape', () => {

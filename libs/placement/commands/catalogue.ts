@@ -1,5 +1,6 @@
 import type { Inventories, Resources } from '../../domain/inventory';
 import type { CatalogueCommand } from '../store';
+import { isCustom } from './custom-names';
 import { counters, type Refusal } from './tables';
 import type { Transaction } from './transaction';
 
@@ -47,7 +48,8 @@ async function deleteName(
 async function renameClass(tx: Transaction, name: string, newName: string): Promise<Refusal | undefined> {
   const [row, taken] = await tx.getAll('resource_class', [name, newName]);
   if (!row) return { kind: 'not_found', subject: 'resource_class', key: name };
-  if (taken) return { kind: 'exists', subject: 'resource_class', key: newName };
+  // Standard classes are not in the catalogue, and always there.
+  if (taken || !isCustom(newName)) return { kind: 'exists', subject: 'resource_class', key: newName };
   tx.write({ kind: 'delete', table: 'resource_class', key: name });
   tx.put('resource_class', newName, row);
   const users = await tx.count(counters.usersOf('resource_class', name));
