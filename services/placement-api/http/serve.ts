@@ -1,0 +1,89 @@
+import type { FastifyRequest } from 'fastify';
+import type { Principal } from '../auth/principal';
+import type { Placement } from '../placement';
+import type { Policy } from '../policy/policy';
+import type { Route } from '../routes';
+import { at } from '../schemas/versioned';
+import { queryStringOf } from './address';
+import { JSON_TYPE, mediaTypeOf } from './headers';
+import { ERROR_CODE, HttpError } from './http-error';
+import type { Microversion } from './microversion';
+import { Query } from './query';
+import type { Answer } from './request';
+import { type Schema, whyInvalid } from './validate';
+
+export interface ServeDeps {
+  readonly placement: Placement;
+  readonly policy: Policy;
+  readonly limits: { readonly queryParameters: number };
+}
+
+const ANYTHING: Schema = {};
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** What is told whatever a client accepts: which versions there are, and of a trait only that there is one. */
+const ANSWERED_TO_ALL: ReadonlySet<string> = new Set(['/', '/traits/{name}']);
+
+/**
+ * Answers a request by its route: is it there in this microversion, content type, policy, query string, and the handler,
+ * which reads the body when it comes to it. That is the order in which Placement finds fault, and clients see the first.
+ *
+ * @throws HttpError and whatever the handler throws.
+ */
+export async function serve(
+  { placement, policy, limits }: ServeDeps,
+  route: Route,
+  request: FastifyRequest,
+  principal: Principal,
+  version: Microversion,
+): Promise<Answer> {
+  if (version < route.since) throw notYet(route);
+  const schema = at(route.body, version);
+  const type = mediaTypeOf(request);
+  if (schema && type !== JSON_TYPE) {
+    throw new HttpError(415, `The media type ${type ?? 'None'} is not supported, use ${JSON_TYPE}`);
+  }
+  if (route.method === 'GET' && !ANSWERED_TO_ALL.has(route.path)) requireJsonAccepted(request);
+  const query = new Query(queryStringOf(request.url), limits.queryParameters);
+  if (route.rule) policy(route.rule, principal, { projectId: query.last('project_id') });
+  const querySchema = at(route.query, version);
+  const invalid = querySchema && whyInvalid(query.asObject(), querySchema);
+  if (invalid !== undefined) throw new HttpError(400, `Invalid query string parameters: ${invalid}`);
+  return route.handler(
+    {
+      version,
+      principal,
+      params: request.params as Readonly<Record<string, string>>,
+      query,
+      body: () => validBody(request.body, schema),
+    },
+    placement,
+  );
+}
+
+function validBody(bytes: unknown, schema = ANYTHING): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(bytes instanceof Buffer ? bytes : undefined));
+  } catch (thrown) {
+    throw new HttpError(400, `Malformed JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+  }
+  const invalid = whyInvalid(value, schema);
+  if (invalid !== undefined) throw new HttpError(400, `JSON does not validate: ${invalid}`);
+  return value;
+}
+
+function notYet({ path, method }: Route): HttpError {
+  // Placement answers 405 here, because other methods of the path are older.
+  const isMethodMissing = method === 'DELETE' && path.endsWith('/inventories');
+  return isMethodMissing ? methodNotAllowed(['GET', 'POST', 'PUT']) : new HttpError(404);
+}
+
+/** The refusal of a method that a path does not have; `allow` are those that it has. */
+export function methodNotAllowed(allow: readonly string[]): HttpError {
+  const detail = 'The method specified is not allowed for this resource.';
+  return new HttpError(405, detail, ERROR_CODE.undefined, { allow: allow.join(', ') });
+}
+
+function requireJsonAccepted(request: FastifyRequest): void {
+  if (request.accepts().type([JSON_TYPE]) === false) throw new HttpError(406, `Only ${JSON_TYPE} is provided`);
+}
