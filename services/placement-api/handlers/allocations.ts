@@ -7,6 +7,7 @@ import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
 import { allocationsOf, type ConsumerBody } from './consumer-body';
 import { unexpected } from './found';
+import { newest } from './newest';
 import { requireAmounts, whyNotAllocated } from './why-not-allocated';
 
 /** Whose a consumer is that was written before microversion 1.8, which did not ask. */
@@ -51,7 +52,7 @@ export async function getProviderAllocations({ params, version }: ApiRequest, pl
   return {
     status: 200,
     body: { resource_provider_generation: generation, allocations: Object.fromEntries(allocations) as object },
-    lastModifiedMs: Math.max(0, ...consumers.map(({ updatedAtMs }) => updatedAtMs)) || 'now',
+    lastModifiedMs: newest(consumers.map(({ updatedAtMs }) => updatedAtMs)),
   };
 }
 

@@ -10,6 +10,7 @@ import type { Placement } from '../placement';
 import { aggregatesOf, resourcesOf, traitsOf } from '../query-values';
 import { knowsNames } from '../unknown-names';
 import { requireProvider, unexpected } from './found';
+import { newest } from './newest';
 
 const NO_PARENT = 'parent provider UUID does not exist.';
 
@@ -45,7 +46,7 @@ export async function listProviders({ query, version }: ApiRequest, placement: P
   return {
     status: 200,
     body: { resource_providers: found.map((provider) => providerBody(provider, version)) },
-    lastModifiedMs: found.length === 0 ? 'now' : Math.max(...found.map(({ updatedAtMs }) => updatedAtMs)),
+    lastModifiedMs: newest(found.map(({ updatedAtMs }) => updatedAtMs)),
   };
 }
 

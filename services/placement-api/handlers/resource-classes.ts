@@ -5,15 +5,15 @@ import { whyInvalid } from '../http/validate';
 import type { Placement } from '../placement';
 import { customClass } from '../schemas/names';
 import { unexpected } from './found';
+import { newest } from './newest';
 
 /** GET /resource_classes */
 export async function listClasses(_request: ApiRequest, placement: Placement): Promise<Answer> {
   const classes = (await placement.now()).resourceClasses();
-  const newest = Math.max(...classes.map(({ createdAtMs }) => createdAtMs));
   return {
     status: 200,
     body: { resource_classes: classes.map(({ name }) => classBody(name)) },
-    lastModifiedMs: newest || 'now',
+    lastModifiedMs: newest(classes.map(({ createdAtMs }) => createdAtMs)),
   };
 }
 

@@ -7,6 +7,7 @@ import type { Placement } from '../placement';
 import { unknownTraits } from '../query-values';
 import { customTrait } from '../schemas/names';
 import { conflict, requireProvider, unexpected } from './found';
+import { newest } from './newest';
 
 /** GET /traits */
 export async function listTraits({ query }: ApiRequest, placement: Placement): Promise<Answer> {
@@ -25,7 +26,7 @@ export async function listTraits({ query }: ApiRequest, placement: Placement): P
   return {
     status: 200,
     body: { traits: traits.map((trait) => trait.name) },
-    lastModifiedMs: Math.max(0, ...traits.map(({ createdAtMs }) => createdAtMs)) || 'now',
+    lastModifiedMs: newest(traits.map(({ createdAtMs }) => createdAtMs)),
   };
 }
 
