@@ -37,6 +37,7 @@ export class MirrorState {
   readonly byClass = new SetIndex();
   readonly byProvider = new SetIndex();
   readonly byGroup = new SetIndex();
+  #applied: Change | undefined;
   /** What changed since it was last taken. */
   #changedRoots = new Set<string>();
   #changedConsumers = new Set<string>();
@@ -55,6 +56,9 @@ export class MirrorState {
 
   /** Takes a change ahead of the stream, or one that may be old. */
   apply(change: Change): void {
+    // Commits that travelled together bring the same change, each of them.
+    if (change === this.#applied) return;
+    this.#applied = change;
     if (change.revision === this.revision + 1) this.advance(change);
     else if (change.revision > this.revision) this.#apply(change, change.revision);
   }
