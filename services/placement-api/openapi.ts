@@ -3,6 +3,7 @@ import { NEWEST, VERSION_HEADER } from './http/microversion';
 import type { Schema } from './http/validate';
 import { RULES } from './policy/rules';
 import { ROUTES, type Route } from './routes';
+import { ANSWERS } from './schemas/answers';
 import { exactly, integer, text } from './schemas/parts';
 import { at, type Versioned } from './schemas/versioned';
 
@@ -81,6 +82,8 @@ function operationOf(route: Route): Operation {
   };
 }
 
+const DONE: Readonly<Record<string, string>> = { 201: 'Created.', 204: 'Done; there is nothing to tell.' };
+
 /** `PUT /allocations/{consumer_uuid}` as `putAllocationsByConsumerUuid`. */
 function operationIdOf(method: string, path: string): string {
   const words = path.replaceAll('{', 'by_').split(/\W+|_/).filter(Boolean);
@@ -143,5 +146,9 @@ function responsesOf(route: Route): Record<string, Operation> {
     status,
     { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Errors' } } } },
   ]);
-  return { '2XX': { description: 'Done.' }, ...(Object.fromEntries(refused) as Record<string, Operation>) };
+  const done = Object.entries(ANSWERS[`${route.method} ${route.path}`] ?? {}).map(([status, schema]) => [
+    status,
+    { description: DONE[status] ?? 'Done.', ...(schema ? { content: { 'application/json': { schema } } } : {}) },
+  ]);
+  return Object.fromEntries([...done, ...refused]) as Record<string, Operation>;
 }

@@ -4,6 +4,8 @@ import type { Schema } from '../http/validate';
 /** The pieces that the schemas are made of. Patterns are Placement's own (`schemas/common.py`). */
 export const CLASS_NAME = '^[A-Z0-9_]+$';
 export const CUSTOM_NAME = '^CUSTOM_[A-Z0-9_]+$';
+/** For keys of answers, which are what clients gave. */
+export const anyText = '^';
 export const UUID_KEY = '^[0-9a-fA-F-]{36}$';
 export const NUMBERED_GROUP = '[1-9][0-9]*';
 export const NAMED_GROUP = '[a-zA-Z0-9_-]{1,64}';

@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { VERSION_HEADER } from '../http/microversion';
+import { requireDocumented } from './documented';
 
 /** How a request differs from the one that admin sends at the newest microversion. */
 export interface Asking {
@@ -22,7 +23,10 @@ export interface Answered {
   readonly body: unknown;
 }
 
-/** A client that sends one request and tells all of the answer, however odd the request. */
+/**
+ * A client that sends one request and tells all of the answer, however odd the request. Answers of the newest microversion
+ * must be those that are documented.
+ */
 export interface Client {
   get(path: string, asking?: Asking): Promise<Answered>;
   /** The body is sent as JSON; a text as it is; undefined: no body, no content type. */
@@ -48,8 +52,18 @@ export function openClient(url: string): Client & { close(): void } {
         response.on('end', () => {
           const answer = Buffer.concat(chunks).toString();
           const known = Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]);
-          const status = response.statusCode ?? 0;
-          resolve({ status, headers: Object.fromEntries(known), text: answer, body: jsonOf(answer) });
+          const answered: Answered = {
+            status: response.statusCode ?? 0,
+            headers: Object.fromEntries(known) as Answered['headers'],
+            text: answer,
+            body: jsonOf(answer),
+          };
+          try {
+            requireDocumented(method, path, answered);
+            resolve(answered);
+          } catch (error) {
+            reject(error);
+          }
         });
       });
       sent.on('error', reject);
