@@ -6,11 +6,11 @@ import type { TreeProblem } from './tree-problem';
 /** The candidate that an assignment stands for. */
 export function candidateOf({ plan, rootUuid, providers, variables }: TreeProblem, chosen: Chosen): Candidate {
   const allocations: Record<string, Record<string, number>> = {};
-  const mappings: Record<string, string[]> = {};
-  for (const group of plan.query.groups) mappings[group.suffix] = [];
+  // A map until the end: clients name groups as they like, `__proto__` too.
+  const mappings = new Map<string, string[]>(plan.query.groups.map(({ suffix }) => [suffix, []]));
   variables.forEach(({ choice }, variable) => {
     const uuid = providers[chosen[variable] ?? -1]?.uuid ?? '';
-    const mapped = mappings[choice.group.suffix];
+    const mapped = mappings.get(choice.group.suffix);
     if (mapped?.includes(uuid) === false) mapped.push(uuid);
     for (const { resourceClass, amount } of choice.demands) {
       allocations[uuid] ??= {};
@@ -18,7 +18,7 @@ export function candidateOf({ plan, rootUuid, providers, variables }: TreeProble
       resources[resourceClass] = (resources[resourceClass] ?? 0) + amount;
     }
   });
-  return { rootUuid, allocations, mappings };
+  return { rootUuid, allocations, mappings: Object.fromEntries(mappings) };
 }
 
 /** Whether only sharing providers meet it, so that another tree may have the very same candidate. */

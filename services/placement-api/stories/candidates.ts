@@ -192,6 +192,14 @@ export function candidateStories(story: Story): void {
     expect(await find(`member_of=${x}&member_of=!${y}`)).toEqual(['inX']);
     expect(await find(`member_of=${NOWHERE}`)).toEqual([]);
   });
+
+  story('maps a group whatever a client calls it', async (api) => {
+    const host = await aProvider(api, { inventories: { VCPU: 8 } });
+    for (const suffix of ['_1', 'constructor', '__proto__']) {
+      const { text } = await api.get(`/allocation_candidates?resources${suffix}=VCPU:1`);
+      expect(text).toContain(`"mappings":{"${suffix}":["${host}"]}`);
+    }
+  });
 }
 
 async function ask(api: Api, query: string, names: Readonly<Record<string, string>>): Promise<string[]> {
