@@ -52,7 +52,8 @@ export async function handleCast(
   }
 }
 
-function bury({ type, id }: Delivery, hand: Hand, error: BerthError, options: HandlingOptions): Promise<void> {
+/** Logs, counts and drops. Never rejects. */
+export function bury({ type, id }: Delivery, hand: Hand, error: BerthError, options: HandlingOptions): Promise<void> {
   options.log.warn({ queue: options.queue.name, type, id, error }, 'dropped to dead-letters');
   options.metrics.deadLetters.inc({ reason: error.reason });
   return hand.drop(error);

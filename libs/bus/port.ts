@@ -89,7 +89,7 @@ export interface CastOptions {
 }
 
 export interface ConsumeOptions {
-  /** Messages in hand at once, handled concurrently. */
+  /** Messages in hand at once; no more are handled at once, also where one brings many calls. */
   readonly prefetch?: number;
 }
 

@@ -1,3 +1,4 @@
+import { describeBursts } from './bus-contract-bursts';
 import { describeCalls } from './bus-contract-calls';
 import { describeCasts } from './bus-contract-casts';
 import { describeEvents } from './bus-contract-events';
@@ -15,6 +16,7 @@ export function describeBus(name: string, openBus: OpenBus): void {
     afterEach(() => world.close());
 
     describe('calls', () => describeCalls(() => world));
+    describe('calls of one turn', () => describeBursts(() => world));
     describe('casts', () => describeCasts(() => world));
     describe('settlements', () => describeSettlements(() => world));
     describe('events', () => describeEvents(() => world));

@@ -131,7 +131,7 @@ export const schedulerOptions = {
     min: 1,
     max: 10_000,
     unit: 'calls',
-    help: 'Calls in hand at once, of each queue. Claims of calls that come together share a run of the store.',
+    help: 'Calls handled at once, of each queue. Claims of calls that come together share a run of the store.',
   }),
 } as const;
 

@@ -2,12 +2,13 @@ import { type Channel, type ChannelModel, type ConsumeMessage, connect } from 'a
 import { type OpenBusConfig, openBus } from '#libs/bus/open';
 import { ACK, type Bus, type IncomingMessage } from '#libs/bus/port';
 import { decodeError, ERROR_TYPE } from '#libs/contracts/error';
+import { answersCodec, callsCodec } from '#libs/contracts/pack';
 import { BerthError } from '#libs/domain/errors';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics, type Metrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aMessage, aQueue, errorOf, failureOf, takeDeadLetter, textOf } from '#libs/testing/bus-world';
-import { Inbox } from '#libs/testing/inbox';
+import { gate, Inbox } from '#libs/testing/inbox';
 import { freePort } from '#libs/testing/server-process';
 import { sharedServer } from '../shared-servers';
 
@@ -150,6 +151,98 @@ describe('clients that are not Berth', () => {
   }
 });
 
+describe('packs of calls', () => {
+  const TIMES = { timeoutMs: 5_000 };
+
+  it('carry the calls of one turn; one call alone is a message as anybody would send it', async () => {
+    const bus = await open();
+    const queue = aQueue('transient');
+    await bus.declare(queue);
+    const calls = Array.from({ length: 40 }, (_, n) => bus.call(queue.name, aMessage(`${n}`), TIMES));
+    calls.push(bus.call(queue.name, aMessage('other'), { timeoutMs: 6_000, id: 'other-id' }));
+    const seen = new Inbox<ConsumeMessage>();
+    const { consumerTag } = await channel.consume(queue.name, (message) => message && seen.put(message));
+    const [first, second, alone] = await seen.has(3);
+    expect([first, second].map((message) => message?.properties)).toMatchObject(
+      [1, 2].map(() => ({ type: callsCodec.type, expiration: '5000' })),
+    );
+    const packed = [first, second].map((message) => callsCodec.decode(message?.content ?? Buffer.alloc(0)));
+    expect(packed.map(({ length }) => length)).toEqual([32, 8]);
+    expect(packed.flat().map(({ body }) => textOf(body))).toEqual(calls.slice(0, 40).map((_, n) => `${n}`));
+    expect(alone?.properties).toMatchObject({ type: TYPE, messageId: 'other-id', expiration: '6000' });
+    expect(alone?.content.toString()).toBe('other');
+    // Whoever dies with packs in hand: they come again, whole.
+    await channel.cancel(consumerTag);
+    channel.nackAll();
+    await bus.serve(queue, { [TYPE]: async ({ body, redelivered }) => Buffer.from(`${redelivered} ${textOf(body)}`) });
+    const texts = [...Array.from({ length: 40 }, (_, n) => `${n}`), 'other'];
+    expect((await Promise.all(calls)).map(textOf)).toEqual(texts.map((text) => `true ${text}`));
+    expect(await bus.depth(queue.name)).toBe(0);
+  });
+
+  it('are answered in packs, each call that is left over by itself', async () => {
+    const bus = await open();
+    const queue = aQueue('transient');
+    const slow = gate();
+    await bus.serve(queue, {
+      [TYPE]: async ({ body }) => {
+        if (textOf(body) === 'slow') await slow.opened;
+        if (textOf(body) === 'wrong') throw new BerthError('not_found', 'no_such_host', 'no host x');
+        return body;
+      },
+    });
+    const { queue: replyTo } = await channel.assertQueue('', { exclusive: true });
+    const answers = new Inbox<ConsumeMessage>();
+    await channel.consume(replyTo, (message) => message && answers.put(message), { noAck: true });
+    channel.sendToQueue(queue.name, packOf(['quick', 'slow', 'wrong']), { type: callsCodec.type, replyTo });
+    const [pack] = await answers.has(1);
+    expect(pack?.properties.type).toBe(answersCodec.type);
+    expect(answersCodec.decode(pack?.content ?? Buffer.alloc(0))).toMatchObject([
+      { correlationId: 'about quick', body: Buffer.from('quick') },
+      { correlationId: 'about wrong', type: ERROR_TYPE },
+    ]);
+    slow.open();
+    const [, alone] = await answers.has(2);
+    expect(alone?.properties).toMatchObject({ correlationId: 'about slow', messageId: 'id of slow', type: undefined });
+  });
+
+  it.each([
+    ['is empty', () => packOf([])],
+    ['has more than 32 calls', () => packOf(Array(33).fill('x'))],
+    ['has a pack in it', () => packOf(['x'], callsCodec.type)],
+    ['is no pack', () => Buffer.from([10, 200, 1])],
+  ])('go to the dead letters when one %s, and others are taken', async (_, bytes) => {
+    const bus = await open();
+    const queue = aQueue('transient');
+    await bus.serve(queue, { [TYPE]: async ({ body }) => body });
+    channel.sendToQueue(queue.name, bytes(), { type: callsCodec.type, replyTo: 'nowhere' });
+    const dead = await takeDeadLetter(bus, queue.name);
+    expect(dead.headers?.['berth-error-reason']).toMatch(/^(bad_pack|malformed_message)$/);
+    const answers = ['a', 'b'].map((text) => bus.call(queue.name, aMessage(text), TIMES));
+    expect((await Promise.all(answers)).map(textOf)).toEqual(['a', 'b']);
+  });
+
+  it('are for calls only: for who takes casts it is one message like others', async () => {
+    const bus = await open();
+    const queue = aQueue('host');
+    const seen = new Inbox<string>();
+    await bus.consume(queue, async ({ type }) => {
+      seen.put(type);
+      return ACK;
+    });
+    channel.sendToQueue(queue.name, packOf(['a', 'b']), { type: callsCodec.type });
+    expect(await seen.has(1)).toEqual([callsCodec.type]);
+  });
+
+  function packOf(texts: readonly string[], type = TYPE): Buffer {
+    const calls = texts.map((text) => {
+      const [messageId, correlationId, body] = [`id of ${text}`, `about ${text}`, Buffer.from(text)];
+      return { type, messageId, correlationId, sender: '', body };
+    });
+    return Buffer.from(callsCodec.encode(calls));
+  }
+});
+
 it('reads in the dead letters of the broker itself why they are there', async () => {
   const bus = await open();
   const queue = aQueue('work', { deliveryLimit: 2 });
@@ -171,7 +264,11 @@ it('refuses what can not be encoded, and goes on', async () => {
   const expected = { code: 'invalid_argument', reason: 'not_encodable' };
   const long = 'x'.repeat(256);
   expect(await failureOf(bus.cast(queue.name, aMessage('x'), { id: long }))).toEqual(expected);
-  expect(await failureOf(bus.call(queue.name, aMessage('x', { type: long }), { timeoutMs: 5_000 }))).toEqual(expected);
+  const calls = aQueue('transient');
+  await bus.declare(calls);
+  const fails = (type: string) => failureOf(bus.call(calls.name, aMessage('x', { type }), { timeoutMs: 300 }));
+  const noAnswer = { code: 'deadline_exceeded', reason: 'no_answer' };
+  expect(await Promise.all([fails(long), fails(TYPE), fails(TYPE)])).toEqual([expected, noAnswer, noAnswer]);
   await bus.cast(queue.name, aMessage('x'));
   expect(await bus.depth(queue.name)).toBe(1);
 });

@@ -1,8 +1,7 @@
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { type BusMetrics, busMetrics } from '../bus-metrics';
-import type { Delivery } from '../delivery';
-import { type Hand, handleCall, handleCast } from '../handling';
+import { bury, handleCall, handleCast } from '../handling';
 import type { BusConfig } from '../options';
 import type {
   Bus,
@@ -80,12 +79,17 @@ export class AmqpBus implements Bus {
   ): Promise<Subscription> {
     const table = new Map(Object.entries(handlers));
     const handling = this.#handling(queue);
-    return this.#consume(queue, options, (delivery, hand) => handleCall(delivery, hand, table, handling));
+    return this.#consume(queue, options, {
+      handle: (delivery, hand) => handleCall(delivery, hand, table, handling),
+      refusePack: (delivery, hand, error) => bury(delivery, hand, error, handling),
+    });
   }
 
   async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
     const handling = this.#handling(queue);
-    return this.#consume(queue, options, (delivery, hand) => handleCast(delivery, hand, handler, handling));
+    return this.#consume(queue, options, {
+      handle: (delivery, hand) => handleCast(delivery, hand, handler, handling),
+    });
   }
 
   async subscribe(pattern: string, handler: EventHandler): Promise<Subscription> {
@@ -159,7 +163,7 @@ export class AmqpBus implements Bus {
   #consume(
     spec: QueueSpec,
     options: ConsumeOptions | undefined,
-    handle: (delivery: Delivery, hand: Hand) => Promise<void>,
+    handling: Pick<ConsumerRole, 'handle' | 'refusePack'>,
   ): Promise<Subscription> {
     return this.#start({
       queue: spec.name,
@@ -171,7 +175,7 @@ export class AmqpBus implements Bus {
           return spec.name;
         }),
       bury: (delivery, error) => this.#caster.bury(delivery, error, spec.name),
-      handle,
+      ...handling,
     });
   }
 

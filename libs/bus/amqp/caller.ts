@@ -1,4 +1,5 @@
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib';
+import { answersCodec, callsCodec, type PackedAnswer, type PackedCall } from '../../contracts/pack';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { type BusMetrics, countNotSent } from '../bus-metrics';
@@ -8,12 +9,16 @@ import { nobodyServes } from '../refusals';
 import { Waiters } from '../waiters';
 import type { Link } from './link';
 import { bufferOf, propertiesOf } from './message';
-import { errorOf, type Meanings } from './outcome';
+import { errorOf, type Meanings, type Outcome } from './outcome';
+import { Packs } from './packs';
 import { Publisher } from './publisher';
 import { declareAnswerQueue } from './topology';
 
 /** The broker closes the channel of whoever asks for more. */
 const MAX_EXPIRATION_MS = 2_147_483_647;
+
+/** AMQP's short strings. */
+const MAX_PROPERTY_BYTES = 255;
 
 const MEANINGS: Meanings = { returned: nobodyServes, lost: outcomeUnknown };
 
@@ -26,6 +31,7 @@ export class Caller {
   readonly #metrics: BusMetrics;
   readonly #waiters: Waiters;
   readonly #publisher: Publisher;
+  readonly #packs = new Packs<OutgoingCall>((_, calls) => this.#send(calls));
   #answerQueue = '';
 
   constructor(link: Link, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
@@ -56,23 +62,21 @@ export class Caller {
   call(queue: string, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
     const correlationId = this.#waiters.nextId();
     const answer = this.#waiters.wait(correlationId, queue, options);
-    const properties = propertiesOf(message, options.id ?? this.#around.random.uuid());
-    properties.correlationId = correlationId;
-    properties.replyTo = this.#answerQueue;
-    properties.expiration = Math.min(Math.max(0, Math.ceil(options.timeoutMs)), MAX_EXPIRATION_MS);
-    properties.mandatory = true;
-    this.#publisher.send({
-      exchange: '',
-      routingKey: queue,
-      content: bufferOf(message.body),
-      options: properties,
+    const expirationMs = Math.min(Math.max(0, Math.ceil(options.timeoutMs)), MAX_EXPIRATION_MS);
+    const { type, body, sender } = message;
+    const call = {
+      queue,
+      type,
+      body,
+      sender,
+      correlationId,
+      expirationMs,
+      messageId: options.id ?? this.#around.random.uuid(),
       deadlineMs: this.#around.clock.now() + options.timeoutMs,
-      settle: (outcome) => {
-        if (outcome === 'confirmed') return;
-        this.#waiters.fail(correlationId, countNotSent(this.#metrics, errorOf(outcome, queue, MEANINGS)));
-      },
-      isWanted: () => this.#waiters.has(correlationId),
-    });
+    };
+    // Those of a pack expire together, so that none is handed out after its time.
+    if (isEncodable(call)) this.#packs.add(`${expirationMs} ${queue}`, call);
+    else this.#send([call]);
     return answer;
   }
 
@@ -81,16 +85,80 @@ export class Caller {
     await this.#publisher.close();
   }
 
+  /** Sends the calls of a pack that still want an answer. One alone is a message as anybody would send it. */
+  #send(pack: readonly OutgoingCall[]): void {
+    const calls = pack.filter(({ correlationId }) => this.#waiters.has(correlationId));
+    const [first] = calls;
+    if (first === undefined) return;
+    const { queue, expirationMs, deadlineMs } = first;
+    const properties =
+      calls.length === 1
+        ? { ...propertiesOf(first, first.messageId), correlationId: first.correlationId }
+        : { type: callsCodec.type, messageId: this.#around.random.uuid() };
+    this.#publisher.send({
+      exchange: '',
+      routingKey: queue,
+      content: bufferOf(calls.length === 1 ? first.body : callsCodec.encode(calls.map(packed))),
+      options: { ...properties, replyTo: this.#answerQueue, expiration: expirationMs, mandatory: true },
+      deadlineMs,
+      settle: (outcome) => {
+        if (outcome !== 'confirmed') for (const { correlationId } of calls) this.#fail(correlationId, queue, outcome);
+      },
+      isWanted: () => calls.some(({ correlationId }) => this.#waiters.has(correlationId)),
+    });
+  }
+
+  #fail(correlationId: string, queue: string, outcome: Exclude<Outcome, 'confirmed'>): void {
+    this.#waiters.fail(correlationId, countNotSent(this.#metrics, errorOf(outcome, queue, MEANINGS)));
+  }
+
   async #listen(channel: ConfirmChannel): Promise<void> {
     this.#answerQueue = await declareAnswerQueue(channel);
     const take = (message: ConsumeMessage | null) => {
       // Null: the broker has cancelled us, and nothing can come here any more.
       if (message === null) return void channel.close().catch(() => {});
-      const { correlationId, type } = message.properties;
-      this.#waiters.answer(String(correlationId), String(type ?? ''), message.content);
+      this.#take(message);
     };
     await channel.consume(this.#answerQueue, take, { noAck: true });
   }
+
+  #take({ properties, content }: ConsumeMessage): void {
+    if (properties.type !== answersCodec.type)
+      return this.#waiters.answer(String(properties.correlationId), String(properties.type ?? ''), content);
+    for (const { correlationId, type, body } of this.#answersOf(content))
+      this.#waiters.answer(correlationId, type, body);
+  }
+
+  /** Nothing of a pack that can't be read: its callers wait until their deadlines, as for any answer that is lost. */
+  #answersOf(content: Buffer): readonly PackedAnswer[] {
+    try {
+      return answersCodec.decode(content);
+    } catch (error) {
+      this.#around.log.error({ error }, 'a pack of answers could not be read');
+      return [];
+    }
+  }
+}
+
+/** A call as it waits for the end of the turn. */
+interface OutgoingCall {
+  readonly queue: string;
+  readonly type: string;
+  readonly body: Uint8Array;
+  readonly sender: string | undefined;
+  readonly messageId: string;
+  readonly correlationId: string;
+  readonly expirationMs: number;
+  readonly deadlineMs: number;
+}
+
+/** Whether AMQP could carry it alone: what it could not is refused alone, too, and takes no others with it. */
+function isEncodable({ type, messageId, sender = '' }: OutgoingCall): boolean {
+  return [type, messageId, sender].every((text) => Buffer.byteLength(text) <= MAX_PROPERTY_BYTES);
+}
+
+function packed({ type, messageId, correlationId, sender = '', body }: OutgoingCall): PackedCall {
+  return { type, messageId, correlationId, sender, body };
 }
 
 function outcomeUnknown(): BerthError {

@@ -1,8 +1,8 @@
 import type { ConsumeMessage, Options } from 'amqplib';
 import { ERROR_TYPE } from '../../contracts/error';
+import { callsCodec } from '../../contracts/pack';
 import type { Surroundings } from '../../runtime/service';
 import { Delivery } from '../delivery';
-import type { OutgoingMessage } from '../port';
 
 /**
  * An AMQP message as handlers get it. Whoever sent it may have left out or misused any property: what is missing reads
@@ -24,14 +24,25 @@ export function deliveryOf({ content, fields, properties }: ConsumeMessage, arou
       // ignores the answer; the broker does not hand out what has expired.
       deadlineMs: Number.isFinite(expirationMs) ? around.clock.now() + expirationMs : undefined,
       headers: textHeaders(headers),
-      deliveries: deliveriesOf(headers, fields.redelivered),
+      deliveries: deliveryCountOf(headers, fields.redelivered),
     },
     around.clock,
   );
 }
 
+/** The calls of a pack, each as if it had come as a message. @throws BerthError as `callsCodec`. */
+export function deliveriesOf(message: ConsumeMessage, around: Surroundings): readonly Delivery[] {
+  const pack = deliveryOf(message, around);
+  return callsCodec.decode(pack.body).map(({ type, messageId, correlationId, sender, body }) => {
+    const id = messageId || around.random.uuid();
+    const own = { type, id, sender, body, correlationId: text(correlationId) };
+    const { replyTo, redelivered, deadlineMs, headers, deliveries } = pack;
+    return new Delivery({ ...own, replyTo, redelivered, deadlineMs, headers, deliveries }, around.clock);
+  });
+}
+
 /** What quorum queues count, this delivery included; other queues only know of "before". */
-function deliveriesOf(headers: Record<string, unknown>, isRedelivered: boolean): number {
+function deliveryCountOf(headers: Record<string, unknown>, isRedelivered: boolean): number {
   const count = headers['x-delivery-count'];
   return typeof count === 'number' ? count + 1 : isRedelivered ? 2 : 1;
 }
@@ -59,12 +70,18 @@ function textHeaders(headers: Record<string, unknown>): Record<string, string> {
 }
 
 /** The properties of a message that goes out, without those of its kind. */
-export function propertiesOf({ type, sender }: OutgoingMessage, messageId: string): Options.Publish {
+export function propertiesOf(
+  { type, sender }: { readonly type: string; readonly sender?: string | undefined },
+  messageId: string,
+): Options.Publish {
   return sender === undefined ? { type, messageId } : { type, messageId, appId: sender };
 }
 
 /** The properties of an answer: an error says so in its type. */
-export function answerProperties({ id, correlationId }: Delivery, type: string): Options.Publish {
+export function answerProperties(
+  { id, correlationId }: Pick<Delivery, 'id' | 'correlationId'>,
+  type: string,
+): Options.Publish {
   return {
     messageId: id,
     ...(correlationId === undefined ? {} : { correlationId }),
