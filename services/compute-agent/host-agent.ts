@@ -54,13 +54,21 @@ export class HostAgent {
     await this.#lookAround();
   }
 
-  /** Reports first, so that the fleet knows the host, and then takes work. Resolves once it does. */
+  /**
+   * Has a queue first, so that whoever hears of the host can give it orders; reports, so that the fleet knows it; then
+   * takes work. Resolves once it does.
+   */
   async begin(reporter: Reporter): Promise<void> {
     const { bus, config, log, facts, driver, ledger } = this.#host;
     const stats = async () => {
       await this.#lookAround();
       return statsOf(facts, driver, ledger, this.#host.others);
     };
+    await persist(
+      this.#host,
+      () => bus.declare(agentQueue(facts.name)),
+      (error) => log.warn({ host: facts.name, error }, 'has no queue yet; tries again'),
+    );
     const reports = reporter.add(facts.name, stats, () => ioOpsOf(ledger));
     this.#reports = reports;
     this.#host.changed = () => reports.changed();

@@ -44,3 +44,14 @@ it('is ready when the bus is there and its host takes work', async () => {
   const agent = await world.startAll();
   expect(agent.readiness()).toEqual({ ready: true });
 });
+
+it('can be given orders as soon as anybody hears of it', async () => {
+  let given: Promise<void> | undefined;
+  world.onStats = async () => {
+    given ??= world.build();
+    await given;
+  };
+  await world.startAll();
+  await world.results.has(1);
+  expect(world.outcomes()).toEqual(['1 active']);
+});

@@ -7,6 +7,7 @@ import { busOptions } from '#libs/bus/options';
 import type { Bus } from '#libs/bus/port';
 import { buildRequestCodec } from '#libs/contracts/conductor';
 import { listHostsMethod } from '#libs/contracts/hosts';
+import { instanceEventCodec } from '#libs/contracts/instance';
 import { callMethod, castTyped } from '#libs/contracts/rpc';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/topology';
@@ -124,21 +125,27 @@ async function selectOne(bus: Bus): Promise<void> {
 
 /** Publishes requests and waits for ACTIVE, with so many builds under way at once. */
 async function measureBuilds(bus: Bus, seconds: number): Promise<Rate> {
-  const waiting = new Map<string, () => void>();
+  const waiting = new Map<string, { resolve: () => void; reject: (error: Error) => void }>();
   const listening = await bus.subscribe('instance.active.#', (topic) => {
     const uuid = topic.slice(topic.lastIndexOf('.') + 1);
-    waiting.get(uuid)?.();
+    waiting.get(uuid)?.resolve();
+    waiting.delete(uuid);
+  });
+  const failing = await bus.subscribe('instance.error.#', (topic, { body }) => {
+    const uuid = topic.slice(topic.lastIndexOf('.') + 1);
+    const { fault } = instanceEventCodec.decode(body);
+    waiting.get(uuid)?.reject(new Error(`a build failed: ${fault?.reason}: ${fault?.message}`));
     waiting.delete(uuid);
   });
   const build = async () => {
     const uuid = randomUUID();
-    const active = new Promise<void>((resolve) => waiting.set(uuid, resolve));
+    const active = new Promise<void>((resolve, reject) => waiting.set(uuid, { resolve, reject }));
     const request = { requestId: uuid, requestSpec: SPEC, count: 1, name: '', instanceUuids: [uuid] };
     await castTyped(bus, BUILD_REQUESTS.name, buildRequestCodec, request, { id: uuid });
     await active;
   };
   const rate = await measureRate(build, { inFlight: IN_FLIGHT * 2, seconds });
-  await listening.cancel();
+  await Promise.all([listening.cancel(), failing.cancel()]);
   return rate;
 }
 
