@@ -3,6 +3,7 @@ import type { CandidateQuery } from '#libs/placement/candidates/query';
 import { ERROR_CODE, HttpError } from './http/http-error';
 import { type Microversion, SINCE } from './http/microversion';
 import type { Query } from './http/query';
+import { repr } from './http/repr';
 import { aggregatesOf, commaList, resourcesOf, traitsIn, traitsOf, treeOf } from './query-values';
 import { NAMED_GROUP, NUMBERED_GROUP } from './schemas/parts';
 
@@ -92,13 +93,13 @@ function requireSubtreesOfGroups(groups: readonly RequestGroup[], sameSubtrees: 
   const named = new Set(sameSubtrees.flat());
   const stray = bare.filter((suffix) => !named.has(suffix));
   if (stray.length > 0) {
-    const detail = `Resourceless suffixed group request should be specified in \`same_subtree\` query param: bad group(s) - ${listed(stray)}.`;
+    const detail = `Resourceless suffixed group request should be specified in \`same_subtree\` query param: bad group(s) - ${repr(stray)}.`;
     throw new HttpError(400, detail, ERROR_CODE.badValue);
   }
   const suffixes = groups.map(({ suffix }) => suffix);
   const unreal = [...named].filter((suffix) => !suffixes.includes(suffix));
   if (unreal.length > 0) {
-    const detail = `Real suffixes should be specified in \`same_subtree\`: ${listed(unreal)} not found in ${listed(suffixes)}.`;
+    const detail = `Real suffixes should be specified in \`same_subtree\`: ${repr(unreal)} not found in ${repr(suffixes)}.`;
     throw new HttpError(400, detail, ERROR_CODE.badValue);
   }
 }
@@ -144,9 +145,4 @@ function requireNoContradiction(groups: readonly RequestGroup[]): void {
 
 function isBare({ resources }: RequestGroup): boolean {
   return Object.keys(resources).length === 0;
-}
-
-/** As Python prints a list. */
-function listed(suffixes: readonly string[]): string {
-  return `[${suffixes.map((suffix) => `'${suffix}'`).join(', ')}]`;
 }

@@ -1,4 +1,3 @@
-import type { PlacementView } from '#libs/placement/view';
 import { HttpError } from './http/http-error';
 import { type Microversion, SINCE } from './http/microversion';
 import type { Query } from './http/query';
@@ -119,17 +118,6 @@ export function treeOf(value: string): string {
     400,
     `Invalid query string parameters: Expected 'in_tree' parameter to be a format of uuid. Got: ${value}`,
   );
-}
-
-/** The first class that nobody knows. */
-export function unknownClass(view: PlacementView, classes: readonly string[]): string | undefined {
-  return classes.find((resourceClass) => !view.hasResourceClass(resourceClass));
-}
-
-/** The traits that nobody knows, in one text. */
-export function unknownTraits(view: PlacementView, traits: readonly string[]): string | undefined {
-  const unknown = [...new Set(traits)].filter((trait) => !view.hasTrait(trait));
-  return unknown.length === 0 ? undefined : unknown.sort().join(', ');
 }
 
 export function commaList(value: string): string[] {

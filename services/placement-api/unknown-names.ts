@@ -64,7 +64,7 @@ function hasRoot(view: PlacementView, { rootRequiredTraits, rootForbiddenTraits 
 
 function hasKnownNames(view: PlacementView, { resources, requiredTraits, forbiddenTraits }: RequestGroup): boolean {
   return (
-    Object.keys(resources).every((name) => view.hasResourceClass(name)) &&
+    unknownClass(view, Object.keys(resources)) === undefined &&
     [...requiredTraits.flat(), ...forbiddenTraits].every((name) => view.hasTrait(name))
   );
 }
@@ -83,7 +83,7 @@ function isMetBySome(
 }
 
 function requireClasses(view: PlacementView, resources: Readonly<Record<string, number>>): void {
-  const unknown = Object.keys(resources).find((name) => !view.hasResourceClass(name));
+  const unknown = unknownClass(view, Object.keys(resources));
   if (unknown === undefined) return;
   throw new HttpError(400, `Invalid resource class in resources parameter: No such resource class ${unknown}.`);
 }
@@ -91,4 +91,15 @@ function requireClasses(view: PlacementView, resources: Readonly<Record<string, 
 function requireTraits(view: PlacementView, traits: readonly string[], prefix = ''): void {
   const unknown = traits.find((name) => !view.hasTrait(name));
   if (unknown !== undefined) throw new HttpError(400, `${prefix}No such trait(s): ${unknown}.`);
+}
+
+/** The first class that nobody knows. */
+export function unknownClass(view: PlacementView, classes: readonly string[]): string | undefined {
+  return classes.find((resourceClass) => !view.hasResourceClass(resourceClass));
+}
+
+/** The traits that nobody knows, in one text. */
+export function unknownTraits(view: PlacementView, traits: readonly string[]): string | undefined {
+  const unknown = [...new Set(traits)].filter((trait) => !view.hasTrait(trait));
+  return unknown.length === 0 ? undefined : unknown.sort().join(', ');
 }

@@ -1,7 +1,7 @@
 import { type Inventories, refusalOf } from '../../domain/inventory';
 import type { ConsumerWrite } from '../store';
 import { isCustom } from './custom-names';
-import { counters, type Refusal, type Stored, type StoredConsumer, type Tables } from './tables';
+import { type ConsumerRest, counters, type Refusal, type Stored, type StoredConsumer, type Tables } from './tables';
 import type { Write } from './transaction';
 
 /** What the decision looks at; plain look-ups, so that it is one step without an interruption. */
@@ -196,22 +196,29 @@ function refusalOfGuard({ uuid, expect }: ConsumerWrite, old: StoredConsumer | u
 
 function nextConsumer(write: ConsumerWrite, old: StoredConsumer | undefined, atMs: number): StoredConsumer | undefined {
   if (isEmpty(write)) return undefined;
-  const { uuid, projectId, userId, consumerType, owner, allocations, mappings, group } = write;
   return {
-    uuid,
+    ...restOf(write, atMs),
+    uuid: write.uuid,
+    generation: (old?.generation ?? 0) + 1,
+    // Known when it is committed.
+    claimRevision: 0,
+    createdAtMs: old?.createdAtMs ?? atMs,
+  };
+}
+
+/** What a consumer becomes by a write, but for what depends on what it was. Field by field: claims pass here. */
+export function restOf(write: ConsumerWrite, updatedAtMs: number): ConsumerRest {
+  const { projectId, userId, consumerType, owner, allocations, mappings, group: membership } = write;
+  return {
     projectId,
     userId,
     consumerType,
     owner,
     allocations,
     mappings,
-    generation: (old?.generation ?? 0) + 1,
-    groupId: group?.group.id,
-    groupHost: group?.host,
-    // Known when it is committed.
-    claimRevision: 0,
-    createdAtMs: old?.createdAtMs ?? atMs,
-    updatedAtMs: atMs,
+    groupId: membership?.group.id,
+    groupHost: membership?.host,
+    updatedAtMs,
   };
 }
 

@@ -38,6 +38,9 @@ export interface StoredConsumer extends Consumer {
   readonly groupHost: string | undefined;
 }
 
+/** What of a consumer no script looks at before it is given back. */
+export type ConsumerRest = Omit<StoredConsumer, 'uuid' | 'generation' | 'claimRevision' | 'createdAtMs'>;
+
 /** A row as read. Rows are never changed in place: each write makes a new one. */
 export interface Stored<T> {
   readonly row: T;

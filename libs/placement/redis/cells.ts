@@ -1,7 +1,7 @@
 import type { Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { Inventories } from '../../domain/inventory';
-import type { Stored, StoredConsumer, TableName, Tables } from '../commands/tables';
+import type { ConsumerRest, Stored, StoredConsumer, TableName, Tables } from '../commands/tables';
 import type { Revised } from '../store';
 
 /*
@@ -10,9 +10,6 @@ import type { Revised } from '../store';
  */
 
 type PackedInventories = Record<string, readonly [number, number, number, number, number, number]>;
-
-/** What of a consumer no script looks at before it is given back. */
-export type ConsumerRest = Omit<StoredConsumer, 'uuid' | 'generation' | 'claimRevision' | 'createdAtMs'>;
 
 /** The row of a cell. `key` is the row's key, which the cell leaves out. */
 export function decodeCell<T extends TableName>(table: T, key: string, cell: string): Stored<Tables[T]> {
@@ -35,24 +32,9 @@ export function encodeBody<T extends TableName>(table: T, row: Tables[T]): strin
 }
 
 /** The body of a consumer without its claim revision, which the script knows. */
-export function encodeClaim(consumer: Tables['consumer']): string {
-  return `${consumer.generation} ${consumer.createdAtMs} ${encodeConsumerRest(consumer)}`;
-}
-
-/** That, as JSON. */
-export function encodeConsumerRest(consumer: ConsumerRest): string {
-  const { projectId, userId, consumerType, owner, allocations, mappings, groupId, groupHost, updatedAtMs } = consumer;
-  return JSON.stringify({
-    projectId,
-    userId,
-    consumerType,
-    owner,
-    allocations,
-    mappings,
-    groupId,
-    groupHost,
-    updatedAtMs,
-  });
+export function encodeClaim(consumer: StoredConsumer): string {
+  const head = { uuid: undefined, generation: undefined, claimRevision: undefined, createdAtMs: undefined };
+  return `${consumer.generation} ${consumer.createdAtMs} ${JSON.stringify({ ...consumer, ...head })}`;
 }
 
 /** Inventories as the claim script reads them. */

@@ -1,5 +1,5 @@
+import { restOf } from '../commands/allocations';
 import type { ConsumerGuard, ConsumerWrite, WriteAllocations } from '../store';
-import { type ConsumerRest, encodeConsumerRest } from './cells';
 
 export type ClaimArgs = (string | number)[];
 
@@ -17,26 +17,10 @@ function pushConsumer(args: ClaimArgs, write: ConsumerWrite, atMs: number): void
     for (const [resourceClass, amount] of Object.entries(resources)) takes.push(providerUuid, resourceClass, amount);
   }
   const group = membership?.group;
-  const body = takes.length === 0 ? '' : encodeConsumerRest(restOf(write, atMs));
+  const body = takes.length === 0 ? '' : JSON.stringify(restOf(write, atMs));
   args.push(write.uuid, write.expect.kind, expected(write.expect), body);
   args.push(group?.id ?? '', membership?.host ?? '', group?.policy ?? '', group?.maxPerHost ?? 0);
   args.push(write.raisesReleased ? '1' : '0', takes.length / 3, ...takes);
-}
-
-function restOf(write: ConsumerWrite, updatedAtMs: number): ConsumerRest {
-  const { projectId, userId, consumerType, owner, allocations, mappings, group: membership } = write;
-  const groupId = membership?.group.id;
-  return {
-    projectId,
-    userId,
-    consumerType,
-    owner,
-    allocations,
-    mappings,
-    groupId,
-    groupHost: membership?.host,
-    updatedAtMs,
-  };
 }
 
 function expected(guard: ConsumerGuard): string | number {

@@ -1,4 +1,4 @@
-import { type Inventories, type Inventory, MAX_AMOUNT } from '#libs/domain/inventory';
+import { type Inventories, type Inventory, inventory } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { CommitResult, WriteInventories } from '#libs/placement/store';
 import type { PlacementView } from '#libs/placement/view';
@@ -6,7 +6,7 @@ import { ERROR_CODE, HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
-import { unknownClass } from '../query-values';
+import { unknownClass } from '../unknown-names';
 import { conflict, requireProvider, unexpected } from './found';
 
 /** An inventory as clients write it: only the total must be given. */
@@ -135,18 +135,14 @@ export async function deleteInventory({ params }: ApiRequest, placement: Placeme
 
 /** Inventories out of bodies, with Placement's defaults. */
 export function inventoriesOf(bodies: Readonly<Record<string, InventoryBody>>): Inventories {
-  const inventories = Object.entries(bodies).map(([resourceClass, body]): [string, Inventory] => [
-    resourceClass,
-    {
-      total: body.total,
-      reserved: body.reserved ?? 0,
-      minUnit: body.min_unit ?? 1,
-      maxUnit: body.max_unit ?? MAX_AMOUNT,
-      stepSize: body.step_size ?? 1,
-      allocationRatio: body.allocation_ratio ?? 1,
-    },
-  ]);
-  return Object.fromEntries(inventories);
+  return Object.fromEntries(Object.entries(bodies).map(([resourceClass, body]) => [resourceClass, inventoryOf(body)]));
+}
+
+function inventoryOf(body: InventoryBody): Inventory {
+  const { total, reserved, min_unit: minUnit, max_unit: maxUnit } = body;
+  const { step_size: stepSize, allocation_ratio: allocationRatio } = body;
+  const given = Object.entries({ reserved, minUnit, maxUnit, stepSize, allocationRatio });
+  return inventory(total, Object.fromEntries(given.filter(([, value]) => value !== undefined)));
 }
 
 /** @throws HttpError as `refuse` makes it, when more is reserved than there is. */

@@ -4,7 +4,7 @@ import type { PlacementView } from '#libs/placement/view';
 import { ERROR_CODE, HttpError } from '../http/http-error';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
-import { unknownClass } from '../query-values';
+import { unknownClass } from '../unknown-names';
 import { consumerWrites } from './allocations';
 import type { ConsumerBody } from './consumer-body';
 import { conflict } from './found';
@@ -21,23 +21,24 @@ const MALFORMED = 'malformed reshaper data: ';
 /** POST /reshaper: inventories of providers and the allocations that follow them, all or nothing. */
 export async function reshape(request: ApiRequest, placement: Placement): Promise<Answer> {
   const body = request.body() as Body;
-  requireProviders(body, await placement.now());
+  const consumers = await consumerWrites(body.allocations, request.version, placement);
+  const view = await placement.now();
+  requireProviders(body, view);
   const inventories = Object.entries(body.inventories).map(([providerUuid, given]) => ({
     providerUuid,
     generation: given.resource_provider_generation,
     inventories: inventoriesOf(given.inventories),
   }));
-  const consumers = await consumerWrites(body.allocations, request.version, placement);
   const next = Object.fromEntries(inventories.map((given) => [given.providerUuid, given.inventories]));
-  const asked = { consumers, view: await placement.now(), noClass: MALFORMED, inventories: next };
+  const asked = { consumers, view, noClass: MALFORMED, inventories: next };
   requireAmounts(asked);
-  const unknown = unknownClass(asked.view, Object.values(next).flatMap(Object.keys));
+  const unknown = unknownClass(view, Object.values(next).flatMap(Object.keys));
   if (unknown !== undefined) throw firstFault(asked) ?? malformed(unknown);
   const result = await placement.commit({ kind: 'reshape', inventories, consumers });
   if (result.kind === 'committed' || result.kind === 'unchanged') return { status: 204 };
-  const view = await placement.now();
-  requireProviders(body, view);
-  throw whyNotReshaped(result, { ...asked, view, inventories: next });
+  const present = await placement.now();
+  requireProviders(body, present);
+  throw whyNotReshaped(result, { ...asked, view: present });
 }
 
 /** @throws HttpError for the first provider that does not exist, or has another generation than the client thinks. */

@@ -4,6 +4,7 @@ import type { Answer, ApiRequest } from '../http/request';
 import { whyInvalid } from '../http/validate';
 import type { Placement } from '../placement';
 import { customClass } from '../schemas/names';
+import { createName, deleteName } from './custom-names';
 import { unexpected } from './found';
 import { newest } from './newest';
 
@@ -26,7 +27,7 @@ export async function getClass({ params }: ApiRequest, placement: Placement): Pr
 /** POST /resource_classes */
 export async function createClass({ body }: ApiRequest, placement: Placement): Promise<Answer> {
   const { name } = body() as { name: string };
-  if (await create(placement, name)) return { status: 201, location: locationOf(name) };
+  if (await createName(placement, 'resource_class', name)) return { status: 201, location: locationOf(name) };
   throw new HttpError(409, `Conflicting resource class already exists: ${name}`);
 }
 
@@ -36,26 +37,20 @@ export async function putClass(request: ApiRequest, placement: Placement): Promi
   if (request.version < 7) return renameClass(name, (request.body() as { name: string }).name, placement);
   const invalid = whyInvalid({ name }, customClass);
   if (invalid !== undefined) throw new HttpError(400, `JSON does not validate: ${invalid}`);
-  return { status: (await create(placement, name)) ? 201 : 204, location: locationOf(name) };
+  return { status: (await createName(placement, 'resource_class', name)) ? 201 : 204, location: locationOf(name) };
 }
 
 /** DELETE /resource_classes/{name} */
 export async function deleteClass({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const { name } = await requireClass(placement, params['name'] ?? '');
+  const name = params['name'] ?? '';
   const refusal = 'Error in delete resource class: ';
   if (isStandardResourceClass(name))
     throw new HttpError(400, `${refusal}Cannot delete standard resource class ${name}.`);
-  const result = await placement.commit({ kind: 'delete_name', catalogue: 'resource_class', name });
-  switch (result.kind) {
-    case 'committed':
-      return { status: 204 };
-    case 'not_found':
-      throw noSuchClass(name);
-    case 'in_use':
-      throw new HttpError(409, `${refusal}Cannot delete resource class ${name}. Class is in use in inventory.`);
-    default:
-      throw unexpected(result);
-  }
+  await deleteName(placement, 'resource_class', name, {
+    not_found: () => noSuchClass(name),
+    in_use: () => new HttpError(409, `${refusal}Cannot delete resource class ${name}. Class is in use in inventory.`),
+  });
+  return { status: 204 };
 }
 
 async function renameClass(name: string, newName: string, placement: Placement): Promise<Answer> {
@@ -73,13 +68,6 @@ async function renameClass(name: string, newName: string, placement: Placement):
     default:
       throw unexpected(result);
   }
-}
-
-/** False when it was there. */
-async function create(placement: Placement, name: string): Promise<boolean> {
-  const result = await placement.commit({ kind: 'create_name', catalogue: 'resource_class', name });
-  if (result.kind !== 'committed' && result.kind !== 'exists') throw unexpected(result);
-  return result.kind === 'committed';
 }
 
 async function requireClass(placement: Placement, name: string): Promise<{ name: string; createdAtMs: number }> {

@@ -4,8 +4,9 @@ import { HttpError } from '../http/http-error';
 import type { Answer, ApiRequest } from '../http/request';
 import { whyInvalid } from '../http/validate';
 import type { Placement } from '../placement';
-import { unknownTraits } from '../query-values';
 import { customTrait } from '../schemas/names';
+import { unknownTraits } from '../unknown-names';
+import { createName, deleteName } from './custom-names';
 import { conflict, requireProvider, unexpected } from './found';
 import { newest } from './newest';
 
@@ -47,26 +48,19 @@ export async function putTrait({ params }: ApiRequest, placement: Placement): Pr
         'and use following characters: "A"-"Z", "0"-"9" and "_"',
     );
   }
-  const result = await placement.commit({ kind: 'create_name', catalogue: 'trait', name });
-  if (result.kind !== 'committed' && result.kind !== 'exists') throw unexpected(result);
-  return { status: result.kind === 'committed' ? 201 : 204, location: `/traits/${name}`, lastModifiedMs: 'now' };
+  const isNew = await createName(placement, 'trait', name);
+  return { status: isNew ? 201 : 204, location: `/traits/${name}`, lastModifiedMs: 'now' };
 }
 
 /** DELETE /traits/{name} */
 export async function deleteTrait({ params }: ApiRequest, placement: Placement): Promise<Answer> {
   const name = params['name'] ?? '';
   if (isStandardTrait(name)) throw new HttpError(400, `Cannot delete standard trait ${name}.`);
-  const result = await placement.commit({ kind: 'delete_name', catalogue: 'trait', name });
-  switch (result.kind) {
-    case 'committed':
-      return { status: 204 };
-    case 'not_found':
-      throw noSuchTrait(name);
-    case 'in_use':
-      throw new HttpError(409, `The trait ${name} is in use by a resource provider.`);
-    default:
-      throw unexpected(result);
-  }
+  await deleteName(placement, 'trait', name, {
+    not_found: () => noSuchTrait(name),
+    in_use: () => new HttpError(409, `The trait ${name} is in use by a resource provider.`),
+  });
+  return { status: 204 };
 }
 
 /** GET /resource_providers/{uuid}/traits */

@@ -2,7 +2,7 @@ import { type Inventories, MAX_AMOUNT } from '#libs/domain/inventory';
 import type { CommitResult, ConsumerGuard, ConsumerWrite } from '#libs/placement/store';
 import type { PlacementView } from '#libs/placement/view';
 import { HttpError } from '../http/http-error';
-import { unknownClass } from '../query-values';
+import { unknownClass } from '../unknown-names';
 import { conflict, unexpected } from './found';
 
 /** What was asked, for words on why it is not done. */

@@ -1,4 +1,5 @@
 import { Ajv, type ErrorObject } from 'ajv';
+import { repr } from './repr';
 import { isUuidLike } from './uuid';
 
 /** A JSON schema (draft 7) as data. Of several faults in a value, the order of its keys says which one is told. */
@@ -177,19 +178,4 @@ function listed(names: readonly string[]): string {
 function shown(value: unknown): string {
   const text = repr(value);
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
-}
-/** A JSON value as Python prints it. */
-function repr(value: unknown): string {
-  if (typeof value === 'string') return quoted(value);
-  if (value === null || value === undefined) return 'None';
-  if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (Array.isArray(value)) return `[${value.map(repr).join(', ')}]`;
-  if (typeof value === 'number') return String(value);
-  const entries = Object.entries(value).map(([key, inner]) => `${repr(key)}: ${repr(inner)}`);
-  return `{${entries.join(', ')}}`;
-}
-
-function quoted(text: string): string {
-  const escaped = text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
-  return text.includes("'") && !text.includes('"') ? `"${escaped}"` : `'${escaped.replaceAll("'", "\\'")}'`;
 }
