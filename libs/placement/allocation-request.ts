@@ -4,6 +4,7 @@ import { groupFromWire, groupToWire } from '../contracts/placement';
 import { codec } from '../contracts/wire';
 import type { Allocations } from '../domain/consumer';
 import { type BerthError, invalidArgument } from '../domain/errors';
+import type { Resources } from '../domain/inventory';
 import type { ServerGroup } from '../domain/server-group';
 
 /** What a sealed allocation request says: who may claim what, where. */
@@ -35,10 +36,11 @@ const inner = codec<AllocationRequest, berth.placement.v1.IAllocationRequest, be
  */
 export function seal(request: AllocationRequest, key: string): Uint8Array {
   const body = inner.encode(request);
-  const sealed = Buffer.allocUnsafe(1 + body.length + MAC_BYTES);
+  const macAt = 1 + body.length;
+  const sealed = Buffer.allocUnsafe(macAt + MAC_BYTES);
   sealed[0] = VERSION;
   sealed.set(body, 1);
-  sealed.set(macOf(sealed.subarray(0, 1 + body.length), key), 1 + body.length);
+  sealed.write(macOf(sealed.subarray(0, macAt), key), macAt, 'latin1');
   return sealed;
 }
 
@@ -54,7 +56,9 @@ export function open(sealed: Uint8Array, key: string): AllocationRequest {
     throw invalidArgument('allocation_request_version', message, 'allocation_request');
   }
   const macAt = sealed.length - MAC_BYTES;
-  if (macAt < 1 || !timingSafeEqual(macOf(sealed.subarray(0, macAt), key), sealed.subarray(macAt))) throw forged();
+  const isGenuine = () =>
+    timingSafeEqual(Buffer.from(macOf(sealed.subarray(0, macAt), key), 'latin1'), sealed.subarray(macAt));
+  if (macAt < 1 || !isGenuine()) throw forged();
   return inner.decode(sealed.subarray(1, macAt));
 }
 
@@ -63,11 +67,14 @@ function toWire(request: AllocationRequest): berth.placement.v1.IAllocationReque
   return {
     consumerUuid: uuidBytes(request.consumerUuid),
     host: request.host,
-    allocations: Object.entries(request.allocations).map(([uuid, resources]) => ({
-      providerUuid: uuidBytes(uuid),
-      resourceClasses: Object.keys(resources),
-      amounts: Object.values(resources),
-    })),
+    allocations: providers.map((uuid) => {
+      const resources = request.allocations[uuid] as Resources;
+      return {
+        providerUuid: uuidBytes(uuid),
+        resourceClasses: Object.keys(resources),
+        amounts: Object.values(resources),
+      };
+    }),
     projectId: request.projectId,
     userId: request.userId,
     group: request.group ? groupToWire(request.group) : null,
@@ -95,11 +102,14 @@ function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequ
 }
 
 function mapValues<V, W>(map: Readonly<Record<string, V>>, change: (value: V) => W): Record<string, W> {
-  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
+  const changed: Record<string, W> = {};
+  for (const key in map) changed[key] = change(map[key] as V);
+  return changed;
 }
 
-function macOf(bytes: Uint8Array, key: string): Buffer {
-  return createHmac('sha256', key).update(bytes).digest().subarray(0, MAC_BYTES);
+/** A byte a character: making a Buffer of its own for it takes as long as half of the MAC. */
+function macOf(bytes: Uint8Array, key: string): string {
+  return createHmac('sha256', key).update(bytes).digest('binary').slice(0, MAC_BYTES);
 }
 
 function forged(): BerthError {
@@ -110,7 +120,10 @@ function forged(): BerthError {
 /** Digit by digit: six of these stand behind every selection with two alternates, and a regular way takes seven times as long. */
 function uuidBytes(uuid: string): Uint8Array {
   const bytes = new Uint8Array(UUID_DIGITS.length);
-  for (const [i, at] of UUID_DIGITS.entries()) bytes[i] = (digit(uuid, at) << 4) | digit(uuid, at + 1);
+  for (let i = 0; i < bytes.length; i++) {
+    const at = UUID_DIGITS[i] as number;
+    bytes[i] = (digit(uuid, at) << 4) | digit(uuid, at + 1);
+  }
   return bytes;
 }
 

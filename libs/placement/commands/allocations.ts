@@ -222,8 +222,10 @@ export function restOf(write: ConsumerWrite, updatedAtMs: number): ConsumerRest 
   };
 }
 
-function isEmpty(write: ConsumerWrite): boolean {
-  return Object.keys(write.allocations).length === 0;
+/** Whether the consumer is to hold nothing any more. */
+export function isEmpty({ allocations }: ConsumerWrite): boolean {
+  for (const _ in allocations) return false;
+  return true;
 }
 
 /** A plan as writes. */

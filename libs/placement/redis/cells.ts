@@ -18,11 +18,15 @@ export function decodeCell<T extends TableName>(table: T, key: string, cell: str
   return { revision, row: decoders[table](key, cell.slice(space + 1)) };
 }
 
-/** A consumer's cell as readers see it. Mirrors do this for every claim, so it makes no object more than it must. */
-export function decodeConsumer(uuid: string, cell: string): Revised<Consumer> {
+/**
+ * A consumer's cell as readers see it. Mirrors do this for every claim, so it makes no object more than it must: what the
+ * JSON says may be known.
+ */
+export function decodeConsumer(uuid: string, cell: string, known?: ConsumerRest): Revised<Consumer> {
   const space = cell.indexOf(' ');
   const [claimRevision, generation, createdAtMs, json] = splitHead(cell.slice(space + 1));
-  const consumer = asConsumer(uuid, generation, claimRevision, createdAtMs, JSON.parse(json) as ConsumerRest);
+  const rest = known ?? (JSON.parse(json) as ConsumerRest);
+  const consumer = asConsumer(uuid, generation, claimRevision, createdAtMs, rest);
   return Object.assign(consumer, { revision: Number(cell.slice(0, space)) });
 }
 

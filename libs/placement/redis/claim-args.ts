@@ -1,26 +1,37 @@
-import { restOf } from '../commands/allocations';
+import type { Resources } from '../../domain/inventory';
+import { isEmpty, restOf } from '../commands/allocations';
+import type { ConsumerRest } from '../commands/tables';
 import type { ConsumerGuard, ConsumerWrite, WriteAllocations } from '../store';
 
 export type ClaimArgs = (string | number)[];
 
-/** One commit as `lua/claim.lua` takes it. */
-export function claimArgs({ consumers, force = false }: WriteAllocations, atMs: number): ClaimArgs {
-  const args: ClaimArgs = [atMs, force ? '1' : '0', consumers.length];
-  for (const write of consumers) pushConsumer(args, write, atMs);
-  return args;
+/** What a process wrote of its consumers, by uuid: it need not be read out of the answer. */
+export type KnownRests = Map<string, ConsumerRest>;
+
+/** Adds one commit as `lua/claim.lua` takes it, and to `known` what it writes of its consumers. */
+export function pushCommit(
+  args: ClaimArgs,
+  { consumers, force = false }: WriteAllocations,
+  atMs: number,
+  known: KnownRests,
+): void {
+  args.push(atMs, force ? '1' : '0', consumers.length);
+  for (const write of consumers) pushConsumer(args, write, atMs, known);
 }
 
-function pushConsumer(args: ClaimArgs, write: ConsumerWrite, atMs: number): void {
+function pushConsumer(args: ClaimArgs, write: ConsumerWrite, atMs: number, known: KnownRests): void {
   const { allocations, group: membership } = write;
-  const takes: ClaimArgs = [];
-  for (const [providerUuid, resources] of Object.entries(allocations)) {
-    for (const [resourceClass, amount] of Object.entries(resources)) takes.push(providerUuid, resourceClass, amount);
-  }
+  const rest = restOf(write, atMs);
+  known.set(write.uuid, rest);
   const group = membership?.group;
-  const body = takes.length === 0 ? '' : JSON.stringify(restOf(write, atMs));
-  args.push(write.uuid, write.expect.kind, expected(write.expect), body);
+  args.push(write.uuid, write.expect.kind, expected(write.expect), isEmpty(write) ? '' : JSON.stringify(rest));
   args.push(group?.id ?? '', membership?.host ?? '', group?.policy ?? '', group?.maxPerHost ?? 0);
-  args.push(write.raisesReleased ? '1' : '0', takes.length / 3, ...takes);
+  const countAt = args.push(write.raisesReleased ? '1' : '0', 0) - 1;
+  for (const providerUuid in allocations) {
+    const resources = allocations[providerUuid] as Resources;
+    for (const resourceClass in resources) args.push(providerUuid, resourceClass, resources[resourceClass] as number);
+  }
+  args[countAt] = (args.length - countAt - 1) / 3;
 }
 
 function expected(guard: ConsumerGuard): string | number {

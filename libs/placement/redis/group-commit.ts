@@ -1,8 +1,8 @@
 import type { RedisClient } from '../../redis/connect';
 import type { LuaScript } from '../../redis/scripts';
 import { type AllocationCommand, asReleased, asWrite } from '../commands/run-command';
-import type { Change, CommitResult } from '../store';
-import { type ClaimArgs, claimArgs } from './claim-args';
+import type { Change, CommitResult, WriteAllocations } from '../store';
+import { type ClaimArgs, type KnownRests, pushCommit } from './claim-args';
 import type { Keys } from './keys';
 import { decodeOutcome } from './replies';
 import { decodeChange } from './rows';
@@ -12,8 +12,7 @@ const MAX_CONSUMERS = 128;
 
 interface Waiting {
   readonly command: AllocationCommand;
-  readonly args: ClaimArgs;
-  readonly uuids: readonly string[];
+  readonly write: WriteAllocations;
   readonly resolve: (result: CommitResult) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -47,10 +46,8 @@ export class GroupCommit {
   commit(command: AllocationCommand): Promise<CommitResult> {
     const write = asWrite(command);
     return new Promise((resolve, reject) => {
-      const args = claimArgs(write, command.atMs);
-      const waiting = { command, args, uuids: write.consumers.map(({ uuid }) => uuid), resolve, reject };
       // After all sockets that have something were read: requests over HTTP come on one each.
-      if (this.#waiting.push(waiting) === 1) setImmediate(() => this.#sendAll());
+      if (this.#waiting.push({ command, write, resolve, reject }) === 1) setImmediate(() => this.#sendAll());
     });
   }
 
@@ -60,14 +57,15 @@ export class GroupCommit {
     let group: Waiting[] = [];
     let uuids = new Set<string>();
     for (const waiting of all) {
-      const isFull = uuids.size > 0 && uuids.size + waiting.uuids.length > MAX_CONSUMERS;
-      if (isFull || waiting.uuids.some((uuid) => uuids.has(uuid))) {
+      const { consumers } = waiting.write;
+      const isFull = uuids.size > 0 && uuids.size + consumers.length > MAX_CONSUMERS;
+      if (isFull || consumers.some(({ uuid }) => uuids.has(uuid))) {
         void this.#send(group);
         group = [];
         uuids = new Set();
       }
       group.push(waiting);
-      for (const uuid of waiting.uuids) uuids.add(uuid);
+      for (const { uuid } of consumers) uuids.add(uuid);
     }
     void this.#send(group);
   }
@@ -75,10 +73,12 @@ export class GroupCommit {
   /** Never rejects. */
   async #send(group: readonly Waiting[]): Promise<void> {
     try {
-      const args = [this.#streamLength, group[0]?.command.atMs ?? 0, group.length, ...group.flatMap((one) => one.args)];
+      const args: ClaimArgs = [this.#streamLength, group[0]?.command.atMs ?? 0, group.length];
+      const known: KnownRests = new Map();
+      for (const { command, write } of group) pushCommit(args, write, command.atMs, known);
       const reply = (await this.#client.runScript(this.#script, this.#keys, args)) as [string, string, ...string[][]];
       const [revision, rows, ...outcomes] = reply;
-      const change: Change | undefined = revision === '' ? undefined : decodeChange(Number(revision), rows);
+      const change: Change | undefined = revision === '' ? undefined : decodeChange(Number(revision), rows, known);
       for (const [i, { command, resolve }] of group.entries()) {
         const result = decodeOutcome(outcomes[i] ?? [], change);
         resolve(result.kind === 'committed' ? result : asReleased(command, result));

@@ -2,6 +2,7 @@ import { asCatalogueName, asProvider, asUsage } from '../commands/as-rows';
 import type { TableName } from '../commands/tables';
 import type { Change, Rows } from '../store';
 import { decodeCell, decodeConsumer } from './cells';
+import type { KnownRests } from './claim-args';
 
 type Lists = { -readonly [K in keyof Rows]: NonNullable<Rows[K]>[number][] };
 
@@ -12,13 +13,16 @@ export interface Line {
   readonly cell: string;
 }
 
-/** The text of one change record: a line for each row, `<table> <key> <cell>`. */
-export function decodeChange(revision: number, text: string): Change {
-  return { ...decodeLines(text.split('\n').map(parseLine)), revision };
+/**
+ * The text of one change record: a line for each row, `<table> <key> <cell>`. `known` is what this process itself wrote of
+ * consumers.
+ */
+export function decodeChange(revision: number, text: string, known?: KnownRests): Change {
+  return { ...decodeLines(text.split('\n').map(parseLine), known), revision };
 }
 
 /** Rows as readers see them. A provider's line comes with its usage's, which has the generation. */
-export function decodeLines(lines: readonly Line[]): Rows {
+export function decodeLines(lines: readonly Line[], known?: KnownRests): Rows {
   const rows: Partial<Lists> = {};
   const generations = new Map<string, number>();
   for (const line of lines) {
@@ -27,7 +31,7 @@ export function decodeLines(lines: readonly Line[]): Rows {
     generations.set(line.key, usage.generation);
     (rows.usages ??= []).push(usage);
   }
-  for (const line of lines) addRow(rows, line, generations);
+  for (const line of lines) addRow(rows, line, generations, known);
   return rows;
 }
 
@@ -49,7 +53,12 @@ function detached(slice: string): string {
   return Buffer.from(slice).toString();
 }
 
-function addRow(rows: Partial<Lists>, { table, key, cell }: Line, generations: ReadonlyMap<string, number>): void {
+function addRow(
+  rows: Partial<Lists>,
+  { table, key, cell }: Line,
+  generations: ReadonlyMap<string, number>,
+  known: KnownRests | undefined,
+): void {
   const isGone = cell === '';
   switch (table) {
     case 'provider':
@@ -67,7 +76,7 @@ function addRow(rows: Partial<Lists>, { table, key, cell }: Line, generations: R
     }
     case 'consumer':
       if (isGone) (rows.deletedConsumers ??= []).push(key);
-      else (rows.consumers ??= []).push(decodeConsumer(key, cell));
+      else (rows.consumers ??= []).push(decodeConsumer(key, cell, known?.get(key)));
       break;
     case 'resource_class':
       if (isGone) (rows.deletedResourceClasses ??= []).push(key);

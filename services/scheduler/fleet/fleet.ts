@@ -1,4 +1,5 @@
 import type { Allocations } from '#libs/domain/consumer';
+import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/view';
 import { Agenda } from './agenda';
 import { ChangeOrder } from './change-order';
@@ -105,10 +106,14 @@ export class Fleet {
     return this.sortedNames;
   }
 
-  /** Counts a claim from now on, until it is answered. */
+  /** Counts a claim from now on, until it is answered. The fleet is fresh: of a flat host nothing else has changed. */
   hold(claim: PendingClaim): void {
     this.pending.add(claim);
-    this.markClaim(claim);
+    const index = this.indexByRoot.get(claim.rootUuid);
+    const state = index === undefined ? undefined : this.states[index];
+    if (state?.isFlat) this.countOneMore(state);
+    else this.stale.add(claim.rootUuid);
+    this.markUsers(claim);
     this.refresh(this.nowMs);
   }
 
@@ -116,13 +121,20 @@ export class Fleet {
   settle(claims: readonly PendingClaim[]): void {
     for (const claim of claims) {
       this.pending.remove(claim);
-      this.markClaim(claim);
+      this.stale.add(claim.rootUuid);
+      this.markUsers(claim);
     }
   }
 
-  private markClaim(claim: PendingClaim): void {
-    this.stale.add(claim.rootUuid);
-    for (const providerUuid in claim.allocations) {
+  private countOneMore(state: HostState): void {
+    const { index, root, instances, buildsInProgress } = state;
+    this.states[index] = { ...state, instances: instances + 1, buildsInProgress: buildsInProgress + 1 };
+    this.writeColumns(index, [root]);
+  }
+
+  /** Marks the hosts that share what the claim takes. */
+  private markUsers({ allocations }: PendingClaim): void {
+    for (const providerUuid in allocations) {
       for (const root of this.shared.usersOf(providerUuid)) this.stale.add(root);
     }
   }
@@ -152,12 +164,14 @@ export class Fleet {
     const { state } = reading;
     if (isNew) this.admit(rootUuid, state);
     this.states[state.index] = state;
-    this.columns.write(state.index, reading.providers, (uuid) =>
-      withPending(this.view.usage(uuid), this.pending.usedOn(uuid)),
-    );
-    this.changes.touch(state.index);
+    this.writeColumns(state.index, reading.providers);
     this.shared.set(rootUuid, reading.sharing);
     if (reading.readAgainAtMs !== undefined) this.agenda.add(rootUuid, reading.readAgainAtMs);
+  }
+
+  private writeColumns(index: number, providers: readonly Provider[]): void {
+    this.columns.write(index, providers, (uuid) => withPending(this.view.usage(uuid), this.pending.usedOn(uuid)));
+    this.changes.touch(index);
   }
 
   private admit(rootUuid: string, { index, host }: HostState): void {

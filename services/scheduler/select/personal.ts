@@ -1,6 +1,6 @@
 import { allows, type Constraint, type PersonalFilter } from '../filters/filter';
 import { WEIGHERS, type Weights } from '../weighers/registry';
-import { normalise, type PersonalMeasure } from '../weighers/weigher';
+import { normalise, type PersonalMeasure, type PersonalWeigher } from '../weighers/weigher';
 import type { PlacementRequest } from './placement-request';
 
 /** A constraint and the filter that set it. */
@@ -23,19 +23,15 @@ export class Personal {
   private readonly parts: readonly Part[];
 
   constructor(request: PlacementRequest, filters: readonly PersonalFilter[], weights: Weights) {
-    this.constraints = filters.flatMap((filter) => {
-      const constraint = filter.prepare(request);
-      return constraint ? [{ filter: filter.name, ...constraint }] : [];
-    });
+    this.constraints = constraintsOf(request, filters);
     this.only = tightest(this.constraints);
-    this.parts = WEIGHERS.flatMap(([weigher, setting]) => {
-      const weight = weights[setting];
-      const measure = weigher.kind === 'personal' && weight !== 0 ? weigher.prepare(request) : undefined;
-      return measure ? [{ name: weigher.name, weight, measure }] : [];
-    });
+    this.parts = partsOf(request, weights);
     this.usualWeight = sumOf(this.parts, undefined);
-    const indexes = this.parts.flatMap(({ measure }) => [...measure.raw.keys()]);
-    this.weighted = new Map(indexes.map((index) => [index, sumOf(this.parts, index)]));
+    const weighted = new Map<number, number>();
+    for (const { measure } of this.parts) {
+      for (const index of measure.raw.keys()) weighted.set(index, sumOf(this.parts, index));
+    }
+    this.weighted = weighted;
   }
 
   allows(index: number): boolean {
@@ -52,10 +48,35 @@ export class Personal {
   }
 }
 
+const PERSONAL_WEIGHERS = WEIGHERS.filter(
+  (entry): entry is readonly [PersonalWeigher, keyof Weights] => entry[0].kind === 'personal',
+);
+
 interface Part {
   readonly name: string;
   readonly weight: number;
   readonly measure: PersonalMeasure;
+}
+
+// Most requests ask nothing personal: the two that say so make one empty list each.
+
+function constraintsOf(request: PlacementRequest, filters: readonly PersonalFilter[]): NamedConstraint[] {
+  const constraints: NamedConstraint[] = [];
+  for (const filter of filters) {
+    const constraint = filter.prepare(request);
+    if (constraint) constraints.push({ filter: filter.name, ...constraint });
+  }
+  return constraints;
+}
+
+function partsOf(request: PlacementRequest, weights: Weights): Part[] {
+  const parts: Part[] = [];
+  for (const [weigher, setting] of PERSONAL_WEIGHERS) {
+    const weight = weights[setting];
+    const measure = weight === 0 ? undefined : weigher.prepare(request);
+    if (measure) parts.push({ name: weigher.name, weight, measure });
+  }
+  return parts;
 }
 
 function shareOf({ weight, measure }: Part, index: number | undefined): number {
