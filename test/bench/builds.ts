@@ -52,25 +52,30 @@ export const buildsBench: Bench = {
     const store = await openPlacementStore(readConfig(placementOptions, addresses), around);
     try {
       note('measuring the raw RPC ceiling: two bare processes on the same broker');
-      const raw = await rawRpcRate(rabbitmq.url, { ...RAW_PAYLOAD, inFlight: IN_FLIGHT, seconds });
+      const load = { ...RAW_PAYLOAD, inFlight: IN_FLIGHT, seconds };
+      const raw = await rawRpcRate(rabbitmq.url, { ...load, acked: false });
+      const acked = await rawRpcRate(rabbitmq.url, { ...load, acked: true });
       processes.push(...startFleet(flags, hosts, addresses));
       await hostsReported(bus, hosts, note);
+      note('measuring whole builds');
+      const builds = await measureBuilds(bus, seconds);
       note('measuring select_destinations');
       const select = await measureRate(() => selectOne(bus), { inFlight: IN_FLIGHT, seconds });
       const half = await atRate(() => selectOne(bus), select.perSecond / 2, seconds);
-      note('measuring whole builds');
-      const builds = await measureBuilds(bus, seconds);
       await end(processes);
       note('measuring claims by themselves, from one client');
       const claims = await measureClaims(store, seconds);
       return {
         hosts,
         ...rateResults('raw_rpc', raw),
+        ...rateResults('raw_rpc_acked', acked),
         ...rateResults('select', select),
         select_ratio: round(select.perSecond / raw.perSecond),
+        select_acked_ratio: round(select.perSecond / acked.perSecond),
         ...rateResults('select_half_load', half),
         ...rateResults('build', builds),
         build_ratio: round(builds.perSecond / raw.perSecond),
+        build_acked_ratio: round(builds.perSecond / acked.perSecond),
         ...rateResults('claim_script', claims),
       };
     } finally {

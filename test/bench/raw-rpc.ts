@@ -7,22 +7,24 @@ import { measureRate, type Rate } from './harness';
  * The ceiling of any RPC on a broker: two processes with amqplib and nothing else, a request and an answer of given sizes
  * over transient queues, so many in flight. What Berth does per call is measured against this, in the same run.
  *
- * It is amqplib as it comes: no confirms, no acks, no deadline, and each frame written to the socket by itself. Berth's
- * bus writes the frames of one turn together; a bare pair that did so, too, would reach about half as much again.
+ * It is amqplib as it comes: no confirms, no deadline, and each frame written to the socket by itself. Berth's bus writes
+ * the frames of one turn together; a bare pair that did so, too, would reach about half as much again.
  *
- * @param url  of the broker, `amqp://...`
+ * @param url   of the broker, `amqp://...`
+ * @param load  `acked`: the server acks each request after its answer, so that none is lost with it, as Berth's must
  */
 export async function rawRpcRate(
   url: string,
   load: {
     readonly requestBytes: number;
     readonly answerBytes: number;
+    readonly acked: boolean;
     readonly inFlight: number;
     readonly seconds: number;
   },
 ): Promise<Rate> {
   const queue = `bench.raw-rpc.${process.pid}`;
-  const server = fork(__filename, [url, queue, String(load.answerBytes)]);
+  const server = fork(__filename, [url, queue, String(load.answerBytes), String(load.acked)]);
   const connection = await connect(url);
   try {
     await once(server, 'message');
@@ -52,7 +54,7 @@ export async function rawRpcRate(
 }
 
 /** The other process. */
-async function serve(url: string, queue: string, answerBytes: number): Promise<void> {
+async function serve(url: string, queue: string, answerBytes: number, acked: boolean): Promise<void> {
   const answer = Buffer.alloc(answerBytes, 1);
   const connection = await connect(url);
   const channel = await connection.createChannel();
@@ -64,10 +66,14 @@ async function serve(url: string, queue: string, answerBytes: number): Promise<v
       if (message === null) return;
       const { replyTo, correlationId } = message.properties as { replyTo: string; correlationId: string };
       channel.sendToQueue(replyTo, answer, { correlationId });
+      if (acked) channel.ack(message);
     },
-    { noAck: true },
+    { noAck: !acked },
   );
   process.send?.('serving');
 }
 
-if (require.main === module) void serve(process.argv[2] ?? '', process.argv[3] ?? '', Number(process.argv[4]));
+if (require.main === module) {
+  const [url = '', queue = '', answerBytes, acked] = process.argv.slice(2);
+  void serve(url, queue, Number(answerBytes), acked === 'true');
+}
