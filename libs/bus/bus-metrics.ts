@@ -36,8 +36,8 @@ export function busMetrics(metrics: Metrics, state: BusState): BusMetrics {
   };
 }
 
-/** Counts an error on its way to whoever sent the message. */
-export function countNotSent(metrics: BusMetrics, error: BerthError): BerthError {
-  metrics.notSent.inc({ reason: error.reason });
+/** Counts an error on its way to whoever sent the message, or the messages that went as one. */
+export function countNotSent(metrics: BusMetrics, error: BerthError, count = 1): BerthError {
+  metrics.notSent.inc({ reason: error.reason }, count);
   return error;
 }

@@ -3,15 +3,14 @@ import { invalidArgument } from '../domain/errors';
 import type { Codec } from './rpc';
 import { codec } from './wire';
 
-/** Calls, or answers, that travel as one message. Part of the wire contract. */
+/** Messages, or answers, that travel as one. Part of the wire contract. */
 export const MAX_PACKED = 32;
 
-/** A call among others: the properties that it would have as a message of its own. */
-export interface PackedCall {
+/** A call or cast among others: the properties that it would have as a message of its own, '' for each that it has not. */
+export interface PackedMessage {
   readonly type: string;
   readonly messageId: string;
   readonly correlationId: string;
-  /** '' when the caller gave none. */
   readonly sender: string;
   readonly body: Uint8Array;
 }
@@ -24,11 +23,11 @@ export interface PackedAnswer {
 }
 
 /** @throws BerthError `malformed_message`, `bad_pack` for one that is empty, too large, or has a pack in it. */
-export const callsCodec: Codec<readonly PackedCall[]> = codec(
-  'berth.common.v1.Calls',
-  berth.common.v1.Calls,
-  (calls) => ({ calls: calls as PackedCall[] }),
-  ({ calls }) => checkedCalls(calls as berth.common.v1.Call[]),
+export const packCodec: Codec<readonly PackedMessage[]> = codec(
+  'berth.common.v1.Pack',
+  berth.common.v1.Pack,
+  (messages) => ({ messages: messages as PackedMessage[] }),
+  ({ messages }) => checkedPack(messages as berth.common.v1.PackedMessage[]),
 );
 
 /** @throws BerthError `malformed_message`. */
@@ -39,12 +38,12 @@ export const answersCodec: Codec<readonly PackedAnswer[]> = codec(
   ({ answers }) => answers as berth.common.v1.Answer[],
 );
 
-function checkedCalls(calls: readonly PackedCall[]): readonly PackedCall[] {
-  if (calls.length === 0 || calls.length > MAX_PACKED) throw badPack(`a pack has 1 to ${MAX_PACKED} calls`);
-  if (calls.some(({ type }) => type === callsCodec.type)) throw badPack('a pack can not be packed');
-  return calls;
+function checkedPack(messages: readonly PackedMessage[]): readonly PackedMessage[] {
+  if (messages.length === 0 || messages.length > MAX_PACKED) throw badPack(`a pack has 1 to ${MAX_PACKED} messages`);
+  if (messages.some(({ type }) => type === packCodec.type)) throw badPack('a pack can not be packed');
+  return messages;
 }
 
 function badPack(problem: string) {
-  return invalidArgument('bad_pack', problem, 'calls');
+  return invalidArgument('bad_pack', problem, 'messages');
 }

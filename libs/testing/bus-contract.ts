@@ -3,6 +3,7 @@ import { describeCalls } from './bus-contract-calls';
 import { describeCasts } from './bus-contract-casts';
 import { describeEvents } from './bus-contract-events';
 import { describeLife } from './bus-contract-life';
+import { describePackedCasts } from './bus-contract-packed-casts';
 import { describeSettlements } from './bus-contract-settlements';
 import { BusWorld, type OpenBus } from './bus-world';
 
@@ -18,6 +19,7 @@ export function describeBus(name: string, openBus: OpenBus): void {
     describe('calls', () => describeCalls(() => world));
     describe('calls of one turn', () => describeBursts(() => world));
     describe('casts', () => describeCasts(() => world));
+    describe('casts of one turn', () => describePackedCasts(() => world));
     describe('settlements', () => describeSettlements(() => world));
     describe('events', () => describeEvents(() => world));
     describe('life', () => describeLife(() => world));

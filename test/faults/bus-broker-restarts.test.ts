@@ -1,5 +1,5 @@
 import { openBus } from '#libs/bus/open';
-import { ACK, type Bus } from '#libs/bus/port';
+import { ACK, type Bus, type CastOptions } from '#libs/bus/port';
 import { sleep } from '#libs/domain/clock';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import { silentLog } from '#libs/runtime/log';
@@ -38,23 +38,29 @@ const LOSSES: readonly (readonly [string, () => Promise<unknown>])[] = [
 ];
 
 describe.each(LOSSES)('when the broker %s', (_, lose) => {
-  it('delivers every confirmed cast at least once, to consumers that come back by themselves', async () => {
-    const [producer, consumer] = [await world.open(), await world.open()];
-    const queue = aQueue('work', { maxLength: 100_000, deliveryLimit: 20 });
-    const received = new Set<string>();
-    await consumer.consume(queue, async ({ id }) => {
-      received.add(id);
-      return ACK;
-    });
-    const casting = castWithoutEnd(producer, queue.name);
-    await casting.confirmed.has(500);
-    await lose();
-    await casting.confirmed.has(casting.confirmed.items.length + 500);
-    await casting.stop();
-    expect(casting.failed.size).toBeGreaterThan(0);
-    expect([...casting.failed].filter((code) => code !== 'unavailable' && code !== 'not_found')).toEqual([]);
-    await until(() => casting.confirmed.items.every((id) => received.has(id)));
-  });
+  it.each([
+    ['each as a message', {}],
+    ['those of a turn as one', { isPackable: true }],
+  ])(
+    'delivers every confirmed cast at least once, %s, to consumers that come back by themselves',
+    async (__, options) => {
+      const [producer, consumer] = [await world.open(), await world.open()];
+      const queue = aQueue('work', { maxLength: 100_000, deliveryLimit: 20 });
+      const received = new Set<string>();
+      await consumer.consume(queue, async ({ id }) => {
+        received.add(id);
+        return ACK;
+      });
+      const casting = castWithoutEnd(producer, queue.name, options);
+      await casting.confirmed.has(500);
+      await lose();
+      await casting.confirmed.has(casting.confirmed.items.length + 500);
+      await casting.stop();
+      expect(casting.failed.size).toBeGreaterThan(0);
+      expect([...casting.failed].filter((code) => code !== 'unavailable' && code !== 'not_found')).toEqual([]);
+      await until(() => casting.confirmed.items.every((id) => received.has(id)));
+    },
+  );
 
   it('settles every call in flight by its deadline, and answers the next', async () => {
     const [client, server] = [await world.open(), await world.open()];
@@ -181,7 +187,7 @@ it('says at once that a broker without memory takes nothing, and goes on when it
 });
 
 /** Keeps 200 casts under way until it is stopped. */
-function castWithoutEnd(bus: Bus, queue: string) {
+function castWithoutEnd(bus: Bus, queue: string, options: CastOptions) {
   const confirmed = new Inbox<string>();
   const failed = new Set<string>();
   let count = 0;
@@ -190,7 +196,7 @@ function castWithoutEnd(bus: Bus, queue: string) {
     while (!stopping.signal.aborted) {
       const id = `cast-${++count}`;
       try {
-        await bus.cast(queue, aMessage('x'), { id });
+        await bus.cast(queue, aMessage('x'), { ...options, id });
         confirmed.put(id);
       } catch (error) {
         failed.add(BerthError.from(error).code);

@@ -1,8 +1,8 @@
 import { type Channel, type ChannelModel, type ConsumeMessage, connect } from 'amqplib';
 import { type OpenBusConfig, openBus } from '#libs/bus/open';
-import { ACK, type Bus, type IncomingMessage } from '#libs/bus/port';
+import { ACK, type Bus, type CastOptions, type IncomingMessage, REQUEUE } from '#libs/bus/port';
 import { decodeError, ERROR_TYPE } from '#libs/contracts/error';
-import { answersCodec, callsCodec } from '#libs/contracts/pack';
+import { answersCodec, packCodec } from '#libs/contracts/pack';
 import { BerthError } from '#libs/domain/errors';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics, type Metrics } from '#libs/runtime/metrics';
@@ -151,6 +151,22 @@ describe('clients that are not Berth', () => {
   }
 });
 
+/** Packs that are none. */
+const MALFORMED: readonly (readonly [string, () => Buffer])[] = [
+  ['is empty', () => packOf([])],
+  ['has more than 32 messages', () => packOf(Array(33).fill('x'))],
+  ['has a pack in it', () => packOf(['x'], packCodec.type)],
+  ['is no pack', () => Buffer.from([10, 200, 1])],
+];
+
+function packOf(texts: readonly string[], type = TYPE): Buffer {
+  const messages = texts.map((text) => {
+    const [messageId, correlationId, body] = [`id of ${text}`, `about ${text}`, Buffer.from(text)];
+    return { type, messageId, correlationId, sender: '', body };
+  });
+  return Buffer.from(packCodec.encode(messages));
+}
+
 describe('packs of calls', () => {
   const TIMES = { timeoutMs: 5_000 };
 
@@ -164,9 +180,9 @@ describe('packs of calls', () => {
     const { consumerTag } = await channel.consume(queue.name, (message) => message && seen.put(message));
     const [first, second, alone] = await seen.has(3);
     expect([first, second].map((message) => message?.properties)).toMatchObject(
-      [1, 2].map(() => ({ type: callsCodec.type, expiration: '5000' })),
+      [1, 2].map(() => ({ type: packCodec.type, expiration: '5000' })),
     );
-    const packed = [first, second].map((message) => callsCodec.decode(message?.content ?? Buffer.alloc(0)));
+    const packed = [first, second].map((message) => packCodec.decode(message?.content ?? Buffer.alloc(0)));
     expect(packed.map(({ length }) => length)).toEqual([32, 8]);
     expect(packed.flat().map(({ body }) => textOf(body))).toEqual(calls.slice(0, 40).map((_, n) => `${n}`));
     expect(alone?.properties).toMatchObject({ type: TYPE, messageId: 'other-id', expiration: '6000' });
@@ -194,7 +210,7 @@ describe('packs of calls', () => {
     const { queue: replyTo } = await channel.assertQueue('', { exclusive: true });
     const answers = new Inbox<ConsumeMessage>();
     await channel.consume(replyTo, (message) => message && answers.put(message), { noAck: true });
-    channel.sendToQueue(queue.name, packOf(['quick', 'slow', 'wrong']), { type: callsCodec.type, replyTo });
+    channel.sendToQueue(queue.name, packOf(['quick', 'slow', 'wrong']), { type: packCodec.type, replyTo });
     const [pack] = await answers.has(1);
     expect(pack?.properties.type).toBe(answersCodec.type);
     expect(answersCodec.decode(pack?.content ?? Buffer.alloc(0))).toMatchObject([
@@ -206,23 +222,146 @@ describe('packs of calls', () => {
     expect(alone?.properties).toMatchObject({ correlationId: 'about slow', messageId: 'id of slow', type: undefined });
   });
 
-  it.each([
-    ['is empty', () => packOf([])],
-    ['has more than 32 calls', () => packOf(Array(33).fill('x'))],
-    ['has a pack in it', () => packOf(['x'], callsCodec.type)],
-    ['is no pack', () => Buffer.from([10, 200, 1])],
-  ])('go to the dead letters when one %s, and others are taken', async (_, bytes) => {
+  it.each(MALFORMED)('go to the dead letters when one %s, and others are taken', async (_, bytes) => {
     const bus = await open();
     const queue = aQueue('transient');
     await bus.serve(queue, { [TYPE]: async ({ body }) => body });
-    channel.sendToQueue(queue.name, bytes(), { type: callsCodec.type, replyTo: 'nowhere' });
+    channel.sendToQueue(queue.name, bytes(), { type: packCodec.type, replyTo: 'nowhere' });
     const dead = await takeDeadLetter(bus, queue.name);
     expect(dead.headers?.['berth-error-reason']).toMatch(/^(bad_pack|malformed_message)$/);
     const answers = ['a', 'b'].map((text) => bus.call(queue.name, aMessage(text), TIMES));
     expect((await Promise.all(answers)).map(textOf)).toEqual(['a', 'b']);
   });
+});
 
-  it('are for calls only: for who takes casts it is one message like others', async () => {
+describe('packs of casts', () => {
+  const PACKABLE = { isPackable: true };
+
+  it('carry the casts of one turn; one alone is a message as anybody would send it', async () => {
+    const bus = await open();
+    const [queue, other] = [aQueue('work'), aQueue('work')];
+    await Promise.all([bus.declare(queue), bus.declare(other)]);
+    const texts = Array.from({ length: 33 }, (_, n) => `${n}`);
+    const casts = texts.map((text) => bus.cast(queue.name, aMessage(text), { ...PACKABLE, id: `id of ${text}` }));
+    casts.push(bus.cast(other.name, aMessage('x', { sender: 'me' }), { ...PACKABLE, id: 'x', correlationId: 'c' }));
+    await Promise.all(casts);
+    expect([await bus.depth(queue.name), await bus.depth(other.name)]).toEqual([2, 1]);
+    const seen = await take(queue.name, 2);
+    expect(seen[0]?.properties).toMatchObject({ type: packCodec.type, deliveryMode: 2, replyTo: undefined });
+    expect(partsOf(seen[0])).toEqual(texts.slice(0, 32));
+    expect(seen[1]?.properties).toMatchObject({ type: TYPE, messageId: 'id of 32', deliveryMode: 2 });
+    expect(seen[1]?.content.toString()).toBe('32');
+    const [alone] = await take(other.name, 1);
+    expect(alone?.properties).toMatchObject({ type: TYPE, messageId: 'x', appId: 'me', correlationId: 'c' });
+  });
+
+  it('leave before what comes after them: what goes alone, and events', async () => {
+    const bus = await open();
+    const queue = aQueue('work');
+    await bus.declare(queue);
+    await channel.bindQueue(queue.name, 'berth.events', queue.name);
+    const cast = (text: string, options: CastOptions = PACKABLE) => bus.cast(queue.name, aMessage(text), options);
+    await Promise.all([
+      cast('1'),
+      cast('2'),
+      cast('3', {}),
+      cast('4'),
+      cast('5', { ...PACKABLE, replyTo: 'somewhere' }),
+      cast('6', { ...PACKABLE, isTransient: true }),
+      cast('7'),
+      cast('8'),
+      bus.publish(queue.name, aMessage('9')),
+      cast('10'),
+    ]);
+    const seen = await take(queue.name, 8);
+    const stories = seen.map((message) =>
+      message.properties.type === packCodec.type ? partsOf(message).join(' and ') : message.content.toString(),
+    );
+    expect(stories).toEqual(['1 and 2', '3', '4', '5', '6', '7 and 8', '9', '10']);
+    expect(seen[3]?.properties.replyTo).toBe('somewhere');
+    expect(seen[4]?.properties.deliveryMode).not.toBe(2);
+  });
+
+  it('take no others with them when one can not be encoded, or is a pack', async () => {
+    const bus = await open();
+    const queue = aQueue('work');
+    const seen = new Inbox<string>();
+    await bus.consume(queue, async ({ body }) => {
+      seen.put(textOf(body));
+      return ACK;
+    });
+    const long = 'x'.repeat(256);
+    const results = await Promise.allSettled([
+      bus.cast(queue.name, aMessage('1'), PACKABLE),
+      bus.cast(queue.name, aMessage('2'), { ...PACKABLE, id: long }),
+      bus.cast(queue.name, aMessage('3'), { ...PACKABLE, correlationId: long }),
+      bus.cast(queue.name, { type: packCodec.type, body: packOf(['4', '5']) }, PACKABLE),
+      bus.cast(queue.name, aMessage('6'), PACKABLE),
+    ]);
+    expect(results.map((result) => (result.status === 'rejected' ? result.reason.reason : 'sent'))).toEqual([
+      'sent',
+      'not_encodable',
+      'not_encodable',
+      'sent',
+      'sent',
+    ]);
+    expect(await seen.has(4)).toEqual(['1', '4', '5', '6']);
+  });
+
+  it("are handled one by one, with what is their own and what is the message's", async () => {
+    const bus = await open();
+    const queue = aQueue('work', { deliveryLimit: 5 });
+    const seen = new Inbox<IncomingMessage>();
+    await bus.consume(queue, async (message) => {
+      seen.put(message);
+      return message.redelivered || textOf(message.body) === 'a' ? ACK : REQUEUE;
+    });
+    channel.sendToQueue(queue.name, packOf(['a', 'b']), { type: packCodec.type, replyTo: 'client' });
+    const told = ({ id, correlationId, replyTo, redelivered }: IncomingMessage) =>
+      `${id}, ${correlationId}, to ${replyTo}${redelivered ? ', again' : ''}`;
+    const [a, b] = ['id of a, about a, to client', 'id of b, about b, to client'];
+    // One that is requeued brings those back that came with it.
+    expect((await seen.has(4)).map(told)).toEqual([a, b, `${a}, again`, `${b}, again`]);
+    expect(new Set(seen.items.map(({ deadlineMs }) => deadlineMs))).toEqual(new Set([undefined]));
+    await bus.close();
+    expect((await channel.checkQueue(queue.name)).messageCount).toBe(0);
+  });
+
+  it('are counted, and buried, whole by the broker when whoever takes them dies; put back, each is handled', async () => {
+    const bus = await open();
+    const queue = aQueue('work', { deliveryLimit: 2 });
+    await bus.declare(queue);
+    await Promise.all(['a', 'b'].map((text) => bus.cast(queue.name, aMessage(text), PACKABLE)));
+    const { consumerTag } = await channel.consume(queue.name, (message) => message && channel.nack(message));
+    const dead = await takeDeadLetter(bus, queue.name);
+    expect(dead).toMatchObject({ type: packCodec.type, headers: { 'berth-error-reason': 'delivery_limit' } });
+    await channel.cancel(consumerTag);
+    const seen = new Inbox<string>();
+    await bus.consume(queue, async ({ body }) => {
+      seen.put(textOf(body));
+      return ACK;
+    });
+    await bus.cast(queue.name, dead, { id: dead.id });
+    expect(await seen.has(2)).toEqual(['a', 'b']);
+  });
+
+  it.each(MALFORMED)('go to the dead letters when one %s, and others are taken', async (_, bytes) => {
+    const bus = await open();
+    const queue = aQueue('work');
+    const seen = new Inbox<string>();
+    await bus.consume(queue, async ({ body }) => {
+      seen.put(textOf(body));
+      return ACK;
+    });
+    channel.sendToQueue(queue.name, bytes(), { type: packCodec.type });
+    const dead = await takeDeadLetter(bus, queue.name);
+    expect(dead.headers?.['berth-error-reason']).toMatch(/^(bad_pack|malformed_message)$/);
+    expect(Buffer.compare(dead.body, bytes())).toBe(0);
+    await Promise.all(['a', 'b'].map((text) => bus.cast(queue.name, aMessage(text), PACKABLE)));
+    expect(await seen.has(2)).toEqual(['a', 'b']);
+  });
+
+  it('are one message like others for whoever takes casts from another kind of queue', async () => {
     const bus = await open();
     const queue = aQueue('host');
     const seen = new Inbox<string>();
@@ -230,16 +369,33 @@ describe('packs of calls', () => {
       seen.put(type);
       return ACK;
     });
-    channel.sendToQueue(queue.name, packOf(['a', 'b']), { type: callsCodec.type });
-    expect(await seen.has(1)).toEqual([callsCodec.type]);
+    channel.sendToQueue(queue.name, packOf(['a', 'b']), { type: packCodec.type });
+    expect(await seen.has(1)).toEqual([packCodec.type]);
   });
 
-  function packOf(texts: readonly string[], type = TYPE): Buffer {
-    const calls = texts.map((text) => {
-      const [messageId, correlationId, body] = [`id of ${text}`, `about ${text}`, Buffer.from(text)];
-      return { type, messageId, correlationId, sender: '', body };
-    });
-    return Buffer.from(callsCodec.encode(calls));
+  it('take one place of the publish window, and are counted one by one when they are not taken', async () => {
+    const metrics = createMetrics({});
+    const bus = await open({ publishWindow: 1, maxWaiting: 1 }, metrics);
+    const [queue, missing] = [aQueue('work'), aQueue('work')];
+    await bus.declare(queue);
+    const casts = Array.from({ length: 64 }, () => bus.cast(queue.name, aMessage('x'), PACKABLE));
+    expect(await metrics.expose()).toContain('berth_bus_messages_unconfirmed 64');
+    await Promise.all(casts);
+    const failed = Array.from({ length: 3 }, () => failureOf(bus.cast(missing.name, aMessage('x'), PACKABLE)));
+    expect(new Set((await Promise.all(failed)).map(({ reason }) => reason))).toEqual(new Set(['no_such_queue']));
+    const text = await metrics.expose();
+    expect(text).toContain('berth_bus_not_sent_total{reason="no_such_queue"} 3');
+    expect(text).toContain('berth_bus_messages_unconfirmed 0');
+  });
+
+  async function take(queue: string, count: number): Promise<readonly ConsumeMessage[]> {
+    const inbox = new Inbox<ConsumeMessage>();
+    await channel.consume(queue, (message) => message && inbox.put(message), { noAck: true });
+    return inbox.has(count);
+  }
+
+  function partsOf(message: ConsumeMessage | undefined): string[] {
+    return packCodec.decode(message?.content ?? Buffer.alloc(0)).map(({ body }) => textOf(body));
   }
 });
 

@@ -1,7 +1,8 @@
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { type BusMetrics, busMetrics } from '../bus-metrics';
-import { bury, handleCall, handleCast } from '../handling';
+import type { Delivery } from '../delivery';
+import { bury, type Hand, handleCall, handleCast } from '../handling';
 import type { BusConfig } from '../options';
 import type {
   Bus,
@@ -81,14 +82,18 @@ export class AmqpBus implements Bus {
     const handling = this.#handling(queue);
     return this.#consume(queue, options, {
       handle: (delivery, hand) => handleCall(delivery, hand, table, handling),
-      refusePack: (delivery, hand, error) => bury(delivery, hand, error, handling),
+      refusePack: (pack, hand, error) => bury(pack, hand, error, handling),
     });
   }
 
   async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
     const handling = this.#handling(queue);
+    const handle = (delivery: Delivery, hand: Hand) => handleCast(delivery, hand, handler, handling);
+    // Nobody packs for other kinds; whoever reads the dead letters reads a pack that is one as it is.
+    if (queue.kind !== 'work') return this.#consume(queue, options, { handle });
     return this.#consume(queue, options, {
-      handle: (delivery, hand) => handleCast(delivery, hand, handler, handling),
+      handle,
+      refusePack: (pack, hand, error) => bury(pack, hand, error, handling),
     });
   }
 

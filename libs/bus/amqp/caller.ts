@@ -1,5 +1,5 @@
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib';
-import { answersCodec, callsCodec, type PackedAnswer, type PackedCall } from '../../contracts/pack';
+import { answersCodec, type PackedAnswer, type PackedMessage } from '../../contracts/pack';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { type BusMetrics, countNotSent } from '../bus-metrics';
@@ -8,17 +8,13 @@ import type { CallOptions, OutgoingMessage } from '../port';
 import { nobodyServes } from '../refusals';
 import { Waiters } from '../waiters';
 import type { Link } from './link';
-import { bufferOf, propertiesOf } from './message';
 import { errorOf, type Meanings, type Outcome } from './outcome';
-import { Packs } from './packs';
+import { fitsInPack, Packs, sealed } from './packs';
 import { Publisher } from './publisher';
 import { declareAnswerQueue } from './topology';
 
 /** The broker closes the channel of whoever asks for more. */
 const MAX_EXPIRATION_MS = 2_147_483_647;
-
-/** AMQP's short strings. */
-const MAX_PROPERTY_BYTES = 255;
 
 const MEANINGS: Meanings = { returned: nobodyServes, lost: outcomeUnknown };
 
@@ -63,7 +59,7 @@ export class Caller {
     const correlationId = this.#waiters.nextId();
     const answer = this.#waiters.wait(correlationId, queue, options);
     const expirationMs = Math.min(Math.max(0, Math.ceil(options.timeoutMs)), MAX_EXPIRATION_MS);
-    const { type, body, sender } = message;
+    const { type, body, sender = '' } = message;
     const call = {
       queue,
       type,
@@ -75,7 +71,7 @@ export class Caller {
       deadlineMs: this.#around.clock.now() + options.timeoutMs,
     };
     // Those of a pack expire together, so that none is handed out after its time.
-    if (isEncodable(call)) this.#packs.add(`${expirationMs} ${queue}`, call);
+    if (fitsInPack(call)) this.#packs.add(`${expirationMs} ${queue}`, call);
     else this.#send([call]);
     return answer;
   }
@@ -91,15 +87,15 @@ export class Caller {
     const [first] = calls;
     if (first === undefined) return;
     const { queue, expirationMs, deadlineMs } = first;
-    const properties =
-      calls.length === 1
-        ? { ...propertiesOf(first, first.messageId), correlationId: first.correlationId }
-        : { type: callsCodec.type, messageId: this.#around.random.uuid() };
+    const { content, options } = sealed(calls, this.#around.random);
+    options.replyTo = this.#answerQueue;
+    options.expiration = expirationMs;
+    options.mandatory = true;
     this.#publisher.send({
       exchange: '',
       routingKey: queue,
-      content: bufferOf(calls.length === 1 ? first.body : callsCodec.encode(calls.map(packed))),
-      options: { ...properties, replyTo: this.#answerQueue, expiration: expirationMs, mandatory: true },
+      content,
+      options,
       deadlineMs,
       settle: (outcome) => {
         if (outcome !== 'confirmed') for (const { correlationId } of calls) this.#fail(correlationId, queue, outcome);
@@ -141,24 +137,10 @@ export class Caller {
 }
 
 /** A call as it waits for the end of the turn. */
-interface OutgoingCall {
+interface OutgoingCall extends PackedMessage {
   readonly queue: string;
-  readonly type: string;
-  readonly body: Uint8Array;
-  readonly sender: string | undefined;
-  readonly messageId: string;
-  readonly correlationId: string;
   readonly expirationMs: number;
   readonly deadlineMs: number;
-}
-
-/** Whether AMQP could carry it alone: what it could not is refused alone, too, and takes no others with it. */
-function isEncodable({ type, messageId, sender = '' }: OutgoingCall): boolean {
-  return [type, messageId, sender].every((text) => Buffer.byteLength(text) <= MAX_PROPERTY_BYTES);
-}
-
-function packed({ type, messageId, correlationId, sender = '', body }: OutgoingCall): PackedCall {
-  return { type, messageId, correlationId, sender, body };
 }
 
 function outcomeUnknown(): BerthError {

@@ -1,4 +1,5 @@
 import type { Options } from 'amqplib';
+import type { PackedMessage } from '../../contracts/pack';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { type BusMetrics, countNotSent } from '../bus-metrics';
@@ -10,17 +11,24 @@ import { noSuchQueue } from '../refusals';
 import type { Link } from './link';
 import { bufferOf, propertiesOf } from './message';
 import { errorOf, type Meanings, type Outcome } from './outcome';
+import { fitsInPack, Packs, sealed } from './packs';
 import { Publisher } from './publisher';
 import { connectionLost, EVENTS_EXCHANGE } from './topology';
 
 const MEANINGS: Meanings = { returned: noSuchQueue, lost: connectionLost };
 
-/** Casts, events and dead letters: what is safe with the broker once its promise resolves. */
+/**
+ * Casts, events and dead letters: what is safe with the broker once its promise resolves.
+ *
+ * They leave in the order in which they were given: before anything goes alone, what waits for the end of the turn to go
+ * in packs goes. Only packs to different queues may change places.
+ */
 export class Caster {
   readonly #around: Surroundings;
   readonly #config: BusConfig;
   readonly #metrics: BusMetrics;
   readonly #publisher: Publisher;
+  readonly #packs = new Packs<WaitingCast>((queue, casts) => this.#sendPack(queue, casts));
 
   constructor(link: Link, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
     this.#metrics = metrics;
@@ -35,21 +43,22 @@ export class Caster {
   }
 
   get openCount(): number {
-    return this.#publisher.openCount;
+    return this.#publisher.openCount + this.#packs.size;
   }
 
   cast(queue: string, message: OutgoingMessage, options: CastOptions): Promise<void> {
-    const { id, replyTo, correlationId, isTransient = false } = options;
-    const properties = propertiesOf(message, id ?? this.#around.random.uuid());
+    const { replyTo, isTransient = false, isPackable = false } = options;
+    const sent = this.#asSent(message, options);
+    if (isPackable && !isTransient && replyTo === undefined && fitsInPack(sent)) return this.#pack(queue, sent);
+    const properties = propertiesOf(sent);
     properties.persistent = !isTransient;
     if (replyTo !== undefined) properties.replyTo = replyTo;
-    if (correlationId !== undefined) properties.correlationId = correlationId;
     properties.mandatory = true;
     return this.#send('', queue, message.body, properties);
   }
 
   publish(topic: string, message: OutgoingMessage): Promise<void> {
-    const properties = propertiesOf(message, this.#around.random.uuid());
+    const properties = propertiesOf(this.#asSent(message, {}));
     properties.persistent = true;
     return this.#send(EVENTS_EXCHANGE, topic, message.body, properties);
   }
@@ -70,6 +79,7 @@ export class Caster {
 
   /** Resolves when the broker has all that was sent. */
   idle(): Promise<void> {
+    this.#packs.flush();
     return this.#publisher.idle();
   }
 
@@ -77,7 +87,42 @@ export class Caster {
     return this.#publisher.close();
   }
 
+  #asSent({ type, body, sender = '' }: OutgoingMessage, { id, correlationId = '' }: CastOptions): PackedMessage {
+    return { type, body, sender, correlationId, messageId: id ?? this.#around.random.uuid() };
+  }
+
+  #pack(queue: string, { type, body, sender, correlationId, messageId }: PackedMessage): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#packs.add(queue, { type, body, sender, correlationId, messageId, resolve, reject });
+    });
+  }
+
+  #sendPack(queue: string, casts: readonly WaitingCast[]): void {
+    const { content, options } = sealed(casts, this.#around.random);
+    options.persistent = true;
+    options.mandatory = true;
+    const succeed = () => {
+      for (const { resolve } of casts) resolve();
+    };
+    const fail = (error: unknown) => {
+      for (const { reject } of casts) reject(error);
+    };
+    void this.#publish('', queue, content, options, casts.length).then(succeed, fail);
+  }
+
   #send(exchange: string, routingKey: string, body: Uint8Array, options: Options.Publish): Promise<void> {
+    this.#packs.flush();
+    return this.#publish(exchange, routingKey, bufferOf(body), options, 1);
+  }
+
+  /** @param count  how many casts are in it */
+  #publish(
+    exchange: string,
+    routingKey: string,
+    content: Buffer,
+    options: Options.Publish,
+    count: number,
+  ): Promise<void> {
     const { confirmTimeoutMs } = this.#config;
     return new Promise((resolve, reject) => {
       let isWanted = true;
@@ -85,16 +130,16 @@ export class Caster {
         isWanted = false;
         cancelTimer();
         if (outcome === 'confirmed') resolve();
-        else reject(countNotSent(this.#metrics, errorOf(outcome, routingKey, MEANINGS)));
+        else reject(countNotSent(this.#metrics, errorOf(outcome, routingKey, MEANINGS), count));
       };
       const cancelTimer = this.#around.clock.after(confirmTimeoutMs, () => {
         isWanted = false;
-        reject(countNotSent(this.#metrics, notConfirmed(routingKey, confirmTimeoutMs)));
+        reject(countNotSent(this.#metrics, notConfirmed(routingKey, confirmTimeoutMs), count));
       });
       this.#publisher.send({
         exchange,
         routingKey,
-        content: bufferOf(body),
+        content,
         options,
         deadlineMs: Infinity,
         settle,
@@ -102,6 +147,12 @@ export class Caster {
       });
     });
   }
+}
+
+/** A cast as it waits for the end of the turn. */
+interface WaitingCast extends PackedMessage {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
 }
 
 function notConfirmed(queue: string, timeoutMs: number): BerthError {

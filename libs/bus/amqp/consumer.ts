@@ -1,5 +1,5 @@
 import type { Channel, ConsumeMessage } from 'amqplib';
-import { callsCodec } from '../../contracts/pack';
+import { packCodec } from '../../contracts/pack';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import type { Delivery } from '../delivery';
@@ -14,7 +14,7 @@ import { Room } from './room';
 export interface ConsumerRole {
   /** Its name, or the pattern of its topics; for people. */
   readonly queue: string;
-  /** Messages in hand at once, and calls of packs handled at once. */
+  /** Messages in hand at once, and messages of packs handled at once. */
   readonly prefetch: number;
   /** Events need no ack. */
   readonly noAck: boolean;
@@ -22,7 +22,7 @@ export interface ConsumerRole {
   declare(): Promise<string>;
   /** Never rejects. */
   handle(delivery: Delivery, hand: Hand, topic: string): Promise<void>;
-  /** Takes calls in packs, too, and refuses those that are malformed. */
+  /** Takes packs apart, and refuses those that are malformed. Without it a pack is one message like others. */
   refusePack?(pack: Delivery, hand: Hand, error: BerthError): Promise<void>;
   /** Puts a message into the dead letters. */
   bury(delivery: Delivery, error: BerthError): Promise<void>;
@@ -98,25 +98,25 @@ export class Consumer {
     const { acks, answers } = way;
     const whole = { ack: () => acks.ack(message), requeue: () => acks.requeue(message) };
     if (!this.#role.noAck) acks.take(message);
-    const isPack = this.#role.refusePack !== undefined && message.properties.type === callsCodec.type;
+    const isPack = this.#role.refusePack !== undefined && message.properties.type === packCodec.type;
     if (isPack) return this.#takePack(way, message, whole);
     const delivery = deliveryOf(message, this.#around);
     const reply = (type: string, body: Uint8Array) => answers.send(answerTo(delivery, type, body));
     this.#run(way, delivery, this.#handOf(delivery, whole, reply), message);
   }
 
-  /** Each call is handled as if it had come alone. */
+  /** Each of its messages is handled as if it had come alone. */
   #takePack(way: Way, message: ConsumeMessage, whole: Settling): void {
-    let calls: readonly Delivery[];
+    let deliveries: readonly Delivery[];
     try {
-      calls = deliveriesOf(message, this.#around);
+      deliveries = deliveriesOf(message, this.#around);
     } catch (error) {
       return this.#refusePack(deliveryOf(message, this.#around), whole, BerthError.from(error));
     }
-    const part = partOf(whole, calls.length);
-    for (const call of calls) {
-      const reply = (type: string, body: Uint8Array) => way.answers.sendPacked(answerTo(call, type, body));
-      this.#run(way, call, this.#handOf(call, part, reply), message);
+    const part = partOf(whole, deliveries.length);
+    for (const delivery of deliveries) {
+      const reply = (type: string, body: Uint8Array) => way.answers.sendPacked(answerTo(delivery, type, body));
+      this.#run(way, delivery, this.#handOf(delivery, part, reply), message);
     }
   }
 
@@ -149,7 +149,7 @@ function answerTo({ replyTo, id, correlationId }: Delivery, type: string, body: 
   return { replyTo, id, correlationId, type, body };
 }
 
-/** Settles one of `count` calls of a message: the last settles it for all. If one wants it again, all come again. */
+/** Settles one of the `count` messages of a pack: the last settles it for all. If one is to come again, all come again. */
 function partOf(whole: Settling, count: number): Settling {
   let openCount = count;
   let isWantedAgain = false;

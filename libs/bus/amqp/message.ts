@@ -1,6 +1,6 @@
 import type { ConsumeMessage, Options } from 'amqplib';
 import { ERROR_TYPE } from '../../contracts/error';
-import { callsCodec } from '../../contracts/pack';
+import { type PackedMessage, packCodec } from '../../contracts/pack';
 import type { Surroundings } from '../../runtime/service';
 import { Delivery } from '../delivery';
 
@@ -30,14 +30,17 @@ export function deliveryOf({ content, fields, properties }: ConsumeMessage, arou
   );
 }
 
-/** The calls of a pack, each as if it had come as a message. @throws BerthError as `callsCodec`. */
+/** The messages of a pack, each as if it had come alone. @throws BerthError as `packCodec`. */
 export function deliveriesOf(message: ConsumeMessage, around: Surroundings): readonly Delivery[] {
   const pack = deliveryOf(message, around);
-  return callsCodec.decode(pack.body).map(({ type, messageId, correlationId, sender, body }) => {
+  const { replyTo, redelivered, deadlineMs, headers, deliveries } = pack;
+  return packCodec.decode(pack.body).map(({ type, messageId, correlationId, sender, body }) => {
     const id = messageId || around.random.uuid();
-    const own = { type, id, sender, body, correlationId: text(correlationId) };
-    const { replyTo, redelivered, deadlineMs, headers, deliveries } = pack;
-    return new Delivery({ ...own, replyTo, redelivered, deadlineMs, headers, deliveries }, around.clock);
+    const mark = text(correlationId);
+    return new Delivery(
+      { type, body, id, sender, replyTo, correlationId: mark, redelivered, deadlineMs, headers, deliveries },
+      around.clock,
+    );
   });
 }
 
@@ -70,11 +73,11 @@ function textHeaders(headers: Record<string, unknown>): Record<string, string> {
 }
 
 /** The properties of a message that goes out, without those of its kind. */
-export function propertiesOf(
-  { type, sender }: { readonly type: string; readonly sender?: string | undefined },
-  messageId: string,
-): Options.Publish {
-  return sender === undefined ? { type, messageId } : { type, messageId, appId: sender };
+export function propertiesOf({ type, messageId, correlationId, sender }: PackedMessage): Options.Publish {
+  const properties: Options.Publish = { type, messageId };
+  if (correlationId !== '') properties.correlationId = correlationId;
+  if (sender !== '') properties.appId = sender;
+  return properties;
 }
 
 /** The properties of an answer: an error says so in its type. */

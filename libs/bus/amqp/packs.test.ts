@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
-import { answersCodec, callsCodec, MAX_PACKED } from '../../contracts/pack';
+import { answersCodec, MAX_PACKED, packCodec } from '../../contracts/pack';
 import type { Codec } from '../../contracts/rpc';
 import { BerthError } from '../../domain/errors';
-import { MAX_PACK_BYTES, Packs, packsOf } from './packs';
+import { fitsInPack, MAX_PACK_BYTES, Packs, packsOf } from './packs';
 
 describe('packs', () => {
   it('keep the order of their items, and the limits unless one item is above them', () => {
@@ -35,8 +35,20 @@ describe('packs', () => {
     await new Promise(setImmediate);
     expect(sent).toEqual(['a: 1 3 4', 'b: 2']);
     add('a', '5');
+    expect(packs.size).toBe(1);
     packs.flush();
+    expect(packs.size).toBe(0);
     expect(sent).toHaveLength(3);
+  });
+
+  it('are of messages that could go alone', () => {
+    const message = { type: 't', messageId: 'm', correlationId: '', sender: '', body: new Uint8Array() };
+    const longest = 'x'.repeat(255);
+    for (const property of ['type', 'messageId', 'correlationId', 'sender']) {
+      expect(fitsInPack({ ...message, [property]: longest })).toBe(true);
+      expect(fitsInPack({ ...message, [property]: `é${longest.slice(1)}` })).toBe(false);
+    }
+    expect(fitsInPack({ ...message, type: packCodec.type })).toBe(false);
   });
 });
 
@@ -51,14 +63,14 @@ describe('on the wire', () => {
     const comesBack = <T extends object>(codec: Codec<readonly T[]>) => {
       return (pack: readonly T[]) => expect(codec.decode(codec.encode(pack)).map(plain)).toEqual(pack.map(plain));
     };
-    fc.assert(fc.property(calls, comesBack(callsCodec)));
+    fc.assert(fc.property(calls, comesBack(packCodec)));
     fc.assert(fc.property(fc.array(answer), comesBack(answersCodec)));
   });
 
   it('bytes that are no pack are refused with a reason', () => {
     const outcome = (bytes: Uint8Array) => {
       try {
-        return callsCodec.decode(bytes).length > 0 ? 'a pack' : 'nothing';
+        return packCodec.decode(bytes).length > 0 ? 'a pack' : 'nothing';
       } catch (error) {
         return BerthError.from(error).code;
       }

@@ -2,7 +2,7 @@ import { Fifo } from '../fifo';
 
 /**
  * Starts so many pieces of work at once, the others in order as there is room. A prefetch counts messages, and one may
- * bring many calls: of what comes on a channel, no more calls are handled at once than messages may be in hand.
+ * be a pack of many: of what comes on a channel, no more are handled at once than messages may be in hand.
  */
 export class Room {
   readonly #limit: number;
