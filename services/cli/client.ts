@@ -49,10 +49,13 @@ export function createClient(bus: Bus, clock: Clock, timeoutMs: number): Client 
     async build(request) {
       // What the conductor would refuse, later and elsewhere, is said here and now.
       buildRequestCodec.decode(buildRequestCodec.encode(request));
-      await castTyped(bus, BUILD_REQUESTS.name, buildRequestCodec, request, { id: request.requestId });
+      const options = { id: request.requestId, isPackable: true };
+      await castTyped(bus, BUILD_REQUESTS.name, buildRequestCodec, request, options);
     },
-    terminate: (instanceUuid) =>
-      castTyped(bus, BUILD_REQUESTS.name, terminateInstanceCodec, { instanceUuid, projectId: '' }),
+    terminate: (instanceUuid) => {
+      const request = { instanceUuid, projectId: '' };
+      return castTyped(bus, BUILD_REQUESTS.name, terminateInstanceCodec, request, { isPackable: true });
+    },
     async setHostEnabled(request) {
       return (await callMethod(bus, toScheduler, setHostEnabledMethod, request, { timeoutMs })).host;
     },

@@ -29,7 +29,7 @@ export async function tell(host: Host, about: About, verdict: Verdict): Promise<
   const sender = agentSender(facts.name);
   const isTold = await persist(
     host,
-    () => castTyped(bus, BUILD_RESULTS.name, buildReportCodec, report, { sender }),
+    () => castTyped(bus, BUILD_RESULTS.name, buildReportCodec, report, { sender, isPackable: true }),
     (error) => log.warn({ ...logFields(host, about), error }, 'a build report waits for the broker'),
   );
   return isTold ? ACK : REQUEUE;

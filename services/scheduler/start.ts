@@ -155,7 +155,7 @@ class Scheduler {
       this.metrics.discrepancies.inc({ kind: 'unclaimed' }, unclaimed.length);
       this.metrics.discrepancies.inc({ kind: 'missing' }, missing.length);
       log.warn({ host, unclaimed: unclaimed.length, missing: missing.length }, 'the host and the store disagree');
-      await castTyped(bus, BUILD_RESULTS.name, hostDiscrepancyCodec, found);
+      await castTyped(bus, BUILD_RESULTS.name, hostDiscrepancyCodec, found, { isPackable: true });
     } catch (thrown) {
       const error = BerthError.from(thrown);
       log.warn({ host: stats.host, reason: error.reason }, `could not tell conductors of it: ${error.message}`);
