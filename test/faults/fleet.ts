@@ -106,7 +106,7 @@ export class TestFleet {
             name: '',
             instanceUuids: [uuid],
           },
-          { id: uuid },
+          { id: uuid, isPackable: true },
         ),
       ),
     );
