@@ -125,6 +125,108 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
       });
     });
 
+    describe('writes and reads of one turn', () => {
+      it('makes or refuses each by itself, whatever becomes of the others', async () => {
+        const [mine, moving] = [await createOne(), await createOne()];
+        const news = Array.from({ length: 300 }, () => anInstance());
+        const next = nextVersion(moving, { state: 'building', host: 'h1', dueAtMs: 5 });
+        const late = nextVersion(moving, { state: 'error' });
+        const unknown = anInstance({ version: 2 });
+        const requestId = randomUUID();
+        const creating = news.map((one) => store.create(one.requestId, [one]));
+        const refusing = store.create(requestId, [anInstance({ requestId }), { ...mine, requestId }]);
+        const updating = [next, late, unknown].map((one) => store.update(one));
+        const last = anInstance();
+        const creatingLast = store.create(last.requestId, [last]);
+        await expect(refusing).rejects.toMatchObject({
+          reason: 'instance_exists',
+          details: { instanceUuid: mine.uuid },
+        });
+        expect(await Promise.all(creating)).toEqual(news.map((one) => ({ created: true, instances: [one] })));
+        expect(await Promise.all(updating)).toEqual([
+          { updated: true, instance: next },
+          { updated: false, instance: next },
+          { updated: false, instance: undefined },
+        ]);
+        expect(await creatingLast).toEqual({ created: true, instances: [last] });
+        const all = [mine, next, ...news, last];
+        expect(await store.get(all.map(({ uuid }) => uuid))).toEqual(all);
+        expect(await store.list({}, undefined, 1_000)).toHaveLength(all.length);
+      });
+
+      it('takes one instance through all its states, in order', async () => {
+        const scheduling = anInstance({ dueAtMs: 1 });
+        const building = nextVersion(scheduling, { state: 'building', host: 'h1', dueAtMs: 2 });
+        const elsewhere = nextVersion(building, { host: 'h2', dueAtMs: 3 });
+        const resting = nextVersion(elsewhere, { state: 'error', dueAtMs: undefined });
+        const deleting = nextVersion(resting, { state: 'deleting', dueAtMs: 4 });
+        const deleted = nextVersion(deleting, { state: 'deleted', dueAtMs: undefined });
+        const creating = store.create(scheduling.requestId, [scheduling]);
+        const updating = [building, elsewhere, resting, deleting, deleted].map((one) => store.update(one));
+        const again = store.create(scheduling.requestId, [scheduling]);
+        expect((await creating).created).toBe(true);
+        expect((await Promise.all(updating)).every(({ updated }) => updated)).toBe(true);
+        expect(await again).toEqual({ created: false, instances: [deleted] });
+        for (const filter of [
+          { host: 'h1' },
+          { state: 'error' },
+          { state: 'active' },
+          { state: 'building' },
+        ] as const) {
+          expect(await store.list(filter, undefined, 10)).toEqual([]);
+        }
+        for (const filter of [{}, { host: 'h2' }, { state: 'deleted' }, { projectId: 'project-1' }] as const) {
+          expect(await store.list(filter, undefined, 10)).toEqual([deleted]);
+        }
+        expect(await store.takeDue(10, 100, 10)).toEqual([]);
+        expect(await store.forget(deleted.updatedAtMs + 1, 10)).toBe(1);
+        expect(await store.list({}, undefined, 10)).toEqual([]);
+      });
+
+      it('stores a request that comes twice once, and answers both', async () => {
+        const requestId = randomUUID();
+        const [first, second] = [anInstance({ requestId }), anInstance({ requestId })];
+        const [one, two] = await Promise.all([store.create(requestId, [first]), store.create(requestId, [second])]);
+        expect(one).toEqual({ created: true, instances: [first] });
+        expect(two).toEqual({ created: false, instances: [first] });
+        expect(await store.get([second.uuid])).toEqual([]);
+      });
+
+      it('gives a uuid to the first of two requests', async () => {
+        const first = anInstance();
+        const second = { ...first, requestId: randomUUID() };
+        const creating = [first, second].map((one) => store.create(one.requestId, [one]));
+        await expect(creating[1]).rejects.toMatchObject({ reason: 'instance_exists' });
+        expect(await creating[0]).toEqual({ created: true, instances: [first] });
+        expect(await store.get([first.uuid])).toEqual([first]);
+      });
+
+      it('answers each read with what it asked for', async () => {
+        const requestId = randomUUID();
+        const many = Array.from({ length: 700 }, () => anInstance({ requestId }));
+        await store.create(requestId, many);
+        const asked = [
+          [...many],
+          [],
+          [many[3], anInstance(), many[1]],
+          [many[3]],
+          [anInstance()],
+          ...many.map((one) => [one]),
+        ];
+        const answers = await Promise.all(asked.map((some) => store.get(some.map((one) => one?.uuid ?? ''))));
+        expect(answers).toEqual(asked.map((some) => some.filter((one) => one && many.includes(one))));
+      });
+
+      it('ends what was begun before it closes', async () => {
+        const instance = await createOne();
+        const reading = store.get([instance.uuid]);
+        const updating = store.update(nextVersion(instance, { state: 'error' }));
+        await store.close();
+        expect((await updating).updated).toBe(true);
+        expect(await reading).toHaveLength(1);
+      });
+    });
+
     describe('list', () => {
       const requestId = randomUUID();
       const uuids = Array.from({ length: 9 }, () => randomUUID()).sort();

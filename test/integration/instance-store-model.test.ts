@@ -43,6 +43,7 @@ const filter = fc.record(
   { requiredKeys: [] },
 );
 
+/** One step, or several writes in one turn. */
 type Step = (store: InstanceStore) => Promise<unknown>;
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc
@@ -65,6 +66,25 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         // Project and request never change, and callers keep to the state machine.
         if (!present || !canTransition(present.state, fields.state)) return undefined;
         return store.update({ ...present, ...fields, projectId: present.projectId });
+      },
+  ),
+  fc.tuple(fc.constantFrom(...REQUESTS), uuid, fc.array(row, { minLength: 2, maxLength: 6 })).map(
+    ([requestId, created, rows]): Step =>
+      async (store) => {
+        const present = new Map((await store.get(UUIDS)).map((one) => [one.uuid, one]));
+        const first = anInstance({ uuid: created, requestId });
+        if (!present.has(created)) present.set(created, first);
+        const begun: Promise<unknown>[] = [store.create(requestId, [first])];
+        for (const fields of rows) {
+          const before = present.get(fields.uuid);
+          if (!before || !canTransition(before.state, fields.state)) continue;
+          const next = { ...before, ...fields, projectId: before.projectId };
+          if (next.version === before.version + 1) present.set(next.uuid, next);
+          begun.push(store.update(next));
+        }
+        return (await Promise.allSettled(begun)).map((one) =>
+          one.status === 'fulfilled' ? one.value : withoutUuids(one.reason),
+        );
       },
   ),
   fc.tuple(filter, fc.option(uuid, { nil: undefined }), fc.integer({ min: 0, max: 4 })).map(
@@ -104,6 +124,10 @@ async function outcome(one: Step, store: InstanceStore): Promise<unknown> {
   try {
     return await one(store);
   } catch (thrown) {
-    return String(thrown).replace(/[0-9a-f-]{36}/, 'uuid');
+    return withoutUuids(thrown);
   }
+}
+
+function withoutUuids(thrown: unknown): string {
+  return String(thrown).replace(/[0-9a-f-]{36}/, 'uuid');
 }

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
-import type { Instance } from '../../domain/instance';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import type { Instance, InstanceState } from '../../domain/instance';
 import type { RedisClient } from '../../redis/connect';
+import { perTurn } from '../../redis/per-turn';
 import { loadScripts } from '../../redis/scripts';
 import { type InstanceFilter, type InstanceStore, instanceExists, matches } from '../store';
 import { fromRecord, toRecord } from './record';
 
 const scripts = loadScripts(join(__dirname, 'lua'), [
-  'instance-create',
-  'instance-update',
+  'instance-write',
   'instance-page',
   'instance-take-due',
   'instance-forget',
@@ -16,7 +17,23 @@ const scripts = loadScripts(join(__dirname, 'lua'), [
 /** Instances that one command reads at most. */
 const PAGE = 500;
 
-/** Instance records of a cell in Redis. All keys have the cell's hash tag; each method that writes is one script. */
+/** Records in one run of the script that writes, beyond those of its first operation: Redis does nothing else meanwhile. */
+const MAX_WRITES = 128;
+
+/** A create or an update as `lua/instance-write.lua` takes it, and how many records it writes. */
+interface Write {
+  readonly args: readonly (string | number)[];
+  readonly count: number;
+}
+
+/**
+ * Instance records of a cell in Redis. All keys have the cell's hash tag; each method that writes is one script.
+ *
+ * A busy conductor takes dozens of builds a step further in a turn of the event loop. To run a script for each costs more
+ * than what it writes, so the writes of a turn share one run, and its reads one command. Each is still made or refused by
+ * itself and in order; but a read does not wait for a write of its turn that is not awaited. What it costs: when the
+ * connection breaks, the outcome of all that travelled together is unknown.
+ */
 export function redisInstanceStore(client: RedisClient, cell: string): InstanceStore {
   const records = `{${cell}}:instances`;
   const requests = `${records}:requests`;
@@ -29,10 +46,30 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     return (answer as string[]).map(fromRecord);
   };
 
+  const write = perTurn(
+    MAX_WRITES,
+    ({ count }: Write) => count,
+    async (writes) => {
+      const keys = [requests, records, index, due, deleted];
+      const args = writes.flatMap((one) => one.args);
+      return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
+    },
+  );
+
+  const read = perTurn(
+    PAGE,
+    (uuids: readonly string[]) => uuids.length,
+    async (asked) => {
+      const answer = await client.run((redis) => redis.hmget(records, ...asked.flat()));
+      let end = 0;
+      return asked.map(({ length }) => answer.slice(end, (end += length)));
+    },
+  );
+
   const get = async (uuids: readonly string[]) => {
     const found: Instance[] = [];
     for (let from = 0; from < uuids.length; from += PAGE) {
-      const answer = await client.run((redis) => redis.hmget(records, ...uuids.slice(from, from + PAGE)));
+      const answer = await read(uuids.slice(from, from + PAGE));
       for (const record of answer) if (record !== null) found.push(fromRecord(record));
     }
     return found;
@@ -72,10 +109,9 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
 
   return {
     async create(requestId, instances) {
-      const rows = instances.flatMap((one) => [one.uuid, one.projectId, toRecord(one), one.dueAtMs ?? '']);
-      const keys = [requests, records, index, due];
-      const answer = await client.runScript(scripts['instance-create'], keys, [requestId, instances.length, ...rows]);
-      const [outcome, ...details] = answer as [string, ...string[]];
+      const rows = instances.flatMap((one) => [one.uuid, one.projectId, toRecord(one)]);
+      const args = ['create', requestId, instances.length, ...rows];
+      const [outcome, ...details] = await write({ args, count: instances.length });
       if (outcome === 'exists') throw instanceExists(details[0] ?? '');
       return outcome === 'created'
         ? { created: true, instances: [...instances] }
@@ -85,10 +121,8 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     get,
 
     async update(next) {
-      const keys = [records, index, due, deleted];
-      const args = [next.uuid, toRecord(next), next.dueAtMs ?? ''];
-      const answer = await client.runScript(scripts['instance-update'], keys, args);
-      const [outcome, stored] = answer as [string, string?];
+      const args = ['update', next.uuid, toRecord(next)];
+      const [outcome, stored] = await write({ args, count: 1 });
       if (outcome === 'updated') return { updated: true, instance: next };
       return { updated: false, instance: stored === undefined ? undefined : fromRecord(stored) };
     },
@@ -96,7 +130,7 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     async list(filter, marker = '', limit) {
       const { requestId, projectId, host, state } = filter;
       if (requestId !== undefined) return listRequest(filter, requestId, marker, limit);
-      const isByState = state !== undefined && host === undefined && projectId === undefined;
+      const isByState = isIndexed(state) && host === undefined && projectId === undefined;
       return isByState ? listState(filter, marker, limit) : listIndex(filter, marker, limit);
     },
 
@@ -120,7 +154,10 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
       return (await client.runScript(scripts['instance-forget'], keys, [beforeMs, limit])) as number;
     },
 
-    close: () => client.close(),
+    async close() {
+      await endOfTurn();
+      await client.close();
+    },
   };
 }
 
@@ -129,6 +166,11 @@ function indexFor(filter: InstanceFilter): { readonly prefix: string; readonly i
   const isWhole = Object.values(filter).filter((value) => value !== undefined).length <= 1;
   if (filter.host !== undefined) return { prefix: `host:${filter.host}\0`, isWhole };
   if (filter.projectId !== undefined) return { prefix: `project:${filter.projectId}\0`, isWhole };
-  if (filter.state !== undefined) return { prefix: `state:${filter.state}\0`, isWhole };
-  return { prefix: 'all:\0', isWhole };
+  if (isIndexed(filter.state)) return { prefix: `state:${filter.state}\0`, isWhole };
+  return { prefix: 'all:\0', isWhole: filter.state === undefined };
+}
+
+/** Whether there is an index for a state: what is active is found among all, for it is what most are. */
+function isIndexed(state: InstanceState | undefined): boolean {
+  return state !== undefined && state !== 'active';
 }

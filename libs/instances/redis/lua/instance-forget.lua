@@ -12,12 +12,12 @@ local uuids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[1], 'LIMI
 local touched = {}
 for _, uuid in ipairs(uuids) do
   local record = redis.call('HGET', KEYS[2], uuid)
-  local _, state, host = head(record)
   local rest = cjson.decode(string.match(record, '\n(.*)$'))
   touched[rest.requestId] = true
   redis.call('HDEL', KEYS[2], uuid)
+  local old = head(record)
   redis.call('ZREM', KEYS[3], by('all', '', uuid), by('project', rest.projectId, uuid),
-    by('state', state, uuid), by('host', host, uuid))
+    by('state', old.state, uuid), by('host', old.host, uuid))
   redis.call('ZREM', KEYS[1], uuid)
   redis.call('ZREM', KEYS[5], uuid)
 end

@@ -1,0 +1,122 @@
+--- Creates and updates, one after the other: each is made whole or not at all, whatever becomes of the others, and finds
+--- what those before it have made. All this happens to what was read of the store; only then is it written, together.
+---
+--- KEYS[1] requests  hash: request id to uuids joined by commas
+--- KEYS[2] records   hash: uuid to record
+--- KEYS[3] index     sorted set by text
+--- KEYS[4] due       sorted set: uuid by due time
+--- KEYS[5] deleted   sorted set: uuid by the time it was deleted
+--- ARGV[1..] for each: 'create', request id, count, and for each instance uuid, project id, record;
+---           or 'update', uuid, record
+--- @return an outcome for each. Of a create, which stores all instances of a request or none:
+---         {'created'}
+---         {'exists', uuid}       another request has the uuid
+---         {'known', record, ...} the request is known: what is left of it, in its order
+---         Of an update, which writes a record over the version before it:
+---         {'updated'}
+---         {'absent'}
+---         {'other', record}      what somebody else wrote
+--- @include record
+
+local position = 0
+local function next_arg()
+  position = position + 1
+  return ARGV[position]
+end
+
+-- What is to be written, by request id, uuid and entry; false: to be removed.
+
+local requests, records, entries, due_times, deleted = {}, {}, {}, {}, {}
+
+local function request_of(id)
+  return requests[id] or redis.call('HGET', KEYS[1], id)
+end
+local function record_of(uuid)
+  return records[uuid] or redis.call('HGET', KEYS[2], uuid)
+end
+local function move(old_entry, entry)
+  if old_entry == entry then return end
+  if old_entry then entries[old_entry] = false end
+  if entry then entries[entry] = 0 end
+end
+
+local operations = {}
+
+function operations.create()
+  local request_id, rows, uuids = next_arg(), {}, {}
+  for n = 1, tonumber(next_arg()) do
+    rows[n] = { uuid = next_arg(), project = next_arg(), record = next_arg() }
+    uuids[n] = rows[n].uuid
+  end
+  local known = request_of(request_id)
+  if known then
+    local answer = {'known'}
+    for uuid in string.gmatch(known, '[^,]+') do answer[#answer + 1] = record_of(uuid) or nil end
+    return answer
+  end
+  for _, uuid in ipairs(uuids) do
+    if record_of(uuid) then return {'exists', uuid} end
+  end
+
+  requests[request_id] = table.concat(uuids, ',')
+  for _, row in ipairs(rows) do
+    local uuid, new = row.uuid, head(row.record)
+    records[uuid] = row.record
+    entries[by('all', '', uuid)] = 0
+    entries[by('project', row.project, uuid)] = 0
+    move(false, by_state(new, uuid))
+    move(false, by_host(new, uuid))
+    if new.due_at_ms ~= '-' then due_times[uuid] = new.due_at_ms end
+  end
+  return {'created'}
+end
+
+function operations.update()
+  local uuid, record = next_arg(), next_arg()
+  local stored = record_of(uuid)
+  if not stored then return {'absent'} end
+  local old, new = head(stored), head(record)
+  if new.version ~= old.version + 1 then return {'other', stored} end
+
+  records[uuid] = record
+  due_times[uuid] = new.due_at_ms ~= '-' and new.due_at_ms
+  move(by_state(old, uuid), by_state(new, uuid))
+  move(by_host(old, uuid), by_host(new, uuid))
+  if new.state == 'deleted' then deleted[uuid] = new.updated_at_ms end
+  return {'updated'}
+end
+
+local outcomes = {}
+while position < #ARGV do outcomes[#outcomes + 1] = operations[next_arg()]() end
+
+-- As many at a time as Lua can pass.
+local function call(command, key, args)
+  for from = 1, #args, 4000 do redis.call(command, key, unpack(args, from, math.min(from + 3999, #args))) end
+end
+local function set_fields(key, values)
+  local args = {}
+  for field, value in pairs(values) do
+    args[#args + 1] = field
+    args[#args + 1] = value
+  end
+  call('HSET', key, args)
+end
+local function set_scores(key, scores)
+  local args, removed = {}, {}
+  for member, score in pairs(scores) do
+    if score then
+      args[#args + 1] = score
+      args[#args + 1] = member
+    else
+      removed[#removed + 1] = member
+    end
+  end
+  call('ZADD', key, args)
+  call('ZREM', key, removed)
+end
+set_fields(KEYS[1], requests)
+set_fields(KEYS[2], records)
+set_scores(KEYS[3], entries)
+set_scores(KEYS[4], due_times)
+set_scores(KEYS[5], deleted)
+return outcomes
