@@ -28,15 +28,15 @@ export interface Rate {
 }
 
 /**
- * Repeats an operation with a number of them in flight, for a time, after a warm-up that is not counted. The raw
- * ceilings (a bare broker call, a bare script) and what stands on them are measured by this same loop, so that their
- * quotient means something.
+ * Repeats an operation with a number of them in flight, for a time, after a warm-up that is not counted: in its first
+ * seconds under load a process spends a third of its time on compiling what it runs. The raw ceilings (a bare broker call,
+ * a bare script) and what stands on them are measured by this same loop, so that their quotient means something.
  */
 export async function measureRate(
   operation: (n: number) => Promise<unknown>,
-  load: { readonly inFlight: number; readonly seconds: number; readonly warmUpSeconds?: number },
+  load: { readonly inFlight: number; readonly seconds: number },
 ): Promise<Rate> {
-  await runFor(operation, load.inFlight, load.warmUpSeconds ?? Math.min(1, load.seconds / 4));
+  await runFor(operation, load.inFlight, load.seconds / 2);
   const { durationsMs, elapsedMs } = await runFor(operation, load.inFlight, load.seconds);
   return rateOf(durationsMs, elapsedMs);
 }

@@ -1,6 +1,8 @@
 import { gate } from '../../testing/inbox';
 import { Room } from './room';
 
+const turn = () => new Promise(setImmediate);
+
 it('starts as many at once as there is room for, the others in their order', async () => {
   const room = new Room(2);
   const started: number[] = [];
@@ -14,9 +16,39 @@ it('starts as many at once as there is room for, the others in their order', asy
   expect(started).toEqual([0, 1]);
   gates[1]?.open();
   await works[1];
-  await new Promise(setImmediate);
+  await turn();
   expect(started).toEqual([0, 1, 2]);
   for (const one of gates) one.open();
   await Promise.all(works);
   expect(started).toEqual([0, 1, 2, 3, 4]);
+});
+
+it('starts two packs in a turn, after what the first of them put off to its end', async () => {
+  const room = new Room(1_000);
+  const happened: string[] = [];
+  const start = async () => {
+    if (happened.length === 0) setImmediate(() => happened.push('end of turn'));
+    happened.push('start');
+  };
+  const works = Array.from({ length: 150 }, () => room.run(start));
+  expect(happened).toHaveLength(64);
+  await turn();
+  expect(happened.indexOf('end of turn')).toBe(64);
+  expect(happened).toHaveLength(1 + 128);
+  await Promise.all(works);
+  expect(happened).toHaveLength(1 + 150);
+});
+
+it('counts each turn anew, however few were started in the last', async () => {
+  const room = new Room(1_000);
+  for (let n = 0; n < 3; n++) {
+    let startedCount = 0;
+    const start = async () => {
+      startedCount++;
+    };
+    const works = Array.from({ length: 60 }, () => room.run(start));
+    expect(startedCount).toBe(60);
+    await Promise.all(works);
+    await turn();
+  }
 });
