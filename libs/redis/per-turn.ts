@@ -1,13 +1,14 @@
 /**
- * A function whose calls of one turn of the event loop are answered together, by one `run` for as many as have at most
- * `maxSize` (a call that is larger by itself has a run of its own). Runs start in the order of their calls.
+ * A function whose calls of one turn of the event loop are answered together, a group of them by one `run`. Runs start in
+ * the order of their calls.
  *
  * A call that comes alone waits for nothing but the end of the turn. When a run fails, all of its calls fail with the
  * same error: what is one call's own must be in its answer.
+ *
+ * @param newGroup  makes what is asked of each call in turn: whether it goes with those before it. The first always does.
  */
 export function perTurn<Q, A>(
-  maxSize: number,
-  sizeOf: (question: Q) => number,
+  newGroup: () => (question: Q) => boolean,
   run: (questions: readonly Q[]) => Promise<readonly A[]>,
 ): (question: Q) => Promise<A> {
   let waiting: Waiting<Q, A>[] = [];
@@ -16,13 +17,13 @@ export function perTurn<Q, A>(
     const all = waiting;
     waiting = [];
     let group: Waiting<Q, A>[] = [];
-    let size = 0;
+    let admits = newGroup();
     for (const one of all) {
-      size += sizeOf(one.question);
-      if (group.length > 0 && size > maxSize) {
+      if (!admits(one.question)) {
         void send(group, run);
         group = [];
-        size = sizeOf(one.question);
+        admits = newGroup();
+        admits(one.question);
       }
       group.push(one);
     }
@@ -34,6 +35,18 @@ export function perTurn<Q, A>(
       // After all sockets that have something were read: what they bring travels together, too.
       if (waiting.push({ question, resolve, reject }) === 1) setImmediate(sendAll);
     });
+}
+
+/** Groups of at most `maxSize`; a call that is larger by itself is a group of its own. */
+export function upTo<Q>(maxSize: number, sizeOf: (question: Q) => number): () => (question: Q) => boolean {
+  return () => {
+    let size = 0;
+    return (question) => {
+      const isFirst = size === 0;
+      size += sizeOf(question);
+      return isFirst || size <= maxSize;
+    };
+  };
 }
 
 interface Waiting<Q, A> {

@@ -55,7 +55,7 @@ export async function schedule(c: Conductor, instances: readonly Instance[], tol
   const [first] = instances;
   const [answer] = await Promise.all([first && selectDestinations(c, first, instances), told]);
   if (!answer) return;
-  const { destinations, noValidHost } = answer;
+  const { requestSpec, destinations, noValidHost } = answer;
   if (noValidHost) {
     return giveUpAll(c, instances, noValidHost.summary);
   }
@@ -63,7 +63,7 @@ export async function schedule(c: Conductor, instances: readonly Instance[], tol
   await Promise.all(
     destinations.map(async ({ instanceUuid, selected, alternates, claimRevision }) => {
       const instance = byUuid.get(instanceUuid);
-      if (instance) await buildOn(c, instance, { host: selected.host, claimRevision, alternates });
+      if (instance) await buildOn(c, instance, { host: selected.host, claimRevision, requestSpec, alternates });
     }),
   );
 }
@@ -82,21 +82,26 @@ async function giveUpAll(c: Conductor, instances: readonly Instance[], message: 
   );
 }
 
-/** Refusals of the request itself are the diagnosis; what can pass by itself is thrown, to be tried again. */
+/**
+ * The schedulers' answer, with the spec that it is for. Refusals of the request itself are the diagnosis; what can pass by
+ * itself is thrown, to be tried again.
+ */
 async function selectDestinations(
   c: Conductor,
   first: Instance,
   instances: readonly Instance[],
-): Promise<SelectDestinationsResponse> {
+): Promise<SelectDestinationsResponse & { readonly requestSpec: RequestSpec }> {
+  const requestSpec = requestSpecCodec.decode(first.requestSpec);
   const request = {
     requestId: first.requestId,
-    requestSpec: requestSpecCodec.decode(first.requestSpec),
+    requestSpec,
     instanceUuids: instances.map(({ uuid }) => uuid),
     numAlternates: c.config.numAlternates,
   };
   try {
     const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
-    return await callMethod(c.bus, RPC_SCHEDULER.name, selectDestinationsMethod, request, options);
+    const response = await callMethod(c.bus, RPC_SCHEDULER.name, selectDestinationsMethod, request, options);
+    return { requestSpec, ...response };
   } catch (thrown) {
     const error = BerthError.from(thrown);
     // Before the first scheduler has started, its queue is not there.
@@ -104,7 +109,7 @@ async function selectDestinations(
     if (isRetryable(error) || error.code === 'resource_exhausted') throw error;
     const summary = `the scheduler refused the request: ${error.message} (${error.reason})`;
     const noValidHost = { hostsConsidered: 0, hostsPassed: 0, filters: [], claimConflicts: 0, summary };
-    return { destinations: [], noValidHost };
+    return { requestSpec, destinations: [], noValidHost };
   }
 }
 

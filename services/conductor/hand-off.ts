@@ -6,14 +6,21 @@ import { alternatesCodec } from '#libs/contracts/selection';
 import { agentQueue } from '#libs/contracts/topology';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from './context';
 import { announce, attemptNumber, present, write } from './records';
 
-/** A host claimed for an instance, and what is left to try after it. */
-export interface ClaimedHost {
+/** What an order says besides the record, which keeps it encoded. */
+interface Order {
+  readonly requestSpec: RequestSpec;
+  /** What is left to try after the host. */
+  readonly alternates: readonly Selection[];
+}
+
+/** A host claimed for an instance, and what it is to be ordered. */
+export interface ClaimedHost extends Order {
   readonly host: string;
   readonly claimRevision: number;
-  readonly alternates: readonly Selection[];
 }
 
 /** How a hand-off went: the host has the order, would not take it, or the instance is somebody else's by now. */
@@ -53,7 +60,7 @@ export async function handOff(c: Conductor, instance: Instance, claimed: Claimed
     dueAtMs: nowMs + c.config.buildTimeoutMs,
   });
   if (building) {
-    const [, ordered] = await Promise.all([announce(c, building), order(c, building)]);
+    const [, ordered] = await Promise.all([announce(c, building), order(c, building, claimed)]);
     return ordered;
   }
   const now = await present(c, instance.uuid);
@@ -65,7 +72,7 @@ export async function handOff(c: Conductor, instance: Instance, claimed: Claimed
  * Tells the host of a building instance to build it. Harmless when repeated: agents know the attempt. A broker that dies
  * may lose it; then the host reports without the instance, and it is ordered again (`discrepancy`).
  */
-export async function order(c: Conductor, instance: Instance): Promise<HandOff> {
+export async function order(c: Conductor, instance: Instance, said: Order = recorded(instance)): Promise<HandOff> {
   const { uuid, requestId, name, projectId, userId, host, claimRevision } = instance;
   if (host === undefined || claimRevision === undefined) return { kind: 'superseded' };
   const build = {
@@ -74,11 +81,11 @@ export async function order(c: Conductor, instance: Instance): Promise<HandOff> 
     name,
     projectId,
     userId,
-    requestSpec: requestSpecCodec.decode(instance.requestSpec),
+    requestSpec: said.requestSpec,
     host,
     attempt: attemptNumber(instance),
     claimRevision,
-    alternates: alternatesCodec.decode(instance.alternates),
+    alternates: said.alternates,
     deadlineAtMs: instance.dueAtMs ?? c.clock.now() + c.config.buildTimeoutMs,
   };
   try {
@@ -91,6 +98,10 @@ export async function order(c: Conductor, instance: Instance): Promise<HandOff> 
     if (error.code !== 'not_found' && error.code !== 'resource_exhausted') throw error;
     return { kind: 'refused', instance, reason: `${error.reason}: ${error.message}` };
   }
+}
+
+function recorded({ requestSpec, alternates }: Instance): Order {
+  return { requestSpec: requestSpecCodec.decode(requestSpec), alternates: alternatesCodec.decode(alternates) };
 }
 
 /** Gives a claim back, if it is still the one. */

@@ -1,4 +1,5 @@
 import type { Selection } from '#libs/contracts/messages';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import type { Attempt, Instance } from '#libs/domain/instance';
@@ -72,8 +73,14 @@ export async function claimNextHost(c: Conductor, instance: Instance): Promise<v
     if (hostsTried(story) >= c.config.maxAttempts) break;
     const claimed = await claimAlternate(c, alternate, instance.claimRevision);
     if (claimed.kind === 'claimed') {
+      const requestSpec = requestSpecCodec.decode(instance.requestSpec);
       const { claimRevision } = claimed;
-      return buildOn(c, story, { host: alternate.host, claimRevision, alternates: alternates.slice(i + 1) });
+      return buildOn(c, story, {
+        host: alternate.host,
+        claimRevision,
+        requestSpec,
+        alternates: alternates.slice(i + 1),
+      });
     }
     story = { ...story, attempts: [...story.attempts, notClaimed(story, alternate.host, claimed.reason, nowMs)] };
   }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Instance, InstanceState } from '../../domain/instance';
 import type { RedisClient } from '../../redis/connect';
-import { perTurn } from '../../redis/per-turn';
+import { perTurn, upTo } from '../../redis/per-turn';
 import { loadScripts } from '../../redis/scripts';
 import { type InstanceFilter, type InstanceStore, instanceExists, matches } from '../store';
 import { fromRecord, toRecord } from './record';
@@ -46,25 +46,19 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     return (answer as string[]).map(fromRecord);
   };
 
-  const write = perTurn(
-    MAX_WRITES,
-    ({ count }: Write) => count,
-    async (writes) => {
-      const keys = [requests, records, index, due, deleted];
-      const args = writes.flatMap((one) => one.args);
-      return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
-    },
-  );
+  const writesTogether = upTo<Write>(MAX_WRITES, ({ count }) => count);
+  const write = perTurn(writesTogether, async (writes) => {
+    const keys = [requests, records, index, due, deleted];
+    const args = writes.flatMap((one) => one.args);
+    return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
+  });
 
-  const read = perTurn(
-    PAGE,
-    (uuids: readonly string[]) => uuids.length,
-    async (asked) => {
-      const answer = await client.run((redis) => redis.hmget(records, ...asked.flat()));
-      let end = 0;
-      return asked.map(({ length }) => answer.slice(end, (end += length)));
-    },
-  );
+  const readsTogether = upTo<readonly string[]>(PAGE, (uuids) => uuids.length);
+  const read = perTurn(readsTogether, async (asked) => {
+    const answer = await client.run((redis) => redis.hmget(records, ...asked.flat()));
+    let end = 0;
+    return asked.map(({ length }) => answer.slice(end, (end += length)));
+  });
 
   const get = async (uuids: readonly string[]) => {
     const found: Instance[] = [];

@@ -4,12 +4,12 @@ import { BerthError } from '../../domain/errors';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
 import { asConsumer } from '../commands/as-rows';
-import { isAllocationCommand, runCommand } from '../commands/run-command';
+import { type AllocationCommand, isAllocationCommand, runCommand } from '../commands/run-command';
 import { Transaction } from '../commands/transaction';
 import type { Change, Command, CommitResult, PlacementStore, Rows } from '../store';
 import { decodeCell } from './cells';
 import { BLOCK_MS, followStream } from './follow';
-import { GroupCommit } from './group-commit';
+import { groupCommit } from './group-commit';
 import { type Keys, keysOf } from './keys';
 import { encodePlan } from './plan';
 import { RedisReader } from './reader';
@@ -34,7 +34,7 @@ export class RedisPlacementStore implements PlacementStore {
   readonly #client: RedisClient;
   readonly #keys: Keys;
   readonly #reader: RedisReader;
-  readonly #allocations: GroupCommit;
+  readonly #commitAllocations: (command: AllocationCommand) => Promise<CommitResult>;
   readonly #streamLength: number;
 
   /** Owns the client from now on. */
@@ -43,11 +43,11 @@ export class RedisPlacementStore implements PlacementStore {
     this.#keys = keysOf(options.cell);
     this.#reader = new RedisReader(client, this.#keys);
     this.#streamLength = options.streamLength;
-    this.#allocations = new GroupCommit(client, scripts.claim, this.#keys, options.streamLength);
+    this.#commitAllocations = groupCommit(client, scripts.claim, this.#keys, options.streamLength);
   }
 
   async commit(command: Command): Promise<CommitResult> {
-    if (isAllocationCommand(command)) return this.#allocations.commit(command);
+    if (isAllocationCommand(command)) return this.#commitAllocations(command);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const tx = new Transaction(this.#reader);
       const refusal = await runCommand(tx, command);
