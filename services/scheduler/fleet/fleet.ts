@@ -1,6 +1,7 @@
 import type { Allocations } from '#libs/domain/consumer';
 import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/view';
+import { FlatCandidates } from '../candidates/flat-candidates';
 import { Agenda } from './agenda';
 import { ChangeOrder } from './change-order';
 import { Columns } from './columns';
@@ -22,6 +23,7 @@ export class Fleet {
   columns = new Columns(SMALLEST);
   changes = new ChangeOrder(SMALLEST);
   readonly pending = new PendingClaims();
+  readonly flatCandidates = new FlatCandidates();
   /** The mirror, with pending claims counted as used. */
   readonly viewWithPending: PlacementView;
   private states: (HostState | undefined)[] = [];

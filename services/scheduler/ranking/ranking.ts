@@ -1,5 +1,5 @@
 import type { Candidate } from '#libs/placement/candidates/query';
-import { candidateOn, needsSearch } from '../candidates/candidate-on';
+import { needsSearch, searchOn } from '../candidates/search-on';
 import type { Check, FilterSettings, Reason, ShapeFilter } from '../filters/filter';
 import type { Columns } from '../fleet/columns';
 import type { Fleet } from '../fleet/fleet';
@@ -78,7 +78,10 @@ export class Ranking {
 
   /** What an instance would take from a host that passes; undefined when the search finds nothing, and then it passes no more. */
   candidateOn(host: HostState): Candidate | undefined {
-    const candidate = candidateOn(this.fleet.viewWithPending, this.shape, host);
+    const { shape, fleet } = this;
+    const candidate = needsSearch(shape, host)
+      ? searchOn(fleet.viewWithPending, shape, host)
+      : fleet.flatCandidates.on(host, shape.resources);
     if (!candidate) this.setVerdict(host.index, this.verdicts.extend(PASSES, CANDIDATES, NO_CANDIDATE));
     return candidate;
   }
