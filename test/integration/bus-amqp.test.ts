@@ -1,6 +1,6 @@
 import { type Channel, type ChannelModel, type ConsumeMessage, connect } from 'amqplib';
 import { type OpenBusConfig, openBus } from '#libs/bus/open';
-import { ACK, type Bus, type CastOptions, type IncomingMessage, REQUEUE } from '#libs/bus/port';
+import { ACK, type Bus, type CastOptions, type IncomingMessage, type QueueSpec, REQUEUE } from '#libs/bus/port';
 import { decodeError, ERROR_TYPE } from '#libs/contracts/error';
 import { answersCodec, packCodec } from '#libs/contracts/pack';
 import { BerthError } from '#libs/domain/errors';
@@ -151,6 +151,16 @@ describe('clients that are not Berth', () => {
   }
 });
 
+/** The texts of what comes to a queue, all of it acked. */
+async function textsFrom(bus: Bus, queue: QueueSpec): Promise<Inbox<string>> {
+  const seen = new Inbox<string>();
+  await bus.consume(queue, async ({ body }) => {
+    seen.put(textOf(body));
+    return ACK;
+  });
+  return seen;
+}
+
 /** Packs that are none. */
 const MALFORMED: readonly (readonly [string, () => Buffer])[] = [
   ['is empty', () => packOf([])],
@@ -285,11 +295,7 @@ describe('packs of casts', () => {
   it('take no others with them when one can not be encoded, or is a pack', async () => {
     const bus = await open();
     const queue = aQueue('work');
-    const seen = new Inbox<string>();
-    await bus.consume(queue, async ({ body }) => {
-      seen.put(textOf(body));
-      return ACK;
-    });
+    const seen = await textsFrom(bus, queue);
     const long = 'x'.repeat(256);
     const results = await Promise.allSettled([
       bus.cast(queue.name, aMessage('1'), PACKABLE),
@@ -336,11 +342,7 @@ describe('packs of casts', () => {
     const dead = await takeDeadLetter(bus, queue.name);
     expect(dead).toMatchObject({ type: packCodec.type, headers: { 'berth-error-reason': 'delivery_limit' } });
     await channel.cancel(consumerTag);
-    const seen = new Inbox<string>();
-    await bus.consume(queue, async ({ body }) => {
-      seen.put(textOf(body));
-      return ACK;
-    });
+    const seen = await textsFrom(bus, queue);
     await bus.cast(queue.name, dead, { id: dead.id });
     expect(await seen.has(2)).toEqual(['a', 'b']);
   });
@@ -348,11 +350,7 @@ describe('packs of casts', () => {
   it.each(MALFORMED)('go to the dead letters when one %s, and others are taken', async (_, bytes) => {
     const bus = await open();
     const queue = aQueue('work');
-    const seen = new Inbox<string>();
-    await bus.consume(queue, async ({ body }) => {
-      seen.put(textOf(body));
-      return ACK;
-    });
+    const seen = await textsFrom(bus, queue);
     channel.sendToQueue(queue.name, bytes(), { type: packCodec.type });
     const dead = await takeDeadLetter(bus, queue.name);
     expect(dead.headers?.['berth-error-reason']).toMatch(/^(bad_pack|malformed_message)$/);
