@@ -1,7 +1,7 @@
+import { MAX_PACKED } from '../../contracts/pack';
 import { Fifo } from '../fifo';
 
-/** Two packs. */
-const PER_TURN = 64;
+const PER_TURN = 2 * MAX_PACKED;
 
 /**
  * Starts so many pieces of work at once, and so many in one turn of the event loop; the others in order as there is room.
@@ -9,7 +9,7 @@ const PER_TURN = 64;
  * A prefetch counts messages, and one may bring many: of what comes on a channel, no more is handled at once than
  * messages may be in hand. And when a hundred have come since the socket was last read, the naive way is to start them all
  * now: then their claims are one run of the store's script, for which this process waits, then their answers are one
- * burst, for which the callers waited; everybody works in turn and nobody at once. Started a pack at a time, the first
+ * burst, for which the callers waited; everybody works in turn and nobody at once. Started two packs at a time, the first
  * claims are in the store's hands while the next are decided.
  */
 export class Room {
