@@ -17,6 +17,13 @@ it('says after opening what was sealed', () => {
   expect(open(seal(request, KEY), KEY)).toEqual(request);
 });
 
+it('keeps the mapping of a group, whatever a client calls it', () => {
+  const suffixes = ['_1', '__proto__', 'constructor'];
+  const mappings = Object.fromEntries(suffixes.map((suffix) => [suffix, Object.keys(request.allocations)]));
+  const opened = open(seal({ ...request, mappings }, KEY), KEY);
+  expect(Object.entries(opened.mappings)).toEqual(Object.entries(mappings));
+});
+
 it('is small: under 160 bytes for three classes', () => {
   expect(seal(request, KEY).length).toBeLessThan(160);
 });

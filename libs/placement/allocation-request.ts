@@ -101,10 +101,9 @@ function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequ
   };
 }
 
+/** By entries: clients name groups as they like, `__proto__` too. */
 function mapValues<V, W>(map: Readonly<Record<string, V>>, change: (value: V) => W): Record<string, W> {
-  const changed: Record<string, W> = {};
-  for (const key in map) changed[key] = change(map[key] as V);
-  return changed;
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }
 
 /** A byte a character: making a Buffer of its own for it takes as long as half of the MAC. */
