@@ -2,7 +2,7 @@ import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { type BusMetrics, busMetrics } from '../bus-metrics';
 import type { Delivery } from '../delivery';
-import { bury, type Hand, handleCall, handleCast } from '../handling';
+import { bury, type Hand, type HandlingOptions, handleCall, handleCast } from '../handling';
 import type { BusConfig } from '../options';
 import type {
   Bus,
@@ -80,21 +80,16 @@ export class AmqpBus implements Bus {
   ): Promise<Subscription> {
     const table = new Map(Object.entries(handlers));
     const handling = this.#handling(queue);
-    return this.#consume(queue, options, {
-      handle: (delivery, hand) => handleCall(delivery, hand, table, handling),
-      refusePack: (pack, hand, error) => bury(pack, hand, error, handling),
-    });
+    return this.#consume(handling, options, true, (delivery, hand) => handleCall(delivery, hand, table, handling));
   }
 
   async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
     const handling = this.#handling(queue);
-    const handle = (delivery: Delivery, hand: Hand) => handleCast(delivery, hand, handler, handling);
     // Nobody packs for other kinds; whoever reads the dead letters reads a pack that is one as it is.
-    if (queue.kind !== 'work') return this.#consume(queue, options, { handle });
-    return this.#consume(queue, options, {
-      handle,
-      refusePack: (pack, hand, error) => bury(pack, hand, error, handling),
-    });
+    const takesPacks = queue.kind === 'work';
+    return this.#consume(handling, options, takesPacks, (delivery, hand) =>
+      handleCast(delivery, hand, handler, handling),
+    );
   }
 
   async subscribe(pattern: string, handler: EventHandler): Promise<Subscription> {
@@ -166,10 +161,12 @@ export class AmqpBus implements Bus {
   }
 
   #consume(
-    spec: QueueSpec,
+    handling: HandlingOptions,
     options: ConsumeOptions | undefined,
-    handling: Pick<ConsumerRole, 'handle' | 'refusePack'>,
+    takesPacks: boolean,
+    handle: (delivery: Delivery, hand: Hand) => Promise<void>,
   ): Promise<Subscription> {
+    const spec = handling.queue;
     return this.#start({
       queue: spec.name,
       prefetch: options?.prefetch ?? this.#config.prefetch,
@@ -180,7 +177,8 @@ export class AmqpBus implements Bus {
           return spec.name;
         }),
       bury: (delivery, error) => this.#caster.bury(delivery, error, spec.name),
-      ...handling,
+      handle,
+      ...(takesPacks ? { refusePack: (pack, hand, error) => bury(pack, hand, error, handling) } : {}),
     });
   }
 
