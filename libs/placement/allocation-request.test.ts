@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { AllocationRequest } from './allocation-request';
-import { open, seal } from './allocation-request';
+import { open, sealer } from './allocation-request';
 
 const KEY = 'a key of the fleet';
 const request: AllocationRequest = {
@@ -13,8 +13,23 @@ const request: AllocationRequest = {
   mappings: { '': ['a0000000-0000-4000-8000-000000000001'] },
 };
 
+const seal = (sealable: AllocationRequest, key: string) => sealer(sealable, key)(sealable);
+
 it('says after opening what was sealed', () => {
   expect(open(seal(request, KEY), KEY)).toEqual(request);
+});
+
+it('says of each place, and to each claimant, what is theirs though the allocations are the same', () => {
+  const places = [request, { ...request, host: 'host-0043' }, { ...request, mappings: {} }, request];
+  const claimants = [request, { ...request, consumerUuid: 'c0000000-0000-4000-8000-000000000002', group: undefined }];
+  for (const claimant of claimants) {
+    const sealFor = sealer(claimant, KEY);
+    for (const { host, allocations, mappings } of places) {
+      const { consumerUuid, projectId, userId, group } = claimant;
+      const expected = { consumerUuid, projectId, userId, group, host, allocations, mappings };
+      expect(open(sealFor({ host, allocations, mappings }), KEY)).toEqual(expected);
+    }
+  }
 });
 
 it('keeps the mapping of a group, whatever a client calls it', () => {

@@ -1,20 +1,23 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { berth } from '#generated/berth';
 import { groupFromWire, groupToWire } from '../contracts/placement';
-import { codec } from '../contracts/wire';
 import type { Allocations } from '../domain/consumer';
 import { type BerthError, invalidArgument } from '../domain/errors';
-import type { Resources } from '../domain/inventory';
 import type { ServerGroup } from '../domain/server-group';
 
 /** What a sealed allocation request says: who may claim what, where. */
-export interface AllocationRequest {
+export interface AllocationRequest extends Claimant, ClaimablePlace {}
+
+export interface Claimant {
   readonly consumerUuid: string;
-  readonly host: string;
-  readonly allocations: Allocations;
   readonly projectId: string;
   readonly userId: string;
   readonly group: ServerGroup | undefined;
+}
+
+export interface ClaimablePlace {
+  readonly host: string;
+  readonly allocations: Allocations;
   readonly mappings: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -22,26 +25,28 @@ export interface AllocationRequest {
 const VERSION = 1;
 const MAC_BYTES = 16;
 
-const inner = codec<AllocationRequest, berth.placement.v1.IAllocationRequest, berth.placement.v1.AllocationRequest>(
-  'berth.placement.v1.AllocationRequest',
-  berth.placement.v1.AllocationRequest,
-  toWire,
-  fromWire,
-);
+const wire = berth.placement.v1.AllocationRequest;
 
 /**
- * The opaque bytes of a Selection: `version | protobuf | MAC`, about a hundred bytes for three classes. Whoever carries
- * it can claim with it and can't change it: the MAC is HMAC-SHA256 under the fleet's claim key, cut to 128 bits as RFC
- * 2104 allows.
+ * Seals for one claimant: the opaque bytes of a Selection, `version | protobuf | MAC`, about a hundred of them for three
+ * classes. Whoever carries them can claim with them and can't change them: the MAC is HMAC-SHA256 under the fleet's claim
+ * key, cut to 128 bits as RFC 2104 allows.
+ *
+ * A protobuf message may be cut between its fields: the claimant's are encoded once for the selected host and its
+ * alternates, and a place's once for all who are sent there with the same allocations.
  */
-export function seal(request: AllocationRequest, key: string): Uint8Array {
-  const body = inner.encode(request);
-  const macAt = 1 + body.length;
-  const sealed = Buffer.allocUnsafe(macAt + MAC_BYTES);
-  sealed[0] = VERSION;
-  sealed.set(body, 1);
-  sealed.write(macOf(sealed.subarray(0, macAt), key), macAt, 'latin1');
-  return sealed;
+export function sealer(claimant: Claimant, key: string): (place: ClaimablePlace) => Uint8Array {
+  const who = wire.encode(claimantToWire(claimant)).finish();
+  return (place) => {
+    const where = encodedPlace(place);
+    const macAt = 1 + who.length + where.length;
+    const sealed = Buffer.allocUnsafe(macAt + MAC_BYTES);
+    sealed[0] = VERSION;
+    sealed.set(who, 1);
+    sealed.set(where, 1 + who.length);
+    sealed.write(macOf(sealed.subarray(0, macAt), key), macAt, 'latin1');
+    return sealed;
+  };
 }
 
 /**
@@ -59,26 +64,35 @@ export function open(sealed: Uint8Array, key: string): AllocationRequest {
   const isGenuine = () =>
     timingSafeEqual(Buffer.from(macOf(sealed.subarray(0, macAt), key), 'latin1'), sealed.subarray(macAt));
   if (macAt < 1 || !isGenuine()) throw forged();
-  return inner.decode(sealed.subarray(1, macAt));
+  return fromWire(wire.decode(sealed.subarray(1, macAt)));
 }
 
-function toWire(request: AllocationRequest): berth.placement.v1.IAllocationRequest {
-  const providers = Object.keys(request.allocations);
+function claimantToWire({ consumerUuid, projectId, userId, group }: Claimant): berth.placement.v1.IAllocationRequest {
+  return { consumerUuid: uuidBytes(consumerUuid), projectId, userId, group: group ? groupToWire(group) : null };
+}
+
+/** Places as they were last encoded, by their allocations, which nobody changes. */
+const encodedPlaces = new WeakMap<Allocations, { readonly place: ClaimablePlace; readonly bytes: Uint8Array }>();
+
+function encodedPlace(place: ClaimablePlace): Uint8Array {
+  const { host, allocations, mappings } = place;
+  const last = encodedPlaces.get(allocations);
+  if (last?.place.host === host && last.place.mappings === mappings) return last.bytes;
+  const bytes = wire.encode(placeToWire(place)).finish();
+  encodedPlaces.set(allocations, { place, bytes });
+  return bytes;
+}
+
+function placeToWire({ host, allocations, mappings }: ClaimablePlace): berth.placement.v1.IAllocationRequest {
+  const providers = Object.keys(allocations);
   return {
-    consumerUuid: uuidBytes(request.consumerUuid),
-    host: request.host,
-    allocations: providers.map((uuid) => {
-      const resources = request.allocations[uuid] as Resources;
-      return {
-        providerUuid: uuidBytes(uuid),
-        resourceClasses: Object.keys(resources),
-        amounts: Object.values(resources),
-      };
-    }),
-    projectId: request.projectId,
-    userId: request.userId,
-    group: request.group ? groupToWire(request.group) : null,
-    mappings: mapValues(request.mappings, (uuids) => ({ indexes: uuids.map((uuid) => providers.indexOf(uuid)) })),
+    host,
+    allocations: Object.entries(allocations).map(([uuid, resources]) => ({
+      providerUuid: uuidBytes(uuid),
+      resourceClasses: Object.keys(resources),
+      amounts: Object.values(resources),
+    })),
+    mappings: mapValues(mappings, (uuids) => ({ indexes: uuids.map((uuid) => providers.indexOf(uuid)) })),
   };
 }
 
@@ -116,7 +130,7 @@ function forged(): BerthError {
   return invalidArgument('allocation_request_forged', message, 'allocation_request');
 }
 
-/** Digit by digit: six of these stand behind every selection with two alternates, and a regular way takes seven times as long. */
+/** Digit by digit: a regular way takes seven times as long. */
 function uuidBytes(uuid: string): Uint8Array {
   const bytes = new Uint8Array(UUID_DIGITS.length);
   for (let i = 0; i < bytes.length; i++) {

@@ -14,7 +14,7 @@ import { inventory } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
-import { type AllocationRequest, open, seal } from '#libs/placement/allocation-request';
+import { type AllocationRequest, open, sealer } from '#libs/placement/allocation-request';
 import { claimWrite } from '#libs/placement/claims';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { readConfig } from '#libs/runtime/config';
@@ -208,5 +208,6 @@ function requestOn(consumerUuid: string, host: string): AllocationRequest {
 }
 
 function selection(instanceUuid: string, host: string): Selection {
-  return { host, cell: 'cell1', allocationRequest: seal(requestOn(instanceUuid, host), KEY) };
+  const request = requestOn(instanceUuid, host);
+  return { host, cell: 'cell1', allocationRequest: sealer(request, KEY)(request) };
 }

@@ -8,7 +8,7 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/topology';
 import { BerthError } from '#libs/domain/errors';
-import { seal } from '#libs/placement/allocation-request';
+import { sealer } from '#libs/placement/allocation-request';
 import type { Mirror } from '#libs/placement/mirror';
 import type { PlacementStore } from '#libs/placement/store';
 import type { Running, Surroundings } from '#libs/runtime/service';
@@ -44,7 +44,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const rankings = new Rankings(fleet, settings, config.rankedHosts);
   const scheduler = new Scheduler(
     deps,
-    { placement, mirror, fleet, rankings, settings, clock, seal: (request) => seal(request, config.claimKey) },
+    { placement, mirror, fleet, rankings, settings, clock, sealer: (claimant) => sealer(claimant, config.claimKey) },
     schedulerMetrics(deps.metrics, fleet, rankings, mirror),
   );
   const closing = new AbortController();

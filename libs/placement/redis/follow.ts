@@ -52,8 +52,17 @@ async function readChanges(
     redis.xread('COUNT', BATCH, 'BLOCK', BLOCK_MS, 'STREAMS', keys.changes, `${from}-0`),
   );
   const entries = reply?.[0]?.[1] ?? [];
+  await answersOfThisMoment();
   return entries.map(([id, fields]) => {
     const revision = Number.parseInt(id, 10);
     return hasSeen(revision) ? { revision } : decodeChange(revision, fields[1] ?? '');
   });
+}
+
+/**
+ * A process's own commits come to it twice in the same moment, as their answers and by the stream, on two connections. Two
+ * turns of the event loop later both have been read, and what the answers said need not be decoded again.
+ */
+async function answersOfThisMoment(): Promise<void> {
+  for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
 }

@@ -1,11 +1,10 @@
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import type { AllocationRequest } from '#libs/placement/allocation-request';
 import { claimWrite } from '#libs/placement/claims';
 import type { CommitResult, PlacementStore } from '#libs/placement/store';
 import type { PlacementView } from '#libs/placement/view';
-import type { Pick, Place } from './picker';
+import type { Pick } from './picker';
 
 /** What a claim needs of the mirror: to read its own writes, and to catch up when it was behind. */
 export interface ClaimMirror extends PlacementView {
@@ -34,7 +33,16 @@ export async function claimAll(
 ): Promise<Claimed> {
   const consumers = picks.map((pick) => {
     const present = mirror.consumer(pick.instanceUuid);
-    const request = allocationRequestOf(pick.instanceUuid, pick, spec);
+    const { host, candidate } = pick;
+    const request = {
+      consumerUuid: pick.instanceUuid,
+      projectId: spec.projectId,
+      userId: spec.userId,
+      group: spec.group,
+      host: host.host.name,
+      allocations: candidate.allocations,
+      mappings: candidate.mappings,
+    };
     // What it holds and does not fit the spec is replaced, but only if it is still what the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimRevision: present.claimRevision } : { kind: 'absent' });
   });
@@ -61,16 +69,3 @@ export async function claimAll(
 }
 
 const CATCH_UP_MS = 5_000;
-
-/** What a selection carries: who may claim what, where. */
-export function allocationRequestOf(instanceUuid: string, place: Place, spec: RequestSpec): AllocationRequest {
-  return {
-    consumerUuid: instanceUuid,
-    host: place.host.host.name,
-    allocations: place.candidate.allocations,
-    mappings: place.candidate.mappings,
-    projectId: spec.projectId,
-    userId: spec.userId,
-    group: spec.group,
-  };
-}

@@ -333,7 +333,7 @@ it('does not claim for a caller who has left', async () => {
     instanceUuids: [randomUUID()],
     numAlternates: 0,
   };
-  const deps = { ...scheduler, placement: world.placement, clock: world.clock, seal: () => new Uint8Array() };
+  const deps = { ...scheduler, placement: world.placement, clock: world.clock, sealer: () => () => new Uint8Array() };
   await expect(selectDestinations(request, gone, deps)).rejects.toMatchObject({ reason: 'caller_left' });
   expect(await world.placement.consumers(request.instanceUuids)).toEqual([]);
 });

@@ -4,12 +4,12 @@ import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import type { AllocationRequest } from '#libs/placement/allocation-request';
+import type { ClaimablePlace, Claimant } from '#libs/placement/allocation-request';
 import type { PlacementStore } from '#libs/placement/store';
 import type { Fleet } from '../fleet/fleet';
 import type { Rankings } from '../ranking/rankings';
 import type { SelectSettings } from '../settings';
-import { allocationRequestOf, type ClaimMirror, claimAll } from './claim';
+import { type ClaimMirror, claimAll } from './claim';
 import { type Decision, decide, type Placement } from './decide';
 import type { Place } from './picker';
 
@@ -21,7 +21,8 @@ export interface SelectDeps {
   readonly rankings: Rankings;
   readonly settings: SelectSettings;
   readonly clock: Clock;
-  readonly seal: (request: AllocationRequest) => Uint8Array;
+  /** Seals allocation requests of one claimant. */
+  readonly sealer: (claimant: Claimant) => (place: ClaimablePlace) => Uint8Array;
 }
 
 /** Who waits for the answer, and whether still. */
@@ -88,15 +89,17 @@ async function claimDecided(
   }
 
   function destination({ instanceUuid, selected, alternates, claimRevision }: Placement, newRevision: number) {
-    const seal = (place: Place): Selection => ({
-      host: place.host.host.name,
-      cell: place.host.host.cell,
-      allocationRequest: deps.seal(allocationRequestOf(instanceUuid, place, spec)),
+    const { projectId, userId, group } = spec;
+    const seal = deps.sealer({ consumerUuid: instanceUuid, projectId, userId, group });
+    const selection = ({ host: { host }, candidate: { allocations, mappings } }: Place): Selection => ({
+      host: host.name,
+      cell: host.cell,
+      allocationRequest: seal({ host: host.name, allocations, mappings }),
     });
     return {
       instanceUuid,
-      selected: seal(selected),
-      alternates: alternates.map(seal),
+      selected: selection(selected),
+      alternates: alternates.map(selection),
       claimRevision: claimRevision ?? newRevision,
     };
   }

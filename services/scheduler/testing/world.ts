@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
-import { open, seal } from '#libs/placement/allocation-request';
+import { open, sealer } from '#libs/placement/allocation-request';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror';
 import type { PlacementStore, ReportHost } from '#libs/placement/store';
@@ -115,7 +115,7 @@ async function openScheduler(
         { isAborted: false, signal: new AbortController().signal },
         {
           ...deps,
-          seal: (allocationRequest) => seal(allocationRequest, config.claimKey),
+          sealer: (claimant) => sealer(claimant, config.claimKey),
         },
       );
     },
