@@ -37,7 +37,7 @@ export interface Bus {
   /**
    * Takes casts from `queue`, as one of any number of competing consumers. What the handler returns settles the message.
    *
-   * From a queue of kind `work` those that came as one (`isPackable`) are each handled as if they had come alone; one that
+   * From a queue of kind `work` or `host` those that came as one (`isPackable`) are each handled as if they had come alone; one that
    * is dropped is a dead letter of its own. But the broker gives them out, counts and takes them back together: if one is
    * to be requeued, or their process dies, all come again, `redelivered`, those too that were done; and after as many
    * deliveries as the queue allows the broker buries what its consumers die over together with what came along, as one
@@ -96,9 +96,9 @@ export interface CastOptions {
   readonly isTransient?: boolean;
   /**
    * It may go as one message with others that this process casts to the same queue in the same turn of the event loop, up
-   * to 32, in their order. For queues of kind `work` of which only Berth consumes, and where many casts come at once: a
-   * message costs more than most of what it says. They are confirmed, refused or lost together, and `maxLength` counts
-   * them as one. A cast that is transient or names a `replyTo` goes alone all the same.
+   * to 32, in their order; transient ones with transient ones. For queues of kind `work` or `host` of which only Berth
+   * consumes, and where many casts come at once: a message costs more than most of what it says. They are confirmed,
+   * refused or lost together, and `maxLength` counts them as one. A cast that names a `replyTo` goes alone all the same.
    */
   readonly isPackable?: boolean;
 }

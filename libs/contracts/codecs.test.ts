@@ -41,7 +41,12 @@ const spec = fc
     rootForbiddenTraits: fc.array(className),
   })
   .map((fields) => aRequestSpec(fields));
-const selection = fc.record({ host: word, cell: word, allocationRequest: fc.uint8Array({ maxLength: 99 }) });
+const selection = fc.record({
+  host: word,
+  cell: word,
+  allocationRequest: fc.uint8Array({ maxLength: 99 }),
+  serviceHost: fc.oneof(fc.constant(''), word),
+});
 const report = fc.record({
   instanceUuid: uuid,
   host: word,

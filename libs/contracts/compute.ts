@@ -1,5 +1,5 @@
 import { berth } from '#generated/berth';
-import { amounts, enumeration, hostName, list, name, text, uuid, uuidOrEmpty, whole } from './checks';
+import { amounts, enumeration, hostName, hostNameOrEmpty, list, name, text, uuid, uuidOrEmpty, whole } from './checks';
 import { MAX_INSTANCES_PER_HOST } from './limits';
 import type {
   BuildInstance,
@@ -92,6 +92,7 @@ export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
     providerUuid: uuid(discrepancy.providerUuid, 'provider_uuid'),
     unclaimed: list(discrepancy.unclaimed, 'unclaimed', MAX_INSTANCES_PER_HOST, unclaimedFromWire),
     missing: list(discrepancy.missing, 'missing', MAX_INSTANCES_PER_HOST, uuid),
+    serviceHost: hostNameOrEmpty(discrepancy.serviceHost, 'service_host'),
   }),
 );
 

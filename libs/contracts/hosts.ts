@@ -90,6 +90,7 @@ function summaryFromWire(value: berth.scheduler.v1.IHostSummary | null | undefin
     failures: host.failures,
     updatedAtMs: whole(host.updatedAtMs, `${field}.updated_at_ms`),
     ioOps: host.ioOps,
+    serviceHost: hostNameOrEmpty(host.serviceHost, `${field}.service_host`),
   };
 }
 

@@ -22,6 +22,8 @@ export interface Selection {
   readonly cell: string;
   /** Sealed; see `libs/placement/allocation-request`. */
   readonly allocationRequest: Uint8Array;
+  /** The process that carries the host with others; '' when it is carried alone. Nova's name for it. */
+  readonly serviceHost: string;
 }
 
 export interface Destination {
@@ -87,6 +89,7 @@ export interface HostSummary {
   readonly failures: number;
   readonly updatedAtMs: number;
   readonly ioOps: number;
+  readonly serviceHost: string;
 }
 
 export interface ListHostsRequest {
@@ -136,6 +139,7 @@ export interface UpdateResourceStatsRequest {
   readonly ioOps: number;
   readonly instances: readonly RunningInstance[];
   readonly aggregates: readonly string[] | undefined;
+  readonly serviceHost: string;
 }
 
 export interface UpdateResourceStatsResponse {
@@ -252,4 +256,5 @@ export interface HostDiscrepancy {
   readonly providerUuid: string;
   readonly unclaimed: readonly RunningInstance[];
   readonly missing: readonly string[];
+  readonly serviceHost: string;
 }

@@ -1,6 +1,6 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { hostName, list, missing, name, uuid, uuids, whole } from './checks';
+import { hostName, hostNameOrEmpty, list, missing, name, uuid, uuids, whole } from './checks';
 import { diagnosisFromWire, diagnosisToWire } from './diagnosis';
 import { MAX_ALLOCATION_REQUEST_BYTES, MAX_ALTERNATES, MAX_INSTANCES_PER_REQUEST } from './limits';
 import type { Destination, SelectDestinationsRequest, SelectDestinationsResponse, Selection } from './messages';
@@ -76,12 +76,17 @@ function destinationFromWire(value: berth.scheduler.v1.IDestination, field: stri
 }
 
 function selectionFromWire(value: berth.scheduler.v1.ISelection, field: string): Selection {
-  const { host, cell, allocationRequest } = value as berth.scheduler.v1.Selection;
+  const { host, cell, allocationRequest, serviceHost } = value as berth.scheduler.v1.Selection;
   if (allocationRequest.length > MAX_ALLOCATION_REQUEST_BYTES) {
     const message = `${field}.allocation_request may have at most ${MAX_ALLOCATION_REQUEST_BYTES} bytes`;
     throw invalidArgument('too_long', message, `${field}.allocation_request`);
   }
-  return { host: hostName(host, `${field}.host`), cell: name(cell, `${field}.cell`), allocationRequest };
+  return {
+    host: hostName(host, `${field}.host`),
+    cell: name(cell, `${field}.cell`),
+    allocationRequest,
+    serviceHost: hostNameOrEmpty(serviceHost, `${field}.service_host`),
+  };
 }
 
 function alternateCount(value: number, field: string): number {

@@ -64,6 +64,7 @@ function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): Up
     ioOps: stats.ioOps,
     instances: list(stats.instances, 'instances', MAX_INSTANCES_PER_HOST, runningFromWire),
     aggregates: stats.aggregates ? (stats.aggregates.values ?? []) : undefined,
+    serviceHost: stats.serviceHost,
   };
 }
 

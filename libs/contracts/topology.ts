@@ -20,7 +20,7 @@ export const RPC_SCHEDULER: QueueSpec = { name: 'rpc.scheduler', kind: 'transien
 export const RPC_CONDUCTOR: QueueSpec = { name: 'rpc.conductor', kind: 'transient', maxLength: 10_000 };
 export const STATS: QueueSpec = { name: 'stats', kind: 'transient', maxLength: 100_000 };
 
-/** The queue of one compute agent. */
+/** The queue of a host, and that of a service host for the builds of all hosts that it carries. */
 export function agentQueue(host: string): QueueSpec {
   return { name: `agent.${host}`, kind: 'host', maxLength: 10_000 };
 }

@@ -7,6 +7,8 @@ export interface Host {
   /** The root provider that holds the host's own inventory. */
   readonly providerUuid: string;
   readonly cell: string;
+  /** The agent process that carries it with other hosts and takes builds for all of them; '' when it is carried alone. */
+  readonly serviceHost: string;
   readonly availabilityZone: string;
   /** What an operator wants. */
   readonly enabled: boolean;

@@ -272,6 +272,7 @@ export interface ReportHost {
   readonly host: string;
   readonly providerUuid: string;
   readonly cell: string;
+  readonly serviceHost: string;
   readonly availabilityZone: string;
   readonly agentRun: string;
   readonly sequence: number;

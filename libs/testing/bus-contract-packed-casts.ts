@@ -13,36 +13,42 @@ interface Said extends CastOptions {
 
 /** Casts of one turn that an adapter may carry together: each is a cast as if it were alone. */
 export function describePackedCasts(world: () => BusWorld): void {
-  it('carries each once and in order, whatever its size, sender and marks, those between them that go alone, too', async () => {
-    const [producer, consumer] = [await world().open(), await world().open()];
-    const queue = aQueue('work');
-    let seen = new Inbox<string>();
-    await consumer.consume(queue, async (message) => {
-      seen.put(storyOf(message));
-      return ACK;
-    });
-    const said = fc.record({
-      bytes: fc.oneof({ weight: 9, arbitrary: fc.nat(300) }, fc.constantFrom(0, 100_000, 300_000)),
-      sender: fc.option(fc.constantFrom('agent.1', 'agent.2'), { nil: undefined }),
-      correlationId: fc.constantFrom('', 'a mark'),
-      isPackable: fc.constantFrom(true, true, true, true, false),
-    });
-    const arrives = async (casts: readonly Said[]) => {
-      seen = new Inbox();
-      const sent = casts.map(({ bytes, sender, correlationId = '', isPackable = false }, n) => {
-        const message = { type: TYPE, body: Buffer.alloc(bytes, 'x'), ...(sender === undefined ? {} : { sender }) };
-        const mark = correlationId === '' ? {} : { correlationId };
-        return producer.cast(queue.name, message, { id: `id-${n}`, isPackable, ...mark });
+  it.each([
+    ['work', {}],
+    ['host', { isTransient: true }],
+  ] as const)(
+    'carries each once and in order to a queue of kind %s, whatever its size, sender and marks, those between them that go alone, too',
+    async (kind, options) => {
+      const [producer, consumer] = [await world().open(), await world().open()];
+      const queue = aQueue(kind);
+      let seen = new Inbox<string>();
+      await consumer.consume(queue, async (message) => {
+        seen.put(storyOf(message));
+        return ACK;
       });
-      await Promise.all(sent);
-      const expected = casts.map(
-        ({ bytes, sender = '', correlationId }, n) => `id-${n} ${sender} ${correlationId || undefined} ${bytes}`,
-      );
-      expect(await seen.has(casts.length)).toEqual(expected);
-    };
-    await fc.assert(fc.asyncProperty(fc.array(said, { maxLength: 100, size: 'max' }), arrives), { numRuns: 20 });
-    expect(await consumer.depth(queue.name)).toBe(0);
-  });
+      const said = fc.record({
+        bytes: fc.oneof({ weight: 9, arbitrary: fc.nat(300) }, fc.constantFrom(0, 100_000, 300_000)),
+        sender: fc.option(fc.constantFrom('agent.1', 'agent.2'), { nil: undefined }),
+        correlationId: fc.constantFrom('', 'a mark'),
+        isPackable: fc.constantFrom(true, true, true, true, false),
+      });
+      const arrives = async (casts: readonly Said[]) => {
+        seen = new Inbox();
+        const sent = casts.map(({ bytes, sender, correlationId = '', isPackable = false }, n) => {
+          const message = { type: TYPE, body: Buffer.alloc(bytes, 'x'), ...(sender === undefined ? {} : { sender }) };
+          const mark = correlationId === '' ? {} : { correlationId };
+          return producer.cast(queue.name, message, { ...options, id: `id-${n}`, isPackable, ...mark });
+        });
+        await Promise.all(sent);
+        const expected = casts.map(
+          ({ bytes, sender = '', correlationId }, n) => `id-${n} ${sender} ${correlationId || undefined} ${bytes}`,
+        );
+        expect(await seen.has(casts.length)).toEqual(expected);
+      };
+      await fc.assert(fc.asyncProperty(fc.array(said, { maxLength: 100, size: 'max' }), arrives), { numRuns: 20 });
+      expect(await consumer.depth(queue.name)).toBe(0);
+    },
+  );
 
   it('buries one that is dropped by itself, and the others are done', async () => {
     const [producer, consumer] = [await world().open(), await world().open()];

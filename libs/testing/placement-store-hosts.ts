@@ -35,6 +35,12 @@ export function describeHosts(open: () => PlacementStore): void {
       expect(await commit(store, aReport({ sequence: 1, agentRun: 'run-2' }))).toMatchObject({ kind: 'committed' });
     });
 
+    it('move to another service host when a report says so', async () => {
+      await mustCommit(store, aReport({ serviceHost: 'rack-1' }));
+      await mustCommit(store, aReport({ sequence: 2, serviceHost: 'rack-2' }));
+      expect(await hosts()).toMatchObject([{ name: 'host-1', serviceHost: 'rack-2' }]);
+    });
+
     it('keep a class in use that the report leaves out, and drop one that is not', async () => {
       await mustCommit(store, aReport());
       await claim(store, aWrite({ [providerUuid]: { VCPU: 1 } }));

@@ -68,6 +68,7 @@ export function aReport(fields: Partial<ReportHost> = {}): ReportHost {
     host: 'host-1',
     providerUuid: 'a0000000-0000-4000-8000-000000000001',
     cell: 'cell1',
+    serviceHost: '',
     availabilityZone: 'az1',
     agentRun: 'run-1',
     sequence: 1,

@@ -89,8 +89,9 @@ export class AgentWorld {
     return this.start(settings);
   }
 
-  build(fields: Partial<BuildInstance> = {}): Promise<void> {
-    return castTyped(this.bus, agentQueue('h1').name, buildInstanceCodec, aBuild(fields));
+  /** Orders a build, by the queue of h1 or that of a service host. */
+  build(fields: Partial<BuildInstance> = {}, queue = agentQueue('h1').name): Promise<void> {
+    return castTyped(this.bus, queue, buildInstanceCodec, aBuild(fields));
   }
 
   destroy(fields: Partial<DestroyInstance> & Pick<DestroyInstance, 'instanceUuid'>): Promise<void> {

@@ -15,7 +15,7 @@ afterEach(() => world.close());
 describe('building', () => {
   it('builds what fits and reports it, with what came along', async () => {
     await world.startAll();
-    const alternates = [{ host: 'h2', cell: 'cell1', allocationRequest: Uint8Array.of(1, 2) }];
+    const alternates = [{ host: 'h2', cell: 'cell1', allocationRequest: Uint8Array.of(1, 2), serviceHost: '' }];
     const instanceUuid = randomUUID();
     await world.build({ instanceUuid, attempt: 2, claimRevision: 99, alternates });
     const [report] = await world.results.has(1);

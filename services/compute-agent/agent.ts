@@ -13,6 +13,7 @@ import { noJournal, openJournal } from './journal';
 import { agentMetrics } from './metrics';
 import type { AgentConfig } from './options';
 import { createReporter } from './reporter';
+import { SharedQueue } from './shared-queue';
 import { createSlots } from './slots';
 import type { HostFacts } from './stats';
 
@@ -26,7 +27,8 @@ export interface ComputeAgentParts extends Surroundings {
 const OPENING_AT_ONCE = 200;
 
 /**
- * A compute agent: one host, or thousands of them in one process, each with its own queue, driver, journal and reports.
+ * A compute agent: one host, or thousands of them in one process, each with its own queue, driver, journal and reports;
+ * and, when there are several, a queue for the builds of all.
  *
  * Resolves when each host has found what it carried before, has tried to report, and takes work; when reports are not
  * answered, after `reportTimeoutMs`, with the rest of that going on (`readiness` says how far it is).
@@ -59,8 +61,12 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     throw thrown;
   });
   counts.hosts.set(hosts.length);
-  const beginning = Promise.all(hosts.map((host) => host.begin(reporter)));
-  await Promise.race([beginning, sleep(clock, config.reportTimeoutMs)]);
+  const shared = hosts.length > 1 ? new SharedQueue(parts, new Map(hosts.map((host) => [host.name, host]))) : undefined;
+  const begin = async () => {
+    await shared?.declare();
+    await Promise.all([...hosts.map((host) => host.begin(reporter)), shared?.begin()]);
+  };
+  await Promise.race([begin(), sleep(clock, config.reportTimeoutMs)]);
   log.info({ hosts: hosts.length, driver: config.driver }, 'carries its hosts');
 
   return {
@@ -68,6 +74,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
       if (!bus.isConnected()) return { ready: false, reason: 'the bus is away' };
       const waiting = hosts.filter((host) => !host.isTakingWork).length;
       if (waiting > 0) return { ready: false, reason: `${waiting} of ${hosts.length} hosts do not take work yet` };
+      if (shared?.isTakingWork === false) return { ready: false, reason: 'the hosts take no builds yet' };
       return { ready: true };
     },
     async close() {
@@ -75,7 +82,8 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
       const patience = new AbortController();
       setMaxListeners(0, patience.signal);
       const cancel = clock.after(config.drainTimeoutMs, () => patience.abort());
-      await Promise.all(hosts.map((host) => host.stopWork(patience.signal)));
+      const settled = shared?.close() ?? Promise.resolve();
+      await Promise.all(hosts.map((host) => host.stopWork(patience.signal, settled)));
       cancel();
       const lastReports = Promise.all(hosts.map((host) => host.reportLast()));
       await Promise.race([lastReports, sleep(clock, config.reportTimeoutMs)]);
@@ -112,6 +120,7 @@ function factsOf(config: AgentConfig, { name, index }: HostIdentity): HostFacts 
     name,
     providerUuid: providerUuidOf(config.cell, name),
     cell: config.cell,
+    serviceHost: config.hosts > 1 ? config.host : '',
     availabilityZone: dealt(config.zones, index, 'nova'),
     aggregates: dealt(parseWords(config.aggregates), index, undefined),
   };

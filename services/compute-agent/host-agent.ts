@@ -1,8 +1,9 @@
 import { drop, type IncomingMessage, type Settlement, type Subscription } from '#libs/bus/port';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
-import { type Codec, unknownType } from '#libs/contracts/rpc';
+import type { BuildInstance } from '#libs/contracts/messages';
+import { unknownType } from '#libs/contracts/rpc';
 import { agentQueue } from '#libs/contracts/topology';
-import { BerthError } from '#libs/domain/errors';
+import { handle } from './handle';
 import { createHost, type Host, type HostParts, persist } from './host';
 import type { Carried } from './ledger';
 import { lose } from './lose';
@@ -84,17 +85,29 @@ export class HostAgent {
     );
   }
 
+  get name(): string {
+    return this.#host.facts.name;
+  }
+
   get isTakingWork(): boolean {
     return this.#subscription !== undefined;
   }
 
-  /** Takes no more work, finishes builds until patience aborts, hands back the rest. */
-  async stopWork(patience: AbortSignal): Promise<void> {
+  /** A build out of its queue, or out of the queue that it shares. */
+  build(build: BuildInstance): Promise<Settlement> {
+    return takeBuild(this.#host, build);
+  }
+
+  /**
+   * Takes no more work, finishes builds until patience aborts, hands back the rest. `shared` resolves when what came by
+   * the shared queue is settled, too.
+   */
+  async stopWork(patience: AbortSignal, shared: Promise<void>): Promise<void> {
     const giveUp = () => this.#givingUp.abort();
     if (patience.aborted) giveUp();
     else patience.addEventListener('abort', giveUp, { once: true });
     this.#host.builds.drain(patience);
-    await this.#subscription?.cancel();
+    await Promise.all([this.#subscription?.cancel(), shared]);
     giveUp();
     await Promise.all(this.#losses);
   }
@@ -107,7 +120,7 @@ export class HostAgent {
   async #take(message: IncomingMessage): Promise<Settlement> {
     switch (message.type) {
       case buildInstanceCodec.type:
-        return handle(message, buildInstanceCodec, (build) => takeBuild(this.#host, build));
+        return handle(message, buildInstanceCodec, (build) => this.build(build));
       case destroyInstanceCodec.type:
         return handle(message, destroyInstanceCodec, (destroy) => takeDestroy(this.#host, destroy));
       default:
@@ -135,19 +148,4 @@ export class HostAgent {
     const isOwn = (id: string) => ledger.get(id) !== undefined || destroyed.attemptOf(id) > 0;
     this.#host.others = othersAmong(found, isOwn, driver.capacity().inventories);
   }
-}
-
-/** What can't be read is nobody's work. */
-async function handle<T>(
-  message: IncomingMessage,
-  codec: Codec<T>,
-  take: (value: T) => Promise<Settlement>,
-): Promise<Settlement> {
-  let value: T;
-  try {
-    value = codec.decode(message.body);
-  } catch (thrown) {
-    return drop(BerthError.from(thrown));
-  }
-  return take(value);
 }

@@ -8,6 +8,8 @@ export interface HostFacts {
   readonly name: string;
   readonly providerUuid: string;
   readonly cell: string;
+  /** The process that carries the host, when it carries others, too; else ''. */
+  readonly serviceHost: string;
   readonly availabilityZone: string;
   /** Undefined leaves them to operators. */
   readonly aggregates: readonly string[] | undefined;
@@ -33,10 +35,11 @@ export function othersAmong(found: readonly Found[], isOwn: (id: string) => bool
 /** A host's report. */
 export function statsOf(facts: HostFacts, driver: Driver, ledger: Ledger, others: Others): Stats {
   const { inventories, traits, capabilities } = driver.capacity();
-  const { providerUuid, cell, availabilityZone, aggregates } = facts;
+  const { providerUuid, cell, serviceHost, availabilityZone, aggregates } = facts;
   return {
     providerUuid,
     cell,
+    serviceHost,
     availabilityZone,
     aggregates,
     inventories,

@@ -63,7 +63,8 @@ export async function schedule(c: Conductor, instances: readonly Instance[], tol
   await Promise.all(
     destinations.map(async ({ instanceUuid, selected, alternates, claimRevision }) => {
       const instance = byUuid.get(instanceUuid);
-      if (instance) await buildOn(c, instance, { host: selected.host, claimRevision, requestSpec, alternates });
+      const { host, serviceHost } = selected;
+      if (instance) await buildOn(c, instance, { host, serviceHost, claimRevision, requestSpec, alternates });
     }),
   );
 }

@@ -45,6 +45,8 @@ export class ConductorWorld {
   /** What runs: instance to hosts. */
   readonly running = new Map<string, Set<string>>();
   readonly orders: BuildInstance[] = [];
+  /** The process that carries a host with others, of those that one does. Its queue is for tests to declare or serve. */
+  readonly serviceHosts = new Map<string, string>();
   readonly #broker = new MemoryBroker(this.clock, silentLog);
   readonly bus: Bus = this.openBus();
 
@@ -131,17 +133,37 @@ export class ConductorWorld {
 
   async #addHost(host: string, vcpus: number): Promise<void> {
     const nothing = { traits: [], aggregates: [], capabilities: {}, ioOps: 0, externalInstances: 0 };
-    const identity = { host, providerUuid: providerOf(host), cell: 'cell1', availabilityZone: 'zone', agentRun: 'run' };
+    const identity = {
+      host,
+      providerUuid: providerOf(host),
+      cell: 'cell1',
+      serviceHost: '',
+      availabilityZone: 'zone',
+      agentRun: 'run',
+    };
     const inventories = { VCPU: inventory(vcpus) };
     await this.placement.commit({ kind: 'report_host', atMs: 0, ...identity, ...nothing, sequence: 1, inventories });
     await this.bus.consume(agentQueue(host), async (message) => {
       if (message.type === destroyInstanceCodec.type) await this.#destroy(host, message.body);
-      else await this.#build(host, buildInstanceCodec.decode(message.body));
+      else await this.#build(buildInstanceCodec.decode(message.body));
       return ACK;
     });
   }
 
-  async #build(host: string, order: BuildInstance): Promise<void> {
+  /** Takes the builds of the hosts that a process carries together; answers what it was ordered. */
+  async serveTogether(serviceHost: string): Promise<BuildInstance[]> {
+    const orders: BuildInstance[] = [];
+    await this.bus.consume(agentQueue(serviceHost), async ({ body }) => {
+      const order = buildInstanceCodec.decode(body);
+      orders.push(order);
+      await this.#build(order);
+      return ACK;
+    });
+    return orders;
+  }
+
+  async #build(order: BuildInstance): Promise<void> {
+    const { host } = order;
     this.orders.push(order);
     switch (this.behaviour.get(host) ?? 'builds') {
       case 'builds':
@@ -175,11 +197,17 @@ export class ConductorWorld {
         : await this.#claimFirst(instanceUuid);
       if (!claimed) return { destinations: [], noValidHost: { ...NONE, summary: '0 of 3 hosts fit' } };
       const others = this.hosts.filter((host) => host !== claimed.host);
-      const alternates = others.map((host) => selection(instanceUuid, host));
-      const selected = selection(instanceUuid, claimed.host);
+      const alternates = others.map((host) => this.#selection(instanceUuid, host));
+      const selected = this.#selection(instanceUuid, claimed.host);
       destinations.push({ instanceUuid, selected, alternates, claimRevision: claimed.claimRevision });
     }
     return { destinations, noValidHost: undefined };
+  }
+
+  #selection(instanceUuid: string, host: string): Selection {
+    const request = requestOn(instanceUuid, host);
+    const serviceHost = this.serviceHosts.get(host) ?? '';
+    return { host, cell: 'cell1', allocationRequest: sealer(request, KEY)(request), serviceHost };
   }
 
   async #claimFirst(instanceUuid: string) {
@@ -205,9 +233,4 @@ function hostOf(providerUuid: string): string {
 function requestOn(consumerUuid: string, host: string): AllocationRequest {
   const who = { projectId: 'project-1', userId: 'user-1', group: undefined, mappings: {} };
   return { consumerUuid, host, allocations: { [providerOf(host)]: { VCPU: 1 } }, ...who };
-}
-
-function selection(instanceUuid: string, host: string): Selection {
-  const request = requestOn(instanceUuid, host);
-  return { host, cell: 'cell1', allocationRequest: sealer(request, KEY)(request) };
 }

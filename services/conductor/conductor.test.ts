@@ -3,7 +3,7 @@ import { buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor'
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { castTyped } from '#libs/contracts/rpc';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
-import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/topology';
+import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/topology';
 import { BerthError } from '#libs/domain/errors';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
@@ -32,6 +32,14 @@ const FULL = {
   destinations: [],
   noValidHost: { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0, summary: 'full' },
 };
+/** Says that h1's report and the store disagree. */
+function tell(unclaimed: readonly string[], missing: readonly string[], serviceHost = ''): Promise<void> {
+  const running = { projectId: 'p', userId: 'u', resources: { VCPU: 2 }, name: 'n', groupId: '', running: true };
+  const instances = unclaimed.map((instanceUuid) => ({ ...running, instanceUuid, requestId: instanceUuid }));
+  const message = { host: 'h1', providerUuid: providerOf('h1'), unclaimed: instances, missing, serviceHost };
+  return castTyped(world.bus, BUILD_RESULTS.name, hostDiscrepancyCodec, message);
+}
+
 const story = async () => (await world.only()).attempts.map(({ host, outcome }) => `${host} ${outcome}`);
 
 it('builds each instance of a request on the host that was selected, with an event for every state', async () => {
@@ -199,6 +207,55 @@ it('waits while the store is away and loses nothing', async () => {
   expect((await world.only()).state).toBe('active');
 });
 
+describe('hosts that one process carries', () => {
+  beforeEach(() => {
+    world.serviceHosts.set('h1', 'rack').set('h2', 'rack');
+  });
+
+  it('get their builds by its queue, an alternate elsewhere gets its own by its own', async () => {
+    const together = await world.serveTogether('rack');
+    world.behaviour.set('h1', 'fails').set('h2', 'refuses');
+    await world.request();
+    await world.clock.advance(100);
+    expect(await story()).toEqual(['h1 failed', 'h2 refused', 'h3 active']);
+    expect(together.map(({ host }) => host)).toEqual(['h1', 'h2']);
+    expect(world.runs()).toEqual(await world.claims());
+  });
+
+  it('are passed over when it has no queue', async () => {
+    await world.request();
+    await world.clock.advance(100);
+    expect(await story()).toEqual(['h1 refused', 'h2 refused', 'h3 active']);
+  });
+
+  it('are told by their own queues what is said again, and what is to be destroyed', async () => {
+    const together = await world.serveTogether('rack');
+    world.behaviour.set('h1', 'is silent');
+    await world.request();
+    await world.clock.advance(100);
+    world.behaviour.set('h1', 'builds');
+    await tell([], [(await world.only()).uuid], 'rack');
+    await world.clock.advance(100);
+    expect([await story(), together.length, world.orders.length]).toEqual([['h1 active'], 1, 2]);
+    await world.terminate((await world.only()).uuid);
+    await world.clock.advance(100);
+    expect([(await world.only()).state, world.runs(), await world.claims()]).toEqual(['deleted', [], []]);
+  });
+
+  it('are not ordered again what still waits in its queue', async () => {
+    await world.bus.declare(agentQueue('rack'));
+    await world.request();
+    await world.clock.advance(100);
+    const { uuid } = await world.only();
+    await tell([], [uuid], 'rack');
+    await world.clock.advance(100);
+    expect(world.orders).toEqual([]);
+    await world.serveTogether('rack');
+    await world.clock.advance(100);
+    expect([(await world.only()).state, world.runs()]).toEqual(['active', [`${uuid} h1`]]);
+  });
+});
+
 describe('the audit', () => {
   it('releases a claim that no instance owns, and leaves other consumers alone', async () => {
     const write = (uuid: string, owner: 'conductor' | 'api') => ({
@@ -229,13 +286,6 @@ describe('the audit', () => {
 });
 
 describe('a discrepancy between a host and the store', () => {
-  const running = { projectId: 'p', userId: 'u', resources: { VCPU: 2 }, name: 'n', groupId: '', running: true };
-  const tell = (unclaimed: readonly string[], missing: readonly string[]) => {
-    const instances = unclaimed.map((instanceUuid) => ({ ...running, instanceUuid, requestId: instanceUuid }));
-    const message = { host: 'h1', providerUuid: providerOf('h1'), unclaimed: instances, missing };
-    return castTyped(world.bus, BUILD_RESULTS.name, hostDiscrepancyCodec, message);
-  };
-
   it('adopts an instance that runs and that a wiped store forgot, claim and record', async () => {
     const uuid = world.random.uuid();
     await tell([uuid], []);

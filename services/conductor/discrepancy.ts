@@ -30,27 +30,32 @@ export async function onHostDiscrepancy(c: Conductor, message: IncomingMessage):
     for (const running of discrepancy.unclaimed) await unclaimed(c, discrepancy, running);
     const instances = await c.instances.get(discrepancy.missing);
     const ofHost = instances.filter(({ host }) => host === discrepancy.host);
-    for (const instance of ofHost) await missing(c, discrepancy.host, instance);
+    for (const instance of ofHost) await missing(c, discrepancy, instance);
   });
 }
 
-async function missing(c: Conductor, host: string, instance: Instance): Promise<void> {
+async function missing(c: Conductor, { host, serviceHost }: HostDiscrepancy, instance: Instance): Promise<void> {
   if (instance.state === 'active') {
     mended(c, 'lost', instance.uuid, host);
     await lost(c, instance, 'its agent no longer reports it');
-  } else if (isBeingBuilt(instance) && !(await hasOrdersWaiting(c, host))) {
+  } else if (isBeingBuilt(instance) && !(await haveOrdersWaiting(c, [host, serviceHost || host]))) {
     mended(c, 'ordered_again', instance.uuid, host);
     await orderAgain(c, instance);
   }
 }
 
-/** Whether orders wait until the host takes them: what it does not know of is not lost then. */
-async function hasOrdersWaiting(c: Conductor, host: string): Promise<boolean> {
+/** Whether orders wait until their agents take them: what a host does not know of is not lost then. */
+async function haveOrdersWaiting(c: Conductor, agents: readonly string[]): Promise<boolean> {
+  const depths = await Promise.all(agents.map((agent) => depthOf(c, agentQueue(agent).name)));
+  return depths.some((depth) => depth > 0);
+}
+
+async function depthOf(c: Conductor, queue: string): Promise<number> {
   try {
-    return (await c.bus.depth(agentQueue(host).name)) > 0;
+    return await c.bus.depth(queue);
   } catch (thrown) {
     if (BerthError.from(thrown).code !== 'not_found') throw thrown;
-    return false;
+    return 0;
   }
 }
 

@@ -10,11 +10,13 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from './context';
 import { announce, attemptNumber, present, write } from './records';
 
-/** What an order says besides the record, which keeps it encoded. */
+/** What an order says besides the record, which keeps it encoded, and where it goes. */
 interface Order {
   readonly requestSpec: RequestSpec;
   /** What is left to try after the host. */
   readonly alternates: readonly Selection[];
+  /** The process that takes the host's builds with those of others; '' for the host's own queue. */
+  readonly serviceHost: string;
 }
 
 /** A host claimed for an instance, and what it is to be ordered. */
@@ -89,8 +91,8 @@ export async function order(c: Conductor, instance: Instance, said: Order = reco
     deadlineAtMs: instance.dueAtMs ?? c.clock.now() + c.config.buildTimeoutMs,
   };
   try {
-    const options = { id: `${uuid}.${build.attempt}`, isTransient: true };
-    await castTyped(c.bus, agentQueue(host).name, buildInstanceCodec, build, options);
+    const options = { id: `${uuid}.${build.attempt}`, isTransient: true, isPackable: true };
+    await castTyped(c.bus, agentQueue(said.serviceHost || host).name, buildInstanceCodec, build, options);
     return { kind: 'ordered' };
   } catch (thrown) {
     const error = BerthError.from(thrown);
@@ -100,8 +102,13 @@ export async function order(c: Conductor, instance: Instance, said: Order = reco
   }
 }
 
+/** The order of an instance, said again: to the host's own queue, which is right whoever carries the host by now. */
 function recorded({ requestSpec, alternates }: Instance): Order {
-  return { requestSpec: requestSpecCodec.decode(requestSpec), alternates: alternatesCodec.decode(alternates) };
+  return {
+    requestSpec: requestSpecCodec.decode(requestSpec),
+    alternates: alternatesCodec.decode(alternates),
+    serviceHost: '',
+  };
 }
 
 /** Gives a claim back, if it is still the one. */

@@ -77,6 +77,7 @@ export async function claimNextHost(c: Conductor, instance: Instance): Promise<v
       const { claimRevision } = claimed;
       return buildOn(c, story, {
         host: alternate.host,
+        serviceHost: alternate.serviceHost,
         claimRevision,
         requestSpec,
         alternates: alternates.slice(i + 1),

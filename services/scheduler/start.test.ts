@@ -191,9 +191,9 @@ describe('stats', () => {
     await clock.advance(31_000);
     await claim(fresh);
     const instances = [running(unknown ?? ''), running(building ?? '', { running: false }), running(fine ?? '')];
-    await report({ sequence: 2, instances });
+    await report({ sequence: 2, instances, serviceHost: 'rack-7' });
     // It is told once in a grace time.
-    await report({ sequence: 3, instances });
+    await report({ sequence: 3, instances, serviceHost: 'rack-7' });
     await clock.advance(0);
     expect(discrepancies).toEqual([
       {
@@ -201,6 +201,7 @@ describe('stats', () => {
         providerUuid: ROOT,
         unclaimed: [expect.objectContaining({ instanceUuid: unknown })],
         missing: [missing],
+        serviceHost: 'rack-7',
       },
     ]);
   });

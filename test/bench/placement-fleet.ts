@@ -62,6 +62,7 @@ function report(n: number, providerUuid: string, inventories: Readonly<Record<st
     host: `host-${n}`,
     providerUuid,
     cell: 'cell1',
+    serviceHost: '',
     availabilityZone: '',
     agentRun: 'bench',
     sequence: 1,

@@ -4,17 +4,18 @@ import { type BusMetrics, busMetrics } from '../bus-metrics';
 import type { Delivery } from '../delivery';
 import { bury, type Hand, type HandlingOptions, handleCall, handleCast } from '../handling';
 import type { BusConfig } from '../options';
-import type {
-  Bus,
-  CallHandler,
-  CallOptions,
-  CastHandler,
-  CastOptions,
-  ConsumeOptions,
-  EventHandler,
-  OutgoingMessage,
-  QueueSpec,
-  Subscription,
+import {
+  type Bus,
+  type CallHandler,
+  type CallOptions,
+  type CastHandler,
+  type CastOptions,
+  type ConsumeOptions,
+  DEAD_LETTERS,
+  type EventHandler,
+  type OutgoingMessage,
+  type QueueSpec,
+  type Subscription,
 } from '../port';
 import { cancelled, checkSize, closing, noSuchQueue } from '../refusals';
 import { endsWithin } from '../workload';
@@ -85,8 +86,8 @@ export class AmqpBus implements Bus {
 
   async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
     const handling = this.#handling(queue);
-    // Nobody packs for other kinds; whoever reads the dead letters reads a pack that is one as it is.
-    const takesPacks = queue.kind === 'work';
+    // Nobody packs for transient ones; whoever reads the dead letters reads a pack that is one as it is.
+    const takesPacks = queue.kind !== 'transient' && queue.name !== DEAD_LETTERS;
     return this.#consume(handling, options, takesPacks, (delivery, hand) =>
       handleCast(delivery, hand, handler, handling),
     );

@@ -20,15 +20,16 @@ const MEANINGS: Meanings = { returned: noSuchQueue, lost: connectionLost };
 /**
  * Casts, events and dead letters: what is safe with the broker once its promise resolves.
  *
- * They leave in the order in which they were given: before anything goes alone, what waits for the end of the turn to go
- * in packs goes. Only packs to different queues may change places.
+ * Casts leave in the order in which they were given: before one goes alone, what waits for the end of the turn to go in
+ * packs goes. Only packs to different queues, and packs of transient casts and of others, may change places. An event
+ * leaves at once: maybe before the casts before it, never after those after it.
  */
 export class Caster {
   readonly #around: Surroundings;
   readonly #config: BusConfig;
   readonly #metrics: BusMetrics;
   readonly #publisher: Publisher;
-  readonly #packs = new Packs<WaitingCast>((queue, casts) => this.#sendPack(queue, casts));
+  readonly #packs = new Packs<WaitingCast>((_, casts) => this.#sendPack(casts));
 
   constructor(link: Link, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
     this.#metrics = metrics;
@@ -49,23 +50,23 @@ export class Caster {
   cast(queue: string, message: OutgoingMessage, options: CastOptions): Promise<void> {
     const { replyTo, isTransient = false, isPackable = false } = options;
     const sent = this.#asSent(message, options);
-    if (isPackable && !isTransient && replyTo === undefined && fitsInPack(sent)) return this.#pack(queue, sent);
+    if (isPackable && replyTo === undefined && fitsInPack(sent)) return this.#pack(queue, isTransient, sent);
     const properties = propertiesOf(sent);
     properties.persistent = !isTransient;
     if (replyTo !== undefined) properties.replyTo = replyTo;
     properties.mandatory = true;
-    return this.#send('', queue, message.body, properties);
+    return this.#sendAlone(queue, message.body, properties);
   }
 
   publish(topic: string, message: OutgoingMessage): Promise<void> {
     const properties = propertiesOf(this.#asSent(message, {}));
     properties.persistent = true;
-    return this.#send(EVENTS_EXCHANGE, topic, message.body, properties);
+    return this.#publish(EVENTS_EXCHANGE, topic, bufferOf(message.body), properties, 1);
   }
 
   /** Puts a message of `queue` into the dead letters as it came, with the reason in its headers. */
   bury({ type, body, id, sender, correlationId, replyTo }: Delivery, error: BerthError, queue: string): Promise<void> {
-    return this.#send('', DEAD_LETTERS, body, {
+    return this.#sendAlone(DEAD_LETTERS, body, {
       type,
       messageId: id,
       appId: sender,
@@ -91,15 +92,20 @@ export class Caster {
     return { type, body, sender, correlationId, messageId: id ?? this.#around.random.uuid() };
   }
 
-  #pack(queue: string, { type, body, sender, correlationId, messageId }: PackedMessage): Promise<void> {
+  #pack(queue: string, isTransient: boolean, sent: PackedMessage): Promise<void> {
+    const { type, body, sender, correlationId, messageId } = sent;
     return new Promise((resolve, reject) => {
-      this.#packs.add(queue, { type, body, sender, correlationId, messageId, resolve, reject });
+      const cast = { queue, isTransient, type, body, sender, correlationId, messageId, resolve, reject };
+      this.#packs.add(`${isTransient} ${queue}`, cast);
     });
   }
 
-  #sendPack(queue: string, casts: readonly WaitingCast[]): void {
+  #sendPack(casts: readonly WaitingCast[]): void {
+    const [first] = casts;
+    if (first === undefined) return;
+    const { queue, isTransient } = first;
     const { content, options } = sealed(casts, this.#around.random);
-    options.persistent = true;
+    options.persistent = !isTransient;
     options.mandatory = true;
     const succeed = () => {
       for (const { resolve } of casts) resolve();
@@ -110,9 +116,9 @@ export class Caster {
     void this.#publish('', queue, content, options, casts.length).then(succeed, fail);
   }
 
-  #send(exchange: string, routingKey: string, body: Uint8Array, options: Options.Publish): Promise<void> {
+  #sendAlone(queue: string, body: Uint8Array, options: Options.Publish): Promise<void> {
     this.#packs.flush();
-    return this.#publish(exchange, routingKey, bufferOf(body), options, 1);
+    return this.#publish('', queue, bufferOf(body), options, 1);
   }
 
   /** @param count  how many casts are in it */
@@ -151,6 +157,8 @@ export class Caster {
 
 /** A cast as it waits for the end of the turn. */
 interface WaitingCast extends PackedMessage {
+  readonly queue: string;
+  readonly isTransient: boolean;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }

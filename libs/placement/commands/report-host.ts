@@ -91,13 +91,15 @@ async function keepUsed(
 }
 
 function nextHost(command: ReportHost & { atMs: number }, host: Host | undefined): Host {
-  const { providerUuid, cell, availabilityZone, capabilities, ioOps, externalInstances, agentRun, sequence } = command;
+  const { providerUuid, cell, serviceHost, availabilityZone, capabilities, ioOps, externalInstances } = command;
+  const { agentRun, sequence } = command;
   const kept = host ?? { enabled: true, disabledReason: '', failures: 0, lastFailureAtMs: 0 };
   return {
     ...kept,
     name: command.host,
     providerUuid,
     cell,
+    serviceHost,
     availabilityZone,
     capabilities,
     ioOps,

@@ -63,6 +63,7 @@ function show({ terminal, clock }: Context, host: HostSummary): void {
     ['status', `${showStatus(terminal, host)} ${host.disabledReason}`.trim()],
     ['zone / cell', `${host.availabilityZone || '-'} / ${host.cell}`],
     ['provider', host.providerUuid],
+    ['service host', host.serviceHost || '-'],
     ['instances', `${host.instances}, and ${host.externalInstances} that Berth does not manage`],
     ['heavy work', `${host.ioOps} in progress`],
     ['failures', String(host.failures)],

@@ -24,5 +24,6 @@ export function summarise(view: PlacementView, host: Host): HostSummary {
     failures: Math.ceil(host.failures),
     updatedAtMs: host.updatedAtMs,
     ioOps: host.ioOps,
+    serviceHost: host.serviceHost,
   };
 }

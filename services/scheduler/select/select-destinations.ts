@@ -95,6 +95,7 @@ async function claimDecided(
       host: host.name,
       cell: host.cell,
       allocationRequest: seal({ host: host.name, allocations, mappings }),
+      serviceHost: host.serviceHost,
     });
     return {
       instanceUuid,

@@ -42,7 +42,8 @@ export class Discrepancies {
       return consumer !== undefined && isHere(consumer) && isOldClaim(consumer, oldMs);
     });
     if (unclaimed.length + missing.length === 0) return undefined;
-    return { host: stats.host, providerUuid: stats.providerUuid, unclaimed, missing };
+    const { host, providerUuid, serviceHost } = stats;
+    return { host, providerUuid, unclaimed, missing, serviceHost };
   }
 }
 

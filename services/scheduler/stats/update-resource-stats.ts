@@ -35,6 +35,7 @@ function asCommand(stats: UpdateResourceStatsRequest): ReportHost {
     host: stats.host,
     providerUuid: stats.providerUuid,
     cell: stats.cell,
+    serviceHost: stats.serviceHost,
     availabilityZone: stats.availabilityZone,
     agentRun: stats.agentRun,
     sequence: stats.sequence,

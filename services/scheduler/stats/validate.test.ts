@@ -35,6 +35,7 @@ const refused: readonly Row[] = [
   ['missing_field', 'provider_uuid', { providerUuid: '' }],
   ['missing_field', 'cell', { cell: '' }],
   ['too_long', 'availability_zone', { availabilityZone: 'z'.repeat(256) }],
+  ['malformed_host', 'service_host', { serviceHost: 'no host' }],
   ['unknown_class', 'inventories.PONIES', { inventories: { PONIES: inventory(1) } }],
   ['unknown_class', 'inventories.CUSTOM_pony', { inventories: { CUSTOM_pony: inventory(1) } }],
   ['too_many', 'inventories', { inventories: Object.fromEntries(many(257).map((name) => [name, inventory(1)])) }],

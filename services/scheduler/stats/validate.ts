@@ -1,4 +1,4 @@
-import { list, name, requiredName, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
+import { hostNameOrEmpty, list, name, requiredName, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { agentSender } from '#libs/contracts/topology';
@@ -22,6 +22,7 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: string,
   uuid(stats.providerUuid, 'provider_uuid');
   requiredName(stats.cell, 'cell');
   name(stats.availabilityZone, 'availability_zone');
+  hostNameOrEmpty(stats.serviceHost, 'service_host');
   checkInventories(stats);
   checkTraits(stats.traits);
   checkCapabilities(stats.capabilities);

@@ -18,6 +18,7 @@ export function aStatsReport(fields: Partial<UpdateResourceStatsRequest> = {}): 
     ioOps: 0,
     instances: [],
     aggregates: undefined,
+    serviceHost: '',
     ...fields,
   };
 }
