@@ -21,7 +21,7 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { environment, systemClock, systemRandom } from '#libs/runtime/system';
 import { startRabbitmq, startRedis } from '#libs/testing/servers';
-import { type Bench, type BenchContext, measureRate, type Rate, rateOf, rateResults, round } from './harness';
+import { type Bench, type BenchContext, meanRate, measureRate, type Rate, rateOf, rateResults, round } from './harness';
 import { rawRpcRate } from './raw-rpc';
 
 const CLI = join(__dirname, '../../services/cli/main.js');
@@ -32,7 +32,9 @@ const IN_FLIGHT = 128;
 const clock = systemClock();
 
 /**
- * How much a whole Berth carries: separate processes on a private RabbitMQ and Redis, fake hosts that build at once.
+ * How much a whole Berth carries: separate processes on a private RabbitMQ and Redis, fake hosts that build at once. The
+ * ceilings of the broker are measured before and after, and ratios are to their mean: a shared machine may become slower
+ * by a third within a run, and what is `after / before` says by how much it did.
  * Flags: `--hosts 1000`, `--seconds 10`, `--schedulers 1`, `--conductors 1`.
  */
 export const buildsBench: Bench = {
@@ -52,9 +54,7 @@ export const buildsBench: Bench = {
     const store = await openPlacementStore(readConfig(placementOptions, addresses), around);
     try {
       note('measuring the raw RPC ceiling: two bare processes on the same broker');
-      const load = { ...RAW_PAYLOAD, inFlight: IN_FLIGHT, seconds };
-      const raw = await rawRpcRate(rabbitmq.url, { ...load, acked: false });
-      const acked = await rawRpcRate(rabbitmq.url, { ...load, acked: true });
+      const before = await rawCeilings(rabbitmq.url, seconds / 2);
       processes.push(...startFleet(flags, hosts, addresses));
       await hostsReported(bus, hosts, note);
       note('measuring whole builds');
@@ -63,12 +63,16 @@ export const buildsBench: Bench = {
       const select = await measureRate(() => selectOne(bus), { inFlight: IN_FLIGHT, seconds });
       const half = await atRate(() => selectOne(bus), select.perSecond / 2, seconds);
       await end(processes);
+      note('measuring the raw RPC ceiling again');
+      const after = await rawCeilings(rabbitmq.url, seconds / 2);
+      const [raw, acked] = [meanRate(before.raw, after.raw), meanRate(before.acked, after.acked)];
       note('measuring claims by themselves, from one client');
       const claims = await measureClaims(store, seconds);
       return {
         hosts,
         ...rateResults('raw_rpc', raw),
         ...rateResults('raw_rpc_acked', acked),
+        raw_rpc_after_to_before: round(after.raw.perSecond / before.raw.perSecond),
         ...rateResults('select', select),
         select_ratio: round(select.perSecond / raw.perSecond),
         select_acked_ratio: round(select.perSecond / acked.perSecond),
@@ -85,6 +89,13 @@ export const buildsBench: Bench = {
     }
   },
 };
+
+/** What any RPC on this broker may reach now, without and with acks of the server. */
+async function rawCeilings(url: string, seconds: number): Promise<{ readonly raw: Rate; readonly acked: Rate }> {
+  const load = { ...RAW_PAYLOAD, inFlight: IN_FLIGHT, seconds };
+  const raw = await rawRpcRate(url, { ...load, acked: false });
+  return { raw, acked: await rawRpcRate(url, { ...load, acked: true }) };
+}
 
 function startFleet(
   flags: BenchContext['flags'],

@@ -51,6 +51,16 @@ export function rateOf(durationsMs: readonly number[], elapsedMs: number): Rate 
   };
 }
 
+/** What was measured twice, as one. */
+export function meanRate(a: Rate, b: Rate): Rate {
+  return {
+    perSecond: round((a.perSecond + b.perSecond) / 2),
+    p50Ms: round((a.p50Ms + b.p50Ms) / 2),
+    p99Ms: round((a.p99Ms + b.p99Ms) / 2),
+    count: a.count + b.count,
+  };
+}
+
 /** A rate under a name, as results: `select_per_s`, `select_p50_ms`, `select_p99_ms`. */
 export function rateResults(name: string, rate: Rate): Results {
   return { [`${name}_per_s`]: rate.perSecond, [`${name}_p50_ms`]: rate.p50Ms, [`${name}_p99_ms`]: rate.p99Ms };
