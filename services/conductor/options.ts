@@ -4,7 +4,7 @@ import { type ConfigOf, intOption } from '#libs/runtime/config';
 export const conductorOptions = {
   prefetch: intOption({
     env: 'BERTH_CONDUCTOR_PREFETCH',
-    default: 64,
+    default: 256,
     min: 1,
     max: 10_000,
     unit: 'messages',

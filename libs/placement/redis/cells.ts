@@ -26,8 +26,22 @@ export function decodeConsumer(uuid: string, cell: string, known?: ConsumerRest)
   const space = cell.indexOf(' ');
   const [claimRevision, generation, createdAtMs, json] = splitHead(cell.slice(space + 1));
   const rest = known ?? (JSON.parse(json) as ConsumerRest);
-  const consumer = asConsumer(uuid, generation, claimRevision, createdAtMs, rest);
-  return Object.assign(consumer, { revision: Number(cell.slice(0, space)) });
+  const { projectId, userId, consumerType, owner, allocations, mappings, groupId, updatedAtMs } = rest;
+  return {
+    uuid,
+    generation,
+    projectId,
+    userId,
+    consumerType,
+    owner,
+    allocations,
+    mappings,
+    groupId,
+    claimRevision,
+    createdAtMs,
+    updatedAtMs,
+    revision: Number(cell.slice(0, space)),
+  };
 }
 
 /** The body of a row, without its revision. */
@@ -72,8 +86,8 @@ const decoders: { readonly [T in TableName]: (key: string, body: string) => Tabl
   host: (name, body) => ({ ...JSON.parse(body), name }),
   consumer(uuid, body) {
     const [claimRevision, generation, createdAtMs, json] = splitHead(body);
-    const { groupHost, ...rest } = JSON.parse(json) as ConsumerRest;
-    return { ...asConsumer(uuid, generation, claimRevision, createdAtMs, rest), groupHost };
+    const rest = JSON.parse(json) as ConsumerRest;
+    return { ...LEFT_OUT, ...rest, uuid, generation, claimRevision, createdAtMs };
   },
   resource_class: (_, body) => ({ createdAtMs: Number(body) }),
   trait: (_, body) => ({ createdAtMs: Number(body) }),
@@ -82,29 +96,8 @@ const decoders: { readonly [T in TableName]: (key: string, body: string) => Tabl
   sequence: (_, body) => JSON.parse(body),
 };
 
-function asConsumer(
-  uuid: string,
-  generation: number,
-  claimRevision: number,
-  createdAtMs: number,
-  rest: Omit<ConsumerRest, 'groupHost'>,
-): Consumer {
-  const { projectId, userId, consumerType, owner, allocations, mappings, groupId, updatedAtMs } = rest;
-  return {
-    uuid,
-    generation,
-    projectId,
-    userId,
-    consumerType,
-    owner,
-    allocations,
-    mappings,
-    groupId,
-    claimRevision,
-    createdAtMs,
-    updatedAtMs,
-  };
-}
+/** What the JSON of a consumer does not say when there is none. */
+const LEFT_OUT = { consumerType: undefined, groupId: undefined, groupHost: undefined };
 
 function splitHead(body: string): [number, number, number, string] {
   const first = body.indexOf(' ');

@@ -5,24 +5,30 @@ import type { ConsumerGuard, ConsumerWrite, WriteAllocations } from '../store';
 
 export type ClaimArgs = (string | number)[];
 
-/** What a process wrote of its consumers, by uuid: it need not be read out of the answer. */
-export type KnownRests = Map<string, ConsumerRest>;
+/** What a process wrote of a consumer: it need not be read out of the answer. */
+export interface KnownConsumer {
+  readonly uuid: string;
+  readonly rest: ConsumerRest;
+}
+
+/** By uuid. */
+export type KnownConsumers = Map<string, KnownConsumer>;
 
 /** Adds one commit as `lua/claim.lua` takes it, and to `known` what it writes of its consumers. */
 export function pushCommit(
   args: ClaimArgs,
   { consumers, force = false }: WriteAllocations,
   atMs: number,
-  known: KnownRests,
+  known: KnownConsumers,
 ): void {
   args.push(atMs, force ? '1' : '0', consumers.length);
   for (const write of consumers) pushConsumer(args, write, atMs, known);
 }
 
-function pushConsumer(args: ClaimArgs, write: ConsumerWrite, atMs: number, known: KnownRests): void {
+function pushConsumer(args: ClaimArgs, write: ConsumerWrite, atMs: number, known: KnownConsumers): void {
   const { allocations, group: membership } = write;
   const rest = restOf(write, atMs);
-  known.set(write.uuid, rest);
+  known.set(write.uuid, { uuid: write.uuid, rest });
   const group = membership?.group;
   args.push(write.uuid, write.expect.kind, expected(write.expect), isEmpty(write) ? '' : JSON.stringify(rest));
   args.push(group?.id ?? '', membership?.host ?? '', group?.policy ?? '', group?.maxPerHost ?? 0);

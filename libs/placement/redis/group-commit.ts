@@ -3,7 +3,7 @@ import { perTurn } from '../../redis/per-turn';
 import type { LuaScript } from '../../redis/scripts';
 import { type AllocationCommand, asReleased, asWrite } from '../commands/run-command';
 import type { Change, CommitResult, WriteAllocations } from '../store';
-import { type ClaimArgs, type KnownRests, pushCommit } from './claim-args';
+import { type ClaimArgs, type KnownConsumers, pushCommit } from './claim-args';
 import type { Keys } from './keys';
 import { decodeOutcome } from './replies';
 import { decodeChange } from './rows';
@@ -38,7 +38,7 @@ export function groupCommit(
   const keys = [revision, changes, usage, inventory, consumer, resource_class, counters];
   const commit = perTurn(eachConsumerOnce, async (group: readonly Commit[]): Promise<CommitResult[]> => {
     const args: ClaimArgs = [streamLength, group[0]?.command.atMs ?? 0, group.length];
-    const known: KnownRests = new Map();
+    const known: KnownConsumers = new Map();
     for (const { command, write } of group) pushCommit(args, write, command.atMs, known);
     const reply = (await client.runScript(script, keys, args)) as [string, string, ...string[][]];
     const [made, rows, ...outcomes] = reply;

@@ -2,11 +2,11 @@ import { asCatalogueName, asProvider, asUsage } from '../commands/as-rows';
 import type { TableName } from '../commands/tables';
 import type { Change, Rows } from '../store';
 import { decodeCell, decodeConsumer } from './cells';
-import type { KnownRests } from './claim-args';
+import type { KnownConsumers } from './claim-args';
 
 type Lists = { -readonly [K in keyof Rows]: NonNullable<Rows[K]>[number][] };
 
-/** One row that changed: its cell, '' when it is gone. */
+/** One row that changed: its cell, '' when it is gone. The key may be a slice of a longer text. */
 export interface Line {
   readonly table: TableName;
   readonly key: string;
@@ -17,21 +17,21 @@ export interface Line {
  * The text of one change record: a line for each row, `<table> <key> <cell>`. `known` is what this process itself wrote of
  * consumers.
  */
-export function decodeChange(revision: number, text: string, known?: KnownRests): Change {
+export function decodeChange(revision: number, text: string, known?: KnownConsumers): Change {
   return { ...decodeLines(text.split('\n').map(parseLine), known), revision };
 }
 
 /** Rows as readers see them. A provider's line comes with its usage's, which has the generation. */
-export function decodeLines(lines: readonly Line[], known?: KnownRests): Rows {
+export function decodeLines(lines: readonly Line[], known?: KnownConsumers): Rows {
   const rows: Partial<Lists> = {};
   const generations = new Map<string, number>();
   for (const line of lines) {
     if (line.table !== 'usage' || line.cell === '') continue;
-    const usage = asUsage(line.key, decodeCell('usage', line.key, line.cell));
+    const usage = asUsage(detached(line.key), decodeCell('usage', line.key, line.cell));
     generations.set(line.key, usage.generation);
     (rows.usages ??= []).push(usage);
   }
-  for (const line of lines) addRow(rows, line, generations, known);
+  for (const line of lines) if (line.table !== 'usage') addRow(rows, line, generations, known);
   return rows;
 }
 
@@ -40,7 +40,7 @@ function parseLine(text: string): Line {
   const second = text.indexOf(' ', first + 1);
   return {
     table: text.slice(0, first) as TableName,
-    key: detached(text.slice(first + 1, second)),
+    key: text.slice(first + 1, second),
     cell: text.slice(second + 1),
   };
 }
@@ -55,11 +55,13 @@ function detached(slice: string): string {
 
 function addRow(
   rows: Partial<Lists>,
-  { table, key, cell }: Line,
+  { table, key: text, cell }: Line,
   generations: ReadonlyMap<string, number>,
-  known: KnownRests | undefined,
+  known: KnownConsumers | undefined,
 ): void {
   const isGone = cell === '';
+  const own = table === 'consumer' ? known?.get(text) : undefined;
+  const key = own?.uuid ?? detached(text);
   switch (table) {
     case 'provider':
       if (isGone) (rows.deletedProviders ??= []).push(key);
@@ -76,7 +78,7 @@ function addRow(
     }
     case 'consumer':
       if (isGone) (rows.deletedConsumers ??= []).push(key);
-      else (rows.consumers ??= []).push(decodeConsumer(key, cell, known?.get(key)));
+      else (rows.consumers ??= []).push(decodeConsumer(key, cell, own?.rest));
       break;
     case 'resource_class':
       if (isGone) (rows.deletedResourceClasses ??= []).push(key);

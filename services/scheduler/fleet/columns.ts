@@ -58,16 +58,22 @@ export class Columns implements FleetFacts {
     return this.aggregates.get(aggregate) ?? this.none;
   }
 
-  /** Sets all that the columns say of a host. `providers`: the root first, then the tree's others and those that share. */
-  write(index: number, providers: readonly Provider[], usedOn: (providerUuid: string) => Resources): void {
+  /**
+   * Sets all that the columns say of a host; answers whether that is news. `providers`: the root first, then the tree's
+   * others and those that share.
+   */
+  write(index: number, providers: readonly Provider[], usedOn: (providerUuid: string) => Resources): boolean {
     const labels = labelsOf(providers);
-    if (!isSame(labels, this.written[index])) {
-      this.clear(index);
-      for (const trait of labels.traits) this.column(this.traits, trait).add(index);
-      for (const aggregate of labels.aggregates) this.column(this.aggregates, aggregate).add(index);
-      this.written[index] = labels;
+    if (isSame(labels, this.written[index])) {
+      const { uuid, inventories } = providers[0] as Provider;
+      return this.writeFree(index, inventories, usedOn(uuid));
     }
+    this.clear(index);
+    for (const trait of labels.traits) this.column(this.traits, trait).add(index);
+    for (const aggregate of labels.aggregates) this.column(this.aggregates, aggregate).add(index);
+    this.written[index] = labels;
     this.writeAmounts(index, providers, usedOn);
+    return true;
   }
 
   /** Takes a host out of all columns. */
@@ -80,6 +86,20 @@ export class Columns implements FleetFacts {
     for (const trait of before.traits) this.withTrait(trait).delete(index);
     for (const aggregate of before.aggregates) this.inAggregate(aggregate).delete(index);
     this.written[index] = undefined;
+  }
+
+  /** What is free on a single provider of which all else is written. */
+  private writeFree(index: number, inventories: Inventories, used: Resources): boolean {
+    let isNews = false;
+    for (const name in inventories) {
+      const { capacity, free, freeAtOnce } = this.classes.get(name) as Amounts;
+      const left = (capacity[index] as number) - (used[name] ?? 0);
+      if (free[index] === left) continue;
+      isNews = true;
+      free[index] = left;
+      freeAtOnce[index] = left;
+    }
+    return isNews;
   }
 
   private writeAmounts(index: number, providers: readonly Provider[], usedOn: (uuid: string) => Resources): void {

@@ -132,6 +132,7 @@ export class Fleet {
     const { index, root, instances, buildsInProgress } = state;
     this.states[index] = { ...state, instances: instances + 1, buildsInProgress: buildsInProgress + 1 };
     this.writeColumns(index, [root]);
+    this.changes.touch(index);
   }
 
   /** Marks the hosts that share what the claim takes. */
@@ -165,15 +166,18 @@ export class Fleet {
   private put(rootUuid: string, reading: HostReading, isNew: boolean): void {
     const { state } = reading;
     if (isNew) this.admit(rootUuid, state);
+    const before = this.states[state.index];
     this.states[state.index] = state;
-    this.writeColumns(state.index, reading.providers);
+    const isNews = this.writeColumns(state.index, reading.providers);
+    if (isNews || !before || !isAlike(before, state)) this.changes.touch(state.index);
     this.shared.set(rootUuid, reading.sharing);
     if (reading.readAgainAtMs !== undefined) this.agenda.add(rootUuid, reading.readAgainAtMs);
   }
 
-  private writeColumns(index: number, providers: readonly Provider[]): void {
-    this.columns.write(index, providers, (uuid) => withPending(this.view.usage(uuid), this.pending.usedOn(uuid)));
-    this.changes.touch(index);
+  private writeColumns(index: number, providers: readonly Provider[]): boolean {
+    return this.columns.write(index, providers, (uuid) =>
+      withPending(this.view.usage(uuid), this.pending.usedOn(uuid)),
+    );
   }
 
   private admit(rootUuid: string, { index, host }: HostState): void {
@@ -207,6 +211,21 @@ export class Fleet {
     this.changes = new ChangeOrder(size);
     for (const root of this.indexByRoot.keys()) this.stale.add(root);
   }
+}
+
+/**
+ * Whether a decision sees no difference, if the columns say the same, too: most often a claim that counted as pending and
+ * is made now. Of a tree it may always see one: the search looks at each provider.
+ */
+function isAlike(a: HostState, b: HostState): boolean {
+  return (
+    a.isFlat &&
+    b.isFlat &&
+    a.host === b.host &&
+    a.instances === b.instances &&
+    a.buildsInProgress === b.buildsInProgress &&
+    a.recentFailures === b.recentFailures
+  );
 }
 
 /** Room for hosts at first; a power of two, as every size after it. */

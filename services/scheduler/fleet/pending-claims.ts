@@ -26,8 +26,10 @@ export class PendingClaims {
   add(claim: PendingClaim): void {
     this.claims.add(claim);
     this.perRoot.set(claim.rootUuid, this.countOn(claim.rootUuid) + 1);
-    for (const [uuid, resources] of Object.entries(claim.allocations)) {
-      this.used.set(uuid, addResources(this.used.get(uuid) ?? {}, resources));
+    for (const uuid in claim.allocations) {
+      const resources = claim.allocations[uuid] as Resources;
+      const others = this.used.get(uuid);
+      this.used.set(uuid, others ? addResources(others, resources) : resources);
     }
   }
 
@@ -38,8 +40,8 @@ export class PendingClaims {
     const rest = this.countOn(claim.rootUuid) - 1;
     if (rest > 0) this.perRoot.set(claim.rootUuid, rest);
     else this.perRoot.delete(claim.rootUuid);
-    for (const [uuid, resources] of Object.entries(claim.allocations)) {
-      const left = subtract(this.used.get(uuid) ?? {}, resources);
+    for (const uuid in claim.allocations) {
+      const left = subtract(this.used.get(uuid) ?? {}, claim.allocations[uuid] as Resources);
       if (left) this.used.set(uuid, left);
       else this.used.delete(uuid);
     }
@@ -75,6 +77,7 @@ export class PendingClaims {
 }
 
 function subtract(from: Resources, amounts: Resources): Resources | undefined {
+  if (from === amounts) return undefined;
   const left: Record<string, number> = {};
   for (const [name, amount] of Object.entries(from)) {
     const rest = amount - (amounts[name] ?? 0);
