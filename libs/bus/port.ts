@@ -37,11 +37,11 @@ export interface Bus {
   /**
    * Takes casts from `queue`, as one of any number of competing consumers. What the handler returns settles the message.
    *
-   * From a queue of kind `work` or `host` those that came as one (`isPackable`) are each handled as if they had come alone; one that
-   * is dropped is a dead letter of its own. But the broker gives them out, counts and takes them back together: if one is
-   * to be requeued, or their process dies, all come again, `redelivered`, those too that were done; and after as many
-   * deliveries as the queue allows the broker buries what its consumers die over together with what came along, as one
-   * dead letter, which is handled as before when it is put back into its queue.
+   * From a queue of kind `work` or `host` those that came as one (`isPackable`) are each handled as if they had come
+   * alone; one that is dropped is a dead letter of its own. But the broker gives them out, counts and takes them back
+   * together: if one is to be requeued, or their process dies, all come again, `redelivered`, those too that were
+   * done; and after as many deliveries as the queue allows the broker buries what its consumers die over together
+   * with what came along, as one dead letter, which is handled as before when it is put back into its queue.
    */
   consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription>;
 
@@ -166,7 +166,7 @@ export interface Subscription {
  * A queue as every process declares it; declaring it twice with the same spec is harmless.
  *
  * - `work`      durable, replicated (quorum), delivery limit, dead letters: builds and their results
- * - `host`      durable, classic, dead letters: one per agent
+ * - `host`      durable, classic, dead letters: those of agents
  * - `transient` goes with the broker: RPC
  */
 export interface QueueSpec {
