@@ -24,16 +24,19 @@ export async function followStream(
   hasSeen: (revision: number) => boolean,
 ): Promise<void> {
   let revision = from;
+  let isQuiet = true;
   while (!signal.aborted) {
-    // Two commands in one packet: asked one after the other, every change would cost a round trip more.
-    const asked = client.run(async (redis) => Number(await redis.get(keys.revision)));
+    // Changes that go on where the last ones ended say by themselves that nothing is missing. Where there were none the
+    // store is asked, in one packet: what is there before the read must come by it.
+    const asked = isQuiet ? client.run(async (redis) => Number(await redis.get(keys.revision))) : revision;
     const reading = readChanges(client, keys, revision, hasSeen);
     reading.catch(() => {});
     const present = await asked;
     if (present < revision) throw revisionTrimmed(revision);
     const changes = await reading;
     const [first] = changes;
-    if (!first && present > revision) throw revisionTrimmed(revision);
+    isQuiet = first === undefined;
+    if (isQuiet && present > revision) throw revisionTrimmed(revision);
     // The first revision of an empty store is not 1.
     if (first && revision > 0 && first.revision !== revision + 1) throw revisionTrimmed(revision);
     if (signal.aborted) return;
