@@ -13,7 +13,7 @@ import { noJournal, openJournal } from './journal';
 import { agentMetrics } from './metrics';
 import type { AgentConfig } from './options';
 import { createReporter } from './reporter';
-import { SharedQueue } from './shared-queue';
+import { SharedQueue, serviceHostOf } from './shared-queue';
 import { createSlots } from './slots';
 import type { HostFacts } from './stats';
 
@@ -61,7 +61,8 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     throw thrown;
   });
   counts.hosts.set(hosts.length);
-  const shared = hosts.length > 1 ? new SharedQueue(parts, new Map(hosts.map((host) => [host.name, host]))) : undefined;
+  const serviceHost = serviceHostOf(config);
+  const shared = serviceHost === '' ? undefined : new SharedQueue(parts, serviceHost, hosts);
   const begin = async () => {
     await shared?.declare();
     await Promise.all([...hosts.map((host) => host.begin(reporter)), shared?.begin()]);
@@ -120,7 +121,7 @@ function factsOf(config: AgentConfig, { name, index }: HostIdentity): HostFacts 
     name,
     providerUuid: providerUuidOf(config.cell, name),
     cell: config.cell,
-    serviceHost: config.hosts > 1 ? config.host : '',
+    serviceHost: serviceHostOf(config),
     availabilityZone: dealt(config.zones, index, 'nova'),
     aggregates: dealt(parseWords(config.aggregates), index, undefined),
   };

@@ -1,12 +1,12 @@
-import { drop, type IncomingMessage, type Settlement, type Subscription } from '#libs/bus/port';
+import { drop, type IncomingMessage, type Settlement } from '#libs/bus/port';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import type { BuildInstance } from '#libs/contracts/messages';
 import { unknownType } from '#libs/contracts/rpc';
-import { agentQueue } from '#libs/contracts/topology';
 import { handle } from './handle';
-import { createHost, type Host, type HostParts, persist } from './host';
+import { createHost, type Host, type HostParts } from './host';
 import type { Carried } from './ledger';
 import { lose } from './lose';
+import { OrderQueue } from './order-queue';
 import type { HostReporter, Reporter } from './reporter';
 import { ioOpsOf, othersAmong, statsOf } from './stats';
 import { takeBuild } from './take-build';
@@ -24,13 +24,14 @@ import { takeDestroy } from './take-destroy';
 export class HostAgent {
   readonly #host: Host;
   readonly #givingUp = new AbortController();
+  readonly #queue: OrderQueue;
   /** Instances lost and not yet told. */
   readonly #losses = new Set<Promise<void>>();
   #reports: HostReporter | undefined;
-  #subscription: Subscription | undefined;
 
   constructor(parts: HostParts) {
     this.#host = createHost(parts, this.#givingUp.signal);
+    this.#queue = new OrderQueue(this.#host, parts.facts.name);
     parts.driver.onExit((uuid, why) => this.#onExit(uuid, why));
   }
 
@@ -60,29 +61,17 @@ export class HostAgent {
    * takes work. Resolves once it does.
    */
   async begin(reporter: Reporter): Promise<void> {
-    const { bus, config, log, facts, driver, ledger } = this.#host;
+    const { config, facts, driver, ledger } = this.#host;
     const stats = async () => {
       await this.#lookAround();
       return statsOf(facts, driver, ledger, this.#host.others);
     };
-    await persist(
-      this.#host,
-      () => bus.declare(agentQueue(facts.name)),
-      (error) => log.warn({ host: facts.name, error }, 'has no queue yet; tries again'),
-    );
+    await this.#queue.declare();
     const reports = reporter.add(facts.name, stats, () => ioOpsOf(ledger));
     this.#reports = reports;
     this.#host.changed = () => reports.changed();
     await reports.first;
-    const consume = async () => {
-      const options = { prefetch: config.prefetch };
-      const subscription = await bus.consume(agentQueue(facts.name), (message) => this.#take(message), options);
-      if (this.#givingUp.signal.aborted) await subscription.cancel();
-      else this.#subscription = subscription;
-    };
-    await persist(this.#host, consume, (error) =>
-      log.warn({ host: facts.name, error }, 'can not take work yet; tries again'),
-    );
+    await this.#queue.begin((message) => this.#take(message), config.prefetch);
   }
 
   get name(): string {
@@ -90,7 +79,7 @@ export class HostAgent {
   }
 
   get isTakingWork(): boolean {
-    return this.#subscription !== undefined;
+    return this.#queue.isTakingWork;
   }
 
   /** A build out of its queue, or out of the queue that it shares. */
@@ -107,7 +96,7 @@ export class HostAgent {
     if (patience.aborted) giveUp();
     else patience.addEventListener('abort', giveUp, { once: true });
     this.#host.builds.drain(patience);
-    await Promise.all([this.#subscription?.cancel(), shared]);
+    await Promise.all([this.#queue.cancel(), shared]);
     giveUp();
     await Promise.all(this.#losses);
   }

@@ -1,16 +1,22 @@
-import { drop, type IncomingMessage, type Settlement, type Subscription } from '#libs/bus/port';
+import { drop, type IncomingMessage, type Settlement } from '#libs/bus/port';
 import { buildInstanceCodec } from '#libs/contracts/compute';
 import { unknownType } from '#libs/contracts/rpc';
-import { agentQueue } from '#libs/contracts/topology';
 import { BerthError } from '#libs/domain/errors';
 import { handle } from './handle';
-import { type HostParts, persist } from './host';
 import type { HostAgent } from './host-agent';
+import type { AgentConfig } from './options';
+import { OrderQueue, type OrderQueueParts } from './order-queue';
 
 /** AMQP counts what a consumer has in hand in 16 bits. */
 const MAX_PREFETCH = 65_535;
 
-type SharedQueueParts = Pick<HostParts, 'bus' | 'config' | 'clock' | 'log'>;
+/**
+ * How a process that carries several hosts is named in their reports: its own name, by which they have a queue in common.
+ * '' for one that carries a single host.
+ */
+export function serviceHostOf({ host, hosts }: Pick<AgentConfig, 'host' | 'hosts'>): string {
+  return hosts > 1 ? host : '';
+}
 
 /**
  * The queue of a process that carries many hosts, for the builds of all of them: orders that conductors give in one turn
@@ -18,55 +24,45 @@ type SharedQueueParts = Pick<HostParts, 'bus' | 'config' | 'clock' | 'log'>;
  * their own queues, which go with a host to whoever carries it.
  */
 export class SharedQueue {
-  readonly #parts: SharedQueueParts;
+  readonly #serviceHost: string;
   readonly #hosts: ReadonlyMap<string, HostAgent>;
+  readonly #prefetch: number;
   readonly #closing = new AbortController();
-  #subscription: Subscription | undefined;
+  readonly #queue: OrderQueue;
 
-  constructor(parts: SharedQueueParts, hosts: ReadonlyMap<string, HostAgent>) {
-    this.#parts = parts;
-    this.#hosts = hosts;
+  constructor(parts: Omit<OrderQueueParts, 'givingUp'>, serviceHost: string, hosts: readonly HostAgent[]) {
+    this.#serviceHost = serviceHost;
+    this.#hosts = new Map(hosts.map((host) => [host.name, host]));
+    this.#prefetch = Math.min(MAX_PREFETCH, parts.config.prefetch * hosts.length);
+    this.#queue = new OrderQueue({ ...parts, givingUp: this.#closing.signal }, serviceHost);
   }
 
-  /** It is there before any host names it in a report. Resolves once it is, or once it no longer matters. */
-  async declare(): Promise<void> {
-    const { bus, config } = this.#parts;
-    await this.#persist(() => bus.declare(agentQueue(config.host)));
+  /** It is there before any host names it in a report. */
+  declare(): Promise<void> {
+    return this.#queue.declare();
   }
 
   /** Takes builds for hosts that have found what they carried before. */
-  async begin(): Promise<void> {
-    const { bus, config } = this.#parts;
-    const options = { prefetch: Math.min(MAX_PREFETCH, config.prefetch * this.#hosts.size) };
-    await this.#persist(async () => {
-      const subscription = await bus.consume(agentQueue(config.host), (message) => this.#take(message), options);
-      if (this.#closing.signal.aborted) await subscription.cancel();
-      else this.#subscription = subscription;
-    });
+  begin(): Promise<void> {
+    return this.#queue.begin((message) => this.#take(message), this.#prefetch);
   }
 
   get isTakingWork(): boolean {
-    return this.#subscription !== undefined;
+    return this.#queue.isTakingWork;
   }
 
   /** Takes no more; resolves when all that was taken is settled. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#closing.abort();
-    await this.#subscription?.cancel();
+    return this.#queue.cancel();
   }
 
   async #take(message: IncomingMessage): Promise<Settlement> {
     if (message.type !== buildInstanceCodec.type) return drop(unknownType(message));
     return handle(message, buildInstanceCodec, async (build) => {
       const host = this.#hosts.get(build.host);
-      return host ? host.build(build) : drop(notCarried(build.host, this.#parts.config.host));
+      return host ? host.build(build) : drop(notCarried(build.host, this.#serviceHost));
     });
-  }
-
-  #persist(action: () => Promise<void>): Promise<boolean> {
-    const { config, log } = this.#parts;
-    const parts = { ...this.#parts, givingUp: this.#closing.signal };
-    return persist(parts, action, (error) => log.warn({ queue: config.host, error }, 'has no queue yet; tries again'));
   }
 }
 

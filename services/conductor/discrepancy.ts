@@ -38,7 +38,10 @@ async function missing(c: Conductor, { host, serviceHost }: HostDiscrepancy, ins
   if (instance.state === 'active') {
     mended(c, 'lost', instance.uuid, host);
     await lost(c, instance, 'its agent no longer reports it');
-  } else if (isBeingBuilt(instance) && !(await haveOrdersWaiting(c, [host, serviceHost || host]))) {
+  } else if (
+    isBeingBuilt(instance) &&
+    !(await haveOrdersWaiting(c, serviceHost === '' ? [host] : [host, serviceHost]))
+  ) {
     mended(c, 'ordered_again', instance.uuid, host);
     await orderAgain(c, instance);
   }
