@@ -16,6 +16,7 @@ import {
   uuid,
   uuids,
 } from './checks';
+import { decodeOnce } from './decode-once';
 import { MAX_NAMES, MAX_REQUEST_GROUPS } from './limits';
 import { groupFromWire, groupToWire } from './placement';
 import type { Codec } from './rpc';
@@ -24,6 +25,11 @@ import { codec, type Mutable } from './wire';
 type WireSpec = berth.scheduler.v1.RequestSpec;
 type WireGroup = berth.scheduler.v1.RequestGroup;
 type WireLists = readonly berth.scheduler.v1.IStringList[];
+
+decodeOnce(berth.scheduler.v1.RequestSpec);
+
+/** Specs by what they were made of, which is the same object for the same bytes. */
+const checkedSpecs = new WeakMap<WireSpec, RequestSpec>();
 
 /** A request spec by itself: how an instance keeps it. */
 export const requestSpecCodec: Codec<RequestSpec> = codec(
@@ -65,6 +71,14 @@ export function specToWire(request: RequestSpec): berth.scheduler.v1.IRequestSpe
 export function specFromWire(wire: berth.scheduler.v1.IRequestSpec | null | undefined, field: string): RequestSpec {
   if (!wire) throw missing(field);
   const spec = wire as WireSpec;
+  const known = checkedSpecs.get(spec);
+  if (known !== undefined) return known;
+  const checked = checkedSpec(spec, field);
+  checkedSpecs.set(spec, checked);
+  return checked;
+}
+
+function checkedSpec(spec: WireSpec, field: string): RequestSpec {
   const groups = list(spec.requestGroups, `${field}.request_groups`, MAX_REQUEST_GROUPS, requestGroupFromWire);
   const sameSubtrees = listsFromWire(spec.sameSubtrees, `${field}.same_subtrees`, (one) => one);
   checkGroups(groups, sameSubtrees, field);

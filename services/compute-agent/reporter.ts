@@ -46,7 +46,7 @@ interface Reporting {
 }
 
 /** Reports are late by at most this. */
-const TICK_MS = 50;
+const TICK_MS = 200;
 
 /**
  * Reports on change and periodically, from one timer and with a bound on what waits for answers.

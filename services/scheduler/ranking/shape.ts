@@ -27,7 +27,18 @@ export interface Shape {
   readonly together: number;
 }
 
+/** Shapes as they were last made: requests for one flavor bring the same spec. */
+const shapes = new WeakMap<RequestSpec, Shape>();
+
 export function shapeOf(spec: RequestSpec, together: number): Shape {
+  const known = shapes.get(spec);
+  if (known?.together === together) return known;
+  const shape = newShape(spec, together);
+  shapes.set(spec, shape);
+  return shape;
+}
+
+function newShape(spec: RequestSpec, together: number): Shape {
   const shape: { -readonly [K in keyof Shape]: Shape[K] } = {
     key: '',
     resources: sortedKeys(spec.resources),

@@ -18,10 +18,12 @@
 --- ARGV[1] max length       of the stream, about
 --- ARGV[2] at ms            now
 --- ARGV[3] commit count
---- ARGV[4..] for each commit: at ms, force ('1' takes what does not fit), consumer count, and for each consumer: uuid,
----           guard ('any', 'absent', 'generation', 'claim'), its number, body ('' when it takes nothing), group id ('' for
----           none), host, policy, max per host, raises released ('1': giving back raises generations), number of amounts,
----           and for each amount: provider uuid, class, amount
+--- ARGV[4..] for each commit: '<at ms> <force> <consumer count>', force 1 takes what does not fit; and for each consumer:
+---           uuid
+---           '<guard> <number> <raises>', a guard of any, absent, generation or claim; raises 1: giving back raises generations
+---           body, '' when it takes nothing
+---           what it takes, a line for each provider: '<provider uuid> <class> <amount> <class> <amount> ...'
+---           '<policy> <max per host> <host>\n<group id>', '' for none
 --- @return {revision, rows, outcome, ...}                 revision and rows are '' when no commit was made; outcomes:
 ---         {'committed'}
 ---         {'unchanged'}
@@ -41,17 +43,26 @@ local function next_arg()
   return ARGV[position]
 end
 
-local function next_commit()
-  local commit = { at_ms = next_arg(), force = next_arg() == '1', writes = {} }
-  for i = 1, tonumber(next_arg()) do
-    local write = {
-      uuid = next_arg(), guard = next_arg(), expected = next_arg(), body = next_arg(),
-      group = next_arg(), host = next_arg(), policy = next_arg(), max_per_host = tonumber(next_arg()),
-      raises_released = next_arg() == '1', takes = {},
-    }
-    for t = 1, tonumber(next_arg()) do
-      write.takes[t] = { provider = next_arg(), class = next_arg(), amount = tonumber(next_arg()) }
+local function next_takes()
+  local takes = {}
+  for provider, amounts in string.gmatch(next_arg(), '(%S+) ([^\n]*)') do
+    for class, amount in string.gmatch(amounts, '(%S+) (%S+)') do
+      takes[#takes + 1] = { provider = provider, class = class, amount = tonumber(amount) }
     end
+  end
+  return takes
+end
+
+local function next_commit()
+  local at_ms, force, count = string.match(next_arg(), '^(%S+) (%d) (%d+)$')
+  local commit = { at_ms = at_ms, force = force == '1', writes = {} }
+  for i = 1, tonumber(count) do
+    local write = { uuid = next_arg() }
+    local guard, expected, raises = string.match(next_arg(), '^(%l+) (%S*) (%d)$')
+    write.guard, write.expected, write.raises_released = guard, expected, raises == '1'
+    write.body, write.takes = next_arg(), next_takes()
+    local policy, max_per_host, host, group = string.match(next_arg(), '^(%S+) (%S+) ([^\n]*)\n(.*)$')
+    write.policy, write.max_per_host, write.host, write.group = policy, tonumber(max_per_host), host, group
     commit.writes[i] = write
   end
   return commit
@@ -183,7 +194,7 @@ local function refusal_of_commit(commit)
       local refusal = refusal_of_take(take, commit.force, touched)
       if refusal then return refusal end
     end
-    if write.group ~= '' and #write.takes > 0 then
+    if write.group and #write.takes > 0 then
       if not commit.force and is_forbidden(write) then return { 'group', write.group, write.host } end
       join(write.group, write.host, 1)
     end
