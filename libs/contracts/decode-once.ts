@@ -20,7 +20,7 @@ const MAX_KEPT = 1_000;
  */
 export function decodeOnce<W extends object>(message: Message<W>): void {
   const kept = new LRUCache<string, W>({ max: MAX_KEPT });
-  const decode: Decode<W> = message.decode;
+  const decode: Decode<W> = message.decode.bind(message);
   message.decode = (
     source: Reader | Uint8Array,
     size?: number,

@@ -58,7 +58,7 @@ export function selectionsFromWire(values: readonly berth.scheduler.v1.ISelectio
 export function distinctUuids(values: readonly string[], field: string): readonly string[] {
   if (values.length === 0) throw missing(field);
   const checked = uuids(values, field, MAX_INSTANCES_PER_REQUEST);
-  if (new Set(checked).size < checked.length) {
+  if (checked.length > 1 && new Set(checked).size < checked.length) {
     throw invalidArgument('duplicate_uuid', `${field} names the same uuid twice`, field);
   }
   return checked;

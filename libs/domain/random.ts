@@ -8,9 +8,10 @@ export interface Random {
 
 /** A small, fast generator (mulberry32, Tommy Ettinger); the same seed gives the same stream. Not for secrets. */
 export function seededRandom(seed: number): Random {
-  let state = seed >>> 0;
+  // Signed, because a number above 2^31 would be an object of its own each time.
+  let state = seed | 0;
   const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
+    state = (state + 0x6d2b79f5) | 0;
     let t = state;
     t = Math.imul(t ^ (t >>> 15), t | 1);
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);

@@ -23,9 +23,11 @@ export const DESTROYED: Verdict = {
  */
 export async function tell(host: Host, about: About, verdict: Verdict): Promise<Settlement> {
   const { bus, facts, log } = host;
-  const { instanceUuid, attempt, claimRevision, alternates } = about;
-  const identity = { instanceUuid, host: facts.name, attempt, claimRevision, alternates };
-  const report: BuildReport = { ...identity, reason: '', message: '', ...verdict };
+  const { instanceUuid, attempt, claimRevision } = about;
+  const identity = { instanceUuid, host: facts.name, attempt, claimRevision };
+  // Whom it went well for has no use for other hosts.
+  const alternates = verdict.outcome === 'active' ? [] : about.alternates;
+  const report: BuildReport = { ...identity, alternates, reason: '', message: '', ...verdict };
   const sender = agentSender(facts.name);
   const isTold = await persist(
     host,

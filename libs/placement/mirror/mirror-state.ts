@@ -11,7 +11,7 @@ import {
 import type { CatalogueName, Change, Revised, Rows, Usage } from '../store';
 import type { Changed } from '../view';
 import { SetIndex } from './set-index';
-import { VersionedRows } from './versioned-rows';
+import { OLD_NEWS, VersionedRows } from './versioned-rows';
 
 const NOTHING: Resources = {};
 const NO_NAMES: readonly string[] = [];
@@ -156,17 +156,17 @@ export class MirrorState {
     for (const row of rows.usages ?? []) this.#setUsage(row, floor);
     for (const row of rows.providers ?? []) this.#setProvider(row, floor);
     for (const row of rows.hosts ?? []) {
-      const before = this.hosts.get(row.name);
-      if (this.hosts.set(row.name, row, floor)) this.#indexHost(row.name, before, row);
+      const before = this.hosts.set(row.name, row, floor);
+      if (before !== OLD_NEWS) this.#indexHost(row.name, before, row);
     }
     for (const row of rows.consumers ?? []) {
-      const before = this.consumers.get(row.uuid);
-      if (this.consumers.set(row.uuid, row, floor)) this.#indexConsumer(row.uuid, before, row);
+      const before = this.consumers.set(row.uuid, row, floor);
+      if (before !== OLD_NEWS) this.#indexConsumer(row.uuid, before, row);
     }
   }
 
   #setUsage(row: Revised<Usage>, floor: number): void {
-    if (!this.#usages.set(row.providerUuid, row, floor)) return;
+    if (this.#usages.set(row.providerUuid, row, floor) === OLD_NEWS) return;
     const provider = this.providers.get(row.providerUuid);
     if (!provider) return;
     this.providers.amend(row.providerUuid, { ...provider, generation: row.generation });
@@ -174,11 +174,11 @@ export class MirrorState {
   }
 
   #setProvider(row: Revised<Provider>, floor: number): void {
-    const before = this.providers.get(row.uuid);
     // A claim that was applied ahead of the stream may have raised the generation since.
     const generation = this.#usages.get(row.uuid)?.generation ?? row.generation;
     const after = generation === row.generation ? row : { ...row, generation };
-    if (this.providers.set(row.uuid, after, floor)) this.#indexProvider(row.uuid, before, after);
+    const before = this.providers.set(row.uuid, after, floor);
+    if (before !== OLD_NEWS) this.#indexProvider(row.uuid, before, after);
   }
 
   #indexProvider(uuid: string, before: Provider | undefined, after: Provider | undefined): void {
@@ -187,7 +187,7 @@ export class MirrorState {
     this.children.move(uuid, listOf(before?.parentUuid), listOf(after?.parentUuid));
     this.byTrait.move(uuid, before?.traits ?? NO_NAMES, after?.traits ?? NO_NAMES);
     this.byAggregate.move(uuid, before?.aggregates ?? NO_NAMES, after?.aggregates ?? NO_NAMES);
-    this.byClass.move(uuid, Object.keys(before?.inventories ?? {}), Object.keys(after?.inventories ?? {}));
+    this.byClass.move(uuid, keysOf(before?.inventories), keysOf(after?.inventories));
     if (before) this.#changedRoots.add(before.rootUuid);
     if (after) this.#changedRoots.add(after.rootUuid);
   }
@@ -201,7 +201,7 @@ export class MirrorState {
   #indexConsumer(uuid: string, before: Consumer | undefined, after: Consumer | undefined): void {
     if (!before && !after) return;
     this.#changedConsumers.add(uuid);
-    this.byProvider.move(uuid, Object.keys(before?.allocations ?? {}), Object.keys(after?.allocations ?? {}));
+    this.byProvider.move(uuid, keysOf(before?.allocations), keysOf(after?.allocations));
     this.byGroup.move(uuid, listOf(before?.groupId), listOf(after?.groupId));
   }
 }
@@ -213,6 +213,10 @@ function newest<T>(rows: VersionedRows<T>, keys: ReadonlySet<string>): T | undef
     if (row && row.revision > (found?.revision ?? -1)) found = row;
   }
   return found;
+}
+
+function keysOf(map: object | undefined): readonly string[] {
+  return map === undefined ? NO_NAMES : Object.keys(map);
 }
 
 function listOf(label: string | undefined): readonly string[] {

@@ -1,5 +1,8 @@
 import type { Revised } from '../store';
 
+/** What a row is answered that is no newer than the one that is there. */
+export const OLD_NEWS = Symbol('old news');
+
 /**
  * Rows of one kind, each the newest that was seen, whatever the order in which they come.
  *
@@ -29,12 +32,17 @@ export class VersionedRows<T> {
     return this.#rows.size;
   }
 
-  /** Takes a row if it is news. `floor`: up to which revision nothing is missing. */
-  set(key: string, row: Revised<T>, floor: number): boolean {
-    const known = this.#rows.get(key)?.revision ?? Math.max(floor, this.#deletedAt.get(key) ?? -1);
-    if (row.revision <= known) return false;
+  /**
+   * Takes a row if it is news. `floor`: up to which revision nothing is missing.
+   *
+   * @returns the row that was there before, or {@link OLD_NEWS}
+   */
+  set(key: string, row: Revised<T>, floor: number): Revised<T> | undefined | typeof OLD_NEWS {
+    const before = this.#rows.get(key);
+    const known = before?.revision ?? Math.max(floor, this.#deletedAt.get(key) ?? -1);
+    if (row.revision <= known) return OLD_NEWS;
     this.#rows.set(key, row);
-    return true;
+    return before;
   }
 
   /** Puts a row in place of the one that is there, of the same revision. */

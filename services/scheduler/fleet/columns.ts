@@ -20,6 +20,12 @@ export interface Amounts {
 
 export const ABSENT = -1;
 
+/** What is in use of a provider: by claims that were made, and by those on their way. */
+export interface Use {
+  made(providerUuid: string): Resources;
+  pending(providerUuid: string): Resources | undefined;
+}
+
 /** What filters and weighers read of the fleet besides the host in hand. */
 export interface FleetFacts {
   /** Columns of a class; undefined when no host has it. */
@@ -62,17 +68,14 @@ export class Columns implements FleetFacts {
    * Sets all that the columns say of a host; answers whether that is news. `providers`: the root first, then the tree's
    * others and those that share.
    */
-  write(index: number, providers: readonly Provider[], usedOn: (providerUuid: string) => Resources): boolean {
+  write(index: number, providers: readonly Provider[], use: Use): boolean {
+    if (isOneAsBefore(providers, this.written[index])) return this.writeFree(index, providers[0] as Provider, use);
     const labels = labelsOf(providers);
-    if (isSame(labels, this.written[index])) {
-      const { uuid, inventories } = providers[0] as Provider;
-      return this.writeFree(index, inventories, usedOn(uuid));
-    }
     this.clear(index);
     for (const trait of labels.traits) this.column(this.traits, trait).add(index);
     for (const aggregate of labels.aggregates) this.column(this.aggregates, aggregate).add(index);
     this.written[index] = labels;
-    this.writeAmounts(index, providers, usedOn);
+    this.writeAmounts(index, providers, use);
     return true;
   }
 
@@ -89,11 +92,13 @@ export class Columns implements FleetFacts {
   }
 
   /** What is free on a single provider of which all else is written. */
-  private writeFree(index: number, inventories: Inventories, used: Resources): boolean {
+  private writeFree(index: number, { uuid, inventories }: Provider, use: Use): boolean {
+    const used = use.made(uuid);
+    const pending = use.pending(uuid);
     let isNews = false;
     for (const name in inventories) {
       const { capacity, free, freeAtOnce } = this.classes.get(name) as Amounts;
-      const left = (capacity[index] as number) - (used[name] ?? 0);
+      const left = (capacity[index] as number) - (used[name] ?? 0) - (pending?.[name] ?? 0);
       if (free[index] === left) continue;
       isNews = true;
       free[index] = left;
@@ -102,15 +107,16 @@ export class Columns implements FleetFacts {
     return isNews;
   }
 
-  private writeAmounts(index: number, providers: readonly Provider[], usedOn: (uuid: string) => Resources): void {
+  private writeAmounts(index: number, providers: readonly Provider[], use: Use): void {
     const seen = providers.length > 1 ? new Set<string>() : undefined;
     for (const provider of providers) {
-      const used = usedOn(provider.uuid);
+      const used = use.made(provider.uuid);
+      const pending = use.pending(provider.uuid);
       for (const name in provider.inventories) {
         const inventory = provider.inventories[name] as Provider['inventories'][string];
         const column = this.classes.get(name) ?? this.addClass(name);
         const capacity = capacityOf(inventory);
-        const free = capacity - (used[name] ?? 0);
+        const free = capacity - (used[name] ?? 0) - (pending?.[name] ?? 0);
         if (seen?.has(name)) {
           merge(column, index, capacity, free, inventory.minUnit, inventory.maxUnit);
         } else {
@@ -170,13 +176,15 @@ function labelsOf(providers: readonly Provider[]): Labels {
 }
 
 /** Rows are never changed in place, so what is the same object says the same. */
-function isSame(labels: Labels, before: Labels | undefined): boolean {
+function isOneAsBefore(providers: readonly Provider[], before: Labels | undefined): boolean {
+  const { inventories, traits, aggregates } = providers[0] as Provider;
   return (
     before !== undefined &&
-    labels.traits === before.traits &&
-    labels.aggregates === before.aggregates &&
-    labels.inventories.length === 1 &&
-    labels.inventories[0] === before.inventories[0]
+    providers.length === 1 &&
+    before.inventories.length === 1 &&
+    traits === before.traits &&
+    aggregates === before.aggregates &&
+    inventories === before.inventories[0]
   );
 }
 

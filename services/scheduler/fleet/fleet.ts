@@ -4,13 +4,13 @@ import type { PlacementView } from '#libs/placement/view';
 import { FlatCandidates } from '../candidates/flat-candidates';
 import { Agenda } from './agenda';
 import { ChangeOrder } from './change-order';
-import { Columns } from './columns';
+import { Columns, type Use } from './columns';
 import type { HostState } from './host-state';
 import { type PendingClaim, PendingClaims } from './pending-claims';
 import { type HostReading, type HostSources, type ReadOptions, readHost } from './read-host';
 import { SettlingClaims } from './settling-claims';
 import { SharedUse } from './shared-use';
-import { viewWithPending, withPending } from './view-with-pending';
+import { viewWithPending } from './view-with-pending';
 
 /**
  * The hosts of the mirror in the form in which decisions are made: a state per host, columns of amounts, traits and
@@ -34,6 +34,7 @@ export class Fleet {
   private readonly agenda = new Agenda();
   private readonly settling: SettlingClaims;
   private readonly sources: HostSources;
+  private readonly use: Use;
   private readonly shared = new SharedUse();
   private sortedNames: readonly string[] | undefined;
   private nowMs = 0;
@@ -46,6 +47,7 @@ export class Fleet {
     this.viewWithPending = viewWithPending(view, this.pending);
     this.settling = new SettlingClaims(view);
     this.sources = { view, pending: this.pending, settling: this.settling, options };
+    this.use = { made: (uuid) => view.usage(uuid), pending: (uuid) => this.pending.usedOn(uuid) };
     this.markAll();
     this.stopFollowing = view.onChange((changed) => {
       if (changed === 'all') return this.markAll();
@@ -175,9 +177,7 @@ export class Fleet {
   }
 
   private writeColumns(index: number, providers: readonly Provider[]): boolean {
-    return this.columns.write(index, providers, (uuid) =>
-      withPending(this.view.usage(uuid), this.pending.usedOn(uuid)),
-    );
+    return this.columns.write(index, providers, this.use);
   }
 
   private admit(rootUuid: string, { index, host }: HostState): void {

@@ -29,8 +29,11 @@ export class SharedUse {
   }
 
   /** Roots of other trees that a change in this tree concerns: those that used what it shares, and that may use it now. */
-  *affectedBy(view: PlacementView, rootUuid: string): Iterable<string> {
-    if (this.users.size === 0 && view.sharingProviders().size === 0) return;
+  affectedBy(view: PlacementView, rootUuid: string): Iterable<string> {
+    return this.users.size === 0 && view.sharingProviders().size === 0 ? NOBODY : this.affectedNow(view, rootUuid);
+  }
+
+  private *affectedNow(view: PlacementView, rootUuid: string): Iterable<string> {
     yield* this.usersOf(rootUuid);
     for (const provider of view.tree(rootUuid)) {
       yield* this.usersOf(provider.uuid);

@@ -14,7 +14,7 @@ export function viewWithPending(view: PlacementView, pending: PendingClaims): Pl
 }
 
 /** Amounts in use, claims on their way included. */
-export function withPending(used: Resources, pending: Resources | undefined): Resources {
+function withPending(used: Resources, pending: Resources | undefined): Resources {
   if (!pending) return used;
   const sum: Record<string, number> = { ...used };
   for (const name in pending) sum[name] = (sum[name] ?? 0) + (pending[name] as number);

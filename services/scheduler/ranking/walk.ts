@@ -1,4 +1,4 @@
-import type { Random } from '#libs/domain/random';
+import { type Random, randomInt } from '#libs/domain/random';
 import type { Personal } from '../select/personal';
 import type { Ranking } from './ranking';
 import { NOTHING } from './tournament';
@@ -23,8 +23,8 @@ export interface Step {
  */
 export class Walk {
   private readonly heap: Entry[] = [];
-  /** For hosts put in by themselves, which entry is valid. */
-  private readonly latest = new Map<number, number>();
+  /** For hosts put in by themselves, which entry is valid; undefined while there is none. */
+  private latest: Map<number, number> | undefined;
 
   constructor(
     private readonly ranking: Ranking,
@@ -41,7 +41,7 @@ export class Walk {
     const { leaves } = this.ranking.tournament;
     for (let entry = this.pop(); entry !== undefined; entry = this.pop()) {
       const index = (entry.node < leaves ? this.descend(entry.node) : entry.node) - leaves;
-      const isValid = (this.latest.get(index) ?? 0) === entry.turn;
+      const isValid = this.turnOf(index) === entry.turn;
       if (isValid && this.personal.allows(index)) return { index, weight: entry.weight };
     }
     return undefined;
@@ -63,16 +63,25 @@ export class Walk {
 
   /** Puts a host in with the weight that it has now: it was put back, or changed. */
   again(index: number): void {
-    const turn = (this.latest.get(index) ?? 0) + 1;
+    const turn = this.turnOf(index) + 1;
+    this.latest ??= new Map();
     this.latest.set(index, turn);
     const weight = this.ranking.tournament.of(index) + this.personal.weightOf(index);
-    if (weight !== NOTHING)
-      this.push({ node: this.ranking.tournament.leaves + index, weight, tie: this.random.next(), turn });
+    if (weight !== NOTHING) this.push({ node: this.ranking.tournament.leaves + index, weight, tie: this.tie(), turn });
+  }
+
+  private turnOf(index: number): number {
+    return this.latest?.get(index) ?? 0;
   }
 
   private enter(node: number): void {
     const weight = this.ranking.tournament.at(node) + this.personal.usualWeight;
-    if (weight !== NOTHING) this.push({ node, weight, tie: this.random.next(), turn: 0 });
+    if (weight !== NOTHING) this.push({ node, weight, tie: this.tie(), turn: 0 });
+  }
+
+  /** A whole number: a fraction would be an object of its own. */
+  private tie(): number {
+    return randomInt(this.random, 2 ** 31);
   }
 
   private push(entry: Entry): void {

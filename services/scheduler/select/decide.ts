@@ -47,19 +47,15 @@ export function decide(
   const picked = picker.pickAll(needy);
   if (picked.kind === 'refused') return picked;
 
-  const picks = new Map(picked.picks.map((pick) => [pick.instanceUuid, pick]));
+  // They come in the order of those who need one.
+  const picks = picked.picks.values();
   const placements = instanceUuids.map((instanceUuid): Placement => {
     const before = claimed.get(instanceUuid);
-    const selected = before?.place ?? pickOf(instanceUuid, picks);
+    const selected = before?.place ?? (picks.next().value as Pick);
     const alternates = numAlternates === 0 ? [] : alternatesTo(selected, numAlternates, picker);
     return { instanceUuid, selected, alternates, claimRevision: before?.claimRevision };
   });
   return { kind: 'decided', placements, toClaim: picked.picks, pending: picked.pending };
-}
-
-/** Whoever holds no claim was given a pick. */
-function pickOf(instanceUuid: string, picks: ReadonlyMap<string, Pick>): Pick {
-  return picks.get(instanceUuid) as Pick;
 }
 
 /**
