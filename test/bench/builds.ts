@@ -21,7 +21,16 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { environment, systemClock, systemRandom } from '#libs/runtime/system';
 import { startRabbitmq, startRedis } from '#libs/testing/servers';
-import { type Bench, type BenchContext, meanRate, measureRate, type Rate, rateOf, rateResults, round } from './harness';
+import {
+  type Bench,
+  type BenchContext,
+  meanRate,
+  measureAtRate,
+  measureRate,
+  type Rate,
+  rateResults,
+  round,
+} from './harness';
 import { rawRpcRate } from './raw-rpc';
 
 const CLI = join(__dirname, '../../services/cli/main.js');
@@ -61,10 +70,14 @@ export const buildsBench: Bench = {
       const builds = await measureBuilds(bus, seconds);
       note('measuring select_destinations');
       const select = await measureRate(() => selectOne(bus), { inFlight: IN_FLIGHT, seconds });
-      const half = await atRate(() => selectOne(bus), select.perSecond / 2, seconds);
+      const halfLoad = { perSecond: select.perSecond / 2, seconds };
+      const half = await measureAtRate(() => selectOne(bus), halfLoad);
       await end(processes);
-      note('measuring the raw RPC ceiling again');
+      note('measuring the raw RPC ceiling again, and what a bare call takes at half the load of select_destinations');
       const after = await rawCeilings(rabbitmq.url, seconds / 2);
+      const rawHalf = await rawRpcRate(rabbitmq.url, { ...RAW_PAYLOAD, acked: true }, (call) =>
+        measureAtRate(call, halfLoad),
+      );
       const [raw, acked] = [meanRate(before.raw, after.raw), meanRate(before.acked, after.acked)];
       note('measuring claims by themselves, from one client');
       const claims = await measureClaims(store, seconds);
@@ -77,6 +90,7 @@ export const buildsBench: Bench = {
         select_ratio: round(select.perSecond / raw.perSecond),
         select_acked_ratio: round(select.perSecond / acked.perSecond),
         ...rateResults('select_half_load', half),
+        ...rateResults('raw_rpc_at_that_load', rawHalf),
         ...rateResults('build', builds),
         build_ratio: round(builds.perSecond / raw.perSecond),
         build_acked_ratio: round(builds.perSecond / acked.perSecond),
@@ -92,9 +106,9 @@ export const buildsBench: Bench = {
 
 /** What any RPC on this broker may reach now, without and with acks of the server. */
 async function rawCeilings(url: string, seconds: number): Promise<{ readonly raw: Rate; readonly acked: Rate }> {
-  const load = { ...RAW_PAYLOAD, inFlight: IN_FLIGHT, seconds };
-  const raw = await rawRpcRate(url, { ...load, acked: false });
-  return { raw, acked: await rawRpcRate(url, { ...load, acked: true }) };
+  const rate = (acked: boolean) =>
+    rawRpcRate(url, { ...RAW_PAYLOAD, acked }, (call) => measureRate(call, { inFlight: IN_FLIGHT, seconds }));
+  return { raw: await rate(false), acked: await rate(true) };
 }
 
 function startFleet(
@@ -178,27 +192,6 @@ async function measureClaims(store: PlacementStore, seconds: number): Promise<Ra
     },
     { inFlight: 64, seconds },
   );
-}
-
-/** Starts operations at a steady rate, whatever they take: latency under a load that does not yield. */
-async function atRate(operation: () => Promise<void>, perSecond: number, seconds: number): Promise<Rate> {
-  const durationsMs: number[] = [];
-  const under = new Set<Promise<void>>();
-  const startedMs = performance.now();
-  for (let started = 0; performance.now() - startedMs < seconds * 1_000; ) {
-    const owed = ((performance.now() - startedMs) / 1_000) * perSecond;
-    for (; started < owed; started++) {
-      const fromMs = performance.now();
-      const one = operation().then(() => {
-        durationsMs.push(performance.now() - fromMs);
-        under.delete(one);
-      });
-      under.add(one);
-    }
-    await sleep(clock, 1);
-  }
-  await Promise.all(under);
-  return rateOf(durationsMs, performance.now() - startedMs);
 }
 
 async function end(processes: ChildProcess[]): Promise<void> {

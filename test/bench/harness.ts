@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { percentile } from '#libs/runtime/percentiles';
 
 /** A benchmark, one per file, listed in `run.ts`. */
@@ -39,6 +40,30 @@ export async function measureRate(
   await runFor(operation, load.inFlight, load.seconds / 2);
   const { durationsMs, elapsedMs } = await runFor(operation, load.inFlight, load.seconds);
   return rateOf(durationsMs, elapsedMs);
+}
+
+/** Starts operations at a steady rate, whatever they take: latency under a load that does not yield. */
+export async function measureAtRate(
+  operation: (n: number) => Promise<unknown>,
+  { perSecond, seconds }: { readonly perSecond: number; readonly seconds: number },
+): Promise<Rate> {
+  const durationsMs: number[] = [];
+  const under = new Set<Promise<void>>();
+  const startedMs = performance.now();
+  for (let started = 0; performance.now() - startedMs < seconds * 1_000; ) {
+    const owed = ((performance.now() - startedMs) / 1_000) * perSecond;
+    while (started < owed) {
+      const fromMs = performance.now();
+      const one = operation(started++).then(() => {
+        durationsMs.push(performance.now() - fromMs);
+        under.delete(one);
+      });
+      under.add(one);
+    }
+    await sleep(1);
+  }
+  await Promise.all(under);
+  return rateOf(durationsMs, performance.now() - startedMs);
 }
 
 /** The rate of operations that were timed elsewhere. */

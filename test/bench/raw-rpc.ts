@@ -1,30 +1,26 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'amqplib';
-import { measureRate, type Rate } from './harness';
+import type { Rate } from './harness';
 
 /**
  * The ceiling of any RPC on a broker: two processes with amqplib and nothing else, a request and an answer of given sizes
- * over transient queues, so many in flight. What Berth does per call is measured against this, in the same run.
+ * over transient queues. What Berth does per call is measured against this, in the same run and by the same loop.
  *
  * It is amqplib as it comes: no confirms, no deadline, and each frame written to the socket by itself. Berth's bus writes
  * the frames of one turn together; a bare pair that did so, too, would reach about half as much again.
  *
- * @param url   of the broker, `amqp://...`
- * @param load  `acked`: the server acks each request after its answer, so that none is lost with it, as Berth's must
+ * @param url      of the broker, `amqp://...`
+ * @param calls    `acked`: the server acks each request after its answer, so that none is lost with it, as Berth's must
+ * @param measure  loads the pair with calls
  */
 export async function rawRpcRate(
   url: string,
-  load: {
-    readonly requestBytes: number;
-    readonly answerBytes: number;
-    readonly acked: boolean;
-    readonly inFlight: number;
-    readonly seconds: number;
-  },
+  calls: { readonly requestBytes: number; readonly answerBytes: number; readonly acked: boolean },
+  measure: (call: (n: number) => Promise<void>) => Promise<Rate>,
 ): Promise<Rate> {
   const queue = `bench.raw-rpc.${process.pid}`;
-  const server = fork(__filename, [url, queue, String(load.answerBytes), String(load.acked)]);
+  const server = fork(__filename, [url, queue, String(calls.answerBytes), String(calls.acked)]);
   const connection = await connect(url);
   try {
     await once(server, 'message');
@@ -40,13 +36,13 @@ export async function rawRpcRate(
       },
       { noAck: true },
     );
-    const body = Buffer.alloc(load.requestBytes, 1);
-    return await measureRate((n) => {
+    const body = Buffer.alloc(calls.requestBytes, 1);
+    return await measure((n) => {
       const correlationId = String(n);
       const answered = new Promise<void>((resolve) => waiting.set(correlationId, resolve));
       channel.sendToQueue(queue, body, { correlationId, replyTo: answers.queue });
       return answered;
-    }, load);
+    });
   } finally {
     server.kill('SIGTERM');
     await connection.close();

@@ -47,11 +47,11 @@ export function decide(
   const picked = picker.pickAll(needy);
   if (picked.kind === 'refused') return picked;
 
-  // They come in the order of those who need one.
-  const picks = picked.picks.values();
+  // Picks come in the order of those who need one.
+  let taken = 0;
   const placements = instanceUuids.map((instanceUuid): Placement => {
     const before = claimed.get(instanceUuid);
-    const selected = before?.place ?? (picks.next().value as Pick);
+    const selected = before?.place ?? (picked.picks[taken++] as Pick);
     const alternates = numAlternates === 0 ? [] : alternatesTo(selected, numAlternates, picker);
     return { instanceUuid, selected, alternates, claimRevision: before?.claimRevision };
   });
