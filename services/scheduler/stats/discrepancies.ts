@@ -55,14 +55,14 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
     const consumer = instance.running ? view.consumer(instance.instanceUuid) : undefined;
     if (instance.running && !(consumer && holdsOn(consumer, stats, view))) unclaimed.push(instance);
   }
-  const missing: string[] = [];
+  const missing = new Set<string>();
   for (const { uuid: providerUuid } of view.tree(stats.providerUuid)) {
     for (const uuid of view.consumersOn(providerUuid)) {
       const consumer = reported.has(uuid) ? undefined : view.consumer(uuid);
-      if (consumer && isOldClaim(consumer, oldMs) && !missing.includes(uuid)) missing.push(uuid);
+      if (consumer && isOldClaim(consumer, oldMs)) missing.add(uuid);
     }
   }
-  return { unclaimed, missing };
+  return { unclaimed, missing: [...missing] };
 }
 
 /** Consumers of the placement API are none of the agent's business. */
