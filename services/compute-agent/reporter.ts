@@ -45,7 +45,7 @@ interface Reporting {
   isChanged: boolean;
 }
 
-/** Reports are late by at most this. */
+/** Reports are late by at most this; those of hosts that are due meanwhile travel together. */
 const TICK_MS = 200;
 
 /**
