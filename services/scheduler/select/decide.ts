@@ -47,11 +47,12 @@ export function decide(
   const picked = picker.pickAll(needy);
   if (picked.kind === 'refused') return picked;
 
-  // Picks come in the order of those who need one.
+  // They come in the order of those who need one.
   let taken = 0;
+  const nextPick = () => picked.picks[taken++] as Pick;
   const placements = instanceUuids.map((instanceUuid): Placement => {
     const before = claimed.get(instanceUuid);
-    const selected = before?.place ?? (picked.picks[taken++] as Pick);
+    const selected = before?.place ?? nextPick();
     const alternates = numAlternates === 0 ? [] : alternatesTo(selected, numAlternates, picker);
     return { instanceUuid, selected, alternates, claimRevision: before?.claimRevision };
   });
