@@ -66,8 +66,7 @@ export async function measureAtRate(
   return rateOf(durationsMs, performance.now() - startedMs);
 }
 
-/** The rate of operations that were timed elsewhere. */
-export function rateOf(durationsMs: readonly number[], elapsedMs: number): Rate {
+function rateOf(durationsMs: readonly number[], elapsedMs: number): Rate {
   return {
     perSecond: round(durationsMs.length / (elapsedMs / 1000)),
     p50Ms: round(percentile(durationsMs, 50)),

@@ -23,8 +23,8 @@ export interface Step {
  */
 export class Walk {
   private readonly heap: Entry[] = [];
-  /** For hosts put in by themselves, which entry is valid; undefined while there is none. */
-  private latest: Map<number, number> | undefined;
+  /** For hosts put in by themselves, which entry is valid. */
+  private readonly latest = new Map<number, number>();
 
   constructor(
     private readonly ranking: Ranking,
@@ -41,7 +41,7 @@ export class Walk {
     const { leaves } = this.ranking.tournament;
     for (let entry = this.pop(); entry !== undefined; entry = this.pop()) {
       const index = (entry.node < leaves ? this.descend(entry.node) : entry.node) - leaves;
-      const isValid = this.turnOf(index) === entry.turn;
+      const isValid = (this.latest.get(index) ?? 0) === entry.turn;
       if (isValid && this.personal.allows(index)) return { index, weight: entry.weight };
     }
     return undefined;
@@ -63,15 +63,10 @@ export class Walk {
 
   /** Puts a host in with the weight that it has now: it was put back, or changed. */
   again(index: number): void {
-    const turn = this.turnOf(index) + 1;
-    this.latest ??= new Map();
+    const turn = (this.latest.get(index) ?? 0) + 1;
     this.latest.set(index, turn);
     const weight = this.ranking.tournament.of(index) + this.personal.weightOf(index);
     if (weight !== NOTHING) this.push({ node: this.ranking.tournament.leaves + index, weight, tie: this.tie(), turn });
-  }
-
-  private turnOf(index: number): number {
-    return this.latest?.get(index) ?? 0;
   }
 
   private enter(node: number): void {

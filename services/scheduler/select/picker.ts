@@ -33,8 +33,6 @@ export class Picker {
   private readonly picks: Pick[] = [];
   private readonly pending: PendingClaim[] = [];
   private present: Walk | undefined;
-  /** Hosts that the present walk has passed and that are to be had again. */
-  private readonly passed: number[] = [];
 
   constructor(
     readonly fleet: Fleet,
@@ -64,13 +62,15 @@ export class Picker {
   bestBeside(index: number, count: number, isWanted: (host: HostState) => boolean): Place[] {
     this.request.members?.remove(index);
     const walk = this.walk();
+    const seen: number[] = [];
     const places: Place[] = [];
     for (let step = walk.next(); step !== undefined; step = walk.next()) {
-      this.passed.push(step.index);
+      seen.push(step.index);
       const host = this.fleet.at(step.index) as HostState;
       const candidate = step.index !== index && isWanted(host) ? this.ranking.candidateOn(host) : undefined;
       if (candidate && places.push({ host, candidate }) === count) break;
     }
+    for (const one of seen) walk.again(one);
     this.request.members?.add(index);
     return places;
   }
@@ -79,7 +79,6 @@ export class Picker {
   private walk(): Walk {
     if (this.request.members) return new Walk(this.ranking, this.personal(), this.random);
     this.present ??= new Walk(this.ranking, this.personal(), this.random);
-    for (const index of this.passed.splice(0)) this.present.again(index);
     return this.present;
   }
 
