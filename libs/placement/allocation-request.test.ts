@@ -13,7 +13,7 @@ const request: AllocationRequest = {
   mappings: { '': ['a0000000-0000-4000-8000-000000000001'] },
 };
 
-const seal = (sealable: AllocationRequest, key: string) => sealer(sealable, key)(sealable);
+const seal = (sealable: AllocationRequest, key: string) => sealer(key)(sealable)(sealable);
 
 it('says after opening what was sealed', () => {
   expect(open(seal(request, KEY), KEY)).toEqual(request);
@@ -23,7 +23,7 @@ it('says of each place, and to each claimant, what is theirs though the allocati
   const places = [request, { ...request, host: 'host-0043' }, { ...request, mappings: {} }, request];
   const claimants = [request, { ...request, consumerUuid: 'c0000000-0000-4000-8000-000000000002', group: undefined }];
   for (const claimant of claimants) {
-    const sealFor = sealer(claimant, KEY);
+    const sealFor = sealer(KEY)(claimant);
     for (const { host, allocations, mappings } of places) {
       const { consumerUuid, projectId, userId, group } = claimant;
       const expected = { consumerUuid, projectId, userId, group, host, allocations, mappings };

@@ -21,6 +21,9 @@ export interface ClaimablePlace {
   readonly mappings: Readonly<Record<string, readonly string[]>>;
 }
 
+/** Seals places for one claimant. */
+export type Sealer = (claimant: Claimant) => (place: ClaimablePlace) => Uint8Array;
+
 /** First byte of a sealed request. A new layout gets a new number, and schedulers open the old one for a release. */
 const VERSION = 2;
 const MAC_BYTES = 16;
@@ -28,7 +31,7 @@ const MAC_BYTES = 16;
 const wire = berth.placement.v1.AllocationRequest;
 
 /**
- * Seals for one claimant: the opaque bytes of a Selection, `version | protobuf | MAC`, about a hundred of them for three
+ * Seals with a key, for one claimant: the opaque bytes of a Selection, `version | protobuf | MAC`, about a hundred of them for three
  * classes. Whoever carries them can claim with them and can't change them: the MAC is SHA3-256 of the fleet's claim key and
  * what is sealed, cut to 128 bits. (A sponge takes its key as a prefix, as NIST's KMAC does it; older hashes need HMAC
  * around them, which takes three times as long.)
@@ -36,18 +39,23 @@ const wire = berth.placement.v1.AllocationRequest;
  * A protobuf message may be cut between its fields: the claimant's are encoded once for the selected host and its
  * alternates, and a place's once for all who are sent there with the same allocations.
  */
-export function sealer(claimant: Claimant, key: string): (place: ClaimablePlace) => Uint8Array {
-  const who = wire.encode(claimantToWire(claimant)).finish();
+export function sealer(key: string): Sealer {
   const prefix = prefixOf(key);
-  return (place) => {
-    const where = encodedPlace(place);
-    const macAt = 1 + who.length + where.length;
-    const sealed = Buffer.allocUnsafe(macAt + MAC_BYTES);
-    sealed[0] = VERSION;
-    sealed.set(who, 1);
-    sealed.set(where, 1 + who.length);
-    sealed.write(macOf(sealed.subarray(0, macAt), prefix), macAt, 'latin1');
-    return sealed;
+  const from = prefix.length;
+  return (claimant) => {
+    const who = wire.encode(claimantToWire(claimant)).finish();
+    return (place) => {
+      const where = encodedPlace(place);
+      const macAt = from + 1 + who.length + where.length;
+      // What is hashed and what is sent are one piece of memory.
+      const bytes = Buffer.allocUnsafe(macAt + MAC_BYTES);
+      bytes.set(prefix);
+      bytes[from] = VERSION;
+      bytes.set(who, from + 1);
+      bytes.set(where, macAt - where.length);
+      bytes.write(macOf(bytes.subarray(0, macAt)), macAt, 'latin1');
+      return bytes.subarray(from);
+    };
   };
 }
 
@@ -64,7 +72,10 @@ export function open(sealed: Uint8Array, key: string): AllocationRequest {
   }
   const macAt = sealed.length - MAC_BYTES;
   const isGenuine = () =>
-    timingSafeEqual(Buffer.from(macOf(sealed.subarray(0, macAt), prefixOf(key)), 'latin1'), sealed.subarray(macAt));
+    timingSafeEqual(
+      Buffer.from(macOf(Buffer.concat([prefixOf(key), sealed.subarray(0, macAt)])), 'latin1'),
+      sealed.subarray(macAt),
+    );
   if (macAt < 1 || !isGenuine()) throw forged();
   return fromWire(wire.decode(sealed.subarray(1, macAt)));
 }
@@ -122,9 +133,9 @@ function mapValues<V, W>(map: Readonly<Record<string, V>>, change: (value: V) =>
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }
 
-/** A byte a character: making a Buffer of its own for it takes as long as half of the MAC. */
-function macOf(bytes: Uint8Array, prefix: Uint8Array): string {
-  return hash('sha3-256', Buffer.concat([prefix, bytes]), 'binary').slice(0, MAC_BYTES);
+/** Of what begins with the key. A byte a character: making a Buffer for it takes as long as half of the MAC. */
+function macOf(bytes: Uint8Array): string {
+  return hash('sha3-256', bytes, 'binary').slice(0, MAC_BYTES);
 }
 
 /** The key with its length before it, so that no key and what follows it read as another key. */

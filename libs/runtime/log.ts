@@ -4,6 +4,8 @@ export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+  /** Whether such lines are written: where there are thousands a second, even what they say costs. */
+  isLevelEnabled(level: 'debug'): boolean;
   /** The same log with fields in every line: `{ service, request_id, instance_uuid, host }`. */
   child(fields: object): Log;
 }
@@ -14,5 +16,6 @@ export const silentLog: Log = {
   info() {},
   warn() {},
   error() {},
+  isLevelEnabled: () => false,
   child: () => silentLog,
 };

@@ -207,7 +207,7 @@ export class ConductorWorld {
   #selection(instanceUuid: string, host: string): Selection {
     const request = requestOn(instanceUuid, host);
     const serviceHost = this.serviceHosts.get(host) ?? '';
-    return { host, cell: 'cell1', allocationRequest: sealer(request, KEY)(request), serviceHost };
+    return { host, cell: 'cell1', allocationRequest: sealer(KEY)(request)(request), serviceHost };
   }
 
   async #claimFirst(instanceUuid: string) {

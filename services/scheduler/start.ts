@@ -44,7 +44,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const rankings = new Rankings(fleet, settings, config.rankedHosts);
   const scheduler = new Scheduler(
     deps,
-    { placement, mirror, fleet, rankings, settings, clock, sealer: (claimant) => sealer(claimant, config.claimKey) },
+    { placement, mirror, fleet, rankings, settings, clock, sealer: sealer(config.claimKey) },
     schedulerMetrics(deps.metrics, fleet, rankings, mirror),
   );
   const closing = new AbortController();
@@ -100,7 +100,7 @@ class Scheduler {
 
   private async selectDestinations(request: SelectDestinationsRequest, caller: Caller) {
     const { log } = this.deps;
-    const subject = { request_id: request.requestId, instances: request.instanceUuids.length };
+    const subject = () => ({ request_id: request.requestId, instances: request.instanceUuids.length });
     const startedAtMs = this.deps.clock.now();
     let outcome = 'error';
     try {
@@ -110,15 +110,15 @@ class Scheduler {
       outcome = response.noValidHost ? 'no_valid_host' : 'selected';
       if (response.noValidHost) {
         const { summary } = response.noValidHost;
-        log.info({ ...subject, conflicts }, `no valid host: ${summary}`);
-      } else {
+        log.info({ ...subject(), conflicts }, `no valid host: ${summary}`);
+      } else if (log.isLevelEnabled('debug')) {
         const hosts = response.destinations.slice(0, 10).map(({ selected }) => selected.host);
-        log.debug({ ...subject, hosts, conflicts }, 'selected');
+        log.debug({ ...subject(), hosts, conflicts }, 'selected');
       }
       return response;
     } catch (thrown) {
       const error = BerthError.from(thrown);
-      log.warn({ ...subject, code: error.code, reason: error.reason }, `could not select: ${error.message}`);
+      log.warn({ ...subject(), code: error.code, reason: error.reason }, `could not select: ${error.message}`);
       throw error;
     } finally {
       this.metrics.instances.inc({ outcome }, request.instanceUuids.length);

@@ -1,6 +1,6 @@
-import type { Consumer } from '../../domain/consumer';
+import type { Allocations, Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
-import type { Inventories } from '../../domain/inventory';
+import type { Inventories, Resources } from '../../domain/inventory';
 import type { ConsumerRest, Stored, StoredConsumer, TableName, Tables } from '../commands/tables';
 import type { Revised } from '../store';
 
@@ -11,6 +11,21 @@ import type { Revised } from '../store';
 
 type PackedInventories = Record<string, readonly [number, number, number, number, number, number]>;
 
+/** What a consumer's body says after what it takes; the group and its host only when there is one. */
+type PackedRest = readonly [
+  projectId: string,
+  userId: string,
+  consumerType: string | null,
+  owner: ConsumerRest['owner'],
+  mappings: Consumer['mappings'] | typeof ALL_AS_ASKED,
+  updatedAtMs: number,
+  groupId?: string,
+  groupHost?: string,
+];
+
+/** Stands for `{ '': [all providers] }`: most requests have no groups but the one without a suffix. */
+const ALL_AS_ASKED = 0;
+
 /** The row of a cell. `key` is the row's key, which the cell leaves out. */
 export function decodeCell<T extends TableName>(table: T, key: string, cell: string): Stored<Tables[T]> {
   const space = cell.indexOf(' ');
@@ -19,13 +34,12 @@ export function decodeCell<T extends TableName>(table: T, key: string, cell: str
 }
 
 /**
- * A consumer's cell as readers see it. Mirrors do this for every claim, so it makes no object more than it must: what the
- * JSON says may be known.
+ * A consumer's cell as readers see it. Mirrors do this for every claim, so it makes no object more than it must. What its
+ * body says may be known; then the cell may be without it.
  */
 export function decodeConsumer(uuid: string, cell: string, known?: ConsumerRest): Revised<Consumer> {
-  const space = cell.indexOf(' ');
-  const [claimRevision, generation, createdAtMs, json] = splitHead(cell.slice(space + 1));
-  const rest = known ?? (JSON.parse(json) as ConsumerRest);
+  const [[revision = 0, claimRevision = 0, generation = 0, createdAtMs = 0], body] = splitNumbers(cell, 4);
+  const rest = known ?? decodeRest(body);
   const { projectId, userId, consumerType, owner, allocations, mappings, groupId, updatedAtMs } = rest;
   return {
     uuid,
@@ -40,7 +54,7 @@ export function decodeConsumer(uuid: string, cell: string, known?: ConsumerRest)
     claimRevision,
     createdAtMs,
     updatedAtMs,
-    revision: Number(cell.slice(0, space)),
+    revision,
   };
 }
 
@@ -51,8 +65,30 @@ export function encodeBody<T extends TableName>(table: T, row: Tables[T]): strin
 
 /** The body of a consumer without its claim revision, which the script knows. */
 export function encodeClaim(consumer: StoredConsumer): string {
-  const head = { uuid: undefined, generation: undefined, claimRevision: undefined, createdAtMs: undefined };
-  return `${consumer.generation} ${consumer.createdAtMs} ${JSON.stringify({ ...consumer, ...head })}`;
+  return `${consumer.generation} ${consumer.createdAtMs} ${encodeRest(consumer)}`;
+}
+
+/** What a consumer takes, a tab, and what else there is to say of it: JSON, so without a tab. */
+export function encodeRest(rest: ConsumerRest): string {
+  const { projectId, userId, consumerType = null, owner, allocations, updatedAtMs, groupId, groupHost } = rest;
+  const mappings = isAllAsAsked(rest.mappings, allocations) ? ALL_AS_ASKED : rest.mappings;
+  const packed: PackedRest = [projectId, userId, consumerType, owner, mappings, updatedAtMs];
+  const json = JSON.stringify(groupId === undefined ? packed : [...packed, groupId, groupHost]);
+  return `${encodeTakes(allocations)}\t${json}`;
+}
+
+/** Texts of allocations, which nobody changes: those of a flat host are the same for all who are sent there. */
+const takes = new WeakMap<Allocations, string>();
+
+/** What a consumer takes of each provider, `<uuid> <class> <amount> <class> <amount> ...;<uuid> ...`. */
+function encodeTakes(allocations: Allocations): string {
+  const known = takes.get(allocations);
+  if (known !== undefined) return known;
+  const text = Object.entries(allocations)
+    .map(([uuid, resources]) => [uuid, ...Object.entries(resources).flat()].join(' '))
+    .join(';');
+  takes.set(allocations, text);
+  return text;
 }
 
 /** Inventories as the claim script reads them. */
@@ -84,10 +120,9 @@ const decoders: { readonly [T in TableName]: (key: string, body: string) => Tabl
     return { generation: Number(body.slice(0, space)), used: JSON.parse(body.slice(space + 1)) };
   },
   host: (name, body) => ({ ...JSON.parse(body), name }),
-  consumer(uuid, body) {
-    const [claimRevision, generation, createdAtMs, json] = splitHead(body);
-    const rest = JSON.parse(json) as ConsumerRest;
-    return { ...LEFT_OUT, ...rest, uuid, generation, claimRevision, createdAtMs };
+  consumer(uuid, text) {
+    const [[claimRevision = 0, generation = 0, createdAtMs = 0], body] = splitNumbers(text, 3);
+    return { ...decodeRest(body), uuid, generation, claimRevision, createdAtMs };
   },
   resource_class: (_, body) => ({ createdAtMs: Number(body) }),
   trait: (_, body) => ({ createdAtMs: Number(body) }),
@@ -96,16 +131,54 @@ const decoders: { readonly [T in TableName]: (key: string, body: string) => Tabl
   sequence: (_, body) => JSON.parse(body),
 };
 
-/** What the JSON of a consumer does not say when there is none. */
-const LEFT_OUT = { consumerType: undefined, groupId: undefined, groupHost: undefined };
+function decodeRest(body: string): ConsumerRest {
+  const tab = body.indexOf('\t');
+  if (tab < 0) throw new BerthError('internal', 'bad_cell', `not a consumer: ${body}`);
+  const allocations = decodeTakes(body.slice(0, tab));
+  const packed = JSON.parse(body.slice(tab + 1)) as PackedRest;
+  const [projectId, userId, consumerType, owner, mappings, updatedAtMs, groupId, groupHost] = packed;
+  return {
+    projectId,
+    userId,
+    consumerType: consumerType ?? undefined,
+    owner,
+    allocations,
+    mappings: mappings === ALL_AS_ASKED ? { '': Object.keys(allocations) } : mappings,
+    groupId,
+    groupHost,
+    updatedAtMs,
+  };
+}
 
-function splitHead(body: string): [number, number, number, string] {
-  const first = body.indexOf(' ');
-  const second = body.indexOf(' ', first + 1);
-  const third = body.indexOf(' ', second + 1);
-  if (first < 0 || second < 0 || third < 0) throw new BerthError('internal', 'bad_cell', `not a consumer: ${body}`);
-  const numbers = [body.slice(0, first), body.slice(first + 1, second), body.slice(second + 1, third)].map(Number);
-  return [...(numbers as [number, number, number]), body.slice(third + 1)];
+function decodeTakes(text: string): Allocations {
+  const allocations: Record<string, Resources> = {};
+  for (const part of text.split(';')) {
+    const [uuid = '', ...words] = part.split(' ');
+    const resources: Record<string, number> = {};
+    for (let i = 0; i < words.length; i += 2) resources[words[i] as string] = Number(words[i + 1]);
+    allocations[uuid] = resources;
+  }
+  return allocations;
+}
+
+function isAllAsAsked(mappings: Consumer['mappings'], allocations: Allocations): boolean {
+  const uuids = mappings[''];
+  if (uuids === undefined || Object.keys(mappings).length > 1) return false;
+  const all = Object.keys(allocations);
+  return all.length === uuids.length && all.every((uuid, i) => uuid === uuids[i]);
+}
+
+/** The numbers that a text begins with, and what comes after them. */
+function splitNumbers(text: string, count: number): [numbers: number[], rest: string] {
+  const numbers: number[] = [];
+  let from = 0;
+  while (numbers.length < count) {
+    const space = text.indexOf(' ', from);
+    const to = space < 0 ? text.length : space;
+    numbers.push(Number(text.slice(from, to)));
+    from = to + 1;
+  }
+  return [numbers, text.slice(from)];
 }
 
 function pack(inventories: Inventories): PackedInventories {

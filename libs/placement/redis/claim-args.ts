@@ -1,7 +1,7 @@
-import type { Allocations } from '../../domain/consumer';
 import { isEmpty, restOf } from '../commands/allocations';
 import type { ConsumerRest } from '../commands/tables';
 import type { ConsumerGuard, ConsumerWrite, WriteAllocations } from '../store';
+import { encodeRest } from './cells';
 
 export type ClaimArgs = (string | number)[];
 
@@ -29,12 +29,12 @@ export function pushCommit(
 }
 
 function pushConsumer(args: ClaimArgs, write: ConsumerWrite, atMs: number, known: KnownConsumers): void {
-  const { uuid, expect, allocations, group: membership, raisesReleased = false } = write;
+  const { uuid, expect, group: membership, raisesReleased = false } = write;
   const rest = restOf(write, atMs);
   known.set(uuid, { uuid, rest });
   args.push(uuid, `${expect.kind} ${expected(expect)} ${raisesReleased ? 1 : 0}`);
-  if (isEmpty(write)) args.push('', '', '');
-  else args.push(JSON.stringify(rest), takesOf(allocations), membership ? membershipOf(membership) : '');
+  if (isEmpty(write)) args.push('', '');
+  else args.push(encodeRest(rest), membership ? membershipOf(membership) : '');
 }
 
 function expected(guard: ConsumerGuard): string | number {
@@ -47,21 +47,6 @@ function expected(guard: ConsumerGuard): string | number {
     case 'claim':
       return guard.claimRevision;
   }
-}
-
-/** Texts of allocations, which nobody changes: those of a flat host are the same for all who are sent there. */
-const takes = new WeakMap<Allocations, string>();
-
-/** A line for each provider, `<uuid> <class> <amount> <class> <amount> ...`. */
-function takesOf(allocations: Allocations): string {
-  const known = takes.get(allocations);
-  if (known !== undefined) return known;
-  const lines = Object.entries(allocations).map(([uuid, resources]) =>
-    [uuid, ...Object.entries(resources).flat()].join(' '),
-  );
-  const text = lines.join('\n');
-  takes.set(allocations, text);
-  return text;
 }
 
 /** The names are given by clients, who may put spaces in them. */

@@ -5,7 +5,7 @@ import { type AllocationCommand, asReleased, asWrite } from '../commands/run-com
 import type { Change, CommitResult, WriteAllocations } from '../store';
 import { type ClaimArgs, type KnownConsumers, pushCommit } from './claim-args';
 import type { Keys } from './keys';
-import { decodeOutcome } from './replies';
+import { decodeRefusal, type RefusalReply } from './replies';
 import { decodeChange } from './rows';
 
 /** Consumers in one run of the script, beyond those of its first commit: Redis does nothing else meanwhile. */
@@ -40,12 +40,14 @@ export function groupCommit(
     const args: ClaimArgs = [streamLength, group[0]?.command.atMs ?? 0, group.length];
     const known: KnownConsumers = new Map();
     for (const { command, write } of group) pushCommit(args, write, command.atMs, known);
-    const reply = (await client.runScript(script, keys, args)) as [string, string, ...string[][]];
-    const [made, rows, ...outcomes] = reply;
-    const change: Change | undefined = made === '' ? undefined : decodeChange(Number(made), rows, known);
+    const reply = (await client.runScript(script, keys, args)) as [string, string, ...RefusalReply[]];
+    const [newRevision, rows, ...refusals] = reply;
+    const refused = new Map(refusals.map((refusal) => [refusal[0], decodeRefusal(refusal)]));
+    const isMade = refused.size < group.length;
+    const change = isMade ? decodeChange(Number(newRevision), rows, known) : undefined;
     return group.map(({ command }, i) => {
-      const result = decodeOutcome(outcomes[i] ?? [], change);
-      return result.kind === 'committed' ? result : asReleased(command, result);
+      const refusal = refused.get(i + 1);
+      return refusal ? asReleased(command, refusal) : { kind: 'committed', change: change as Change };
     });
   });
   return (command) => commit({ command, write: asWrite(command) });

@@ -1,16 +1,16 @@
 import { BerthError } from '../../domain/errors';
 import type { Refusal as AmountRefusal } from '../../domain/inventory';
 import { asUsage } from '../commands/as-rows';
-import type { Change, CommitResult, Subject } from '../store';
+import type { Refusal } from '../commands/tables';
+import type { Subject } from '../store';
 import { decodeCell } from './cells';
 
-/** What became of one commit of `lua/claim.lua`, as a result. `change` is what those that were made have in common. */
-export function decodeOutcome(outcome: readonly string[], change: Change | undefined): CommitResult {
-  const [kind = '', a = '', b = '', c = '', d = ''] = outcome;
+/** What `lua/claim.lua` says of a commit that was not made: which one, from 1, then why. */
+export type RefusalReply = readonly [i: number, kind: string, ...details: string[]];
+
+/** Why a commit was not made. */
+export function decodeRefusal([, kind, a = '', b = '', c = '', d = '']: RefusalReply): Refusal {
   switch (kind) {
-    case 'committed':
-      if (change === undefined) break;
-      return { kind, change };
     case 'unchanged':
       return { kind };
     case 'generation':

@@ -1,15 +1,19 @@
 /**
- * Which hosts must be read again when, because time alone changes them. Kept in steps of time, so that adding and taking
- * cost the same however many there are.
+ * Which hosts must be read again when, because time alone changes them: each once, at the earliest time that it was put
+ * down for. Kept in steps of time, so that adding and taking cost the same however many there are.
  */
 export class Agenda {
-  private readonly byStep = new Map<number, Set<string>>();
+  private readonly byStep = new Map<number, string[]>();
+  private readonly stepOf = new Map<string, number>();
   private earliestStep = Number.POSITIVE_INFINITY;
 
   add(rootUuid: string, atMs: number): void {
     const step = Math.ceil(atMs / STEP_MS);
-    const due = this.byStep.get(step) ?? new Set();
-    this.byStep.set(step, due.add(rootUuid));
+    if ((this.stepOf.get(rootUuid) ?? Number.POSITIVE_INFINITY) <= step) return;
+    this.stepOf.set(rootUuid, step);
+    const roots = this.byStep.get(step);
+    if (roots) roots.push(rootUuid);
+    else this.byStep.set(step, [rootUuid]);
     this.earliestStep = Math.min(this.earliestStep, step);
   }
 
@@ -23,7 +27,8 @@ export class Agenda {
         this.earliestStep = Math.min(this.earliestStep, step);
         continue;
       }
-      due.push(...roots);
+      // Not those that were put down for an earlier time since.
+      for (const root of roots) if (this.stepOf.get(root) === step && this.stepOf.delete(root)) due.push(root);
       this.byStep.delete(step);
     }
     return due;

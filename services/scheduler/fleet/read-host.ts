@@ -58,7 +58,7 @@ export function readHost(
     providers: sharing.length > 0 ? [...tree, ...sharing] : tree,
     sharing,
     readAgainAtMs: earliest(
-      settling.count > 0 ? settling.oldestMs + options.claimSettleMs : undefined,
+      settling.count > 0 ? settledAtMs(settling.oldestMs, nowMs, options.claimSettleMs) : undefined,
       recentFailures > 0 ? (fadeStep + 1) * FADE_STEP_MS : undefined,
     ),
   };
@@ -74,6 +74,11 @@ function fadedFailures(host: Host, nowMs: number, halfLifeMs: number): number {
   if (host.failures === 0) return 0;
   const left = host.failures * 2 ** (-Math.max(0, nowMs - host.lastFailureAtMs) / halfLifeMs);
   return left < FORGOTTEN_FAILURE ? 0 : left;
+}
+
+/** A host with many claims is not read for each of them: some count for up to a quarter of the time longer. */
+function settledAtMs(oldestMs: number, nowMs: number, claimSettleMs: number): number {
+  return Math.max(oldestMs + claimSettleMs, nowMs + claimSettleMs / 4);
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {

@@ -43,8 +43,8 @@ export class SettlingClaims {
     if (!claims) return NONE;
     let settled = 0;
     while (settled < claims.length && (claims[settled] as Claim).atMs <= newsMs) settled += 1;
-    for (const { uuid } of claims.splice(0, settled)) this.rootOf.delete(uuid);
-    const [oldest] = claims;
+    if (settled > 0) for (const { uuid } of claims.splice(0, settled)) this.rootOf.delete(uuid);
+    const oldest = claims[0];
     if (oldest) return { count: claims.length, oldestMs: oldest.atMs };
     this.byRoot.delete(rootUuid);
     return NONE;

@@ -4,7 +4,7 @@ import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import type { ClaimablePlace, Claimant } from '#libs/placement/allocation-request';
+import type { Sealer } from '#libs/placement/allocation-request';
 import type { PlacementStore } from '#libs/placement/store';
 import type { Fleet } from '../fleet/fleet';
 import type { Rankings } from '../ranking/rankings';
@@ -21,8 +21,7 @@ export interface SelectDeps {
   readonly rankings: Rankings;
   readonly settings: SelectSettings;
   readonly clock: Clock;
-  /** Seals allocation requests of one claimant. */
-  readonly sealer: (claimant: Claimant) => (place: ClaimablePlace) => Uint8Array;
+  readonly sealer: Sealer;
 }
 
 /** Who waits for the answer, and whether still. */

@@ -115,7 +115,7 @@ async function openScheduler(
         { isAborted: false, signal: new AbortController().signal },
         {
           ...deps,
-          sealer: (claimant) => sealer(claimant, config.claimKey),
+          sealer: sealer(config.claimKey),
         },
       );
     },

@@ -5,8 +5,9 @@
 --- In a commit, guards of all consumers come first; then what they hold is given back; then consumer by consumer and
 --- amount by amount what they take is checked and taken. `commands/allocations.ts` states the same for the memory store.
 --- All this happens to what was read of the store, and the next commit sees it so; only then is it written. Cells: usage
---- '<revision> <generation> <used>', consumer '<revision> <claim revision> <generation> <created> <body>', JSON at the
---- end of each.
+--- '<revision> <generation> <used>', used being JSON, and consumer '<revision> <claim revision> <generation> <created>
+--- <body>'. A body is '<provider uuid> <class> <amount> <class> <amount> ...', with ';' between providers, a tab, and a
+--- JSON list, its seventh the group and its eighth the host that the membership counts for, if there is a group.
 ---
 --- KEYS[1] revision         the last commit's
 --- KEYS[2] changes          the stream
@@ -22,15 +23,14 @@
 ---           uuid
 ---           '<guard> <number> <raises>', a guard of any, absent, generation or claim; raises 1: giving back raises generations
 ---           body, '' when it takes nothing
----           what it takes, a line for each provider: '<provider uuid> <class> <amount> <class> <amount> ...'
 ---           '<policy> <max per host> <host>\n<group id>', '' for none
---- @return {revision, rows, outcome, ...}                 revision and rows are '' when no commit was made; outcomes:
----         {'committed'}
----         {'unchanged'}
----         {'generation', uuid, present}                  present is '' when there is no such consumer
----         {'not_found', subject, key}                    provider, resource_class or inventory
----         {'capacity', provider uuid, class, why, usage cell}
----         {'group', group id, host}
+--- @return {revision, rows, refusal, ...}                 revision and rows are '' when no commit was made; rows are those
+---         of the stream, but without the bodies of consumers, which the caller knows; for each commit that was not made:
+---         {i, 'unchanged'}                               i from 1
+---         {i, 'generation', uuid, present}               present is '' when there is no such consumer
+---         {i, 'not_found', subject, key}                 provider, resource_class or inventory
+---         {i, 'capacity', provider uuid, class, why, usage cell}
+---         {i, 'group', group id, host}
 --- @include capacity
 --- @include change
 
@@ -43,9 +43,9 @@ local function next_arg()
   return ARGV[position]
 end
 
-local function next_takes()
+local function takes_of(body)
   local takes = {}
-  for provider, amounts in string.gmatch(next_arg(), '(%S+) ([^\n]*)') do
+  for provider, amounts in string.gmatch(string.match(body, '^[^\t]*'), '([^;]%S*) ([^;]*)') do
     for class, amount in string.gmatch(amounts, '(%S+) (%S+)') do
       takes[#takes + 1] = { provider = provider, class = class, amount = tonumber(amount) }
     end
@@ -57,13 +57,15 @@ local function next_commit()
   local at_ms, force, count = string.match(next_arg(), '^(%S+) (%d) (%d+)$')
   local commit = { at_ms = at_ms, force = force == '1', writes = {} }
   for i = 1, tonumber(count) do
-    local write = { uuid = next_arg() }
+    local uuid = next_arg()
     local guard, expected, raises = string.match(next_arg(), '^(%l+) (%S*) (%d)$')
-    write.guard, write.expected, write.raises_released = guard, expected, raises == '1'
-    write.body, write.takes = next_arg(), next_takes()
+    local body = next_arg()
     local policy, max_per_host, host, group = string.match(next_arg(), '^(%S+) (%S+) ([^\n]*)\n(.*)$')
-    write.policy, write.max_per_host, write.host, write.group = policy, tonumber(max_per_host), host, group
-    commit.writes[i] = write
+    commit.writes[i] = {
+      uuid = uuid, body = body, takes = takes_of(body),
+      guard = guard, expected = expected, raises_released = raises == '1',
+      policy = policy, max_per_host = tonumber(max_per_host), host = host, group = group,
+    }
   end
   return commit
 end
@@ -74,7 +76,11 @@ local function read_consumer(uuid)
   local cell = redis.call('HGET', consumers_key, uuid)
   if not cell then return nil end
   local claim, generation, created, body = string.match(cell, '^%d+ (%d+) (%d+) (%d+) (.*)$')
-  return { claim = claim, generation = generation, created = created, row = cjson.decode(body) }
+  local rest = cjson.decode(string.match(body, '\t(.*)$'))
+  return {
+    claim = claim, generation = generation, created = created,
+    takes = takes_of(body), group = rest[7], host = rest[8],
+  }
 end
 
 local usages = {}
@@ -103,9 +109,9 @@ local function count_of(counter)
   return counts[counter] + (moves[counter] or 0)
 end
 
--- What is to be written: usages, and cells of consumers, '' for those that are gone.
+-- What is to be written: usages, and consumers, with '' as the head of those that are gone.
 
-local changed_usages, changed_consumers, cells = {}, {}, {}
+local changed_usages, changed_consumers = {}, {}
 
 -- What the commit in hand has added so far, to be taken back when it is refused.
 
@@ -181,11 +187,12 @@ local function refusal_of_commit(commit)
   for _, write in ipairs(commit.writes) do
     local old = write.old
     if old then
-      for provider, resources in pairs(old.row.allocations) do
-        for class, amount in pairs(resources) do add(grow(provider, class, -amount).used, class, -amount) end
-        if write.raises_released then raised[usage_of(provider)] = true end
+      for _, take in ipairs(old.takes) do
+        local usage = grow(take.provider, take.class, -take.amount)
+        add(usage.used, take.class, -take.amount)
+        if write.raises_released then raised[usage] = true end
       end
-      if old.row.groupHost then join(old.row.groupId, old.row.groupHost, -1) end
+      if old.group then join(old.group, old.host, -1) end
     end
     for _, take in ipairs(write.takes) do raised[grow(take.provider, take.class, take.amount)] = true end
   end
@@ -207,15 +214,14 @@ local function refusal_of_commit(commit)
     usage.is_changed = true
   end
   for _, write in ipairs(commit.writes) do
-    local old, cell = write.old, ''
+    local old, head = write.old, ''
     if #write.takes > 0 then
       local generation = (old and tonumber(old.generation) or 0) + 1
       local created = old and old.created or commit.at_ms
-      cell = revision .. ' ' .. revision .. ' ' .. generation .. ' ' .. created .. ' ' .. write.body
+      head = revision .. ' ' .. revision .. ' ' .. generation .. ' ' .. created
     end
-    if old or cell ~= '' then
-      changed_consumers[#changed_consumers + 1] = write.uuid
-      cells[write.uuid] = cell
+    if old or head ~= '' then
+      changed_consumers[#changed_consumers + 1] = { uuid = write.uuid, head = head, body = write.body }
     end
   end
   return nil
@@ -225,34 +231,48 @@ local reply, is_made = { '', '' }, false
 for i = 1, tonumber(ARGV[3]) do
   additions = {}
   local refusal = refusal_of_commit(next_commit())
-  if refusal then take_back() else is_made = true end
-  reply[i + 2] = refusal or { 'committed' }
+  if refusal then
+    take_back()
+    table.insert(refusal, 1, i)
+    reply[#reply + 1] = refusal
+  else
+    is_made = true
+  end
 end
 
 -- All is decided: write.
 
 if is_made then
-  local lines = {}
+  -- For the stream, and for the caller.
+  local lines, brief = {}, {}
   for _, usage in ipairs(changed_usages) do
     for class, amount in pairs(usage.used) do
       if amount == 0 then usage.used[class] = nil end
     end
     usage.cell = revision .. ' ' .. usage.generation .. ' ' .. cjson.encode(usage.used)
     redis.call('HSET', usages_key, usage.provider, usage.cell)
-    lines[#lines + 1] = 'usage ' .. usage.provider .. ' ' .. usage.cell
+    local line = 'usage ' .. usage.provider .. ' ' .. usage.cell
+    lines[#lines + 1], brief[#brief + 1] = line, line
   end
-  for _, uuid in ipairs(changed_consumers) do
-    local cell = cells[uuid]
-    if cell == '' then redis.call('HDEL', consumers_key, uuid) else redis.call('HSET', consumers_key, uuid, cell) end
+  for _, consumer in ipairs(changed_consumers) do
+    local uuid, head, cell = consumer.uuid, consumer.head, ''
+    if head == '' then
+      redis.call('HDEL', consumers_key, uuid)
+    else
+      cell = head .. ' ' .. consumer.body
+      redis.call('HSET', consumers_key, uuid, cell)
+    end
     lines[#lines + 1] = 'consumer ' .. uuid .. ' ' .. cell
+    brief[#brief + 1] = 'consumer ' .. uuid .. ' ' .. head
   end
   for counter, by in pairs(moves) do
     if by ~= 0 and redis.call('HINCRBY', counters_key, counter, by) == 0 then redis.call('HDEL', counters_key, counter) end
   end
   reply[1] = revision
-  reply[2] = append_change(KEYS[1], KEYS[2], ARGV[1], revision, lines)
+  append_change(KEYS[1], KEYS[2], ARGV[1], revision, lines)
+  reply[2] = table.concat(brief, '\n')
 end
 for i = 3, #reply do
-  if reply[i][1] == 'capacity' then reply[i][5] = usages[reply[i][2]].cell end
+  if reply[i][2] == 'capacity' then reply[i][6] = usages[reply[i][3]].cell end
 end
 return reply
