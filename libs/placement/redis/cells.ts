@@ -5,8 +5,8 @@ import type { ConsumerRest, Stored, StoredConsumer, TableName, Tables } from '..
 import type { Revised } from '../store';
 
 /*
- * A cell is one row as Redis keeps it: the revision, then a few numbers that scripts read without parsing more, then
- * JSON. What follows the revision is the body.
+ * A cell is one row as Redis keeps it: the revision, then what scripts read without parsing more (a few numbers, what a
+ * consumer takes), then JSON. What follows the revision is the body.
  */
 
 type PackedInventories = Record<string, readonly [number, number, number, number, number, number]>;
@@ -17,14 +17,11 @@ type PackedRest = readonly [
   userId: string,
   consumerType: string | null,
   owner: ConsumerRest['owner'],
-  mappings: Consumer['mappings'] | typeof ALL_AS_ASKED,
+  mappings: Consumer['mappings'],
   updatedAtMs: number,
   groupId?: string,
   groupHost?: string,
 ];
-
-/** Stands for `{ '': [all providers] }`: most requests have no groups but the one without a suffix. */
-const ALL_AS_ASKED = 0;
 
 /** The row of a cell. `key` is the row's key, which the cell leaves out. */
 export function decodeCell<T extends TableName>(table: T, key: string, cell: string): Stored<Tables[T]> {
@@ -70,8 +67,17 @@ export function encodeClaim(consumer: StoredConsumer): string {
 
 /** What a consumer takes, a tab, and what else there is to say of it: JSON, so without a tab. */
 export function encodeRest(rest: ConsumerRest): string {
-  const { projectId, userId, consumerType = null, owner, allocations, updatedAtMs, groupId, groupHost } = rest;
-  const mappings = isAllAsAsked(rest.mappings, allocations) ? ALL_AS_ASKED : rest.mappings;
+  const {
+    projectId,
+    userId,
+    consumerType = null,
+    owner,
+    allocations,
+    mappings,
+    updatedAtMs,
+    groupId,
+    groupHost,
+  } = rest;
   const packed: PackedRest = [projectId, userId, consumerType, owner, mappings, updatedAtMs];
   const json = JSON.stringify(groupId === undefined ? packed : [...packed, groupId, groupHost]);
   return `${encodeTakes(allocations)}\t${json}`;
@@ -143,7 +149,7 @@ function decodeRest(body: string): ConsumerRest {
     consumerType: consumerType ?? undefined,
     owner,
     allocations,
-    mappings: mappings === ALL_AS_ASKED ? { '': Object.keys(allocations) } : mappings,
+    mappings,
     groupId,
     groupHost,
     updatedAtMs,
@@ -159,13 +165,6 @@ function decodeTakes(text: string): Allocations {
     allocations[uuid] = resources;
   }
   return allocations;
-}
-
-function isAllAsAsked(mappings: Consumer['mappings'], allocations: Allocations): boolean {
-  const uuids = mappings[''];
-  if (uuids === undefined || Object.keys(mappings).length > 1) return false;
-  const all = Object.keys(allocations);
-  return all.length === uuids.length && all.every((uuid, i) => uuid === uuids[i]);
 }
 
 /** The numbers that a text begins with, and what comes after them. */

@@ -89,7 +89,10 @@ local function usage_of(provider)
   if usage then return usage end
   local cell = redis.call('HGET', usages_key, provider) or '0 0 {}'
   local generation, used = string.match(cell, '^%d+ (%d+) (.*)$')
-  usage = { provider = provider, cell = cell, generation = tonumber(generation), used = cjson.decode(used) }
+  usage = {
+    provider = provider, cell = cell, generation = tonumber(generation), used = cjson.decode(used),
+    is_changed = false, raised_by = nil,
+  }
   usages[provider] = usage
   return usage
 end
@@ -113,22 +116,23 @@ end
 
 local changed_usages, changed_consumers = {}, {}
 
--- What the commit in hand has added so far, to be taken back when it is refused.
-
-local additions
-local function add(amounts, name, amount)
-  amounts[name] = (amounts[name] or 0) + amount
-  additions[#additions + 1] = { amounts, name, amount }
-end
-local function take_back()
-  for _, addition in ipairs(additions) do
-    local amounts, name, amount = addition[1], addition[2], addition[3]
-    amounts[name] = amounts[name] - amount
+-- Adds takes, or the first `count` of them, to what is used, or with -1 takes them away.
+local function use(takes, by, count)
+  for i = 1, count or #takes do
+    local take = takes[i]
+    local used = usage_of(take.provider).used
+    used[take.class] = (used[take.class] or 0) + by * take.amount
   end
 end
-local function join(group, host, by)
-  add(moves, 'group ' .. group, by)
-  add(moves, 'group ' .. group .. '\n' .. host, by)
+local function join(member, by)
+  local group = 'group ' .. member.group
+  local here = group .. '\n' .. member.host
+  moves[group], moves[here] = (moves[group] or 0) + by, (moves[here] or 0) + by
+end
+-- All of what a consumer holds, as it was or as it will be.
+local function hold(consumer, by)
+  use(consumer.takes, by)
+  if consumer.group and #consumer.takes > 0 then join(consumer, by) end
 end
 
 local function is_forbidden(write)
@@ -137,7 +141,22 @@ local function is_forbidden(write)
   return write.policy == 'anti-affinity' and here >= write.max_per_host
 end
 
-local function refusal_of_take(take, force, touched)
+-- By how much a commit raises what is used, all in all.
+local function growth_by(commit, provider, class)
+  local growth = 0
+  local function add(takes, by)
+    for _, take in ipairs(takes) do
+      if take.provider == provider and take.class == class then growth = growth + by * take.amount end
+    end
+  end
+  for _, write in ipairs(commit.writes) do
+    add(write.takes, 1)
+    if write.old then add(write.old.takes, -1) end
+  end
+  return growth
+end
+
+local function refusal_of_take(take, commit)
   local provider, class, amount = take.provider, take.class, take.amount
   local all = inventories_of(provider)
   if not all then return { 'not_found', 'provider', provider } end
@@ -147,16 +166,44 @@ local function refusal_of_take(take, force, touched)
     if is_custom and redis.call('HEXISTS', KEYS[6], class) == 0 then return { 'not_found', 'resource_class', class } end
     return { 'not_found', 'inventory', provider .. ' ' .. class }
   end
-  local usage = usage_of(provider)
-  local why = not force and refusal_of(inventory, usage.used[class] or 0, amount)
-  if why == 'capacity' then
-    -- Over its capacity already: what makes it no worse is taken.
-    if touched[usage][class] > 0 then return { 'capacity', provider, class, why } end
-  elseif why then
-    return { 'capacity', provider, class, why }
+  if commit.force then return nil end
+  local why = refusal_of(inventory, usage_of(provider).used[class] or 0, amount)
+  -- Over its capacity already: what makes it no worse is taken.
+  if why == 'capacity' and growth_by(commit, provider, class) <= 0 then return nil end
+  return why and { 'capacity', provider, class, why }
+end
+
+-- Takes what a consumer is to hold, or nothing.
+local function refusal_of_write(write, commit)
+  local takes = write.takes
+  for i, take in ipairs(takes) do
+    local refusal = refusal_of_take(take, commit)
+    if refusal then
+      use(takes, -1, i - 1)
+      return refusal
+    end
+    local used = usage_of(take.provider).used
+    used[take.class] = (used[take.class] or 0) + take.amount
   end
-  add(usage.used, class, amount)
+  if write.group and #takes > 0 then
+    if not commit.force and is_forbidden(write) then
+      use(takes, -1)
+      return { 'group', write.group, write.host }
+    end
+    join(write, 1)
+  end
   return nil
+end
+
+local function mark_changed(takes, commit, raises)
+  for _, take in ipairs(takes) do
+    local usage = usage_of(take.provider)
+    if raises and usage.raised_by ~= commit then
+      usage.generation, usage.raised_by = usage.generation + 1, commit
+    end
+    if not usage.is_changed then changed_usages[#changed_usages + 1] = usage end
+    usage.is_changed = true
+  end
 end
 
 -- Why a commit is refused; nil when it was made.
@@ -173,48 +220,25 @@ local function refusal_of_commit(commit)
   end
   if is_idle then return { 'unchanged' } end
 
-  -- By how much the commit raises which usage, all in all.
-  local touched, order, raised = {}, {}, {}
-  local function grow(provider, class, amount)
-    local usage = usage_of(provider)
-    if not touched[usage] then
-      touched[usage] = {}
-      order[#order + 1] = usage
-    end
-    touched[usage][class] = (touched[usage][class] or 0) + amount
-    return usage
-  end
   for _, write in ipairs(commit.writes) do
-    local old = write.old
-    if old then
-      for _, take in ipairs(old.takes) do
-        local usage = grow(take.provider, take.class, -take.amount)
-        add(usage.used, take.class, -take.amount)
-        if write.raises_released then raised[usage] = true end
+    if write.old then hold(write.old, -1) end
+  end
+  for i, write in ipairs(commit.writes) do
+    local refusal = refusal_of_write(write, commit)
+    if refusal then
+      for before = 1, i - 1 do hold(commit.writes[before], -1) end
+      for _, each in ipairs(commit.writes) do
+        if each.old then hold(each.old, 1) end
       end
-      if old.group then join(old.group, old.host, -1) end
-    end
-    for _, take in ipairs(write.takes) do raised[grow(take.provider, take.class, take.amount)] = true end
-  end
-  for _, write in ipairs(commit.writes) do
-    for _, take in ipairs(write.takes) do
-      local refusal = refusal_of_take(take, commit.force, touched)
-      if refusal then return refusal end
-    end
-    if write.group and #write.takes > 0 then
-      if not commit.force and is_forbidden(write) then return { 'group', write.group, write.host } end
-      join(write.group, write.host, 1)
+      return refusal
     end
   end
 
   -- Everything fits.
-  for _, usage in ipairs(order) do
-    if raised[usage] then usage.generation = usage.generation + 1 end
-    if not usage.is_changed then changed_usages[#changed_usages + 1] = usage end
-    usage.is_changed = true
-  end
   for _, write in ipairs(commit.writes) do
     local old, head = write.old, ''
+    if old then mark_changed(old.takes, commit, write.raises_released) end
+    mark_changed(write.takes, commit, true)
     if #write.takes > 0 then
       local generation = (old and tonumber(old.generation) or 0) + 1
       local created = old and old.created or commit.at_ms
@@ -229,10 +253,8 @@ end
 
 local reply, is_made = { '', '' }, false
 for i = 1, tonumber(ARGV[3]) do
-  additions = {}
   local refusal = refusal_of_commit(next_commit())
   if refusal then
-    take_back()
     table.insert(refusal, 1, i)
     reply[#reply + 1] = refusal
   else
