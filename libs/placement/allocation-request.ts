@@ -31,10 +31,10 @@ const MAC_BYTES = 16;
 const wire = berth.placement.v1.AllocationRequest;
 
 /**
- * Seals with a key, for one claimant: the opaque bytes of a Selection, `version | protobuf | MAC`, about a hundred of them for three
- * classes. Whoever carries them can claim with them and can't change them: the MAC is SHA3-256 of the fleet's claim key and
- * what is sealed, cut to 128 bits. (A sponge takes its key as a prefix, as NIST's KMAC does it; older hashes need HMAC
- * around them, which takes three times as long.)
+ * Seals with a key, for one claimant: the opaque bytes of a Selection, `version | protobuf | MAC`, about a hundred of them
+ * for three classes. Whoever carries them can claim with them and can't change them: the MAC is SHA3-256 of the fleet's
+ * claim key and what is sealed, cut to 128 bits. (A sponge takes its key as a prefix, as NIST's KMAC does it; older hashes
+ * need HMAC around them, which takes three times as long.)
  *
  * A protobuf message may be cut between its fields: the claimant's are encoded once for the selected host and its
  * alternates, and a place's once for all who are sent there with the same allocations.
