@@ -91,7 +91,7 @@ local function usage_of(provider)
   local generation, used = string.match(cell, '^%d+ (%d+) (.*)$')
   usage = {
     provider = provider, cell = cell, generation = tonumber(generation), used = cjson.decode(used),
-    is_changed = false, raised_by = nil,
+    is_changed = false, raised_by = false,
   }
   usages[provider] = usage
   return usage
