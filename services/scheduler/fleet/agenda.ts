@@ -11,9 +11,9 @@ export class Agenda {
     const step = Math.ceil(atMs / STEP_MS);
     if ((this.stepOf.get(rootUuid) ?? Number.POSITIVE_INFINITY) <= step) return;
     this.stepOf.set(rootUuid, step);
-    const roots = this.byStep.get(step);
-    if (roots) roots.push(rootUuid);
-    else this.byStep.set(step, [rootUuid]);
+    const roots = this.byStep.get(step) ?? [];
+    roots.push(rootUuid);
+    this.byStep.set(step, roots);
     this.earliestStep = Math.min(this.earliestStep, step);
   }
 
@@ -27,8 +27,12 @@ export class Agenda {
         this.earliestStep = Math.min(this.earliestStep, step);
         continue;
       }
-      // Not those that were put down for an earlier time since.
-      for (const root of roots) if (this.stepOf.get(root) === step && this.stepOf.delete(root)) due.push(root);
+      for (const root of roots) {
+        // It was put down for an earlier time since.
+        if (this.stepOf.get(root) !== step) continue;
+        this.stepOf.delete(root);
+        due.push(root);
+      }
       this.byStep.delete(step);
     }
     return due;

@@ -99,7 +99,7 @@ async function openScheduler(
   fleet.refresh(clock.now());
   const settings = selectSettings(config);
   const rankings = new Rankings(fleet, settings, config.rankedHosts);
-  const deps = { placement, mirror, fleet, rankings, settings, clock };
+  const deps = { placement, mirror, fleet, rankings, settings, clock, sealer: sealer(config.claimKey) };
   return {
     mirror,
     fleet,
@@ -110,14 +110,7 @@ async function openScheduler(
       const instanceUuids =
         typeof instances === 'number' ? Array.from({ length: instances }, () => randomUUID()) : instances;
       const request = { requestId: randomUUID(), requestSpec: aRequestSpec(spec), instanceUuids, numAlternates };
-      return selectDestinations(
-        request,
-        { isAborted: false, signal: new AbortController().signal },
-        {
-          ...deps,
-          sealer: sealer(config.claimKey),
-        },
-      );
+      return selectDestinations(request, { isAborted: false, signal: new AbortController().signal }, deps);
     },
     async close() {
       fleet.close();

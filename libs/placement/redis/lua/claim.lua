@@ -65,6 +65,7 @@ local function next_commit()
       uuid = uuid, body = body, takes = takes_of(body),
       guard = guard, expected = expected, raises_released = raises == '1',
       policy = policy, max_per_host = tonumber(max_per_host), host = host, group = group,
+      taken = 0, has_joined = false,
     }
   end
   return commit
@@ -112,27 +113,23 @@ local function count_of(counter)
   return counts[counter] + (moves[counter] or 0)
 end
 
--- What is to be written: usages, and consumers, with '' as the head of those that are gone.
+-- What is to be written: usages, and the writes of consumers, with '' as the head of those that are gone.
 
 local changed_usages, changed_consumers = {}, {}
 
--- Adds takes, or the first `count` of them, to what is used, or with -1 takes them away.
-local function use(takes, by, count)
-  for i = 1, count or #takes do
-    local take = takes[i]
-    local used = usage_of(take.provider).used
-    used[take.class] = (used[take.class] or 0) + by * take.amount
-  end
+-- Adds to what is used, or with -1 takes away.
+local function use(take, by)
+  local used = usage_of(take.provider).used
+  used[take.class] = (used[take.class] or 0) + by * take.amount
 end
 local function join(member, by)
   local group = 'group ' .. member.group
   local here = group .. '\n' .. member.host
   moves[group], moves[here] = (moves[group] or 0) + by, (moves[here] or 0) + by
 end
--- All of what a consumer holds, as it was or as it will be.
-local function hold(consumer, by)
-  use(consumer.takes, by)
-  if consumer.group and #consumer.takes > 0 then join(consumer, by) end
+local function hold(old, by)
+  for _, take in ipairs(old.takes) do use(take, by) end
+  if old.group then join(old, by) end
 end
 
 local function is_forbidden(write)
@@ -173,26 +170,28 @@ local function refusal_of_take(take, commit)
   return why and { 'capacity', provider, class, why }
 end
 
--- Takes what a consumer is to hold, or nothing.
+-- Takes what a consumer is to hold, up to what is refused.
 local function refusal_of_write(write, commit)
-  local takes = write.takes
-  for i, take in ipairs(takes) do
+  for i, take in ipairs(write.takes) do
     local refusal = refusal_of_take(take, commit)
-    if refusal then
-      use(takes, -1, i - 1)
-      return refusal
-    end
-    local used = usage_of(take.provider).used
-    used[take.class] = (used[take.class] or 0) + take.amount
+    if refusal then return refusal end
+    use(take, 1)
+    write.taken = i
   end
-  if write.group and #takes > 0 then
-    if not commit.force and is_forbidden(write) then
-      use(takes, -1)
-      return { 'group', write.group, write.host }
-    end
+  if write.group and #write.takes > 0 then
+    if not commit.force and is_forbidden(write) then return { 'group', write.group, write.host } end
     join(write, 1)
+    write.has_joined = true
   end
   return nil
+end
+
+local function take_back(commit)
+  for _, write in ipairs(commit.writes) do
+    for i = 1, write.taken do use(write.takes[i], -1) end
+    if write.has_joined then join(write, -1) end
+    if write.old then hold(write.old, 1) end
+  end
 end
 
 local function mark_changed(takes, commit, raises)
@@ -223,30 +222,26 @@ local function refusal_of_commit(commit)
   for _, write in ipairs(commit.writes) do
     if write.old then hold(write.old, -1) end
   end
-  for i, write in ipairs(commit.writes) do
+  for _, write in ipairs(commit.writes) do
     local refusal = refusal_of_write(write, commit)
     if refusal then
-      for before = 1, i - 1 do hold(commit.writes[before], -1) end
-      for _, each in ipairs(commit.writes) do
-        if each.old then hold(each.old, 1) end
-      end
+      take_back(commit)
       return refusal
     end
   end
 
   -- Everything fits.
   for _, write in ipairs(commit.writes) do
-    local old, head = write.old, ''
+    local old = write.old
+    write.head = ''
     if old then mark_changed(old.takes, commit, write.raises_released) end
     mark_changed(write.takes, commit, true)
     if #write.takes > 0 then
       local generation = (old and tonumber(old.generation) or 0) + 1
       local created = old and old.created or commit.at_ms
-      head = revision .. ' ' .. revision .. ' ' .. generation .. ' ' .. created
+      write.head = revision .. ' ' .. revision .. ' ' .. generation .. ' ' .. created
     end
-    if old or head ~= '' then
-      changed_consumers[#changed_consumers + 1] = { uuid = write.uuid, head = head, body = write.body }
-    end
+    if old or write.head ~= '' then changed_consumers[#changed_consumers + 1] = write end
   end
   return nil
 end
