@@ -1,11 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { sleep } from '#libs/domain/clock';
-import { environment, systemClock } from '#libs/runtime/system';
+import { systemClock } from '#libs/runtime/system';
 import { freePort } from '#libs/testing/server-process';
+import { endBerth, startBerth } from './berth-process';
 
-const CLI = join(__dirname, '../../services/cli/main.js');
 const START_TIMEOUT_MS = 120_000;
 const clock = systemClock();
 
@@ -20,22 +17,17 @@ export interface ApiProcess {
 /** Starts the API on a store, without authentication; resolves when it has all of the store and listens. */
 export async function startApi(storeUrl: string): Promise<ApiProcess> {
   const [port, operationsPort] = await Promise.all([freePort(), freePort()]);
-  const env = {
-    ...environment(),
+  const child = startBerth('placement-api', {
     BERTH_STORE_URL: storeUrl,
     BERTH_PLACEMENT_PORT: String(port),
     BERTH_PLACEMENT_AUTH: 'noauth',
     BERTH_HTTP_PORT: String(operationsPort),
-    BERTH_LOG_LEVEL: 'error',
-  };
-  // With node's own flags: `node --cpu-prof dist/test/bench/run.js placement` writes a profile of the API too.
-  const args = [...process.execArgv, CLI, 'placement-api'];
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  });
   const operations = (path: string) => fetch(`http://127.0.0.1:${operationsPort}${path}`);
   const isReady = async () => (await operations('/readyz').catch(() => undefined))?.ok === true;
   for (const untilMs = clock.now() + START_TIMEOUT_MS; !(await isReady()); await sleep(clock, 50)) {
     if (child.exitCode === null && clock.now() < untilMs) continue;
-    await end(child);
+    await endBerth(child, 'SIGKILL');
     throw new Error('the placement API did not start');
   }
   return {
@@ -44,14 +36,7 @@ export async function startApi(storeUrl: string): Promise<ApiProcess> {
       const text = await (await operations('/metrics')).text();
       return Number(/^process_cpu_seconds_total\S* (\S+)/m.exec(text)?.[1]);
     },
-    stop: () => end(child),
+    // By SIGTERM, so that a profile is written when one was asked for.
+    stop: () => endBerth(child, 'SIGTERM'),
   };
-}
-
-/** By SIGTERM, so that a profile is written when one was asked for. */
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGTERM');
-  await exited;
 }

@@ -1,13 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import type { Bus } from '#libs/bus/port';
 import { buildRequestCodec } from '#libs/contracts/conductor';
 import { listHostsMethod } from '#libs/contracts/hosts';
 import { instanceEventCodec } from '#libs/contracts/instance';
+import { MAX_PAGE } from '#libs/contracts/limits';
 import { callMethod, castTyped } from '#libs/contracts/rpc';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/topology';
@@ -19,8 +19,9 @@ import type { PlacementStore } from '#libs/placement/store';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
-import { environment, systemClock, systemRandom } from '#libs/runtime/system';
+import { systemClock, systemRandom } from '#libs/runtime/system';
 import { startRabbitmq, startRedis } from '#libs/testing/servers';
+import { endBerth, startBerth } from './berth-process';
 import {
   type Bench,
   type BenchContext,
@@ -28,23 +29,24 @@ import {
   measureAtRate,
   measureRate,
   type Rate,
+  type Results,
   rateResults,
   round,
 } from './harness';
 import { rawRpcRate } from './raw-rpc';
 
-const CLI = join(__dirname, '../../services/cli/main.js');
 const SPEC = requestSpec({ VCPU: 1, MEMORY_MB: 16, DISK_GB: 1 }, { projectId: 'bench', userId: 'bench' });
 /** What `select_destinations` carries here: one instance there, a host and two alternates back. */
 const RAW_PAYLOAD = { requestBytes: 132, answerBytes: 435 };
 const IN_FLIGHT = 128;
+const HOSTS_PER_AGENT = 20_000;
 const clock = systemClock();
 
 /**
  * How much a whole Berth carries: separate processes on a private RabbitMQ and Redis, fake hosts that build at once. The
  * ceilings of the broker are measured before and after, and ratios are to their mean: a shared machine may become slower
  * by a third within a run, and what is `after / before` says by how much it did.
- * Flags: `--hosts 1000`, `--seconds 10`, `--schedulers 1`, `--conductors 1`.
+ * Flags: `--hosts 1000` (20,000 of them to an agent), `--seconds 10`, `--schedulers 1`, `--conductors 1`.
  */
 export const buildsBench: Bench = {
   name: 'builds',
@@ -59,24 +61,22 @@ export const buildsBench: Bench = {
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const addresses = { BERTH_BUS_URL: rabbitmq.url, BERTH_STORE_URL: redis.url };
     const processes: ChildProcess[] = [];
+    const endAll = () => Promise.all(processes.map((child) => endBerth(child, 'SIGKILL')));
     const bus = await openBus({ ...readConfig(busOptions, {}), busUrl: rabbitmq.url }, around);
     const store = await openPlacementStore(readConfig(placementOptions, addresses), around);
     try {
       note('measuring the raw RPC ceiling: two bare processes on the same broker');
       const before = await rawCeilings(rabbitmq.url, seconds / 2);
       processes.push(...startFleet(flags, hosts, addresses));
-      await hostsReported(bus, hosts, note);
-      note('measuring whole builds');
-      const builds = await measureBuilds(bus, seconds);
-      note('measuring select_destinations');
-      const select = await measureRate(() => selectOne(bus), { inFlight: IN_FLIGHT, seconds });
-      const halfLoad = { perSecond: select.perSecond / 2, seconds };
-      const half = await measureAtRate(() => selectOne(bus), halfLoad);
-      await end(processes);
+      const { builds, select, half } = await Promise.race([
+        measureFleet(bus, { hosts, seconds, note }),
+        anyEnds(processes),
+      ]);
+      await endAll();
       note('measuring the raw RPC ceiling again, and what a bare call takes at half the load of select_destinations');
       const after = await rawCeilings(rabbitmq.url, seconds / 2);
       const rawHalf = await rawRpcRate(rabbitmq.url, { ...RAW_PAYLOAD, acked: true }, (call) =>
-        measureAtRate(call, halfLoad),
+        measureAtRate(call, { perSecond: half.perSecond, seconds }),
       );
       const [raw, acked] = [meanRate(before.raw, after.raw), meanRate(before.acked, after.acked)];
       note('measuring claims by themselves, from one client');
@@ -95,9 +95,10 @@ export const buildsBench: Bench = {
         build_ratio: round(builds.perSecond / raw.perSecond),
         build_acked_ratio: round(builds.perSecond / acked.perSecond),
         ...rateResults('claim_script', claims),
+        ...stolen({ raw_rpc: raw, raw_rpc_acked: acked, select, select_half_load: half, build: builds }),
       };
     } finally {
-      await end(processes);
+      await endAll();
       await Promise.allSettled([bus.close(), store.close()]);
       await Promise.all([rabbitmq.stop(), redis.stop()]);
     }
@@ -111,38 +112,70 @@ async function rawCeilings(url: string, seconds: number): Promise<{ readonly raw
   return { raw: await rate(false), acked: await rate(true) };
 }
 
+interface FleetLoad {
+  readonly hosts: number;
+  readonly seconds: number;
+  readonly note: (text: string) => void;
+}
+
+async function measureFleet(bus: Bus, { hosts, seconds, note }: FleetLoad) {
+  await hostsReported(bus, hosts, note);
+  note('measuring whole builds');
+  const builds = await measureBuilds(bus, seconds);
+  note('measuring select_destinations');
+  const select = await measureRate(() => selectOne(bus), { inFlight: IN_FLIGHT, seconds });
+  note('measuring select_destinations at half that load');
+  const half = await measureAtRate(() => selectOne(bus), { perSecond: select.perSecond / 2, seconds });
+  return { builds, select, half };
+}
+
 function startFleet(
   flags: BenchContext['flags'],
   hosts: number,
   addresses: Readonly<Record<string, string>>,
 ): ChildProcess[] {
   const env = {
-    ...environment(),
     ...addresses,
-    BERTH_LOG_LEVEL: 'error',
-    BERTH_AGENT_HOST: 'host',
-    BERTH_AGENT_HOSTS: String(hosts),
     BERTH_AGENT_INVENTORY: 'VCPU=100000,MEMORY_MB=10000000,DISK_GB=1000000',
     BERTH_AGENT_FAKE_LATENCY_MS: '0',
     BERTH_AGENT_FAKE_FAILURE_RATE: '0',
   };
-  const kinds = [
-    ...Array<string>(Number(flags['schedulers'] ?? 1)).fill('scheduler'),
-    ...Array<string>(Number(flags['conductors'] ?? 1)).fill('conductor'),
-    'compute-agent',
-  ];
-  return kinds.map((kind) => spawn(process.execPath, [CLI, kind], { env, stdio: ['ignore', 'ignore', 'inherit'] }));
+  const many = (flag: string, kind: string) =>
+    Array.from({ length: Number(flags[flag] ?? 1) }, () => startBerth(kind, env));
+  const agents = Array.from({ length: Math.ceil(hosts / HOSTS_PER_AGENT) }, (_, n) => {
+    const count = Math.min(HOSTS_PER_AGENT, hosts - n * HOSTS_PER_AGENT);
+    return startBerth('compute-agent', { ...env, BERTH_AGENT_HOST: `rack${n}`, BERTH_AGENT_HOSTS: String(count) });
+  });
+  return [...many('schedulers', 'scheduler'), ...many('conductors', 'conductor'), ...agents];
+}
+
+/** Rejects when a process ends by itself: its last words, on stderr, say why. */
+async function anyEnds(processes: readonly ChildProcess[]): Promise<never> {
+  await Promise.race(processes.map((child) => once(child, 'exit')));
+  throw new Error('a process of the fleet ended');
+}
+
+function stolen(rates: Readonly<Record<string, Rate>>): Results {
+  const each = Object.entries(rates).map(([name, { stolenPercent }]) => [`${name}_stolen_percent`, stolenPercent]);
+  return Object.fromEntries(each);
 }
 
 async function hostsReported(bus: Bus, hosts: number, note: (text: string) => void): Promise<void> {
-  for (let seen = 0, told = -1; seen < hosts; ) {
-    const request = { host: '', marker: '', limit: 1_000 };
-    const answer = callMethod(bus, RPC_SCHEDULER.name, listHostsMethod, request, { timeoutMs: 2_000 });
-    seen = (await answer.catch(() => ({ hosts: [] }))).hosts.length;
+  for (let seen = 0, told = -1; seen < hosts; told = seen) {
+    seen = await countHosts(bus).catch(() => 0);
     if (seen !== told) note(`${seen} of ${hosts} hosts have reported`);
-    told = seen;
-    if (seen < Math.min(hosts, 1_000)) await sleep(clock, 250);
-    else return;
+    if (seen < hosts) await sleep(clock, 500);
+  }
+}
+
+async function countHosts(bus: Bus): Promise<number> {
+  for (let count = 0, marker = ''; ; ) {
+    const request = { host: '', marker, limit: MAX_PAGE };
+    const options = { timeoutMs: 10_000 };
+    const { hosts } = await callMethod(bus, RPC_SCHEDULER.name, listHostsMethod, request, options);
+    count += hosts.length;
+    if (hosts.length < MAX_PAGE) return count;
+    marker = hosts.at(-1)?.host ?? '';
   }
 }
 
@@ -191,15 +224,5 @@ async function measureClaims(store: PlacementStore, seconds: number): Promise<Ra
       return store.commit({ kind: 'write_allocations', atMs: clock.now(), consumers: [consumer] });
     },
     { inFlight: 64, seconds },
-  );
-}
-
-async function end(processes: ChildProcess[]): Promise<void> {
-  await Promise.all(
-    processes.splice(0).map(async (child) => {
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
-    }),
   );
 }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { percentile } from '#libs/runtime/percentiles';
 
@@ -26,6 +27,11 @@ export interface Rate {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly count: number;
+  /**
+   * The share of the processors' time that other machines on the same hardware took meanwhile, in percent; 0 where the
+   * kernel does not tell. It lowers rates, and raises latencies far more.
+   */
+  readonly stolenPercent: number;
 }
 
 /**
@@ -37,16 +43,78 @@ export async function measureRate(
   operation: (n: number) => Promise<unknown>,
   load: { readonly inFlight: number; readonly seconds: number },
 ): Promise<Rate> {
-  await runFor(operation, load.inFlight, load.seconds / 2);
-  const { durationsMs, elapsedMs } = await runFor(operation, load.inFlight, load.seconds);
-  return rateOf(durationsMs, elapsedMs);
+  return afterWarmUp((seconds) => runFor(operation, load.inFlight, seconds), load.seconds);
 }
 
-/** Starts operations at a steady rate, whatever they take: latency under a load that does not yield. */
+/** Starts operations at a steady rate, whatever they take, after the same warm-up: latency under a load that does not yield. */
 export async function measureAtRate(
   operation: (n: number) => Promise<unknown>,
-  { perSecond, seconds }: { readonly perSecond: number; readonly seconds: number },
+  load: { readonly perSecond: number; readonly seconds: number },
 ): Promise<Rate> {
+  return afterWarmUp((seconds) => runAtRate(operation, load.perSecond, seconds), load.seconds);
+}
+
+/** What was measured twice, as one. */
+export function meanRate(a: Rate, b: Rate): Rate {
+  return {
+    perSecond: round((a.perSecond + b.perSecond) / 2),
+    p50Ms: round((a.p50Ms + b.p50Ms) / 2),
+    p99Ms: round((a.p99Ms + b.p99Ms) / 2),
+    count: a.count + b.count,
+    stolenPercent: round((a.stolenPercent + b.stolenPercent) / 2),
+  };
+}
+
+/** A rate under a name, as results: `select_per_s`, `select_p50_ms`, `select_p99_ms`. */
+export function rateResults(name: string, rate: Rate): Results {
+  return { [`${name}_per_s`]: rate.perSecond, [`${name}_p50_ms`]: rate.p50Ms, [`${name}_p99_ms`]: rate.p99Ms };
+}
+
+/** Three significant places: more would be noise. */
+export function round(value: number): number {
+  return Number(value.toPrecision(3));
+}
+
+interface Samples {
+  readonly durationsMs: readonly number[];
+  readonly elapsedMs: number;
+}
+
+async function afterWarmUp(run: (seconds: number) => Promise<Samples>, seconds: number): Promise<Rate> {
+  await run(seconds / 2);
+  const before = await processorTime();
+  const { durationsMs, elapsedMs } = await run(seconds);
+  const after = await processorTime();
+  return {
+    perSecond: round(durationsMs.length / (elapsedMs / 1000)),
+    p50Ms: round(percentile(durationsMs, 50)),
+    p99Ms: round(percentile(durationsMs, 99)),
+    count: durationsMs.length,
+    stolenPercent: round((100 * (after.stolen - before.stolen)) / Math.max(1, after.all - before.all)),
+  };
+}
+
+async function runFor(operation: (n: number) => Promise<unknown>, inFlight: number, seconds: number): Promise<Samples> {
+  const durationsMs: number[] = [];
+  const startedMs = performance.now();
+  const untilMs = startedMs + seconds * 1000;
+  let started = 0;
+  const worker = async () => {
+    while (performance.now() < untilMs) {
+      const fromMs = performance.now();
+      await operation(started++);
+      durationsMs.push(performance.now() - fromMs);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  return { durationsMs, elapsedMs: performance.now() - startedMs };
+}
+
+async function runAtRate(
+  operation: (n: number) => Promise<unknown>,
+  perSecond: number,
+  seconds: number,
+): Promise<Samples> {
   const durationsMs: number[] = [];
   const under = new Set<Promise<void>>();
   const startedMs = performance.now();
@@ -63,50 +131,12 @@ export async function measureAtRate(
     await sleep(1);
   }
   await Promise.all(under);
-  return rateOf(durationsMs, performance.now() - startedMs);
-}
-
-function rateOf(durationsMs: readonly number[], elapsedMs: number): Rate {
-  return {
-    perSecond: round(durationsMs.length / (elapsedMs / 1000)),
-    p50Ms: round(percentile(durationsMs, 50)),
-    p99Ms: round(percentile(durationsMs, 99)),
-    count: durationsMs.length,
-  };
-}
-
-/** What was measured twice, as one. */
-export function meanRate(a: Rate, b: Rate): Rate {
-  return {
-    perSecond: round((a.perSecond + b.perSecond) / 2),
-    p50Ms: round((a.p50Ms + b.p50Ms) / 2),
-    p99Ms: round((a.p99Ms + b.p99Ms) / 2),
-    count: a.count + b.count,
-  };
-}
-
-/** A rate under a name, as results: `select_per_s`, `select_p50_ms`, `select_p99_ms`. */
-export function rateResults(name: string, rate: Rate): Results {
-  return { [`${name}_per_s`]: rate.perSecond, [`${name}_p50_ms`]: rate.p50Ms, [`${name}_p99_ms`]: rate.p99Ms };
-}
-
-/** Three significant places: more would be noise. */
-export function round(value: number): number {
-  return Number(value.toPrecision(3));
-}
-
-async function runFor(operation: (n: number) => Promise<unknown>, inFlight: number, seconds: number) {
-  const durationsMs: number[] = [];
-  const startedMs = performance.now();
-  const untilMs = startedMs + seconds * 1000;
-  let started = 0;
-  const worker = async () => {
-    while (performance.now() < untilMs) {
-      const fromMs = performance.now();
-      await operation(started++);
-      durationsMs.push(performance.now() - fromMs);
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, worker));
   return { durationsMs, elapsedMs: performance.now() - startedMs };
+}
+
+/** Of all processors since the machine started, in ticks (`proc_stat(5)`: user, nice, system, idle, iowait, irq, softirq, steal). */
+async function processorTime(): Promise<{ readonly stolen: number; readonly all: number }> {
+  const text = await readFile('/proc/stat', 'utf8').catch(() => '');
+  const ticks = text.split('\n', 1)[0]?.trim().split(/\s+/).slice(1, 9).map(Number) ?? [];
+  return { stolen: ticks[7] ?? 0, all: ticks.reduce((sum, each) => sum + each, 0) };
 }

@@ -40,6 +40,7 @@ function tableOf(results: Results): string {
     .join('');
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (thrown: unknown) => {
