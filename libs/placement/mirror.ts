@@ -8,7 +8,7 @@ import type { Log } from '../runtime/log';
 import type { Running } from '../runtime/service';
 import { MirrorState } from './mirror/mirror-state';
 import { RevisionWaiters } from './mirror/revision-waiters';
-import type { Change, PlacementStore, Rows } from './store';
+import type { Change, PlacementStore, Revised, Rows } from './store';
 import type { Changed, PlacementView } from './view';
 
 export interface MirrorOptions {
@@ -177,7 +177,7 @@ export class Mirror implements PlacementView {
   get revision(): number {
     return this.#state.revision;
   }
-  provider(uuid: string): Provider | undefined {
+  provider(uuid: string): Revised<Provider> | undefined {
     return this.#state.providers.get(uuid);
   }
   providerByName(name: string): Provider | undefined {
@@ -210,7 +210,7 @@ export class Mirror implements PlacementView {
   sharingProviders(): ReadonlySet<string> {
     return this.#state.sharingProviders();
   }
-  host(name: string): Host | undefined {
+  host(name: string): Revised<Host> | undefined {
     return this.#state.hosts.get(name);
   }
   hosts(): Iterable<Host> {

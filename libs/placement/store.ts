@@ -44,8 +44,12 @@ export interface PlacementStore {
     hasSeen?: (revision: number) => boolean,
   ): Promise<void>;
 
-  /** Notes that a host's agent lives, without a commit. Read by `sweep_hosts`. */
-  heartbeat(host: string, atMs: number): Promise<void>;
+  /**
+   * Takes a report that says what the store has already, without a commit: notes its sequence, and that the agent lives
+   * (read by `sweep_hosts`). `stale` as for `report_host`; `changed` when the rows are others by now, and then the whole
+   * report must be committed.
+   */
+  heartbeat(beat: Heartbeat): Promise<HeartbeatResult>;
 
   /** The consumers as they are in the store now, for who has no mirror. Missing ones are left out. */
   consumers(uuids: readonly string[]): Promise<Consumer[]>;
@@ -285,6 +289,18 @@ export interface ReportHost {
   readonly ioOps: number;
   readonly externalInstances: number;
 }
+
+/** A report of a host, and the revisions of the rows that say the same. */
+export interface Heartbeat extends Pick<ReportHost, 'host' | 'providerUuid' | 'agentRun' | 'sequence'> {
+  readonly atMs: number;
+  readonly hostRevision: number;
+  readonly providerRevision: number;
+}
+
+export type HeartbeatResult =
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'stale'; readonly present: number };
 
 export interface SetHostEnabled {
   readonly kind: 'set_host_enabled';

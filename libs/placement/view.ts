@@ -2,6 +2,7 @@ import type { Consumer } from '../domain/consumer';
 import type { Host } from '../domain/host';
 import type { Resources } from '../domain/inventory';
 import type { Provider } from '../domain/provider';
+import type { Revised } from './store';
 
 /**
  * What a mirror shows: all of a cell's placement, in memory, as of `revision`. Reads are synchronous and cheap (maps and
@@ -10,7 +11,7 @@ import type { Provider } from '../domain/provider';
 export interface PlacementView {
   readonly revision: number;
 
-  provider(uuid: string): Provider | undefined;
+  provider(uuid: string): Revised<Provider> | undefined;
   providerByName(name: string): Provider | undefined;
   providers(): Iterable<Provider>;
   readonly providerCount: number;
@@ -28,7 +29,7 @@ export interface PlacementView {
   /** Providers that have SHARING_TRAIT. */
   sharingProviders(): ReadonlySet<string>;
 
-  host(name: string): Host | undefined;
+  host(name: string): Revised<Host> | undefined;
   hosts(): Iterable<Host>;
   /** The host whose tree has this root. */
   hostOfRoot(rootUuid: string): Host | undefined;

@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { BerthError } from '../domain/errors';
 import type { Log } from '../runtime/log';
@@ -134,8 +135,9 @@ export class RedisClient {
     return new RedisClient(this.#url, { ...this.#options, connectionName, blockMs });
   }
 
-  /** Waits for what is under way, then closes. */
+  /** Waits for what is under way, what this turn of the event loop has begun included (`perTurn`), then closes. */
   async close(): Promise<void> {
+    await endOfTurn();
     if (this.isConnected()) await this.#redis.quit().catch(() => undefined);
     this.disconnect();
   }

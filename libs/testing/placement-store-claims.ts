@@ -45,6 +45,13 @@ export function describeClaims(open: () => PlacementStore): void {
       expect(await store.consumers([write.uuid, randomUUID()])).toMatchObject([{ uuid: write.uuid, generation: 1 }]);
     });
 
+    it('ends what was begun before it closes', async () => {
+      const host = await aProvider(store);
+      const claiming = claim(store, aWrite({ [host]: { VCPU: 4 } }));
+      await store.close();
+      expect((await claiming).kind).toBe('committed');
+    });
+
     it.each([
       ['more than is left', { VCPU: 11 }, 'VCPU', 'capacity'],
       ['less than the smallest unit', { SMALL: 1 }, 'SMALL', 'min_unit'],

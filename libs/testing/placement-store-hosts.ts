@@ -12,6 +12,18 @@ export function describeHosts(open: () => PlacementStore): void {
     const hosts = async () => (await contentsOf(store)).hosts;
     const { providerUuid } = aReport();
 
+    /** A report that says nothing new, on the rows as they are. */
+    const beat = async (sequence: number, atMs = AT_MS, name = 'host-1') =>
+      store.heartbeat(await beatOf(sequence, atMs, name));
+    const beatOf = async (sequence: number, atMs = AT_MS, name = 'host-1') => {
+      const contents = await contentsOf(store);
+      const host = contents.hosts.find((one) => one.name === name);
+      const provider = contents.providers.find(({ uuid }) => uuid === host?.providerUuid);
+      if (!host || !provider) throw new Error(`there is no ${name}`);
+      const rows = { hostRevision: host.revision, providerUuid: provider.uuid, providerRevision: provider.revision };
+      return { host: name, agentRun: host.agentRun, sequence, atMs, ...rows };
+    };
+
     it('come with their provider and whatever names the report has', async () => {
       const inventories = { VCPU: inventory(8), CUSTOM_GOLD: inventory(1) };
       await mustCommit(store, aReport({ inventories, traits: ['CUSTOM_FAST'], aggregates: ['agg-1'] }));
@@ -33,6 +45,35 @@ export function describeHosts(open: () => PlacementStore): void {
       expect(await commit(store, aReport({ sequence: 6 }))).toEqual({ kind: 'stale', present: 7 });
       expect(await store.revision()).toBe(revision);
       expect(await commit(store, aReport({ sequence: 1, agentRun: 'run-2' }))).toMatchObject({ kind: 'committed' });
+    });
+
+    it('beat when they have nothing new to say: no commit, but the sequence counts', async () => {
+      await mustCommit(store, aReport({ sequence: 5 }));
+      const revision = await store.revision();
+      expect(await beat(7)).toEqual({ kind: 'unchanged' });
+      expect(await beat(7)).toEqual({ kind: 'stale', present: 7 });
+      expect(await beat(10)).toEqual({ kind: 'unchanged' });
+      expect(await commit(store, aReport({ sequence: 9 }))).toEqual({ kind: 'stale', present: 10 });
+      expect(await store.revision()).toBe(revision);
+    });
+
+    it('beat together, each answered by itself', async () => {
+      await mustCommit(store, aReport());
+      const [first, second] = [await beatOf(2), await beatOf(2)];
+      const unknown = { ...second, host: 'host-2', sequence: 3 };
+      const answers = await Promise.all([first, second, unknown].map((one) => store.heartbeat(one)));
+      expect(answers).toEqual([{ kind: 'unchanged' }, { kind: 'stale', present: 2 }, { kind: 'changed' }]);
+    });
+
+    it.each([
+      ['its host is', () => ({ kind: 'set_host_enabled', host: 'host-1', enabled: false, reason: 'fan' }) as const],
+      ['its provider is', () => ({ kind: 'write_traits', providerUuid, generation: undefined, traits: [] }) as const],
+    ])('do not beat for rows that are others by now: %s', async (_, change) => {
+      await mustCommit(store, aReport({ traits: ['HW_CPU_X86_AVX2'] }));
+      const before = await beatOf(2);
+      await mustCommit(store, change());
+      expect(await store.heartbeat(before)).toEqual({ kind: 'changed' });
+      expect(await commit(store, aReport({ sequence: 2, ioOps: 1 }))).toMatchObject({ kind: 'committed' });
     });
 
     it('move to another service host when a report says so', async () => {
@@ -90,8 +131,8 @@ export function describeHosts(open: () => PlacementStore): void {
         const uuid = `a0000000-0000-4000-8000-00000000000${n}`;
         await mustCommit(store, aReport({ host: `host-${n}`, providerUuid: uuid }));
       }
-      await store.heartbeat('host-2', AT_MS + 2_000);
-      await store.heartbeat('host-2', AT_MS + 1_000);
+      await beat(2, AT_MS + 2_000, 'host-2');
+      await beat(3, AT_MS + 1_000, 'host-2');
       const sweep = { kind: 'sweep_hosts', silentSinceMs: AT_MS + 1_500, limit: 1 } as const;
       const change = await mustCommit(store, sweep);
       expect(change.hosts).toMatchObject([{ name: 'host-1', up: false }]);

@@ -70,8 +70,9 @@ export class TestCell {
   async reportHost(host: string, inventories: Inventories): Promise<string> {
     const providerUuid = systemRandom.uuid();
     const report = aReport({ host, providerUuid, ...(inventories ? { inventories } : {}) });
-    await this.store.heartbeat(host, clock.now() + NEVER_SILENT_MS);
-    await mustCommit(this.store, { ...report, atMs: clock.now() });
+    const { revision } = await mustCommit(this.store, { ...report, atMs: clock.now() });
+    const rows = { hostRevision: revision, providerRevision: revision };
+    await this.store.heartbeat({ ...report, ...rows, sequence: 2, atMs: clock.now() + NEVER_SILENT_MS });
     return providerUuid;
   }
 

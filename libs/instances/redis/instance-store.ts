@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Instance, InstanceState } from '../../domain/instance';
 import type { RedisClient } from '../../redis/connect';
 import { perTurn, upTo } from '../../redis/per-turn';
@@ -148,10 +147,7 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
       return (await client.runScript(scripts['instance-forget'], keys, [beforeMs, limit])) as number;
     },
 
-    async close() {
-      await endOfTurn();
-      await client.close();
-    },
+    close: () => client.close(),
   };
 }
 

@@ -31,6 +31,14 @@ export async function reportHost(
   return undefined;
 }
 
+/** Whether the rows say already what the report says, so that it is but a heartbeat. */
+export function isKnown(command: ReportHost & { atMs: number }, host: Host, provider: Said): boolean {
+  const { inventories, traits, aggregates = provider.aggregates } = command;
+  return (
+    isSame(host, nextHost(command, host)) && isDeepStrictEqual({ inventories, traits, aggregates }, saidOf(provider))
+  );
+}
+
 /** Neither another provider may have the host's name, nor another host the provider. */
 async function refuseTaken(
   tx: Transaction,
@@ -65,7 +73,10 @@ async function writeProvider(
   tx.put('name', host, { uuid });
 }
 
-function saidOf({ inventories, traits, aggregates }: StoredProvider) {
+/** What an agent says of its provider. */
+type Said = Pick<StoredProvider, 'inventories' | 'traits' | 'aggregates'>;
+
+function saidOf({ inventories, traits, aggregates }: Said): Said {
   return { inventories, traits, aggregates };
 }
 

@@ -5,7 +5,7 @@ import { asCatalogueName, asConsumer, asProvider, asUsage } from '../commands/as
 import { firstRevision } from '../commands/revisions';
 import { type AllocationCommand, asReleased, asWrite, isAllocationCommand, runCommand } from '../commands/run-command';
 import { isCommit, Transaction, type Write } from '../commands/transaction';
-import type { Change, Command, CommitResult, PlacementStore, Rows } from '../store';
+import type { Change, Command, CommitResult, Heartbeat, HeartbeatResult, PlacementStore, Rows } from '../store';
 import { ChangeLog } from './change-log';
 import { MemoryTables } from './tables';
 
@@ -56,8 +56,17 @@ export class MemoryPlacementStore implements PlacementStore {
     return this.#log.follow(revision, () => this.#revision, onChanges, signal);
   }
 
-  async heartbeat(host: string, atMs: number): Promise<void> {
-    this.#tables.beat(host, atMs);
+  async heartbeat(beat: Heartbeat): Promise<HeartbeatResult> {
+    const { host, providerUuid, agentRun, sequence, atMs } = beat;
+    const isStill =
+      this.#tables.get('host', host)?.revision === beat.hostRevision &&
+      this.#tables.get('provider', providerUuid)?.revision === beat.providerRevision;
+    if (!isStill) return { kind: 'changed' };
+    const last = this.#tables.get('sequence', host)?.row;
+    if (last?.agentRun === agentRun && sequence <= last.sequence) return { kind: 'stale', present: last.sequence };
+    const reported = { kind: 'put', table: 'sequence', key: host, row: { agentRun, sequence } } as const;
+    this.#tables.write([reported, { kind: 'beat', host, atMs }], this.#revision);
+    return { kind: 'unchanged' };
   }
 
   async consumers(uuids: readonly string[]): Promise<Consumer[]> {

@@ -61,10 +61,6 @@ export class MemoryTables implements Reader {
     }
   }
 
-  beat(host: string, atMs: number): void {
-    this.#heartbeats.set(host, Math.max(atMs, this.#heartbeats.get(host) ?? 0));
-  }
-
   /** Writes and answers with what mirrors must learn of it. */
   write(writes: readonly Write[], revision: number): Rows {
     const changed = new Map<string, { table: TableName; key: string }>();
@@ -94,7 +90,7 @@ export class MemoryTables implements Reader {
           this.move(write.name, write.by);
           break;
         case 'beat':
-          this.beat(write.host, write.atMs);
+          this.#heartbeats.set(write.host, Math.max(write.atMs, this.#heartbeats.get(write.host) ?? 0));
           break;
         case 'mute':
           this.#heartbeats.delete(write.host);

@@ -55,6 +55,11 @@ export function decodeConsumer(uuid: string, cell: string, known?: ConsumerRest)
   };
 }
 
+/** How a cell of a revision begins, whatever its body. */
+export function headOf(revision: number): string {
+  return `${revision} `;
+}
+
 /** The body of a row, without its revision. */
 export function encodeBody<T extends TableName>(table: T, row: Tables[T]): string {
   return encoders[table](row);
@@ -111,7 +116,7 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   trait: ({ createdAtMs }) => String(createdAtMs),
   name: ({ uuid }) => uuid,
   tree: ({ members }) => JSON.stringify(members),
-  sequence: (row) => JSON.stringify(row),
+  sequence: ({ agentRun, sequence }) => `${sequence} ${agentRun}`,
 };
 
 const decoders: { readonly [T in TableName]: (key: string, body: string) => Tables[T] } = {
@@ -134,7 +139,10 @@ const decoders: { readonly [T in TableName]: (key: string, body: string) => Tabl
   trait: (_, body) => ({ createdAtMs: Number(body) }),
   name: (_, uuid) => ({ uuid }),
   tree: (_, body) => ({ members: JSON.parse(body) }),
-  sequence: (_, body) => JSON.parse(body),
+  sequence(_, body) {
+    const space = body.indexOf(' ');
+    return { sequence: Number(body.slice(0, space)), agentRun: body.slice(space + 1) };
+  },
 };
 
 function decodeRest(body: string): ConsumerRest {

@@ -6,16 +6,17 @@ import { loadScripts } from '../../redis/scripts';
 import { asConsumer } from '../commands/as-rows';
 import { type AllocationCommand, isAllocationCommand, runCommand } from '../commands/run-command';
 import { Transaction } from '../commands/transaction';
-import type { Change, Command, CommitResult, PlacementStore, Rows } from '../store';
+import type { Change, Command, CommitResult, Heartbeat, HeartbeatResult, PlacementStore, Rows } from '../store';
 import { decodeCell } from './cells';
 import { BLOCK_MS, followStream } from './follow';
 import { groupCommit } from './group-commit';
+import { groupHeartbeat } from './group-heartbeat';
 import { type Keys, keysOf } from './keys';
 import { encodePlan } from './plan';
 import { RedisReader } from './reader';
 import { decodeChange, decodeLines, type Line } from './rows';
 
-const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit']);
+const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit', 'heartbeat']);
 /** Only what the transaction has read makes it start again, so many in a row mean that something is wrong. */
 const MAX_TRIES = 200;
 const READ_CHUNK = 1_000;
@@ -29,13 +30,14 @@ export interface RedisPlacementOptions {
   readonly streamLength: number;
 }
 
-/** The store on Redis: rows in hashes, two scripts that commit, one stream of changes. */
+/** The store on Redis: rows in hashes, scripts that write them, one stream of changes. */
 export class RedisPlacementStore implements PlacementStore {
   readonly #client: RedisClient;
   readonly #keys: Keys;
   readonly #reader: RedisReader;
   readonly #commitAllocations: (command: AllocationCommand) => Promise<CommitResult>;
   readonly #streamLength: number;
+  readonly heartbeat: (beat: Heartbeat) => Promise<HeartbeatResult>;
 
   /** Owns the client from now on. */
   constructor(client: RedisClient, options: RedisPlacementOptions) {
@@ -43,6 +45,7 @@ export class RedisPlacementStore implements PlacementStore {
     this.#keys = keysOf(options.cell);
     this.#reader = new RedisReader(client, this.#keys);
     this.#streamLength = options.streamLength;
+    this.heartbeat = groupHeartbeat(client, scripts.heartbeat, this.#keys);
     this.#commitAllocations = groupCommit(client, scripts.claim, this.#keys, options.streamLength);
   }
 
@@ -102,10 +105,6 @@ export class RedisPlacementStore implements PlacementStore {
       signal.removeEventListener('abort', stop);
       client.disconnect();
     }
-  }
-
-  async heartbeat(host: string, atMs: number): Promise<void> {
-    await this.#client.run((redis) => redis.zadd(this.#keys.heartbeats, 'GT', atMs, host));
   }
 
   async consumers(uuids: readonly string[]): Promise<Consumer[]> {

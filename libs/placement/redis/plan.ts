@@ -1,11 +1,11 @@
 import type { Stored, TableName, Tables } from '../commands/tables';
 import { type Guard, isCommit, type Transaction, type Write } from '../commands/transaction';
-import { encodeBody, encodeClaim, encodeInventories } from './cells';
+import { encodeBody, encodeClaim, encodeInventories, headOf } from './cells';
 
 /** A transaction as `lua/commit.lua` takes it. */
 export function encodePlan({ guards, writes }: Transaction): string {
   return JSON.stringify({
-    guards: guards.flatMap((guard) => (guard.kind === 'row' ? [[guard.table, guard.key, headOf(guard)]] : [])),
+    guards: guards.flatMap((guard) => (guard.kind === 'row' ? [[guard.table, guard.key, guardedHead(guard)]] : [])),
     counts: guards.flatMap((guard) => (guard.kind === 'count' ? [[guard.name, guard.count]] : [])),
     silent: guards.flatMap((guard) => (guard.kind === 'silent' ? [[guard.host, guard.silentSinceMs]] : [])),
     writes: writes.flatMap(encodeWrite),
@@ -14,9 +14,9 @@ export function encodePlan({ guards, writes }: Transaction): string {
 }
 
 /** How the cell must begin: with the revision that was read. Sequences have none, so all of it counts. */
-function headOf({ table, stored }: Extract<Guard, { kind: 'row' }>): string | false {
+function guardedHead({ table, stored }: Extract<Guard, { kind: 'row' }>): string | false {
   if (!stored) return false;
-  return table === 'sequence' ? sequenceCell(stored as Stored<Tables['sequence']>) : `${stored.revision} `;
+  return table === 'sequence' ? sequenceCell(stored as Stored<Tables['sequence']>) : headOf(stored.revision);
 }
 
 function sequenceCell({ row }: { readonly row: Tables['sequence'] }): string {

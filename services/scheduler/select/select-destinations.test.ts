@@ -370,7 +370,7 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     revision: () => store.revision(),
     snapshot: (onRows) => store.snapshot(onRows),
     follow: (revision, onChanges, signal) => store.follow(revision, onChanges, signal),
-    heartbeat: (host, atMs) => store.heartbeat(host, atMs),
+    heartbeat: (beat) => store.heartbeat(beat),
     consumers: (uuids) => store.consumers(uuids),
     scanConsumers: (onRows) => store.scanConsumers(onRows),
     close: () => store.close(),

@@ -1,6 +1,7 @@
 import type { UpdateResourceStatsRequest, UpdateResourceStatsResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import type { Inventories } from '#libs/domain/inventory';
+import { isKnown } from '#libs/placement/commands/report-host';
 import type { Mirror } from '#libs/placement/mirror';
 import type { CommitResult, PlacementStore, ReportHost } from '#libs/placement/store';
 import { validateStats } from './validate';
@@ -17,16 +18,33 @@ export async function updateResourceStats(
   sender: string,
   deps: {
     readonly placement: PlacementStore;
-    readonly mirror: Pick<Mirror, 'apply'>;
+    readonly mirror: ReportMirror;
     readonly nowMs: number;
     readonly maxInstances: number;
   },
 ): Promise<UpdateResourceStatsResponse> {
   validateStats(stats, sender, deps.maxInstances);
-  const result = await deps.placement.commit({ ...asCommand(stats), atMs: deps.nowMs });
+  const result = await report({ ...asCommand(stats), atMs: deps.nowMs }, deps);
   if (result.kind === 'committed') deps.mirror.apply(result.change);
   else if (result.kind !== 'unchanged') throw refusal(result, stats);
   return { sequence: stats.sequence };
+}
+
+type ReportMirror = Pick<Mirror, 'apply' | 'host' | 'provider'>;
+
+/** Most reports say what the last one said. The mirror knows that, the store checks that it is still so. */
+async function report(
+  command: ReportHost & { atMs: number },
+  { placement, mirror }: { readonly placement: PlacementStore; readonly mirror: ReportMirror },
+): Promise<CommitResult> {
+  const host = mirror.host(command.host);
+  const provider = mirror.provider(command.providerUuid);
+  if (host && provider && isKnown(command, host, provider)) {
+    const revisions = { hostRevision: host.revision, providerRevision: provider.revision };
+    const result = await placement.heartbeat({ ...command, ...revisions });
+    if (result.kind !== 'changed') return result;
+  }
+  return placement.commit(command);
 }
 
 function asCommand(stats: UpdateResourceStatsRequest): ReportHost {
