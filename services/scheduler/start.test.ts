@@ -177,6 +177,24 @@ describe('stats', () => {
     expect(await isUp()).toBe(true);
   });
 
+  it('keeps a host up by reports that say nothing new: nothing is committed, and their sequence counts', async () => {
+    const { report, clock, call, placement } = cell;
+    await report();
+    const revision = await placement.revision();
+    for (const sequence of [2, 3]) {
+      await clock.advance(HOST_TIMEOUT_MS * 0.9);
+      await report({ sequence });
+    }
+    await clock.advance(HOST_TIMEOUT_MS * 0.9);
+    const { hosts } = await call(listHostsMethod, { host: 'host-1', marker: '', limit: 0 });
+    expect(hosts[0]?.up).toBe(true);
+    expect(await placement.revision()).toBe(revision);
+    await expect(report({ sequence: 3 })).rejects.toMatchObject({
+      reason: 'stale_sequence',
+      details: { present: '3' },
+    });
+  });
+
   it('tells conductors of instances without a claim and of old claims without an instance, not of fresh ones', async () => {
     const { report, clock, placement, discrepancies } = cell;
     const [unknown, building, missing, fresh, fine] = Array.from({ length: 5 }, () => randomUUID());
