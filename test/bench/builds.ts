@@ -162,7 +162,7 @@ function stolen(rates: Readonly<Record<string, Rate>>): Results {
 
 async function hostsReported(bus: Bus, hosts: number, note: (text: string) => void): Promise<void> {
   for (let seen = 0, told = -1; seen < hosts; told = seen) {
-    seen = await countHosts(bus).catch(() => 0);
+    seen = await countHosts(bus).catch(() => seen);
     if (seen !== told) note(`${seen} of ${hosts} hosts have reported`);
     if (seen < hosts) await sleep(clock, 500);
   }

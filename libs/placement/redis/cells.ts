@@ -116,7 +116,7 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   trait: ({ createdAtMs }) => String(createdAtMs),
   name: ({ uuid }) => uuid,
   tree: ({ members }) => JSON.stringify(members),
-  sequence: ({ agentRun, sequence }) => `${sequence} ${agentRun}`,
+  sequence: ({ agentRun, sequence }) => `${sequence} ${JSON.stringify(agentRun)}`,
 };
 
 const decoders: { readonly [T in TableName]: (key: string, body: string) => Tables[T] } = {
@@ -141,7 +141,7 @@ const decoders: { readonly [T in TableName]: (key: string, body: string) => Tabl
   tree: (_, body) => ({ members: JSON.parse(body) }),
   sequence(_, body) {
     const space = body.indexOf(' ');
-    return { sequence: Number(body.slice(0, space)), agentRun: body.slice(space + 1) };
+    return { sequence: Number(body.slice(0, space)), agentRun: JSON.parse(body.slice(space + 1)) };
   },
 };
 

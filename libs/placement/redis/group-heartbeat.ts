@@ -2,7 +2,7 @@ import type { RedisClient } from '../../redis/connect';
 import { perTurn, upTo } from '../../redis/per-turn';
 import type { LuaScript } from '../../redis/scripts';
 import type { Heartbeat, HeartbeatResult } from '../store';
-import { headOf } from './cells';
+import { encodeBody, headOf } from './cells';
 import type { Keys } from './keys';
 
 /** Heartbeats in one run of the script: Redis does nothing else meanwhile. */
@@ -31,8 +31,9 @@ export function groupHeartbeat(
 }
 
 function argsOf(beat: Heartbeat): (string | number)[] {
-  const { host, agentRun, sequence, atMs, hostRevision, providerUuid, providerRevision } = beat;
-  return [host, agentRun, sequence, atMs, headOf(hostRevision), providerUuid, headOf(providerRevision)];
+  const { host, atMs, hostRevision, providerUuid, providerRevision } = beat;
+  const report = encodeBody('sequence', beat);
+  return [host, report, atMs, headOf(hostRevision), providerUuid, headOf(providerRevision)];
 }
 
 function resultOf(answer: string): HeartbeatResult {

@@ -32,12 +32,12 @@ export interface RedisPlacementOptions {
 
 /** The store on Redis: rows in hashes, scripts that write them, one stream of changes. */
 export class RedisPlacementStore implements PlacementStore {
+  readonly heartbeat: (beat: Heartbeat) => Promise<HeartbeatResult>;
   readonly #client: RedisClient;
   readonly #keys: Keys;
   readonly #reader: RedisReader;
   readonly #commitAllocations: (command: AllocationCommand) => Promise<CommitResult>;
   readonly #streamLength: number;
-  readonly heartbeat: (beat: Heartbeat) => Promise<HeartbeatResult>;
 
   /** Owns the client from now on. */
   constructor(client: RedisClient, options: RedisPlacementOptions) {
