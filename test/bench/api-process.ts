@@ -1,7 +1,7 @@
 import { sleep } from '#libs/domain/clock';
 import { systemClock } from '#libs/runtime/system';
 import { freePort } from '#libs/testing/server-process';
-import { endBerth, startBerth } from './berth-process';
+import { endBerth, isReady, startBerth } from './berth-process';
 
 const START_TIMEOUT_MS = 120_000;
 const clock = systemClock();
@@ -23,9 +23,7 @@ export async function startApi(storeUrl: string): Promise<ApiProcess> {
     BERTH_PLACEMENT_AUTH: 'noauth',
     BERTH_HTTP_PORT: String(operationsPort),
   });
-  const operations = (path: string) => fetch(`http://127.0.0.1:${operationsPort}${path}`);
-  const isReady = async () => (await operations('/readyz').catch(() => undefined))?.ok === true;
-  for (const untilMs = clock.now() + START_TIMEOUT_MS; !(await isReady()); await sleep(clock, 50)) {
+  for (const untilMs = clock.now() + START_TIMEOUT_MS; !(await isReady(operationsPort)); await sleep(clock, 50)) {
     if (child.exitCode === null && clock.now() < untilMs) continue;
     await endBerth(child, 'SIGKILL');
     throw new Error('the placement API did not start');
@@ -33,7 +31,7 @@ export async function startApi(storeUrl: string): Promise<ApiProcess> {
   return {
     port,
     async cpuSeconds() {
-      const text = await (await operations('/metrics')).text();
+      const text = await (await fetch(`http://127.0.0.1:${operationsPort}/metrics`)).text();
       return Number(/^process_cpu_seconds_total\S* (\S+)/m.exec(text)?.[1]);
     },
     // By SIGTERM, so that a profile is written when one was asked for.

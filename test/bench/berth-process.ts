@@ -25,6 +25,12 @@ export function startBerth(command: string, env: Readonly<Record<string, string>
   return child;
 }
 
+/** Whether a process that was given this port for its operations says that it is ready; false while it does not answer. */
+export async function isReady(operationsPort: number): Promise<boolean> {
+  const answer = await fetch(`http://127.0.0.1:${operationsPort}/readyz`).catch(() => undefined);
+  return answer?.ok === true;
+}
+
 /** Resolves when the process is gone. */
 export async function endBerth(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;

@@ -20,8 +20,9 @@ import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
+import { freePort } from '#libs/testing/server-process';
 import { startRabbitmq, startRedis } from '#libs/testing/servers';
-import { endBerth, startBerth } from './berth-process';
+import { endBerth, isReady, startBerth } from './berth-process';
 import {
   type Bench,
   type BenchContext,
@@ -67,9 +68,10 @@ export const buildsBench: Bench = {
     try {
       note('measuring the raw RPC ceiling: two bare processes on the same broker');
       const before = await rawCeilings(rabbitmq.url, seconds / 2);
-      processes.push(...startFleet(flags, hosts, addresses));
+      const { agentPorts, ...fleet } = await startFleet(flags, hosts, addresses);
+      processes.push(...fleet.processes);
       const { builds, select, half } = await Promise.race([
-        measureFleet(bus, { hosts, seconds, note }),
+        measureFleet(bus, { hosts, agentPorts, seconds, note }),
         anyEnds(processes),
       ]);
       await endAll();
@@ -114,12 +116,16 @@ async function rawCeilings(url: string, seconds: number): Promise<{ readonly raw
 
 interface FleetLoad {
   readonly hosts: number;
+  /** Where agents say whether they are ready. */
+  readonly agentPorts: readonly number[];
   readonly seconds: number;
   readonly note: (text: string) => void;
 }
 
-async function measureFleet(bus: Bus, { hosts, seconds, note }: FleetLoad) {
+async function measureFleet(bus: Bus, { hosts, agentPorts, seconds, note }: FleetLoad) {
   await hostsReported(bus, hosts, note);
+  note('waiting until all of them take work');
+  for (const port of agentPorts) while (!(await isReady(port))) await sleep(clock, 250);
   note('measuring whole builds');
   const builds = await measureBuilds(bus, seconds);
   note('measuring select_destinations');
@@ -129,11 +135,11 @@ async function measureFleet(bus: Bus, { hosts, seconds, note }: FleetLoad) {
   return { builds, select, half };
 }
 
-function startFleet(
+async function startFleet(
   flags: BenchContext['flags'],
   hosts: number,
   addresses: Readonly<Record<string, string>>,
-): ChildProcess[] {
+): Promise<{ readonly processes: readonly ChildProcess[]; readonly agentPorts: readonly number[] }> {
   const env = {
     ...addresses,
     BERTH_AGENT_INVENTORY: 'VCPU=100000,MEMORY_MB=10000000,DISK_GB=1000000',
@@ -142,11 +148,14 @@ function startFleet(
   };
   const many = (flag: string, kind: string) =>
     Array.from({ length: Number(flags[flag] ?? 1) }, () => startBerth(kind, env));
-  const agents = Array.from({ length: Math.ceil(hosts / HOSTS_PER_AGENT) }, (_, n) => {
+  const ports = Array.from({ length: Math.ceil(hosts / HOSTS_PER_AGENT) }, () => freePort());
+  const agentPorts = await Promise.all(ports);
+  const agents = agentPorts.map((port, n) => {
     const count = Math.min(HOSTS_PER_AGENT, hosts - n * HOSTS_PER_AGENT);
-    return startBerth('compute-agent', { ...env, BERTH_AGENT_HOST: `rack${n}`, BERTH_AGENT_HOSTS: String(count) });
+    const own = { BERTH_AGENT_HOST: `rack${n}`, BERTH_AGENT_HOSTS: String(count), BERTH_HTTP_PORT: String(port) };
+    return startBerth('compute-agent', { ...env, ...own });
   });
-  return [...many('schedulers', 'scheduler'), ...many('conductors', 'conductor'), ...agents];
+  return { processes: [...many('schedulers', 'scheduler'), ...many('conductors', 'conductor'), ...agents], agentPorts };
 }
 
 /** Rejects when a process ends by itself: its last words, on stderr, say why. */
