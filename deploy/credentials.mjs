@@ -67,9 +67,11 @@ const definitions = {
 };
 
 const acl = [
-  'user default off',
+  // Off: nobody can log in as it. But Redis replays its append-only file as this user, so it must be allowed everything, or
+  // a restart comes back empty (redis issue 14541).
+  'user default off +@all ~* &*',
   ...REDIS_USERS.map((name) => {
-    return `user ${name} on #${sha256(passwords.get(name))} ~{*}:* -@all +@connection +@read +@write +@scripting +@transaction -@dangerous +info`;
+    return `user ${name} on #${sha256(passwords.get(name))} ~{*}:* -@all +@connection +@read +@write +@scripting +@transaction -@dangerous +info +time`;
   }),
 ];
 

@@ -8,21 +8,21 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BerthError } from '#libs/domain/errors';
 import { environment } from '#libs/runtime/system';
-import { freePort, serverFolder, startServer, type TestServer } from '#libs/testing/server-process';
-import { startRedis } from '#libs/testing/servers';
+import { freePort, serverFolder, startServer, type TestServer } from '#libs/testing/servers/server-process';
+import { startRedis } from '#libs/testing/servers/servers';
 
 /*
- * Runs other people's tests of Placement's API against ours, on the memory store and on a private Redis:
+ * Runs a folder of Placement's functional tests against Berth's API, on the memory store and on a private Redis:
  *
  *     npm run conformance -- --suite DIR [--only REGEX] [--store memory|redis]
  *
- * DIR has `run-gabbits` with its `gabbits/`, and may have `run-osc`. Before each file the API is started anew, in the
- * configuration that the file is for. Exits 1 when a test fails.
+ * DIR has `run-gabbits` with its `gabbits/`, and may have `run-osc`. Before each file the API is restarted with
+ * the configuration that the file needs. Exits 1 when a test fails.
  */
 const USAGE = 'usage: npm run conformance -- --suite DIR [--only REGEX] [--store memory|redis]\n';
 const CLI = join(__dirname, '../services/cli/main.js');
 
-/** What the profiles of the suite ask for, beside noauth. */
+/** Settings of each profile of the suite, beside noauth. */
 const PROFILES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   default: {},
   'legacy-rbac': {},
@@ -56,13 +56,13 @@ async function runOn(kind: 'memory' | 'redis', suite: string, only: string | und
   const api = new Api(redis?.url ?? 'memory:', await freePort());
   const control = createServer((request, response) => {
     const profile = (request.url ?? '').slice(1);
-    api.startAnew(PROFILES[profile] ?? {}).then(
+    api.restart(PROFILES[profile] ?? {}).then(
       () => response.writeHead(204).end(),
       (thrown: unknown) => response.writeHead(500).end(BerthError.from(thrown).message),
     );
   });
   try {
-    await api.startAnew({});
+    await api.restart({});
     control.listen(0, '127.0.0.1');
     await once(control, 'listening');
     const { port } = control.address() as AddressInfo;
@@ -71,7 +71,7 @@ async function runOn(kind: 'memory' | 'redis', suite: string, only: string | und
     const gabbits = ['--suite-dir', join(suite, 'gabbits'), '--url', api.url, ...reset, ...filter];
     const passed = [await run(join(suite, 'run-gabbits'), gabbits)];
     if (only === undefined && existsSync(join(suite, 'run-osc'))) {
-      await api.startAnew({});
+      await api.restart({});
       passed.push(await run(join(suite, 'run-osc'), ['--url', api.url]));
     }
     return passed.every(Boolean);
@@ -95,8 +95,8 @@ class Api {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Ends it and starts it on a cell that nobody has used. */
-  async startAnew(settings: Readonly<Record<string, string>>): Promise<void> {
+  /** Restarts it on a new, empty cell. */
+  async restart(settings: Readonly<Record<string, string>>): Promise<void> {
     await this.stop();
     const { port, url } = this;
     this.#server = await startServer({

@@ -1,4 +1,4 @@
 import { releaseServers } from './shared-servers';
 
-/** Ends what the global setup started. */
+/** Stops the servers of the global setup. */
 export default releaseServers;

@@ -12,6 +12,8 @@ const isContract = '[^/]*contract[^/]*\\.test\\.ts$';
 
 module.exports = {
   rootDir,
+  // For machines that are shared: no test measures time by it.
+  testTimeout: 60_000,
   projects: [
     // Beside their source; no server.
     {
@@ -20,6 +22,8 @@ module.exports = {
       testMatch: ['<rootDir>/{libs,services}/**/*.test.ts'],
       testPathIgnorePatterns: [`<rootDir>/libs/.*${isContract}`],
     },
+    // Which part may import which, and how many files a folder holds; no server.
+    { ...common, displayName: 'structure', testMatch: ['<rootDir>/test/structure/**/*.test.ts'] },
     // The suites that every adapter of a port passes, on the adapters that need no server.
     { ...common, displayName: 'contract', testMatch: ['<rootDir>/libs/**/*contract*.test.ts'] },
     // Real servers, private to the run: one RabbitMQ and one Redis for all files.

@@ -1,12 +1,12 @@
+import type { TestServer } from '#libs/testing/servers/server-process';
 import { environment } from '../libs/runtime/system';
-import type { TestServer } from '../libs/testing/server-process';
 
-/** Variables by which the tests of a run find the servers that the global setup started. */
+/** The variables with the URLs of the servers that the global setup started. */
 export const SERVER_URLS = { rabbitmq: 'TEST_RABBITMQ_URL', redis: 'TEST_REDIS_URL' } as const;
 
 /**
- * The URL of the run's private RabbitMQ or Redis, for contract and integration tests. Files run side by side on them:
- * use names (queues, cell tags) of your own.
+ * The URL of the run's private RabbitMQ or Redis, for integration tests. All files share them: use queues and cells with
+ * names of your own.
  */
 export function sharedServer(kind: keyof typeof SERVER_URLS): string {
   const url = environment()[SERVER_URLS[kind]];
@@ -14,7 +14,7 @@ export function sharedServer(kind: keyof typeof SERVER_URLS): string {
   return url;
 }
 
-// Two modules, setup and teardown, in one process: what they share hangs on the global object.
+// Setup and teardown run in one process but in separate module registries: they share the global object only.
 const held = globalThis as typeof globalThis & { berthTestServers?: readonly TestServer[] };
 
 export function holdServers(servers: readonly TestServer[]): void {

@@ -3,11 +3,11 @@ import { parseArgs } from 'node:util';
 import { compareNames, namesIn, STANDARD_RESOURCE_CLASSES, STANDARD_TRAITS } from '#libs/domain/standard-names';
 
 /*
- * Compares the standard names that we keep with given lists (one name a line):
+ * Compares the standard names in this repository with given lists (one name a line):
  *
  *     npm run standard-names -- --traits FILE --classes FILE
  *
- * Exits 1 when a given name is missing here. Names that only we have are told, and no fault: lists get longer.
+ * Exits 1 when a given name is missing here. Names that are only here are listed, but are no failure.
  */
 const USAGE = 'usage: npm run standard-names -- [--traits FILE] [--classes FILE]\n';
 

@@ -3,14 +3,14 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** How one step of the test run went. A static check counts as one test. */
+/** The result of one step of the test run. A static check counts as one test. */
 export interface StepResult {
   readonly name: string;
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
   readonly seconds: number;
-  /** What it said; shown when something failed or was skipped. */
+  /** Its output, shown when something failed or was skipped. */
   readonly output: string;
 }
 
@@ -21,15 +21,15 @@ export async function runCheck(name: string, bin: string, args: readonly string[
   return { name, passed, failed: 1 - passed, skipped: 0, seconds, output };
 }
 
-/** What jest says when all tests have run and something they left open keeps its process alive. */
+/** Jest prints this when all tests have run and something that they left open keeps its process alive. */
 const LEFT_OPEN = 'Jest did not exit';
-const LEFT_OPEN_PATIENCE_MS = 20_000;
+const LEFT_OPEN_GRACE_MS = 20_000;
 
 /**
- * Jest on a part of the tests, each of which counts. A file that cannot even be loaded counts as one failure, and so
- * does something left open for long after the last test: it would keep whoever runs the tests waiting for ever.
+ * Runs jest on some of the tests, each of which counts. A file that cannot be loaded counts as one failure, and so does
+ * something left open that keeps jest from ending.
  *
- * @param onFile  hears of each test file that has passed or failed
+ * @param onFile  called with jest's line for each test file that passed or failed
  */
 export async function runJest(
   name: string,
@@ -45,14 +45,14 @@ export async function runJest(
       if (!line.includes(LEFT_OPEN)) return;
       const timer = setTimeout(() => {
         isLeftOpen = jest.kill('SIGKILL');
-      }, LEFT_OPEN_PATIENCE_MS);
+      }, LEFT_OPEN_GRACE_MS);
       jest.on('exit', () => clearTimeout(timer));
     });
     const results = await readFile(file, 'utf8').then(
       (text) => JSON.parse(text) as JestResults,
       () => undefined,
     );
-    // Without results jest itself failed, in its global setup for one.
+    // Without results jest itself failed, for example in its global setup.
     if (results === undefined) return { name, passed: 0, failed: 1, skipped: 0, seconds, output };
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites + (isLeftOpen ? 1 : 0);
     return {
@@ -76,7 +76,7 @@ interface JestResults {
   readonly numTodoTests: number;
 }
 
-/** Runs a tool of node_modules/.bin from the repository's root and keeps what it says. */
+/** Runs a tool of node_modules/.bin in the repository's root and collects its output. */
 async function run(
   bin: string,
   args: readonly string[],
@@ -85,7 +85,7 @@ async function run(
   const startedMs = performance.now();
   const child = spawn(join('node_modules', '.bin', bin), args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const chunks: string[] = [];
-  // What jest prints to stdout is the JSON that goes to the file, again.
+  // Jest prints the JSON of the results file to stdout, too.
   if (bin === 'jest') child.stdout.resume();
   else child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => {

@@ -8,7 +8,7 @@ export const busOptions = {
     min: 1,
     max: 10_000,
     unit: 'messages',
-    help: 'Messages that one consumer has in hand at once, where the service does not say otherwise.',
+    help: 'Messages that one consumer handles at once, where the service does not say otherwise.',
   }),
   publishWindow: intOption({
     env: 'BERTH_BUS_PUBLISH_WINDOW',
@@ -24,7 +24,7 @@ export const busOptions = {
     min: 1,
     max: 10_000_000,
     unit: 'messages',
-    help: 'Messages that wait in the process for room in the publish window; above it they are refused.',
+    help: 'Messages that wait in the process until the publish window has room; above it they are refused.',
   }),
   maxMessageBytes: intOption({
     env: 'BERTH_BUS_MAX_MESSAGE_BYTES',

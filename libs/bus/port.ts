@@ -1,11 +1,13 @@
+import type { QueueAddress, QueueSpec } from '../contracts/queues';
 import type { BerthError } from '../domain/errors';
 
 /**
  * The message bus as Berth's services see it: bytes with a type, in queues and topics. Adapters: `amqp` (RabbitMQ) and
- * `memory` (one process). Both pass the contract suite in `libs/testing/bus-contract`.
+ * `memory` (one process). Both pass the contract suite in `libs/testing/bus/bus-contract`.
  *
- * Delivery is at least once, everywhere: handlers must be idempotent. Payloads are protobuf; `libs/contracts` gives
- * them types, the bus never looks inside.
+ * Delivery is at least once, everywhere: handlers must be idempotent. What one process casts to one queue arrives in
+ * that order, durable and transient casts each in theirs; a message that is given out again may come behind later ones.
+ * Payloads are protobuf; `libs/contracts` gives them types, the bus never looks inside.
  */
 export interface Bus {
   /**
@@ -16,16 +18,16 @@ export interface Bus {
    *   the same `id`); `unavailable` (the broker is away, or nobody serves the queue); `resource_exhausted` (queue full);
    *   `aborted / cancelled` (the caller's signal).
    */
-  call(queue: string, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array>;
+  call(queue: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array>;
 
   /**
-   * Puts a message into `queue`; resolves once the broker has it safely (a window of confirms is kept open, so that many
-   * casts go on at once).
+   * Puts a message into `queue`; resolves once the broker has it safely. A window of confirms is open, so many casts go on
+   * at once.
    *
    * @throws BerthError `unavailable` (not confirmed in time, broker away), `resource_exhausted / queue_full`,
    *   `not_found / no_such_queue`.
    */
-  cast(queue: string, message: OutgoingMessage, options?: CastOptions): Promise<void>;
+  cast(queue: QueueAddress, message: OutgoingMessage, options?: CastOptions): Promise<void>;
 
   /** Answers calls on `queue`, as one of any number of competing servers. Unknown types are answered `unimplemented`. */
   serve(
@@ -36,25 +38,23 @@ export interface Bus {
 
   /**
    * Takes casts from `queue`, as one of any number of competing consumers. What the handler returns settles the message.
-   *
-   * From a queue of kind `work` or `host` those that came as one (`isPackable`) are each handled as if they had come
-   * alone; one that is dropped is a dead letter of its own. But the broker gives them out, counts and takes them back
-   * together: if one is to be requeued, or their process dies, all come again, `redelivered`, those too that were
-   * done; and after as many deliveries as the queue allows the broker buries what its consumers die over together
-   * with what came along, as one dead letter, which is handled as before when it is put back into its queue.
    */
   consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription>;
 
-  /** Tells everyone who listens to `topic` (words joined by dots). Resolves when the broker has it; nobody need listen. */
+  /** Sends an event to all subscribers of `topic` (words joined by dots), if any. Resolves when the broker has it. */
   publish(topic: string, message: OutgoingMessage): Promise<void>;
 
-  /** Hears topics that match `pattern` (`*` one word, `#` any number) from now on. Missed while disconnected: missed. */
+  /** Receives events whose topic matches `pattern` (`*` one word, `#` any number), but those sent while disconnected. */
   subscribe(pattern: string, handler: EventHandler): Promise<Subscription>;
 
   /** Declares a queue without consuming from it, so that casts to it are kept. */
   declare(queue: QueueSpec): Promise<void>;
 
-  /** Messages waiting in a queue. @throws BerthError `not_found / no_such_queue`. */
+  /**
+   * Messages waiting in a queue; of a batching queue (`QueueSpec.batching`) a lower bound, 0 only when there are none.
+   *
+   * @throws BerthError `not_found / no_such_queue`.
+   */
   depth(queue: string): Promise<number>;
 
   /** Whether messages flow now. For readiness; calls say it themselves. */
@@ -90,21 +90,14 @@ export interface CastOptions {
   readonly replyTo?: string;
   readonly correlationId?: string;
   /**
-   * It need not outlive the broker: for what somebody says again when it is lost. In a durable classic queue that spares
-   * the broker a write and a sync of the disk for each message, most of what it does where there are many such queues.
+   * It need not outlive the broker, because somebody sends it again when it is lost. In a durable classic queue that
+   * spares the broker a write and a sync of the disk for each message, most of its work where there are many such queues.
    */
   readonly isTransient?: boolean;
-  /**
-   * It may go as one message with others that this process casts to the same queue in the same turn of the event loop, up
-   * to 32, in their order; transient ones with transient ones. For queues of kind `work` or `host` of which only Berth
-   * consumes, and where many casts come at once: a message costs more than most of what it says. They are confirmed,
-   * refused or lost together, and `maxLength` counts them as one. A cast that names a `replyTo` goes alone all the same.
-   */
-  readonly isPackable?: boolean;
 }
 
 export interface ConsumeOptions {
-  /** Messages in hand at once; no more are handled at once, also where one brings many. */
+  /** Handlers that run at once; as many messages may wait behind them, of a batching queue up to 32 times as many. */
   readonly prefetch?: number;
 }
 
@@ -119,13 +112,13 @@ export interface IncomingMessage {
   /** The client's queue for answers, if it named one. */
   readonly replyTo: string | undefined;
   readonly correlationId: string | undefined;
-  /** True when the broker gave it out before: its effects may be stored already. */
+  /** True when it was given out before: its effects may be stored already. */
   readonly redelivered: boolean;
   /** When the caller stops waiting, by this process's clock; undefined for casts. */
   readonly deadlineMs: number | undefined;
   /** Headers that are text, such as `berth-error-reason` on a dead letter. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Aborts at the deadline and when the bus closes without patience. */
+  /** Aborts at the deadline, and when the bus closes and does not wait any longer. */
   readonly signal: AbortSignal;
   /** Whether `signal` has aborted, or would have: whoever only looks needs no signal, which costs a timer. */
   readonly isAborted: boolean;
@@ -160,22 +153,6 @@ export type EventHandler = (topic: string, message: IncomingMessage) => void;
 export interface Subscription {
   /** Stops deliveries and waits for running handlers to settle. */
   cancel(): Promise<void>;
-}
-
-/**
- * A queue as every process declares it; declaring it twice with the same spec is harmless.
- *
- * - `work`      durable, replicated (quorum), delivery limit, dead letters: builds and their results
- * - `host`      durable, classic, dead letters: those of agents
- * - `transient` goes with the broker: RPC
- */
-export interface QueueSpec {
-  readonly name: string;
-  readonly kind: 'work' | 'host' | 'transient';
-  /** Above this many waiting, new messages are refused `resource_exhausted / queue_full`. */
-  readonly maxLength?: number;
-  /** Deliveries before a message goes to dead-letters. */
-  readonly deliveryLimit?: number;
 }
 
 /** Where dropped messages go. Headers: `berth-error-code`, `berth-error-reason`, `berth-error-message`, `berth-queue`. */

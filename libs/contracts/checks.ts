@@ -53,6 +53,11 @@ export function hostNameOrEmpty(value: string, field: string): string {
   return value === '' ? '' : hostName(value, field);
 }
 
+/** The service host that carries a host; an ordinary host, which names none, is its own. */
+export function serviceHostName(value: string, host: string, field: string): string {
+  return value === '' ? host : hostName(value, field);
+}
+
 /** A count, a time or a revision: a whole number from 0 that a double holds exactly. */
 export function whole(value: number, field: string): number {
   if (value >= 0 && Number.isSafeInteger(value)) return value;
@@ -88,11 +93,6 @@ export function uuids(values: readonly string[], field: string, max = MAX_NAMES)
 
 export function hostNames(values: readonly string[], field: string): readonly string[] {
   return names(values, field, isHostName, 'a host name');
-}
-
-/** Any non-empty names: values of a capability. */
-export function nameList(values: readonly string[], field: string): readonly string[] {
-  return names(values, field, (value) => value !== '' && value.length <= MAX_NAME_LENGTH, 'a short text');
 }
 
 /** Amounts by resource class, each from 1 to MAX_AMOUNT. */

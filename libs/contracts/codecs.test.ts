@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { BerthError } from '../domain/errors';
 import type { RequestSpec } from '../domain/request-spec';
-import { aRequestSpec } from '../testing/request-spec';
+import { anEncodedSpec, aRequestSpec } from '../testing/instances/request-spec';
+import type { Codec } from './codec';
 import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec, hostDiscrepancyCodec } from './compute';
 import { buildRequestCodec, terminateInstanceCodec } from './conductor';
 import { explainMethod } from './diagnosis';
@@ -11,7 +12,6 @@ import { instanceEventCodec, listInstancesMethod } from './instance';
 import { MAX_INSTANCES_PER_REQUEST } from './limits';
 import type { BuildRequest } from './messages';
 import { requestSpecCodec } from './request-spec';
-import type { Codec } from './rpc';
 import { alternatesCodec, selectDestinationsMethod } from './selection';
 import { updateResourceStatsMethod } from './stats';
 
@@ -45,7 +45,7 @@ const selection = fc.record({
   host: word,
   cell: word,
   allocationRequest: fc.uint8Array({ maxLength: 99 }),
-  serviceHost: fc.oneof(fc.constant(''), word),
+  serviceHost: word,
 });
 const report = fc.record({
   instanceUuid: uuid,
@@ -54,7 +54,7 @@ const report = fc.record({
   outcome: fc.constantFrom('active' as const, 'failed' as const, 'refused' as const, 'lost' as const),
   reason: word,
   message: fc.string(),
-  claimRevision: fc.maxSafeNat(),
+  claimToken: fc.maxSafeNat(),
   alternates: fc.array(selection, { maxLength: 3 }),
 });
 
@@ -133,14 +133,15 @@ it.each(CODECS.map((codec) => [codec.type, codec] as const))(
 describe('a build request', () => {
   const request: BuildRequest = {
     requestId: UUID,
-    requestSpec: aRequestSpec(),
+    requestSpec: anEncodedSpec(),
     count: 1,
     name: 'web',
     instanceUuids: [],
   };
   const refusal = (changed: Partial<BuildRequest>) => {
     try {
-      return buildRequestCodec.decode(buildRequestCodec.encode({ ...request, ...changed }));
+      const decoded = buildRequestCodec.decode(buildRequestCodec.encode({ ...request, ...changed }));
+      return requestSpecCodec.decode(decoded.requestSpec);
     } catch (thrown) {
       const { reason, details } = BerthError.from(thrown);
       return [reason, details['field']];
@@ -152,17 +153,17 @@ describe('a build request', () => {
     ['with an id that is no uuid', { requestId: 'x' }, ['malformed_uuid', 'request_id']],
     [
       'that asks for nothing',
-      { requestSpec: aRequestSpec({ resources: {} }) },
+      { requestSpec: anEncodedSpec({ resources: {} }) },
       ['missing_field', 'request_spec.resources'],
     ],
     [
       'with a negative amount',
-      { requestSpec: aRequestSpec({ resources: { VCPU: -1 } }) },
+      { requestSpec: anEncodedSpec({ resources: { VCPU: -1 } }) },
       ['bad_amount', 'request_spec.resources.VCPU'],
     ],
     [
       'with a class in lower case',
-      { requestSpec: aRequestSpec({ resources: { vcpu: 1 } }) },
+      { requestSpec: anEncodedSpec({ resources: { vcpu: 1 } }) },
       ['malformed_name', 'request_spec.resources'],
     ],
     ['for too many instances', { count: MAX_INSTANCES_PER_REQUEST + 1 }, ['too_many', 'count']],

@@ -1,5 +1,7 @@
 import { berth } from '#generated/berth';
-import { amounts, enumeration, hostName, hostNameOrEmpty, list, name, text, uuid, uuidOrEmpty, whole } from './checks';
+import { amounts, enumeration, hostName, list, name, serviceHostName, text, uuid, uuidOrEmpty, whole } from './checks';
+import type { Codec } from './codec';
+import { codec } from './codec';
 import { MAX_INSTANCES_PER_HOST } from './limits';
 import type {
   BuildInstance,
@@ -9,11 +11,9 @@ import type {
   RunningInstance,
   Selection,
 } from './messages';
-import { specFromWire, specToWire } from './request-spec';
-import type { Codec } from './rpc';
+import { codecAroundSpec } from './request-spec';
 import { selectionsFromWire } from './selection';
 import { runningFromWire, runningToWire } from './stats';
-import { codec } from './wire';
 
 const wire = berth.compute.v1;
 const { BuildOutcome } = wire;
@@ -25,36 +25,38 @@ const OUTCOMES = enumeration({
   lost: BuildOutcome.BUILD_OUTCOME_LOST,
 });
 
-/** To `agent.<host>`: build this here. */
-export const buildInstanceCodec: Codec<BuildInstance> = codec(
+/** To `agent.<service host>`: build this on the host that it names. */
+export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
   'berth.compute.v1.BuildInstance',
   wire.BuildInstance,
-  (build) => ({
-    ...build,
-    requestSpec: specToWire(build.requestSpec),
-    alternates: build.alternates as Selection[],
-  }),
-  (build) => ({
+  6,
+  (build) => ({ ...build, requestSpec: null, alternates: build.alternates as Selection[] }),
+  (build, requestSpec) => ({
     instanceUuid: uuid(build.instanceUuid, 'instance_uuid'),
     requestId: uuid(build.requestId, 'request_id'),
     name: name(build.name, 'name'),
     projectId: name(build.projectId, 'project_id'),
     userId: name(build.userId, 'user_id'),
-    requestSpec: specFromWire(build.requestSpec, 'request_spec'),
+    requestSpec,
     host: hostName(build.host, 'host'),
     attempt: build.attempt,
-    claimRevision: whole(build.claimRevision, 'claim_revision'),
+    claimToken: whole(build.claimToken, 'claim_token'),
     alternates: selectionsFromWire(build.alternates, 'alternates'),
     deadlineAtMs: whole(build.deadlineAtMs, 'deadline_at_ms'),
   }),
 );
 
-/** To `agent.<host>`: end this here. */
+/** To `agent.<service host>`: destroy this on the host that it names. */
 export const destroyInstanceCodec: Codec<DestroyInstance> = codec(
   'berth.compute.v1.DestroyInstance',
   wire.DestroyInstance,
   (destroy) => destroy,
-  ({ instanceUuid, attempt, report }) => ({ instanceUuid: uuid(instanceUuid, 'instance_uuid'), attempt, report }),
+  ({ instanceUuid, host, attempt, report }) => ({
+    instanceUuid: uuid(instanceUuid, 'instance_uuid'),
+    host: hostName(host, 'host'),
+    attempt,
+    report,
+  }),
 );
 
 /** To `build.results`: how an attempt, or an instance, ended. */
@@ -73,7 +75,7 @@ export const buildReportCodec: Codec<BuildReport> = codec(
     outcome: OUTCOMES.fromWire(report.outcome, 'outcome'),
     reason: name(report.reason, 'reason'),
     message: text(report.message, 'message'),
-    claimRevision: whole(report.claimRevision, 'claim_revision'),
+    claimToken: whole(report.claimToken, 'claim_token'),
     alternates: selectionsFromWire(report.alternates, 'alternates'),
   }),
 );
@@ -92,7 +94,7 @@ export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
     providerUuid: uuid(discrepancy.providerUuid, 'provider_uuid'),
     unclaimed: list(discrepancy.unclaimed, 'unclaimed', MAX_INSTANCES_PER_HOST, unclaimedFromWire),
     missing: list(discrepancy.missing, 'missing', MAX_INSTANCES_PER_HOST, uuid),
-    serviceHost: hostNameOrEmpty(discrepancy.serviceHost, 'service_host'),
+    serviceHost: serviceHostName(discrepancy.serviceHost, discrepancy.host, 'service_host'),
   }),
 );
 

@@ -1,29 +1,38 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { missing, name, uuid, uuids } from './checks';
+import type { Codec } from './codec';
+import { codec, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_LENGTH } from './limits';
 import type { BuildAccepted, BuildRefused, BuildRequest, TerminateInstance } from './messages';
-import { specFromWire, specToWire } from './request-spec';
-import type { Codec } from './rpc';
+import { cutField } from './opaque-field';
+import { codecAroundSpec } from './request-spec';
 import { distinctUuids } from './selection';
-import { codec, type Mutable } from './wire';
 
 const wire = berth.conductor.v1;
+/** Of `BuildRequest.request_spec`. */
+const SPEC_FIELD = 2;
 
 /** To `build.requests`: build so many instances of this. */
-export const buildRequestCodec: Codec<BuildRequest> = codec(
+export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
   'berth.conductor.v1.BuildRequest',
   wire.BuildRequest,
-  (request) => ({ ...(request as Mutable<BuildRequest>), requestSpec: specToWire(request.requestSpec) }),
-  (request) => {
+  SPEC_FIELD,
+  ({ requestId, count, name: base, instanceUuids }) => ({
+    requestId,
+    count,
+    name: base,
+    instanceUuids: instanceUuids as string[],
+  }),
+  (request, requestSpec) => {
     const count = request.count || 1;
     if (count > MAX_INSTANCES_PER_REQUEST) {
       throw invalidArgument('too_many', `count may be at most ${MAX_INSTANCES_PER_REQUEST}`, 'count');
     }
     return {
       requestId: uuid(request.requestId, 'request_id'),
-      requestSpec: specFromWire(request.requestSpec, 'request_spec'),
+      requestSpec,
       count,
       name: name(request.name, 'name'),
       instanceUuids: chosenUuids(request.instanceUuids, count),
@@ -37,7 +46,7 @@ export const buildRequestCodec: Codec<BuildRequest> = codec(
  */
 export function requestIdOf(body: Uint8Array): string {
   try {
-    return wire.BuildRequest.decode(body).requestId.slice(0, MAX_NAME_LENGTH);
+    return wire.BuildRequest.decode(cutField(body, SPEC_FIELD).rest).requestId.slice(0, MAX_NAME_LENGTH);
   } catch {
     return '';
   }

@@ -1,22 +1,23 @@
 import { berth } from '#generated/berth';
 import { hostName, hostNameOrEmpty, list, missing, pageLimit, pairs, requiredName, text } from './checks';
+import type { Method } from './codec';
+import { codec, type Mutable } from './codec';
 import { MAX_NAMES, MAX_PAGE } from './limits';
 import type { Diagnosis, ExplainRequest, ExplainResponse, FilterDiagnosis, HostVerdict } from './messages';
-import { specFromWire, specToWire } from './request-spec';
-import type { Method } from './rpc';
-import { codec, type Mutable } from './wire';
+import { codecAroundSpec } from './request-spec';
 
 /** Hosts listed when the asker does not say how many. */
 const DEFAULT_EXPLAINED_HOSTS = 10;
 
 /** To `rpc.scheduler`: the decision as a dry run, with the reasons of every filter. */
 export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
-  request: codec(
+  request: codecAroundSpec(
     'berth.scheduler.v1.ExplainRequest',
     berth.scheduler.v1.ExplainRequest,
-    (request) => ({ ...request, requestSpec: specToWire(request.requestSpec) }),
-    (request) => ({
-      requestSpec: specFromWire(request.requestSpec, 'request_spec'),
+    1,
+    ({ host, limit }) => ({ host, limit }),
+    (request, requestSpec) => ({
+      requestSpec,
       host: hostNameOrEmpty(request.host, 'host'),
       limit: pageLimit(request.limit, 'limit', DEFAULT_EXPLAINED_HOSTS, MAX_PAGE),
     }),

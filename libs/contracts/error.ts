@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import { BerthError, type ErrorCode } from '../domain/errors';
-import type { Codec } from './rpc';
-import { codec } from './wire';
+import type { Codec } from './codec';
+import { codec } from './codec';
 
 const { Code } = berth.common.v1;
 

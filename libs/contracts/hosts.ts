@@ -7,12 +7,15 @@ import {
   name,
   pageLimit,
   pairs,
+  serviceHostName,
   text,
   traits,
   uuid,
   uuids,
   whole,
 } from './checks';
+import type { Method } from './codec';
+import { codec, type Mutable } from './codec';
 import { MAX_PAGE } from './limits';
 import type {
   HostSummary,
@@ -22,8 +25,6 @@ import type {
   SetHostEnabledResponse,
 } from './messages';
 import { inventoryFromWire } from './placement';
-import type { Method } from './rpc';
-import { codec, type Mutable } from './wire';
 
 const wire = berth.scheduler.v1;
 
@@ -90,7 +91,7 @@ function summaryFromWire(value: berth.scheduler.v1.IHostSummary | null | undefin
     failures: host.failures,
     updatedAtMs: whole(host.updatedAtMs, `${field}.updated_at_ms`),
     ioOps: host.ioOps,
-    serviceHost: hostNameOrEmpty(host.serviceHost, `${field}.service_host`),
+    serviceHost: serviceHostName(host.serviceHost, host.host, `${field}.service_host`),
   };
 }
 

@@ -1,12 +1,12 @@
 import { berth } from '#generated/berth';
 import type { Attempt } from '../domain/instance';
 import { enumeration, hostNameOrEmpty, list, name, pageLimit, text, uuid, uuidOrEmpty, whole, word } from './checks';
+import type { Codec, Method } from './codec';
+import { codec, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_ATTEMPTS, MAX_PAGE } from './limits';
 import type { InstanceEvent, InstanceView, ListInstancesRequest, ListInstancesResponse } from './messages';
 import { specFromWire, specToWire } from './request-spec';
-import type { Codec, Method } from './rpc';
-import { codec, type Mutable } from './wire';
 
 const wire = berth.conductor.v1;
 const OUTCOMES = ['building', 'active', 'failed', 'refused', 'timed_out', 'not_claimed'] as const;

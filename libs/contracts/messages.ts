@@ -8,11 +8,14 @@ import type { RequestSpec } from '../domain/request-spec';
  * documentation). Codecs in this folder turn them into bytes and back and refuse what is malformed.
  */
 
+/** The bytes of a `berth.scheduler.v1.RequestSpec`, unchecked: most who have a message with one only pass it on. */
+export type EncodedRequestSpec = Uint8Array;
+
 // berth.scheduler.v1
 
 export interface SelectDestinationsRequest {
   readonly requestId: string;
-  readonly requestSpec: RequestSpec;
+  readonly requestSpec: EncodedRequestSpec;
   readonly instanceUuids: readonly string[];
   readonly numAlternates: number;
 }
@@ -22,7 +25,7 @@ export interface Selection {
   readonly cell: string;
   /** Sealed; see `libs/placement/allocation-request`. */
   readonly allocationRequest: Uint8Array;
-  /** The process that carries the host with others; '' when it is carried alone. Nova's name for it. */
+  /** The service host whose queue takes the host's orders: the host itself, unless an agent carries many. Nova's term. */
   readonly serviceHost: string;
 }
 
@@ -30,7 +33,7 @@ export interface Destination {
   readonly instanceUuid: string;
   readonly selected: Selection;
   readonly alternates: readonly Selection[];
-  readonly claimRevision: number;
+  readonly claimToken: number;
 }
 
 /** Either as many destinations as instances, or none and why. */
@@ -54,7 +57,7 @@ export interface FilterDiagnosis {
 }
 
 export interface ExplainRequest {
-  readonly requestSpec: RequestSpec;
+  readonly requestSpec: EncodedRequestSpec;
   /** '' for all. */
   readonly host: string;
   readonly limit: number;
@@ -150,7 +153,7 @@ export interface UpdateResourceStatsResponse {
 
 export interface BuildRequest {
   readonly requestId: string;
-  readonly requestSpec: RequestSpec;
+  readonly requestSpec: EncodedRequestSpec;
   readonly count: number;
   readonly name: string;
   readonly instanceUuids: readonly string[];
@@ -223,16 +226,17 @@ export interface BuildInstance {
   readonly name: string;
   readonly projectId: string;
   readonly userId: string;
-  readonly requestSpec: RequestSpec;
+  readonly requestSpec: EncodedRequestSpec;
   readonly host: string;
   readonly attempt: number;
-  readonly claimRevision: number;
+  readonly claimToken: number;
   readonly alternates: readonly Selection[];
   readonly deadlineAtMs: number;
 }
 
 export interface DestroyInstance {
   readonly instanceUuid: string;
+  readonly host: string;
   /** Only an attempt up to this one is destroyed; 0 means whatever runs. */
   readonly attempt: number;
   readonly report: boolean;
@@ -247,7 +251,7 @@ export interface BuildReport {
   readonly outcome: BuildOutcome;
   readonly reason: string;
   readonly message: string;
-  readonly claimRevision: number;
+  readonly claimToken: number;
   readonly alternates: readonly Selection[];
 }
 

@@ -16,20 +16,16 @@ import {
   uuid,
   uuids,
 } from './checks';
-import { decodeOnce } from './decode-once';
+import type { Codec, WireMessage } from './codec';
+import { codec, type Mutable } from './codec';
 import { MAX_NAMES, MAX_REQUEST_GROUPS } from './limits';
+import type { EncodedRequestSpec } from './messages';
+import { appendField, cutField } from './opaque-field';
 import { groupFromWire, groupToWire } from './placement';
-import type { Codec } from './rpc';
-import { codec, type Mutable } from './wire';
 
 type WireSpec = berth.scheduler.v1.RequestSpec;
 type WireGroup = berth.scheduler.v1.RequestGroup;
 type WireLists = readonly berth.scheduler.v1.IStringList[];
-
-decodeOnce(berth.scheduler.v1.RequestSpec);
-
-/** Specs by what they were made of, which is the same object for the same bytes. */
-const checkedSpecs = new WeakMap<WireSpec, RequestSpec>();
 
 /** A request spec by itself: how an instance keeps it. */
 export const requestSpecCodec: Codec<RequestSpec> = codec(
@@ -39,7 +35,35 @@ export const requestSpecCodec: Codec<RequestSpec> = codec(
   (wire) => specFromWire(wire, 'request_spec'),
 );
 
-/** Field by field: every request passes here, and to spread so many fields takes several times as long as to encode them. */
+/**
+ * A codec of a message that carries a request spec which stays encoded, as its field `specField`. `toWire` leaves it
+ * out. A message without it is `invalid_argument / missing_field`; what is in it is checked by those who decode it.
+ */
+export function codecAroundSpec<T extends { readonly requestSpec: EncodedRequestSpec }, P, W>(
+  type: string,
+  message: WireMessage<P, W>,
+  specField: number,
+  toWire: (value: T) => P,
+  fromWire: (wire: W, requestSpec: EncodedRequestSpec) => T,
+): Codec<T> {
+  return codec(
+    type,
+    {
+      encode: (value: T) => appendField(message.encode(toWire(value)), specField, value.requestSpec),
+      decode(body) {
+        const { field, rest } = cutField(body, specField);
+        return { wire: message.decode(rest), requestSpec: field };
+      },
+    },
+    (value) => value,
+    ({ wire, requestSpec }) => {
+      if (!requestSpec) throw missing('request_spec');
+      return fromWire(wire, requestSpec);
+    },
+  );
+}
+
+/** Field by field: to spread so many fields takes several times as long as to encode them. */
 export function specToWire(request: RequestSpec): berth.scheduler.v1.IRequestSpec {
   const spec = request as Mutable<RequestSpec>;
   return {
@@ -71,14 +95,6 @@ export function specToWire(request: RequestSpec): berth.scheduler.v1.IRequestSpe
 export function specFromWire(wire: berth.scheduler.v1.IRequestSpec | null | undefined, field: string): RequestSpec {
   if (!wire) throw missing(field);
   const spec = wire as WireSpec;
-  const known = checkedSpecs.get(spec);
-  if (known !== undefined) return known;
-  const checked = checkedSpec(spec, field);
-  checkedSpecs.set(spec, checked);
-  return checked;
-}
-
-function checkedSpec(spec: WireSpec, field: string): RequestSpec {
   const groups = list(spec.requestGroups, `${field}.request_groups`, MAX_REQUEST_GROUPS, requestGroupFromWire);
   const sameSubtrees = listsFromWire(spec.sameSubtrees, `${field}.same_subtrees`, (one) => one);
   checkGroups(groups, sameSubtrees, field);

@@ -1,29 +1,29 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { hostName, hostNameOrEmpty, list, missing, name, uuid, uuids, whole } from './checks';
+import { hostName, list, missing, name, serviceHostName, uuid, uuids, whole } from './checks';
+import type { Codec, Method } from './codec';
+import { codec, type Mutable } from './codec';
 import { diagnosisFromWire, diagnosisToWire } from './diagnosis';
 import { MAX_ALLOCATION_REQUEST_BYTES, MAX_ALTERNATES, MAX_INSTANCES_PER_REQUEST } from './limits';
 import type { Destination, SelectDestinationsRequest, SelectDestinationsResponse, Selection } from './messages';
-import { specFromWire, specToWire } from './request-spec';
-import type { Codec, Method } from './rpc';
-import { codec, type Mutable } from './wire';
+import { codecAroundSpec } from './request-spec';
 
 const wire = berth.scheduler.v1;
 
 /** To `rpc.scheduler`: claims a host for each instance, all or nothing. */
 export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectDestinationsResponse> = {
-  request: codec(
+  request: codecAroundSpec(
     'berth.scheduler.v1.SelectDestinationsRequest',
     wire.SelectDestinationsRequest,
-    ({ requestId, requestSpec, instanceUuids, numAlternates }) => ({
+    2,
+    ({ requestId, instanceUuids, numAlternates }) => ({
       requestId,
-      requestSpec: specToWire(requestSpec),
       instanceUuids: instanceUuids as string[],
       numAlternates,
     }),
-    (request) => ({
+    (request, requestSpec) => ({
       requestId: uuid(request.requestId, 'request_id'),
-      requestSpec: specFromWire(request.requestSpec, 'request_spec'),
+      requestSpec,
       instanceUuids: distinctUuids(request.instanceUuids, 'instance_uuids'),
       numAlternates: alternateCount(request.numAlternates, 'num_alternates'),
     }),
@@ -65,13 +65,13 @@ export function distinctUuids(values: readonly string[], field: string): readonl
 }
 
 function destinationFromWire(value: berth.scheduler.v1.IDestination, field: string): Destination {
-  const { instanceUuid, selected, alternates, claimRevision } = value as berth.scheduler.v1.Destination;
+  const { instanceUuid, selected, alternates, claimToken } = value as berth.scheduler.v1.Destination;
   if (!selected) throw missing(`${field}.selected`);
   return {
     instanceUuid: uuid(instanceUuid, `${field}.instance_uuid`),
     selected: selectionFromWire(selected, `${field}.selected`),
     alternates: selectionsFromWire(alternates, `${field}.alternates`),
-    claimRevision: whole(claimRevision, `${field}.claim_revision`),
+    claimToken: whole(claimToken, `${field}.claim_token`),
   };
 }
 
@@ -85,7 +85,7 @@ function selectionFromWire(value: berth.scheduler.v1.ISelection, field: string):
     host: hostName(host, `${field}.host`),
     cell: name(cell, `${field}.cell`),
     allocationRequest,
-    serviceHost: hostNameOrEmpty(serviceHost, `${field}.service_host`),
+    serviceHost: serviceHostName(serviceHost, host, `${field}.service_host`),
   };
 }
 

@@ -1,10 +1,10 @@
 import { berth } from '#generated/berth';
 import { list } from './checks';
+import type { Method } from './codec';
+import { codec, type Mutable } from './codec';
 import { MAX_INSTANCES_PER_HOST } from './limits';
 import type { RunningInstance, UpdateResourceStatsRequest, UpdateResourceStatsResponse } from './messages';
 import { inventoryFromWire } from './placement';
-import type { Method } from './rpc';
-import { codec, type Mutable } from './wire';
 
 /**
  * To `stats`: an agent's report of itself. Only the shape is checked here; whether the amounts, names and the sender are
@@ -64,7 +64,7 @@ function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): Up
     ioOps: stats.ioOps,
     instances: list(stats.instances, 'instances', MAX_INSTANCES_PER_HOST, runningFromWire),
     aggregates: stats.aggregates ? (stats.aggregates.values ?? []) : undefined,
-    serviceHost: stats.serviceHost,
+    serviceHost: stats.serviceHost || stats.host,
   };
 }
 

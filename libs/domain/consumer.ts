@@ -20,8 +20,8 @@ export interface Consumer {
   readonly mappings: Readonly<Record<string, readonly string[]>>;
   /** The server group the consumer is a member of, while it holds its allocations. */
   readonly groupId: string | undefined;
-  /** The revision of the commit that gave the consumer its present allocations: the token that a release must show. */
-  readonly claimRevision: number;
+  /** The token of the commit that gave the consumer its present allocations: what a release must show. Unique in the store. */
+  readonly claimToken: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }

@@ -7,7 +7,7 @@ export interface Host {
   /** The root provider that holds the host's own inventory. */
   readonly providerUuid: string;
   readonly cell: string;
-  /** The agent process that carries it with other hosts and takes builds for all of them; '' when it is carried alone. */
+  /** The agent process that carries it and takes its orders (Nova's service host, of a node); an ordinary host is its own. */
   readonly serviceHost: string;
   readonly availabilityZone: string;
   /** What an operator wants. */

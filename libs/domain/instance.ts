@@ -1,40 +1,38 @@
+/** The states of an instance. It may rest in `active`, `error` and `deleted`. */
+export type InstanceState = 'scheduling' | 'building' | 'active' | 'error' | 'deleting' | 'deleted';
+
 /**
- * The states of an instance. `active`, `error` and `deleted` are where an instance may rest.
+ * The lifecycle: from each state, the states that the next version of a record may have. A retry on an alternate stays in
+ * `building`, a claim that is made again in `active`.
  *
  * ```
  *   scheduling ──▶ building ──▶ active ──▶ deleting ──▶ deleted
- *        │    ◀──────┘ │           │           ▲
- *        │  (alternate)│           │           │
- *        └──────▶ error ◀──────────┘           │
- *        └───────────┴─────────────────────────┘
+ *        │             │           │          ▲
+ *        └─────────────┴─▶ error ◀─┘          │
+ *        │             │     │                │
+ *        └─────────────┴─────┴────────────────┘
  * ```
  */
-export type InstanceState = 'scheduling' | 'building' | 'active' | 'error' | 'deleting' | 'deleted';
-
-export const INSTANCE_STATES: readonly InstanceState[] = [
-  'scheduling',
-  'building',
-  'active',
-  'error',
-  'deleting',
-  'deleted',
-];
-
 const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
-  scheduling: ['scheduling', 'building', 'error', 'deleting', 'deleted'],
+  scheduling: ['building', 'error', 'deleting'],
   building: ['building', 'active', 'error', 'deleting'],
-  active: ['error', 'deleting'],
-  error: ['deleting', 'deleted'],
-  deleting: ['deleting', 'deleted'],
+  active: ['active', 'error', 'deleting'],
+  error: ['deleting'],
+  deleting: ['deleted'],
   deleted: [],
 };
 
-/** Whether the state machine lets an instance go from one state to the other. */
+/** The states that a record may begin in: a request is `scheduling`, an adopted instance runs already. */
+export const FIRST_STATES: readonly InstanceState[] = ['scheduling', 'active'];
+
+export const INSTANCE_STATES = Object.keys(TRANSITIONS) as readonly InstanceState[];
+
+/** Whether the lifecycle lets an instance go from one state to the other. */
 export function canTransition(from: InstanceState, to: InstanceState): boolean {
   return TRANSITIONS[from].includes(to);
 }
 
-/** One try to build an instance on a host, as told to whoever asks why it failed. */
+/** One try to build an instance on a host, for whoever asks why it failed. */
 export interface Attempt {
   readonly host: string;
   /** 1 for the first host; a late answer of an earlier attempt is known by it. */
@@ -45,7 +43,7 @@ export interface Attempt {
   readonly endedAtMs: number | undefined;
 }
 
-/** An instance and its story. `version` rises with each write and guards the next. */
+/** The record of an instance: what it wants, and what was tried. `version` rises with each write and guards the next. */
 export interface Instance {
   readonly uuid: string;
   readonly requestId: string;
@@ -54,8 +52,8 @@ export interface Instance {
   readonly userId: string;
   readonly state: InstanceState;
   readonly host: string | undefined;
-  /** The token of the claim that the instance holds now; undefined when it holds none. */
-  readonly claimRevision: number | undefined;
+  /** The token of the claim that the record counts on; undefined when it counts on none. */
+  readonly claimToken: number | undefined;
   readonly attempts: readonly Attempt[];
   /** Why it is in `error`: code and sentence. */
   readonly fault: { readonly reason: string; readonly message: string } | undefined;
@@ -68,4 +66,14 @@ export interface Instance {
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+}
+
+/** The number of the attempt that is being made now; 0 before the first. */
+export function attemptNumber({ attempts }: Instance): number {
+  return attempts.at(-1)?.number ?? 0;
+}
+
+/** Whether a host works on the instance: its last attempt has no outcome yet. */
+export function isAttemptOpen({ state, attempts }: Instance): boolean {
+  return state === 'building' && attempts.at(-1)?.outcome === 'building';
 }

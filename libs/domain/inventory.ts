@@ -29,14 +29,19 @@ export function capacityOf(inv: Pick<Inventory, 'total' | 'reserved' | 'allocati
   return Math.floor((inv.total - inv.reserved) * inv.allocationRatio);
 }
 
+/** The most that one claim may take beside `used`: what is left of the capacity, but no more than `maxUnit`. */
+export function availableIn(inv: Inventory, used: number): number {
+  return Math.min(capacityOf(inv) - used, inv.maxUnit);
+}
+
 /** Why an amount can't be taken from an inventory: no capacity left, or not a unit that it gives. */
-export type Refusal = 'capacity' | 'min_unit' | 'max_unit' | 'step_size';
+export type CapacityRefusal = 'capacity' | 'min_unit' | 'max_unit' | 'step_size';
 
 /**
  * Whether `amount` more fits beside `used`; undefined when it does. The store's Lua scripts state the same rule in
  * `capacity.lua`, and a property test holds the two together.
  */
-export function refusalOf(inv: Inventory, used: number, amount: number): Refusal | undefined {
+export function refusalOf(inv: Inventory, used: number, amount: number): CapacityRefusal | undefined {
   if (amount < inv.minUnit) return 'min_unit';
   if (amount > inv.maxUnit) return 'max_unit';
   if (amount % inv.stepSize !== 0) return 'step_size';

@@ -1,4 +1,5 @@
 import type { Clock } from '../domain/clock';
+import type { Random } from '../domain/random';
 import type { PlacementConfig } from '../placement/options';
 import { connectRedis } from '../redis/connect';
 import type { Log } from '../runtime/log';
@@ -8,28 +9,28 @@ import { redisInstanceStore } from './redis/instance-store';
 import { redisLeaseStore } from './redis/lease-store';
 import type { InstanceStore, LeaseStore } from './store';
 
-/** The memory stores of this process by cell: embedded services share them. */
+/** The memory stores of this process, by cell: embedded services share them. */
 const memoryStores = new Map<string, InstanceStore & LeaseStore>();
 
 /**
- * The instance records and leases of the store that the configuration names (the settings of the placement store: they
- * are one), waiting until it is there. On Redis they have a connection of their own.
+ * Opens the instance records and leases of the store that the configuration names, with the settings of the placement
+ * store, waiting until it is there. On Redis they have a connection of their own.
  *
  * @throws BerthError `permission_denied / store_credentials`, `aborted / cancelled`.
  */
 export async function openInstanceStore(
   config: Pick<PlacementConfig, 'cell' | 'storeUrl' | 'storeTimeoutMs'>,
-  surroundings: { readonly log: Log; readonly clock: Clock; readonly processName?: string },
+  surroundings: { readonly log: Log; readonly clock: Clock; readonly random: Random; readonly processName?: string },
   signal?: AbortSignal,
 ): Promise<InstanceStore & LeaseStore> {
   const { cell, storeUrl, storeTimeoutMs: commandTimeoutMs } = config;
-  const { log, clock, processName = '' } = surroundings;
+  const { log, clock, random, processName = '' } = surroundings;
   if (storeUrl === 'memory:') {
     const store = memoryStores.get(cell) ?? { ...memoryInstanceStore(), ...memoryLeaseStore(clock) };
     memoryStores.set(cell, store);
     return store;
   }
   const connectionName = `berth-instances:${processName}`;
-  const client = await connectRedis(storeUrl, { log, commandTimeoutMs, connectionName }, signal);
+  const client = await connectRedis(storeUrl, { log, random, commandTimeoutMs, connectionName }, signal);
   return { ...redisInstanceStore(client, cell), ...redisLeaseStore(client, cell) };
 }

@@ -2,12 +2,12 @@ import { BerthError } from '../domain/errors';
 import type { Instance, InstanceState } from '../domain/instance';
 
 /**
- * Instance records of one cell and who works on them. Adapters: `redis` and `memory`, one contract suite
- * (`libs/testing/instance-store-contract`). All methods throw BerthError `unavailable` when the store is away.
+ * The instance records of one cell. Adapters: `redis` and `memory`, one contract suite
+ * (`libs/testing/instances/instance-store-contract`). All methods throw BerthError `unavailable` when the store is away.
  */
 export interface InstanceStore {
   /**
-   * Stores all or, when the request id is known, none; answers with what is stored for the request, in order.
+   * Stores all, or none when the request id is known; answers with the instances stored for the request, in order.
    *
    * @throws BerthError `already_exists / instance_exists` when another request has one of the uuids; nothing is stored.
    */

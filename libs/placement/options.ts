@@ -1,7 +1,7 @@
 import { type ConfigOf, intOption, stringOption } from '../runtime/config';
 import { addressOptions } from '../runtime/options';
 
-/** Settings of who uses the placement store. */
+/** Settings of services that use the placement store. */
 export const placementOptions = {
   storeUrl: addressOptions.storeUrl,
   cell: stringOption({
@@ -17,7 +17,7 @@ export const placementOptions = {
     min: 100,
     max: 60_000,
     unit: 'ms',
-    help: 'How long the store may be silent before its connection is taken as dead and operations fail.',
+    help: 'How long the store may be silent before its connection counts as dead and operations fail.',
   }),
   storeStreamLength: intOption({
     env: 'BERTH_STORE_STREAM_LENGTH',

@@ -1,14 +1,18 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { BerthError } from '../domain/errors';
+import type { Random } from '../domain/random';
+import { type BackoffLimits, backoffMs } from '../runtime/backoff';
+import { corkPerTick } from '../runtime/cork-per-tick';
 import type { Log } from '../runtime/log';
-import { writeTogether } from '../runtime/write-together';
 import type { LuaScript } from './scripts';
 import { storeError } from './store-error';
 
+/** How to reach a Redis, and how long to wait for it. */
 export interface RedisOptions {
   readonly log: Log;
-  /** How long the server may be silent while commands wait; then the connection is taken as dead and made anew. */
+  readonly random: Random;
+  /** How long the server may be silent while commands wait; then the connection counts as dead and is replaced. */
   readonly commandTimeoutMs: number;
   /** Shown by the server's `CLIENT LIST`. */
   readonly connectionName: string;
@@ -16,13 +20,13 @@ export interface RedisOptions {
   readonly blockMs?: number;
 }
 
-const LONGEST_RETRY_MS = 2_000;
+const RECONNECT: BackoffLimits = { firstMs: 40, maxMs: 2_000 };
 
 /**
  * Connects to a Redis by URL (`redis://user:password@host:port/db`, `rediss://` for TLS), waiting until it is there.
  *
- * The connection comes back by itself, for ever. While it is away, operations fail at once rather than wait, and what was
- * under way when it broke is never sent again: a command must not happen twice unasked.
+ * The connection recovers by itself, without a limit. While it is away, operations fail at once instead of waiting, and
+ * commands that were under way when it broke are never sent again: a command must not happen twice unasked.
  *
  * @throws BerthError `permission_denied` when the server refuses the credentials; `aborted / cancelled` by the signal.
  */
@@ -53,18 +57,18 @@ export class RedisClient {
       connectionName: options.connectionName,
       ...silenceLimits(options),
       connectTimeout: options.commandTimeoutMs,
-      // Its timer outlives a connection that is gone already.
+      // Its timer outlives a connection that is closed already.
       disconnectTimeout: 50,
-      retryStrategy: (attempt) => Math.min(20 * 2 ** Math.min(attempt, 10), LONGEST_RETRY_MS),
+      retryStrategy: (attempt) => backoffMs(attempt, RECONNECT, options.random),
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
-      // Fails what is under way as soon as the connection breaks; it does not limit how often to connect.
+      // Fails commands under way as soon as the connection breaks; it does not limit reconnecting.
       maxRetriesPerRequest: 0,
-      // A failover leaves a read-only server behind: look for the new one.
+      // After a failover the old server is read-only: connect again, to the new one.
       reconnectOnError: (error) => error.message.startsWith('READONLY'),
     });
     this.#redis.on('error', (error: Error) => this.#onError(error));
-    this.#redis.on('connect', () => writeTogether(this.#redis.stream));
+    this.#redis.on('connect', () => corkPerTick(this.#redis.stream));
     this.#redis.on('close', () => this.#onClose());
     this.#redis.on('ready', () => this.#onReady());
   }
@@ -78,7 +82,7 @@ export class RedisClient {
     }
   }
 
-  /** Runs a script: by its hash, and with its text when the server does not know it (yet, or any more). */
+  /** Runs a script by its hash, with its text when the server does not know it. @throws BerthError as `run`. */
   runScript(script: LuaScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     if (keys.length !== script.keyCount) {
       throw new BerthError(
@@ -97,6 +101,7 @@ export class RedisClient {
     });
   }
 
+  /** Whether commands can be sent now. */
   isConnected(): boolean {
     return this.#redis.status === 'ready';
   }
@@ -135,18 +140,18 @@ export class RedisClient {
     return new RedisClient(this.#url, { ...this.#options, connectionName, blockMs });
   }
 
-  /** Waits for what is under way, what this turn of the event loop has begun included (`perTurn`), then closes. */
+  /** Waits for the commands under way, those of this tick's batches included (`batchPerTick`), then closes. */
   async close(): Promise<void> {
     await endOfTurn();
     if (this.isConnected()) await this.#redis.quit().catch(() => undefined);
     this.disconnect();
   }
 
-  /** Closes at once: what is under way fails. */
+  /** Closes at once; commands under way fail. */
   disconnect(): void {
     if (this.#redis.status === 'end') return;
     this.#redis.disconnect();
-    // The client would wait for the server, which answers a blocked read first.
+    // ioredis would wait for the server, which answers a blocked read first.
     this.#redis.stream?.destroy();
   }
 
@@ -154,23 +159,23 @@ export class RedisClient {
     this.#lastError = error;
     if (this.#isReported) return;
     this.#isReported = true;
-    this.#options.log.warn({ error: storeError(error) }, 'the store is away; trying again until it is back');
+    this.#options.log.warn({ event: 'store_unavailable', error: storeError(error) }, 'store unavailable, reconnecting');
   }
 
   #onClose(): void {
-    this.#options.log.debug({}, 'connection to the store closed');
+    this.#options.log.debug({ event: 'store_disconnected' }, 'store connection closed');
   }
 
   #onReady(): void {
-    if (this.#isReported) this.#options.log.info({}, 'the store is back');
+    if (this.#isReported) this.#options.log.info({ event: 'store_available' }, 'store available again');
     this.#isReported = false;
     this.#lastError = undefined;
   }
 }
 
 /**
- * One timer for the whole connection costs nothing per command. It outlives a connection that is closed under a read,
- * and would keep the process alive; where that is the way to stop, each command has its own.
+ * One timer for the whole connection costs nothing per command. But it outlives a connection that is closed under a
+ * blocking read, and would keep the process alive; on such a connection each command has its own.
  */
 function silenceLimits({ commandTimeoutMs, blockMs }: RedisOptions) {
   return blockMs === undefined ? { socketTimeout: commandTimeoutMs } : { commandTimeout: commandTimeoutMs + blockMs };

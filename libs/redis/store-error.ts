@@ -1,17 +1,17 @@
 import { BerthError } from '../domain/errors';
 
 const NOT_SENT = "Stream isn't writeable";
-/** Servers that are there but can't serve now. */
+/** Replies of a server that can't serve now. */
 const BUSY = /^(LOADING|READONLY|MISCONF|OOM|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/;
 const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid username-password pair/;
 
 /**
- * Whatever Redis or its client threw, as a BerthError.
+ * Anything that Redis or its client threw, as a BerthError.
  *
- * - `unavailable / store_away`       the server is not there or can't serve now; nothing was done
+ * - `unavailable / store_away`       the server can't be reached or can't serve now; nothing was done
  * - `unavailable / outcome_unknown`  the connection broke under way; it may or may not have happened
  * - `permission_denied / store_credentials`
- * - `internal / store_reply`         the server did not understand: a defect in Berth
+ * - `internal / store_reply`         the server rejected the command: a defect in Berth
  */
 export function storeError(thrown: unknown): BerthError {
   if (thrown instanceof BerthError) return thrown;

@@ -80,3 +80,28 @@ it('refuses names that no table knows, and leaves those of others alone', () => 
   expect(() => refuseUnknown([options], env)).toThrow("BERTH_TSET_MODE is not a setting of Berth; 'berth config'");
   expect(() => refuseUnknown([options], { BERTH_TEST_MODE: 'pack', PATH: '/bin' })).not.toThrow();
 });
+
+describe('what Kubernetes adds for services of the namespace', () => {
+  const links = {
+    BERTH_SERVICE_HOST: '10.0.0.1',
+    BERTH_SERVICE_PORT: '8778',
+    BERTH_SERVICE_PORT_HTTP: '8778',
+    BERTH_PORT: 'tcp://10.0.0.1:8778',
+    BERTH_PORT_8778_TCP: 'tcp://10.0.0.1:8778',
+    BERTH_PORT_8778_TCP_ADDR: '10.0.0.1',
+    BERTH_TEST_SERVICE_HOST: '10.0.0.2',
+    BERTH_TEST_PORT: 'tcp://10.0.0.2:9000',
+  };
+  const port = { port: intOption({ env: 'BERTH_TEST_PORT', default: 1, min: 1, max: 65_535, help: 'Port.' }) };
+
+  it('is no unknown setting', () => {
+    expect(() => refuseUnknown([options, port], links)).not.toThrow();
+    expect(() => refuseUnknown([options], { ...links, BERTH_SERVICE_HOTS: 'x' })).toThrow('BERTH_SERVICE_HOTS');
+  });
+
+  it('is no value of a setting of that name, which a number still is', () => {
+    expect(readConfig(port, links)).toEqual({ port: 1 });
+    expect(readConfig(port, { ...links, BERTH_TEST_PORT: '9000' })).toEqual({ port: 9_000 });
+    expect(() => readConfig(port, { BERTH_TEST_PORT: 'tcp://10.0.0.2:9000' })).toThrow('BERTH_TEST_PORT');
+  });
+});

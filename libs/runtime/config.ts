@@ -146,7 +146,10 @@ export function readConfigs<T extends Tables>(
 ): ConfigsOf<T> {
   const problems = new Set<string>();
   const configs = Object.entries(tables).map(([name, options]) => {
-    const values = Object.entries(options).map(([key, option]) => [key, valueOf(option, env[option.env], problems)]);
+    const values = Object.entries(options).map(([key, option]) => {
+      const text = isServiceLink(option.env, env) ? undefined : env[option.env];
+      return [key, valueOf(option, text, problems)];
+    });
     return [name, Object.freeze(Object.fromEntries(values))];
   });
   if (problems.size > 0) throw badConfig([...problems]);
@@ -165,10 +168,24 @@ function valueOf(option: Option<unknown>, text: string | undefined, problems: Se
 export function refuseUnknown(tables: readonly Options[], env: Readonly<Record<string, string | undefined>>): void {
   const known = new Set(tables.flatMap((table) => Object.values(table).map((option) => option.env)));
   const problems = Object.keys(env)
-    .filter((name) => name.startsWith('BERTH_') && !known.has(name))
+    .filter((name) => name.startsWith('BERTH_') && !known.has(name) && !isServiceLink(name, env))
     .map((name) => `${name} is not a setting of Berth; 'berth config' lists them`);
   if (problems.length > 0) throw badConfig(problems);
 }
+
+/**
+ * Whether a variable is one that Kubernetes gives every container for a service of the same namespace: for `berth-placement`
+ * `BERTH_PLACEMENT_SERVICE_HOST`, `BERTH_PLACEMENT_PORT=tcp://...` and the like. They are nobody's settings, also where
+ * they have the name of one.
+ */
+function isServiceLink(name: string, env: Readonly<Record<string, string | undefined>>): boolean {
+  const [, service] = SERVICE_LINK.exec(name) ?? [];
+  if (service === undefined || env[`${service}_SERVICE_HOST`] === undefined) return false;
+  return name !== `${service}_PORT` || /^\w+:\/\//.test(env[name] ?? '');
+}
+
+const SERVICE_LINK =
+  /^(BERTH(?:_\w+?)??)_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT|PORT_\d+_[A-Z]+(?:_(?:PROTO|PORT|ADDR))?)$/;
 
 function badConfig(problems: readonly string[]): BerthError {
   return new BerthError(

@@ -64,5 +64,4 @@ export const processOptions = {
   }),
 } as const;
 
-export type AddressConfig = ConfigOf<typeof addressOptions>;
 export type ProcessConfig = ConfigOf<typeof processOptions>;

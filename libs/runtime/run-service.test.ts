@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Child, startChild } from '../testing/child';
+import { type Child, startChild } from '../testing/servers/child';
 
 const SERVICE = 'libs/testing/stepped-service.ts';
 const children: Child[] = [];

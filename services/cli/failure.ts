@@ -1,19 +1,19 @@
 import { CommanderError } from 'commander';
 import { BerthError, type ErrorCode } from '#libs/domain/errors';
 import { EXIT, exitCodeOf } from '#libs/runtime/exit-codes';
-import type { Terminal } from './terminal';
+import type { Terminal } from './views/terminal';
 
-/** An error of the command line itself, with what to type instead. */
+/** An error in what was typed, with a hint what to type instead. */
 export function usageError(message: string, hint: string): BerthError {
   return new BerthError('invalid_argument', 'usage', message, { details: { hint } });
 }
 
 /**
- * Tells a failed command's user what went wrong and what to do, and gives the exit code:
+ * Prints what went wrong and what to do about it, and returns the exit code:
  *
  * ```
- * berth: nobody answers on rpc.scheduler
- * hint: is a scheduler running? 'berth up' starts everything on this machine
+ * berth: nobody serves 'rpc.scheduler' now; nothing was done, retry (unavailable/no_such_queue)
+ * hint: no such service has run on this broker yet; 'berth up' starts everything on this machine
  * ```
  */
 export function reportFailure(thrown: unknown, terminal: Terminal): number {
@@ -31,7 +31,7 @@ export function reportFailure(thrown: unknown, terminal: Terminal): number {
   return exitCodeOf(error);
 }
 
-/** Commander has printed help and versions itself; its errors are one line, which may end with a suggestion. */
+/** Commander prints help and versions itself; its errors are one line, which may end with a suggestion. */
 function reportUsage(error: CommanderError, terminal: Terminal): number {
   if (error.exitCode === 0) return EXIT.ok;
   if (error.code === 'commander.help') return EXIT.usage;

@@ -1,4 +1,4 @@
-import { startChild } from '#libs/testing/child';
+import { startChild } from '#libs/testing/servers/child';
 
 /* What only a real process shows. Everything else is tested in `program.test.ts`, without one. */
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { runBerth } from './program';
-import { createTerminal } from './terminal';
+import { createTerminal } from './views/terminal';
 
 /** Runs `berth` in this process, as if it was typed, with nothing in its environment but what is given. */
 async function berth(line: string, env: Record<string, string> = {}) {

@@ -1,28 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Command, Help, type Option } from 'commander';
-import { allocationCommand } from './commands/allocation';
-import { buildCommand } from './commands/build';
-import { candidatesCommand } from './commands/candidates';
-import { configCommand } from './commands/config';
+import { buildCommand } from './commands/build/build';
+import { explainCommand } from './commands/build/explain';
 import { deadLettersCommand } from './commands/dead-letters';
 import { demoCommand } from './commands/demo';
-import { eventsCommand } from './commands/events';
-import { explainCommand } from './commands/explain';
 import { hostCommand } from './commands/host';
-import { instanceCommand } from './commands/instance';
-import { providerCommand } from './commands/provider';
-import { serviceCommand } from './commands/service';
-import { terminateCommand } from './commands/terminate';
+import { eventsCommand } from './commands/instance/events';
+import { instanceCommand } from './commands/instance/instance';
+import { terminateCommand } from './commands/instance/terminate';
+import { allocationCommand } from './commands/provider/allocation';
+import { candidatesCommand } from './commands/provider/candidates';
+import { providerCommand } from './commands/provider/provider';
+import { usageCommand } from './commands/provider/usage';
+import { configCommand } from './commands/service/config';
+import { serviceCommands } from './commands/service/service';
+import { upCommand } from './commands/service/up';
 import { traceCommand } from './commands/trace';
-import { upCommand } from './commands/up';
-import { usageCommand } from './commands/usage';
 import type { Context } from './context';
 import { reportFailure } from './failure';
-import { serviceProcesses } from './service-processes';
-import { version } from './version';
 
 /**
- * Runs `berth` with these arguments (without the name of the program) and answers with its exit code. Nothing is thrown:
- * failures are reported on the terminal. Commands that run a service end the process themselves.
+ * Runs `berth` with these arguments (without the name of the program) and returns its exit code. Never throws:
+ * failures are printed on the terminal. Commands that run a service end the process themselves.
  */
 export async function runBerth(args: readonly string[], outside: Omit<Context, 'exit'>): Promise<number> {
   let exitCode = 0;
@@ -40,7 +40,7 @@ export async function runBerth(args: readonly string[], outside: Omit<Context, '
 function createProgram(context: Context): Command {
   const program = new Command('berth')
     .description('Berth places workloads on hosts: a placement and scheduling service.')
-    .version(version, '-V, --version', 'print the version')
+    .version(versionAbove(__dirname), '-V, --version', 'print the version')
     .addHelpText('after', "\nStart with 'berth demo'. Each command's --help has examples and exit codes.")
     .commandsGroup('See it work:')
     .addCommand(demoCommand(context))
@@ -62,18 +62,18 @@ function createProgram(context: Context): Command {
     .addCommand(deadLettersCommand(context))
     .addCommand(configCommand(context))
     .commandsGroup('Run its services:');
-  for (const service of serviceProcesses) program.addCommand(serviceCommand(context, service));
-  return settle(program, context);
+  for (const command of serviceCommands(context)) program.addCommand(command);
+  return configure(program, context);
 }
 
-/** As commander writes it, without `(default: [])` and the like of flags that are simply not given. */
+/** As commander writes it, without `(default: [])` and `(default: false)`. */
 function optionDescription(option: Option): string {
   const isNothing = option.defaultValue === false || typeof option.defaultValue === 'object';
   return isNothing ? option.description : new Help().optionDescription(option);
 }
 
-/** Every command, down to the last subcommand: errors are thrown, and text goes where the terminal is. */
-function settle(command: Command, context: Context): Command {
+/** Makes a command and all its subcommands throw errors and print on the terminal of the context. */
+function configure(command: Command, context: Context): Command {
   command
     .exitOverride()
     .configureOutput({
@@ -84,6 +84,17 @@ function settle(command: Command, context: Context): Command {
     })
     .helpCommand(false)
     .configureHelp({ styleTitle: (title) => context.terminal.colours.bold(title), optionDescription });
-  for (const subcommand of command.commands) settle(subcommand, context);
+  for (const subcommand of command.commands) configure(subcommand, context);
   return command;
+}
+
+/** The version in package.json: sources and build lie at different depths below it, so it is searched upwards. */
+function versionAbove(folder: string): string {
+  try {
+    const { version: found } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+    return found;
+  } catch (error) {
+    if (dirname(folder) === folder) throw error;
+    return versionAbove(dirname(folder));
+  }
 }

@@ -1,17 +1,17 @@
 import { busOptions } from '#libs/bus/options';
-import { claimKeyOption } from '#libs/placement/claim-key';
 import { placementOptions } from '#libs/placement/options';
+import { claimKeyOption } from '#libs/placement/sealed/claim-key';
 import type { Options } from '#libs/runtime/config';
 import { addressOptions, processOptions } from '#libs/runtime/options';
 import { agentOptions } from '../compute-agent/options';
 import { conductorOptions } from '../conductor/options';
 import { placementApiOptions } from '../placement-api/options';
 import { schedulerOptions } from '../scheduler/options';
-import { clientOptions, placementClientOptions } from './client-options';
+import { clientOptions, placementClientOptions } from './client/client-options';
 
 /**
- * Every setting of Berth, by who reads it. What is not here does not exist: `berth config` lists it nowhere, and as a
- * variable it is refused. Where two tables name the same setting, the first is its home.
+ * Every setting of Berth, by who reads it. A `BERTH_*` variable that is not here is refused as unknown. Of a setting in
+ * two tables `berth config` shows the first.
  */
 export const settingsTables: readonly { readonly of: string; readonly options: Options }[] = [
   { of: 'every process', options: addressOptions },

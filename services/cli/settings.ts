@@ -5,14 +5,14 @@ import { settingsTables } from './settings-tables';
 
 const PREFIX = 'BERTH_';
 
-/** The settings that a command reads, as variables and as flags. */
+/** The settings that a command reads from variables and flags. */
 export interface Settings<T extends Tables> {
   readonly tables: T;
   /** `BERTH_AGENT_` for `berth compute-agent`: on its own command `BERTH_AGENT_HOSTS` is `--hosts`. */
   readonly ownPrefix?: string;
 }
 
-/** Gives a command a flag for each of its settings: `BERTH_BUS_URL` is `--bus-url`. */
+/** Adds a flag for each setting to a command: `BERTH_BUS_URL` is `--bus-url`. */
 export function addSettingFlags<T extends Tables>(command: Command, settings: Settings<T>): Command {
   command.optionsGroup('Settings (flag before environment variable before default):');
   for (const option of optionsIn(settings.tables)) {
@@ -38,7 +38,7 @@ export function readSettings<T extends Tables>(
   return readConfigs(settings.tables, withFlags(settings, command, env));
 }
 
-/** The environment with a command's flags laid over it: what a child process gets. */
+/** The environment, overridden by a command's flags: what a child process gets. */
 export function withFlags<T extends Tables>(settings: Settings<T>, command: Command, env: Environment): Environment {
   const flags: Record<string, unknown> = command.opts();
   const overlay: Record<string, string | undefined> = { ...env };
@@ -63,7 +63,7 @@ export function flagOf(env: string, ownPrefix = PREFIX): string {
   return `--${env.slice(prefix.length).toLowerCase().replaceAll('_', '-')}`;
 }
 
-/** Every option once: tables share some, such as the address of the store. */
+/** Each option once: some are in several tables, such as the address of the store. */
 function optionsIn(tables: Tables): Option<unknown>[] {
   const options = Object.values(tables).flatMap((table) => Object.values(table));
   return [...new Map(options.map((option) => [option.env, option])).values()];

@@ -2,13 +2,13 @@ import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
-import { startComputeAgent } from './agent';
 import { driverFromConfig } from './drivers/open-driver';
 import { agentOptions } from './options';
+import { startComputeAgent } from './start';
 
 const tables = { bus: { busUrl: addressOptions.busUrl, ...busOptions }, agent: agentOptions } as const;
 
-/** `berth compute-agent`: one host, or many fake ones, that build what conductors send. */
+/** `berth compute-agent`: a service host of one host, or of many fake ones. */
 export const computeAgent: ServiceProcess<typeof tables> = {
   name: 'compute-agent',
   purpose: 'Run a compute agent: builds instances on its host (or on many fake hosts) and reports what it has.',

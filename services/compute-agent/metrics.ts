@@ -1,19 +1,19 @@
 import type { Metrics } from '#libs/runtime/metrics';
-import type { Carried, Ledger } from './ledger';
+import type { Ledger, TrackedInstance } from './host/ledger';
 
-/** What an agent counts, over all hosts of the process: a label per host would be thousands of series. */
+/** The metrics of an agent, over all hosts of the process: a label for each host would be thousands of series. */
 export function agentMetrics(metrics: Metrics) {
   const ledgers: Ledger[] = [];
-  const sum = (state: Carried['state']) => ledgers.reduce((all, ledger) => all + ledger.count(state), 0);
+  const sum = (state: TrackedInstance['state']) => ledgers.reduce((all, ledger) => all + ledger.count(state), 0);
   metrics.gauge('berth_agent_instances', 'Instances that the hosts of this process carry.', ['state'], (gauge) => {
     for (const state of ['building', 'running', 'destroying'] as const) gauge.set({ state }, sum(state));
   });
   return {
-    /** Lets a host's ledger be counted. */
+    /** Adds a host's ledger to the gauge of instances. */
     watch: (ledger: Ledger) => void ledgers.push(ledger),
     builds: metrics.counter('berth_agent_builds_total', 'Builds that came to an end, by outcome.', ['outcome']),
     refusals: metrics.counter('berth_agent_refusals_total', 'Builds refused, by reason.', ['reason']),
-    destroys: metrics.counter('berth_agent_destroys_total', 'Instances destroyed as told.'),
+    destroys: metrics.counter('berth_agent_destroys_total', 'Instances destroyed as ordered.'),
     buildSeconds: metrics.histogram('berth_agent_build_seconds', 'From taking a build to its end.', ['outcome']),
     reports: metrics.counter('berth_agent_stats_total', 'Stats sent, by how they were taken.', ['result']),
     hosts: metrics.gauge('berth_agent_hosts', 'Hosts that this process carries.'),

@@ -4,14 +4,14 @@ import { type ConfigOf, enumOption, intOption, listOption, numberOption, stringO
 import { fakeOptions } from './drivers/fake-options';
 import { processDriverOptions } from './drivers/process/process-options';
 
-/** Settings of a compute agent. Lists that are given per host (`|` between entries) are dealt to hosts in turn. */
+/** Settings of a compute agent. Entries for several kinds of hosts (`|` between them) go to hosts round-robin. */
 export const agentOptions = {
   host: stringOption({
     env: 'BERTH_AGENT_HOST',
     default: hostname(),
     pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,240}$/,
     range: 'a host name',
-    help: 'The name of the host; with several hosts, what their names start with (host-001, host-002, ...).',
+    help: 'The name of the service host, whose queue its orders come by: the host itself, or with several hosts what their names start with (host-001, host-002, ...).',
   }),
   hosts: intOption({
     env: 'BERTH_AGENT_HOSTS',
@@ -26,12 +26,12 @@ export const agentOptions = {
     env: 'BERTH_AGENT_DRIVER',
     default: 'fake',
     values: ['fake', 'process'],
-    help: 'What instances are: nothing at all (fake, for demos and load), or child processes of this machine.',
+    help: 'What instances are: entries of a map (fake, for demos and load), or processes of this machine.',
   }),
   zones: listOption({
     env: 'BERTH_AGENT_ZONES',
     default: ['nova'],
-    help: 'The availability zone of the host; several are dealt to hosts in turn.',
+    help: 'The availability zone of the host; several are given to hosts round-robin.',
   }),
   inventory: stringOption({
     env: 'BERTH_AGENT_INVENTORY',
@@ -49,7 +49,7 @@ export const agentOptions = {
     env: 'BERTH_AGENT_CAPABILITIES',
     default: 'hw_architecture=x86_64',
     range: 'name=value/value,...',
-    help: 'What image properties are matched with, as hw_architecture=x86_64/i686,img_hv_type=kvm.',
+    help: 'What the host supports of image properties, as hw_architecture=x86_64/i686,img_hv_type=kvm.',
   }),
   aggregates: stringOption({
     env: 'BERTH_AGENT_AGGREGATES',
@@ -61,7 +61,7 @@ export const agentOptions = {
     env: 'BERTH_AGENT_STATE_DIR',
     default: '',
     range: 'a folder',
-    help: 'Where the agent notes what it carries, so that it finds it again after a restart; empty notes nothing.',
+    help: 'Where the agent keeps a journal of its instances, so that it finds them after a restart; empty keeps none.',
   }),
   maxBuilds: intOption({
     env: 'BERTH_AGENT_MAX_BUILDS',
@@ -69,7 +69,7 @@ export const agentOptions = {
     min: 1,
     max: 1_000,
     unit: 'builds',
-    help: 'Builds that go on at once on a host; more wait in line.',
+    help: 'Builds at once on a host; more wait in line.',
   }),
   prefetch: intOption({
     env: 'BERTH_AGENT_PREFETCH',
@@ -77,7 +77,7 @@ export const agentOptions = {
     min: 1,
     max: 10_000,
     unit: 'messages',
-    help: 'Messages a host has in hand; above max builds, so that a destroy gets past builds that wait.',
+    help: 'Unacked orders, times the hosts of the process; above max builds, so that a destroy gets past builds that wait.',
   }),
   reportIntervalMs: intOption({
     env: 'BERTH_AGENT_REPORT_INTERVAL_MS',
@@ -85,14 +85,14 @@ export const agentOptions = {
     min: 100,
     max: 3_600_000,
     unit: 'ms',
-    help: 'How often a host reports when nothing changes; schedulers take a host as down after a few of these.',
+    help: 'How often a host reports when nothing changes; after a few of these without a report schedulers take it as down.',
   }),
   reportJitter: numberOption({
     env: 'BERTH_AGENT_REPORT_JITTER',
     default: 0.1,
     min: 0,
     max: 0.5,
-    help: 'The share of the interval by which reports move, so that hosts do not report all at once.',
+    help: 'The share of the interval by which reports come earlier or later, so that hosts do not report all at once.',
   }),
   reportMinIntervalMs: intOption({
     env: 'BERTH_AGENT_REPORT_MIN_INTERVAL_MS',
@@ -100,7 +100,7 @@ export const agentOptions = {
     min: 0,
     max: 600_000,
     unit: 'ms',
-    help: 'Changes within this time of a report wait for the next one.',
+    help: 'The least time between two reports of a host; changes within it share the next.',
   }),
   reportTimeoutMs: intOption({
     env: 'BERTH_AGENT_REPORT_TIMEOUT_MS',
@@ -108,7 +108,7 @@ export const agentOptions = {
     min: 10,
     max: 600_000,
     unit: 'ms',
-    help: 'How long a report waits for its answer; then it is sent again later.',
+    help: 'How long a report waits for its answer before it is sent again.',
   }),
   reportsInFlight: intOption({
     env: 'BERTH_AGENT_REPORTS_IN_FLIGHT',
@@ -116,7 +116,7 @@ export const agentOptions = {
     min: 1,
     max: 10_000,
     unit: 'reports',
-    help: 'Reports of all hosts of the process that wait for an answer at once.',
+    help: 'Reports that await their answers at once, of all hosts of the process.',
   }),
   retryMaxMs: intOption({
     env: 'BERTH_AGENT_RETRY_MAX_MS',
@@ -124,7 +124,7 @@ export const agentOptions = {
     min: 10,
     max: 600_000,
     unit: 'ms',
-    help: 'The longest pause before something that failed for now (broker away, destroy failed) is tried again.',
+    help: 'The longest pause before a retry (broker unavailable, destroy failed).',
   }),
   drainTimeoutMs: intOption({
     env: 'BERTH_AGENT_DRAIN_TIMEOUT_MS',
@@ -132,7 +132,7 @@ export const agentOptions = {
     min: 0,
     max: 600_000,
     unit: 'ms',
-    help: 'How long a stopping agent lets builds finish before it gives them back to its queue.',
+    help: 'How long a draining agent lets builds finish before it hands them back to its queue.',
   }),
   ...fakeOptions,
   ...processDriverOptions,

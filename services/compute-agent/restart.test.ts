@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { agentQueue } from '#libs/contracts/topology';
 import type { Running } from '#libs/runtime/service';
-import { AgentWorld, aBuild } from './agent-world';
-import { carriedAs } from './builds';
-import { openJournal } from './journal';
+import { trackedInstance } from './host/build-order';
+import { openJournal } from './host/journal';
+import { AgentWorld, anOrder } from './testing/agent-world';
 
 let world: AgentWorld;
 let stateDir: string;
@@ -30,7 +29,7 @@ async function close(agent: Running, afterMs = 100): Promise<void> {
 }
 
 describe('the journal', () => {
-  it('lets an agent find what it carried, with its attempt and its room', async () => {
+  it('lets an agent adopt its instances, with their attempts and what they hold', async () => {
     const settings = { STATE_DIR: stateDir, INVENTORY: 'VCPU=1,MEMORY_MB=4096' };
     const first = await world.startAll(settings);
     const instanceUuid = randomUUID();
@@ -46,7 +45,7 @@ describe('the journal', () => {
     expect(world.outcomes()).toEqual(['2 active', '2 active', '1 refused insufficient_vcpu']);
   });
 
-  it('forgets what is destroyed', async () => {
+  it('drops what is destroyed', async () => {
     await world.startAll({ STATE_DIR: stateDir });
     const instanceUuid = randomUUID();
     await world.build({ instanceUuid });
@@ -57,29 +56,49 @@ describe('the journal', () => {
     expect(readdirSync(journalFolder())).toEqual([]);
   });
 
-  it('ends what was half built: its message comes again', async () => {
-    const half = carriedAs(aBuild(), 'building');
+  it('destroys what was half built, as its order is redelivered', async () => {
+    const half = trackedInstance(anOrder(), 'building');
     await (await openJournal(journalFolder())).put(half);
     await world.startAll({ STATE_DIR: stateDir });
     expect(readdirSync(journalFolder())).toEqual([]);
     expect(world.stats.items[0]?.instances).toEqual([]);
   });
 
-  it('reports what is gone as lost, and remembers it until that is told', async () => {
-    const gone = carriedAs(aBuild({ attempt: 3, claimRevision: 12 }), 'running');
+  it('reports what is gone as lost, and journals it until that is reported', async () => {
+    const gone = trackedInstance(anOrder({ attempt: 3, claimToken: 12 }), 'running');
     const journal = await openJournal(journalFolder());
     await journal.put(gone);
     await world.takeResults();
     await world.serveStats();
     await world.start({ STATE_DIR: stateDir }, []);
     const [lost] = await world.results.has(1);
-    expect(lost).toMatchObject({ instanceUuid: gone.uuid, attempt: 3, outcome: 'lost', claimRevision: 12 });
+    expect(lost).toMatchObject({ instanceUuid: gone.uuid, attempt: 3, outcome: 'lost', claimToken: 12 });
     while (readdirSync(journalFolder()).length > 0) await world.settle();
+  });
+
+  it('reports an instance as lost, once, that stops while the agent looks for it', async () => {
+    const instance = trackedInstance(anOrder(), 'running');
+    await (await openJournal(journalFolder())).put(instance);
+    world.onOpenDriver = (driver) => {
+      const list = driver.list.bind(driver);
+      Object.assign(driver, {
+        async list() {
+          const workloads = await list();
+          driver.exit(instance.uuid, 'exit code 1');
+          return workloads;
+        },
+      });
+    };
+    await world.startAll({ STATE_DIR: stateDir });
+    await world.results.has(1);
+    while (readdirSync(journalFolder()).length > 0) await world.settle();
+    expect(world.outcomes()).toEqual(['1 lost exited']);
+    expect(world.stats.items[0]?.instances).toEqual([]);
   });
 });
 
-describe('stopping', () => {
-  it('finishes what is being built, and gives back what waits in line', async () => {
+describe('draining', () => {
+  it('finishes what is being built, and hands back what waits in line', async () => {
     const agent = await world.startAll({ FAKE_LATENCY_MS: '1000', MAX_BUILDS: '1', DRAIN_TIMEOUT_MS: '5000' });
     const [going, waiting] = [randomUUID(), randomUUID()];
     await world.build({ instanceUuid: going });
@@ -89,20 +108,20 @@ describe('stopping', () => {
     expect(world.results.items.map(({ instanceUuid, outcome }) => [instanceUuid, outcome])).toEqual([
       [going, 'active'],
     ]);
-    expect(await world.bus.depth(agentQueue('h1').name)).toBe(1);
+    expect(await world.bus.depth(world.orderQueue)).toBe(1);
     await world.start();
     await world.results.has(2);
     expect(world.results.items[1]).toMatchObject({ instanceUuid: waiting, outcome: 'active' });
   });
 
-  it('gives back a build that takes longer than the drain may', async () => {
+  it('hands back a build that takes longer than the drain may', async () => {
     const agent = await world.startAll({ FAKE_LATENCY_MS: '60000', DRAIN_TIMEOUT_MS: '2000' });
     await world.build();
     await world.settle();
     await close(agent, 2_100);
     expect(world.outcomes()).toEqual([]);
     expect(await world.driver?.list()).toEqual([]);
-    expect(await world.bus.depth(agentQueue('h1').name)).toBe(1);
+    expect(await world.bus.depth(world.orderQueue)).toBe(1);
     expect(world.stats.items.at(-1)?.instances).toEqual([]);
   });
 
@@ -111,6 +130,6 @@ describe('stopping', () => {
     await close(agent);
     await world.build();
     await world.settle();
-    expect(await world.bus.depth(agentQueue('h1').name)).toBe(1);
+    expect(await world.bus.depth(world.orderQueue)).toBe(1);
   });
 });

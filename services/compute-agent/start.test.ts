@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hostNames } from './agent';
-import { AgentWorld } from './agent-world';
+import { hostNames } from './host/host-facts';
+import { AgentWorld } from './testing/agent-world';
 
 let world: AgentWorld;
 

@@ -1,17 +1,18 @@
-import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { castTyped } from '#libs/bus/typed-calls';
 import { buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor';
+import { agentQueue, BUILD_REQUESTS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { castTyped } from '#libs/contracts/rpc';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
-import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/topology';
 import { BerthError } from '#libs/domain/errors';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
-import { aRequestSpec } from '#libs/testing/request-spec';
-import { schedule } from './build';
-import { ConductorWorld, providerOf } from './conductor-world';
+import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import type { Conductor } from './context';
 import { conductorMetrics } from './metrics';
+import { lookAt } from './observation';
+import { reconcileLoop } from './reconcile-loop';
+import { ConductorWorld, providerOf } from './testing/conductor-world';
+import { retryOptions } from './triggers/settle-message';
 
 let world: ConductorWorld;
 let conductors: Running[] = [];
@@ -33,14 +34,13 @@ const FULL = {
   noValidHost: { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0, summary: 'full' },
 };
 /** Says that h1's report and the store disagree. */
-function tell(unclaimed: readonly string[], missing: readonly string[], serviceHost = ''): Promise<void> {
+function reportDiscrepancy(unclaimed: readonly string[], missing: readonly string[], serviceHost = 'h1') {
   const running = { projectId: 'p', userId: 'u', resources: { VCPU: 2 }, name: 'n', groupId: '', running: true };
   const instances = unclaimed.map((instanceUuid) => ({ ...running, instanceUuid, requestId: instanceUuid }));
-  const message = { host: 'h1', providerUuid: providerOf('h1'), unclaimed: instances, missing, serviceHost };
-  return castTyped(world.bus, BUILD_RESULTS.name, hostDiscrepancyCodec, message);
+  return world.reportDiscrepancy('h1', instances, missing, serviceHost);
 }
 
-const story = async () => (await world.only()).attempts.map(({ host, outcome }) => `${host} ${outcome}`);
+const outcomes = async () => (await world.only()).attempts.map(({ host, outcome }) => `${host} ${outcome}`);
 
 it('builds each instance of a request on the host that was selected, with an event for every state', async () => {
   await world.request(3);
@@ -64,7 +64,7 @@ it.each(['fails', 'refuses'] as const)('goes to the next alternate when a host %
   await world.request();
   await world.clock.advance(100);
   const outcome = behaviour === 'fails' ? 'failed' : 'refused';
-  expect(await story()).toEqual([`h1 ${outcome}`, 'h2 active']);
+  expect(await outcomes()).toEqual([`h1 ${outcome}`, 'h2 active']);
   expect(await world.claims()).toEqual(world.runs());
 });
 
@@ -90,7 +90,7 @@ it('ends in ERROR with the story and without a claim when every host failed', as
   await world.clock.advance(100);
   const { state, fault } = await world.only();
   expect([state, fault?.reason]).toEqual(['error', 'hosts_exhausted']);
-  expect(await story()).toEqual(['h1 failed', 'h2 failed', 'h3 failed']);
+  expect(await outcomes()).toEqual(['h1 failed', 'h2 failed', 'h3 failed']);
   expect(await world.claims()).toEqual([]);
 });
 
@@ -112,10 +112,11 @@ it('takes no claim from an instance with which another conductor went on meanwhi
   let conductor: Conductor | undefined;
   conductors.push(
     await world.conductor((deps) => {
+      const measured = conductorMetrics(createMetrics({}));
+      const running = { ...deps, measured, stopping: new AbortController().signal };
       conductor = {
-        ...deps,
-        measured: conductorMetrics(createMetrics({})),
-        stopping: new AbortController().signal,
+        ...running,
+        retry: retryOptions(running),
         bus: Object.assign(Object.create(deps.bus), {
           call: async () => selectDestinationsMethod.response.encode(FULL),
         }),
@@ -127,10 +128,11 @@ it('takes no claim from an instance with which another conductor went on meanwhi
     ...present,
     state: 'scheduling',
     host: undefined,
-    claimRevision: undefined,
+    claimToken: undefined,
+    dueAtMs: world.clock.now(),
     version: 1,
   } as const;
-  if (conductor) await schedule(conductor, [asReadBefore]);
+  if (conductor) await reconcileLoop(conductor, [lookAt(asReadBefore, { kind: 'nothing' })]);
   expect([await world.claims(), await world.only()]).toEqual([claims, present]);
 });
 
@@ -138,11 +140,11 @@ it('gives up on a silent host at the deadline, and has its late instance destroy
   world.behaviour.set('h1', 'late');
   await world.request();
   await world.clock.advance(15_000);
-  expect(await story()).toEqual(['h1 timed_out', 'h2 active']);
+  expect(await outcomes()).toEqual(['h1 timed_out', 'h2 active']);
   const [late] = world.orders;
   if (late) await world.report(late, 'active');
   await world.clock.advance(100);
-  expect(await story()).toEqual(['h1 timed_out', 'h2 active']);
+  expect(await outcomes()).toEqual(['h1 timed_out', 'h2 active']);
   expect(world.runs()).toEqual(await world.claims());
 });
 
@@ -162,7 +164,7 @@ it.each(['builds', 'is silent', 'fails'] as const)(
 );
 
 it('puts a malformed request among the dead letters with a coded error', async () => {
-  await world.bus.cast(BUILD_REQUESTS.name, { type: 'berth.conductor.v1.BuildRequest', body: Uint8Array.of(255) });
+  await world.bus.cast(BUILD_REQUESTS, { type: 'berth.conductor.v1.BuildRequest', body: Uint8Array.of(255) });
   await world.clock.advance(100);
   expect(await world.bus.depth('dead-letters')).toBe(1);
   expect(await world.all()).toEqual([]);
@@ -177,12 +179,12 @@ it('tells whose request it refuses by the id in the request', async () => {
   const requestId = world.random.uuid();
   const request = {
     requestId,
-    requestSpec: aRequestSpec({ resources: { VCPU: 0 } }),
+    requestSpec: anEncodedSpec({ resources: { VCPU: 0 } }),
     count: 1,
     name: '',
     instanceUuids: [],
   };
-  await castTyped(world.bus, BUILD_REQUESTS.name, buildRequestCodec, request, { id: 'a message' });
+  await castTyped(world.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: 'a message' });
   await world.clock.advance(100);
   expect(refusals).toEqual([[requestId, 'bad_amount']]);
 });
@@ -207,39 +209,49 @@ it('waits while the store is away and loses nothing', async () => {
   expect((await world.only()).state).toBe('active');
 });
 
-describe('hosts that one process carries', () => {
-  beforeEach(() => {
-    world.serviceHosts.set('h1', 'rack').set('h2', 'rack');
-  });
+describe('hosts that one service host carries', () => {
+  beforeEach(() => world.carryTogether('rack', ['h1', 'h2']));
 
-  it('get their builds by its queue, an alternate elsewhere gets its own by its own', async () => {
-    const together = await world.serveTogether('rack');
+  it('get their orders by its queue, an alternate elsewhere by its own', async () => {
+    const taken = await world.serveOrders('rack');
     world.behaviour.set('h1', 'fails').set('h2', 'refuses');
     await world.request();
     await world.clock.advance(100);
-    expect(await story()).toEqual(['h1 failed', 'h2 refused', 'h3 active']);
-    expect(together.map(({ host }) => host)).toEqual(['h1', 'h2']);
+    expect(await outcomes()).toEqual(['h1 failed', 'h2 refused', 'h3 active']);
+    expect(taken).toEqual(['build h1', 'build h2']);
     expect(world.runs()).toEqual(await world.claims());
   });
 
   it('are passed over when it has no queue', async () => {
     await world.request();
     await world.clock.advance(100);
-    expect(await story()).toEqual(['h1 refused', 'h2 refused', 'h3 active']);
+    expect(await outcomes()).toEqual(['h1 refused', 'h2 refused', 'h3 active']);
   });
 
-  it('are told by their own queues what is said again, and what is to be destroyed', async () => {
-    const together = await world.serveTogether('rack');
+  it('get by its queue what is ordered again, and what is to be destroyed', async () => {
+    const taken = await world.serveOrders('rack');
     world.behaviour.set('h1', 'is silent');
     await world.request();
     await world.clock.advance(100);
     world.behaviour.set('h1', 'builds');
-    await tell([], [(await world.only()).uuid], 'rack');
+    await reportDiscrepancy([], [(await world.only()).uuid], 'rack');
     await world.clock.advance(100);
-    expect([await story(), together.length, world.orders.length]).toEqual([['h1 active'], 1, 2]);
+    expect([await outcomes(), taken]).toEqual([['h1 active'], ['build h1', 'build h1']]);
     await world.terminate((await world.only()).uuid);
     await world.clock.advance(100);
     expect([(await world.only()).state, world.runs(), await world.claims()]).toEqual(['deleted', [], []]);
+    expect(taken.at(-1)).toBe('destroy h1');
+  });
+
+  it('have an instance destroyed by the service host that carries its host now', async () => {
+    await world.serveOrders('rack');
+    await world.request();
+    await world.clock.advance(100);
+    await world.carryTogether('other-rack', ['h1']);
+    const taken = await world.serveOrders('other-rack');
+    await world.terminate((await world.only()).uuid);
+    await world.clock.advance(100);
+    expect([(await world.only()).state, taken]).toEqual(['deleted', ['destroy h1']]);
   });
 
   it('are not ordered again what still waits in its queue', async () => {
@@ -247,10 +259,10 @@ describe('hosts that one process carries', () => {
     await world.request();
     await world.clock.advance(100);
     const { uuid } = await world.only();
-    await tell([], [uuid], 'rack');
+    await reportDiscrepancy([], [uuid], 'rack');
     await world.clock.advance(100);
     expect(world.orders).toEqual([]);
-    await world.serveTogether('rack');
+    await world.serveOrders('rack');
     await world.clock.advance(100);
     expect([(await world.only()).state, world.runs()]).toEqual(['active', [`${uuid} h1`]]);
   });
@@ -278,8 +290,8 @@ describe('the audit', () => {
   it('ends an active instance that holds nothing in ERROR', async () => {
     await world.request();
     await world.clock.advance(100);
-    const { uuid, claimRevision = 0 } = await world.only();
-    await world.placement.commit({ kind: 'release_claim', atMs: world.clock.now(), consumerUuid: uuid, claimRevision });
+    const { uuid, claimToken = 0 } = await world.only();
+    await world.placement.commit({ kind: 'release_claim', atMs: world.clock.now(), consumerUuid: uuid, claimToken });
     await world.clock.advance(60_000);
     expect((await world.only()).fault?.reason).toBe('instance_lost');
   });
@@ -288,7 +300,7 @@ describe('the audit', () => {
 describe('a discrepancy between a host and the store', () => {
   it('adopts an instance that runs and that a wiped store forgot, claim and record', async () => {
     const uuid = world.random.uuid();
-    await tell([uuid], []);
+    await reportDiscrepancy([uuid], []);
     await world.clock.advance(100);
     const { state, host, requestSpec } = await world.only();
     expect([state, host, requestSpecCodec.decode(requestSpec).resources]).toEqual(['active', 'h1', { VCPU: 2 }]);
@@ -301,7 +313,7 @@ describe('a discrepancy between a host and the store', () => {
     await world.clock.advance(100);
     const { uuid } = await world.only();
     world.behaviour.set('h1', 'builds');
-    await tell([], [uuid]);
+    await reportDiscrepancy([], [uuid]);
     await world.clock.advance(100);
     const { state, attempts } = await world.only();
     expect([state, attempts.map(({ number, outcome }) => [number, outcome])]).toEqual(['active', [[1, 'active']]]);
@@ -315,7 +327,7 @@ describe('a discrepancy between a host and the store', () => {
     await world.terminate(uuid);
     await world.clock.advance(100);
     world.running.set(uuid, new Set(['h1']));
-    await tell([uuid], []);
+    await reportDiscrepancy([uuid], []);
     await world.clock.advance(100);
     expect([world.runs(), await world.claims()]).toEqual([[], []]);
   });
@@ -323,7 +335,7 @@ describe('a discrepancy between a host and the store', () => {
   it('ends an instance in ERROR that its host no longer runs', async () => {
     await world.request();
     await world.clock.advance(100);
-    await tell([], [(await world.only()).uuid]);
+    await reportDiscrepancy([], [(await world.only()).uuid]);
     await world.clock.advance(100);
     expect([(await world.only()).state, await world.claims()]).toEqual(['error', []]);
   });

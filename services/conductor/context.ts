@@ -1,7 +1,8 @@
 import type { Bus } from '#libs/bus/port';
 import type { InstanceStore, LeaseStore } from '#libs/instances/store';
-import type { AllocationRequest } from '#libs/placement/allocation-request';
-import type { PlacementStore } from '#libs/placement/store';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
+import type { RetryOptions } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
 import type { ConductorMetrics } from './metrics';
 import type { ConductorConfig } from './options';
@@ -22,4 +23,6 @@ export interface Conductor extends ConductorDeps {
   readonly measured: ConductorMetrics;
   /** Aborts when the conductor stops: waits end, messages in hand go back to the queue. */
   readonly stopping: AbortSignal;
+  /** How work is done again while something is away. */
+  readonly retry: RetryOptions;
 }

@@ -1,5 +1,5 @@
-import { type Behaviour, ConductorWorld } from './conductor-world';
 import type { ConductorDeps } from './context';
+import { type Behaviour, ConductorWorld } from './testing/conductor-world';
 
 /** More than any scenario below takes; the first step at which nothing dies ends it. */
 const MOST_STEPS = 200;

@@ -1,10 +1,10 @@
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { openInstanceStore } from '#libs/instances/open';
-import { open } from '#libs/placement/allocation-request';
-import { claimKeyOption } from '#libs/placement/claim-key';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
+import { open } from '#libs/placement/sealed/allocation-request';
+import { claimKeyOption } from '#libs/placement/sealed/claim-key';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
 import { conductorOptions } from './options';

@@ -1,27 +1,28 @@
 import { setMaxListeners } from 'node:events';
 import { drop, type IncomingMessage, type Settlement } from '#libs/bus/port';
+import { answer, unknownType } from '#libs/bus/typed-calls';
 import { buildReportCodec, hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { listInstancesMethod } from '#libs/contracts/instance';
-import { answer, unknownType } from '#libs/contracts/rpc';
-import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/topology';
+import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import type { Running } from '#libs/runtime/service';
-import { AUDIT_LEASE, audit } from './audit';
-import { onBuildRequest } from './build';
 import type { Conductor, ConductorDeps } from './context';
-import { onHostDiscrepancy } from './discrepancy';
-import { lookAfterDue } from './due';
-import { listInstances } from './instances-rpc';
+import { listInstances } from './list-instances';
 import { conductorMetrics } from './metrics';
-import { onBuildReport } from './report';
-import { onTerminate } from './terminate';
+import { AUDIT_LEASE, audit } from './triggers/audit';
+import { onBuildReport } from './triggers/build-report';
+import { onBuildRequest } from './triggers/build-request';
+import { onHostDiscrepancy } from './triggers/host-discrepancy';
+import { sweepOverdue } from './triggers/overdue-sweep';
+import { retryOptions } from './triggers/settle-message';
+import { onTerminateRequest } from './triggers/terminate-request';
 
 type Handler = (c: Conductor, message: IncomingMessage) => Promise<Settlement>;
 
 const REQUESTS: Readonly<Record<string, Handler>> = {
   [buildRequestCodec.type]: onBuildRequest,
-  [terminateInstanceCodec.type]: onTerminate,
+  [terminateInstanceCodec.type]: onTerminateRequest,
 };
 const RESULTS: Readonly<Record<string, Handler>> = {
   [buildReportCodec.type]: onBuildReport,
@@ -36,7 +37,8 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   const stop = new AbortController();
   // Every call and every wait in hand listens to it.
   setMaxListeners(0, stop.signal);
-  const c: Conductor = { ...deps, measured: conductorMetrics(deps.metrics), stopping: stop.signal };
+  const running = { ...deps, measured: conductorMetrics(deps.metrics), stopping: stop.signal };
+  const c: Conductor = { ...running, retry: retryOptions(running) };
   const { prefetch } = c.config;
   const take = (handlers: Readonly<Record<string, Handler>>) => async (message: IncomingMessage) => {
     const handle = handlers[message.type];
@@ -47,13 +49,13 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       RPC_CONDUCTOR,
       answer(listInstancesMethod, (request) => listInstances(c, request)),
     ),
-    // Results first: what they wait for frees hosts.
+    // Results first: they release hosts.
     await c.bus.consume(BUILD_RESULTS, take(RESULTS), { prefetch }),
     await c.bus.consume(BUILD_REQUESTS, take(REQUESTS), { prefetch }),
   ];
   const holder = c.random.uuid();
   const loops = [
-    repeat(c, 'due', c.config.dueIntervalMs, () => lookAfterDue(c)),
+    repeat(c, 'overdue sweep', c.config.dueIntervalMs, () => sweepOverdue(c)),
     repeat(c, 'audit', c.config.auditIntervalMs, () => audit(c, holder)),
   ];
   return {
@@ -62,19 +64,23 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       stop.abort();
       await Promise.all(subscriptions.map((subscription) => subscription.cancel()));
       await Promise.all(loops);
-      // Whoever takes over need not wait for the lease to run out; if the store is away, it will.
-      await c.leases.release(AUDIT_LEASE, holder).catch((err: unknown) => c.log.debug({ err }, 'lease not given back'));
+      // The next auditor need not wait for the lease to run out; if the store is away, it will.
+      await c.leases
+        .release(AUDIT_LEASE, holder)
+        .catch((err: unknown) =>
+          c.log.debug({ event: 'lease_not_released', err }, 'could not release the audit lease'),
+        );
     },
   };
 }
 
-/** Does a step again and again until the conductor stops, with jitter so that conductors spread; failures are logged. */
-async function repeat(c: Conductor, name: string, intervalMs: number, step: () => Promise<unknown>): Promise<void> {
+/** Runs a task periodically until the conductor stops, with jitter so that conductors spread; failures are logged. */
+async function repeat(c: Conductor, name: string, intervalMs: number, task: () => Promise<unknown>): Promise<void> {
   while (!c.stopping.aborted) {
     await sleep(c.clock, intervalMs * (0.75 + c.random.next() / 2), c.stopping);
     if (c.stopping.aborted) return;
-    await step().catch((err: unknown) =>
-      c.log.warn({ err, step: name }, 'a periodic step did not succeed; it comes again'),
+    await task().catch((err: unknown) =>
+      c.log.warn({ event: 'periodic_task_failed', err, task: name }, `${name} failed, retrying at its next time`),
     );
   }
 }

@@ -1,16 +1,16 @@
 import type { RequestGroup } from '#libs/domain/request-spec';
-import type { CandidateQuery } from '#libs/placement/candidates/query';
+import type { CandidateQuery } from '#libs/placement/search/query';
+import { repr } from './http/fault-text';
 import { ERROR_CODE, HttpError } from './http/http-error';
 import { type Microversion, SINCE } from './http/microversion';
 import type { Query } from './http/query';
-import { repr } from './http/repr';
 import { aggregatesOf, commaList, resourcesOf, traitsIn, traitsOf, treeOf } from './query-values';
 import { NAMED_GROUP, NUMBERED_GROUP } from './schemas/parts';
 
 /**
- * The query string of GET /allocation_candidates as the search takes it. The string is valid by its schema.
+ * Translates the query string of GET /allocation_candidates, valid by its schema, to a query of the search.
  *
- * @throws HttpError 400 for what a schema can't say: malformed values, groups that lack something or contradict themselves.
+ * @throws HttpError 400 for what the schema can't express: malformed values, incomplete or contradictory groups.
  */
 export function candidateQuery(query: Query, version: Microversion, maxGroups: number): CandidateQuery {
   const rootTraits = rootTraitsOf(query);
@@ -83,7 +83,7 @@ function groupOf(query: Query, suffix: string, version: Microversion): RequestGr
   };
 }
 
-/** Since 1.36 a group may go without resources, if it stands in a same_subtree. */
+/** Since 1.36 a group in a same_subtree needs no resources. */
 function requireSubtreesOfGroups(groups: readonly RequestGroup[], sameSubtrees: readonly (readonly string[])[]): void {
   const bare = groups.filter(isBare).map(({ suffix }) => suffix);
   if (bare.length === groups.length) {

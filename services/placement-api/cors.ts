@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CorsConfig } from './cors-options';
 
-/** Headers that every page may send (CORS's simple request headers, as OpenStack counts them). */
+/** Headers that every page may send (CORS's simple request headers, as in oslo.middleware). */
 const SIMPLE_HEADERS = [
   'accept',
   'accept-language',
@@ -15,9 +15,9 @@ const SIMPLE_HEADERS = [
 
 /**
  * Lets pages of other origins use the API, as OpenStack's services do (oslo.middleware), which is not what @fastify/cors
- * does: an OPTIONS request is answered 200 on any path, before authentication, and what is not allowed is told by leaving
- * the CORS headers out, never by an error. All other answers, errors among them, tell an allowed origin that it may read
- * them. Without an allowed origin nothing is registered: OPTIONS is for the app to refuse.
+ * does: OPTIONS is answered 200 on any path, before authentication, and a refusal is the absence of CORS headers, never an
+ * error status. All other answers, errors among them, have CORS headers for an allowed origin. Without a configured
+ * origin nothing is registered, and the app refuses OPTIONS.
  *
  * Call it on the root instance before any other hook or route: hooks run in the order in which they were added.
  */
@@ -30,11 +30,11 @@ export function registerCors(app: FastifyInstance, config: CorsConfig): void {
     return reply.code(200).headers(headers).send();
   });
   app.addHook('onSend', async (request, reply) => {
-    if (request.method !== 'OPTIONS') tellOrigin(config, request, reply);
+    if (request.method !== 'OPTIONS') addOriginHeaders(config, request, reply);
   });
 }
 
-/** What a page asks before it sends the request proper; nothing when any part of it is not allowed. */
+/** The headers of the answer to a preflight request; none when any part of it is not allowed. */
 function preflightHeaders(
   config: CorsConfig,
   permittedHeaders: ReadonlySet<string>,
@@ -54,7 +54,7 @@ function preflightHeaders(
   };
 }
 
-function tellOrigin(config: CorsConfig, request: FastifyRequest, reply: FastifyReply): void {
+function addOriginHeaders(config: CorsConfig, request: FastifyRequest, reply: FastifyReply): void {
   const origin = allowedOrigin(config, request);
   if (origin === undefined) return;
   const vary = reply.getHeader('vary');

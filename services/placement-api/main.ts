@@ -1,4 +1,4 @@
-import { Mirror } from '#libs/placement/mirror';
+import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';

@@ -2,7 +2,7 @@ import type { Metrics } from '#libs/runtime/metrics';
 
 export type ApiMetrics = ReturnType<typeof apiMetrics>;
 
-/** What the API tells Prometheus of its requests; paths as in the route table, so that their number is bounded. */
+/** The API's metrics. The label `path` is a path of the route table, so that the number of series is bounded. */
 export function apiMetrics(metrics: Metrics) {
   return {
     requests: metrics.counter('berth_placement_requests_total', 'Requests answered, by status.', [

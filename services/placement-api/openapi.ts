@@ -1,17 +1,15 @@
 import type { ErrorStatus } from './http/http-error';
 import { NEWEST, VERSION_HEADER } from './http/microversion';
-import type { Schema } from './http/validate';
 import { RULES } from './policy/rules';
 import { ROUTES, type Route } from './routes';
 import { ANSWERS } from './schemas/answers';
-import { exactly, integer, text } from './schemas/parts';
-import { at, type Versioned } from './schemas/versioned';
+import { at, exactly, integer, type Schema, text, type Versioned } from './schemas/parts';
 
 type Operation = Readonly<Record<string, unknown>>;
 
 /**
- * The API as an OpenAPI 3.1 document, made from the route table, its schemas and its policy rules: whatever is in them is
- * in it. Bodies stand in each form that some microversion has, newest first.
+ * The API as an OpenAPI 3.1 document, generated from the route table, its schemas and its policy rules. Bodies have a form
+ * for each microversion that changed them, newest first.
  */
 export function openApiDocument(): object {
   const paths: Record<string, Record<string, Operation>> = {};
@@ -140,7 +138,7 @@ function responsesOf(route: Route): Record<string, Operation> {
     406: 'An unknown microversion, or JSON is not accepted.',
     ...(isRead ? {} : { 409: 'It is in use, does not fit, or somebody else was faster; the code says which.' }),
     ...(takesBody ? { 413: 'The body is too large.', 415: 'The body is not application/json.' } : {}),
-    503: 'The store or the identity service is away; try again.',
+    503: 'The store or the identity service is unavailable; try again.',
   };
   const refused = Object.entries(refusals).map(([status, description]) => [
     status,

@@ -1,7 +1,7 @@
 import { booleanOption, type ConfigOf, intOption, stringOption } from '#libs/runtime/config';
 import { authOptions } from './auth/options';
 import { corsOptions } from './cors-options';
-import { policyOptions } from './policy/options';
+import { policyOptions } from './policy/policy';
 
 /** Settings of the placement API. */
 export const placementApiOptions = {

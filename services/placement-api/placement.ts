@@ -1,16 +1,16 @@
 import type { Clock } from '#libs/domain/clock';
 import type { Provider } from '#libs/domain/provider';
 import { type Random, randomInt } from '#libs/domain/random';
-import { findCandidates } from '#libs/placement/candidates/find-candidates';
-import type { Candidate, CandidateQuery, SearchOptions } from '#libs/placement/candidates/query';
-import { RootColumns } from '#libs/placement/candidates/root-columns';
-import { summariesOf } from '#libs/placement/candidates/summaries';
-import type { Mirror } from '#libs/placement/mirror';
-import type { Command, CommitResult, PlacementStore } from '#libs/placement/store';
-import type { PlacementView } from '#libs/placement/view';
+import { RootColumns } from '#libs/placement/index/root-columns';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { Command, CommitResult, PlacementStore } from '#libs/placement/port/placement-store';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import { summariesOf } from '#libs/placement/search/candidate';
+import { findCandidates } from '#libs/placement/search/find-candidates';
+import type { Candidate, CandidateQuery, SearchOptions } from '#libs/placement/search/query';
 import { Revisions } from './revisions';
 
-/** A command that the placement stamps with the time. */
+/** A command without its time, which `commit` adds. */
 export type Order = Command extends infer C ? (C extends Command ? Omit<C, 'atMs'> : never) : never;
 
 export interface PlacementDeps {
@@ -21,16 +21,16 @@ export interface PlacementDeps {
 }
 
 export interface PlacementLimits {
-  /** How long a read may wait for the mirror to catch up with the store. */
+  /** Limit for a read that waits for the mirror to reach the store's revision. */
   readonly readTimeoutMs: number;
   readonly requestGroups: number;
-  /** The most candidates of one answer, whatever the client asks. */
+  /** Limit of candidates in one answer, whatever the client requests. */
   readonly candidates: number;
-  /** Candidates in random order, not in that of the fleet. */
+  /** Whether candidates come in random order. */
   readonly randomizeCandidates: boolean;
 }
 
-/** The truth, for handlers: reads that see every commit made before them, and writes that are seen at once. */
+/** The store as handlers see it: linearizable reads from the mirror, and writes that read themselves. */
 export class Placement {
   readonly #revisions: Revisions;
   readonly #columns: RootColumns;
@@ -44,10 +44,9 @@ export class Placement {
   }
 
   /**
-   * All of placement as it is now: every commit that anybody was told of before this call, whichever process made it,
-   * is in it. Good until the next `await`.
+   * A view with every commit that was answered before this call, whichever process made it. Valid until the next `await`.
    *
-   * @throws BerthError `unavailable`: the store is away, or the mirror can't keep up.
+   * @throws BerthError `unavailable`: the store is unavailable, or the mirror does not catch up in time.
    */
   async now(): Promise<PlacementView> {
     const { mirror } = this.deps;
@@ -55,8 +54,8 @@ export class Placement {
     return mirror;
   }
 
-  /** What this process knows, perhaps some milliseconds old: for choosing words, not for deciding. */
-  get lately(): PlacementView {
+  /** The mirror as it is, perhaps some milliseconds old: for error texts and after own commits, not for decisions. */
+  get recent(): PlacementView {
     return this.deps.mirror;
   }
 
@@ -67,18 +66,18 @@ export class Placement {
     return result;
   }
 
-  /** Ways to meet a query, and the providers that an answer tells about, as `lately` knows them. */
+  /** Candidates for a query, and the providers of their trees, in the mirror as it is. */
   candidates(
     query: CandidateQuery,
     options: Pick<SearchOptions, 'limit' | 'nestedAware'>,
   ): { readonly candidates: readonly Candidate[]; readonly summaries: readonly Provider[] } {
     const limit = Math.min(options.limit ?? Number.POSITIVE_INFINITY, this.limits.candidates);
     const seed = this.limits.randomizeCandidates ? { seed: randomInt(this.deps.random, 2 ** 31) } : {};
-    const { candidates } = findCandidates(this.lately, query, { ...options, ...seed, limit }, this.#columns);
-    return { candidates, summaries: summariesOf(this.lately, candidates, options.nestedAware) };
+    const { candidates } = findCandidates(this.recent, query, { ...options, ...seed, limit }, this.#columns);
+    return { candidates, summaries: summariesOf(this.recent, candidates, options.nestedAware) };
   }
 
-  /** For what a client leaves to the server to name. */
+  /** A uuid for a provider whose client gives none. */
   newUuid(): string {
     return this.deps.random.uuid();
   }

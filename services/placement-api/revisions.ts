@@ -1,10 +1,10 @@
 /**
  * Asks the store for its revision on behalf of many readers at once.
  *
- * A linearizable read needs a revision that the store told after the read began. One question for each read would make
- * the store answer every GET. But an answer serves every read that began before its question was sent: so while one
- * question is under way, all readers that come share the next one. Under any load at most one question is under way, and
- * none waits for more than two.
+ * A linearizable read needs a revision that the store sent after the read began. The naive way, one question per read,
+ * makes the store answer every GET. But an answer serves every read that began before its question was sent. So while a
+ * question is under way, all new readers share the next one. The price: a reader waits for up to two answers. In return
+ * at most one question is under way under any load. (etcd batches Raft's ReadIndex the same way.)
  */
 export class Revisions {
   #asking: Promise<number> | undefined;

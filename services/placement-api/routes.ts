@@ -32,14 +32,13 @@ import {
 import { getProviderUsages, getUsages } from './handlers/usages';
 import type { Microversion } from './http/microversion';
 import type { Handler } from './http/request';
-import type { Schema } from './http/validate';
 import { type RuleName, ruleOf } from './policy/rules';
 import { allocationsBody, consumerAllocationsBody, reshaperBody, usagesQuery } from './schemas/allocations';
 import { candidatesQuery } from './schemas/candidates';
 import { createInventoryBody, inventoriesBody, inventoryBody } from './schemas/inventories';
 import { createClassBody, listTraitsQuery, providerTraitsBody, putClassBody } from './schemas/names';
+import type { Schema, Versioned } from './schemas/parts';
 import { aggregatesBody, createProviderBody, listProvidersQuery, updateProviderBody } from './schemas/providers';
-import type { Versioned } from './schemas/versioned';
 
 /** One operation of the API. */
 export interface Route {

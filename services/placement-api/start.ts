@@ -1,9 +1,9 @@
 import { BerthError } from '#libs/domain/errors';
-import type { Mirror } from '#libs/placement/mirror';
-import type { PlacementStore } from '#libs/placement/store';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Running, Surroundings } from '#libs/runtime/service';
+import { requireLoopback } from './auth/noauth';
 import { openAuth } from './auth/open';
-import { requireLoopback } from './auth/require-loopback';
 import { createApp } from './http/app';
 import { apiMetrics } from './metrics';
 import type { PlacementApiConfig } from './options';
@@ -22,8 +22,8 @@ export interface RunningApi extends Running {
 }
 
 /**
- * Serves the placement API. Any number may run on one cell: reads see what was written through any of them, writes are
- * atomic in the store. Store and mirror are the caller's to close, after it.
+ * Serves the placement API. Any number of processes may serve one cell: reads see writes through any of them, writes are
+ * atomic in the store. The caller closes store and mirror, after this.
  *
  * @throws BerthError `failed_precondition / cannot_listen`, `failed_precondition / noauth_not_local`, and what
  *   `openAuth` throws.
@@ -58,7 +58,7 @@ export async function startPlacementApi(deps: PlacementApiDeps): Promise<Running
   });
   try {
     const url = await app.listen({ host: config.host, port: config.port });
-    log.info({ url, auth: config.auth }, 'the placement API listens');
+    log.info({ event: 'api_listening', url, auth: config.auth }, 'placement API listening');
     return {
       url,
       readiness: () => mirror.readiness(),

@@ -1,7 +1,7 @@
 import type { Provider } from '#libs/domain/provider';
 import type { RequestGroup } from '#libs/domain/request-spec';
-import type { CandidateQuery } from '#libs/placement/candidates/query';
-import type { PlacementView } from '#libs/placement/view';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { CandidateQuery } from '#libs/placement/search/query';
 import { knowsNames, knowsNamesOf, type ProviderFilters } from './unknown-names';
 
 const root = { uuid: 'root', rootUuid: 'root', traits: ['FAST'], aggregates: ['rack'] } as unknown as Provider;

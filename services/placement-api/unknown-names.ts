@@ -1,16 +1,16 @@
 import type { Provider } from '#libs/domain/provider';
 import type { RequestGroup } from '#libs/domain/request-spec';
-import type { CandidateQuery } from '#libs/placement/candidates/query';
-import type { PlacementView } from '#libs/placement/view';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { CandidateQuery } from '#libs/placement/search/query';
 import { HttpError } from './http/http-error';
 import type { Wanted } from './query-values';
 
 /*
- * Names that nobody knows are a fault of the client's. But Placement looks names up as it goes, and stops when nothing is
- * left to look for: then it answers with nothing, and so do we.
+ * An unknown name is an error of the client's. But Placement looks names up one filter after the other, and stops with an
+ * empty answer when a filter leaves nothing: then a later unknown name is no error. This module keeps that order.
  */
 
-/** What GET /resource_providers may be narrowed by, beside the identity of a provider. */
+/** The filters of GET /resource_providers, without those by identity. */
 export interface ProviderFilters {
   readonly inTree: string | undefined;
   readonly traits: Wanted;
@@ -18,7 +18,7 @@ export interface ProviderFilters {
   readonly resources: Readonly<Record<string, number>>;
 }
 
-/** Whether providers can be looked for. @throws HttpError 400 for a name that stands in the way. */
+/** False when no provider can match. @throws HttpError 400 for the first unknown name, in Placement's order. */
 export function knowsNames(view: PlacementView, filters: ProviderFilters): boolean {
   const { inTree, traits, aggregates, resources } = filters;
   const prefix = 'Invalid trait(s) in "required" parameter: ';
@@ -32,9 +32,9 @@ export function knowsNames(view: PlacementView, filters: ProviderFilters): boole
 }
 
 /**
- * Whether candidates can be looked for. `isMet` tells whether there is a candidate for one group alone.
+ * False when there can be no candidate. `isMet` says whether there is a candidate for one group by itself.
  *
- * @throws HttpError 400 for a name that stands in the way.
+ * @throws HttpError 400 for the first unknown name, in Placement's order.
  */
 export function knowsNamesOf(
   view: PlacementView,
@@ -93,12 +93,12 @@ function requireTraits(view: PlacementView, traits: readonly string[], prefix = 
   if (unknown !== undefined) throw new HttpError(400, `${prefix}No such trait(s): ${unknown}.`);
 }
 
-/** The first class that nobody knows. */
+/** The first unknown class. */
 export function unknownClass(view: PlacementView, classes: readonly string[]): string | undefined {
   return classes.find((resourceClass) => !view.hasResourceClass(resourceClass));
 }
 
-/** The traits that nobody knows, in one text. */
+/** The unknown traits as one text; undefined when there are none. */
 export function unknownTraits(view: PlacementView, traits: readonly string[]): string | undefined {
   const unknown = [...new Set(traits)].filter((trait) => !view.hasTrait(trait));
   return unknown.length === 0 ? undefined : unknown.sort().join(', ');

@@ -1,6 +1,6 @@
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
-import { Mirror } from '#libs/placement/mirror';
+import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import { addressOptions } from '#libs/runtime/options';

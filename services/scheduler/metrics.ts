@@ -1,14 +1,17 @@
-import type { Mirror } from '#libs/placement/mirror';
+import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { Metrics } from '#libs/runtime/metrics';
 import type { Fleet } from './fleet/fleet';
-import type { Rankings } from './ranking/rankings';
+import type { KeptRanks } from './ranking/ranked-hosts';
 
 /** What a scheduler counts. */
 export type SchedulerMetrics = ReturnType<typeof schedulerMetrics>;
 
-export function schedulerMetrics(metrics: Metrics, fleet: Fleet, rankings: Rankings, mirror: Mirror) {
-  metrics.gauge('berth_scheduler_shapes_ranked', 'Request shapes with ranked hosts in memory.', [], (gauge) =>
-    gauge.set(rankings.count),
+export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRanks, mirror: Mirror) {
+  metrics.gauge(
+    'berth_scheduler_shapes_ranked',
+    'Equivalence classes of requests with ranked hosts in memory.',
+    [],
+    (gauge) => gauge.set(ranks.keys().length),
   );
   metrics.gauge('berth_scheduler_pending_claims', 'Claims on their way to the store.', [], (gauge) =>
     gauge.set(fleet.pending.count),

@@ -1,4 +1,4 @@
-import { claimKeyOption } from '#libs/placement/claim-key';
+import { claimKeyOption } from '#libs/placement/sealed/claim-key';
 import { type ConfigOf, intOption, listOption, numberOption } from '#libs/runtime/config';
 import { FILTER_NAMES } from './filters/registry';
 
@@ -42,7 +42,7 @@ export const schedulerOptions = {
     min: 1,
     max: 1_000,
     unit: 'hosts',
-    help: 'Among how many of the best hosts one is drawn, as long as they weigh nearly the same, so that schedulers part.',
+    help: 'Of how many of the best hosts, if they weigh nearly the same, one is drawn, so that schedulers choose differently.',
   }),
   maxInstancesPerHost: intOption({
     env: 'BERTH_SCHEDULER_MAX_INSTANCES_PER_HOST',
@@ -66,7 +66,7 @@ export const schedulerOptions = {
     min: 0,
     max: 600_000,
     unit: 'ms',
-    help: 'How long a claim counts as a build in progress unless its host reports something new before.',
+    help: 'How long a claim counts as a build in progress unless its host reports a change before.',
   }),
   aggregateFacts: aggregateFactsOption(),
   claimAttempts: intOption({
@@ -91,7 +91,7 @@ export const schedulerOptions = {
     min: 1_000,
     max: 1_000_000_000,
     unit: 'hosts',
-    help: 'Hosts kept ranked over all request shapes, at 12 bytes each; the shape asked for least lately is forgotten.',
+    help: 'Hosts kept ranked over all classes of requests, at 8 bytes each; the class asked for least lately is forgotten.',
   }),
   hostTimeoutMs: intOption({
     env: 'BERTH_SCHEDULER_HOST_TIMEOUT_MS',
@@ -99,7 +99,7 @@ export const schedulerOptions = {
     min: 500,
     max: 86_400_000,
     unit: 'ms',
-    help: 'Hosts whose agent is silent for so long are taken as down, until they report again.',
+    help: 'Hosts whose agent is silent for so long are marked down, until they report again.',
   }),
   failureHalfLifeMs: intOption({
     env: 'BERTH_SCHEDULER_FAILURE_HALF_LIFE_MS',
@@ -115,7 +115,7 @@ export const schedulerOptions = {
     min: 0,
     max: 3_600_000,
     unit: 'ms',
-    help: 'How old a claim must be before its absence from a host report is told to conductors; also how often a host is told of.',
+    help: 'How old a claim must be before its absence from a host report is sent to conductors; also how often per host.',
   }),
   maxReportedInstances: intOption({
     env: 'BERTH_SCHEDULER_MAX_REPORTED_INSTANCES',

@@ -1,11 +1,11 @@
-import type { AggregateFacts, PersonalFilter, ShapeFilter } from './filters/filter';
+import type { AggregateFacts, ClassFilter, RequestFilter } from './filters/filter';
 import { FILTERS } from './filters/registry';
 import type { SchedulerConfig } from './options';
-import type { RankingSettings } from './ranking/ranking';
+import type { RankingSettings } from './ranking/judgement';
+import type { ConstraintSettings } from './ranking/request-constraints';
 
 /** What decisions are made by: the configuration, with the filters that it names. */
-export interface SelectSettings extends RankingSettings {
-  readonly personalFilters: readonly PersonalFilter[];
+export interface SelectSettings extends RankingSettings, ConstraintSettings {
   readonly hostSubsetSize: number;
   readonly claimAttempts: number;
   readonly maxInstances: number;
@@ -16,8 +16,8 @@ export function selectSettings(config: SchedulerConfig): SelectSettings {
   return {
     ...config,
     aggregateFacts: parseFacts(config.aggregateFacts),
-    shapeFilters: inUse.filter((filter): filter is ShapeFilter => filter.kind === 'shape'),
-    personalFilters: inUse.filter((filter): filter is PersonalFilter => filter.kind === 'personal'),
+    classFilters: inUse.filter((filter): filter is ClassFilter => filter.kind === 'class'),
+    requestFilters: inUse.filter((filter): filter is RequestFilter => filter.kind === 'request'),
   };
 }
 

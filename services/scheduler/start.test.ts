@@ -2,24 +2,25 @@ import { randomUUID } from 'node:crypto';
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { openBus } from '#libs/bus/open';
 import { ACK, type Bus } from '#libs/bus/port';
+import { callMethod } from '#libs/bus/typed-calls';
+import type { Method } from '#libs/contracts/codec';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { explainMethod } from '#libs/contracts/diagnosis';
 import { listHostsMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
 import type { HostDiscrepancy, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import { callMethod, type Method } from '#libs/contracts/rpc';
+import { agentSender, BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
-import { agentSender, BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/topology';
 import { seededRandom } from '#libs/domain/random';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
-import { Mirror } from '#libs/placement/mirror';
+import { Mirror } from '#libs/placement/mirror/mirror';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics, type Metrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
 import { fakeClock } from '#libs/testing/fake-clock';
-import { aWrite } from '#libs/testing/placement';
-import { aRequestSpec } from '#libs/testing/request-spec';
+import { anEncodedSpec } from '#libs/testing/instances/request-spec';
+import { aWrite } from '#libs/testing/placement/placement';
 import { schedulerOptions } from './options';
 import { startScheduler } from './start';
 import { aStatsReport, running } from './testing/stats';
@@ -51,7 +52,7 @@ async function aCell() {
   };
   const client: Bus = await open(openBus({ busUrl: 'memory:' }, around(), broker));
   const bus = await open(openBus({ busUrl: 'memory:' }, around(), broker));
-  const mirror = await open(Mirror.open(placement, { clock, log: silentLog }));
+  const mirror = await open(Mirror.open(placement, { clock, random: seededRandom(3), log: silentLog }));
   const config = { ...readConfig(schedulerOptions, {}), hostTimeoutMs: HOST_TIMEOUT_MS };
   const surroundings = around();
   const scheduler: Running = await open(startScheduler({ ...surroundings, bus, placement, mirror, config }));
@@ -66,9 +67,9 @@ async function aCell() {
     scheduler,
     discrepancies,
     call: <Q, A>(method: Method<Q, A>, request: Q) =>
-      callMethod(client, RPC_SCHEDULER.name, method, request, { timeoutMs: 5_000 }),
+      callMethod(client, RPC_SCHEDULER, method, request, { timeoutMs: 5_000 }),
     report: (fields: Partial<UpdateResourceStatsRequest> = {}, sender = agentSender(fields.host ?? 'host-1')) =>
-      callMethod(client, STATS.name, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000, sender }),
+      callMethod(client, STATS, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000, sender }),
     metrics: () => surroundings.metrics.expose(),
     async close() {
       for (const thing of opened.toReversed()) await thing.close();
@@ -80,7 +81,7 @@ describe('rpc.scheduler', () => {
   it('selects a destination on a host that has just reported', async () => {
     await cell.report();
     const instanceUuids = [randomUUID()];
-    const request = { requestId: randomUUID(), requestSpec: aRequestSpec(), instanceUuids, numAlternates: 2 };
+    const request = { requestId: randomUUID(), requestSpec: anEncodedSpec(), instanceUuids, numAlternates: 2 };
     const { destinations } = await cell.call(selectDestinationsMethod, request);
     expect(destinations.map(({ selected }) => selected.host)).toEqual(['host-1']);
     expect(await cell.metrics()).toContain('berth_scheduler_instances_total{outcome="selected"} 1');
@@ -88,7 +89,7 @@ describe('rpc.scheduler', () => {
 
   it('says why there is no valid host, and explains one by name', async () => {
     await cell.report();
-    const requestSpec = aRequestSpec({ resources: { VCPU: 99 }, requiredTraits: ['CUSTOM_FAST'] });
+    const requestSpec = anEncodedSpec({ resources: { VCPU: 99 }, requiredTraits: ['CUSTOM_FAST'] });
     const request = { requestId: randomUUID(), requestSpec, instanceUuids: [randomUUID()], numAlternates: 0 };
     const { noValidHost } = await cell.call(selectDestinationsMethod, request);
     expect(noValidHost?.filters.map(({ filter }) => filter)).toEqual(['capacity', 'traits']);
@@ -114,7 +115,7 @@ describe('rpc.scheduler', () => {
 
   it('disables a host at once, and enables it again', async () => {
     await cell.report();
-    const requestSpec = aRequestSpec();
+    const requestSpec = anEncodedSpec();
     const set = (enabled: boolean) => cell.call(setHostEnabledMethod, { host: 'host-1', enabled, reason: 'disk' });
     const passed = async () => (await cell.call(explainMethod, { requestSpec, host: '', limit: 0 })).hosts.length;
     expect((await set(false)).host).toMatchObject({ enabled: false, disabledReason: 'disk' });

@@ -1,29 +1,30 @@
 import type { Bus } from '#libs/bus/port';
+import { answer, castTyped } from '#libs/bus/typed-calls';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { explainMethod } from '#libs/contracts/diagnosis';
 import { listHostsMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
 import type { SelectDestinationsRequest, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import { answer, castTyped } from '#libs/contracts/rpc';
+import { BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
-import { BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/topology';
 import { BerthError } from '#libs/domain/errors';
-import { sealer } from '#libs/placement/allocation-request';
-import type { Mirror } from '#libs/placement/mirror';
-import type { PlacementStore } from '#libs/placement/store';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { sealer } from '#libs/placement/sealed/allocation-request';
 import type { Running, Surroundings } from '#libs/runtime/service';
+import { explain } from './decision/explain';
+import { type Caller, type SelectDeps, selectDestinations } from './decision/select-destinations';
 import { Fleet } from './fleet/fleet';
-import { listHosts } from './hosts/list-hosts';
-import { setHostEnabled } from './hosts/set-host-enabled';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import type { SchedulerConfig } from './options';
-import { Rankings } from './ranking/rankings';
-import { explain } from './select/explain';
-import { type Caller, type SelectDeps, selectDestinations } from './select/select-destinations';
+import { KeptRanks } from './ranking/ranked-hosts';
+import { Discrepancies } from './reports/discrepancies';
+import { listHosts } from './reports/list-hosts';
+import { setHostEnabled } from './reports/set-host-enabled';
+import { sweepHosts } from './reports/sweep';
+import { updateResourceStats } from './reports/update-resource-stats';
+import { specClassifier } from './request/equivalence-class';
 import { selectSettings } from './settings';
-import { Discrepancies } from './stats/discrepancies';
-import { sweepHosts } from './stats/sweep';
-import { updateResourceStats } from './stats/update-resource-stats';
 
 export interface SchedulerDeps extends Surroundings {
   readonly bus: Bus;
@@ -33,19 +34,20 @@ export interface SchedulerDeps extends Surroundings {
 }
 
 /**
- * Starts a scheduler: answers `rpc.scheduler` and `stats`, and takes silent hosts as down. Any number may run on one cell.
- * It has no state worth saving. Bus, store and mirror are the caller's to close, after it.
+ * Starts a scheduler: serves `rpc.scheduler` and `stats`, and marks silent hosts as down. Any number may run on one cell.
+ * It has no state worth saving. The caller closes bus, store and mirror after it.
  */
 export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const { bus, placement, mirror, config, clock } = deps;
   const fleet = new Fleet(mirror, config);
-  fleet.refresh(clock.now());
+  // The first snapshot of a large fleet takes a second, which no request should wait for.
+  fleet.snapshot(clock.now());
   const settings = selectSettings(config);
-  const rankings = new Rankings(fleet, settings, config.rankedHosts);
+  const ranks = new KeptRanks(settings, config.rankedHosts);
   const scheduler = new Scheduler(
     deps,
-    { placement, mirror, fleet, rankings, settings, clock, sealer: sealer(config.claimKey) },
-    schedulerMetrics(deps.metrics, fleet, rankings, mirror),
+    { placement, mirror, fleet, rankHosts: ranks.rank, settings, clock, sealer: sealer(config.claimKey) },
+    schedulerMetrics(deps.metrics, fleet, ranks, mirror),
   );
   const closing = new AbortController();
   const isListening = () => bus.isConnected() && mirror.readiness().ready;
@@ -63,9 +65,10 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   };
 }
 
-/** The handlers of a scheduler: what surrounds a decision, logged and counted. */
+/** The handlers of a scheduler: each call logged and counted. */
 class Scheduler {
   private readonly discrepancies: Discrepancies;
+  private readonly classify = specClassifier();
 
   constructor(
     private readonly deps: SchedulerDeps,
@@ -77,16 +80,17 @@ class Scheduler {
   }
 
   calls() {
-    const { fleet } = this.select;
+    const { fleet, clock } = this.select;
     return {
       ...answer(selectDestinationsMethod, (request, caller) => this.selectDestinations(request, caller)),
       ...answer(explainMethod, async (request) => {
         this.requireReady();
-        return explain(request, this.select);
+        const { requestSpec, host, limit } = request;
+        return explain({ ...this.classify(requestSpec), host, limit }, clock.now(), this.select);
       }),
       ...answer(listHostsMethod, async (request) => {
         this.requireReady();
-        return listHosts(request, fleet);
+        return listHosts(request, fleet, clock.now());
       }),
       ...answer(setHostEnabledMethod, (request) =>
         setHostEnabled(request, { ...this.select, mirror: this.deps.mirror, nowMs: this.deps.clock.now() }),
@@ -105,20 +109,23 @@ class Scheduler {
     let outcome = 'error';
     try {
       this.requireReady();
-      const { response, conflicts } = await selectDestinations(request, caller, this.select);
+      const { requestSpec, ...rest } = request;
+      const asked = { ...rest, ...this.classify(requestSpec) };
+      const { response, conflicts } = await selectDestinations(asked, caller, this.select);
       this.metrics.conflicts.inc(conflicts);
       outcome = response.noValidHost ? 'no_valid_host' : 'selected';
       if (response.noValidHost) {
         const { summary } = response.noValidHost;
-        log.info({ ...subject(), conflicts }, `no valid host: ${summary}`);
+        log.info({ event: 'no_valid_host', ...subject(), conflicts }, `no valid host: ${summary}`);
       } else if (log.isLevelEnabled('debug')) {
         const hosts = response.destinations.slice(0, 10).map(({ selected }) => selected.host);
-        log.debug({ ...subject(), hosts, conflicts }, 'selected');
+        log.debug({ event: 'destinations_selected', ...subject(), hosts, conflicts }, 'destinations selected');
       }
       return response;
     } catch (thrown) {
       const error = BerthError.from(thrown);
-      log.warn({ ...subject(), code: error.code, reason: error.reason }, `could not select: ${error.message}`);
+      const { code, reason } = error;
+      log.warn({ event: 'select_failed', ...subject(), code, reason }, `select destinations failed: ${error.message}`);
       throw error;
     } finally {
       this.metrics.instances.inc({ outcome }, request.instanceUuids.length);
@@ -132,21 +139,21 @@ class Scheduler {
       const limits = { nowMs: clock.now(), maxInstances: config.maxReportedInstances };
       const response = await updateResourceStats(stats, sender, { ...this.deps, ...limits });
       this.metrics.stats.inc({ outcome: 'accepted' });
-      await this.tellDiscrepancies(stats);
+      await this.sendDiscrepancy(stats);
       return response;
     } catch (thrown) {
       const error = BerthError.from(thrown);
       this.metrics.stats.inc({ outcome: error.reason });
       log.warn(
-        { sender, code: error.code, reason: error.reason, ...error.details },
-        `report refused: ${error.message}`,
+        { event: 'host_report_refused', sender, code: error.code, reason: error.reason, ...error.details },
+        `host report refused: ${error.message}`,
       );
       throw error;
     }
   }
 
-  /** Failing to tell is no reason to refuse the report: the next one finds the same. */
-  private async tellDiscrepancies(stats: UpdateResourceStatsRequest): Promise<void> {
+  /** A discrepancy that can't be sent does not refuse the report: the next one finds the same. */
+  private async sendDiscrepancy(stats: UpdateResourceStatsRequest): Promise<void> {
     const { bus, log } = this.deps;
     try {
       const found = await this.discrepancies.find(stats);
@@ -154,17 +161,18 @@ class Scheduler {
       const { host, unclaimed, missing } = found;
       this.metrics.discrepancies.inc({ kind: 'unclaimed' }, unclaimed.length);
       this.metrics.discrepancies.inc({ kind: 'missing' }, missing.length);
-      log.warn({ host, unclaimed: unclaimed.length, missing: missing.length }, 'the host and the store disagree');
-      await castTyped(bus, BUILD_RESULTS.name, hostDiscrepancyCodec, found, { isPackable: true });
+      const counts = { unclaimed: unclaimed.length, missing: missing.length };
+      log.warn({ event: 'host_discrepancy', host, ...counts }, 'host report and store disagree');
+      await castTyped(bus, BUILD_RESULTS, hostDiscrepancyCodec, found);
     } catch (thrown) {
       const error = BerthError.from(thrown);
-      log.warn({ host: stats.host, reason: error.reason }, `could not tell conductors of it: ${error.message}`);
+      const fields = { event: 'discrepancy_not_sent', host: stats.host, reason: error.reason };
+      log.warn(fields, `host discrepancy not sent to conductors: ${error.message}`);
     }
   }
 
   private requireReady(): void {
     const readiness = this.deps.mirror.readiness();
     if (!readiness.ready) throw new BerthError('unavailable', 'mirror_not_ready', readiness.reason);
-    this.select.fleet.refresh(this.deps.clock.now());
   }
 }

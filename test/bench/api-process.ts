@@ -1,6 +1,6 @@
 import { sleep } from '#libs/domain/clock';
 import { systemClock } from '#libs/runtime/system';
-import { freePort } from '#libs/testing/server-process';
+import { freePort } from '#libs/testing/servers/server-process';
 import { endBerth, isReady, startBerth } from './berth-process';
 
 const START_TIMEOUT_MS = 120_000;
@@ -9,12 +9,12 @@ const clock = systemClock();
 /** `berth placement-api` in a process of its own. */
 export interface ApiProcess {
   readonly port: number;
-  /** Time of a processor that it has used so far, in seconds. */
+  /** Processor time used so far, in seconds. */
   cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Starts the API on a store, without authentication; resolves when it has all of the store and listens. */
+/** Starts the API on a store, without authentication; resolves when its mirror is complete and it listens. */
 export async function startApi(storeUrl: string): Promise<ApiProcess> {
   const [port, operationsPort] = await Promise.all([freePort(), freePort()]);
   const child = startBerth('placement-api', {

@@ -6,13 +6,13 @@ import { environment } from '#libs/runtime/system';
 const CLI = join(__dirname, '../../services/cli/main.js');
 const running = new Set<ChildProcess>();
 
-// However a run ends (`run.ts` makes exits of signals), nothing of it stays behind.
+// No process outlives the run, however it ends (`run.ts` turns signals into exits).
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
 /**
- * Starts a command of `berth` as a process that says errors only, on stderr. It gets node's own flags of this process:
+ * Starts a command of `berth` as a process that logs errors only, to stderr. It inherits node's own flags:
  * `node --cpu-prof dist/test/bench/run.js ...` writes a profile of each process that is ended by SIGTERM.
  */
 export function startBerth(command: string, env: Readonly<Record<string, string>>): ChildProcess {
@@ -25,13 +25,18 @@ export function startBerth(command: string, env: Readonly<Record<string, string>
   return child;
 }
 
-/** Whether a process that was given this port for its operations says that it is ready; false while it does not answer. */
+/** Kills all processes; resolves when they have ended. */
+export async function endAllBerth(): Promise<void> {
+  await Promise.all([...running].map((child) => endBerth(child, 'SIGKILL')));
+}
+
+/** Whether the process with this operations port is ready; false when it does not answer. */
 export async function isReady(operationsPort: number): Promise<boolean> {
   const answer = await fetch(`http://127.0.0.1:${operationsPort}/readyz`).catch(() => undefined);
   return answer?.ok === true;
 }
 
-/** Resolves when the process is gone. */
+/** Sends the signal; resolves when the process has ended. */
 export async function endBerth(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');

@@ -4,25 +4,26 @@ import { once } from 'node:events';
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import type { Bus } from '#libs/bus/port';
+import { callMethod, castTyped } from '#libs/bus/typed-calls';
 import { buildRequestCodec } from '#libs/contracts/conductor';
-import { listHostsMethod } from '#libs/contracts/hosts';
 import { instanceEventCodec } from '#libs/contracts/instance';
-import { MAX_PAGE } from '#libs/contracts/limits';
-import { callMethod, castTyped } from '#libs/contracts/rpc';
+import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
-import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/topology';
 import { sleep } from '#libs/domain/clock';
+import type { Allocations } from '#libs/domain/consumer';
 import { requestSpec } from '#libs/domain/request-spec';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
-import type { PlacementStore } from '#libs/placement/store';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
-import { freePort } from '#libs/testing/server-process';
-import { startRabbitmq, startRedis } from '#libs/testing/servers';
-import { endBerth, isReady, startBerth } from './berth-process';
+import { freePort } from '#libs/testing/servers/server-process';
+import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { createClient } from '../../services/cli/client/client';
+import { endAllBerth, isReady, startBerth } from './berth-process';
 import {
   type Bench,
   type BenchContext,
@@ -34,19 +35,21 @@ import {
   rateResults,
   round,
 } from './harness';
+import { measureClaims } from './placement-fleet';
 import { rawRpcRate } from './raw-rpc';
 
-const SPEC = requestSpec({ VCPU: 1, MEMORY_MB: 16, DISK_GB: 1 }, { projectId: 'bench', userId: 'bench' });
-/** What `select_destinations` carries here: one instance there, a host and two alternates back. */
+const RESOURCES = { VCPU: 1, MEMORY_MB: 16, DISK_GB: 1 };
+const SPEC = requestSpecCodec.encode(requestSpec(RESOURCES, { projectId: 'bench', userId: 'bench' }));
+/** The sizes of `select_destinations` here: a request for one instance, an answer with a host and two alternates. */
 const RAW_PAYLOAD = { requestBytes: 132, answerBytes: 435 };
 const IN_FLIGHT = 128;
 const HOSTS_PER_AGENT = 20_000;
 const clock = systemClock();
 
 /**
- * How much a whole Berth carries: separate processes on a private RabbitMQ and Redis, fake hosts that build at once. The
- * ceilings of the broker are measured before and after, and ratios are to their mean: a shared machine may become slower
- * by a third within a run, and what is `after / before` says by how much it did.
+ * The throughput of all of Berth: separate processes on a private RabbitMQ and Redis, fake hosts that build at once. The
+ * ceilings of the broker are measured before and after, and ratios are to their mean: a shared machine may slow down by a
+ * third within a run, and `raw_rpc_after_to_before` says by how much it did.
  * Flags: `--hosts 1000` (20,000 of them to an agent), `--seconds 10`, `--schedulers 1`, `--conductors 1`.
  */
 export const buildsBench: Bench = {
@@ -61,28 +64,25 @@ export const buildsBench: Bench = {
     const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis({ appendOnly: true })]);
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const addresses = { BERTH_BUS_URL: rabbitmq.url, BERTH_STORE_URL: redis.url };
-    const processes: ChildProcess[] = [];
-    const endAll = () => Promise.all(processes.map((child) => endBerth(child, 'SIGKILL')));
     const bus = await openBus({ ...readConfig(busOptions, {}), busUrl: rabbitmq.url }, around);
     const store = await openPlacementStore(readConfig(placementOptions, addresses), around);
     try {
       note('measuring the raw RPC ceiling: two bare processes on the same broker');
       const before = await rawCeilings(rabbitmq.url, seconds / 2);
-      const { agentPorts, ...fleet } = await startFleet(flags, hosts, addresses);
-      processes.push(...fleet.processes);
+      const { processes, agentPorts } = await startFleet(flags, hosts, addresses);
       const { builds, select, half } = await Promise.race([
         measureFleet(bus, { hosts, agentPorts, seconds, note }),
         anyEnds(processes),
       ]);
-      await endAll();
+      await endAllBerth();
       note('measuring the raw RPC ceiling again, and what a bare call takes at half the load of select_destinations');
       const after = await rawCeilings(rabbitmq.url, seconds / 2);
       const rawHalf = await rawRpcRate(rabbitmq.url, { ...RAW_PAYLOAD, acked: true }, (call) =>
         measureAtRate(call, { perSecond: half.perSecond, seconds }),
       );
       const [raw, acked] = [meanRate(before.raw, after.raw), meanRate(before.acked, after.acked)];
-      note('measuring claims by themselves, from one client');
-      const claims = await measureClaims(store, seconds);
+      note('measuring claims directly on the store, from one client');
+      const claims = await claimsOnHosts(store, seconds);
       return {
         hosts,
         ...rateResults('raw_rpc', raw),
@@ -100,14 +100,14 @@ export const buildsBench: Bench = {
         ...stolen({ raw_rpc: raw, raw_rpc_acked: acked, select, select_half_load: half, build: builds }),
       };
     } finally {
-      await endAll();
+      await endAllBerth();
       await Promise.allSettled([bus.close(), store.close()]);
       await Promise.all([rabbitmq.stop(), redis.stop()]);
     }
   },
 };
 
-/** What any RPC on this broker may reach now, without and with acks of the server. */
+/** The rate of bare RPC on this broker, without and with acknowledgements of the server. */
 async function rawCeilings(url: string, seconds: number): Promise<{ readonly raw: Rate; readonly acked: Rate }> {
   const rate = (acked: boolean) =>
     rawRpcRate(url, { ...RAW_PAYLOAD, acked }, (call) => measureRate(call, { inFlight: IN_FLIGHT, seconds }));
@@ -116,7 +116,7 @@ async function rawCeilings(url: string, seconds: number): Promise<{ readonly raw
 
 interface FleetLoad {
   readonly hosts: number;
-  /** Where agents say whether they are ready. */
+  /** Operations ports of the agents. */
   readonly agentPorts: readonly number[];
   readonly seconds: number;
   readonly note: (text: string) => void;
@@ -124,7 +124,7 @@ interface FleetLoad {
 
 async function measureFleet(bus: Bus, { hosts, agentPorts, seconds, note }: FleetLoad) {
   await hostsReported(bus, hosts, note);
-  note('waiting until all of them take work');
+  note('waiting until all agents are ready');
   for (const port of agentPorts) while (!(await isReady(port))) await sleep(clock, 250);
   note('measuring whole builds');
   const builds = await measureBuilds(bus, seconds);
@@ -148,8 +148,7 @@ async function startFleet(
   };
   const many = (flag: string, kind: string) =>
     Array.from({ length: Number(flags[flag] ?? 1) }, () => startBerth(kind, env));
-  const ports = Array.from({ length: Math.ceil(hosts / HOSTS_PER_AGENT) }, () => freePort());
-  const agentPorts = await Promise.all(ports);
+  const agentPorts = await Promise.all(Array.from({ length: Math.ceil(hosts / HOSTS_PER_AGENT) }, () => freePort()));
   const agents = agentPorts.map((port, n) => {
     const count = Math.min(HOSTS_PER_AGENT, hosts - n * HOSTS_PER_AGENT);
     const own = { BERTH_AGENT_HOST: `rack${n}`, BERTH_AGENT_HOSTS: String(count), BERTH_HTTP_PORT: String(port) };
@@ -158,7 +157,7 @@ async function startFleet(
   return { processes: [...many('schedulers', 'scheduler'), ...many('conductors', 'conductor'), ...agents], agentPorts };
 }
 
-/** Rejects when a process ends by itself: its last words, on stderr, say why. */
+/** Rejects when a process ends; its errors on stderr say why. */
 async function anyEnds(processes: readonly ChildProcess[]): Promise<never> {
   await Promise.race(processes.map((child) => once(child, 'exit')));
   throw new Error('a process of the fleet ended');
@@ -170,32 +169,23 @@ function stolen(rates: Readonly<Record<string, Rate>>): Results {
 }
 
 async function hostsReported(bus: Bus, hosts: number, note: (text: string) => void): Promise<void> {
+  const client = createClient(bus, clock, 10_000);
   for (let seen = 0, told = -1; seen < hosts; told = seen) {
-    seen = await countHosts(bus).catch(() => seen);
+    const listed = await client.hosts().catch(() => undefined);
+    seen = listed?.length ?? seen;
     if (seen !== told) note(`${seen} of ${hosts} hosts have reported`);
     if (seen < hosts) await sleep(clock, 500);
-  }
-}
-
-async function countHosts(bus: Bus): Promise<number> {
-  for (let count = 0, marker = ''; ; ) {
-    const request = { host: '', marker, limit: MAX_PAGE };
-    const options = { timeoutMs: 10_000 };
-    const { hosts } = await callMethod(bus, RPC_SCHEDULER.name, listHostsMethod, request, options);
-    count += hosts.length;
-    if (hosts.length < MAX_PAGE) return count;
-    marker = hosts.at(-1)?.host ?? '';
   }
 }
 
 async function selectOne(bus: Bus): Promise<void> {
   const request = { requestId: randomUUID(), requestSpec: SPEC, instanceUuids: [randomUUID()], numAlternates: 2 };
   const options = { timeoutMs: 30_000 };
-  const { destinations } = await callMethod(bus, RPC_SCHEDULER.name, selectDestinationsMethod, request, options);
+  const { destinations } = await callMethod(bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
   if (destinations.length === 0) throw new Error('no valid host: the fleet is too small for this benchmark');
 }
 
-/** Publishes requests and waits for ACTIVE, with so many builds under way at once. */
+/** The rate of builds from published request to ACTIVE. */
 async function measureBuilds(bus: Bus, seconds: number): Promise<Rate> {
   const waiting = new Map<string, { resolve: () => void; reject: (error: Error) => void }>();
   const listening = await bus.subscribe('instance.active.#', (topic) => {
@@ -213,7 +203,7 @@ async function measureBuilds(bus: Bus, seconds: number): Promise<Rate> {
     const uuid = randomUUID();
     const active = new Promise<void>((resolve, reject) => waiting.set(uuid, { resolve, reject }));
     const request = { requestId: uuid, requestSpec: SPEC, count: 1, name: '', instanceUuids: [uuid] };
-    await castTyped(bus, BUILD_REQUESTS.name, buildRequestCodec, request, { id: uuid, isPackable: true });
+    await castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, { id: uuid });
     await active;
   };
   const rate = await measureRate(build, { inFlight: IN_FLIGHT * 2, seconds });
@@ -221,17 +211,11 @@ async function measureBuilds(bus: Bus, seconds: number): Promise<Rate> {
   return rate;
 }
 
-/** A three-class claim by the store's own script, from one client and with nobody else at work: its ceiling. */
-async function measureClaims(store: PlacementStore, seconds: number): Promise<Rate> {
-  const providers: string[] = [];
-  await store.snapshot(({ hosts = [] }) => providers.push(...hosts.map(({ providerUuid }) => providerUuid)));
-  return measureRate(
-    (n) => {
-      const allocations = { [providers[n % providers.length] ?? '']: SPEC.resources };
-      const owner = { projectId: 'bench', userId: 'bench', consumerType: 'INSTANCE', owner: 'api' } as const;
-      const consumer = { uuid: randomUUID(), ...owner, allocations, mappings: {}, expect: { kind: 'any' } as const };
-      return store.commit({ kind: 'write_allocations', atMs: clock.now(), consumers: [consumer] });
-    },
-    { inFlight: 64, seconds },
-  );
+/** Three-class claims on the fleet's hosts, directly on the store. */
+async function claimsOnHosts(store: PlacementStore, seconds: number): Promise<Rate> {
+  const claims: Allocations[] = [];
+  await store.snapshot(({ hosts = [] }) => {
+    claims.push(...hosts.map(({ providerUuid }) => ({ [providerUuid]: RESOURCES })));
+  });
+  return measureClaims(store, claims, seconds);
 }

@@ -18,26 +18,26 @@ export interface BenchContext {
   note(text: string): void;
 }
 
-/** Named figures with their unit in the name: `builds_per_s`, `select_p99_ms`. */
+/** Figures by name, with the unit at the end of the name: `build_per_s`, `select_p99_ms`. */
 export type Results = Readonly<Record<string, number | string>>;
 
-/** How fast something goes. */
+/** The rate and latency of an operation. */
 export interface Rate {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly count: number;
   /**
-   * The share of the processors' time that other machines on the same hardware took meanwhile, in percent; 0 where the
-   * kernel does not tell. It lowers rates, and raises latencies far more.
+   * The share of the processors' time that the hypervisor gave to other machines meanwhile (steal), in percent; 0 where
+   * the kernel does not report it. It lowers rates, and raises latencies far more.
    */
   readonly stolenPercent: number;
 }
 
 /**
  * Repeats an operation with a number of them in flight, for a time, after a warm-up that is not counted: in its first
- * seconds under load a process spends a third of its time on compiling what it runs. The raw ceilings (a bare broker call,
- * a bare script) and what stands on them are measured by this same loop, so that their quotient means something.
+ * seconds under load a process spends a third of its time compiling. The raw ceilings (a bare broker call, a bare script)
+ * are measured by the same loop as Berth, so that ratios are comparable.
  */
 export async function measureRate(
   operation: (n: number) => Promise<unknown>,
@@ -46,7 +46,7 @@ export async function measureRate(
   return afterWarmUp((seconds) => runFor(operation, load.inFlight, seconds), load.seconds);
 }
 
-/** Starts operations at a steady rate, whatever they take, after the same warm-up: latency under a load that does not yield. */
+/** Starts operations at a steady rate, however long they take, after the same warm-up: latency under an open load. */
 export async function measureAtRate(
   operation: (n: number) => Promise<unknown>,
   load: { readonly perSecond: number; readonly seconds: number },
@@ -54,7 +54,7 @@ export async function measureAtRate(
   return afterWarmUp((seconds) => runAtRate(operation, load.perSecond, seconds), load.seconds);
 }
 
-/** What was measured twice, as one. */
+/** The mean of two measurements. */
 export function meanRate(a: Rate, b: Rate): Rate {
   return {
     perSecond: round((a.perSecond + b.perSecond) / 2),
@@ -70,7 +70,7 @@ export function rateResults(name: string, rate: Rate): Results {
   return { [`${name}_per_s`]: rate.perSecond, [`${name}_p50_ms`]: rate.p50Ms, [`${name}_p99_ms`]: rate.p99Ms };
 }
 
-/** Three significant places: more would be noise. */
+/** Rounds to three significant digits: more would be noise. */
 export function round(value: number): number {
   return Number(value.toPrecision(3));
 }
@@ -134,7 +134,7 @@ async function runAtRate(
   return { durationsMs, elapsedMs: performance.now() - startedMs };
 }
 
-/** Of all processors since the machine started, in ticks (`proc_stat(5)`: user, nice, system, idle, iowait, irq, softirq, steal). */
+/** The time of all processors since the machine started, in ticks (`proc_stat(5)`: user, nice, system, idle, iowait, irq, softirq, steal). */
 async function processorTime(): Promise<{ readonly stolen: number; readonly all: number }> {
   const text = await readFile('/proc/stat', 'utf8').catch(() => '');
   const ticks = text.split('\n', 1)[0]?.trim().split(/\s+/).slice(1, 9).map(Number) ?? [];

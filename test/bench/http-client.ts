@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** An answer as it came; the body is not parsed. */
+/** An answer; the body is not parsed. */
 export interface HttpAnswer {
   readonly status: number;
   readonly body: Buffer;
 }
 
 /**
- * A keep-alive connection for one request at a time. Client and server share the machine, so it does next to nothing:
- * requests are bytes prepared beforehand, and of an answer only its status and length are read. It knows answers with a
- * `content-length` and those without a body, as Berth and node:http give them.
+ * A keep-alive connection for one request at a time. Client and server share the machine, so it does as little as possible:
+ * requests are prepared beforehand, and only status and length of an answer are read. It understands answers with a
+ * `content-length` and those without a body.
  */
 export class HttpConnection {
   readonly #socket: Socket;
@@ -69,7 +69,7 @@ export class HttpConnection {
 const END_OF_HEADERS = '\r\n\r\n';
 const MEBIBYTE = 1_048_576;
 
-/** Of headers and body together; undefined while the headers are not all there. */
+/** The length of headers and body together; undefined while the headers are incomplete. */
 function lengthOf(start: Buffer): number | undefined {
   const end = start.indexOf(END_OF_HEADERS);
   if (end < 0 && start.length < MEBIBYTE) return undefined;

@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Allocations } from '#libs/domain/consumer';
 import { inventory } from '#libs/domain/inventory';
-import type { Command, PlacementStore } from '#libs/placement/store';
+import type { Command, CommitResult, HostReport, PlacementStore } from '#libs/placement/port/placement-store';
 import { systemClock } from '#libs/runtime/system';
+import { measureRate, type Rate } from './harness';
 
-/** Providers in a store, and what a benchmark asks of them. */
+/** Providers in a store, and claims on them. */
 export interface PlacementFleet {
   readonly name: string;
   /** Claims of VCPU, MEMORY_MB and DISK_GB, one for each host. */
   readonly claims: readonly Allocations[];
 }
 
-/** An aggregate that a third of the hosts are in, and a trait that every other one has. */
+/** An aggregate of a third of the hosts, and a trait of every other one. */
 export const AGGREGATE = randomUUID();
 export const TRAIT = 'HW_CPU_X86_AVX2';
-/** A class that only one tree has, at eight children, one each. */
+/** A class of which one tree only has inventories: one unit at each of eight children. */
 export const DEVICE = 'CUSTOM_BENCH_DEVICE';
 export const DEVICES = 8;
 
@@ -24,24 +25,24 @@ const MEMORY_MB = inventory(1_048_576, { reserved: 512 });
 const DISK_GB = inventory(100_000);
 const VFS = inventory(8);
 
-/** Hosts that are one provider each. */
+/** Fills a store with hosts of one provider each. */
 export async function fillFlat(store: PlacementStore, count: number): Promise<PlacementFleet> {
   const claims = await forEach(count, async (n) => {
     const uuid = randomUUID();
-    await commit(store, report(n, uuid, { VCPU, MEMORY_MB, DISK_GB }));
+    await reportHost(store, report(n, uuid, { VCPU, MEMORY_MB, DISK_GB }));
     return { [uuid]: { VCPU: 1, MEMORY_MB: 64, DISK_GB: 1 } };
   });
   return { name: `flat_${count}`, claims };
 }
 
 /**
- * Hosts that are trees of seven: the root has the disk, two NUMA nodes have processors and memory, and each of those two
- * network cards. And one more tree, with eight devices.
+ * Fills a store with hosts of seven providers each: a root with disk, two NUMA nodes with processors and memory, two
+ * network cards below each. And one more tree, with eight devices.
  */
 export async function fillNested(store: PlacementStore, count: number): Promise<PlacementFleet> {
   const claims = await forEach(count, async (n) => {
     const root = randomUUID();
-    await commit(store, report(n, root, { DISK_GB }));
+    await reportHost(store, report(n, root, { DISK_GB }));
     const cells = await Promise.all([1, 2].map(() => child(store, root, { VCPU, MEMORY_MB })));
     await Promise.all(cells.flatMap((cell) => [1, 2].map(() => child(store, cell, { SRIOV_NET_VF: VFS }))));
     return { [root]: { DISK_GB: 1 }, [cells[n % 2] ?? '']: { VCPU: 1, MEMORY_MB: 64 } };
@@ -53,16 +54,30 @@ export async function fillNested(store: PlacementStore, count: number): Promise<
   return { name: `nested_${count}x7`, claims };
 }
 
-type Order = Command extends infer C ? (C extends Command ? Omit<C, 'atMs'> : never) : never;
+/** The rate of claims directly on the store, from one client: the ceiling of anything that claims. */
+export function measureClaims(store: PlacementStore, claims: readonly Allocations[], seconds: number): Promise<Rate> {
+  return measureRate(
+    (n) => {
+      const owner = { projectId: 'bench', userId: 'bench', consumerType: 'INSTANCE', owner: 'api' } as const;
+      const allocations = claims[n % claims.length] as Allocations;
+      const consumer = { uuid: randomUUID(), ...owner, allocations, mappings: {}, expect: { kind: 'absent' } as const };
+      return commit(store, { kind: 'write_allocations', consumers: [consumer] });
+    },
+    { inFlight: 64, seconds },
+  );
+}
+
+/** A command without its time. */
+type Untimed = Command extends infer C ? (C extends Command ? Omit<C, 'atMs'> : never) : never;
 type Inventories = Parameters<typeof report>[2];
 
-function report(n: number, providerUuid: string, inventories: Readonly<Record<string, typeof VCPU>>): Order {
+function report(n: number, providerUuid: string, inventories: Readonly<Record<string, typeof VCPU>>): HostReport {
   return {
-    kind: 'report_host',
+    atMs: systemClock().now(),
     host: `host-${n}`,
     providerUuid,
     cell: 'cell1',
-    serviceHost: '',
+    serviceHost: `host-${n}`,
     availabilityZone: '',
     agentRun: 'bench',
     sequence: 1,
@@ -83,9 +98,16 @@ async function child(store: PlacementStore, parentUuid: string, inventories: Inv
   return uuid;
 }
 
-async function commit(store: PlacementStore, order: Order): Promise<void> {
-  const { kind } = await store.commit({ ...order, atMs: systemClock().now() });
-  if (kind !== 'committed') throw new Error(`the store could not be filled: ${kind}`);
+async function reportHost(store: PlacementStore, hostReport: HostReport): Promise<void> {
+  requireCommitted('report_host', await store.reportHost(hostReport));
+}
+
+async function commit(store: PlacementStore, command: Untimed): Promise<void> {
+  requireCommitted(command.kind, await store.commit({ ...command, atMs: systemClock().now() }));
+}
+
+function requireCommitted(what: string, { kind }: CommitResult): void {
+  if (kind !== 'committed') throw new Error(`the store refused ${what}: ${kind}`);
 }
 
 async function forEach<T>(count: number, make: (n: number) => Promise<T>): Promise<T[]> {

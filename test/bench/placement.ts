@@ -2,17 +2,26 @@ import { randomUUID } from 'node:crypto';
 import type { Allocations } from '#libs/domain/consumer';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
-import type { PlacementStore } from '#libs/placement/store';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
-import { startRedis } from '#libs/testing/servers';
+import { startRedis } from '#libs/testing/servers/servers';
 import { type ApiProcess, startApi } from './api-process';
-import { type Bench, type BenchContext, measureRate, type Rate, type Results, rateResults, round } from './harness';
+import { type Bench, type BenchContext, measureRate, type Results, rateResults, round } from './harness';
 import { type HttpAnswer, HttpConnection, httpRequest } from './http-client';
 import { PLACEMENT_8 } from './peers';
-import { AGGREGATE, DEVICE, DEVICES, fillFlat, fillNested, type PlacementFleet, TRAIT } from './placement-fleet';
+import {
+  AGGREGATE,
+  DEVICE,
+  DEVICES,
+  fillFlat,
+  fillNested,
+  measureClaims,
+  type PlacementFleet,
+  TRAIT,
+} from './placement-fleet';
 import { rawHttpRate } from './raw-http';
 
 const CLIENTS = [1, 4, 8];
@@ -23,7 +32,7 @@ const JSON_HEADERS = { ...HEADERS, 'content-type': 'application/json' };
 const clock = systemClock();
 
 /**
- * How fast the placement API answers: one process of it, on a private Redis, asked by clients that do next to nothing.
+ * The throughput of the placement API: one process on a private Redis, asked by minimal clients.
  * Flags: `--providers 1000,10000,100000` (flat fleets; the nested one always follows), `--seconds 2`, `--only NAME` for
  * one operation.
  */
@@ -40,7 +49,7 @@ export const placementBench: Bench = {
       Object.assign(results, await onFleet((store) => fillNested(store, TREES), context));
     }
     Object.assign(results, await rawHttp(results, context));
-    return { ...results, ...besideCeilings(results), ...besidePeers(results), ...flatness(results, sizes) };
+    return { ...results, ...ratiosToCeilings(results), ...ratiosToPlacement(results), ...flatness(results, sizes) };
   },
 };
 
@@ -63,7 +72,7 @@ function operationsOn({ claims }: PlacementFleet): Readonly<Record<string, Opera
       const { allocation_requests: found } = JSON.parse(body.toString()) as Candidates;
       for (const candidate of found) {
         const answer = await connection.send(putRequest(candidate));
-        // Another client took the last of it in between.
+        // Another client claimed the last of it meanwhile.
         if (answer.status !== 409) return answer;
       }
       throw new Error('no candidate could be claimed: the fleet is too small for this benchmark');
@@ -100,13 +109,13 @@ async function onFleet(
     const startedMs = performance.now();
     const fleet = await fill(store);
     context.note(`${fleet.name}: filled in ${round((performance.now() - startedMs) / 1_000)} s`);
-    const claims = await measureClaims(store, fleet, seconds);
+    const claims = await measureClaims(store, fleet.claims, seconds);
     context.note(`${fleet.name}_claim_script: ${claims.perSecond}/s from one client`);
     Object.assign(results, rateResults(`${fleet.name}_claim_script`, claims));
     api = await startApi(redis.url);
     for (const [name, operation] of Object.entries(operationsOn(fleet))) {
       if (flags['only'] !== undefined && flags['only'] !== name) continue;
-      // The code of an operation gets fast by running it.
+      // Warms up the code of this operation.
       const { bodyBytes } = await measure(api, operation, { clients: Math.max(...CLIENTS), seconds: 1 });
       results[`${fleet.name}_${name}_bytes`] = roundedBytes(bodyBytes);
       for (const clients of CLIENTS) {
@@ -130,7 +139,7 @@ interface Load {
   readonly seconds: number;
 }
 
-/** The rate of an operation, what it costs the server, warm-up included, and how large its last answer was. */
+/** The rate of an operation, its processor time on the server (warm-up included), and the size of its last answer. */
 async function measure(api: ApiProcess, operation: Operation, { clients, seconds }: Load) {
   const idle = await Promise.all(Array.from({ length: clients }, () => HttpConnection.open(api.port)));
   const all = [...idle];
@@ -152,7 +161,7 @@ async function measure(api: ApiProcess, operation: Operation, { clients, seconds
   return { rate, cpuUs, bodyBytes };
 }
 
-/** Eight groups for a device each, of eight: every way to give them out is an answer. */
+/** Eight request groups for eight devices: each assignment of one to the other is a candidate. */
 async function groupsOfDevices(api: ApiProcess, seconds: number): Promise<Results> {
   const groups = Array.from({ length: DEVICES }, (_, n) => `resources_${n}=${DEVICE}:1`).join('&');
   const results: Record<string, number | string> = {};
@@ -167,21 +176,7 @@ async function groupsOfDevices(api: ApiProcess, seconds: number): Promise<Result
   return results;
 }
 
-/** The store's own script with nobody else at work, from one client: what no API on it can pass. */
-function measureClaims(store: PlacementStore, { claims }: PlacementFleet, seconds: number): Promise<Rate> {
-  return measureRate(
-    async (n) => {
-      const owner = { projectId: 'bench', userId: 'bench', consumerType: 'INSTANCE', owner: 'api' } as const;
-      const allocations = claims[n % claims.length] as Allocations;
-      const consumer = { uuid: randomUUID(), ...owner, allocations, mappings: {}, expect: { kind: 'absent' } as const };
-      const result = await store.commit({ kind: 'write_allocations', atMs: clock.now(), consumers: [consumer] });
-      if (result.kind !== 'committed') throw new Error(`a claim was refused: ${result.kind}`);
-    },
-    { inFlight: 64, seconds },
-  );
-}
-
-/** A bare HTTP server that answers bodies of the same sizes to the same clients. */
+/** The rates of a bare HTTP server with bodies of the same sizes. */
 async function rawHttp(
   measured: Results,
   { flags, ...context }: BenchContext,
@@ -202,13 +197,13 @@ function rawKey(bodyBytes: number | string | undefined, clients: number | string
   return `raw_http_${bodyBytes}_bytes_c${clients}`;
 }
 
-/** Sizes differ by the digits of what is used: to one place they are the same for all fleets of a kind. */
+/** Rounded to one digit: sizes then are the same for all fleets of a kind. */
 function roundedBytes(bytes: number): number {
   return Number(bytes.toPrecision(1));
 }
 
-/** Each rate over that of bare HTTP, and of claims over that of the script. */
-function besideCeilings(results: Results): Results {
+/** The ratio of each rate to that of bare HTTP, and of claims to that of the script. */
+function ratiosToCeilings(results: Results): Results {
   const ratios: Record<string, number> = {};
   const ratio = (key: string, own: number | string, ceiling: number | string | undefined) => {
     if (ceiling !== undefined) ratios[key] = round(Number(own) / Number(ceiling));
@@ -224,8 +219,8 @@ function besideCeilings(results: Results): Results {
   return ratios;
 }
 
-/** How many times as fast as the real Placement, where that was measured. */
-function besidePeers(results: Results): Results {
+/** The ratio of each rate to OpenStack Placement's, where that was measured. */
+function ratiosToPlacement(results: Results): Results {
   const times = Object.entries(PLACEMENT_8).flatMap(([key, peer]) => {
     const own = results[`${key}_per_s`];
     return own === undefined ? [] : [[`${key}_times_placement`, round(Number(own) / peer)] as const];
@@ -233,7 +228,7 @@ function besidePeers(results: Results): Results {
   return Object.fromEntries(times);
 }
 
-/** What ten candidates of the largest fleet cost the server, over what they cost of the smallest. */
+/** The server's processor time for ten candidates on the largest fleet, relative to the smallest. */
 function flatness(results: Results, sizes: readonly number[]): Results {
   const cost = (size: number | undefined) => Number(results[`flat_${size}_candidates_10_c1_cpu_us`]);
   const factor = round(cost(sizes.at(-1)) / cost(sizes[0]));

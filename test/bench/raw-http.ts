@@ -6,8 +6,8 @@ import { measureRate, type Rate } from './harness';
 import { HttpConnection, httpRequest } from './http-client';
 
 /**
- * The ceiling of anything over HTTP on this machine: a process with node:http and nothing else, which answers a body of a
- * size to each of so many keep-alive clients.
+ * The ceiling of HTTP on this machine: a process with node:http only, which answers keep-alive clients with bodies of a
+ * given size.
  */
 export async function rawHttpRate(load: {
   readonly bodyBytes: number;
@@ -32,7 +32,7 @@ export async function rawHttpRate(load: {
   }
 }
 
-/** The other process. */
+/** The server process. */
 function serve(bodyBytes: number): void {
   const body = Buffer.alloc(bodyBytes, 'x');
   const server = createServer((_request, response) => {

@@ -4,14 +4,14 @@ import { connect } from 'amqplib';
 import type { Rate } from './harness';
 
 /**
- * The ceiling of any RPC on a broker: two processes with amqplib and nothing else, a request and an answer of given sizes
- * over transient queues. What Berth does per call is measured against this, in the same run and by the same loop.
+ * The ceiling of RPC on a broker: two processes with amqplib only, requests and answers of given sizes over transient
+ * queues. Berth's calls are measured against this, in the same run and by the same loop.
  *
- * It is amqplib as it comes: no confirms, no deadline, and each frame written to the socket by itself. Berth's bus writes
- * the frames of one turn together; a bare pair that did so, too, would reach about half as much again.
+ * This is plain amqplib: no confirms, no deadline, and each frame written to the socket by itself. Berth's bus writes the
+ * frames of one tick together; a bare pair that did so, too, would reach about half as much again.
  *
  * @param url      of the broker, `amqp://...`
- * @param calls    `acked`: the server acks each request after its answer, so that none is lost with it, as Berth's must
+ * @param calls    `acked`: the server acks each request after its answer, as Berth's must to lose none
  * @param measure  loads the pair with calls
  */
 export async function rawRpcRate(
@@ -49,7 +49,7 @@ export async function rawRpcRate(
   }
 }
 
-/** The other process. */
+/** The server process. */
 async function serve(url: string, queue: string, answerBytes: number, acked: boolean): Promise<void> {
   const answer = Buffer.alloc(answerBytes, 1);
   const connection = await connect(url);

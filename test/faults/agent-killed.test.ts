@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBus } from '#libs/bus/open';
 import { ACK, type Bus } from '#libs/bus/port';
+import { answer, castTyped } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import type { BuildInstance, BuildReport, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import { answer, castTyped } from '#libs/contracts/rpc';
+import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/queues';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
-import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/topology';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
-import { type Child, startChild } from '#libs/testing/child';
-import { Inbox } from '#libs/testing/inbox';
-import { aRequestSpec } from '#libs/testing/request-spec';
-import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers';
+import { Inbox } from '#libs/testing/bus/inbox';
+import { anEncodedSpec } from '#libs/testing/instances/request-spec';
+import { type Child, startChild } from '#libs/testing/servers/child';
+import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
 
 /* An agent with real child processes, on a real broker; the test is scheduler and conductor. */
 
@@ -79,16 +79,16 @@ async function killAgent(): Promise<void> {
 }
 
 function build(fields: Partial<BuildInstance> = {}): Promise<void> {
-  return castTyped(bus, agentQueue(HOST).name, buildInstanceCodec, {
+  return castTyped(bus, agentQueue(HOST), buildInstanceCodec, {
     instanceUuid: randomUUID(),
     requestId: randomUUID(),
     name: 'web-1',
     projectId: 'project-1',
     userId: 'user-1',
-    requestSpec: aRequestSpec({ resources: { VCPU: 1, MEMORY_MB: 64 } }),
+    requestSpec: anEncodedSpec({ resources: { VCPU: 1, MEMORY_MB: 64 } }),
     host: HOST,
     attempt: 1,
-    claimRevision: 1,
+    claimToken: 1,
     alternates: [],
     deadlineAtMs: 0,
     ...fields,
@@ -96,7 +96,12 @@ function build(fields: Partial<BuildInstance> = {}): Promise<void> {
 }
 
 function destroy(instanceUuid: string): Promise<void> {
-  return castTyped(bus, agentQueue(HOST).name, destroyInstanceCodec, { instanceUuid, attempt: 0, report: true });
+  return castTyped(bus, agentQueue(HOST), destroyInstanceCodec, {
+    instanceUuid,
+    host: HOST,
+    attempt: 0,
+    report: true,
+  });
 }
 
 const folderOf = (uuid: string) => join(stateDir, HOST, 'instances', uuid);
@@ -148,7 +153,7 @@ it('reports an instance that ended while it was away, and one that ends after', 
 it('builds once what it was building when it was killed', async () => {
   const instanceUuid = randomUUID();
   const command = JSON.stringify(['/bin/sh', '-c', 'exec sleep 1000']);
-  const requestSpec = aRequestSpec({ resources: { VCPU: 1 }, extraSpecs: { 'berth:command': command } });
+  const requestSpec = anEncodedSpec({ resources: { VCPU: 1 }, extraSpecs: { 'berth:command': command } });
   await build({ instanceUuid, requestSpec });
   // The process is there before its build is: it is watched for a while.
   while (!existsSync(join(folderOf(instanceUuid), 'pid'))) await new Promise((resolve) => setTimeout(resolve, 5));

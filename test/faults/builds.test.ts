@@ -1,4 +1,4 @@
-import { BUILD_RESULTS } from '#libs/contracts/topology';
+import { BUILD_RESULTS } from '#libs/contracts/queues';
 import { TestFleet } from './fleet';
 
 const BUILDS = 300;

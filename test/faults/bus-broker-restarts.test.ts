@@ -1,13 +1,14 @@
 import { openBus } from '#libs/bus/open';
-import { ACK, type Bus, type CastOptions } from '#libs/bus/port';
+import { ACK, type Bus, REQUEUE } from '#libs/bus/port';
+import type { QueueSpec } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
-import { aMessage, aQueue, BusWorld, errorOf, failureOf, textOf } from '#libs/testing/bus-world';
-import { gate, Inbox } from '#libs/testing/inbox';
-import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers';
+import { aMessage, aQueue, BusWorld, errorOf, failureOf, textOf } from '#libs/testing/bus/bus-world';
+import { gate, Inbox } from '#libs/testing/bus/inbox';
+import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
 
 jest.setTimeout(60_000);
 
@@ -39,19 +40,19 @@ const LOSSES: readonly (readonly [string, () => Promise<unknown>])[] = [
 
 describe.each(LOSSES)('when the broker %s', (_, lose) => {
   it.each([
-    ['each as a message', {}],
-    ['those of a turn as one', { isPackable: true }],
+    ['to a queue', {}],
+    ['to a batching queue', { batching: true }],
   ])(
     'delivers every confirmed cast at least once, %s, to consumers that come back by themselves',
-    async (__, options) => {
+    async (__, property) => {
       const [producer, consumer] = [await world.open(), await world.open()];
-      const queue = aQueue('work', { maxLength: 100_000, deliveryLimit: 20 });
+      const queue = aQueue('work', { maxLength: 100_000, deliveryLimit: 20, ...property });
       const received = new Set<string>();
       await consumer.consume(queue, async ({ id }) => {
         received.add(id);
         return ACK;
       });
-      const casting = castWithoutEnd(producer, queue.name, options);
+      const casting = castWithoutEnd(producer, queue);
       await casting.confirmed.has(500);
       await lose();
       await casting.confirmed.has(casting.confirmed.items.length + 500);
@@ -144,6 +145,27 @@ it('consumes again from a queue that somebody deleted, and acks in vain what was
   expect(await other.depth(queue.name)).toBe(0);
 });
 
+it('gives out once more, not twice, what is requeued after its connection was lost', async () => {
+  const bus = await world.open();
+  const queue = aQueue('work', { batching: true });
+  const [seen, release] = [new Inbox<string>(), gate()];
+  await bus.consume(queue, async ({ body, redelivered }) => {
+    seen.put(`${textOf(body)}${redelivered ? ' again' : ''}`);
+    if (redelivered || textOf(body) === 'last') return ACK;
+    await release.opened;
+    return REQUEUE;
+  });
+  await Promise.all(['a', 'b'].map((text) => bus.cast(queue, aMessage(text))));
+  await seen.has(2);
+  await broker.ctl('close_all_connections', 'a test wants it');
+  await seen.has(4);
+  release.open();
+  await until(() => bus.isConnected());
+  await bus.cast(queue, aMessage('last'));
+  expect(await seen.has(5)).toEqual(['a', 'b', 'a again', 'b again', 'last']);
+  await bus.close();
+});
+
 it('goes on after the broker stood still', async () => {
   const [client, server] = [await world.open({ heartbeatS: 1 }), await world.open({ heartbeatS: 1 })];
   const queue = aQueue('transient');
@@ -187,7 +209,7 @@ it('says at once that a broker without memory takes nothing, and goes on when it
 });
 
 /** Keeps 200 casts under way until it is stopped. */
-function castWithoutEnd(bus: Bus, queue: string, options: CastOptions) {
+function castWithoutEnd(bus: Bus, queue: QueueSpec) {
   const confirmed = new Inbox<string>();
   const failed = new Set<string>();
   let count = 0;
@@ -196,7 +218,7 @@ function castWithoutEnd(bus: Bus, queue: string, options: CastOptions) {
     while (!stopping.signal.aborted) {
       const id = `cast-${++count}`;
       try {
-        await bus.cast(queue, aMessage('x'), { ...options, id });
+        await bus.cast(queue, aMessage('x'), { id });
         confirmed.put(id);
       } catch (error) {
         failed.add(BerthError.from(error).code);

@@ -6,9 +6,9 @@ import { connect, type GetMessage } from 'amqplib';
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { type Bus, DEAD_LETTERS } from '#libs/bus/port';
+import { castTyped } from '#libs/bus/typed-calls';
 import { buildRequestCodec } from '#libs/contracts/conductor';
-import { castTyped } from '#libs/contracts/rpc';
-import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/topology';
+import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import type { Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
@@ -20,15 +20,15 @@ import { openInstanceStore } from '#libs/instances/open';
 import type { InstanceStore } from '#libs/instances/store';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
-import type { PlacementStore, Usage } from '#libs/placement/store';
+import type { PlacementStore, Usage } from '#libs/placement/port/placement-store';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
-import { type Child, startChild } from '#libs/testing/child';
-import { aRequestSpec } from '#libs/testing/request-spec';
-import type { TestServer } from '#libs/testing/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers';
+import { anEncodedSpec } from '#libs/testing/instances/request-spec';
+import { type Child, startChild } from '#libs/testing/servers/child';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 
 const POLL_MS = 100;
 const clock = systemClock();
@@ -97,16 +97,16 @@ export class TestFleet {
       requests.map((uuid) =>
         castTyped(
           this.bus,
-          BUILD_REQUESTS.name,
+          BUILD_REQUESTS,
           buildRequestCodec,
           {
             requestId: uuid,
-            requestSpec: aRequestSpec({ resources: { VCPU: 1, MEMORY_MB: 256 } }),
+            requestSpec: anEncodedSpec({ resources: { VCPU: 1, MEMORY_MB: 256 } }),
             count: 1,
             name: '',
             instanceUuids: [uuid],
           },
-          { id: uuid, isPackable: true },
+          { id: uuid },
         ),
       ),
     );

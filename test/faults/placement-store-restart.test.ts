@@ -1,16 +1,16 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { inventory } from '#libs/domain/inventory';
-import { Mirror } from '#libs/placement/mirror';
+import { Mirror } from '#libs/placement/mirror/mirror';
 import { RedisPlacementStore } from '#libs/placement/redis/placement-store';
 import { connectRedis, type RedisClient } from '#libs/redis/connect';
 import { silentLog } from '#libs/runtime/log';
-import { systemClock } from '#libs/runtime/system';
-import { aProvider, aWrite, claim, contentsOf } from '#libs/testing/placement';
-import { violationsOf } from '#libs/testing/placement-invariants';
-import { contentsOfMirror } from '#libs/testing/placement-store-stream';
-import type { TestServer } from '#libs/testing/server-process';
-import { startRedis } from '#libs/testing/servers';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { aProvider, aWrite, claim, contentsOf } from '#libs/testing/placement/placement';
+import { violationsOf } from '#libs/testing/placement/placement-invariants';
+import { contentsOfMirror } from '#libs/testing/placement/placement-store-stream';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { startRedis } from '#libs/testing/servers/servers';
 
 const clock = systemClock();
 const TIMEOUT_MS = 500;
@@ -22,11 +22,16 @@ let mirror: Mirror;
 
 async function open(appendOnly: boolean): Promise<void> {
   server = await startRedis({ appendOnly });
-  client = await connectRedis(server.url, { log: silentLog, commandTimeoutMs: TIMEOUT_MS, connectionName: 'fault' });
+  client = await connectRedis(server.url, {
+    log: silentLog,
+    random: systemRandom,
+    commandTimeoutMs: TIMEOUT_MS,
+    connectionName: 'fault',
+  });
   // What was answered is on the disk.
   if (appendOnly) await client.run((redis) => redis.config('SET', 'appendfsync', 'always'));
   store = new RedisPlacementStore(client, { cell: 'c1', streamLength: 10_000 });
-  mirror = await Mirror.open(store, { clock, log: silentLog });
+  mirror = await Mirror.open(store, { clock, random: systemRandom, log: silentLog });
 }
 
 afterEach(async () => {
@@ -69,7 +74,7 @@ it('loses no answered claim when Redis is killed in the middle of claims, and th
       );
       if (result.kind !== 'committed') throw new Error(`refused: ${JSON.stringify(result)}`);
       mirror.apply(result.change);
-      answered.set(write.uuid, result.change.revision);
+      answered.set(write.uuid, result.claimToken);
     }
   };
   const workers = Promise.all([1, 2, 3, 4].map(worker));
@@ -81,12 +86,12 @@ it('loses no answered claim when Redis is killed in the middle of claims, and th
   const contents = await contentsOf(store);
   expect(timesAway).toBeGreaterThan(0);
   expect(violationsOf(contents)).toEqual([]);
-  const revisions = new Map(contents.consumers.map((consumer) => [consumer.uuid, consumer.claimRevision]));
+  const revisions = new Map(contents.consumers.map((consumer) => [consumer.uuid, consumer.claimToken]));
   for (const [uuid, revision] of answered) expect(revisions.get(uuid)).toBe(revision);
   expect(contentsOfMirror(mirror).consumers).toHaveLength(contents.consumers.length);
 });
 
-it('notices that Redis came back empty, and numbers on where nobody was', async () => {
+it('notices that Redis came back empty, and never reuses a revision', async () => {
   await open(false);
   const host = await aProvider(store);
   const before = await claim(store, aWrite({ [host]: { VCPU: 1 } }));

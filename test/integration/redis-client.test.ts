@@ -1,11 +1,12 @@
 import { connectRedis, type RedisClient } from '#libs/redis/connect';
 import type { LuaScript } from '#libs/redis/scripts';
 import { silentLog } from '#libs/runtime/log';
-import { freePort, type TestServer } from '#libs/testing/server-process';
-import { startRedis } from '#libs/testing/servers';
+import { systemRandom } from '#libs/runtime/system';
+import { freePort, type TestServer } from '#libs/testing/servers/server-process';
+import { startRedis } from '#libs/testing/servers/servers';
 
 jest.setTimeout(30_000);
-const options = { log: silentLog, commandTimeoutMs: 1_000, connectionName: 'client-test' };
+const options = { log: silentLog, random: systemRandom, commandTimeoutMs: 1_000, connectionName: 'client-test' };
 const SUM: LuaScript = { name: 'sum', keyCount: 1, source: "return redis.call('INCRBY', KEYS[1], ARGV[1])" };
 
 let server: TestServer;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { sleep } from '#libs/domain/clock';
 import { systemClock } from '#libs/runtime/system';
-import { startRedis } from '#libs/testing/servers';
+import { startRedis } from '#libs/testing/servers/servers';
 
 jest.setTimeout(30_000);
 
@@ -29,7 +29,7 @@ it('keeps port and data of a server that is killed and started again', async () 
 
 it.each(['SIGKILL', 'SIGINT'] as const)('leaves no server behind when the test run ends with %s', async (signal) => {
   const child = run(`
-    const { startRedis } = require('./libs/testing/servers');
+    const { startRedis } = require('./libs/testing/servers/servers');
     startRedis().then(({ pid }) => console.log(pid));
     setInterval(() => {}, 1000);
   `);

@@ -1,23 +1,24 @@
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import type { Bus } from '#libs/bus/port';
+import { callMethod } from '#libs/bus/typed-calls';
 import type { SelectDestinationsResponse } from '#libs/contracts/messages';
-import { callMethod } from '#libs/contracts/rpc';
+import { RPC_SCHEDULER } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
-import { RPC_SCHEDULER } from '#libs/contracts/topology';
 import { sleep } from '#libs/domain/clock';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
-import type { PlacementStore } from '#libs/placement/store';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
-import { type Child, startChild } from '#libs/testing/child';
-import { aReport, mustCommit } from '#libs/testing/placement';
-import type { TestServer } from '#libs/testing/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers';
+import { aReport, mustReport } from '#libs/testing/placement/placement';
+import { type Child, startChild } from '#libs/testing/servers/child';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 import { type Client, openClient } from '../../services/placement-api/testing/client';
 
 type OpenedClient = ReturnType<typeof openClient>;
@@ -70,16 +71,21 @@ export class TestCell {
   async reportHost(host: string, inventories: Inventories): Promise<string> {
     const providerUuid = systemRandom.uuid();
     const report = aReport({ host, providerUuid, ...(inventories ? { inventories } : {}) });
-    const { revision } = await mustCommit(this.store, { ...report, atMs: clock.now() });
-    const rows = { hostRevision: revision, providerRevision: revision };
-    await this.store.heartbeat({ ...report, ...rows, sequence: 2, atMs: clock.now() + NEVER_SILENT_MS });
+    await mustReport(this.store, { ...report, atMs: clock.now() });
+    await this.store.reportHost({ ...report, sequence: 2, atMs: clock.now() + NEVER_SILENT_MS });
     return providerUuid;
   }
 
   /** Asks the schedulers for a host for one instance. */
   select(instanceUuid: string, requestSpec: RequestSpec): Promise<SelectDestinationsResponse> {
-    const request = { requestId: systemRandom.uuid(), requestSpec, instanceUuids: [instanceUuid], numAlternates: 0 };
-    return callMethod(this.bus, RPC_SCHEDULER.name, selectDestinationsMethod, request, { timeoutMs: 20_000 });
+    const requestId = systemRandom.uuid();
+    const request = {
+      requestId,
+      requestSpec: requestSpecCodec.encode(requestSpec),
+      instanceUuids: [instanceUuid],
+      numAlternates: 0,
+    };
+    return callMethod(this.bus, RPC_SCHEDULER, selectDestinationsMethod, request, { timeoutMs: 20_000 });
   }
 
   async stop(): Promise<void> {
@@ -103,7 +109,7 @@ function launch(name: string, env: Readonly<Record<string, string>>): Child {
 }
 
 async function listens(child: Child): Promise<string> {
-  const line = /"url":"(http:[^"]+)"[^\n]*the placement API listens/;
+  const line = /"event":"api_listening"[^\n]*"url":"(http:[^"]+)"/;
   await child.says(line);
   return line.exec(child.stdout() + child.stderr())?.[1] ?? '';
 }

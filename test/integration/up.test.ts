@@ -1,6 +1,6 @@
-import { type Child, startChild } from '#libs/testing/child';
-import type { TestServer } from '#libs/testing/server-process';
-import { startRabbitmq, startRedis } from '#libs/testing/servers';
+import { type Child, startChild } from '#libs/testing/servers/child';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 
 /* `berth up` and the commands that talk to it, as people run them: processes on a broker and a store of their own. */
 
@@ -78,7 +78,7 @@ it('takes a host out of service and back', async () => {
 }, 60_000);
 
 it('shows through its placement API what the instances hold', async () => {
-  const [, url = ''] = /^placement-api-1 .*"url":"([^"]+)".*listens/m.exec(up?.stdout() ?? '') ?? [];
+  const [, url = ''] = /^placement-api-1 .*"event":"api_listening".*"url":"([^"]+)"/m.exec(up?.stdout() ?? '') ?? [];
   const ask = (...args: string[]) => berth(...args, '--placement-url', url);
   const [built] = await berthJson<{ instanceUuid: string; host: string }[]>('build', '--vcpu', '1', '--wait');
   const held = await ask('allocation', 'show', built?.instanceUuid ?? '');

@@ -1,11 +1,11 @@
 import type { Channel, ChannelModel } from 'amqplib';
+import type { QueueSpec } from '../../contracts/queues';
 import type { Clock } from '../../domain/clock';
 import type { Log } from '../../runtime/log';
 import type { Surroundings } from '../../runtime/service';
-import type { QueueSpec } from '../port';
-import { endsWithin } from '../workload';
-import { closeQuietly } from './kept-channel';
-import type { Part } from './link';
+import { endsWithin } from '../handling/running-handlers';
+import type { Attachment } from './connection';
+import { closeQuietly } from './reopening-channel';
 import { declareBase, declareQueue, noAnswer, notConnected } from './topology';
 
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -14,7 +14,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
  * Declares and asks, one thing after the other on a channel of its own, because the broker answers a wrong question by
  * closing the channel. Remembers what was declared, and declares it again on each new connection.
  */
-export class Admin implements Part {
+export class Admin implements Attachment {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #declared = new Map<string, QueueSpec>();
@@ -30,11 +30,10 @@ export class Admin implements Part {
   async attach(model: ChannelModel): Promise<void> {
     this.#model = model;
     this.#channel = undefined;
-    const declareAgain = async (what: string, work: (channel: Channel) => Promise<void>) => {
-      await this.run(what, work).catch((error: unknown) =>
-        this.#log.error({ queue: what, error }, 'could not declare a queue'),
+    const declareAgain = (queue: string, work: (channel: Channel) => Promise<void>) =>
+      this.run(queue, work).catch((error: unknown) =>
+        this.#log.error({ event: 'bus_declare_failed', queue, error }, 'could not declare a queue'),
       );
-    };
     await declareAgain('dead-letters', declareBase);
     for (const spec of this.#declared.values()) await declareAgain(spec.name, (channel) => declareQueue(channel, spec));
   }
@@ -67,8 +66,12 @@ export class Admin implements Part {
     if (this.#model === undefined) throw notConnected();
     const channel = await this.#model.createChannel();
     // The answer to whoever asked says it better; without listeners it would end the process.
-    channel.on('error', (error) => this.#log.debug({ error }, 'the broker closed the channel of a declaration'));
-    channel.on('handler-error', (error) => this.#log.error({ error }, 'a listener of a channel threw'));
+    channel.on('error', (error) =>
+      this.#log.debug({ event: 'bus_channel_closed', error }, 'channel closed by the broker'),
+    );
+    channel.on('handler-error', (error) =>
+      this.#log.error({ event: 'bus_listener_threw', error }, 'a listener of a channel threw'),
+    );
     channel.on('close', () => {
       if (this.#channel === channel) this.#channel = undefined;
     });

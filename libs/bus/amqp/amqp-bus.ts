@@ -1,8 +1,11 @@
+import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
-import { type BusMetrics, busMetrics } from '../bus-metrics';
-import type { Delivery } from '../delivery';
-import { bury, type Hand, type HandlingOptions, handleCall, handleCast } from '../handling';
+import { cancelled, checkSize, closing, noSuchQueue } from '../errors';
+import { type BusMetrics, busMetrics } from '../handling/bus-metrics';
+import type { Delivery } from '../handling/delivery';
+import { type HandlingOptions, handleCall, handleCast, type MessageActions } from '../handling/handle-message';
+import { endsWithin } from '../handling/running-handlers';
 import type { BusConfig } from '../options';
 import {
   type Bus,
@@ -11,60 +14,57 @@ import {
   type CastHandler,
   type CastOptions,
   type ConsumeOptions,
-  DEAD_LETTERS,
   type EventHandler,
   type OutgoingMessage,
-  type QueueSpec,
   type Subscription,
 } from '../port';
-import { cancelled, checkSize, closing, noSuchQueue } from '../refusals';
-import { endsWithin } from '../workload';
 import { Admin } from './admin';
+import { FrameReader } from './batching/frame-reader';
 import { Caller } from './caller';
 import { Caster } from './caster';
+import type { Connection } from './connection';
 import { Consumer, type ConsumerRole } from './consumer';
-import { Lane } from './lane';
-import type { Link } from './link';
+import { ConsumerChannel } from './consumer-channel';
 import { brokerBlocked, declareEventQueue, declareQueue, refusalOf } from './topology';
 
 /** Consumers share this many channels. */
-const LANES = 16;
+const MAX_CONSUMER_CHANNELS = 16;
 /** For a broker that no longer answers. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /** The bus on RabbitMQ. Everything that it has on the broker comes back with the connection. */
 export class AmqpBus implements Bus {
-  readonly #link: Link;
+  readonly #connection: Connection;
   readonly #config: BusConfig;
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
   readonly #admin: Admin;
   readonly #caster: Caster;
   readonly #caller: Caller;
-  readonly #lanes: Lane[] = [];
+  readonly #channels: ConsumerChannel[] = [];
   #closed: Promise<void> | undefined;
   #isOpen = true;
 
-  constructor(link: Link, config: BusConfig, around: Surroundings) {
-    this.#link = link;
+  constructor(connection: Connection, config: BusConfig, around: Surroundings) {
+    this.#connection = connection;
     this.#config = config;
     this.#around = around;
     // In the order in which they come back: queues before those who write to them.
     this.#admin = new Admin(around);
-    link.add(this.#admin);
+    connection.add(this.#admin);
     this.#metrics = busMetrics(around.metrics, this);
-    link.onReconnect = () => this.#metrics.reconnects.inc();
-    this.#caster = new Caster(link, config, this.#metrics, around);
-    this.#caller = new Caller(link, config, this.#metrics, around);
+    connection.onReconnect = () => this.#metrics.reconnects.inc();
+    this.#caster = new Caster(connection, config, this.#metrics, around);
+    this.#caller = new Caller(connection, config, this.#metrics, around);
   }
 
-  async call(queue: string, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
+  async call(queue: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
     this.#checkOutgoing(message);
-    if (options.signal?.aborted) throw cancelled(queue);
+    if (options.signal?.aborted) throw cancelled(queueName(queue));
     return this.#caller.call(queue, message, options);
   }
 
-  async cast(queue: string, message: OutgoingMessage, options: CastOptions = {}): Promise<void> {
+  async cast(queue: QueueAddress, message: OutgoingMessage, options: CastOptions = {}): Promise<void> {
     this.#checkOutgoing(message);
     return this.#caster.cast(queue, message, options);
   }
@@ -81,16 +81,12 @@ export class AmqpBus implements Bus {
   ): Promise<Subscription> {
     const table = new Map(Object.entries(handlers));
     const handling = this.#handling(queue);
-    return this.#consume(handling, options, true, (delivery, hand) => handleCall(delivery, hand, table, handling));
+    return this.#consume(handling, options, (delivery, actions) => handleCall(delivery, actions, table, handling));
   }
 
   async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
     const handling = this.#handling(queue);
-    // Nobody packs for transient ones; whoever reads the dead letters reads a pack that is one as it is.
-    const takesPacks = queue.kind !== 'transient' && queue.name !== DEAD_LETTERS;
-    return this.#consume(handling, options, takesPacks, (delivery, hand) =>
-      handleCast(delivery, hand, handler, handling),
-    );
+    return this.#consume(handling, options, (delivery, actions) => handleCast(delivery, actions, handler, handling));
   }
 
   async subscribe(pattern: string, handler: EventHandler): Promise<Subscription> {
@@ -99,12 +95,13 @@ export class AmqpBus implements Bus {
       prefetch: 0,
       noAck: true,
       declare: () => this.#admin.run(pattern, (channel) => declareEventQueue(channel, pattern)),
+      frames: undefined,
       bury: async () => {},
       handle: async (delivery, _, topic) => {
         try {
           handler(topic, delivery);
         } catch (error) {
-          this.#around.log.error({ topic, error }, 'a listener of events threw');
+          this.#around.log.error({ event: 'bus_event_listener_threw', topic, error }, 'a listener of events threw');
         }
       },
     });
@@ -125,7 +122,13 @@ export class AmqpBus implements Bus {
   }
 
   isConnected(): boolean {
-    return this.#isOpen && this.#link.isUp && !this.#link.isBlocked && this.#caster.isReady && this.#caller.isReady;
+    return (
+      this.#isOpen &&
+      this.#connection.isUp &&
+      !this.#connection.isBlocked &&
+      this.#caster.isReady &&
+      this.#caller.isReady
+    );
   }
 
   get callsWaiting(): number {
@@ -137,7 +140,7 @@ export class AmqpBus implements Bus {
   }
 
   get inHand(): number {
-    const consumers = this.#lanes.flatMap((lane) => [...lane.consumers]);
+    const consumers = this.#channels.flatMap((channel) => [...channel.consumers]);
     return consumers.reduce((sum, { inHandCount }) => sum + inHandCount, 0);
   }
 
@@ -149,23 +152,24 @@ export class AmqpBus implements Bus {
   async #drain(): Promise<void> {
     const { clock } = this.#around;
     const reason: BerthError = closing();
-    const consumers = this.#lanes.flatMap((lane) => [...lane.consumers].map((consumer) => ({ lane, consumer })));
-    const drained = Promise.all(consumers.map(({ lane, consumer }) => lane.remove(consumer)));
+    const consumers = this.#channels.flatMap((channel) =>
+      [...channel.consumers].map((consumer) => ({ channel, consumer })),
+    );
+    const drained = Promise.all(consumers.map(({ channel, consumer }) => channel.remove(consumer)));
     // Handlers may still call and cast until they end.
     const isDrained = await endsWithin(drained, this.#config.drainTimeoutMs, clock);
     if (!isDrained) for (const { consumer } of consumers) consumer.abort(reason);
     this.#isOpen = false;
     await endsWithin(this.#caster.idle(), this.#config.confirmTimeoutMs, clock);
-    const channels = [...this.#lanes, this.#caster, this.#admin].map((part) => part.close());
+    const channels = [...this.#channels, this.#caster, this.#admin].map((part) => part.close());
     await endsWithin(Promise.all([...channels, this.#caller.close(reason)]), CLOSE_TIMEOUT_MS, clock);
-    await this.#link.close();
+    await this.#connection.close();
   }
 
   #consume(
     handling: HandlingOptions,
     options: ConsumeOptions | undefined,
-    takesPacks: boolean,
-    handle: (delivery: Delivery, hand: Hand) => Promise<void>,
+    handle: (delivery: Delivery, actions: MessageActions) => Promise<void>,
   ): Promise<Subscription> {
     const spec = handling.queue;
     return this.#start({
@@ -177,31 +181,33 @@ export class AmqpBus implements Bus {
           await declareQueue(channel, spec);
           return spec.name;
         }),
-      bury: (delivery, error) => this.#caster.bury(delivery, error, spec.name),
       handle,
-      ...(takesPacks ? { refusePack: (pack, hand, error) => bury(pack, hand, error, handling) } : {}),
+      bury: (delivery, error) => this.#caster.bury(delivery, error, spec.name),
+      frames: spec.batching
+        ? new FrameReader((body, properties) => this.#caster.put(spec.name, body, properties), this.#around)
+        : undefined,
     });
   }
 
   async #start(role: ConsumerRole): Promise<Subscription> {
     this.#refuseClosed();
     const consumer = new Consumer(role, this.#around);
-    const lane = this.#emptiestLane();
-    await lane.add(consumer);
-    return { cancel: () => lane.remove(consumer) };
+    const channel = this.#emptiestChannel();
+    await channel.add(consumer);
+    return { cancel: () => channel.remove(consumer) };
   }
 
   /** Each of the first consumers has a channel of its own; the others join the emptiest. */
-  #emptiestLane(): Lane {
-    const count = this.#lanes.length;
-    const emptiest = this.#lanes.reduce<Lane | undefined>(
+  #emptiestChannel(): ConsumerChannel {
+    const count = this.#channels.length;
+    const emptiest = this.#channels.reduce<ConsumerChannel | undefined>(
       (a, b) => (a !== undefined && a.size <= b.size ? a : b),
       undefined,
     );
-    if (emptiest !== undefined && (emptiest.size === 0 || count >= LANES)) return emptiest;
-    const lane = new Lane(this.#link, `consumers ${count + 1}`, this.#around);
-    this.#lanes.push(lane);
-    return lane;
+    if (emptiest !== undefined && (emptiest.size === 0 || count >= MAX_CONSUMER_CHANNELS)) return emptiest;
+    const channel = new ConsumerChannel(this.#connection, `consumers ${count + 1}`, this.#around);
+    this.#channels.push(channel);
+    return channel;
   }
 
   #handling(queue: QueueSpec) {
@@ -210,7 +216,7 @@ export class AmqpBus implements Bus {
 
   #checkOutgoing(message: OutgoingMessage): void {
     this.#refuseClosed();
-    if (this.#link.isBlocked) throw brokerBlocked();
+    if (this.#connection.isBlocked) throw brokerBlocked();
     checkSize(message.body, this.#config.maxMessageBytes);
   }
 

@@ -1,16 +1,17 @@
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib';
-import { answersCodec, type PackedAnswer, type PackedMessage } from '../../contracts/pack';
+import { isBatching, type QueueAddress, queueName } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
-import { type BusMetrics, countNotSent } from '../bus-metrics';
+import { nobodyServes } from '../errors';
+import { type BusMetrics, countNotSent } from '../handling/bus-metrics';
+import { PendingCalls } from '../handling/pending-calls';
 import type { BusConfig } from '../options';
 import type { CallOptions, OutgoingMessage } from '../port';
-import { nobodyServes } from '../refusals';
-import { Waiters } from '../waiters';
-import type { Link } from './link';
+import { BatchingPublisher } from './batching/batching-publisher';
+import { unframed } from './batching/frame';
+import type { Connection } from './connection';
+import { bufferOf, outgoingProperties } from './message';
 import { errorOf, type Meanings, type Outcome } from './outcome';
-import { fitsInPack, Packs, sealed } from './packs';
-import { Publisher } from './publisher';
 import { declareAnswerQueue } from './topology';
 
 /** The broker closes the channel of whoever asks for more. */
@@ -25,23 +26,24 @@ const MEANINGS: Meanings = { returned: nobodyServes, lost: outcomeUnknown };
 export class Caller {
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
-  readonly #waiters: Waiters;
-  readonly #publisher: Publisher;
-  readonly #packs = new Packs<OutgoingCall>((_, calls) => this.#send(calls));
+  readonly #pending: PendingCalls;
+  readonly #publisher: BatchingPublisher;
   #answerQueue = '';
 
-  constructor(link: Link, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
+  constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
     this.#metrics = metrics;
     this.#around = around;
-    this.#waiters = new Waiters(around.clock);
-    this.#publisher = new Publisher(
-      link,
+    this.#pending = new PendingCalls(around.clock);
+    this.#publisher = new BatchingPublisher(
+      connection,
       {
         name: 'calls',
         window: config.publishWindow,
         maxWaiting: config.maxWaiting,
+        // A call has a deadline of its own.
+        confirmTimeoutMs: Infinity,
         prepare: (channel) => this.#listen(channel),
-        lost: () => this.#waiters.failAll(outcomeUnknown()),
+        lost: () => this.#pending.failAll(outcomeUnknown()),
       },
       around,
     );
@@ -52,60 +54,41 @@ export class Caller {
   }
 
   get waitingCount(): number {
-    return this.#waiters.size;
+    return this.#pending.size;
   }
 
-  call(queue: string, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
-    const correlationId = this.#waiters.nextId();
-    const answer = this.#waiters.wait(correlationId, queue, options);
-    const expirationMs = Math.min(Math.max(0, Math.ceil(options.timeoutMs)), MAX_EXPIRATION_MS);
-    const { type, body, sender = '' } = message;
-    const call = {
-      queue,
-      type,
-      body,
-      sender,
-      correlationId,
-      expirationMs,
-      messageId: options.id ?? this.#around.random.uuid(),
-      deadlineMs: this.#around.clock.now() + options.timeoutMs,
+  call(queue: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
+    const name = queueName(queue);
+    const { type, body, sender } = message;
+    const { timeoutMs, id = this.#around.random.uuid() } = options;
+    const correlationId = this.#pending.nextId();
+    const answer = this.#pending.wait(correlationId, name, options);
+    const properties = outgoingProperties(type, id, sender, correlationId);
+    properties.replyTo = this.#answerQueue;
+    properties.expiration = Math.min(Math.max(0, Math.ceil(timeoutMs)), MAX_EXPIRATION_MS);
+    properties.mandatory = true;
+    const publication = {
+      exchange: '',
+      routingKey: name,
+      content: bufferOf(body),
+      options: properties,
+      deadlineMs: this.#around.clock.now() + timeoutMs,
+      settle: (outcome: Outcome) => {
+        if (outcome !== 'confirmed') this.#fail(correlationId, name, outcome);
+      },
+      isWanted: () => this.#pending.has(correlationId),
     };
-    // Those of a pack expire together, so that none is handed out after its time.
-    if (fitsInPack(call)) this.#packs.add(`${expirationMs} ${queue}`, call);
-    else this.#send([call]);
+    this.#publisher.send(publication, isBatching(queue));
     return answer;
   }
 
   async close(reason: BerthError): Promise<void> {
-    this.#waiters.failAll(reason);
+    this.#pending.failAll(reason);
     await this.#publisher.close();
   }
 
-  /** Sends the calls of a pack that still want an answer. One alone is a message as anybody would send it. */
-  #send(pack: readonly OutgoingCall[]): void {
-    const calls = pack.filter(({ correlationId }) => this.#waiters.has(correlationId));
-    const [first] = calls;
-    if (first === undefined) return;
-    const { queue, expirationMs, deadlineMs } = first;
-    const { content, options } = sealed(calls, this.#around.random);
-    options.replyTo = this.#answerQueue;
-    options.expiration = expirationMs;
-    options.mandatory = true;
-    this.#publisher.send({
-      exchange: '',
-      routingKey: queue,
-      content,
-      options,
-      deadlineMs,
-      settle: (outcome) => {
-        if (outcome !== 'confirmed') for (const { correlationId } of calls) this.#fail(correlationId, queue, outcome);
-      },
-      isWanted: () => calls.some(({ correlationId }) => this.#waiters.has(correlationId)),
-    });
-  }
-
   #fail(correlationId: string, queue: string, outcome: Exclude<Outcome, 'confirmed'>): void {
-    this.#waiters.fail(correlationId, countNotSent(this.#metrics, errorOf(outcome, queue, MEANINGS)));
+    this.#pending.fail(correlationId, countNotSent(this.#metrics, errorOf(outcome, queue, MEANINGS)));
   }
 
   async #listen(channel: ConfirmChannel): Promise<void> {
@@ -118,29 +101,14 @@ export class Caller {
     await channel.consume(this.#answerQueue, take, { noAck: true });
   }
 
-  #take({ properties, content }: ConsumeMessage): void {
-    if (properties.type !== answersCodec.type)
-      return this.#waiters.answer(String(properties.correlationId), String(properties.type ?? ''), content);
-    for (const { correlationId, type, body } of this.#answersOf(content))
-      this.#waiters.answer(correlationId, type, body);
-  }
-
-  /** Nothing of a pack that can't be read: its callers wait until their deadlines, as for any answer that is lost. */
-  #answersOf(content: Buffer): readonly PackedAnswer[] {
+  /** An answer that can't be read is as one that is lost: its callers wait until their deadlines. */
+  #take(message: ConsumeMessage): void {
     try {
-      return answersCodec.decode(content);
+      for (const { correlationId, type, body } of unframed(message)) this.#pending.answer(correlationId, type, body);
     } catch (error) {
-      this.#around.log.error({ error }, 'a pack of answers could not be read');
-      return [];
+      this.#around.log.error({ event: 'bus_answer_malformed', error }, 'answers could not be decoded');
     }
   }
-}
-
-/** A call as it waits for the end of the turn. */
-interface OutgoingCall extends PackedMessage {
-  readonly queue: string;
-  readonly expirationMs: number;
-  readonly deadlineMs: number;
 }
 
 function outcomeUnknown(): BerthError {

@@ -1,42 +1,36 @@
 import type { Options } from 'amqplib';
-import type { PackedMessage } from '../../contracts/pack';
+import { isBatching, type QueueAddress, queueName } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
-import { type BusMetrics, countNotSent } from '../bus-metrics';
-import { deadLetterHeaders } from '../dead-letter';
-import type { Delivery } from '../delivery';
+import { noSuchQueue } from '../errors';
+import { type BusMetrics, countNotSent } from '../handling/bus-metrics';
+import { deadLetterHeaders } from '../handling/dead-letter';
+import type { Delivery } from '../handling/delivery';
 import type { BusConfig } from '../options';
 import { type CastOptions, DEAD_LETTERS, type OutgoingMessage } from '../port';
-import { noSuchQueue } from '../refusals';
-import type { Link } from './link';
-import { bufferOf, propertiesOf } from './message';
+import { BatchingPublisher } from './batching/batching-publisher';
+import type { Connection } from './connection';
+import { bufferOf, outgoingProperties } from './message';
 import { errorOf, type Meanings, type Outcome } from './outcome';
-import { fitsInPack, Packs, sealed } from './packs';
-import { Publisher } from './publisher';
 import { connectionLost, EVENTS_EXCHANGE } from './topology';
 
 const MEANINGS: Meanings = { returned: noSuchQueue, lost: connectionLost };
 
-/**
- * Casts, events and dead letters: what is safe with the broker once its promise resolves.
- *
- * Casts leave in the order in which they were given: before one goes alone, what waits for the end of the turn to go in
- * packs goes. Only packs to different queues, and packs of transient casts and of others, may change places. An event
- * leaves at once: maybe before the casts before it, never after those after it.
- */
+/** Casts, events and dead letters: what is safe with the broker once its promise resolves. */
 export class Caster {
   readonly #around: Surroundings;
-  readonly #config: BusConfig;
   readonly #metrics: BusMetrics;
-  readonly #publisher: Publisher;
-  readonly #packs = new Packs<WaitingCast>((_, casts) => this.#sendPack(casts));
+  readonly #publisher: BatchingPublisher;
 
-  constructor(link: Link, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
+  constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
     this.#metrics = metrics;
     this.#around = around;
-    this.#config = config;
-    const settings = { name: 'casts', window: config.publishWindow, maxWaiting: config.maxWaiting };
-    this.#publisher = new Publisher(link, settings, around);
+    const { publishWindow: window, maxWaiting, confirmTimeoutMs } = config;
+    this.#publisher = new BatchingPublisher(
+      connection,
+      { name: 'casts', window, maxWaiting, confirmTimeoutMs },
+      around,
+    );
   }
 
   get isReady(): boolean {
@@ -44,43 +38,41 @@ export class Caster {
   }
 
   get openCount(): number {
-    return this.#publisher.openCount + this.#packs.size;
+    return this.#publisher.openCount;
   }
 
-  cast(queue: string, message: OutgoingMessage, options: CastOptions): Promise<void> {
-    const { replyTo, isTransient = false, isPackable = false } = options;
-    const sent = this.#asSent(message, options);
-    if (isPackable && replyTo === undefined && fitsInPack(sent)) return this.#pack(queue, isTransient, sent);
-    const properties = propertiesOf(sent);
+  cast(queue: QueueAddress, message: OutgoingMessage, options: CastOptions): Promise<void> {
+    const { replyTo, isTransient = false } = options;
+    const properties = this.#propertiesOf(message, options);
     properties.persistent = !isTransient;
-    if (replyTo !== undefined) properties.replyTo = replyTo;
     properties.mandatory = true;
-    return this.#sendAlone(queue, message.body, properties);
+    if (replyTo !== undefined) properties.replyTo = replyTo;
+    return this.#publish('', queueName(queue), message.body, properties, isBatching(queue));
   }
 
   publish(topic: string, message: OutgoingMessage): Promise<void> {
-    const properties = propertiesOf(this.#asSent(message, {}));
+    const properties = this.#propertiesOf(message, {});
     properties.persistent = true;
-    return this.#publish(EVENTS_EXCHANGE, topic, bufferOf(message.body), properties, 1);
+    return this.#publish(EVENTS_EXCHANGE, topic, message.body, properties, false);
+  }
+
+  /** Puts a message into a queue as a message of its own, with the properties given. Errors as `Bus.cast`. */
+  put(queue: string, body: Uint8Array, properties: Options.Publish): Promise<void> {
+    return this.#publish('', queue, body, { ...properties, mandatory: true }, false);
   }
 
   /** Puts a message of `queue` into the dead letters as it came, with the reason in its headers. */
   bury({ type, body, id, sender, correlationId, replyTo }: Delivery, error: BerthError, queue: string): Promise<void> {
-    return this.#sendAlone(DEAD_LETTERS, body, {
-      type,
-      messageId: id,
-      appId: sender,
-      ...(correlationId === undefined ? {} : { correlationId }),
+    return this.put(DEAD_LETTERS, body, {
+      ...outgoingProperties(type, id, sender, correlationId),
       ...(replyTo === undefined ? {} : { replyTo }),
       headers: deadLetterHeaders(error, queue),
       persistent: true,
-      mandatory: true,
     });
   }
 
   /** Resolves when the broker has all that was sent. */
   idle(): Promise<void> {
-    this.#packs.flush();
     return this.#publisher.idle();
   }
 
@@ -88,85 +80,29 @@ export class Caster {
     return this.#publisher.close();
   }
 
-  #asSent({ type, body, sender = '' }: OutgoingMessage, { id, correlationId = '' }: CastOptions): PackedMessage {
-    return { type, body, sender, correlationId, messageId: id ?? this.#around.random.uuid() };
+  #propertiesOf({ type, sender }: OutgoingMessage, { id, correlationId }: CastOptions): Options.Publish {
+    return outgoingProperties(type, id ?? this.#around.random.uuid(), sender, correlationId);
   }
 
-  #pack(queue: string, isTransient: boolean, sent: PackedMessage): Promise<void> {
-    const { type, body, sender, correlationId, messageId } = sent;
-    return new Promise((resolve, reject) => {
-      const cast = { queue, isTransient, type, body, sender, correlationId, messageId, resolve, reject };
-      this.#packs.add(`${isTransient} ${queue}`, cast);
-    });
-  }
-
-  #sendPack(casts: readonly WaitingCast[]): void {
-    const [first] = casts;
-    if (first === undefined) return;
-    const { queue, isTransient } = first;
-    const { content, options } = sealed(casts, this.#around.random);
-    options.persistent = !isTransient;
-    options.mandatory = true;
-    const succeed = () => {
-      for (const { resolve } of casts) resolve();
-    };
-    const fail = (error: unknown) => {
-      for (const { reject } of casts) reject(error);
-    };
-    void this.#publish('', queue, content, options, casts.length).then(succeed, fail);
-  }
-
-  #sendAlone(queue: string, body: Uint8Array, options: Options.Publish): Promise<void> {
-    this.#packs.flush();
-    return this.#publish('', queue, bufferOf(body), options, 1);
-  }
-
-  /** @param count  how many casts are in it */
   #publish(
     exchange: string,
     routingKey: string,
-    content: Buffer,
+    body: Uint8Array,
     options: Options.Publish,
-    count: number,
+    mayShareFrame: boolean,
   ): Promise<void> {
-    const { confirmTimeoutMs } = this.#config;
     return new Promise((resolve, reject) => {
-      let isWanted = true;
       const settle = (outcome: Outcome) => {
-        isWanted = false;
-        cancelTimer();
         if (outcome === 'confirmed') resolve();
-        else reject(countNotSent(this.#metrics, errorOf(outcome, routingKey, MEANINGS), count));
+        else reject(countNotSent(this.#metrics, errorOf(outcome, routingKey, MEANINGS)));
       };
-      const cancelTimer = this.#around.clock.after(confirmTimeoutMs, () => {
-        isWanted = false;
-        reject(countNotSent(this.#metrics, notConfirmed(routingKey, confirmTimeoutMs), count));
-      });
-      this.#publisher.send({
-        exchange,
-        routingKey,
-        content,
-        options,
-        deadlineMs: Infinity,
-        settle,
-        isWanted: () => isWanted,
-      });
+      const content = bufferOf(body);
+      const publication = { exchange, routingKey, content, options, deadlineMs: Infinity, settle, isWanted: always };
+      this.#publisher.send(publication, mayShareFrame);
     });
   }
 }
 
-/** A cast as it waits for the end of the turn. */
-interface WaitingCast extends PackedMessage {
-  readonly queue: string;
-  readonly isTransient: boolean;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
-
-function notConfirmed(queue: string, timeoutMs: number): BerthError {
-  return new BerthError(
-    'unavailable',
-    'not_confirmed',
-    `the broker did not confirm a message to '${queue}' within ${timeoutMs} ms; it may have it: send it again with the same id`,
-  );
+function always(): boolean {
+  return true;
 }

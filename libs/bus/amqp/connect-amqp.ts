@@ -4,7 +4,7 @@ import type { Surroundings } from '../../runtime/service';
 import type { BusConfig } from '../options';
 import type { Bus } from '../port';
 import { AmqpBus } from './amqp-bus';
-import { Link } from './link';
+import { Connection } from './connection';
 
 /** Where RabbitMQ is, and how to use it. */
 export type AmqpSettings = BusConfig & {
@@ -26,17 +26,17 @@ export async function connectAmqp(settings: AmqpSettings, around: Surroundings):
   const where = `${url.hostname}:${url.port || (url.protocol === 'amqps:' ? 5671 : 5672)}`;
   const first = new FirstConnection();
   const { reconnectDelayMs, processName: connectionName = 'berth' } = settings;
-  const link = new Link({ url: url.href, reconnectDelayMs, connectionName }, around, first);
-  const bus = new AmqpBus(link, settings, around);
-  await link.open();
-  const patience = new AbortController();
+  const connection = new Connection({ url: url.href, reconnectDelayMs, connectionName }, around, first);
+  const bus = new AmqpBus(connection, settings, around);
+  await connection.open();
+  const deadline = new AbortController();
   const outcome = await Promise.race([
     first.outcome,
-    sleep(around.clock, settings.connectTimeoutMs, patience.signal).then(() => 'late' as const),
+    sleep(around.clock, settings.connectTimeoutMs, deadline.signal).then(() => 'late' as const),
   ]);
-  patience.abort();
+  deadline.abort();
   if (outcome === 'up') {
-    around.log.info({ broker: where }, 'connected to the broker');
+    around.log.info({ event: 'bus_connected', broker: where }, 'connected to the broker');
     return bus;
   }
   await bus.close();
@@ -62,8 +62,8 @@ class FirstConnection {
 
   failed(error: Error): void {
     this.lastError = error;
-    // What does not get better by waiting; amqplib gives it in the text alone. A wrong login is told as such. A wrong
-    // virtual host is a connection that is closed instead of opened, which a stopping broker does, too, but only once.
+    // What waiting does not help; amqplib has it in the text alone. A wrong login says so. With a wrong virtual host the
+    // connection is closed instead of opened, which a stopping broker does, too, but only once.
     this.#closedCount = /got <ConnectionClose/.test(error.message) ? this.#closedCount + 1 : 0;
     const isRefused = /Handshake terminated by server: 403/.test(error.message);
     if (isRefused || this.#closedCount >= 3) this.#settle(error);

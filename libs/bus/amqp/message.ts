@@ -1,16 +1,21 @@
 import type { ConsumeMessage, Options } from 'amqplib';
 import { ERROR_TYPE } from '../../contracts/error';
-import { type PackedMessage, packCodec } from '../../contracts/pack';
+import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
-import { Delivery } from '../delivery';
+import { Delivery } from '../handling/delivery';
+
+/** How often a message was given out before the adapter published it again. The adapter's own; callers never see it. */
+export const DELIVERIES_HEADER = 'berth-deliveries';
 
 /**
  * An AMQP message as handlers get it. Whoever sent it may have left out or misused any property: what is missing reads
  * as '' or undefined, and a missing id is made up.
  */
-export function deliveryOf({ content, fields, properties }: ConsumeMessage, around: Surroundings): Delivery {
+export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect?: BerthError): Delivery {
+  const { content, fields, properties } = message;
   const headers: Record<string, unknown> = properties.headers ?? {};
   const expirationMs = Number(properties.expiration ?? Number.NaN);
+  const deliveriesBefore = deliveriesBeforeOf(headers, fields.redelivered);
   return new Delivery(
     {
       type: text(properties.type) ?? '',
@@ -19,35 +24,24 @@ export function deliveryOf({ content, fields, properties }: ConsumeMessage, arou
       sender: text(properties.appId) ?? '',
       replyTo: text(properties.replyTo),
       correlationId: text(properties.correlationId),
-      redelivered: fields.redelivered,
+      redelivered: deliveriesBefore > 0,
       // From now on: the broker does not say how long it waited, and clocks differ. Too late is harmless, the caller
       // ignores the answer; the broker does not hand out what has expired.
       deadlineMs: Number.isFinite(expirationMs) ? around.clock.now() + expirationMs : undefined,
       headers: textHeaders(headers),
-      deliveries: deliveryCountOf(headers, fields.redelivered),
+      deliveries: deliveriesBefore + 1,
+      defect,
     },
     around.clock,
   );
 }
 
-/** The messages of a pack, each as if it had come alone. @throws BerthError as `packCodec`. */
-export function deliveriesOf(message: ConsumeMessage, around: Surroundings): readonly Delivery[] {
-  const pack = deliveryOf(message, around);
-  const { replyTo, redelivered, deadlineMs, headers, deliveries } = pack;
-  return packCodec.decode(pack.body).map(({ type, messageId, correlationId, sender, body }) => {
-    const id = messageId || around.random.uuid();
-    const mark = text(correlationId);
-    return new Delivery(
-      { type, body, id, sender, replyTo, correlationId: mark, redelivered, deadlineMs, headers, deliveries },
-      around.clock,
-    );
-  });
-}
-
-/** What quorum queues count, this delivery included; other queues only know of "before". */
-function deliveryCountOf(headers: Record<string, unknown>, isRedelivered: boolean): number {
-  const count = headers['x-delivery-count'];
-  return typeof count === 'number' ? count + 1 : isRedelivered ? 2 : 1;
+/** Quorum queues count, other queues only know of "before"; what was published again alone brings its own count. */
+function deliveriesBeforeOf(headers: Record<string, unknown>, isRedelivered: boolean): number {
+  const { 'x-delivery-count': counted, [DELIVERIES_HEADER]: published } = headers;
+  return (
+    (typeof counted === 'number' ? counted : isRedelivered ? 1 : 0) + (typeof published === 'number' ? published : 0)
+  );
 }
 
 function text(value: unknown): string | undefined {
@@ -72,11 +66,16 @@ function textHeaders(headers: Record<string, unknown>): Record<string, string> {
   return { ...buried, ...texts };
 }
 
-/** The properties of a message that goes out, without those of its kind. */
-export function propertiesOf({ type, messageId, correlationId, sender }: PackedMessage): Options.Publish {
+/** The properties that a message has whatever its kind. */
+export function outgoingProperties(
+  type: string,
+  messageId: string,
+  appId: string | undefined,
+  correlationId: string | undefined,
+): Options.Publish {
   const properties: Options.Publish = { type, messageId };
-  if (correlationId !== '') properties.correlationId = correlationId;
-  if (sender !== '') properties.appId = sender;
+  if (correlationId) properties.correlationId = correlationId;
+  if (appId) properties.appId = appId;
   return properties;
 }
 

@@ -1,9 +1,9 @@
 import { type ConfirmChannel, IllegalOperationError, type Options } from 'amqplib';
+import Denque from 'denque';
 import type { Surroundings } from '../../runtime/service';
-import { Fifo } from '../fifo';
-import { KeptChannel } from './kept-channel';
-import type { Link } from './link';
+import type { Connection } from './connection';
 import type { Outcome } from './outcome';
+import { ReopeningChannel } from './reopening-channel';
 
 /** A message on its way to the broker. */
 export interface Publication {
@@ -21,17 +21,16 @@ export interface Publication {
 
 export interface PublisherSettings {
   readonly name: string;
+  /** Unconfirmed messages at once; more wait in line. */
   readonly window: number;
+  /** Messages in line; more are refused. */
   readonly maxWaiting: number;
+  /** How long a message may take until it is confirmed, its time in line included; Infinity for no limit. */
+  readonly confirmTimeoutMs: number;
   /** Makes a new channel ready for more than publishing. */
   prepare?(channel: ConfirmChannel): Promise<void>;
   /** The channel is gone. */
   lost?(): void;
-}
-
-interface Unconfirmed {
-  readonly publication: Publication;
-  isReturned: boolean;
 }
 
 /**
@@ -41,44 +40,47 @@ interface Unconfirmed {
 export class Publisher {
   readonly #settings: PublisherSettings;
   readonly #around: Surroundings;
-  readonly #kept: KeptChannel<ConfirmChannel>;
-  readonly #waiting = new Fifo<Publication>();
-  readonly #unconfirmed = new Set<Unconfirmed>();
+  readonly #reopening: ReopeningChannel<ConfirmChannel>;
+  readonly #waiting = new Denque<Sending>();
+  readonly #unconfirmed = new Set<Sending>();
   #isWritable = true;
   #onIdle: (() => void)[] = [];
 
-  constructor(link: Link, settings: PublisherSettings, around: Surroundings) {
+  constructor(connection: Connection, settings: PublisherSettings, around: Surroundings) {
     this.#settings = settings;
     this.#around = around;
-    this.#kept = new KeptChannel<ConfirmChannel>(
-      link,
+    this.#reopening = new ReopeningChannel<ConfirmChannel>(
+      connection,
       {
         name: settings.name,
         create: (model) => model.createConfirmChannel(),
         prepare: (channel) => this.#prepare(channel),
-        lost: () => this.#lose(),
+        lost: () => this.#settleUnsent(),
       },
       around,
     );
-    link.add(this.#kept);
+    connection.add(this.#reopening);
   }
 
   get isReady(): boolean {
-    return this.#kept.channel !== undefined;
+    return this.#reopening.channel !== undefined;
   }
 
   /** Messages that the broker has not confirmed, or has not got, yet. */
   get openCount(): number {
-    return this.#unconfirmed.size + this.#waiting.size;
+    return this.#unconfirmed.size + this.#waiting.length;
   }
 
   send(publication: Publication): void {
-    const channel = this.#kept.channel;
+    const channel = this.#reopening.channel;
     if (channel === undefined) return publication.settle('unsent');
-    if (this.#waiting.size === 0 && this.#hasRoom()) return this.#publish(channel, publication);
-    this.#forgetUnwanted();
-    if (this.#waiting.size >= this.#settings.maxWaiting) return publication.settle('overload');
-    this.#waiting.push(publication);
+    const canSend = this.#waiting.length === 0 && this.#hasRoom();
+    if (!canSend) this.#forgetUnwanted();
+    if (!canSend && this.#waiting.length >= this.#settings.maxWaiting) return publication.settle('overload');
+    const sending = new Sending(publication);
+    sending.startTimer(this.#settings.confirmTimeoutMs, this.#around);
+    if (canSend) this.#publish(channel, sending);
+    else this.#waiting.push(sending);
   }
 
   /** Resolves when nothing is under way. */
@@ -88,7 +90,7 @@ export class Publisher {
   }
 
   close(): Promise<void> {
-    return this.#kept.close();
+    return this.#reopening.close();
   }
 
   async #prepare(channel: ConfirmChannel): Promise<void> {
@@ -105,47 +107,46 @@ export class Publisher {
     return this.#isWritable && this.#unconfirmed.size < this.#settings.window;
   }
 
-  #publish(channel: ConfirmChannel, publication: Publication): void {
-    const entry = { publication, isReturned: false };
-    const { exchange, routingKey, content, options } = publication;
+  #publish(channel: ConfirmChannel, sending: Sending): void {
+    const { exchange, routingKey, content, options } = sending.publication;
     try {
       this.#isWritable = channel.publish(exchange, routingKey, content, options, (error: Error | null) =>
-        this.#onConfirm(entry, error),
+        this.#onConfirm(sending, error),
       );
-      this.#unconfirmed.add(entry);
+      this.#unconfirmed.add(sending);
     } catch (error) {
-      publication.settle(error instanceof IllegalOperationError ? 'unsent' : (error as Error));
+      sending.settle(error instanceof IllegalOperationError ? 'unsent' : (error as Error));
     }
   }
 
-  #onConfirm(entry: Unconfirmed, error: Error | null): void {
-    this.#unconfirmed.delete(entry);
-    entry.publication.settle(outcomeOf(entry, error));
+  #onConfirm(sending: Sending, error: Error | null): void {
+    this.#unconfirmed.delete(sending);
+    sending.settle(outcomeOf(sending, error));
     this.#sendWaiting();
   }
 
   #sendWaiting(): void {
-    while (this.#waiting.size > 0 && this.#hasRoom()) {
-      const channel = this.#kept.channel;
-      const publication = this.#waiting.shift();
-      if (channel === undefined || publication === undefined) break;
-      if (publication.isWanted()) this.#publish(channel, this.#shortened(publication));
+    while (this.#waiting.length > 0 && this.#hasRoom()) {
+      const channel = this.#reopening.channel;
+      const sending = this.#waiting.shift();
+      if (channel === undefined || sending === undefined) break;
+      if (!sending.isWanted()) continue;
+      this.#shorten(sending.publication);
+      this.#publish(channel, sending);
     }
     if (this.openCount > 0) return;
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
-  /** While nothing can be sent, those who gave up must not take the room of others. The oldest give up first. */
+  /** While nothing can be sent, messages that nobody waits for must not count. The oldest time out first. */
   #forgetUnwanted(): void {
-    while (this.#waiting.first()?.isWanted() === false) this.#waiting.shift();
+    while (this.#waiting.peekFront()?.isWanted() === false) this.#waiting.shift();
   }
 
   /** What expires after a time must not get that time anew after it has waited here. */
-  #shortened(publication: Publication): Publication {
-    if (publication.options.expiration === undefined) return publication;
-    const leftMs = Math.max(0, Math.ceil(publication.deadlineMs - this.#around.clock.now()));
-    publication.options.expiration = leftMs;
-    return publication;
+  #shorten({ options, deadlineMs }: Publication): void {
+    if (options.expiration === undefined) return;
+    options.expiration = Math.max(0, Math.ceil(deadlineMs - this.#around.clock.now()));
   }
 
   /**
@@ -153,24 +154,51 @@ export class Publisher {
    * with the same id and queue that none was found for yet, because the broker works in order.
    */
   #markReturned(routingKey: string, messageId: unknown): void {
-    for (const entry of this.#unconfirmed) {
-      const { publication, isReturned } = entry;
+    for (const sending of this.#unconfirmed) {
+      const { publication, isReturned } = sending;
       if (isReturned || publication.routingKey !== routingKey || publication.options.messageId !== messageId) continue;
-      entry.isReturned = true;
+      sending.isReturned = true;
       return;
     }
   }
 
-  /** amqplib has called back for what was unconfirmed; what waited here was never sent. */
-  #lose(): void {
-    for (let p = this.#waiting.shift(); p !== undefined; p = this.#waiting.shift()) p.settle('unsent');
+  /** The channel is gone: amqplib has called back for what was unconfirmed; what waited here was never sent. */
+  #settleUnsent(): void {
+    for (let first = this.#waiting.shift(); first !== undefined; first = this.#waiting.shift()) first.settle('unsent');
     this.#settings.lost?.();
     this.#sendWaiting();
   }
 }
 
+/** A publication that is in line, or that the broker has not confirmed. */
+class Sending {
+  readonly publication: Publication;
+  isReturned = false;
+  #isSettled = false;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(publication: Publication) {
+    this.publication = publication;
+  }
+
+  startTimer(timeoutMs: number, { clock }: Surroundings): void {
+    if (timeoutMs < Infinity) this.#cancelTimer = clock.after(timeoutMs, () => this.settle('unconfirmed'));
+  }
+
+  isWanted(): boolean {
+    return !this.#isSettled && this.publication.isWanted();
+  }
+
+  settle(outcome: Outcome): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#cancelTimer?.();
+    this.publication.settle(outcome);
+  }
+}
+
 /** amqplib 2.3 tells a nack from a lost channel by the text alone. */
-function outcomeOf({ isReturned }: Unconfirmed, error: Error | null): Outcome {
+function outcomeOf({ isReturned }: Sending, error: Error | null): Outcome {
   if (error === null) return isReturned ? 'returned' : 'confirmed';
   return error.message === 'message nacked' ? 'refused' : 'lost';
 }

@@ -1,5 +1,5 @@
-import { agentQueue, BUILD_REQUESTS, RPC_SCHEDULER } from '../../contracts/topology';
-import { DEAD_LETTER_QUEUE } from '../dead-letter';
+import { agentQueue, BUILD_REQUESTS, RPC_SCHEDULER } from '../../contracts/queues';
+import { DEAD_LETTER_QUEUE } from '../handling/dead-letter';
 import { queueOptions, refusalOf } from './topology';
 
 it('declares queues as the wire contract says', () => {

@@ -1,8 +1,9 @@
 import type { Channel, Options } from 'amqplib';
+import type { QueueSpec } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
-import { DEAD_LETTER_QUEUE, MAX_DEAD_LETTERS } from '../dead-letter';
-import { DEAD_LETTERS, type QueueSpec } from '../port';
-import { queueMismatch } from '../refusals';
+import { queueMismatch } from '../errors';
+import { DEAD_LETTER_QUEUE, MAX_DEAD_LETTERS } from '../handling/dead-letter';
+import { DEAD_LETTERS } from '../port';
 
 /** The topic exchange of events. */
 export const EVENTS_EXCHANGE = 'berth.events';

@@ -1,12 +1,13 @@
+import type { QueueSpec } from '../../contracts/queues';
 import type { Clock } from '../../domain/clock';
 import type { BerthError } from '../../domain/errors';
 import type { Log } from '../../runtime/log';
-import { DEAD_LETTER_QUEUE, deadLetterHeaders } from '../dead-letter';
-import { DEAD_LETTERS, type QueueSpec } from '../port';
-import { queueMismatch } from '../refusals';
+import { queueMismatch } from '../errors';
+import { DEAD_LETTER_QUEUE, deadLetterHeaders } from '../handling/dead-letter';
+import { DEAD_LETTERS } from '../port';
+import { DeferredActions } from './deferred-actions';
 import { type Envelope, MemoryQueue, type QueueSurroundings } from './queue';
 import { topicMatches } from './topic';
-import { Turns } from './turns';
 
 interface Listener {
   readonly pattern: string;
@@ -21,12 +22,12 @@ export class MemoryBroker implements QueueSurroundings {
   readonly clock: Clock;
   readonly #queues = new Map<string, MemoryQueue>();
   readonly #listeners = new Set<Listener>();
-  readonly #turns: Turns;
+  readonly #deferred: DeferredActions;
   #privateQueues = 0;
 
   constructor(clock: Clock, log: Log) {
     this.clock = clock;
-    this.#turns = new Turns(clock, log);
+    this.#deferred = new DeferredActions(clock, log);
     this.declare(DEAD_LETTER_QUEUE);
   }
 
@@ -76,6 +77,6 @@ export class MemoryBroker implements QueueSurroundings {
   }
 
   later(action: () => void): void {
-    this.#turns.later(action);
+    this.#deferred.later(action);
   }
 }

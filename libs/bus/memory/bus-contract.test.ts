@@ -1,7 +1,7 @@
 import { silentLog } from '../../runtime/log';
 import { createMetrics } from '../../runtime/metrics';
 import { systemClock, systemRandom } from '../../runtime/system';
-import { describeBus } from '../../testing/bus-contract';
+import { describeBus } from '../../testing/bus/bus-contract';
 import { openBus } from '../open';
 import { MemoryBroker } from './broker';
 

@@ -1,8 +1,12 @@
+import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
-import { type BusMetrics, busMetrics, countNotSent } from '../bus-metrics';
-import type { Delivery } from '../delivery';
-import { type Hand, handleCall, handleCast } from '../handling';
+import { cancelled, checkSize, closing, nobodyServes, noSuchQueue, queueFull } from '../errors';
+import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
+import type { Delivery } from '../handling/delivery';
+import { handleCall, handleCast, type MessageActions } from '../handling/handle-message';
+import { PendingCalls } from '../handling/pending-calls';
+import { endsWithin } from '../handling/running-handlers';
 import type { BusConfig } from '../options';
 import type {
   Bus,
@@ -13,12 +17,8 @@ import type {
   ConsumeOptions,
   EventHandler,
   OutgoingMessage,
-  QueueSpec,
   Subscription,
 } from '../port';
-import { cancelled, checkSize, closing, nobodyServes, noSuchQueue, queueFull } from '../refusals';
-import { Waiters } from '../waiters';
-import { endsWithin } from '../workload';
 import type { MemoryBroker } from './broker';
 import type { Envelope, MemoryQueue } from './queue';
 import { deliveryOf, MemorySubscription } from './subscription';
@@ -29,7 +29,7 @@ export class MemoryBus implements Bus {
   readonly #config: BusConfig;
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
-  readonly #waiters: Waiters;
+  readonly #pending: PendingCalls;
   readonly #answers: MemoryQueue;
   readonly #subscriptions = new Set<MemorySubscription>();
   readonly #unlisten = new Set<() => void>();
@@ -40,32 +40,34 @@ export class MemoryBus implements Bus {
     this.#broker = broker;
     this.#config = config;
     this.#around = around;
-    this.#waiters = new Waiters(around.clock);
+    this.#pending = new PendingCalls(around.clock);
     this.#metrics = busMetrics(around.metrics, this);
     this.#answers = broker.declarePrivate('answers');
     this.#answers.add({
       prefetch: Infinity,
-      receive: ({ correlationId, type, body }) => this.#waiters.answer(correlationId ?? '', type, body),
+      receive: ({ correlationId, type, body }) => this.#pending.answer(correlationId ?? '', type, body),
     });
   }
 
-  async call(queue: string, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
+  async call(address: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
     this.#check(message);
+    const queue = queueName(address);
     if (options.signal?.aborted) throw cancelled(queue);
     const target = this.#broker.find(queue);
     if (target === undefined) throw countNotSent(this.#metrics, nobodyServes(queue));
-    const correlationId = this.#waiters.nextId();
-    const answer = this.#waiters.wait(correlationId, queue, options);
+    const correlationId = this.#pending.nextId();
+    const answer = this.#pending.wait(correlationId, queue, options);
     const expiresAtMs = this.#around.clock.now() + options.timeoutMs;
     const envelope = this.#seal(message, { ...options, replyTo: this.#answers.spec.name, correlationId }, expiresAtMs);
     if (target.put(envelope) === 'full') {
-      this.#waiters.fail(correlationId, countNotSent(this.#metrics, queueFull(queue)));
+      this.#pending.fail(correlationId, countNotSent(this.#metrics, queueFull(queue)));
     }
     return answer;
   }
 
-  async cast(queue: string, message: OutgoingMessage, options: CastOptions = {}): Promise<void> {
+  async cast(address: QueueAddress, message: OutgoingMessage, options: CastOptions = {}): Promise<void> {
     this.#check(message);
+    const queue = queueName(address);
     const target = this.#broker.find(queue);
     if (target === undefined) throw countNotSent(this.#metrics, noSuchQueue(queue));
     if (target.put(this.#seal(message, options)) === 'full') throw countNotSent(this.#metrics, queueFull(queue));
@@ -78,12 +80,12 @@ export class MemoryBus implements Bus {
   ): Promise<Subscription> {
     const table = new Map(Object.entries(handlers));
     const handling = this.#handling(queue);
-    return this.#subscribe(queue, options, (delivery, hand) => handleCall(delivery, hand, table, handling));
+    return this.#subscribe(queue, options, (delivery, actions) => handleCall(delivery, actions, table, handling));
   }
 
   async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
     const handling = this.#handling(queue);
-    return this.#subscribe(queue, options, (delivery, hand) => handleCast(delivery, hand, handler, handling));
+    return this.#subscribe(queue, options, (delivery, actions) => handleCast(delivery, actions, handler, handling));
   }
 
   async publish(topic: string, message: OutgoingMessage): Promise<void> {
@@ -121,7 +123,7 @@ export class MemoryBus implements Bus {
   }
 
   get callsWaiting(): number {
-    return this.#waiters.size;
+    return this.#pending.size;
   }
 
   /** The broker is here: what is sent is there. */
@@ -146,14 +148,14 @@ export class MemoryBus implements Bus {
     this.#isOpen = false;
     const reason: BerthError = closing();
     if (!isDrained) for (const subscription of this.#subscriptions) subscription.abandon(reason);
-    this.#waiters.failAll(reason);
+    this.#pending.failAll(reason);
     this.#broker.delete(this.#answers);
   }
 
   #subscribe(
     spec: QueueSpec,
     options: ConsumeOptions | undefined,
-    handle: (delivery: Delivery, hand: Hand) => Promise<void>,
+    handle: (delivery: Delivery, actions: MessageActions) => Promise<void>,
   ): Subscription {
     this.#refuseClosed();
     const queue = this.#broker.declare(spec);

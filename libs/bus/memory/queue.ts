@@ -1,8 +1,9 @@
+import Denque from 'denque';
+import type { QueueSpec } from '../../contracts/queues';
 import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
-import { Fifo } from '../fifo';
-import { DEAD_LETTERS, type QueueSpec } from '../port';
-import { deliveryLimit } from '../refusals';
+import { deliveryLimit } from '../errors';
+import { DEAD_LETTERS } from '../port';
 
 /** A message as the broker keeps it. */
 export interface Envelope {
@@ -21,14 +22,14 @@ export interface Envelope {
 
 /** Who takes messages from a queue. */
 export interface Receiver {
-  /** How many it may have in hand at once. */
+  /** How many unsettled messages it may have at once. */
   readonly prefetch: number;
   receive(envelope: Envelope): void;
 }
 
 interface Place {
   readonly receiver: Receiver;
-  inHand: number;
+  unsettled: number;
 }
 
 /** What a queue needs of its broker. */
@@ -38,11 +39,11 @@ export interface QueueSurroundings {
   bury(envelope: Envelope, error: BerthError, queue: QueueSpec): void;
 }
 
-/** A queue of the memory broker, with the limits, expiry and turns of RabbitMQ's. */
+/** A queue of the memory broker, with the limits, expiry and round-robin delivery of RabbitMQ's. */
 export class MemoryQueue {
   readonly spec: QueueSpec;
   readonly #around: QueueSurroundings;
-  readonly #ready = new Fifo<Envelope>();
+  readonly #ready = new Denque<Envelope>();
   readonly #places: Place[] = [];
   #nextPlace = 0;
 
@@ -51,10 +52,10 @@ export class MemoryQueue {
     this.#around = around;
   }
 
-  /** Messages that wait; those in somebody's hand do not. */
+  /** Messages that wait for a receiver. */
   get depth(): number {
     this.#dropExpired();
-    return this.#ready.size;
+    return this.#ready.length;
   }
 
   put(envelope: Envelope): 'stored' | 'full' {
@@ -67,50 +68,50 @@ export class MemoryQueue {
     return 'stored';
   }
 
-  /** Takes back what a receiver does not keep; it goes first, unless it was given out too often. */
+  /** Takes back what a receiver did not settle; it goes first, unless it was given out too often. */
   takeBack(envelope: Envelope): void {
-    const isWorn = this.spec.kind === 'work' && envelope.deliveries > (this.spec.deliveryLimit ?? Infinity);
-    if (isWorn) this.#around.bury(envelope, deliveryLimit(envelope.deliveries), this.spec);
+    const isAboveLimit = this.spec.kind === 'work' && envelope.deliveries > (this.spec.deliveryLimit ?? Infinity);
+    if (isAboveLimit) this.#around.bury(envelope, deliveryLimit(envelope.deliveries), this.spec);
     else this.#ready.unshift(envelope);
     this.#giveOut();
   }
 
   add(receiver: Receiver): void {
-    this.#places.push({ receiver, inHand: 0 });
+    this.#places.push({ receiver, unsettled: 0 });
     this.#giveOut();
   }
 
-  /** Gives a receiver nothing more; it settles what it has. */
+  /** Gives a receiver nothing more. */
   remove(receiver: Receiver): void {
     const index = this.#places.findIndex((place) => place.receiver === receiver);
     if (index >= 0) this.#places.splice(index, 1);
   }
 
-  /** A receiver has settled one message and has room for another. */
+  /** A receiver has settled one message and may have another. */
   settled(receiver: Receiver): void {
     const place = this.#places.find((p) => p.receiver === receiver);
     if (place === undefined) return;
-    place.inHand--;
+    place.unsettled--;
     this.#giveOut();
   }
 
   #giveOut(): void {
     for (;;) {
       this.#dropExpired();
-      const place = this.#ready.size > 0 ? this.#nextWithRoom() : undefined;
+      const place = this.#ready.length > 0 ? this.#nextWithRoom() : undefined;
       const envelope = place && this.#ready.shift();
       if (place === undefined || envelope === undefined) return;
-      place.inHand++;
+      place.unsettled++;
       envelope.deliveries++;
       this.#around.later(() => place.receiver.receive(envelope));
     }
   }
 
-  /** Receivers take turns. */
+  /** Round robin. */
   #nextWithRoom(): Place | undefined {
     for (let tried = 0; tried < this.#places.length; tried++) {
       const place = this.#places[this.#nextPlace++ % this.#places.length];
-      if (place !== undefined && place.inHand < place.receiver.prefetch) return place;
+      if (place !== undefined && place.unsettled < place.receiver.prefetch) return place;
     }
     return undefined;
   }
@@ -118,7 +119,7 @@ export class MemoryQueue {
   /** As RabbitMQ does: a message that has expired goes when it comes first, not before. */
   #dropExpired(): void {
     const nowMs = this.#around.clock.now();
-    for (let first = this.#ready.first(); first !== undefined; first = this.#ready.first()) {
+    for (let first = this.#ready.peekFront(); first !== undefined; first = this.#ready.peekFront()) {
       if (first.expiresAtMs === undefined || nowMs < first.expiresAtMs) return;
       this.#ready.shift();
       if (this.spec.kind !== 'transient') this.#around.bury(first, expired(), this.spec);

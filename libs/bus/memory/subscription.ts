@@ -1,8 +1,8 @@
 import type { BerthError } from '../../domain/errors';
-import { Delivery } from '../delivery';
-import type { Hand } from '../handling';
+import { Delivery } from '../handling/delivery';
+import type { MessageActions } from '../handling/handle-message';
+import { RunningHandlers } from '../handling/running-handlers';
 import type { Subscription } from '../port';
-import { Workload } from '../workload';
 import type { MemoryBroker } from './broker';
 import type { Envelope, MemoryQueue, Receiver } from './queue';
 
@@ -11,16 +11,16 @@ export class MemorySubscription implements Subscription, Receiver {
   readonly prefetch: number;
   readonly #broker: MemoryBroker;
   readonly #queue: MemoryQueue;
-  readonly #handle: (delivery: Delivery, hand: Hand) => Promise<void>;
-  readonly #workload = new Workload();
-  readonly #inHand = new Set<Envelope>();
+  readonly #handle: (delivery: Delivery, actions: MessageActions) => Promise<void>;
+  readonly #running = new RunningHandlers();
+  readonly #unsettled = new Set<Envelope>();
   #isCancelled = false;
 
   constructor(
     broker: MemoryBroker,
     queue: MemoryQueue,
     prefetch: number,
-    handle: (delivery: Delivery, hand: Hand) => Promise<void>,
+    handle: (delivery: Delivery, actions: MessageActions) => Promise<void>,
   ) {
     this.prefetch = prefetch;
     this.#broker = broker;
@@ -30,7 +30,7 @@ export class MemorySubscription implements Subscription, Receiver {
   }
 
   get inHandCount(): number {
-    return this.#workload.size;
+    return this.#running.size;
   }
 
   receive(envelope: Envelope): void {
@@ -39,27 +39,27 @@ export class MemorySubscription implements Subscription, Receiver {
       envelope.deliveries--;
       return this.#queue.takeBack(envelope);
     }
-    this.#inHand.add(envelope);
+    this.#unsettled.add(envelope);
     const delivery = deliveryOf(envelope, this.#broker);
-    this.#workload.run(delivery, this.#handle(delivery, this.#handOf(envelope)));
+    this.#running.run(delivery, this.#handle(delivery, this.#actionsOf(envelope)));
   }
 
   async cancel(): Promise<void> {
     this.#isCancelled = true;
     this.#queue.remove(this);
-    await this.#workload.idle();
+    await this.#running.idle();
   }
 
-  /** Gives what is in hand to others; what its handlers say from now on is not heard. */
+  /** Gives unsettled messages to others; what the handlers return from now on is ignored. */
   abandon(reason: BerthError): void {
-    this.#workload.abort(reason);
-    for (const envelope of this.#inHand) this.#queue.takeBack(envelope);
-    this.#inHand.clear();
+    this.#running.abort(reason);
+    for (const envelope of this.#unsettled) this.#queue.takeBack(envelope);
+    this.#unsettled.clear();
   }
 
-  #handOf(envelope: Envelope): Hand {
+  #actionsOf(envelope: Envelope): MessageActions {
     const settle = (action: () => void) => {
-      if (!this.#inHand.delete(envelope)) return;
+      if (!this.#unsettled.delete(envelope)) return;
       action();
       this.#queue.settled(this);
     };

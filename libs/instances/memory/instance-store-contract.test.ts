@@ -1,6 +1,6 @@
 import { fakeClock } from '../../testing/fake-clock';
-import { describeInstanceStore } from '../../testing/instance-store-contract';
-import { describeLeaseStore } from '../../testing/lease-contract';
+import { describeInstanceStore } from '../../testing/instances/instance-store-contract';
+import { describeLeaseStore } from '../../testing/instances/lease-contract';
 import { memoryInstanceStore } from './instance-store';
 import { memoryLeaseStore } from './lease-store';
 

@@ -2,15 +2,14 @@ import type { Instance } from '../../domain/instance';
 import { type InstanceFilter, type InstanceStore, instanceExists, matches } from '../store';
 
 /**
- * Instance records in this process's memory: the embedded default and the floor of simulations. Records are never
- * changed in place, so that what a caller holds stays as it was.
+ * Instance records in this process's memory: the embedded default, and what simulations run on. Records are immutable.
  */
 export function memoryInstanceStore(): InstanceStore {
   const records = new Map<string, Instance>();
   const requests = new Map<string, readonly string[]>();
-  /** Due times stand beside the records, because `takeDue` moves them without writing the record. */
+  /** Due times are beside the records, because `takeDue` moves them without writing the record. */
   const dueAtMs = new Map<string, number>();
-  /** All uuids in order, for paging; made again when it is asked for after a creation. */
+  /** All uuids in order, for paging; undefined after a creation, until it is needed. */
   let sorted: string[] | undefined;
 
   const present = (uuids: readonly string[]) =>

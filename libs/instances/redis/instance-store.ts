@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Instance, InstanceState } from '../../domain/instance';
 import type { RedisClient } from '../../redis/connect';
-import { perTurn, upTo } from '../../redis/per-turn';
 import { loadScripts } from '../../redis/scripts';
+import { batchPerTick, upTo } from '../../runtime/batch-per-tick';
 import { type InstanceFilter, type InstanceStore, instanceExists, matches } from '../store';
 import { fromRecord, toRecord } from './record';
 
@@ -28,10 +28,10 @@ interface Write {
 /**
  * Instance records of a cell in Redis. All keys have the cell's hash tag; each method that writes is one script.
  *
- * A busy conductor takes dozens of builds a step further in a turn of the event loop. To run a script for each costs more
- * than what it writes, so the writes of a turn share one run, and its reads one command. Each is still made or refused by
- * itself and in order; but a read does not wait for a write of its turn that is not awaited. What it costs: when the
- * connection breaks, the outcome of all that travelled together is unknown.
+ * A busy conductor moves dozens of builds a step further in one tick. A run of a script for each costs more than what it
+ * writes, so the writes of a tick share one run, and its reads one command. Each is still made or refused by itself and in
+ * order; but a read does not wait for a write of its tick that is not awaited. What it costs: when the connection breaks,
+ * the outcome of the whole batch is unknown.
  */
 export function redisInstanceStore(client: RedisClient, cell: string): InstanceStore {
   const records = `{${cell}}:instances`;
@@ -46,14 +46,14 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
   };
 
   const writesTogether = upTo<Write>(MAX_WRITES, ({ count }) => count);
-  const write = perTurn(writesTogether, async (writes) => {
+  const write = batchPerTick(writesTogether, async (writes) => {
     const keys = [requests, records, index, due, deleted];
     const args = writes.flatMap((one) => one.args);
     return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
   });
 
   const readsTogether = upTo<readonly string[]>(PAGE, (uuids) => uuids.length);
-  const read = perTurn(readsTogether, async (asked) => {
+  const read = batchPerTick(readsTogether, async (asked) => {
     const answer = await client.run((redis) => redis.hmget(records, ...asked.flat()));
     let end = 0;
     return asked.map(({ length }) => answer.slice(end, (end += length)));
@@ -68,7 +68,7 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     return found;
   };
 
-  /** Those of some instances that a filter asks for, as `list` answers them. */
+  /** The instances of `uuids` that match a filter, as `list` answers them. */
   const among = async (uuids: readonly string[], filter: InstanceFilter, marker: string, limit: number) => {
     const after = uuids.filter((uuid) => uuid > marker).sort();
     return (await get(after)).filter((instance) => matches(filter, instance)).slice(0, limit);
@@ -91,7 +91,7 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     }
   };
 
-  /** The index has those that are at rest, `due` the others; one that comes to rest meanwhile is in both. */
+  /** The index has instances at rest, `due` the others; one that comes to rest meanwhile is in both. */
   const listState = async (filter: InstanceFilter, marker: string, limit: number) => {
     const inTransit = await client.run((redis) => redis.zrange(due, '0', '-1'));
     const found = await among(inTransit, filter, marker, limit);
@@ -151,7 +151,7 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
   };
 }
 
-/** The index that leaves the fewest to look at, and whether it leaves none that do not match. */
+/** The most selective index for a filter, and whether all that it finds match. */
 function indexFor(filter: InstanceFilter): { readonly prefix: string; readonly isWhole: boolean } {
   const isWhole = Object.values(filter).filter((value) => value !== undefined).length <= 1;
   if (filter.host !== undefined) return { prefix: `host:${filter.host}\0`, isWhole };
@@ -160,7 +160,7 @@ function indexFor(filter: InstanceFilter): { readonly prefix: string; readonly i
   return { prefix: 'all:\0', isWhole: filter.state === undefined };
 }
 
-/** Whether there is an index for a state: what is active is found among all, for it is what most are. */
+/** Whether a state has an index: active instances have none, because most are active. */
 function isIndexed(state: InstanceState | undefined): boolean {
   return state !== undefined && state !== 'active';
 }

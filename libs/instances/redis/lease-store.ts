@@ -6,8 +6,8 @@ import type { LeaseStore } from '../store';
 const scripts = loadScripts(join(__dirname, 'lua'), ['lease-acquire', 'lease-release']);
 
 /**
- * Leases of a cell in Redis: each a key that runs out by itself. Redis' clock alone counts, so holders' clocks may
- * differ; a holder that was paused learns it from the epoch.
+ * Leases of a cell in Redis, each a key that expires. Only Redis' clock counts, so holders' clocks may differ; a holder that
+ * was paused notices by the epoch.
  */
 export function redisLeaseStore(client: RedisClient, cell: string): LeaseStore {
   const keyOf = (name: string) => `{${cell}}:lease:${name}`;

@@ -2,8 +2,8 @@ import type { Instance, InstanceState } from '../../domain/instance';
 
 /**
  * An instance as one text: a line of words that scripts read ("version state host updated_at_ms due_at_ms", then the bytes
- * in base64), then JSON that only Berth reads. The form of it is known here and in `lua/include/record.lua`. Field by
- * field: each step of a build passes here, and to spread so many fields takes longer than to write them.
+ * in base64), then JSON that only Berth reads. Only this file and `lua/include/record.lua` know the format. Field by field,
+ * because every step of a build passes here, and spreading so many fields takes longer than writing them.
  */
 export function toRecord(instance: Instance): string {
   const { version, state, host = NONE, updatedAtMs, dueAtMs = NONE } = instance;
@@ -13,7 +13,7 @@ export function toRecord(instance: Instance): string {
     name: instance.name,
     projectId: instance.projectId,
     userId: instance.userId,
-    claimRevision: instance.claimRevision,
+    claimToken: instance.claimToken,
     attempts: instance.attempts,
     fault: instance.fault,
     createdAtMs: instance.createdAtMs,
@@ -22,7 +22,7 @@ export function toRecord(instance: Instance): string {
   return `${version} ${state} ${host} ${updatedAtMs} ${dueAtMs} ${bytes}\n${JSON.stringify(body)}`;
 }
 
-/** A record as the instance that it was; what JSON leaves out because it is undefined is undefined again. */
+/** The instance of a record. Fields that JSON left out are undefined again. */
 export function fromRecord(record: string): Instance {
   const endOfHead = record.indexOf('\n');
   const [version, state, host, updatedAtMs, dueAtMs, requestSpec = '', alternates = ''] = record
@@ -37,7 +37,7 @@ export function fromRecord(record: string): Instance {
     userId: body.userId,
     state: state as InstanceState,
     host: host === NONE ? undefined : host,
-    claimRevision: body.claimRevision,
+    claimToken: body.claimToken,
     attempts: body.attempts.map((attempt) => ({ ...attempt, endedAtMs: attempt.endedAtMs })),
     fault: body.fault,
     requestSpec: fromBase64(requestSpec),
@@ -49,7 +49,7 @@ export function fromRecord(record: string): Instance {
   };
 }
 
-/** Not a host name (those start with a letter or a digit), and not a time. */
+/** Neither a host name (those start with a letter or a digit) nor a time. */
 const NONE = '-';
 
 type Body = Omit<Instance, 'version' | 'state' | 'host' | 'updatedAtMs' | 'dueAtMs' | 'requestSpec' | 'alternates'>;

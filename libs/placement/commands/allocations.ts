@@ -1,10 +1,10 @@
 import { type Inventories, refusalOf } from '../../domain/inventory';
-import type { ConsumerWrite } from '../store';
-import { isCustom } from './custom-names';
-import { type ConsumerRest, counters, type Refusal, type Stored, type StoredConsumer, type Tables } from './tables';
+import type { ConsumerWrite, RefusedCommit } from '../port/placement-store';
+import { isCustom } from './catalogue';
+import { type ConsumerBody, counters, type Stored, type StoredConsumer, type Tables } from './tables';
 import type { Write } from './transaction';
 
-/** What the decision looks at; plain look-ups, so that it is one step without an interruption. */
+/** What the decision reads, synchronously, so that nothing changes under it. */
 export interface AllocationState {
   consumer(uuid: string): StoredConsumer | undefined;
   usage(providerUuid: string): Stored<Tables['usage']> | undefined;
@@ -32,34 +32,34 @@ export interface AllocationTerms {
  * Decides one `write_allocations`: all of it, or why not. `lua/claim.lua` states the same for Redis; the contract suite
  * runs both on the same random commands.
  *
- * In order: guards of all consumers; what they hold is given back; then consumer by consumer, provider by provider and
- * class by class what they take is checked and taken, and the consumer's group is checked. A provider that is over its
+ * In order: guards of all consumers; what they hold is released; then consumer by consumer, provider by provider and class
+ * by class what they take is checked and taken, and the consumer's group is checked. A provider that is over its
  * capacity takes what, over the whole command, is no more than before. `writes` have been through `checkedWrites`.
  */
 export function decideAllocations(
   state: AllocationState,
   writes: readonly ConsumerWrite[],
   terms: AllocationTerms,
-): AllocationPlan | Refusal {
+): AllocationPlan | RefusedCommit {
   const olds = writes.map((write) => state.consumer(write.uuid));
   for (const [i, write] of writes.entries()) {
     const refusal = refusalOfGuard(write, olds[i]);
     if (refusal) return refusal;
   }
   if (writes.every((write, i) => olds[i] === undefined && isEmpty(write))) return { kind: 'unchanged' };
-  const taking = new Taking(state, terms);
-  for (const [i, old] of olds.entries()) if (old) taking.giveBack(old, writes[i]?.raisesReleased);
-  for (const write of writes) taking.announce(write);
+  const tally = new Tally(state, terms);
+  for (const [i, old] of olds.entries()) if (old) tally.release(old, writes[i]?.raisesReleased);
+  for (const write of writes) tally.expectGrowth(write);
   for (const write of writes) {
-    const refusal = taking.take(write);
+    const refusal = tally.take(write);
     if (refusal) return refusal;
   }
   const consumers = new Map(writes.map((write, i) => [write.uuid, nextConsumer(write, olds[i], terms.atMs)]));
-  return { kind: 'plan', consumers, usages: taking.usages(), counts: taking.counts };
+  return { kind: 'plan', consumers, usages: tally.usages(), counts: tally.counts };
 }
 
-/** What a command takes and gives back, while it is decided. */
-class Taking {
+/** What a command has released and taken so far. */
+class Tally {
   /** Amounts now, by provider and class: `providerUuid CLASS`. */
   readonly #used = new Map<string, Record<string, number>>();
   /** By how much each class of a provider is more than before the command. */
@@ -74,7 +74,7 @@ class Taking {
     this.#force = terms.force;
   }
 
-  giveBack(old: StoredConsumer, raises = false): void {
+  release(old: StoredConsumer, raises = false): void {
     for (const [providerUuid, resources] of Object.entries(old.allocations)) {
       if (raises) this.#raised.add(providerUuid);
       for (const [resourceClass, amount] of Object.entries(resources)) {
@@ -85,13 +85,13 @@ class Taking {
     if (old.groupId !== undefined && old.groupHost !== undefined) this.#join(old.groupId, old.groupHost, -1);
   }
 
-  announce(write: ConsumerWrite): void {
+  expectGrowth(write: ConsumerWrite): void {
     for (const [providerUuid, resources] of Object.entries(write.allocations)) {
       for (const [resourceClass, amount] of Object.entries(resources)) this.#grow(providerUuid, resourceClass, amount);
     }
   }
 
-  take(write: ConsumerWrite): Refusal | undefined {
+  take(write: ConsumerWrite): RefusedCommit | undefined {
     for (const [providerUuid, resources] of Object.entries(write.allocations)) {
       const inventories = this.#state.inventories(providerUuid);
       if (!inventories) return { kind: 'not_found', subject: 'provider', key: providerUuid };
@@ -119,7 +119,7 @@ class Taking {
     inventories: Inventories,
     resourceClass: string,
     amount: number,
-  ): Refusal | undefined {
+  ): RefusedCommit | undefined {
     const inv = inventories[resourceClass];
     if (!inv) {
       const isUnknown = isCustom(resourceClass) && !this.#state.hasClass(resourceClass);
@@ -135,7 +135,7 @@ class Taking {
     return undefined;
   }
 
-  #takeMembership({ group: membership }: ConsumerWrite): Refusal | undefined {
+  #takeMembership({ group: membership }: ConsumerWrite): RefusedCommit | undefined {
     if (!membership) return undefined;
     const { group, host } = membership;
     const members = this.#countOf(counters.membersOf(group.id));
@@ -180,8 +180,13 @@ class Taking {
   }
 }
 
-function refusalOfGuard({ uuid, expect }: ConsumerWrite, old: StoredConsumer | undefined): Refusal | undefined {
-  const refuse = (present: number | undefined): Refusal => ({ kind: 'generation', subject: 'consumer', uuid, present });
+function refusalOfGuard({ uuid, expect }: ConsumerWrite, old: StoredConsumer | undefined): RefusedCommit | undefined {
+  const refuse = (present: number | undefined): RefusedCommit => ({
+    kind: 'generation',
+    subject: 'consumer',
+    uuid,
+    present,
+  });
   switch (expect.kind) {
     case 'any':
       return undefined;
@@ -190,24 +195,24 @@ function refusalOfGuard({ uuid, expect }: ConsumerWrite, old: StoredConsumer | u
     case 'generation':
       return old?.generation === expect.generation ? undefined : refuse(old?.generation);
     case 'claim':
-      return old?.claimRevision === expect.claimRevision ? undefined : refuse(old?.claimRevision);
+      return old?.claimToken === expect.claimToken ? undefined : refuse(old?.claimToken);
   }
 }
 
 function nextConsumer(write: ConsumerWrite, old: StoredConsumer | undefined, atMs: number): StoredConsumer | undefined {
   if (isEmpty(write)) return undefined;
   return {
-    ...restOf(write, atMs),
+    ...bodyOf(write, atMs),
     uuid: write.uuid,
     generation: (old?.generation ?? 0) + 1,
-    // Known when it is committed.
-    claimRevision: 0,
+    // Assigned by the commit.
+    claimToken: 0,
     createdAtMs: old?.createdAtMs ?? atMs,
   };
 }
 
-/** What a consumer becomes by a write, but for what depends on what it was. Field by field: claims pass here. */
-export function restOf(write: ConsumerWrite, updatedAtMs: number): ConsumerRest {
+/** The part of a consumer's row that the write decides. Field by field, because every claim passes here. */
+export function bodyOf(write: ConsumerWrite, updatedAtMs: number): ConsumerBody {
   const { projectId, userId, consumerType, owner, allocations, mappings, group: membership } = write;
   return {
     projectId,
@@ -223,12 +228,12 @@ export function restOf(write: ConsumerWrite, updatedAtMs: number): ConsumerRest 
 }
 
 /** Whether the consumer is to hold nothing any more. */
-export function isEmpty({ allocations }: ConsumerWrite): boolean {
+export function isEmpty({ allocations }: Pick<ConsumerWrite, 'allocations'>): boolean {
   for (const _ in allocations) return false;
   return true;
 }
 
-/** A plan as writes. */
+/** A decided plan as writes of one commit. */
 export function planWrites(plan: AllocationPlan, state: AllocationState): Write[] {
   const writes: Write[] = [];
   for (const [key, row] of plan.consumers) {

@@ -1,14 +1,15 @@
 import type { Inventories, Resources } from '../../domain/inventory';
-import type { CatalogueCommand } from '../store';
-import { isCustom } from './custom-names';
-import { counters, type Refusal } from './tables';
+import type { CatalogueCommand, RefusedCommit } from '../port/placement-store';
+import { counters } from './tables';
 import type { Transaction } from './transaction';
 
-/** Creates, deletes or renames a custom name. */
+type Catalogue = 'resource_class' | 'trait';
+
+/** Creates, deletes or renames a custom class or trait. */
 export function writeCatalogue(
   tx: Transaction,
   command: CatalogueCommand & { atMs: number },
-): Promise<Refusal | undefined> {
+): Promise<RefusedCommit | undefined> {
   switch (command.kind) {
     case 'create_name':
       return createName(tx, command.catalogue, command.name, command.atMs);
@@ -21,20 +22,16 @@ export function writeCatalogue(
 
 async function createName(
   tx: Transaction,
-  catalogue: 'resource_class' | 'trait',
+  catalogue: Catalogue,
   name: string,
   atMs: number,
-): Promise<Refusal | undefined> {
+): Promise<RefusedCommit | undefined> {
   if (await tx.get(catalogue, name)) return { kind: 'exists', subject: catalogue, key: name };
   tx.put(catalogue, name, { createdAtMs: atMs });
   return undefined;
 }
 
-async function deleteName(
-  tx: Transaction,
-  catalogue: 'resource_class' | 'trait',
-  name: string,
-): Promise<Refusal | undefined> {
+async function deleteName(tx: Transaction, catalogue: Catalogue, name: string): Promise<RefusedCommit | undefined> {
   if (!(await tx.get(catalogue, name))) return { kind: 'not_found', subject: catalogue, key: name };
   if ((await tx.count(counters.usersOf(catalogue, name))) > 0) {
     const by = catalogue === 'trait' ? 'providers' : 'inventories';
@@ -44,11 +41,11 @@ async function deleteName(
   return undefined;
 }
 
-/** Rewrites every row that names the class: slow, and rarely asked (Placement dropped it in 1.7). */
-async function renameClass(tx: Transaction, name: string, newName: string): Promise<Refusal | undefined> {
+/** Rewrites every row that names the class: slow, and rarely used (Placement dropped it in microversion 1.7). */
+async function renameClass(tx: Transaction, name: string, newName: string): Promise<RefusedCommit | undefined> {
   const [row, taken] = await tx.getAll('resource_class', [name, newName]);
   if (!row) return { kind: 'not_found', subject: 'resource_class', key: name };
-  // Standard classes are not in the catalogue, and always there.
+  // Standard classes always exist, but not in the catalogue.
   if (taken || !isCustom(newName)) return { kind: 'exists', subject: 'resource_class', key: newName };
   tx.write({ kind: 'delete', table: 'resource_class', key: name });
   tx.put('resource_class', newName, row);
@@ -91,4 +88,50 @@ async function renameInConsumers(tx: Transaction, name: string, newName: string)
 
 function renamed<R extends Readonly<Record<string, unknown>>>(record: R, name: string, newName: string): R {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key === name ? newName : key, value])) as R;
+}
+
+/** Whether a name must be in the catalogue; the standard ones need not. */
+export function isCustom(name: string): boolean {
+  return name.startsWith('CUSTOM_');
+}
+
+/** Refuses custom names that the catalogue does not have. */
+export async function refuseUnknown(
+  tx: Transaction,
+  catalogue: Catalogue,
+  names: readonly string[],
+): Promise<RefusedCommit | undefined> {
+  const unknown = (await missingNames(tx, catalogue, names))[0];
+  return unknown === undefined ? undefined : { kind: 'not_found', subject: catalogue, key: unknown };
+}
+
+/** Adds those custom names to the catalogue that it does not have. */
+export async function createMissing(
+  tx: Transaction,
+  catalogue: Catalogue,
+  names: readonly string[],
+  atMs: number,
+): Promise<void> {
+  for (const name of await missingNames(tx, catalogue, names)) tx.put(catalogue, name, { createdAtMs: atMs });
+}
+
+async function missingNames(tx: Transaction, catalogue: Catalogue, names: readonly string[]): Promise<string[]> {
+  const custom = names.filter(isCustom);
+  const rows = await tx.getAll(catalogue, custom);
+  return custom.filter((_, i) => rows[i] === undefined);
+}
+
+/** Keeps count of a provider's uses of custom names, so that a name in use can't be deleted. */
+export function countUsers(
+  tx: Transaction,
+  catalogue: Catalogue,
+  before: readonly string[],
+  after: readonly string[],
+): void {
+  const had = new Set(before.filter(isCustom));
+  const has = new Set(after.filter(isCustom));
+  for (const name of has)
+    if (!had.has(name)) tx.write({ kind: 'count', name: counters.usersOf(catalogue, name), by: 1 });
+  for (const name of had)
+    if (!has.has(name)) tx.write({ kind: 'count', name: counters.usersOf(catalogue, name), by: -1 });
 }

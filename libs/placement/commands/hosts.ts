@@ -1,12 +1,11 @@
-import type { RecordFailure, SetHostEnabled, SweepHosts } from '../store';
-import type { Refusal } from './tables';
+import type { RecordFailure, RefusedCommit, SetHostEnabled, SweepHosts } from '../port/placement-store';
 import type { Transaction } from './transaction';
 
-/** What an operator wants of a host. */
+/** Enables or disables a host, as an operator decided. */
 export async function setHostEnabled(
   tx: Transaction,
   { host: name, enabled, reason, atMs }: SetHostEnabled & { atMs: number },
-): Promise<Refusal | undefined> {
+): Promise<RefusedCommit | undefined> {
   const host = await tx.get('host', name);
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
   if (host.enabled === enabled && host.disabledReason === reason) return { kind: 'unchanged' };
@@ -18,7 +17,7 @@ export async function setHostEnabled(
 export async function recordFailure(
   tx: Transaction,
   { host: name, halfLifeMs, atMs }: RecordFailure & { atMs: number },
-): Promise<Refusal | undefined> {
+): Promise<RefusedCommit | undefined> {
   const host = await tx.get('host', name);
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
   const agedMs = Math.max(0, atMs - host.lastFailureAtMs);
@@ -27,11 +26,11 @@ export async function recordFailure(
   return undefined;
 }
 
-/** Takes hosts as down that were silent for too long; their next report brings them up again. */
+/** Marks hosts down that were silent for too long; their next report marks them up again. */
 export async function sweepHosts(
   tx: Transaction,
   { silentSinceMs, limit, atMs }: SweepHosts & { atMs: number },
-): Promise<Refusal | undefined> {
+): Promise<RefusedCommit | undefined> {
   const silent = await tx.silentHosts(silentSinceMs, limit);
   if (silent.length === 0) return { kind: 'unchanged' };
   for (const host of await tx.getAll('host', silent)) {

@@ -1,16 +1,19 @@
-import type { DeleteProvider, PutProvider } from '../store';
-import { countUsers } from './custom-names';
-import type { Refusal, Tables } from './tables';
+import type { DeleteProvider, PutProvider, RefusedCommit } from '../port/placement-store';
+import { countUsers } from './catalogue';
+import type { Tables } from './tables';
 import type { Transaction } from './transaction';
 
 type Row = Tables['provider'];
 
-/** Creates a provider, or gives it another name or parent. */
-export function putProvider(tx: Transaction, command: PutProvider & { atMs: number }): Promise<Refusal | undefined> {
+/** Creates a provider, or changes its name or parent. */
+export function putProvider(
+  tx: Transaction,
+  command: PutProvider & { atMs: number },
+): Promise<RefusedCommit | undefined> {
   return command.mode === 'create' ? create(tx, command) : update(tx, command);
 }
 
-async function create(tx: Transaction, command: PutProvider & { atMs: number }): Promise<Refusal | undefined> {
+async function create(tx: Transaction, command: PutProvider & { atMs: number }): Promise<RefusedCommit | undefined> {
   const { uuid, name, parentUuid, atMs } = command;
   const parent = parentUuid === undefined ? undefined : await tx.get('provider', parentUuid);
   if (parentUuid !== undefined && !parent) return { kind: 'not_found', subject: 'parent', key: parentUuid };
@@ -25,7 +28,7 @@ async function create(tx: Transaction, command: PutProvider & { atMs: number }):
   return undefined;
 }
 
-async function update(tx: Transaction, command: PutProvider & { atMs: number }): Promise<Refusal | undefined> {
+async function update(tx: Transaction, command: PutProvider & { atMs: number }): Promise<RefusedCommit | undefined> {
   const { uuid, name, parentUuid, atMs } = command;
   const provider = await tx.get('provider', uuid);
   if (!provider) return { kind: 'not_found', subject: 'provider', key: uuid };
@@ -42,8 +45,12 @@ async function update(tx: Transaction, command: PutProvider & { atMs: number }):
   return undefined;
 }
 
-/** Hangs a provider and all below it under another parent, or makes it a root. */
-async function move(tx: Transaction, provider: Row, parentUuid: string | undefined): Promise<Refusal | undefined> {
+/** Moves a provider and all below it to another parent, or makes it a root. */
+async function move(
+  tx: Transaction,
+  provider: Row,
+  parentUuid: string | undefined,
+): Promise<RefusedCommit | undefined> {
   const parent = parentUuid === undefined ? undefined : await tx.get('provider', parentUuid);
   if (parentUuid !== undefined && !parent) return { kind: 'not_found', subject: 'parent', key: parentUuid };
   const tree = await treeOf(tx, provider.rootUuid);
@@ -63,8 +70,8 @@ async function move(tx: Transaction, provider: Row, parentUuid: string | undefin
   return undefined;
 }
 
-/** Deletes a provider that nobody uses and that has no children; with a host's root, the host too. */
-export async function deleteProvider(tx: Transaction, { uuid }: DeleteProvider): Promise<Refusal | undefined> {
+/** Deletes a provider without allocations and children; with a host's root, the host too. */
+export async function deleteProvider(tx: Transaction, { uuid }: DeleteProvider): Promise<RefusedCommit | undefined> {
   const [provider, usage] = await Promise.all([tx.get('provider', uuid), tx.get('usage', uuid)]);
   if (!provider) return { kind: 'not_found', subject: 'provider', key: uuid };
   const tree = await treeOf(tx, provider.rootUuid);
@@ -116,7 +123,7 @@ function putTree(tx: Transaction, rootUuid: string, members: readonly string[]):
 
 function subtree(tree: readonly Row[], uuid: string): Set<string> {
   const found = new Set([uuid]);
-  // Members are not in any order: go on until a round finds nothing.
+  // Members are in no order: repeat until a round finds none.
   for (let before = 0; before < found.size; ) {
     before = found.size;
     for (const row of tree) if (row.parentUuid !== undefined && found.has(row.parentUuid)) found.add(row.uuid);

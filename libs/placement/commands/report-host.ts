@@ -1,42 +1,48 @@
+import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Host } from '../../domain/host';
 import type { Inventories } from '../../domain/inventory';
-import type { ReportHost } from '../store';
-import { countUsers, createMissing } from './custom-names';
-import type { Refusal, StoredProvider } from './tables';
+import type { HostReport, ReportResult } from '../port/placement-store';
+import { countUsers, createMissing } from './catalogue';
+import type { LastReport, StoredProvider } from './tables';
 import type { Transaction } from './transaction';
 
+type RefusedReport = Exclude<ReportResult, { kind: 'committed' }>;
+
 /** Makes the host and its root provider what its agent says they are. */
-export async function reportHost(
-  tx: Transaction,
-  command: ReportHost & { atMs: number },
-): Promise<Refusal | undefined> {
-  const { host: name, providerUuid, agentRun, sequence, atMs } = command;
+export async function reportHost(tx: Transaction, report: HostReport): Promise<RefusedReport | undefined> {
+  const { host: name, providerUuid, agentRun, sequence, atMs } = report;
   const [host, last, provider] = await Promise.all([
     tx.get('host', name),
     tx.get('sequence', name),
     tx.get('provider', providerUuid),
   ]);
-  if (last?.agentRun === agentRun && sequence <= last.sequence) return { kind: 'stale', present: last.sequence };
+  const stale = refuseStale(last, report);
+  if (stale) return stale;
   const taken = await refuseTaken(tx, name, providerUuid, provider);
   if (taken) return taken;
-  await createMissing(tx, 'resource_class', Object.keys(command.inventories), atMs);
-  await createMissing(tx, 'trait', command.traits, atMs);
-  await writeProvider(tx, command, provider);
+  await createMissing(tx, 'resource_class', Object.keys(report.inventories), atMs);
+  await createMissing(tx, 'trait', report.traits, atMs);
+  const inventories = await keepUsed(tx, provider, report.inventories);
+  await writeProvider(tx, report, inventories, provider);
   if (host && host.providerUuid !== providerUuid) await unlink(tx, host.providerUuid);
-  const next = nextHost(command, host);
+  const next = nextHost(report, host);
   if (!host || !isSame(host, next)) tx.put('host', name, next);
-  tx.put('sequence', name, { agentRun, sequence });
+  const digest = inventories === report.inventories ? digestOf(report) : '';
+  tx.put('sequence', name, { agentRun, sequence, providerUuid, digest });
   tx.write({ kind: 'beat', host: name, atMs });
   return undefined;
 }
 
-/** Whether the rows say already what the report says, so that it is but a heartbeat. */
-export function isKnown(command: ReportHost & { atMs: number }, host: Host, provider: Said): boolean {
-  const { inventories, traits, aggregates = provider.aggregates } = command;
-  return (
-    isSame(host, nextHost(command, host)) && isDeepStrictEqual({ inventories, traits, aggregates }, saidOf(provider))
-  );
+/** All that a report says but when it was made, in a few bytes: two with the same digest say the same. */
+export function digestOf(report: HostReport): string {
+  return hash('sha256', JSON.stringify({ ...report, atMs: 0, sequence: 0 }), 'base64');
+}
+
+/** A run of an agent numbers its reports: one that is not after the last was overtaken. */
+function refuseStale(last: LastReport | undefined, { agentRun, sequence }: HostReport): RefusedReport | undefined {
+  const isStale = last?.agentRun === agentRun && sequence <= last.sequence;
+  return isStale ? { kind: 'stale', present: last.sequence } : undefined;
 }
 
 /** Neither another provider may have the host's name, nor another host the provider. */
@@ -45,7 +51,7 @@ async function refuseTaken(
   host: string,
   providerUuid: string,
   provider: StoredProvider | undefined,
-): Promise<Refusal | undefined> {
+): Promise<RefusedReport | undefined> {
   if (!provider) {
     return (await tx.get('name', host)) ? { kind: 'exists', subject: 'provider', key: host } : undefined;
   }
@@ -55,32 +61,32 @@ async function refuseTaken(
 
 async function writeProvider(
   tx: Transaction,
-  command: ReportHost & { atMs: number },
+  report: HostReport,
+  inventories: Inventories,
   provider: StoredProvider | undefined,
 ): Promise<void> {
-  const { host, providerUuid: uuid, traits, atMs } = command;
-  const inventories = await keepUsed(tx, provider, command.inventories);
-  const aggregates = command.aggregates ?? provider?.aggregates ?? [];
-  const said = { inventories, traits, aggregates };
-  const isSaid = provider !== undefined && isDeepStrictEqual(said, saidOf(provider));
-  if (isSaid && provider.host === host) return;
+  const { host, providerUuid: uuid, traits, atMs } = report;
+  const aggregates = report.aggregates ?? provider?.aggregates ?? [];
+  const reported = { inventories, traits, aggregates };
+  const isUnchanged = provider !== undefined && hasAlready(provider, reported);
+  if (isUnchanged && provider.host === host) return;
   countUsers(tx, 'resource_class', Object.keys(provider?.inventories ?? {}), Object.keys(inventories));
   countUsers(tx, 'trait', provider?.traits ?? [], traits);
   const base = provider ?? { uuid, name: host, parentUuid: undefined, rootUuid: uuid, createdAtMs: atMs };
-  tx.put('provider', uuid, { ...base, ...said, host, updatedAtMs: atMs });
-  if (provider) return tx.write({ kind: isSaid ? 'show' : 'raise', key: uuid });
+  tx.put('provider', uuid, { ...base, ...reported, host, updatedAtMs: atMs });
+  if (provider) return tx.write({ kind: isUnchanged ? 'show' : 'raise', key: uuid });
   tx.put('usage', uuid, { generation: 0, used: {} });
   tx.put('name', host, { uuid });
 }
 
-/** What an agent says of its provider. */
-type Said = Pick<StoredProvider, 'inventories' | 'traits' | 'aggregates'>;
+/** What an agent decides of its provider. */
+type Reported = Pick<StoredProvider, 'inventories' | 'traits' | 'aggregates'>;
 
-function saidOf({ inventories, traits, aggregates }: Said): Said {
-  return { inventories, traits, aggregates };
+function hasAlready({ inventories, traits, aggregates }: StoredProvider, reported: Reported): boolean {
+  return isDeepStrictEqual({ inventories, traits, aggregates }, reported);
 }
 
-/** The host has another provider now; the one it had stays, as nobody's. */
+/** The host has another provider now; the one it had stays, without a host. */
 async function unlink(tx: Transaction, providerUuid: string): Promise<void> {
   const provider = await tx.get('provider', providerUuid);
   if (!provider) return;
@@ -88,7 +94,7 @@ async function unlink(tx: Transaction, providerUuid: string): Promise<void> {
   tx.write({ kind: 'show', key: providerUuid });
 }
 
-/** The reported inventories, and those in use that the report leaves out. */
+/** The reported inventories, and those in use that the report leaves out, if there are any. */
 async function keepUsed(
   tx: Transaction,
   provider: StoredProvider | undefined,
@@ -96,18 +102,19 @@ async function keepUsed(
 ): Promise<Inventories> {
   const gone = Object.entries(provider?.inventories ?? {}).filter(([resourceClass]) => !reported[resourceClass]);
   if (!provider || gone.length === 0) return reported;
-  // Read only now: claims change it all the time, and each would make this report start again.
+  // Read only now: each claim changes it, and would make this report start again.
   const used = (await tx.get('usage', provider.uuid))?.used ?? {};
-  return { ...reported, ...Object.fromEntries(gone.filter(([resourceClass]) => used[resourceClass] !== undefined)) };
+  const kept = gone.filter(([resourceClass]) => used[resourceClass] !== undefined);
+  return kept.length === 0 ? reported : { ...reported, ...Object.fromEntries(kept) };
 }
 
-function nextHost(command: ReportHost & { atMs: number }, host: Host | undefined): Host {
-  const { providerUuid, cell, serviceHost, availabilityZone, capabilities, ioOps, externalInstances } = command;
-  const { agentRun, sequence } = command;
+function nextHost(report: HostReport, host: Host | undefined): Host {
+  const { providerUuid, cell, serviceHost, availabilityZone, capabilities, ioOps, externalInstances } = report;
+  const { agentRun, sequence } = report;
   const kept = host ?? { enabled: true, disabledReason: '', failures: 0, lastFailureAtMs: 0 };
   return {
     ...kept,
-    name: command.host,
+    name: report.host,
     providerUuid,
     cell,
     serviceHost,
@@ -118,7 +125,7 @@ function nextHost(command: ReportHost & { atMs: number }, host: Host | undefined
     agentRun,
     sequence,
     up: true,
-    updatedAtMs: command.atMs,
+    updatedAtMs: report.atMs,
   };
 }
 

@@ -1,16 +1,19 @@
 import type { Inventories } from '../../domain/inventory';
-import type { ConsumerWrite, Reshape } from '../store';
+import type { ConsumerWrite, RefusedCommit, Reshape } from '../port/placement-store';
+import { checkedWrites } from './allocation-command';
 import { type AllocationPlan, type AllocationState, decideAllocations, planWrites } from './allocations';
-import { checkedWrites } from './checked-writes';
-import { isCustom, refuseUnknown } from './custom-names';
-import { putInventories, refuseGeneration } from './inventories';
-import { counters, type Refusal, type Stored, type StoredConsumer, type TableName, type Tables } from './tables';
+import { isCustom, refuseUnknown } from './catalogue';
+import { putInventories, refuseGeneration } from './provider-attributes';
+import { counters, type Stored, type StoredConsumer, type TableName, type Tables } from './tables';
 import type { Transaction } from './transaction';
 
 const NO_PLAN: AllocationPlan = { kind: 'plan', consumers: new Map(), usages: new Map(), counts: new Map() };
 
-/** Inventories and allocations in one step; whether a class that goes is in use is checked on what comes out. */
-export async function reshape(tx: Transaction, command: Reshape & { atMs: number }): Promise<Refusal | undefined> {
+/** Inventories and allocations in one step. Whether a removed class is in use is checked on the result. */
+export async function reshape(
+  tx: Transaction,
+  command: Reshape & { atMs: number },
+): Promise<RefusedCommit | undefined> {
   const { atMs } = command;
   const consumers = checkedWrites(command.consumers);
   const next = new Map<string, Inventories>();
@@ -41,8 +44,8 @@ export async function reshape(tx: Transaction, command: Reshape & { atMs: number
 }
 
 /**
- * Placement writes inventories twice, with the allocations between, and raises the generation each time; clients and
- * their tests count on it. The first time it takes none away, and so passes over a provider that is to have none.
+ * Placement writes inventories twice, with the allocations between, and raises the generation each time; clients and their
+ * tests rely on it. The first time it removes none, and so skips a provider that is to have none.
  */
 function stepsTo(inventories: Inventories): number {
   return Object.keys(inventories).length === 0 ? 1 : 2;
@@ -52,7 +55,7 @@ interface ReshapeState extends AllocationState {
   readonly providers: ReadonlyMap<string, Tables['provider']>;
 }
 
-/** Everything that the decision may look at, read (and so guarded) beforehand. */
+/** Everything that the decision may read, read (and so guarded) beforehand. */
 async function readState(
   tx: Transaction,
   writes: readonly ConsumerWrite[],
@@ -75,7 +78,7 @@ async function readState(
     usage: (uuid) => usages.get(uuid),
     inventories(uuid) {
       const present = providers.get(uuid)?.row.inventories;
-      // What goes is still there for the allocations; then it is found in use.
+      // A removed class is still there for the allocations; then it is found in use.
       return present && { ...present, ...next.get(uuid) };
     },
     count: (name) => counts.get(name) ?? 0,

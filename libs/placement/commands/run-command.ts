@@ -1,21 +1,17 @@
-import type { Command, WriteAllocations } from '../store';
+import type { Command, RefusedCommit } from '../port/placement-store';
+import type { AllocationCommand } from './allocation-command';
 import { writeCatalogue } from './catalogue';
-import { checkedWrites } from './checked-writes';
 import { recordFailure, setHostEnabled, sweepHosts } from './hosts';
-import { writeInventories } from './inventories';
-import { writeAggregates, writeTraits } from './labels';
+import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
 import { deleteProvider, putProvider } from './providers';
-import { reportHost } from './report-host';
 import { reshape } from './reshape';
-import type { Refusal } from './tables';
 import type { Transaction } from './transaction';
 
 /** Every command but those on allocations, which each adapter does in one step of its own. */
-export type TransactionCommand = Exclude<Command, { kind: 'write_allocations' | 'release_claim' }>;
-export type AllocationCommand = Extract<Command, { kind: 'write_allocations' | 'release_claim' }>;
+export type TransactionCommand = Exclude<Command, AllocationCommand>;
 
 /** Decides a command: why it is refused, or undefined when the transaction has the writes to commit. */
-export function runCommand(tx: Transaction, command: TransactionCommand): Promise<Refusal | undefined> {
+export function runCommand(tx: Transaction, command: TransactionCommand): Promise<RefusedCommit | undefined> {
   switch (command.kind) {
     case 'put_provider':
       return putProvider(tx, command);
@@ -33,8 +29,6 @@ export function runCommand(tx: Transaction, command: TransactionCommand): Promis
     case 'delete_name':
     case 'rename_class':
       return writeCatalogue(tx, command);
-    case 'report_host':
-      return reportHost(tx, command);
     case 'set_host_enabled':
       return setHostEnabled(tx, command);
     case 'record_failure':
@@ -42,22 +36,4 @@ export function runCommand(tx: Transaction, command: TransactionCommand): Promis
     case 'sweep_hosts':
       return sweepHosts(tx, command);
   }
-}
-
-export function isAllocationCommand(command: Command): command is AllocationCommand {
-  return command.kind === 'write_allocations' || command.kind === 'release_claim';
-}
-
-/** A release as the write it is: nothing instead of what the consumer holds, if it still holds that claim. */
-export function asWrite(command: AllocationCommand): WriteAllocations {
-  if (command.kind === 'write_allocations') return { ...command, consumers: checkedWrites(command.consumers) };
-  const { consumerUuid: uuid, claimRevision } = command;
-  const nobody = { projectId: '', userId: '', consumerType: undefined, owner: 'conductor' } as const;
-  const expect = { kind: 'claim', claimRevision } as const;
-  return { kind: 'write_allocations', consumers: [{ uuid, ...nobody, allocations: {}, mappings: {}, expect }] };
-}
-
-/** What a release answers: who shows an old token has nothing to give back. */
-export function asReleased(command: AllocationCommand, refusal: Refusal): Refusal {
-  return command.kind === 'release_claim' && refusal.kind === 'generation' ? { kind: 'unchanged' } : refusal;
 }

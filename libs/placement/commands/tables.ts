@@ -2,7 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
-import type { CommitResult } from '../store';
+import type { CatalogueName, Revised, Rows, Usage } from '../port/placement-store';
 
 /** What the store keeps, table by table, each row under one key. */
 export interface Tables {
@@ -23,10 +23,19 @@ export interface Tables {
   /** All providers of a tree by its root; a tree of one has no row. */
   readonly tree: { readonly members: readonly string[] };
   /** The last report of a host, by its name; written without a commit. */
-  readonly sequence: { readonly agentRun: string; readonly sequence: number };
+  readonly sequence: LastReport;
 }
 
 export type TableName = keyof Tables;
+
+/** What is kept of a report besides the rows that it changes. */
+export interface LastReport {
+  readonly agentRun: string;
+  readonly sequence: number;
+  readonly providerUuid: string;
+  /** Of all that it said; '' when the provider's row says more, because it keeps a class in use that the report left out. */
+  readonly digest: string;
+}
 
 /** A provider with the name of the host whose root it is. */
 export interface StoredProvider extends Omit<Provider, 'generation'> {
@@ -38,18 +47,15 @@ export interface StoredConsumer extends Consumer {
   readonly groupHost: string | undefined;
 }
 
-/** What of a consumer no script looks at before it is given back. */
-export type ConsumerRest = Omit<StoredConsumer, 'uuid' | 'generation' | 'claimRevision' | 'createdAtMs'>;
+/** What a consumer's row says that the write alone decides, whatever the consumer was before. */
+export type ConsumerBody = Omit<StoredConsumer, 'uuid' | 'generation' | 'claimToken' | 'createdAtMs'>;
 
-/** A row as read. Rows are never changed in place: each write makes a new one. */
+/** A row as read. Rows are immutable: each write makes a new one. */
 export interface Stored<T> {
   readonly row: T;
   /** Of the commit that wrote it. */
   readonly revision: number;
 }
-
-/** Why nothing was committed. */
-export type Refusal = Exclude<CommitResult, { kind: 'committed' }>;
 
 /** Counters, each under a name: how many providers use a custom class or trait, how many members a group has (on a host). */
 export const counters = {
@@ -57,3 +63,74 @@ export const counters = {
   membersOf: (groupId: string) => `group ${groupId}`,
   membersOn: (groupId: string, host: string) => `group ${groupId}\n${host}`,
 } as const;
+
+function asProvider(stored: Stored<Tables['provider']>, generation: number): Revised<Provider> {
+  const { host: _, ...provider } = stored.row;
+  return { ...provider, generation, revision: stored.revision };
+}
+
+/** A stored usage as readers of the store see it. */
+export function asUsage(providerUuid: string, stored: Stored<Tables['usage']>): Revised<Usage> {
+  return { providerUuid, ...stored.row, revision: stored.revision };
+}
+
+/** Likewise a consumer. */
+export function asConsumer({ row, revision }: Stored<StoredConsumer>): Revised<Consumer> {
+  const { groupHost: _, ...consumer } = row;
+  return { ...consumer, revision };
+}
+
+function asCatalogueName(name: string, stored: Stored<{ createdAtMs: number }>): Revised<CatalogueName> {
+  return { name, ...stored.row, revision: stored.revision };
+}
+
+/** Rows that are being collected. */
+export type RowLists = { -readonly [K in keyof Rows]: NonNullable<Rows[K]>[number][] };
+
+/**
+ * Adds a row to a change as readers of the store see it; undefined when it is gone. Tables that mirrors don't see are left
+ * out. `generation` is a provider's, which its usage has.
+ */
+export function addRow<T extends TableName>(
+  rows: RowLists,
+  table: T,
+  key: string,
+  stored: Stored<Tables[T]> | undefined,
+  generation = 0,
+): void {
+  adders[table]?.(rows, key, stored, generation);
+}
+
+type Adder<T extends TableName> = (
+  rows: RowLists,
+  key: string,
+  stored: Stored<Tables[T]> | undefined,
+  generation: number,
+) => void;
+
+const adders: { readonly [T in TableName]?: Adder<T> } = {
+  provider(rows, key, stored, generation) {
+    if (stored) (rows.providers ??= []).push(asProvider(stored, generation));
+    else (rows.deletedProviders ??= []).push(key);
+  },
+  // A usage goes with its provider.
+  usage(rows, key, stored) {
+    if (stored) (rows.usages ??= []).push(asUsage(key, stored));
+  },
+  host(rows, key, stored) {
+    if (stored) (rows.hosts ??= []).push({ ...stored.row, revision: stored.revision });
+    else (rows.deletedHosts ??= []).push(key);
+  },
+  consumer(rows, key, stored) {
+    if (stored) (rows.consumers ??= []).push(asConsumer(stored));
+    else (rows.deletedConsumers ??= []).push(key);
+  },
+  resource_class(rows, key, stored) {
+    if (stored) (rows.resourceClasses ??= []).push(asCatalogueName(key, stored));
+    else (rows.deletedResourceClasses ??= []).push(key);
+  },
+  trait(rows, key, stored) {
+    if (stored) (rows.traits ??= []).push(asCatalogueName(key, stored));
+    else (rows.deletedTraits ??= []).push(key);
+  },
+};

@@ -1,6 +1,7 @@
+import { BerthError } from '../../domain/errors';
 import type { Stored, StoredConsumer, TableName, Tables } from './tables';
 
-/** What a store lets a transaction read. Reads of one call are not one snapshot: the guards make up for it. */
+/** What a transaction reads of a store. Its reads need not be one snapshot: the guards are checked together. */
 export interface Reader {
   rows<T extends TableName>(table: T, keys: readonly string[]): Promise<(Stored<Tables[T]> | undefined)[]>;
   counts(names: readonly string[]): Promise<number[]>;
@@ -24,7 +25,7 @@ export type Guard =
 /**
  * What a commit writes.
  *
- * - `put`     a row; `claim` a consumer's, with the commit's revision as its claim token
+ * - `put`     a row; `claim` a consumer's, with the commit's claim token
  * - `raise`   the generation of a provider by one, whatever it is
  * - `show`    a provider's usage as it is, into the change record
  * - `count`   moves a counter
@@ -50,7 +51,7 @@ export type Write =
  * One optimistic transaction: what it has read becomes guards, what it writes is kept until the commit.
  *
  * The naive way is one script per command. Then every rule (trees, names, catalogue, reports) exists twice, in Lua and for
- * the memory store, and the two drift. Here each command is one function over this class, and an adapter only has to
+ * the memory store, and the two drift apart. Here each command is one function over this class, and an adapter only has to
  * read rows and to apply guards and writes as one atomic step; when a guard fails, the command is decided again on fresh
  * rows. It costs a second round trip, and under contention a retry; so the one command that is contended, writing
  * allocations, has its own script, and what commutes (`raise`, `count`) is written without being read. (Kung and
@@ -106,6 +107,36 @@ export class Transaction {
   write(...writes: readonly Write[]): void {
     this.writes.push(...writes);
   }
+}
+
+/** Each conflict means that another transaction got through, so this many in a row mean that something is wrong. */
+const MAX_ATTEMPTS = 1_000;
+
+/**
+ * Decides a transaction and commits it; again on fresh rows as long as others change what it has read.
+ *
+ * @param decide  fills the transaction; why it is refused, or undefined
+ * @param commit  applies it in one step, or `conflict` when a guard does not hold
+ * @throws BerthError `aborted / contention`
+ */
+export async function transact<Refused, Done extends { readonly kind: string }>(
+  reader: Reader,
+  decide: (tx: Transaction) => Promise<Refused | undefined>,
+  commit: (tx: Transaction) => Promise<Done | Conflict>,
+): Promise<Refused | Exclude<Done, Conflict>> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const tx = new Transaction(reader);
+    const refused = await decide(tx);
+    if (refused !== undefined) return refused;
+    const done = await commit(tx);
+    if (done.kind !== 'conflict') return done as Exclude<Done, Conflict>;
+  }
+  throw new BerthError('aborted', 'contention', `${MAX_ATTEMPTS} attempts met concurrent commits; try again`);
+}
+
+/** A guard of the transaction does not hold any more. */
+export interface Conflict {
+  readonly kind: 'conflict';
 }
 
 /** Whether the writes are seen by mirrors. Those that are not take no revision. */

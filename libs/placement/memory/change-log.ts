@@ -1,7 +1,7 @@
-import { revisionTrimmed } from '../commands/revisions';
-import type { Change } from '../store';
+import type { Change } from '../port/placement-store';
+import { revisionTrimmed } from '../port/revisions';
 
-/** The last changes, for followers to catch up; older ones are forgotten. */
+/** The stream of changes: the last ones, for followers to catch up. */
 export class ChangeLog {
   readonly #maxLength: number;
   #changes: Change[] = [];
@@ -14,7 +14,7 @@ export class ChangeLog {
 
   append(change: Change): void {
     this.#changes.push(change);
-    // In large steps, so that it costs nothing on average.
+    // Trimmed in large steps, so that the amortised cost is nothing.
     if (this.#changes.length >= 2 * this.#maxLength) {
       this.#changes = this.#changes.slice(-this.#maxLength);
       this.#isTrimmed = true;
@@ -22,7 +22,7 @@ export class ChangeLog {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** As `PlacementStore.follow`; `present` tells the store's revision. */
+  /** As `PlacementStore.follow`; `present` gives the store's revision. */
   async follow(
     from: number,
     present: () => number,

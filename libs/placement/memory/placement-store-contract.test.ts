@@ -1,4 +1,4 @@
-import { describePlacementStore } from '../../testing/placement-store-contract';
+import { describePlacementStore } from '../../testing/placement/placement-store-contract';
 import { MemoryPlacementStore } from './placement-store';
 
 describePlacementStore('memory', async () => {

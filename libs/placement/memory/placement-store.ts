@@ -1,23 +1,34 @@
 import type { Consumer } from '../../domain/consumer';
-import { BerthError } from '../../domain/errors';
+import type { Host } from '../../domain/host';
+import { type AllocationCommand, asReleased, asWrite, isAllocationCommand } from '../commands/allocation-command';
 import { type AllocationState, decideAllocations, planWrites } from '../commands/allocations';
-import { asCatalogueName, asConsumer, asProvider, asUsage } from '../commands/as-rows';
-import { firstRevision } from '../commands/revisions';
-import { type AllocationCommand, asReleased, asWrite, isAllocationCommand, runCommand } from '../commands/run-command';
-import { isCommit, Transaction, type Write } from '../commands/transaction';
-import type { Change, Command, CommitResult, Heartbeat, HeartbeatResult, PlacementStore, Rows } from '../store';
+import { reportHost } from '../commands/report-host';
+import { runCommand } from '../commands/run-command';
+import { asConsumer } from '../commands/tables';
+import { type Conflict, isCommit, type Transaction, transact, type Write } from '../commands/transaction';
+import type {
+  Change,
+  Command,
+  CommitResult,
+  HostReport,
+  PlacementStore,
+  ReportResult,
+  Rows,
+} from '../port/placement-store';
+import { firstClaimToken, firstRevision } from '../port/revisions';
 import { ChangeLog } from './change-log';
 import { MemoryTables } from './tables';
 
 const SCAN_CHUNK = 1_000;
-/** Only transactions of one process meet here: each failed guard means that another one got through. */
-const MAX_TRIES = 1_000;
 
-/** The store in the memory of one process: the embedded default and the floor of the simulation. */
+type Committed = Extract<CommitResult, { kind: 'committed' | 'unchanged' }>;
+
+/** The store in the memory of one process: the embedded default, and what simulations run on. */
 export class MemoryPlacementStore implements PlacementStore {
   readonly #tables = new MemoryTables();
   readonly #log: ChangeLog;
   #revision = 0;
+  #claimToken = 0;
 
   /** `maxChanges`: how far back followers can catch up. */
   constructor(maxChanges = 100_000) {
@@ -26,13 +37,19 @@ export class MemoryPlacementStore implements PlacementStore {
 
   async commit(command: Command): Promise<CommitResult> {
     if (isAllocationCommand(command)) return this.#allocate(command);
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const tx = new Transaction(this.#tables);
-      const refusal = await runCommand(tx, command);
-      if (refusal) return refusal;
-      if (tx.guards.every((guard) => this.#tables.holds(guard))) return this.#write(tx.writes, command.atMs);
-    }
-    throw new BerthError('aborted', 'contention', 'others were faster every time; try again');
+    return transact(
+      this.#tables,
+      (tx) => runCommand(tx, command),
+      async (tx) => this.#commitTransaction(tx, command.atMs),
+    );
+  }
+
+  async reportHost(report: HostReport): Promise<ReportResult> {
+    return transact(
+      this.#tables,
+      (tx) => reportHost(tx, report),
+      async (tx) => this.#commitTransaction(tx, report.atMs),
+    );
   }
 
   async revision(): Promise<number> {
@@ -40,15 +57,7 @@ export class MemoryPlacementStore implements PlacementStore {
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {
-    const { provider, usage, host, consumer, resource_class, trait } = this.#tables.maps;
-    onRows({
-      usages: [...usage].map(([uuid, stored]) => asUsage(uuid, stored)),
-      providers: [...provider].map(([uuid, stored]) => asProvider(stored, usage.get(uuid)?.row.generation ?? 0)),
-      hosts: [...host.values()].map((stored) => ({ ...stored.row, revision: stored.revision })),
-      consumers: [...consumer.values()].map(asConsumer),
-      resourceClasses: [...resource_class].map(([name, stored]) => asCatalogueName(name, stored)),
-      traits: [...trait].map(([name, stored]) => asCatalogueName(name, stored)),
-    });
+    onRows(this.#tables.all());
     return this.#revision;
   }
 
@@ -56,22 +65,13 @@ export class MemoryPlacementStore implements PlacementStore {
     return this.#log.follow(revision, () => this.#revision, onChanges, signal);
   }
 
-  async heartbeat(beat: Heartbeat): Promise<HeartbeatResult> {
-    const { host, providerUuid, agentRun, sequence, atMs } = beat;
-    const isStill =
-      this.#tables.get('host', host)?.revision === beat.hostRevision &&
-      this.#tables.get('provider', providerUuid)?.revision === beat.providerRevision;
-    if (!isStill) return { kind: 'changed' };
-    const last = this.#tables.get('sequence', host)?.row;
-    if (last?.agentRun === agentRun && sequence <= last.sequence) return { kind: 'stale', present: last.sequence };
-    const reported = { kind: 'put', table: 'sequence', key: host, row: { agentRun, sequence } } as const;
-    this.#tables.write([reported, { kind: 'beat', host, atMs }], this.#revision);
-    return { kind: 'unchanged' };
-  }
-
   async consumers(uuids: readonly string[]): Promise<Consumer[]> {
     const found = uuids.map((uuid) => this.#tables.get('consumer', uuid));
     return found.filter((stored) => stored !== undefined).map(asConsumer);
+  }
+
+  async hosts(names: readonly string[]): Promise<Host[]> {
+    return names.map((name) => this.#tables.get('host', name)?.row).filter((host) => host !== undefined);
   }
 
   async scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void> {
@@ -81,7 +81,7 @@ export class MemoryPlacementStore implements PlacementStore {
     }
   }
 
-  /** Nothing to close: several services of a process share one store, and it ends with the process. */
+  /** Does nothing: several services of a process share one store, which ends with the process. */
   async close(): Promise<void> {}
 
   #allocate(command: AllocationCommand): CommitResult {
@@ -99,14 +99,21 @@ export class MemoryPlacementStore implements PlacementStore {
     return this.#write(planWrites(decided, state), command.atMs);
   }
 
-  #write(writes: readonly Write[], atMs: number): CommitResult {
+  #commitTransaction({ guards, writes }: Transaction, atMs: number): Committed | Conflict {
+    const holds = guards.every((guard) => this.#tables.holds(guard));
+    return holds ? this.#write(writes, atMs) : { kind: 'conflict' };
+  }
+
+  #write(writes: readonly Write[], atMs: number): Committed {
     if (!isCommit(writes)) {
-      this.#tables.write(writes, this.#revision);
+      this.#tables.write(writes, this.#revision, this.#claimToken);
       return { kind: 'unchanged' };
     }
-    this.#revision = this.#revision === 0 ? firstRevision(atMs) : this.#revision + 1;
-    const change = { ...this.#tables.write(writes, this.#revision), revision: this.#revision };
+    const isFirst = this.#revision === 0;
+    this.#revision = isFirst ? firstRevision(atMs) : this.#revision + 1;
+    this.#claimToken = isFirst ? firstClaimToken(atMs) : this.#claimToken + 1;
+    const change = { ...this.#tables.write(writes, this.#revision, this.#claimToken), revision: this.#revision };
     this.#log.append(change);
-    return { kind: 'committed', change };
+    return { kind: 'committed', change, claimToken: this.#claimToken };
   }
 }

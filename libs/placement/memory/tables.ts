@@ -1,12 +1,10 @@
-import { asCatalogueName, asConsumer, asProvider, asUsage } from '../commands/as-rows';
-import type { Stored, StoredConsumer, TableName, Tables } from '../commands/tables';
+import { addRow, type RowLists, type Stored, type TableName, type Tables } from '../commands/tables';
 import type { Guard, Reader, Write } from '../commands/transaction';
-import type { Rows } from '../store';
+import type { Rows } from '../port/placement-store';
 
 type Maps = { readonly [T in TableName]: Map<string, Stored<Tables[T]>> };
-type MutableRows = { -readonly [K in keyof Rows]: NonNullable<Rows[K]>[number][] };
 
-/** All rows in maps; reads, guards and writes are each one step without an interruption. */
+/** All rows in maps. Each write, and the check of guards before it, is synchronous and so atomic. */
 export class MemoryTables implements Reader {
   readonly maps: Maps = {
     provider: new Map(),
@@ -61,8 +59,17 @@ export class MemoryTables implements Reader {
     }
   }
 
-  /** Writes and answers with what mirrors must learn of it. */
-  write(writes: readonly Write[], revision: number): Rows {
+  /** All rows that mirrors see. */
+  all(): Rows {
+    const rows: RowLists = {};
+    for (const table of ['usage', 'provider', 'host', 'consumer', 'resource_class', 'trait'] as const) {
+      for (const key of this.maps[table].keys()) this.#addRow(rows, table, key);
+    }
+    return rows;
+  }
+
+  /** Applies writes as one commit; the rows that changed, for mirrors. */
+  write(writes: readonly Write[], revision: number, claimToken: number): Rows {
     const changed = new Map<string, { table: TableName; key: string }>();
     const touch = (table: TableName, key: string) => changed.set(`${table} ${key}`, { table, key });
     for (const write of writes) {
@@ -72,7 +79,7 @@ export class MemoryTables implements Reader {
           touch(write.table, write.key);
           break;
         case 'claim':
-          this.maps.consumer.set(write.key, { row: { ...write.row, claimRevision: revision }, revision });
+          this.maps.consumer.set(write.key, { row: { ...write.row, claimToken }, revision });
           touch('consumer', write.key);
           break;
         case 'delete':
@@ -97,7 +104,9 @@ export class MemoryTables implements Reader {
           break;
       }
     }
-    return this.#rowsOf([...changed.values()]);
+    const rows: RowLists = {};
+    for (const { table, key } of changed.values()) this.#addRow(rows, table, key);
+    return rows;
   }
 
   move(counter: string, by: number): void {
@@ -112,53 +121,7 @@ export class MemoryTables implements Reader {
     this.maps.usage.set(providerUuid, { row: { ...usage.row, generation: usage.row.generation + 1 }, revision });
   }
 
-  #rowsOf(changed: readonly { table: TableName; key: string }[]): Rows {
-    const rows: Partial<MutableRows> = {};
-    for (const { table, key } of changed) this.#addRow(rows, table, key);
-    return rows;
-  }
-
-  #addRow(rows: Partial<MutableRows>, table: TableName, key: string): void {
-    switch (table) {
-      case 'provider': {
-        const stored = this.maps.provider.get(key);
-        if (stored) (rows.providers ??= []).push(asProvider(stored, this.maps.usage.get(key)?.row.generation ?? 0));
-        else (rows.deletedProviders ??= []).push(key);
-        break;
-      }
-      case 'usage': {
-        const stored = this.maps.usage.get(key);
-        if (stored) (rows.usages ??= []).push(asUsage(key, stored));
-        break;
-      }
-      case 'host': {
-        const stored = this.maps.host.get(key);
-        if (stored) (rows.hosts ??= []).push({ ...stored.row, revision: stored.revision });
-        else (rows.deletedHosts ??= []).push(key);
-        break;
-      }
-      case 'consumer': {
-        const stored: Stored<StoredConsumer> | undefined = this.maps.consumer.get(key);
-        if (stored) (rows.consumers ??= []).push(asConsumer(stored));
-        else (rows.deletedConsumers ??= []).push(key);
-        break;
-      }
-      case 'resource_class': {
-        const stored = this.maps.resource_class.get(key);
-        if (stored) (rows.resourceClasses ??= []).push(asCatalogueName(key, stored));
-        else (rows.deletedResourceClasses ??= []).push(key);
-        break;
-      }
-      case 'trait': {
-        const stored = this.maps.trait.get(key);
-        if (stored) (rows.traits ??= []).push(asCatalogueName(key, stored));
-        else (rows.deletedTraits ??= []).push(key);
-        break;
-      }
-      case 'name':
-      case 'tree':
-      case 'sequence':
-        break;
-    }
+  #addRow(rows: RowLists, table: TableName, key: string): void {
+    addRow(rows, table, key, this.get(table, key), this.maps.usage.get(key)?.row.generation);
   }
 }

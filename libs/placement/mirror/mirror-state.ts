@@ -8,10 +8,10 @@ import {
   STANDARD_RESOURCE_CLASSES,
   STANDARD_TRAITS,
 } from '../../domain/standard-names';
-import type { CatalogueName, Change, Revised, Rows, Usage } from '../store';
-import type { Changed } from '../view';
-import { SetIndex } from './set-index';
-import { OLD_NEWS, VersionedRows } from './versioned-rows';
+import { SetIndex } from '../index/set-index';
+import type { CatalogueName, Change, Revised, Rows, Usage } from '../port/placement-store';
+import type { Changed } from '../port/placement-view';
+import { NOT_NEWER, VersionedRows } from './versioned-rows';
 
 const NOTHING: Resources = {};
 const NO_NAMES: readonly string[] = [];
@@ -28,7 +28,7 @@ export class MirrorState {
   readonly #resourceClasses = new VersionedRows<CatalogueName>();
   readonly #traits = new VersionedRows<CatalogueName>();
 
-  // One of each in the end; two while a change is ahead of the stream, and then the newer one counts.
+  // Unique in the store; but while a change is ahead of the stream two rows may have one name, and the newer one counts.
   readonly #byName = new SetIndex();
   readonly #hostsByRoot = new SetIndex();
   readonly children = new SetIndex();
@@ -56,15 +56,15 @@ export class MirrorState {
 
   /** Takes a change ahead of the stream, or one that may be old. */
   apply(change: Change): void {
-    // Commits that travelled together bring the same change, each of them.
+    // Commits that shared a batch answer with the same change.
     if (change === this.#applied) return;
     this.#applied = change;
     if (change.revision === this.revision + 1) this.advance(change);
     else if (change.revision > this.revision) this.#apply(change, change.revision);
   }
 
-  /** Takes rows by themselves: chunks of a snapshot, the usage that a refused claim brings. */
-  learn(rows: Rows): void {
+  /** Takes rows without a change: chunks of a snapshot, the usage that a refused claim brings. */
+  applyRows(rows: Rows): void {
     this.#apply(rows, this.revision);
   }
 
@@ -152,21 +152,21 @@ export class MirrorState {
     for (const name of rows.deletedTraits ?? NO_NAMES) this.#traits.delete(name, revision, floor);
     for (const row of rows.resourceClasses ?? []) this.#resourceClasses.set(row.name, row, floor);
     for (const row of rows.traits ?? []) this.#traits.set(row.name, row, floor);
-    // Usages first: they carry the generations.
+    // Usages first: they have the generations.
     for (const row of rows.usages ?? []) this.#setUsage(row, floor);
     for (const row of rows.providers ?? []) this.#setProvider(row, floor);
     for (const row of rows.hosts ?? []) {
       const before = this.hosts.set(row.name, row, floor);
-      if (before !== OLD_NEWS) this.#indexHost(row.name, before, row);
+      if (before !== NOT_NEWER) this.#indexHost(row.name, before, row);
     }
     for (const row of rows.consumers ?? []) {
       const before = this.consumers.set(row.uuid, row, floor);
-      if (before !== OLD_NEWS) this.#indexConsumer(row.uuid, before, row);
+      if (before !== NOT_NEWER) this.#indexConsumer(row.uuid, before, row);
     }
   }
 
   #setUsage(row: Revised<Usage>, floor: number): void {
-    if (this.#usages.set(row.providerUuid, row, floor) === OLD_NEWS) return;
+    if (this.#usages.set(row.providerUuid, row, floor) === NOT_NEWER) return;
     const provider = this.providers.get(row.providerUuid);
     if (!provider) return;
     this.providers.amend(row.providerUuid, { ...provider, generation: row.generation });
@@ -178,7 +178,7 @@ export class MirrorState {
     const generation = this.#usages.get(row.uuid)?.generation ?? row.generation;
     const after = generation === row.generation ? row : { ...row, generation };
     const before = this.providers.set(row.uuid, after, floor);
-    if (before !== OLD_NEWS) this.#indexProvider(row.uuid, before, after);
+    if (before !== NOT_NEWER) this.#indexProvider(row.uuid, before, after);
   }
 
   #indexProvider(uuid: string, before: Provider | undefined, after: Provider | undefined): void {

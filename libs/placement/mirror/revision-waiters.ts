@@ -6,7 +6,7 @@ interface Waiter {
   settle(error?: BerthError): void;
 }
 
-/** Who waits for the mirror to reach which revision. */
+/** The reads that wait for the mirror to reach a revision. */
 export class RevisionWaiters {
   readonly #clock: Clock;
   readonly #waiting = new Set<Waiter>();

@@ -1,7 +1,7 @@
-import type { Revised } from '../store';
+import type { Revised } from '../port/placement-store';
 
-/** What a row is answered that is no newer than the one that is there. */
-export const OLD_NEWS = Symbol('old news');
+/** The answer to a row that is no newer than the one that is there: it was ignored. */
+export const NOT_NEWER = Symbol('not newer');
 
 /**
  * Rows of one kind, each the newest that was seen, whatever the order in which they come.
@@ -33,14 +33,14 @@ export class VersionedRows<T> {
   }
 
   /**
-   * Takes a row if it is news. `floor`: up to which revision nothing is missing.
+   * Takes a row if it is newer. `floor`: the revision up to which nothing is missing.
    *
-   * @returns the row that was there before, or {@link OLD_NEWS}
+   * @returns the row that was there before, or {@link NOT_NEWER}
    */
-  set(key: string, row: Revised<T>, floor: number): Revised<T> | undefined | typeof OLD_NEWS {
+  set(key: string, row: Revised<T>, floor: number): Revised<T> | undefined | typeof NOT_NEWER {
     const before = this.#rows.get(key);
     const known = before?.revision ?? Math.max(floor, this.#deletedAt.get(key) ?? -1);
-    if (row.revision <= known) return OLD_NEWS;
+    if (row.revision <= known) return NOT_NEWER;
     this.#rows.set(key, row);
     return before;
   }

@@ -1,19 +1,52 @@
 import type { RedisClient } from '../../redis/connect';
-import { revisionTrimmed } from '../commands/revisions';
-import type { Change } from '../store';
+import type { Change } from '../port/placement-store';
+import { revisionTrimmed } from '../port/revisions';
+import { decodeChange } from './change-record';
 import type { Keys } from './keys';
-import { decodeChange } from './rows';
 
 /** How long one read of the stream may wait; after it, the follower looks whether the store is still the same. */
 export const BLOCK_MS = 2_000;
-const BATCH = 500;
-
-type StreamReply = [key: string, entries: [id: string, fields: string[]][]][] | null;
+const MAX_CHANGES = 500;
+const MAX_OWN_CHANGES = 1_000;
 
 /**
- * Follows the stream on a connection that nobody else uses. Entries have the revision as their id, without a gap; so a
- * hole means that the stream was trimmed, and a store behind the follower is another one, or one that lost its last
- * writes in a crash.
+ * Changes that this process committed and that its follower has not come to yet: they are decoded already. Kept only
+ * while somebody follows.
+ */
+export class OwnChanges {
+  readonly #byRevision = new Map<number, Change>();
+  #followerCount = 0;
+
+  /** Begins to keep changes. Returns how to stop. */
+  keep(): () => void {
+    this.#followerCount++;
+    return () => {
+      if (--this.#followerCount === 0) this.#byRevision.clear();
+    };
+  }
+
+  add(change: Change): void {
+    if (this.#followerCount === 0) return;
+    this.#byRevision.set(change.revision, change);
+    if (this.#byRevision.size > MAX_OWN_CHANGES)
+      this.#byRevision.delete(this.#byRevision.keys().next().value as number);
+  }
+
+  /** The change of a revision, if it is one of them; it and older ones are not kept any longer. */
+  take(revision: number): Change | undefined {
+    const change = this.#byRevision.get(revision);
+    for (const kept of this.#byRevision.keys()) {
+      if (kept > revision) break;
+      this.#byRevision.delete(kept);
+    }
+    return change;
+  }
+}
+
+/**
+ * Follows the stream on a connection of its own. Entries have the revision as their id, without a gap; so a hole means
+ * that the stream was trimmed, and a store behind the follower is another one, or one that lost its last writes in a
+ * crash.
  */
 export async function followStream(
   client: RedisClient,
@@ -21,15 +54,15 @@ export async function followStream(
   from: number,
   onChanges: (changes: readonly Change[]) => void,
   signal: AbortSignal,
-  hasSeen: (revision: number) => boolean,
+  own: OwnChanges,
 ): Promise<void> {
   let revision = from;
   let isQuiet = true;
   while (!signal.aborted) {
-    // Changes that go on where the last ones ended say by themselves that nothing is missing. Where there were none the
+    // Changes that go on where the last ones ended prove by themselves that nothing is missing. Where there were none the
     // store is asked, in one packet: what is there before the read must come by it.
     const asked = isQuiet ? client.run(async (redis) => Number(await redis.get(keys.revision))) : revision;
-    const reading = readChanges(client, keys, revision, hasSeen);
+    const reading = readChanges(client, keys, revision, own);
     reading.catch(() => {});
     const present = await asked;
     if (present < revision) throw revisionTrimmed(revision);
@@ -45,27 +78,24 @@ export async function followStream(
   }
 }
 
-async function readChanges(
-  client: RedisClient,
-  keys: Keys,
-  from: number,
-  hasSeen: (revision: number) => boolean,
-): Promise<Change[]> {
+async function readChanges(client: RedisClient, keys: Keys, from: number, own: OwnChanges): Promise<Change[]> {
   const reply = await client.run<StreamReply>((redis) =>
-    redis.xread('COUNT', BATCH, 'BLOCK', BLOCK_MS, 'STREAMS', keys.changes, `${from}-0`),
+    redis.xread('COUNT', MAX_CHANGES, 'BLOCK', BLOCK_MS, 'STREAMS', keys.changes, `${from}-0`),
   );
   const entries = reply?.[0]?.[1] ?? [];
-  await answersOfThisMoment();
+  await pendingReplies();
   return entries.map(([id, fields]) => {
     const revision = Number.parseInt(id, 10);
-    return hasSeen(revision) ? { revision } : decodeChange(revision, fields[1] ?? '');
+    return own.take(revision) ?? decodeChange(revision, fields[1] ?? '');
   });
 }
 
+type StreamReply = [key: string, entries: [id: string, fields: string[]][]][] | null;
+
 /**
- * A process's own commits come to it twice in the same moment, as their answers and by the stream, on two connections. Two
- * turns of the event loop later both have been read, and what the answers said need not be decoded again.
+ * A process's own commits reach it twice at the same moment, as replies and by the stream, on two connections. Two turns
+ * of the event loop later both have been read, so that the replies' changes are there to take.
  */
-async function answersOfThisMoment(): Promise<void> {
+async function pendingReplies(): Promise<void> {
   for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
 }

@@ -1,64 +1,132 @@
+import { BerthError } from '../../domain/errors';
+import type { CapacityRefusal } from '../../domain/inventory';
 import type { RedisClient } from '../../redis/connect';
-import { perTurn } from '../../redis/per-turn';
 import type { LuaScript } from '../../redis/scripts';
-import { type AllocationCommand, asReleased, asWrite } from '../commands/run-command';
-import type { Change, CommitResult, WriteAllocations } from '../store';
-import { type ClaimArgs, type KnownConsumers, pushCommit } from './claim-args';
+import { batchPerTick, upTo } from '../../runtime/batch-per-tick';
+import { type AllocationCommand, asReleased, asWrite } from '../commands/allocation-command';
+import { bodyOf, isEmpty } from '../commands/allocations';
+import { asUsage, type ConsumerBody } from '../commands/tables';
+import type {
+  Change,
+  CommitResult,
+  ConsumerGuard,
+  ConsumerWrite,
+  RefusedCommit,
+  Subject,
+  WriteAllocations,
+} from '../port/placement-store';
+import { decodeChange } from './change-record';
 import type { Keys } from './keys';
-import { decodeRefusal, type RefusalReply } from './replies';
-import { decodeChange } from './rows';
+import { decodeRow, encodeBody } from './row-format';
 
 /** Consumers in one run of the script, beyond those of its first commit: Redis does nothing else meanwhile. */
 const MAX_CONSUMERS = 128;
 
-/** A command, and what it writes. */
+/** A command, what it writes, and the bodies of the consumers' rows. */
 interface Commit {
   readonly command: AllocationCommand;
   readonly write: WriteAllocations;
+  readonly bodies: readonly ConsumerBody[];
 }
 
+/** What `lua/claim.lua` returns: of the commits that were made, then a refusal for each other one. */
+type ClaimReply = [revision: string, rows: string, firstClaimToken: string, ...RefusalReply[]];
+type RefusalReply = readonly [i: number, kind: string, ...details: string[]];
+
 /**
- * Commits of allocations, all that come in one turn of the event loop in one run of the script.
+ * Commits of allocations: those of one tick in one run of the script (group commit, as databases do it).
  *
- * The naive way runs it for each. Under load a scheduler decides dozens of requests in a turn, and for each of them the
- * run itself, its record in the stream and what every mirror does with that cost more than the claim. Here they travel
- * together, as databases do it (group commit): each is still made or refused by itself and in order, they only share the
- * revision. The revision is their claims' token, too, so a consumer is in a group but once: a late release with the token
- * of its first claim must not take its second. What it costs: when the connection breaks, the outcome of all that
- * travelled together is unknown.
+ * The naive way runs the script for each. Under load a scheduler decides dozens of requests in a tick, and for each of
+ * them the run itself, its record in the stream and what every mirror does with that cost more than the claim. Here they
+ * share the run, the revision and the record; each is made or refused by itself, in order, with a claim token of its own.
+ * What it costs: when the connection breaks, the outcome of all commits of the batch is unknown. `decisions/` has the
+ * figures.
  *
  * @returns what commits one of them; it throws BerthError as `checkedWrites` and `RedisClient.run`
  */
 export function groupCommit(
   client: RedisClient,
   script: LuaScript,
-  { revision, changes, usage, inventory, consumer, resource_class, counters }: Keys,
+  { revision, changes, usage, inventory, consumer, resource_class, counters, claimToken }: Keys,
   streamLength: number,
 ): (command: AllocationCommand) => Promise<CommitResult> {
-  const keys = [revision, changes, usage, inventory, consumer, resource_class, counters];
-  const commit = perTurn(eachConsumerOnce, async (group: readonly Commit[]): Promise<CommitResult[]> => {
-    const args: ClaimArgs = [streamLength, group[0]?.command.atMs ?? 0, group.length];
-    const known: KnownConsumers = new Map();
-    for (const { command, write } of group) pushCommit(args, write, command.atMs, known);
-    const reply = (await client.runScript(script, keys, args)) as [string, string, ...RefusalReply[]];
-    const [newRevision, rows, ...refusals] = reply;
-    const refused = new Map(refusals.map((refusal) => [refusal[0], decodeRefusal(refusal)]));
-    const isMade = refused.size < group.length;
-    const change = isMade ? decodeChange(Number(newRevision), rows, known) : undefined;
-    return group.map(({ command }, i) => {
-      const refusal = refused.get(i + 1);
-      return refusal ? asReleased(command, refusal) : { kind: 'committed', change: change as Change };
-    });
+  const keys = [revision, changes, usage, inventory, consumer, resource_class, counters, claimToken];
+  const bySize = upTo<Commit>(MAX_CONSUMERS, ({ write }) => write.consumers.length);
+  const commit = batchPerTick(bySize, async (batch): Promise<CommitResult[]> => {
+    const args = [streamLength, batch[0]?.command.atMs ?? 0, batch.length, ...batch.flatMap(argsOf)];
+    return resultsOf(batch, (await client.runScript(script, keys, args)) as ClaimReply);
   });
-  return (command) => commit({ command, write: asWrite(command) });
+  return (command) => {
+    const write = asWrite(command);
+    return commit({ command, write, bodies: write.consumers.map((one) => bodyOf(one, command.atMs)) });
+  };
 }
 
-function eachConsumerOnce(): (commit: Commit) => boolean {
-  const uuids = new Set<string>();
-  return ({ write: { consumers } }) => {
-    const isFull = uuids.size > 0 && uuids.size + consumers.length > MAX_CONSUMERS;
-    if (isFull || consumers.some(({ uuid }) => uuids.has(uuid))) return false;
-    for (const { uuid } of consumers) uuids.add(uuid);
-    return true;
-  };
+function resultsOf(
+  batch: readonly Commit[],
+  [revision, rows, firstClaimToken, ...refusals]: ClaimReply,
+): CommitResult[] {
+  const refused = new Map(refusals.map((refusal) => [refusal[0] - 1, decodeRefusal(refusal)]));
+  const known = new Map<string, { readonly uuid: string; readonly body: ConsumerBody }>();
+  for (const [i, { write, bodies }] of batch.entries()) {
+    if (refused.has(i)) continue;
+    for (const [n, { uuid }] of write.consumers.entries()) known.set(uuid, { uuid, body: bodies[n] as ConsumerBody });
+  }
+  const change = refused.size < batch.length ? decodeChange(Number(revision), rows, known) : undefined;
+  let claimToken = Number(firstClaimToken);
+  return batch.map(({ command }, i) => {
+    const refusal = refused.get(i);
+    return refusal
+      ? asReleased(command, refusal)
+      : { kind: 'committed', change: change as Change, claimToken: claimToken++ };
+  });
+}
+
+/**
+ * One commit as `lua/claim.lua` takes it. Few arguments with several words each: a client and a server spend more on an
+ * argument than on a word.
+ */
+function argsOf({ command, write: { consumers, force = false }, bodies }: Commit): string[] {
+  const args = [`${command.atMs} ${force ? 1 : 0} ${consumers.length}`];
+  for (const [n, { uuid, expect, group, raisesReleased = false, allocations }] of consumers.entries()) {
+    args.push(uuid, `${expect.kind} ${expected(expect)} ${raisesReleased ? 1 : 0}`);
+    if (isEmpty({ allocations })) args.push('', '');
+    else args.push(encodeBody(bodies[n] as ConsumerBody), group ? membershipOf(group) : '');
+  }
+  return args;
+}
+
+function expected(guard: ConsumerGuard): string | number {
+  switch (guard.kind) {
+    case 'any':
+    case 'absent':
+      return '';
+    case 'generation':
+      return guard.generation;
+    case 'claim':
+      return guard.claimToken;
+  }
+}
+
+/** The names are given by clients, who may put spaces in them. */
+function membershipOf({ group, host }: NonNullable<ConsumerWrite['group']>): string {
+  return `${group.policy} ${group.maxPerHost} ${host}\n${group.id}`;
+}
+
+function decodeRefusal([, kind, a = '', b = '', c = '', d = '']: RefusalReply): RefusedCommit {
+  switch (kind) {
+    case 'unchanged':
+      return { kind };
+    case 'generation':
+      return { kind, subject: 'consumer', uuid: a, present: b === '' ? undefined : Number(b) };
+    case 'not_found':
+      return { kind, subject: a as Subject, key: b };
+    case 'capacity': {
+      const usage = asUsage(a, decodeRow('usage', a, d));
+      return { kind, providerUuid: a, resourceClass: b, refusal: c as CapacityRefusal, usage };
+    }
+    case 'group':
+      return { kind, groupId: a, host: b };
+  }
+  throw new BerthError('internal', 'store_reply', `a script answered '${kind}'`);
 }

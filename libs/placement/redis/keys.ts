@@ -2,13 +2,15 @@ import type { TableName } from '../commands/tables';
 
 /** All keys of a cell share its hash tag, so that a cell lives on one shard of a Redis Cluster. */
 export type Keys = Readonly<
-  Record<TableName | 'revision' | 'changes' | 'heartbeats' | 'counters' | 'inventory', string>
+  Record<TableName | 'revision' | 'claimToken' | 'changes' | 'heartbeats' | 'counters' | 'inventory', string>
 >;
 
+/** The keys of a cell. */
 export function keysOf(cell: string): Keys {
   const key = (name: string) => `{${cell}}:${name}`;
   return {
     revision: key('revision'),
+    claimToken: key('claim-token'),
     changes: key('changes'),
     heartbeats: key('heartbeats'),
     counters: key('counters'),

@@ -1,29 +1,34 @@
 import { join } from 'node:path';
 import type { Consumer } from '../../domain/consumer';
-import { BerthError } from '../../domain/errors';
+import type { Host } from '../../domain/host';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
-import { asConsumer } from '../commands/as-rows';
-import { type AllocationCommand, isAllocationCommand, runCommand } from '../commands/run-command';
-import { Transaction } from '../commands/transaction';
-import type { Change, Command, CommitResult, Heartbeat, HeartbeatResult, PlacementStore, Rows } from '../store';
-import { decodeCell } from './cells';
-import { BLOCK_MS, followStream } from './follow';
+import { type AllocationCommand, isAllocationCommand } from '../commands/allocation-command';
+import { runCommand } from '../commands/run-command';
+import { asConsumer } from '../commands/tables';
+import { transact } from '../commands/transaction';
+import type {
+  Change,
+  Command,
+  CommitResult,
+  HostReport,
+  PlacementStore,
+  ReportResult,
+  Rows,
+} from '../port/placement-store';
+import { decodeLines, type Line } from './change-record';
+import { type CommitTransaction, commitTransaction } from './commit-transaction';
+import { BLOCK_MS, followStream, OwnChanges } from './follow';
 import { groupCommit } from './group-commit';
-import { groupHeartbeat } from './group-heartbeat';
 import { type Keys, keysOf } from './keys';
-import { encodePlan } from './plan';
 import { RedisReader } from './reader';
-import { decodeChange, decodeLines, type Line } from './rows';
+import { reportHosts } from './report-hosts';
+import { decodeRow } from './row-format';
 
 const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit', 'heartbeat']);
-/** Only what the transaction has read makes it start again, so many in a row mean that something is wrong. */
-const MAX_TRIES = 200;
 const READ_CHUNK = 1_000;
 
-/** What `lua/commit.lua` returns. */
-type CommitReply = ['committed', revision: string, rows: string] | ['unchanged'] | ['conflict'];
-
+/** Settings of the store on Redis. */
 export interface RedisPlacementOptions {
   readonly cell: string;
   /** About how many changes the stream keeps for followers. */
@@ -32,33 +37,37 @@ export interface RedisPlacementOptions {
 
 /** The store on Redis: rows in hashes, scripts that write them, one stream of changes. */
 export class RedisPlacementStore implements PlacementStore {
-  readonly heartbeat: (beat: Heartbeat) => Promise<HeartbeatResult>;
   readonly #client: RedisClient;
   readonly #keys: Keys;
   readonly #reader: RedisReader;
   readonly #commitAllocations: (command: AllocationCommand) => Promise<CommitResult>;
-  readonly #streamLength: number;
+  readonly #commitTransaction: CommitTransaction;
+  readonly #reportHost: (report: HostReport) => Promise<ReportResult>;
+  readonly #ownChanges = new OwnChanges();
 
   /** Owns the client from now on. */
-  constructor(client: RedisClient, options: RedisPlacementOptions) {
+  constructor(client: RedisClient, { cell, streamLength }: RedisPlacementOptions) {
+    const keys = keysOf(cell);
     this.#client = client;
-    this.#keys = keysOf(options.cell);
-    this.#reader = new RedisReader(client, this.#keys);
-    this.#streamLength = options.streamLength;
-    this.heartbeat = groupHeartbeat(client, scripts.heartbeat, this.#keys);
-    this.#commitAllocations = groupCommit(client, scripts.claim, this.#keys, options.streamLength);
+    this.#keys = keys;
+    this.#reader = new RedisReader(client, keys);
+    this.#commitAllocations = groupCommit(client, scripts.claim, keys, streamLength);
+    this.#commitTransaction = commitTransaction(client, scripts.commit, keys, streamLength);
+    this.#reportHost = reportHosts(client, scripts.heartbeat, keys, this.#reader, this.#commitTransaction);
   }
 
   async commit(command: Command): Promise<CommitResult> {
-    if (isAllocationCommand(command)) return this.#commitAllocations(command);
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const tx = new Transaction(this.#reader);
-      const refusal = await runCommand(tx, command);
-      if (refusal) return refusal;
-      const result = await this.#commitTransaction(tx, command.atMs);
-      if (result.kind !== 'conflict') return result;
-    }
-    throw new BerthError('aborted', 'contention', 'others were faster every time; try again');
+    if (isAllocationCommand(command)) return this.#keepChange(await this.#commitAllocations(command));
+    const result = await transact(
+      this.#reader,
+      (tx) => runCommand(tx, command),
+      (tx) => this.#commitTransaction(tx, command.atMs),
+    );
+    return this.#keepChange(result);
+  }
+
+  async reportHost(report: HostReport): Promise<ReportResult> {
+    return this.#keepChange(await this.#reportHost(report));
   }
 
   revision(): Promise<number> {
@@ -68,40 +77,37 @@ export class RedisPlacementStore implements PlacementStore {
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {
     const revision = await this.revision();
     for (const table of ['resource_class', 'trait', 'host', 'consumer'] as const) {
-      await this.#reader.scanCells(table, async (cells) => {
-        onRows(decodeLines(cells.map(([key, cell]) => ({ table, key, cell }))));
+      await this.#reader.scanTexts(table, async (texts) => {
+        onRows(decodeLines(texts.map(([key, text]) => ({ table, key, text }))));
       });
     }
-    await this.#reader.scanCells('provider', async (cells) => {
-      const lines: Line[] = cells.map(([key, cell]) => ({ table: 'provider', key, cell }));
-      const usages = await this.#reader.cells(
+    await this.#reader.scanTexts('provider', async (texts) => {
+      const lines: Line[] = texts.map(([key, text]) => ({ table: 'provider', key, text }));
+      const usages = await this.#reader.texts(
         'usage',
-        cells.map(([key]) => key),
+        texts.map(([key]) => key),
       );
-      for (const [i, cell] of usages.entries()) {
-        if (cell !== null) lines.push({ table: 'usage', key: cells[i]?.[0] ?? '', cell });
+      for (const [i, text] of usages.entries()) {
+        if (text !== null) lines.push({ table: 'usage', key: texts[i]?.[0] ?? '', text });
       }
       onRows(decodeLines(lines));
     });
     return revision;
   }
 
-  async follow(
-    revision: number,
-    onChanges: (changes: readonly Change[]) => void,
-    signal: AbortSignal,
-    hasSeen: (revision: number) => boolean = () => false,
-  ): Promise<void> {
+  async follow(revision: number, onChanges: (changes: readonly Change[]) => void, signal: AbortSignal): Promise<void> {
     const client = this.#client.duplicate('follow', BLOCK_MS);
     const stop = () => client.disconnect();
+    const keepNoMore = this.#ownChanges.keep();
     signal.addEventListener('abort', stop, { once: true });
     try {
       await client.ready(signal);
-      await followStream(client, this.#keys, revision, onChanges, signal, hasSeen);
+      await followStream(client, this.#keys, revision, onChanges, signal, this.#ownChanges);
     } catch (thrown) {
       // Stopping is done by closing the connection under the read.
       if (!signal.aborted) throw thrown;
     } finally {
+      keepNoMore();
       signal.removeEventListener('abort', stop);
       client.disconnect();
     }
@@ -116,9 +122,14 @@ export class RedisPlacementStore implements PlacementStore {
     return found;
   }
 
+  async hosts(names: readonly string[]): Promise<Host[]> {
+    const rows = await this.#reader.rows('host', names);
+    return rows.filter((stored) => stored !== undefined).map(({ row }) => row);
+  }
+
   async scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void> {
-    await this.#reader.scanCells('consumer', (cells) =>
-      onRows(cells.map(([uuid, cell]) => asConsumer(decodeCell('consumer', uuid, cell)))),
+    await this.#reader.scanTexts('consumer', (texts) =>
+      onRows(texts.map(([uuid, text]) => asConsumer(decodeRow('consumer', uuid, text)))),
     );
   }
 
@@ -126,14 +137,8 @@ export class RedisPlacementStore implements PlacementStore {
     return this.#client.close();
   }
 
-  async #commitTransaction(tx: Transaction, atMs: number): Promise<CommitResult | { readonly kind: 'conflict' }> {
-    const { revision, changes, heartbeats, counters, provider, usage, inventory, host } = this.#keys;
-    const { consumer, resource_class, trait, name, tree, sequence } = this.#keys;
-    const keys = [revision, changes, heartbeats, counters, provider, usage, inventory, host];
-    keys.push(consumer, resource_class, trait, name, tree, sequence);
-    const args = [this.#streamLength, atMs, encodePlan(tx)];
-    const reply = (await this.#client.runScript(scripts.commit, keys, args)) as CommitReply;
-    if (reply[0] !== 'committed') return { kind: reply[0] };
-    return { kind: reply[0], change: decodeChange(Number(reply[1]), reply[2]) };
+  #keepChange<R extends CommitResult>(result: R): R {
+    if (result.kind === 'committed') this.#ownChanges.add(result.change);
+    return result;
   }
 }

@@ -1,12 +1,12 @@
 import type { RedisClient } from '../../redis/connect';
 import type { Stored, TableName, Tables } from '../commands/tables';
 import type { Reader } from '../commands/transaction';
-import { decodeCell } from './cells';
 import type { Keys } from './keys';
+import { decodeRow } from './row-format';
 
 const SCAN_COUNT = 1_000;
 
-/** Reads rows from Redis. */
+/** Reads rows from Redis: for transactions decoded, for snapshots as texts. */
 export class RedisReader implements Reader {
   readonly #client: RedisClient;
   readonly #keys: Keys;
@@ -17,11 +17,12 @@ export class RedisReader implements Reader {
   }
 
   async rows<T extends TableName>(table: T, keys: readonly string[]): Promise<(Stored<Tables[T]> | undefined)[]> {
-    const cells = await this.cells(table, keys);
-    return cells.map((cell, i) => (cell === null ? undefined : decodeCell(table, keys[i] ?? '', cell)));
+    const texts = await this.texts(table, keys);
+    return texts.map((text, i) => (text === null ? undefined : decodeRow(table, keys[i] ?? '', text)));
   }
 
-  async cells(table: TableName, keys: readonly string[]): Promise<(string | null)[]> {
+  /** Row texts, null for those that are not there. */
+  async texts(table: TableName, keys: readonly string[]): Promise<(string | null)[]> {
     if (keys.length === 0) return [];
     return this.#client.run((redis) => redis.hmget(this.#keys[table], ...keys));
   }
@@ -39,22 +40,22 @@ export class RedisReader implements Reader {
 
   async scan<T extends TableName>(table: T): Promise<[string, Stored<Tables[T]>][]> {
     const found = new Map<string, Stored<Tables[T]>>();
-    await this.scanCells(table, async (cells) => {
-      for (const [key, cell] of cells) found.set(key, decodeCell(table, key, cell));
+    await this.scanTexts(table, async (texts) => {
+      for (const [key, text] of texts) found.set(key, decodeRow(table, key, text));
     });
     return [...found];
   }
 
-  /** Every cell of a table, in chunks; one that is written meanwhile may come twice. */
-  async scanCells(table: TableName, onCells: (cells: [key: string, cell: string][]) => Promise<void>): Promise<void> {
+  /** Every row text of a table, in chunks; one that is written meanwhile may come twice. */
+  async scanTexts(table: TableName, onTexts: (texts: [key: string, text: string][]) => Promise<void>): Promise<void> {
     let cursor = '0';
     do {
       const [next, flat] = await this.#client.run((redis) =>
         redis.hscan(this.#keys[table], cursor, 'COUNT', SCAN_COUNT),
       );
-      const cells: [string, string][] = [];
-      for (let i = 0; i + 1 < flat.length; i += 2) cells.push([flat[i] as string, flat[i + 1] as string]);
-      if (cells.length > 0) await onCells(cells);
+      const texts: [string, string][] = [];
+      for (let i = 0; i + 1 < flat.length; i += 2) texts.push([flat[i] as string, flat[i + 1] as string]);
+      if (texts.length > 0) await onTexts(texts);
       cursor = next;
     } while (cursor !== '0');
   }

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
+import { type DeadLetter, visitDeadLetters } from '../client/dead-letters';
+import { addClientFlags, withClient } from '../client/with-client';
 import type { Context } from '../context';
-import { type DeadLetter, visitDeadLetters } from '../dead-letters';
-import { wholeFrom } from '../number-flags';
-import { teach } from '../teach';
-import { table } from '../terminal';
-import { addClientFlags, withClient } from '../with-client';
+import { addHelp } from '../help-text';
+import { table } from '../views/table';
+import { wholeFrom } from './number-flags';
 
 /** `berth dead-letters list | requeue` */
 export function deadLettersCommand(context: Context): Command {
@@ -33,7 +33,7 @@ function listCommand(context: Context): Command {
       terminal.print(table(terminal, ['MESSAGE', 'TYPE', 'QUEUE', 'REASON', 'WHY'], rows));
     }),
   );
-  return teach(command, [['berth dead-letters list', 'what could not be handled, and why']]);
+  return addHelp(command, [['berth dead-letters list', 'what could not be handled, and why']]);
 }
 
 function requeueCommand(context: Context): Command {
@@ -62,7 +62,7 @@ function requeueCommand(context: Context): Command {
       else context.terminal.print(`${requeued.length} sent again`);
     }),
   );
-  return teach(command, [
+  return addHelp(command, [
     ['berth dead-letters requeue', 'all of them'],
     ['berth dead-letters requeue --reason delivery_limit', 'those that were tried too often'],
   ]);

@@ -3,9 +3,10 @@ import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
 import type { Context } from '../context';
 import { type DemoOutcome, type DemoSettings, runDemo } from '../demo/run-demo';
-import { share, wholeFrom } from '../number-flags';
-import { teach } from '../teach';
-import { table } from '../terminal';
+import { addHelp } from '../help-text';
+import { countBy } from '../views/format';
+import { table } from '../views/table';
+import { share, wholeFrom } from './number-flags';
 
 /** `berth demo`: everything in this process, without any server. */
 export function demoCommand(context: Context): Command {
@@ -26,7 +27,7 @@ export function demoCommand(context: Context): Command {
       const { overAllocated, leaked } = outcome.audit;
       if (overAllocated + leaked > 0) context.exit(EXIT.failed);
     });
-  return teach(
+  return addHelp(
     command,
     [
       ['berth demo', '200 builds on 20 hosts, one attempt in ten fails'],
@@ -43,7 +44,7 @@ function figuresOf({ built, audit, seconds }: DemoOutcome) {
     builds: built.length,
     active: count(({ event }) => event.state === 'active'),
     error: count(({ event }) => event.state === 'error'),
-    retried: count(({ event }) => event.attempts.length > 1),
+    retried: count(isRetried),
     seconds: Number(seconds.toFixed(3)),
     over_allocated: audit.overAllocated,
     leaked: audit.leaked,
@@ -55,21 +56,22 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
   const { built, audit } = outcome;
   const figures = figuresOf(outcome);
   const times = built.map(({ tookMs }) => tookMs);
-  const rescued = built.filter(({ event }) => event.state === 'active' && event.attempts.length > 1).length;
-  const perHost = new Map<string, number>();
-  for (const { event } of built) {
-    if (event.state === 'active') perHost.set(event.host, (perHost.get(event.host) ?? 0) + 1);
-  }
-  const spread = [...perHost.values()];
+  const active = built.filter(({ event }) => event.state === 'active');
+  const failed = built.filter(({ event }) => event.state === 'error');
+  const spread = countBy(active, ({ event }) => event.host).map(([, count]) => count);
   terminal.print('');
   terminal.print(
     table(
       terminal,
       ['OUTCOME', '', ''],
       [
-        ['placed', figures.active, `on ${perHost.size} hosts, ${Math.min(...spread)} to ${Math.max(...spread)} each`],
-        ['retried on an alternate', figures.retried, `${rescued} of them placed`],
-        ...reasonsOf(built).map(([reason, count]) => [`failed: ${reason}`, count, '']),
+        ['placed', figures.active, `on ${spread.length} hosts, ${Math.min(...spread)} to ${Math.max(...spread)} each`],
+        ['retried on an alternate', figures.retried, `${active.filter(isRetried).length} of them placed`],
+        ...countBy(failed, ({ event }) => event.fault?.reason ?? 'unknown').map(([reason, count]) => [
+          `failed: ${reason}`,
+          count,
+          '',
+        ]),
         ['time to place, p50', percentile(times, 50), 'ms'],
         ['time to place, p99', percentile(times, 99), 'ms'],
       ],
@@ -82,13 +84,6 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
   terminal.print(`${schedulers} schedulers, ${conductors} conductors, ${hosts} hosts, ${figures.seconds} s`);
 }
 
-/** Why builds failed, the most frequent reason first. */
-function reasonsOf(built: DemoOutcome['built']): [reason: string, count: number][] {
-  const counts = new Map<string, number>();
-  for (const { event } of built) {
-    if (event.state !== 'error') continue;
-    const reason = event.fault?.reason ?? 'unknown';
-    counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  }
-  return [...counts].sort(([, a], [, b]) => b - a);
+function isRetried({ event }: DemoOutcome['built'][number]): boolean {
+  return event.attempts.length > 1;
 }

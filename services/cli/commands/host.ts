@@ -1,12 +1,13 @@
 import { Command } from 'commander';
 import type { HostSummary } from '#libs/contracts/messages';
 import { capacityOf } from '#libs/domain/inventory';
-import { ageOf } from '../age';
-import type { Client } from '../client';
+import type { Client } from '../client/client';
+import { addClientFlags, withClient } from '../client/with-client';
 import type { Context } from '../context';
-import { teach } from '../teach';
-import { bar, formatNumber, type Terminal, table } from '../terminal';
-import { addClientFlags, withClient } from '../with-client';
+import { addHelp } from '../help-text';
+import { ageOf, formatNumber } from '../views/format';
+import { bar, facts, table } from '../views/table';
+import type { Terminal } from '../views/terminal';
 
 /** `berth host list | show | disable | enable` */
 export function hostCommand(context: Context): Command {
@@ -37,7 +38,7 @@ function listCommand(context: Context): Command {
       terminal.print(table(terminal, ['HOST', 'STATUS', 'ZONE', 'INSTANCES', 'VCPU', 'MEMORY', 'DISK'], rows));
     }),
   );
-  return teach(command, [['berth host list', 'the fleet at a glance']]);
+  return addHelp(command, [['berth host list', 'the fleet at a glance']]);
 }
 
 function showCommand(context: Context): Command {
@@ -48,22 +49,22 @@ function showCommand(context: Context): Command {
   addClientFlags(command).action((name: string) =>
     withClient(context, command, async (client) => {
       const [host] = await client.hosts(name);
-      // The scheduler answers a host that it does not know with an error, so there is one.
+      // An unknown host is an error of the scheduler's, so there is always one.
       if (host === undefined) return;
       if (command.opts<{ json: boolean }>().json) context.terminal.json(host);
       else show(context, host);
     }),
   );
-  return teach(command, [['berth host show host-7', 'what it has, what is in use, what it is']]);
+  return addHelp(command, [['berth host show host-7', 'what it has, what is in use, what it is']]);
 }
 
 function show({ terminal, clock }: Context, host: HostSummary): void {
-  const facts: [string, string][] = [
+  const pairs: [string, string][] = [
     ['host', host.host],
     ['status', `${showStatus(terminal, host)} ${host.disabledReason}`.trim()],
     ['zone / cell', `${host.availabilityZone || '-'} / ${host.cell}`],
     ['provider', host.providerUuid],
-    ['service host', host.serviceHost || '-'],
+    ['service host', host.serviceHost],
     ['instances', `${host.instances}, and ${host.externalInstances} that Berth does not manage`],
     ['heavy work', `${host.ioOps} in progress`],
     ['failures', String(host.failures)],
@@ -71,7 +72,7 @@ function show({ terminal, clock }: Context, host: HostSummary): void {
     ['aggregates', host.aggregates.join(' ') || '-'],
     ['last change', `${ageOf(clock, host.updatedAtMs)} ago`],
   ];
-  for (const [name, value] of facts) terminal.print(`${terminal.colours.dim(name.padEnd(14))}${value}`);
+  terminal.print(facts(terminal, pairs));
   const rows = Object.entries(host.resources).map(([name, { inventory, used }]) => [
     name,
     used,
@@ -103,7 +104,7 @@ function enableCommand(context: Context, enabled: boolean): Command {
     }),
   );
   const example = enabled ? 'berth host enable host-7' : 'berth host disable host-7 --reason "new disk"';
-  return teach(command, [[example, enabled ? 'back in service' : 'out of service']]);
+  return addHelp(command, [[example, enabled ? 'back in service' : 'out of service']]);
 }
 
 function showStatus({ colours }: Terminal, host: HostSummary): string {

@@ -1,21 +1,20 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
-import type { Client } from '../client';
-import { clientSettings } from '../client-options';
+import type { Client } from '../client/client';
+import { clientSettings } from '../client/client-options';
+import { addClientFlags, withClient } from '../client/with-client';
 import type { Context } from '../context';
 import type { Audit } from '../embedded/audit';
-import { auditAtRest } from '../embedded/audit-at-rest';
 import { startEmbedded } from '../embedded/fleet';
-import { wholeFrom } from '../number-flags';
+import { addHelp } from '../help-text';
 import { readSettings } from '../settings';
-import { teach } from '../teach';
-import { bar, formatNumber, table } from '../terminal';
 import { readTrace } from '../trace/read-trace';
 import { type ReplayOutcome, replayTrace } from '../trace/replay';
-import { peakDemand, type TraceEvent, timelineOf } from '../trace/timeline';
-import { type Utilisation, utilisationOf } from '../trace/utilisation';
-import { addClientFlags, withClient } from '../with-client';
+import { peakDemand, type TraceEvent, timelineOf, type Utilisation, utilisationOf } from '../trace/timeline';
+import { formatNumber } from '../views/format';
+import { bar, table } from '../views/table';
+import { wholeFrom } from './number-flags';
 
 interface ReplayFlags {
   readonly hosts?: number;
@@ -33,7 +32,7 @@ interface Shape {
   readonly ram: number;
 }
 
-/** Room above the trace's peak when the number of hosts is not given: VMs do not fill hosts without gaps. */
+/** Default fleet size relative to the trace's peak: VMs do not fill hosts without gaps. */
 const HEADROOM = 1.1;
 
 /** `berth trace replay FILE` */
@@ -44,19 +43,19 @@ export function traceCommand(context: Context): Command {
 function replayCommand(context: Context): Command {
   const command = new Command('replay')
     .description(
-      'Place the VMs of a trace, and let them go, in its order. On fake hosts in this process, or on the services that BERTH_BUS_URL names.',
+      'Build and terminate the VMs of a trace, in its order. On fake hosts in this process, or on the services that BERTH_BUS_URL names.',
     )
     .argument('<file>', '.csv or .csv.gz with vmId, tenantId, cores, ram, starttime, endtime (in days)')
     .option('--hosts <n>', "fake hosts; enough for the trace's peak when not given", wholeFrom(1))
     .option('--shape <cores/ram>', "what each fake host has, in the trace's units", shape, { cores: 9600, ram: 2250 })
     .option('--speed <n>', 'seconds of the trace in one second; 0 goes as fast as possible', wholeFrom(0), 0)
     .option('--limit <n>', 'only the first so many VMs', wholeFrom(1), Number.POSITIVE_INFINITY)
-    .option('--in-flight <n>', 'requests in hand at once', wholeFrom(1), 128)
+    .option('--in-flight <n>', 'concurrent requests', wholeFrom(1), 128)
     .option('--schedulers <n>', 'schedulers in this process', wholeFrom(1), 2)
     .option('--conductors <n>', 'conductors in this process', wholeFrom(1), 2)
     .option('--json', 'print the outcome as one JSON value', false);
   addClientFlags(command).action((file: string) => replay(context, command, file));
-  return teach(command, [
+  return addHelp(command, [
     ['berth trace replay vms.csv.gz', 'all of it, on a fleet of the right size'],
     ['BERTH_SCHEDULER_WEIGHT_RAM=-1 berth trace replay vms.csv.gz', 'hosts are packed full, one after the other'],
     ['berth trace replay vms.csv.gz --hosts 100 --shape 6400/3072 --limit 5000', 'a part of it, on another fleet'],
@@ -97,7 +96,7 @@ async function replay(context: Context, command: Command, file: string): Promise
     latencyMs: 0,
   });
   try {
-    await run(fleet.client, () => auditAtRest(context, fleet));
+    await run(fleet.client, () => fleet.audit());
   } finally {
     await fleet.close();
   }

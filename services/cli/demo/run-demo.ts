@@ -1,19 +1,18 @@
 import type { InstanceEvent } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
+import { watchInstances } from '../client/instance-watch';
+import { forEachConcurrently } from '../concurrent';
 import type { Context } from '../context';
 import type { Audit } from '../embedded/audit';
-import { auditAtRest } from '../embedded/audit-at-rest';
 import { type EmbeddedFleet, startEmbedded } from '../embedded/fleet';
-import { watchInstances } from '../instance-watch';
-import { inFlight } from '../pool';
-import { startProgress } from '../progress';
+import { startProgress } from '../views/progress';
 import { demoRequests, demoShape } from './workload';
 
 export interface DemoSettings {
   readonly hosts: number;
   readonly builds: number;
-  /** 0..1, of each attempt. */
+  /** The probability, 0 to 1, that an attempt fails. */
   readonly failureRate: number;
   readonly schedulers: number;
   readonly conductors: number;
@@ -22,7 +21,7 @@ export interface DemoSettings {
 
 export interface Built {
   readonly event: InstanceEvent;
-  /** From the request to rest. */
+  /** From the request to ACTIVE or ERROR. */
   readonly tookMs: number;
 }
 
@@ -32,11 +31,11 @@ export interface DemoOutcome {
   readonly seconds: number;
 }
 
-/** As many clients as a busy cloud has; each waits for its build. */
+/** Concurrent clients; each waits for its build. */
 const BUILDS_IN_FLIGHT = 256;
-/** Long enough to watch. */
+/** Slow enough to watch. */
 const BUILD_LATENCY_MS = 250;
-/** Longer than any build may take; reaching it is a defect. */
+/** No build may take longer; reaching it is a defect. */
 const BUILD_WAIT = { timeoutMs: 300_000 };
 
 /** Builds instances on an embedded fleet and checks, at the end, that the store and the hosts agree. */
@@ -53,7 +52,7 @@ export async function runDemo(context: Context, settings: DemoSettings): Promise
     const built = await buildAll(context, settings, fleet);
     const seconds = (clock.now() - startedMs) / 1000;
     if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'the demo was interrupted');
-    return { built, seconds, audit: await auditAtRest(context, fleet) };
+    return { built, seconds, audit: await fleet.audit() };
   } finally {
     await fleet.close();
   }
@@ -66,7 +65,7 @@ async function buildAll(context: Context, settings: DemoSettings, fleet: Embedde
   const watch = await watchInstances(fleet.client);
   try {
     const requests = demoRequests(seededRandom(settings.seed), settings.builds);
-    await inFlight(
+    await forEachConcurrently(
       requests,
       BUILDS_IN_FLIGHT,
       async (request) => {

@@ -1,7 +1,7 @@
 import type { Consumer } from '#libs/domain/consumer';
 import { inventory } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
-import type { PlacementStore, Revised } from '#libs/placement/store';
+import type { PlacementStore, Revised } from '#libs/placement/port/placement-store';
 import { auditFleet } from './audit';
 
 const provider: Revised<Provider> = {
@@ -29,7 +29,7 @@ function consumer(uuid: string, vcpus: number): Revised<Consumer> {
     allocations: { p1: { VCPU: vcpus } },
     mappings: {},
     groupId: undefined,
-    claimRevision: 1,
+    claimToken: 1,
     createdAtMs: 0,
     updatedAtMs: 0,
     revision: 1,

@@ -1,25 +1,26 @@
+import { type Clock, sleep } from '#libs/domain/clock';
 import type { Consumer } from '#libs/domain/consumer';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
-import type { PlacementStore } from '#libs/placement/store';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 
-/** What is wrong with a fleet at rest; all zero when the store and the hosts tell the same story. */
+/** What is wrong with a fleet at rest; all zero when the store and the hosts agree. */
 export interface Audit {
-  /** Inventories with more allocated than they have, and hosts that run more than they have, by resource class. */
+  /** Resource classes allocated above capacity, and those of which a host runs more than its capacity. */
   readonly overAllocated: number;
-  /** Allocations of what does not run where they say, and instances that run without an allocation there. */
+  /** Allocations without a running instance on that host, and running instances without an allocation there. */
   readonly leaked: number;
 }
 
-/** What runs on one host, as its driver finds it. */
+/** The workloads on one host, as its driver lists them. */
 export interface HostTruth {
   readonly host: string;
   readonly running: readonly { readonly id: string; readonly resources: Resources }[];
 }
 
 /**
- * Compares the store, row by row, with what really runs. It sums allocations itself: the usages that the store keeps
- * are what is being checked. Every host must have reported.
+ * Compares the store, row by row, with what really runs. It sums the allocations itself, because the usages that the
+ * store keeps are among what it checks. Every host must have reported.
  */
 export async function auditFleet(store: PlacementStore, hosts: readonly HostTruth[]): Promise<Audit> {
   const { providers, consumers } = await readStore(store);
@@ -30,16 +31,30 @@ export async function auditFleet(store: PlacementStore, hosts: readonly HostTrut
     }
   }
   const byName = new Map(providers.map((provider) => [provider.name, provider]));
-  let overAllocated = providers.reduce((count, p) => count + exceeded(p, allocated.get(p.uuid) ?? {}), 0);
+  let overAllocated = providers.reduce((count, p) => count + countExceeded(p, allocated.get(p.uuid) ?? {}), 0);
   const running = new Set<string>();
   for (const { host, running: instances } of hosts) {
     const provider = byName.get(host);
     if (provider === undefined) continue;
     for (const { id } of instances) running.add(`${id} on ${provider.uuid}`);
     const used = instances.reduce<Resources>((sum, { resources }) => addResources(sum, resources), {});
-    overAllocated += exceeded(provider, used);
+    overAllocated += countExceeded(provider, used);
   }
-  return { overAllocated, leaked: differences(running, claims(consumers)) };
+  return { overAllocated, leaked: countDifferences(running, claims(consumers)) };
+}
+
+/** Differences that remain after this are real. */
+const AUDIT_TIMEOUT_MS = 15_000;
+const AUDIT_INTERVAL_MS = 50;
+
+/** Audits until there are no differences, because releases may still be under way; at most for the timeout. */
+export async function auditAtRest(clock: Clock, look: () => Promise<Audit>): Promise<Audit> {
+  const untilMs = clock.now() + AUDIT_TIMEOUT_MS;
+  for (;;) {
+    const audit = await look();
+    if ((audit.leaked === 0 && audit.overAllocated === 0) || clock.now() > untilMs) return audit;
+    await sleep(clock, AUDIT_INTERVAL_MS);
+  }
 }
 
 async function readStore(store: PlacementStore) {
@@ -52,8 +67,8 @@ async function readStore(store: PlacementStore) {
   return { providers: [...providers.values()], consumers: [...consumers.values()] };
 }
 
-/** Resource classes of which more is used than there is. */
-function exceeded(provider: Provider, used: Resources): number {
+/** Number of resource classes used above capacity. */
+function countExceeded(provider: Provider, used: Resources): number {
   return Object.entries(used).filter(([name, amount]) => {
     const inventory = provider.inventories[name];
     return amount > (inventory === undefined ? 0 : capacityOf(inventory));
@@ -66,8 +81,8 @@ function claims(consumers: readonly Consumer[]): Set<string> {
   );
 }
 
-/** How many are in one of the sets only. */
-function differences(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+/** Number of elements that are in one of the sets only. */
+function countDifferences(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   const only = (one: ReadonlySet<string>, other: ReadonlySet<string>) => [...one].filter((x) => !other.has(x)).length;
   return only(a, b) + only(b, a);
 }

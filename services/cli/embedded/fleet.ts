@@ -1,34 +1,34 @@
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { openBus } from '#libs/bus/open';
 import type { Bus } from '#libs/bus/port';
-import { BUILD_REQUESTS } from '#libs/contracts/topology';
+import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
-import { open as openSealed } from '#libs/placement/allocation-request';
-import { claimKeyOption } from '#libs/placement/claim-key';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
-import { Mirror } from '#libs/placement/mirror';
-import type { PlacementStore } from '#libs/placement/store';
+import { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { open as openSealed } from '#libs/placement/sealed/allocation-request';
+import { claimKeyOption } from '#libs/placement/sealed/claim-key';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import type { Environment } from '#libs/runtime/system';
-import { startComputeAgent } from '../../compute-agent/agent';
 import type { Driver } from '../../compute-agent/drivers/driver';
 import { driverFromConfig } from '../../compute-agent/drivers/open-driver';
 import { type AgentConfig, agentOptions } from '../../compute-agent/options';
+import { startComputeAgent } from '../../compute-agent/start';
 import { conductorOptions } from '../../conductor/options';
 import { startConductor } from '../../conductor/start';
 import { schedulerOptions } from '../../scheduler/options';
 import { startScheduler } from '../../scheduler/start';
-import { type Client, createClient } from '../client';
+import { type Client, createClient } from '../client/client';
 import type { Context } from '../context';
 import { refuseUnknownSettings } from '../settings';
-import { type Audit, auditFleet } from './audit';
+import { type Audit, auditAtRest, auditFleet } from './audit';
 
 export interface FleetSettings {
   readonly schedulers: number;
@@ -38,27 +38,27 @@ export interface FleetSettings {
   readonly shape: Resources;
   /** Share of build attempts that fail. */
   readonly failureRate: number;
-  /** Median of what a build takes. */
+  /** Median duration of a build. */
   readonly latencyMs: number;
 }
 
-/** A whole Berth in this process. */
+/** All of Berth in this process. */
 export interface EmbeddedFleet {
   readonly client: Client;
-  /** Compares the store with what runs on the hosts. */
+  /** Compares the store with what runs on the hosts, once no request is under way. */
   audit(): Promise<Audit>;
   close(): Promise<void>;
 }
 
 const CALL_TIMEOUT_MS = 30_000;
 const START_TIMEOUT_MS = 60_000;
-/** Half of a log-normal's builds take between 0.7 and 1.4 medians. */
+/** Sigma of the log-normal distribution: half of the builds take between 0.7 and 1.4 medians. */
 const LATENCY_SPREAD = 0.5;
 
 /**
- * Starts schedulers, conductors and one agent with fake hosts on one bus and one store in memory, each service with a
- * bus connection and a mirror of its own, as if it were a process, and with the settings of the environment. Resolves
- * when every host takes builds.
+ * Starts schedulers, conductors and one agent with fake hosts on one bus and one store in memory. Each service has a bus
+ * connection and a mirror of its own, as if it were a process, and the settings of the environment. Resolves when every
+ * host takes builds.
  */
 export async function startEmbedded(context: Context, settings: FleetSettings): Promise<EmbeddedFleet> {
   const { clock, random, env } = context;
@@ -81,7 +81,7 @@ export async function startEmbedded(context: Context, settings: FleetSettings): 
     const services: Running[] = [];
     for (let i = 0; i < settings.schedulers; i++) {
       const bus = await open(connect());
-      const mirror = await open(Mirror.open(placement, { clock, log: silentLog }));
+      const mirror = await open(Mirror.open(placement, { clock, random, log: silentLog }));
       const config = readConfig(schedulerOptions, env);
       services.push(await open(startScheduler({ ...around(), bus, placement, mirror, config })));
     }
@@ -99,14 +99,14 @@ export async function startEmbedded(context: Context, settings: FleetSettings): 
     await bus.declare(BUILD_REQUESTS);
     const client = createClient(bus, clock, CALL_TIMEOUT_MS);
     await allReady(context, services, client, settings.hosts);
-    return { client, close, audit: () => auditHosts(placement, drivers) };
+    return { client, close, audit: () => auditAtRest(clock, () => auditHosts(placement, drivers)) };
   } catch (thrown) {
     await close();
     throw thrown;
   }
 }
 
-/** One agent that carries all hosts; their drivers are kept, because they know what really runs. */
+/** One agent with all hosts. Their drivers are kept for the audit: they know what really runs. */
 function startHosts(
   settings: FleetSettings,
   env: Environment,
@@ -135,7 +135,7 @@ function startHosts(
   });
 }
 
-/** Services may be ready before the schedulers have seen every host's first report. */
+/** Waits for the services, and then for every host's first report to reach the schedulers. */
 async function allReady({ clock, interrupted }: Context, services: readonly Running[], client: Client, hosts: number) {
   const untilMs = clock.now() + START_TIMEOUT_MS;
   let reason = '';

@@ -18,7 +18,7 @@ export interface TraceVm {
 
 export interface Trace {
   readonly vms: readonly TraceVm[];
-  /** What cores and ram were multiplied with to be whole; host shapes get the same. */
+  /** What cores and ram were multiplied by to become whole; multiply host shapes by it, too. */
   readonly scale: number;
 }
 
@@ -29,7 +29,7 @@ type Row = Readonly<Record<(typeof COLUMNS)[number], string>>;
  * Reads VM requests from a CSV file, gzipped when its name ends with `.gz`, with the columns of Azure's packing traces:
  * vmId, tenantId, cores, ram (any unit), starttime and endtime (days; endtime may be `inf`).
  *
- * @param limit  VMs to take, first come first.
+ * @param limit  read only the first so many VMs
  * @throws BerthError `invalid_argument / bad_trace` with the line, `not_found / no_such_file`.
  */
 export async function readTrace(path: string, limit: number): Promise<Trace> {
@@ -47,7 +47,7 @@ export async function readTrace(path: string, limit: number): Promise<Trace> {
 async function* rowsOf(path: string): AsyncGenerator<{ row: Row; line: number }> {
   const parser = parse({ columns: checkHead, skip_empty_lines: true, trim: true, info: true });
   const file = createReadStream(path);
-  // Whatever fails in the pipeline destroys the parser, whose loop below then throws it.
+  // A failure in the pipeline destroys the parser, and its loop below throws the error.
   if (path.endsWith('.gz')) pipeline(file, createGunzip(), parser, () => {});
   else pipeline(file, parser, () => {});
   try {
@@ -81,7 +81,7 @@ function numberIn(row: Row, column: keyof Row, line: number): number {
   return value;
 }
 
-/** Amounts in Berth are whole: the smallest power of ten that makes them so, as far as three places. */
+/** The smallest power of ten, up to 1000, that makes all amounts whole, as Berth's amounts are. */
 function wholeScale(vms: readonly TraceVm[]): number {
   const isWhole = (value: number) => Math.abs(value - Math.round(value)) < 1e-9;
   return [1, 10, 100].find((scale) => vms.every((vm) => isWhole(vm.cores * scale) && isWhole(vm.ram * scale))) ?? 1000;

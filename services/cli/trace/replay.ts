@@ -1,37 +1,38 @@
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { capacityOf } from '#libs/domain/inventory';
-import type { Client } from '../client';
+import type { Client } from '../client/client';
+import { type InstanceWatch, watchInstances } from '../client/instance-watch';
+import { forEachConcurrently } from '../concurrent';
 import type { Context } from '../context';
 import { specOf } from '../demo/workload';
-import { type InstanceWatch, watchInstances } from '../instance-watch';
-import { inFlight } from '../pool';
-import { startProgress } from '../progress';
-import { formatNumber } from '../terminal';
+import { formatNumber } from '../views/format';
+import { startProgress } from '../views/progress';
 import type { TraceVm } from './read-trace';
 import type { TraceEvent } from './timeline';
 
 export interface ReplaySettings {
-  /** Events in hand at once: arrivals overtake each other only within such a window. */
+  /** Events under way at once: arrivals can overtake each other only within this window. */
   readonly inFlight: number;
-  /** Seconds of the trace in one of ours; 0 goes as fast as possible. */
+  /** Seconds of the trace in one real second; 0 is as fast as possible. */
   readonly speed: number;
 }
 
 export interface ReplayOutcome {
   readonly seconds: number;
-  /** By vmId, where each placed VM went. */
+  /** The host of each placed VM, by vmId. */
   readonly placed: ReadonlyMap<string, string>;
   readonly departed: number;
-  /** Counts by reason. */
+  /** Numbers of failed VMs, by reason. */
   readonly failures: ReadonlyMap<string, number>;
-  /** From each request to ACTIVE. */
+  /** From request to ACTIVE, of each placed VM. */
   readonly latenciesMs: readonly number[];
-  /** What the fleet can give in all. */
+  /** The capacity of the whole fleet. */
   readonly capacity: { readonly hosts: number; readonly cores: number; readonly ram: number };
 }
 
-/** Longer than any event may take; the VM then counts as failed. */
+/** After this an event counts as failed. */
 const EVENT_WAIT = { timeoutMs: 120_000 };
 const SECONDS_PER_DAY = 86_400;
 
@@ -39,7 +40,7 @@ interface Replay {
   readonly client: Client;
   readonly context: Context;
   readonly watch: InstanceWatch;
-  /** Instances by vmId, from the request on; undefined when it was not placed. */
+  /** The instance of each requested VM, by vmId; undefined when it was not placed. */
   readonly arrivals: Map<string, Promise<string | undefined>>;
   readonly placed: Map<string, string>;
   readonly failures: Map<string, number>;
@@ -47,8 +48,8 @@ interface Replay {
 }
 
 /**
- * Builds and terminates a trace's VMs in the order of its events. A VM's departure waits until its arrival is settled;
- * beyond that, events start in order, with a window of them in hand.
+ * Builds and terminates a trace's VMs in the order of its events, a window of them at once. A VM's departure waits for
+ * the outcome of its arrival.
  *
  * @throws BerthError `aborted / interrupted`.
  */
@@ -85,7 +86,7 @@ export async function replayTrace(
       else if (await depart(replay, event.vm)) departed += 1;
       progress.show(++done, detail);
     };
-    await inFlight(events, settings.inFlight, step, interrupted);
+    await forEachConcurrently(events, settings.inFlight, step, interrupted);
     progress.finish(detail());
   } finally {
     await watch.close();
@@ -95,7 +96,7 @@ export async function replayTrace(
   return { seconds: (clock.now() - startedMs) / 1000, placed, departed, failures, latenciesMs, capacity };
 }
 
-/** What was running before the trace begins arrives at its beginning. */
+/** VMs from before the beginning of the trace arrive at its beginning. */
 async function waitUntilDue({ clock, interrupted }: Context, event: TraceEvent, startedMs: number, speed: number) {
   const dueMs = startedMs + (Math.max(0, event.atDays) * SECONDS_PER_DAY * 1000) / speed;
   if (dueMs > clock.now()) await sleep(clock, dueMs - clock.now(), interrupted);
@@ -114,7 +115,7 @@ async function build({ client, context, watch, placed, failures, latenciesMs }: 
   const settled = watch.until(uuid, ['active', 'error'], EVENT_WAIT);
   const request = {
     requestId: random.uuid(),
-    requestSpec: specOf({ VCPU: vm.cores, MEMORY_MB: vm.ram }, `tenant-${vm.tenantId}`),
+    requestSpec: requestSpecCodec.encode(specOf({ VCPU: vm.cores, MEMORY_MB: vm.ram }, `tenant-${vm.tenantId}`)),
     count: 1,
     name: `vm-${vm.vmId}`,
     instanceUuids: [uuid],
@@ -133,7 +134,7 @@ async function build({ client, context, watch, placed, failures, latenciesMs }: 
   return undefined;
 }
 
-/** Whether there was something to terminate. */
+/** Terminates a VM; false when it was never placed or the termination failed. */
 async function depart({ client, watch, arrivals, failures }: Replay, vm: TraceVm): Promise<boolean> {
   const uuid = await arrivals.get(vm.vmId);
   arrivals.delete(vm.vmId);

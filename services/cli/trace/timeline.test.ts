@@ -1,7 +1,6 @@
 import { array, assert, integer, property, tuple } from 'fast-check';
 import type { TraceVm } from './read-trace';
-import { peakDemand, timelineOf } from './timeline';
-import { utilisationOf } from './utilisation';
+import { peakDemand, timelineOf, utilisationOf } from './timeline';
 
 function vm(vmId: string, startDays: number, endDays: number, cores = 1, ram = 2): TraceVm {
   return { vmId, tenantId: 't', cores, ram, startDays, endDays };

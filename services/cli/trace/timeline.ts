@@ -1,6 +1,6 @@
 import type { TraceVm } from './read-trace';
 
-/** What happens at a time of a trace: a VM arrives or departs. */
+/** The arrival or departure of one VM of a trace. */
 export interface TraceEvent {
   readonly kind: 'arrival' | 'departure';
   readonly atDays: number;
@@ -8,8 +8,8 @@ export interface TraceEvent {
 }
 
 /**
- * All events in order. At equal times departures come first, so that what leaves makes room for what comes; but a VM
- * that lives for no time arrives before it departs.
+ * All events in order. At equal times departures come first, so that they free capacity for the arrivals; but a VM
+ * with no duration arrives before it departs.
  */
 export function timelineOf(vms: readonly TraceVm[]): TraceEvent[] {
   const events = vms.flatMap((vm): TraceEvent[] => [
@@ -24,7 +24,7 @@ function rank({ kind, vm }: TraceEvent): number {
   return vm.startDays === vm.endDays ? 2 : 0;
 }
 
-/** The most cores and ram that live at once: what a fleet must have to place everything. */
+/** The most cores and ram in use at once: what a fleet must have to place everything. */
 export function peakDemand(events: readonly TraceEvent[]): { readonly cores: number; readonly ram: number } {
   let cores = 0;
   let ram = 0;
@@ -37,4 +37,44 @@ export function peakDemand(events: readonly TraceEvent[]): { readonly cores: num
     peak.ram = Math.max(peak.ram, ram);
   }
   return peak;
+}
+
+export interface Utilisation {
+  /** Shares of the fleet's capacity, 0 to 1. */
+  readonly peak: { readonly cores: number; readonly ram: number };
+  /** Averaged over the trace's own time, from day 0 to the last arrival. */
+  readonly mean: { readonly cores: number; readonly ram: number };
+}
+
+/** The fleet's utilisation in the trace's own time, given which VMs were placed. */
+export function utilisationOf(
+  events: readonly TraceEvent[],
+  isPlaced: (vmId: string) => boolean,
+  capacity: { readonly cores: number; readonly ram: number },
+): Utilisation {
+  const fromDays = Math.max(0, events[0]?.atDays ?? 0);
+  const toDays = events.findLast(({ kind }) => kind === 'arrival')?.atDays ?? 0;
+  const used = { cores: 0, ram: 0 };
+  const peak = { cores: 0, ram: 0 };
+  const area = { cores: 0, ram: 0 };
+  let atDays = fromDays;
+  for (const event of events) {
+    // Usage is constant between two events.
+    const days = Math.max(0, Math.min(event.atDays, toDays) - atDays);
+    area.cores += used.cores * days;
+    area.ram += used.ram * days;
+    atDays += days;
+    if (!isPlaced(event.vm.vmId)) continue;
+    const sign = event.kind === 'arrival' ? 1 : -1;
+    used.cores += sign * event.vm.cores;
+    used.ram += sign * event.vm.ram;
+    peak.cores = Math.max(peak.cores, used.cores);
+    peak.ram = Math.max(peak.ram, used.ram);
+  }
+  const days = Math.max(Number.EPSILON, atDays - fromDays);
+  const shares = ({ cores, ram }: { cores: number; ram: number }) => ({
+    cores: capacity.cores > 0 ? cores / capacity.cores : 0,
+    ram: capacity.ram > 0 ? ram / capacity.ram : 0,
+  });
+  return { peak: shares(peak), mean: shares({ cores: area.cores / days, ram: area.ram / days }) };
 }

@@ -2,11 +2,11 @@ import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
 
 /**
- * What makes instances real on one host: the only part of an agent that knows how. A driver has no opinion: claims,
- * attempts, retries and reports are the agent's. Errors are BerthErrors whose reason is told to the client.
+ * Builds and destroys instances on one host (Nova's virt driver). It decides nothing: claims, attempts, retries and
+ * reports are the agent's. It throws BerthErrors, whose reasons reach the client.
  */
 export interface Driver {
-  /** What the host has, now; asked for each report and each claim, so it must be cheap. */
+  /** What the host has now. Called for each report and each claim, so it must be cheap. */
   capacity(): HostCapacity;
 
   /**
@@ -17,26 +17,28 @@ export interface Driver {
    */
   build(instance: InstanceToBuild, signal: AbortSignal): Promise<void>;
 
-  /** Ends an instance and resolves when nothing of it is left. What is not there is destroyed. */
+  /** Ends an instance and resolves when nothing of it is left. Destroying what does not exist succeeds. */
   destroy(uuid: string): Promise<void>;
 
-  /** All that runs on the host, whoever started it. What the agent does not carry is external usage. */
-  list(): Promise<readonly Found[]>;
+  /** All that runs on the host, whoever started it. What the agent does not track is external usage. */
+  list(): Promise<readonly RunningWorkload[]>;
 
-  /** Hears of each instance that was built, or seen by `list`, and stopped without being told to. One listener. */
+  /** Sets the one listener, called for each instance that was built or listed and stopped without a `destroy`. */
   onExit(listener: (uuid: string, why: string) => void): void;
 
-  /** Lets go of the host. Instances go on running if they can. */
+  /** Ends the driver. Instances go on running if they can. */
   close(): Promise<void>;
 }
 
+/** What a host has to offer. */
 export interface HostCapacity {
   readonly inventories: Inventories;
   readonly traits: readonly string[];
-  /** What the image properties filter reads: `hw_architecture`, `img_hv_type`, `hw_vm_mode` to supported values. */
+  /** Supported values of `hw_architecture`, `img_hv_type` and `hw_vm_mode`, for the image properties filter. */
   readonly capabilities: Readonly<Record<string, readonly string[]>>;
 }
 
+/** An instance as a driver is given it. */
 export interface InstanceToBuild {
   readonly uuid: string;
   readonly name: string;
@@ -45,18 +47,19 @@ export interface InstanceToBuild {
   readonly requestSpec: RequestSpec;
 }
 
-/** Something that runs on a host: an instance by its uuid, anything else by a name that is no uuid. */
-export interface Found {
+/** Something that runs on a host. */
+export interface RunningWorkload {
+  /** The uuid of an instance; of anything else a name that is no uuid. */
   readonly id: string;
   readonly resources: Resources;
 }
 
-/** A host as its driver is told of it. */
+/** A host, as its driver is opened with it. */
 export interface HostIdentity {
   readonly name: string;
-  /** 0 for the first host that the process carries. */
+  /** Its number among the hosts of the process, from 0. */
   readonly index: number;
 }
 
-/** Opens the driver of a host. `carried` are uuids that ran when the agent was last here, from its journal. */
-export type OpenDriver = (host: HostIdentity, carried: readonly string[]) => Promise<Driver>;
+/** Opens the driver of a host. `remembered` are the uuids of instances that ran according to the journal. */
+export type OpenDriver = (host: HostIdentity, remembered: readonly string[]) => Promise<Driver>;

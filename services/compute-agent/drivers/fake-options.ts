@@ -8,14 +8,14 @@ export const fakeOptions = {
     min: 0,
     max: 3_600_000,
     unit: 'ms',
-    help: 'How long a fake build takes: the median.',
+    help: 'The median of how long a fake build takes.',
   }),
   fakeLatencySpread: numberOption({
     env: 'BERTH_AGENT_FAKE_LATENCY_SPREAD',
     default: 0,
     min: 0,
     max: 3,
-    help: 'How much fake builds differ: sigma of a log-normal distribution, 0 for none.',
+    help: 'How much the latencies of fake builds differ: sigma of a log-normal distribution, 0 for not at all.',
   }),
   fakeFailureRate: numberOption({
     env: 'BERTH_AGENT_FAKE_FAILURE_RATE',
@@ -28,13 +28,13 @@ export const fakeOptions = {
     env: 'BERTH_AGENT_FAKE_EXTERNAL',
     default: '',
     range: 'CLASS=amount,... | ...',
-    help: 'What something that Berth does not manage uses on each host.',
+    help: 'What workloads that Berth does not manage use on each host.',
   }),
   fakeSeed: intOption({
     env: 'BERTH_AGENT_FAKE_SEED',
     default: 0,
     min: 0,
     max: 4_294_967_295,
-    help: 'Makes latencies and failures the same in each run; 0 for new ones.',
+    help: 'Makes latencies and failures the same in each run; 0 for a random seed.',
   }),
 } as const;

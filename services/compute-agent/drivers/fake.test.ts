@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { seededRandom } from '#libs/domain/random';
 import { fakeClock } from '#libs/testing/fake-clock';
-import { aRequestSpec } from '#libs/testing/request-spec';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { type FakeHost, fakeDriver } from './fake';
 
 const never = () => new AbortController().signal;
@@ -11,7 +11,7 @@ const host: FakeHost = {
   latencySpread: 0,
   failureRate: 0,
   external: {},
-  survivors: [],
+  running: [],
 };
 
 function anInstance() {
@@ -29,7 +29,7 @@ async function outcomes(seed: number): Promise<string> {
   return (await Promise.all(all)).join('');
 }
 
-it('fails as often as it is told, and the same way for the same seed', async () => {
+it('fails at its failure rate, and the same way for the same seed', async () => {
   const [first, same, other] = [await outcomes(1), await outcomes(1), await outcomes(2)];
   expect(same).toBe(first);
   expect(other).not.toBe(first);
@@ -38,7 +38,7 @@ it('fails as often as it is told, and the same way for the same seed', async () 
   expect(failures).toBeLessThan(130);
 });
 
-it('takes as long as it is told: half of the builds below the median, none for ever', async () => {
+it('takes half of the builds less than the median latency, and none for ever', async () => {
   const clock = fakeClock(0);
   const driver = fakeDriver({ ...host, latencyMs: 100, latencySpread: 1 }, clock, seededRandom(3));
   const tookMs: number[] = [];

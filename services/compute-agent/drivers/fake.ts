@@ -2,44 +2,41 @@ import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import type { Random } from '#libs/domain/random';
-import type { Driver, Found, HostCapacity } from './driver';
+import type { Driver, HostCapacity, RunningWorkload } from './driver';
 
 /** What a fake host is like. */
 export interface FakeHost {
   readonly capacity: HostCapacity;
-  /** Median of what a build takes; 0 builds at once. */
+  /** The median of how long a build takes; 0 builds at once. */
   readonly latencyMs: number;
-  /** Sigma of the log-normal distribution of latencies; 0 makes all the same. */
+  /** Sigma of the log-normal distribution of latencies; 0 gives all the median. */
   readonly latencySpread: number;
   /** The share of builds that fail. */
   readonly failureRate: number;
-  /** What something unmanaged uses. */
+  /** What something that Berth does not manage uses. */
   readonly external: Resources;
-  /** Uuids of instances that ran before and run still. */
-  readonly survivors: readonly string[];
+  /** Uuids of instances that run already. */
+  readonly running: readonly string[];
 }
 
 /** A driver whose instances are entries of a map. */
 export interface FakeDriver extends Driver {
   /** Makes an instance stop by itself. */
   exit(uuid: string, why: string): void;
-  /** Changes what something unmanaged uses. */
-  setExternal(external: Resources): void;
 }
 
-/** Latencies above this many medians are cut: a rare build of an hour helps nobody. */
-const LONGEST_LATENCY = 20;
+/** The tail of the distribution is cut: latencies are at most this many medians. */
+const MAX_LATENCY_MEDIANS = 20;
 
-/** A host that takes as long as it is told and fails as often; the same `random` gives the same host. */
+/** A driver for demos, load and tests: instances are entries of a map. The same `random` gives the same builds. */
 export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDriver {
-  const running = new Map<string, Resources>(host.survivors.map((uuid) => [uuid, {}]));
-  let external = host.external;
+  const running = new Map<string, Resources>(host.running.map((uuid) => [uuid, {}]));
   let onExit: (uuid: string, why: string) => void = () => {};
 
   const latency = () => {
     if (host.latencySpread === 0) return host.latencyMs;
     const factor = Math.exp(host.latencySpread * gaussian(random));
-    return Math.round(host.latencyMs * Math.min(LONGEST_LATENCY, factor));
+    return Math.round(host.latencyMs * Math.min(MAX_LATENCY_MEDIANS, factor));
   };
 
   return {
@@ -59,9 +56,11 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
     },
 
     async list() {
-      const found: Found[] = Array.from(running, ([id, resources]) => ({ id, resources }));
-      if (Object.keys(external).length > 0) found.push({ id: 'fake-external', resources: external });
-      return found;
+      const workloads: RunningWorkload[] = Array.from(running, ([id, resources]) => ({ id, resources }));
+      if (Object.keys(host.external).length > 0) {
+        workloads.push({ id: 'fake-external', resources: host.external });
+      }
+      return workloads;
     },
 
     onExit(listener) {
@@ -72,15 +71,11 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
       if (running.delete(uuid)) onExit(uuid, why);
     },
 
-    setExternal(changed) {
-      external = changed;
-    },
-
     async close() {},
   };
 }
 
-/** A number of the standard normal distribution (Box and Muller). */
+/** A sample of the standard normal distribution (Box and Muller). */
 function gaussian(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }

@@ -3,17 +3,17 @@ import { BerthError } from '#libs/domain/errors';
 import { inventory } from '#libs/domain/inventory';
 import { randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import type { Surroundings } from '#libs/runtime/service';
-import { dealt, parseAmounts, parseCapabilities, parseInventories, parseTraits } from '../host-shape';
 import type { AgentConfig } from '../options';
 import type { OpenDriver } from './driver';
 import { fakeDriver } from './fake';
+import { parseAmounts, parseCapabilities, parseInventories, parseTraits, roundRobin } from './host-shape';
 import { openProcessDriver } from './process/process-driver';
 
 const FAKE_INVENTORY = { VCPU: inventory(64), MEMORY_MB: inventory(262_144), DISK_GB: inventory(4_000) };
 const MAX_SEED = 2 ** 32;
 
 /**
- * The driver that the configuration names, one line per driver.
+ * The driver that the configuration names: a case for each.
  *
  * @throws BerthError `invalid_argument / bad_config` when a setting of it can't be read.
  */
@@ -41,24 +41,24 @@ function fakeDrivers(config: AgentConfig, { clock, random }: Surroundings): Open
   const { inventories, traits, capabilities } = shapesFrom(config);
   const externals = parseAmounts('BERTH_AGENT_FAKE_EXTERNAL', config.fakeExternal);
   const seed = config.fakeSeed || randomInt(random, MAX_SEED);
-  return async ({ name, index }, carried) => {
+  return async ({ name, index }, remembered) => {
     const host = {
       capacity: {
-        inventories: dealt(inventories, index, FAKE_INVENTORY),
-        traits: dealt(traits, index, []),
+        inventories: roundRobin(inventories, index, FAKE_INVENTORY),
+        traits: roundRobin(traits, index, []),
         capabilities,
       },
       latencyMs: config.fakeLatencyMs,
       latencySpread: config.fakeLatencySpread,
       failureRate: config.fakeFailureRate,
-      external: dealt(externals, index, {}),
-      survivors: carried,
+      external: roundRobin(externals, index, {}),
+      running: remembered,
     };
     return fakeDriver(host, clock, seededRandom(seedOf(`${seed} ${name}`)));
   };
 }
 
-/** What hosts look like by configuration; for the process driver an empty inventory means what the machine has. */
+/** Capacities by configuration. Without an inventory the process driver takes what the machine has. */
 function shapesFrom(config: AgentConfig) {
   return {
     inventories: parseInventories('BERTH_AGENT_INVENTORY', config.inventory),

@@ -2,7 +2,7 @@ import type { Clock } from '#libs/domain/clock';
 import type { Log } from '#libs/runtime/log';
 import { HttpError } from '../http/http-error';
 
-/** What Keystone answered, whatever its status. */
+/** An answer of Keystone's, of any status. */
 export interface KeystoneAnswer {
   readonly status: number;
   /** The token in the header of an answer that issues one. */
@@ -25,14 +25,14 @@ interface HttpSurroundings {
   readonly log: Log;
 }
 
-/** Calls to Keystone, each within a time. The log tells when it goes away and when it is back, not each call that fails. */
+/** Calls to Keystone, each with a deadline. Logs when Keystone becomes unavailable and available, not each failed call. */
 export class KeystoneHttp {
   readonly #root: string;
   readonly #timeoutMs: number;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #underWay = new Set<AbortController>();
-  #isAway = false;
+  #isUnavailable = false;
   #isClosed = false;
 
   /** @param url as it is configured, with or without /v3 */
@@ -43,7 +43,7 @@ export class KeystoneHttp {
     this.#log = log;
   }
 
-  /** @throws HttpError 503 when no answer came in time, or one of a server in trouble (5xx, 429). */
+  /** @throws HttpError 503 when there is no answer in time, or status 5xx or 429. */
   async call(call: KeystoneCall): Promise<KeystoneAnswer> {
     const abort = new AbortController();
     const giveUp = () => abort.abort(new Error(`no answer within ${this.#timeoutMs} ms`));
@@ -52,10 +52,10 @@ export class KeystoneHttp {
     try {
       if (this.#isClosed) throw new Error('closed');
       const answer = await this.#fetch(call, abort.signal);
-      this.#tellBack();
+      this.#noteAvailable();
       return answer;
     } catch (thrown) {
-      this.#tellAway(thrown);
+      this.#noteUnavailable(thrown);
       throw identityAway();
     } finally {
       this.#underWay.delete(abort);
@@ -63,7 +63,7 @@ export class KeystoneHttp {
     }
   }
 
-  /** Ends the calls under way and refuses others. */
+  /** Aborts the calls under way and refuses new ones. */
   close(): void {
     this.#isClosed = true;
     for (const abort of this.#underWay) abort.abort(new Error('closed'));
@@ -74,7 +74,7 @@ export class KeystoneHttp {
       method,
       headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
       body: body === undefined ? null : JSON.stringify(body),
-      // Followed, a redirect would carry tokens to wherever it points.
+      // Following a redirect would send the tokens to whatever host it names.
       redirect: 'manual',
       signal,
     });
@@ -84,23 +84,27 @@ export class KeystoneHttp {
     return { status: response.status, issuedToken, body: jsonOf(text) };
   }
 
-  #tellAway(thrown: unknown): void {
-    if (this.#isAway || this.#isClosed) return;
-    this.#isAway = true;
+  #noteUnavailable(thrown: unknown): void {
+    if (this.#isUnavailable || this.#isClosed) return;
+    this.#isUnavailable = true;
     const { message, cause } = thrown as Error;
     const why = cause instanceof Error ? cause.message : message;
-    this.#log.error({ keystone: this.#root, why }, 'Keystone is away: tokens that are not remembered are answered 503');
+    this.#log.error(
+      { event: 'keystone_unavailable', keystone: this.#root, why },
+      'Keystone unavailable: requests with tokens that are not cached are answered 503',
+    );
   }
 
-  #tellBack(): void {
-    if (this.#isAway) this.#log.info({ keystone: this.#root }, 'Keystone is back');
-    this.#isAway = false;
+  #noteAvailable(): void {
+    if (this.#isUnavailable)
+      this.#log.info({ event: 'keystone_available', keystone: this.#root }, 'Keystone available again');
+    this.#isUnavailable = false;
   }
 }
 
-/** The refusal of a request whose token can't be looked at now. */
+/** The refusal of a request whose token can't be validated now. */
 export function identityAway(): HttpError {
-  return new HttpError(503, 'The identity service can not be asked about the token now.');
+  return new HttpError(503, 'The identity service is unavailable; the token can not be validated now.');
 }
 
 function jsonOf(text: string): unknown {

@@ -4,19 +4,18 @@ import { identityAway, type KeystoneHttp } from './keystone-http';
 import { readTokenFacts } from './keystone-token';
 import type { AuthConfig } from './options';
 
-/** Who this service is to Keystone. */
+/** The credentials of this service. */
 export type Credentials = Pick<
   AuthConfig,
   'keystoneUsername' | 'keystonePassword' | 'keystoneProject' | 'keystoneUserDomain' | 'keystoneProjectDomain'
 >;
 
-/** A token this near to its end is not used for another call. */
+/** A token this close to its expiry is replaced before the next call. */
 const RENEW_BEFORE_MS = 30_000;
 
 /**
- * The token of this service itself, issued when it is first needed and again when it ends or Keystone refuses it. Callers
- * at the same time share one call. Refused credentials are not sent again for `retryMs`: Keystone may lock a user out for
- * trying.
+ * The token of this service itself, issued at first use and again when it expires or Keystone refuses it. Concurrent
+ * callers share one call. Refused credentials are not sent again for `retryMs`, because Keystone may lock the user out.
  */
 export class KeystoneLogin {
   readonly #http: KeystoneHttp;
@@ -40,7 +39,7 @@ export class KeystoneLogin {
     this.#log = surroundings.log;
   }
 
-  /** @throws HttpError 503 when Keystone is away or refuses the credentials. */
+  /** @throws HttpError 503 when Keystone is unavailable or refuses the credentials. */
   async token(): Promise<string> {
     const token = this.#token;
     if (token !== undefined && token.expiresAtMs - RENEW_BEFORE_MS > this.#clock.now()) return token.text;
@@ -50,7 +49,7 @@ export class KeystoneLogin {
     return this.#issuing;
   }
 
-  /** Drops a token that Keystone does not take any more; one that was issued since stays. */
+  /** Drops a token that Keystone refuses; a newer one stays. */
   forget(token: string): void {
     if (this.#token?.text === token) this.#token = undefined;
   }
@@ -63,7 +62,10 @@ export class KeystoneLogin {
     if (answer.status !== 201 || answer.issuedToken === undefined || facts === undefined) {
       this.#refusedUntilMs = this.#clock.now() + this.#retryMs;
       const { keystoneUsername: user, keystoneProject: project } = this.#credentials;
-      this.#log.error({ user, project, status: answer.status }, 'Keystone refuses the credentials of this service');
+      this.#log.error(
+        { event: 'keystone_login_refused', user, project, status: answer.status },
+        'Keystone refuses the credentials of this service',
+      );
       throw identityAway();
     }
     this.#token = { text: answer.issuedToken, expiresAtMs: facts.expiresAtMs };

@@ -1,14 +1,14 @@
-import type { Principal } from './principal';
+import type { Principal } from './auth';
 
-/** A token as Keystone describes it: whom it stands for and until when (milliseconds since the epoch). */
+/** The principal and the expiry (milliseconds since the epoch) of a token. */
 export interface TokenFacts {
   readonly principal: Principal;
   readonly expiresAtMs: number;
 }
 
 /**
- * Reads the body of Keystone's answer about a token; undefined when it is not one. Keystone lists implied roles beside the
- * given ones. Roles in a domain are left out: they say nothing about this service, which knows projects only.
+ * Reads the body of Keystone's answer about a token; undefined when it has another form. Keystone lists implied roles, too.
+ * Roles in a domain are left out: they grant nothing here, because Placement knows projects only.
  */
 export function readTokenFacts(body: unknown): TokenFacts | undefined {
   const token = fieldsOf(fieldsOf(body)?.['token']);

@@ -96,7 +96,7 @@ it.each([
   expect(keystone.calls).toEqual([]);
 });
 
-it('remembers good tokens whatever bad ones come by, and forgets the one used least lately', async () => {
+it('remembers good tokens whatever bad ones come by, and forgets the one used least recent', async () => {
   const { authenticate } = await openKeystoneAuth({ BERTH_PLACEMENT_KEYSTONE_CACHED_TOKENS: '2' });
   for (const token of ['a', 'b', 'c']) keystone.tokens.set(token, tokenOf({}));
   for (const token of ['nova', 'a', 'nova']) await authenticate(token);
@@ -177,7 +177,7 @@ it('answers 503 when Keystone says nothing in time, knows remembered tokens stil
   expect(await authenticate('nova')).toMatchObject({ userId: 'u1' });
   keystone.behaviour = 'proper';
   await expect(authenticate('glance')).rejects.toMatchObject({ status: 401 });
-  expect(lines).toEqual([expect.stringMatching(/^Keystone is away/), 'Keystone is back']);
+  expect(lines).toEqual([expect.stringMatching(/^Keystone unavailable/), 'Keystone available again']);
 });
 
 it('answers 503 when nobody listens', async () => {

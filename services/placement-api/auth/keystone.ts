@@ -1,43 +1,42 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '#libs/domain/clock';
 import type { Log } from '#libs/runtime/log';
+import { headerOf } from '../http/headers';
 import { HttpError } from '../http/http-error';
-import type { Auth } from './auth';
-import { headerOf } from './headers';
+import type { Auth, Principal } from './auth';
 import { identityAway, KeystoneHttp } from './keystone-http';
 import { KeystoneLogin } from './keystone-login';
+import { readTokenFacts, type TokenFacts } from './keystone-token';
 import type { AuthConfig } from './options';
-import type { Principal } from './principal';
 import { sha256Of } from './token-file';
-import { type Verdict, validateToken } from './validate-token';
 
-/** Beyond any token of Keystone's (Fernet: 250 characters), and within the headers that its servers take. */
+/** Longer than any token of Keystone's (Fernet: 250 characters), and within the header limits of its servers. */
 const TOKEN = /^[\x21-\x7e]{1,2048}$/;
 
 /**
- * Asks Keystone (v3) who a token stands for, and remembers the answer under the token's hash: good tokens for a while but
- * never beyond their expiry, refused ones for a short while, each kind apart, so that a flood of bad tokens drives no good
- * one out. Requests with the same token at the same time wait for one call. While Keystone is away, remembered tokens
- * stay good, and all others are answered 503.
+ * Validates tokens with Keystone (v3) and caches the answers by the token's hash: valid tokens for a while but never beyond
+ * their expiry, refused ones for a short while, in separate caches, so that a flood of bad tokens evicts no valid one.
+ * Concurrent requests with the same token share one call. While Keystone is unavailable, cached tokens stay valid, and
+ * requests with others are answered 503.
  */
 export function openKeystone(config: AuthConfig, { clock, log }: { readonly clock: Clock; readonly log: Log }): Auth {
   const http = new KeystoneHttp(config.keystoneUrl, { timeoutMs: config.keystoneTimeoutMs, clock, log });
   const login = new KeystoneLogin(http, config, { retryMs: config.keystoneRefusedCacheMs, clock, log });
-  const good = rememberTokens<Principal>(config, clock);
-  const refused = rememberTokens<true>(config, clock);
-  const underWay = new Map<string, Promise<Verdict>>();
+  const good = tokenCache<Principal>(config, clock);
+  const refused = tokenCache<true>(config, clock);
+  const underWay = new Map<string, Promise<Validation>>();
   const signIn = { 'www-authenticate': `Keystone uri="${config.keystonePublicUrl || config.keystoneUrl}"` };
 
-  const ask = async (key: string, token: string): Promise<Verdict> => {
-    const verdict = await validateToken(token, { http, login, log });
-    if (verdict.kind === 'refused' || verdict.expiresAtMs <= clock.now()) {
+  const ask = async (key: string, token: string): Promise<Validation> => {
+    const validation = await validateToken(token, { http, login, log });
+    if (validation.kind === 'refused' || validation.expiresAtMs <= clock.now()) {
       refused.remember(key, true, config.keystoneRefusedCacheMs);
       return { kind: 'refused' };
     }
-    good.remember(key, verdict.principal, Math.min(config.keystoneCacheMs, verdict.expiresAtMs - clock.now()));
-    return verdict;
+    good.remember(key, validation.principal, Math.min(config.keystoneCacheMs, validation.expiresAtMs - clock.now()));
+    return validation;
   };
-  const askOnce = (key: string, token: string): Promise<Verdict> => {
+  const askOnce = (key: string, token: string): Promise<Validation> => {
     const asked = underWay.get(key);
     if (asked !== undefined) return asked;
     if (underWay.size >= config.keystoneMaxValidations) throw identityAway();
@@ -53,10 +52,10 @@ export function openKeystone(config: AuthConfig, { clock, log }: { readonly cloc
       const key = sha256Of(token).toString('base64');
       const known = good.recall(key);
       if (known !== undefined) return known;
-      const isHopeless = !TOKEN.test(token) || refused.recall(key) !== undefined;
-      const verdict: Verdict = isHopeless ? { kind: 'refused' } : await askOnce(key, token);
-      if (verdict.kind === 'refused') throw unauthorized('The token is not good, or not any more.', signIn);
-      return verdict.principal;
+      const isKnownBad = !TOKEN.test(token) || refused.recall(key) !== undefined;
+      const validation: Validation = isKnownBad ? { kind: 'refused' } : await askOnce(key, token);
+      if (validation.kind === 'refused') throw unauthorized('The token is invalid or has expired.', signIn);
+      return validation.principal;
     },
     async close() {
       http.close();
@@ -65,11 +64,42 @@ export function openKeystone(config: AuthConfig, { clock, log }: { readonly cloc
   };
 }
 
+/** Keystone's answer about a token. */
+type Validation = ({ readonly kind: 'good' } & TokenFacts) | { readonly kind: 'refused' };
+
+/**
+ * Asks Keystone about a token; once again with a new token of this service when Keystone refuses the present one.
+ *
+ * @throws HttpError 503 when Keystone is unavailable, or refuses to answer this service.
+ */
+async function validateToken(
+  token: string,
+  { http, login, log }: { readonly http: KeystoneHttp; readonly login: KeystoneLogin; readonly log: Log },
+): Promise<Validation> {
+  const ask = async () => {
+    const own = await login.token();
+    const headers = { 'x-auth-token': own, 'x-subject-token': token };
+    const answer = await http.call({ method: 'GET', path: '/auth/tokens?nocatalog', headers });
+    if (answer.status === 401) login.forget(own);
+    return answer;
+  };
+  const first = await ask();
+  const { status, body } = first.status === 401 ? await ask() : first;
+  const facts = status === 200 ? readTokenFacts(body) : undefined;
+  if (facts !== undefined) return { kind: 'good', ...facts };
+  if (status === 404) return { kind: 'refused' };
+  log.error(
+    { event: 'keystone_forbidden', status },
+    'Keystone refuses to validate tokens: the user of this service needs the role service or admin',
+  );
+  throw identityAway();
+}
+
 function unauthorized(detail: string, headers: Readonly<Record<string, string>>): HttpError {
   return new HttpError(401, detail, undefined, headers);
 }
 
-function rememberTokens<V>({ keystoneCachedTokens: max }: AuthConfig, clock: Clock) {
+function tokenCache<V>({ keystoneCachedTokens: max }: AuthConfig, clock: Clock) {
   const cache = new LRUCache<string, { readonly value: V; readonly untilMs: number }>({ max });
   return {
     recall(key: string): V | undefined {

@@ -1,4 +1,4 @@
-import { noAuth } from './noauth';
+import { noAuth, requireLoopback } from './noauth';
 
 it('takes user and project from the token', async () => {
   expect(await noAuth({ 'x-auth-token': 'nova:service' })).toEqual({
@@ -31,4 +31,25 @@ it('takes a system-scoped request as one without a project', async () => {
 
 it.each([[{}], [{ 'x-auth-token': '' }]])('refuses a request without a token: %j', async (headers) => {
   await expect(noAuth(headers)).rejects.toMatchObject({ status: 401 });
+});
+
+const noauth = { auth: 'noauth', noauthAnywhere: false } as const;
+
+it.each(['127.0.0.1', '127.3.2.1', '::1', '[::1]', '::ffff:127.0.0.1', 'localhost'])(
+  'lets noauth listen on %s',
+  (host) => {
+    expect(() => requireLoopback(host, noauth)).not.toThrow();
+  },
+);
+
+it.each(['0.0.0.0', '::', '10.1.2.3', '127.evil.example', 'localhost.example', ''])('keeps noauth off %s', (host) => {
+  expect(() => requireLoopback(host, noauth)).toThrow(
+    expect.objectContaining({ code: 'failed_precondition', reason: 'noauth_not_local', details: { host } }),
+  );
+});
+
+it('lets noauth listen anywhere when told so, and other strategies always', () => {
+  expect(() => requireLoopback('0.0.0.0', { ...noauth, noauthAnywhere: true })).not.toThrow();
+  expect(() => requireLoopback('0.0.0.0', { ...noauth, auth: 'keystone' })).not.toThrow();
+  expect(() => requireLoopback('0.0.0.0', { ...noauth, auth: 'tokens' })).not.toThrow();
 });

@@ -1,13 +1,16 @@
+import { isIPv4 } from 'node:net';
+import { BerthError } from '#libs/domain/errors';
+import { headerOf, type RequestHeaders } from '../http/headers';
 import { HttpError } from '../http/http-error';
-import { headerOf, type RequestHeaders } from './headers';
-import type { Authenticate, Principal } from './principal';
+import type { Authenticate, Principal } from './auth';
+import type { AuthConfig } from './options';
 
 /**
- * Believes what a request says of itself; for development and tests, never for a network.
+ * Takes user, project and roles from the request's own headers. For development and tests, never for a network.
  *
- * `x-auth-token: user[:project]`, the project being named as the user when it is left out. `x-roles` are the roles,
- * comma-separated; without it the user `admin` has the role admin and everyone else none. With `openstack-system-scope`
- * (`all`) the request is for the whole system and has no project.
+ * `x-auth-token: user[:project]`; the project defaults to the name of the user. `x-roles` are the roles, comma-separated;
+ * without it the user `admin` has the role admin and every other user has none. With `openstack-system-scope: all` the
+ * request has system scope and no project.
  */
 export const noAuth: Authenticate = async (headers) => {
   const token = headerOf(headers, 'x-auth-token');
@@ -23,9 +26,31 @@ export const noAuth: Authenticate = async (headers) => {
 };
 
 function rolesOf(headers: RequestHeaders, userId: string): Principal['roles'] {
-  // An empty header says that there are none.
-  const isTold = headers['x-roles'] !== undefined;
-  const text = isTold ? (headerOf(headers, 'x-roles') ?? '') : userId === 'admin' ? 'admin' : '';
+  // An empty header means no roles.
+  const isGiven = headers['x-roles'] !== undefined;
+  const text = isGiven ? (headerOf(headers, 'x-roles') ?? '') : userId === 'admin' ? 'admin' : '';
   const names = text.split(',').map((name) => name.trim().toLowerCase());
   return new Set(names.filter((name) => name !== ''));
+}
+
+/**
+ * Refuses noauth on an address that other machines can reach, unless the configuration allows it.
+ *
+ * @param host the address that the API is about to listen on
+ * @throws BerthError `failed_precondition / noauth_not_local`.
+ */
+export function requireLoopback(host: string, config: Pick<AuthConfig, 'auth' | 'noauthAnywhere'>): void {
+  if (config.auth !== 'noauth' || config.noauthAnywhere || isLoopback(host)) return;
+  throw new BerthError(
+    'failed_precondition',
+    'noauth_not_local',
+    `BERTH_PLACEMENT_AUTH=noauth authenticates nobody, so it may not listen on ${host}: choose tokens or ` +
+      'keystone, listen on 127.0.0.1, or set BERTH_PLACEMENT_NOAUTH_ANYWHERE=true where only trusted clients reach the port',
+    { details: { host } },
+  );
+}
+
+function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, '').replace(/^::ffff:/i, '');
+  return bare === 'localhost' || bare === '::1' || (isIPv4(bare) && bare.startsWith('127.'));
 }

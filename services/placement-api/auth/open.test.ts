@@ -27,6 +27,6 @@ it.each([
   await expect(open(env)).rejects.toMatchObject({
     code: 'invalid_argument',
     reason: 'bad_config',
-    message: `BERTH_PLACEMENT_AUTH=${env['BERTH_PLACEMENT_AUTH']} can not start:\n  ${problems.join('\n  ')}`,
+    message: `BERTH_PLACEMENT_AUTH=${env['BERTH_PLACEMENT_AUTH']} is not configured:\n  ${problems.join('\n  ')}`,
   });
 });

@@ -8,9 +8,9 @@ import type { AuthConfig } from './options';
 import { openStaticTokens } from './static-tokens';
 
 /**
- * The strategy that the configuration names. Keystone need not be there yet; a file of tokens must be, and be good.
+ * Opens the strategy that the configuration names. Keystone may still be unavailable; a token file must be valid.
  *
- * @throws BerthError `invalid_argument / bad_config` with everything that the strategy lacks, `bad_tokens_file`.
+ * @throws BerthError `invalid_argument / bad_config` with every missing setting, `bad_tokens_file`.
  */
 export async function openAuth(
   config: AuthConfig,
@@ -51,5 +51,5 @@ function lacks(value: string, env: string): readonly string[] {
 
 function refuseProblems({ auth }: AuthConfig, problems: readonly string[]): void {
   if (problems.length === 0) return;
-  throw invalidArgument('bad_config', `BERTH_PLACEMENT_AUTH=${auth} can not start:\n  ${problems.join('\n  ')}`);
+  throw invalidArgument('bad_config', `BERTH_PLACEMENT_AUTH=${auth} is not configured:\n  ${problems.join('\n  ')}`);
 }

@@ -2,7 +2,7 @@ import { booleanOption, type ConfigOf, enumOption, intOption, stringOption } fro
 
 const URL_PATTERN = /^https?:\/\/\S+$/;
 
-/** How the placement API finds out who sends a request. `auth/README.md` tells each way with its commands. */
+/** Settings of authentication; `auth/README.md` explains each strategy with its commands. */
 export const authOptions = {
   auth: enumOption({
     env: 'BERTH_PLACEMENT_AUTH',
@@ -91,7 +91,7 @@ export const authOptions = {
     min: 1,
     max: 1_000_000,
     unit: 'tokens',
-    help: 'Tokens that are remembered, good and refused ones each; the one used least lately is forgotten.',
+    help: 'Tokens that are remembered, good and refused ones each; the one used least recent is forgotten.',
   }),
   keystoneMaxValidations: intOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_MAX_VALIDATIONS',

@@ -49,7 +49,7 @@ it('sees a change of the file after the check interval, whoever asks at once', a
   await clock.advance(1_000);
   const asked = await Promise.allSettled(['nova-secret', 'renewed', 'nova-secret'].map(authenticate));
   expect(asked.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected']);
-  expect(lines).toEqual(['read the changed file of tokens']);
+  expect(lines).toEqual(['token file changed and read']);
 });
 
 it('sees a file that another one is renamed to', async () => {
@@ -74,9 +74,9 @@ it('keeps the old tokens while the file is broken or gone, says so once each, an
   await clock.advance(1_000);
   await expect(authenticate('nova-secret')).rejects.toMatchObject({ status: 401 });
   expect(lines).toEqual([
-    expect.stringMatching(/keeps the old tokens.*is not JSON$/),
-    expect.stringMatching(/keeps the old tokens.*ENOENT/),
-    'read the changed file of tokens',
+    expect.stringMatching(/keeping the old tokens.*is not JSON$/),
+    expect.stringMatching(/keeping the old tokens.*ENOENT/),
+    'token file changed and read',
   ]);
   expect(lines.join()).not.toContain('half');
 });

@@ -3,17 +3,17 @@ import { stat } from 'node:fs/promises';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Log } from '#libs/runtime/log';
+import { headerOf } from '../http/headers';
 import { HttpError } from '../http/http-error';
-import { headerOf } from './headers';
-import type { Authenticate } from './principal';
+import type { Authenticate } from './auth';
 import { readTokenFile, type StaticToken, sha256Of } from './token-file';
 
 /**
- * Knows the tokens of a file. The file may change at any time: a request that comes `checkMs` after the last look waits
- * for another look, so a token that was taken out is refused from then on. A file that is broken or gone changes nothing:
- * the tokens read last stay good, and the log says so once.
+ * Authenticates by the tokens of a file. The file may change at any time: a request more than `checkMs` after the last
+ * check waits for the next one, so that a removed token is refused from then on. When the file is malformed or missing,
+ * the tokens read last stay valid, and an error is logged once.
  *
- * @throws BerthError `invalid_argument / bad_tokens_file` when the file is no good at the start.
+ * @throws BerthError `invalid_argument / bad_tokens_file` when the file is malformed or missing at the start.
  */
 export async function openStaticTokens(
   path: string,
@@ -30,10 +30,13 @@ export async function openStaticTokens(
     seen = version;
     try {
       tokens = await readTokenFile(path);
-      log.info({ path, tokens: tokens.length }, 'read the changed file of tokens');
+      log.info({ event: 'token_file_read', path, tokens: tokens.length }, 'token file changed and read');
     } catch (thrown) {
       const { reason, message, details } = BerthError.from(thrown);
-      log.error({ path, reason, ...details }, `keeps the old tokens, for the changed file is no good: ${message}`);
+      log.error(
+        { event: 'token_file_bad', path, reason, ...details },
+        `token file malformed, keeping the old tokens: ${message}`,
+      );
     }
   };
   const lookWhenDue = async () => {
@@ -56,13 +59,13 @@ export async function openStaticTokens(
   };
 }
 
-/** Looks at every token, and at hashes only, so that the time it takes tells nothing about any of them. */
+/** Compares the hash with every token's, in constant time, so that timing reveals nothing about the tokens. */
 function find(tokens: readonly StaticToken[], token: string): StaticToken | undefined {
   const sha256 = sha256Of(token);
   return tokens.filter((known) => timingSafeEqual(known.sha256, sha256))[0];
 }
 
-/** Changes whenever the file does. */
+/** A string that changes whenever the file does. */
 async function versionOf(path: string): Promise<string> {
   try {
     const { ino, size, mtimeMs, ctimeMs } = await stat(path);

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { invalidArgument } from '#libs/domain/errors';
-import type { Principal } from './principal';
+import type { Principal } from './auth';
 
-/** A token by its SHA-256, and whom it stands for. */
+/** The SHA-256 of a token, and its principal. */
 export interface StaticToken {
   readonly sha256: Buffer;
   readonly principal: Principal;
@@ -17,7 +17,7 @@ const SHA256 = /^[0-9a-f]{64}$/i;
 /**
  * The tokens of a file: a JSON list of `{ "token" or "token_sha256", "user_id", "project_id"?, "roles" }`.
  *
- * @throws BerthError `invalid_argument / bad_tokens_file`; the detail `field` is the offending place. Never tells a token.
+ * @throws BerthError `invalid_argument / bad_tokens_file`; the detail `field` says where. The message never has a token in it.
  */
 export async function readTokenFile(path: string): Promise<readonly StaticToken[]> {
   const list = parseJson(path, await readFile(path, 'utf8').catch((error: Error) => wrong(path, '', error.message)));
@@ -30,7 +30,7 @@ export async function readTokenFile(path: string): Promise<readonly StaticToken[
   return repeated === -1 ? tokens : wrong(path, `[${repeated}]`, 'has the token of another entry');
 }
 
-/** How tokens are kept and compared. */
+/** The form in which tokens are kept and compared. */
 export function sha256Of(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
@@ -39,7 +39,7 @@ function parseJson(path: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the file, and with it perhaps a token.
+    // The parser's message would quote the file, and perhaps a token.
     return wrong(path, '', 'is not JSON');
   }
 }

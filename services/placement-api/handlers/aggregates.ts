@@ -3,7 +3,7 @@ import { HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
-import { conflict, requireProvider, unexpected } from './found';
+import { conflict, requireProvider, unexpected } from './store-results';
 
 type Body =
   | readonly string[]
@@ -24,7 +24,7 @@ export async function putAggregates(request: ApiRequest, placement: Placement): 
   switch (result.kind) {
     case 'committed':
     case 'unchanged':
-      return show(requireProvider(placement.lately, providerUuid), request.version);
+      return show(requireProvider(placement.recent, providerUuid), request.version);
     case 'generation':
       throw conflict("Resource provider's generation already changed. Please update the generation and try again.");
     case 'not_found':

@@ -1,17 +1,11 @@
-import type { Consumer } from '#libs/domain/consumer';
-import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/store';
 import { HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
-import type { Answer, ApiRequest } from '../http/request';
+import { type Answer, type ApiRequest, newest } from '../http/request';
 import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
-import { allocationsOf, type ConsumerBody } from './consumer-body';
-import { unexpected } from './found';
-import { newest } from './newest';
+import { type ConsumerBody, consumerUuid, consumerWrites, removal } from './consumer-writes';
+import { unexpected } from './store-results';
 import { requireAmounts, whyNotAllocated } from './why-not-allocated';
-
-/** Whose a consumer is that was written before microversion 1.8, which did not ask. */
-const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** GET /allocations/{consumer_uuid} */
 export async function getConsumerAllocations({ params, version }: ApiRequest, placement: Placement): Promise<Answer> {
@@ -87,49 +81,8 @@ async function write(
   noClass: string,
 ): Promise<Answer> {
   const consumers = await consumerWrites(bodies, version, placement);
-  requireAmounts({ consumers, view: placement.lately, noClass });
+  requireAmounts({ consumers, view: placement.recent, noClass });
   const result = await placement.commit({ kind: 'write_allocations', consumers });
   if (result.kind === 'committed' || result.kind === 'unchanged') return { status: 204 };
   throw whyNotAllocated(result, { consumers, view: await placement.now(), noClass });
-}
-
-/** Bodies as the store takes them. What an old microversion can't say about a consumer stays as it is. */
-export async function consumerWrites(
-  bodies: Readonly<Record<string, ConsumerBody>>,
-  version: Microversion,
-  placement: Placement,
-): Promise<ConsumerWrite[]> {
-  const isNew = (body: ConsumerBody) => version >= SINCE.consumerGeneration && body.consumer_generation === null;
-  // Of a new consumer nothing has to be known, and that is what most claims are for.
-  const view = Object.values(bodies).every(isNew) ? placement.lately : await placement.now();
-  return Object.entries(bodies).map(([key, body]): ConsumerWrite => {
-    const uuid = consumerUuid(key);
-    const present = view.consumer(uuid);
-    const allocations = allocationsOf(body);
-    return {
-      uuid,
-      projectId: body.project_id ?? NOBODY,
-      userId: body.user_id ?? NOBODY,
-      consumerType: version >= SINCE.consumerType ? body.consumer_type : present?.consumerType,
-      owner: present?.owner ?? 'api',
-      allocations,
-      mappings: body.mappings ?? {},
-      raisesReleased: Object.keys(allocations).length === 0,
-      expect: guardOf(body, version),
-    };
-  });
-}
-
-function guardOf({ consumer_generation: generation }: ConsumerBody, version: Microversion): ConsumerGuard {
-  if (version < SINCE.consumerGeneration || generation === undefined) return { kind: 'any' };
-  return generation === null ? { kind: 'absent' } : { kind: 'generation', generation };
-}
-
-function removal(uuid: string): ConsumerWrite {
-  const nobody = { projectId: NOBODY, userId: NOBODY, consumerType: undefined, owner: 'api' } as const;
-  return { uuid, ...nobody, allocations: {}, mappings: {}, expect: { kind: 'any' } };
-}
-
-function consumerUuid(text = ''): Consumer['uuid'] {
-  return normalUuid(text) ?? text;
 }

@@ -1,15 +1,15 @@
 import { type Inventories, type Inventory, inventory } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
-import type { CommitResult, WriteInventories } from '#libs/placement/store';
-import type { PlacementView } from '#libs/placement/view';
+import type { CommitResult, WriteInventories } from '#libs/placement/port/placement-store';
+import type { PlacementView } from '#libs/placement/port/placement-view';
 import { ERROR_CODE, HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
 import { unknownClass } from '../unknown-names';
-import { conflict, requireProvider, unexpected } from './found';
+import { conflict, requireProvider, unexpected } from './store-results';
 
-/** An inventory as clients write it: only the total must be given. */
+/** An inventory as clients write it; all but the total are optional. */
 export interface InventoryBody {
   readonly total: number;
   readonly reserved?: number;
@@ -44,7 +44,7 @@ export async function getInventory({ params }: ApiRequest, placement: Placement)
 
 /** POST /resource_providers/{uuid}/inventories */
 export async function createInventory(request: ApiRequest, placement: Placement): Promise<Answer> {
-  // The client gives no generation: whoever else writes meanwhile, the class must still be new.
+  // The request has no generation: on a concurrent write try again, as long as the class is new.
   for (;;) {
     const view = await placement.now();
     const provider = requireProvider(view, request.params['uuid']);
@@ -59,7 +59,7 @@ export async function createInventory(request: ApiRequest, placement: Placement)
     if (result.kind === 'generation') continue;
     if (result.kind !== 'committed') throw whyNot(result, provider.uuid, refuse);
     const location = `/resource_providers/${provider.uuid}/inventories/${resourceClass}`;
-    return { ...showOne(requireProvider(placement.lately, provider.uuid), resourceClass), status: 201, location };
+    return { ...showOne(requireProvider(placement.recent, provider.uuid), resourceClass), status: 201, location };
   }
 }
 
@@ -79,7 +79,7 @@ export async function updateInventory(request: ApiRequest, placement: Placement)
     throw refuse(`No inventory of class ${resourceClass} found.`);
   const result = await write(placement, provider, { inventories, replace: false, generation });
   if (result.kind !== 'committed') throw whyNot(result, provider.uuid, refuse);
-  return showOne(requireProvider(placement.lately, provider.uuid), resourceClass);
+  return showOne(requireProvider(placement.recent, provider.uuid), resourceClass);
 }
 
 /** PUT /resource_providers/{uuid}/inventories */
@@ -96,7 +96,7 @@ export async function putInventories(request: ApiRequest, placement: Placement):
   requireClasses(view, Object.keys(inventories), refuse);
   const result = await write(placement, provider, { inventories, replace: true, generation });
   if (result.kind !== 'committed') throw whyNot(result, provider.uuid, refuse);
-  return showAll(requireProvider(placement.lately, provider.uuid));
+  return showAll(requireProvider(placement.recent, provider.uuid));
 }
 
 /** DELETE /resource_providers/{uuid}/inventories */
@@ -123,7 +123,7 @@ export async function deleteInventory({ params }: ApiRequest, placement: Placeme
       throw conflict(`Unable to delete inventory of class ${resourceClass}: ${inUse(resourceClass, provider.uuid)}`);
     case 'not_found': {
       const because =
-        unknownClass(placement.lately, remove) === undefined
+        unknownClass(placement.recent, remove) === undefined
           ? `No inventory of class ${resourceClass} found for delete`
           : `No such resource class ${resourceClass}.`;
       throw new HttpError(404, `No inventory of class ${resourceClass} found for delete: ${because}`);
@@ -133,7 +133,7 @@ export async function deleteInventory({ params }: ApiRequest, placement: Placeme
   }
 }
 
-/** Inventories out of bodies, with Placement's defaults. */
+/** The inventories of a body, with Placement's defaults. */
 export function inventoriesOf(bodies: Readonly<Record<string, InventoryBody>>): Inventories {
   return Object.fromEntries(Object.entries(bodies).map(([resourceClass, body]) => [resourceClass, inventoryOf(body)]));
 }
@@ -145,7 +145,7 @@ function inventoryOf(body: InventoryBody): Inventory {
   return inventory(total, Object.fromEntries(given.filter(([, value]) => value !== undefined)));
 }
 
-/** @throws HttpError as `refuse` makes it, when more is reserved than there is. */
+/** @throws HttpError made by `refuse` when more is reserved than there is. */
 function requireCapacity(
   { uuid }: Provider,
   inventories: Inventories,
@@ -163,7 +163,7 @@ function requireCapacity(
   }
 }
 
-/** @throws HttpError as `refuse` makes it, when nobody knows one of the classes. */
+/** @throws HttpError made by `refuse` when one of the classes does not exist. */
 function requireClasses(view: PlacementView, classes: readonly string[], refuse: (reason: string) => HttpError): void {
   const unknown = unknownClass(view, classes);
   if (unknown !== undefined) throw refuse(`No such resource class ${unknown}.`);
@@ -198,7 +198,7 @@ function whyNot(result: CommitResult, uuid: string, refuse: (reason: string) => 
   }
 }
 
-/** Text on an inventory that can't go. */
+/** The error text for an inventory that is in use. */
 export function inUse(resourceClass: string, uuid: string): string {
   return `Inventory for '${resourceClass}' on resource provider '${uuid}' in use.`;
 }

@@ -1,16 +1,15 @@
 import { refusalOf } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
-import type { CommitResult } from '#libs/placement/store';
-import type { PlacementView } from '#libs/placement/view';
+import type { CommitResult } from '#libs/placement/port/placement-store';
+import type { PlacementView } from '#libs/placement/port/placement-view';
 import { ERROR_CODE, HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
-import type { Answer, ApiRequest } from '../http/request';
+import { type Answer, type ApiRequest, newest } from '../http/request';
 import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
 import { aggregatesOf, resourcesOf, traitsOf } from '../query-values';
 import { knowsNames } from '../unknown-names';
-import { requireProvider, unexpected } from './found';
-import { newest } from './newest';
+import { requireProvider, unexpected } from './store-results';
 
 const NO_PARENT = 'parent provider UUID does not exist.';
 
@@ -25,7 +24,7 @@ export async function listProviders({ query, version }: ApiRequest, placement: P
   const traits = traitsOf(query, '', version);
   const aggregates = aggregatesOf(query, '', version);
   const resources = query.has('resources') ? resourcesOf(query.last('resources') ?? '') : {};
-  // An empty name asks for no name.
+  // An empty name is no filter.
   const [uuid, name, inTree] = [query.last('uuid'), query.last('name') || undefined, query.last('in_tree')];
   const view = await placement.now();
   const isPossible = knowsNames(view, { inTree, traits, aggregates, resources });
@@ -42,7 +41,7 @@ export async function listProviders({ query, version }: ApiRequest, placement: P
       hasRoom(view, provider, resources)
     );
   };
-  const found = isPossible ? [...narrowed(view, { uuid, name, inTree })].filter(wanted) : [];
+  const found = isPossible ? [...findByIdentity(view, { uuid, name, inTree })].filter(wanted) : [];
   return {
     status: 200,
     body: { resource_providers: found.map((provider) => providerBody(provider, version)) },
@@ -84,7 +83,7 @@ export async function createProvider({ body, version }: ApiRequest, placement: P
   }
   const location = `/resource_providers/${uuid}`;
   if (version < SINCE.createdProviderInBody) return { status: 201, location };
-  return { ...show(requireProvider(placement.lately, uuid), version), location };
+  return { ...show(requireProvider(placement.recent, uuid), version), location };
 }
 
 /** GET /resource_providers/{uuid} */
@@ -109,7 +108,7 @@ export async function updateProvider(request: ApiRequest, placement: Placement):
   switch (result.kind) {
     case 'committed':
     case 'unchanged':
-      return show(requireProvider(placement.lately, uuid), version);
+      return show(requireProvider(placement.recent, uuid), version);
     case 'exists':
       throw nameTaken(name);
     case 'in_use':
@@ -145,8 +144,8 @@ function nameTaken(what: string): HttpError {
   return new HttpError(409, `Conflicting resource provider ${what} already exists.`, ERROR_CODE.duplicateName);
 }
 
-/** The providers that a filter by identity leaves, without looking at all of them. */
-function narrowed(
+/** The providers that match the filters by identity, found by index. */
+function findByIdentity(
   view: PlacementView,
   by: { uuid: string | undefined; name: string | undefined; inTree: string | undefined },
 ): Iterable<Provider> {

@@ -1,14 +1,13 @@
 import type { Inventories } from '#libs/domain/inventory';
-import type { CommitResult } from '#libs/placement/store';
-import type { PlacementView } from '#libs/placement/view';
+import type { CommitResult } from '#libs/placement/port/placement-store';
+import type { PlacementView } from '#libs/placement/port/placement-view';
 import { ERROR_CODE, HttpError } from '../http/http-error';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
 import { unknownClass } from '../unknown-names';
-import { consumerWrites } from './allocations';
-import type { ConsumerBody } from './consumer-body';
-import { conflict } from './found';
+import { type ConsumerBody, consumerWrites } from './consumer-writes';
 import { type InventoriesBody, inUse, inventoriesOf } from './inventories';
+import { conflict } from './store-results';
 import { type Asked, firstFault, requireAmounts, whyNotAllocated } from './why-not-allocated';
 
 interface Body {
@@ -41,7 +40,7 @@ export async function reshape(request: ApiRequest, placement: Placement): Promis
   throw whyNotReshaped(result, { ...asked, view: present });
 }
 
-/** @throws HttpError for the first provider that does not exist, or has another generation than the client thinks. */
+/** @throws HttpError for the first provider that does not exist, or has another generation than given. */
 function requireProviders({ inventories }: Body, view: PlacementView): void {
   for (const [uuid, { resource_provider_generation: given }] of Object.entries(inventories)) {
     const provider = view.provider(uuid);

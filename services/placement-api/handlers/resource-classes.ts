@@ -1,12 +1,10 @@
 import { isStandardResourceClass } from '#libs/domain/standard-names';
 import { HttpError } from '../http/http-error';
-import type { Answer, ApiRequest } from '../http/request';
+import { type Answer, type ApiRequest, newest } from '../http/request';
 import { whyInvalid } from '../http/validate';
 import type { Placement } from '../placement';
 import { customClass } from '../schemas/names';
-import { createName, deleteName } from './custom-names';
-import { unexpected } from './found';
-import { newest } from './newest';
+import { createName, deleteName, unexpected } from './store-results';
 
 /** GET /resource_classes */
 export async function listClasses(_request: ApiRequest, placement: Placement): Promise<Answer> {

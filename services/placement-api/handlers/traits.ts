@@ -1,14 +1,12 @@
 import type { Provider } from '#libs/domain/provider';
 import { isStandardTrait } from '#libs/domain/standard-names';
 import { HttpError } from '../http/http-error';
-import type { Answer, ApiRequest } from '../http/request';
+import { type Answer, type ApiRequest, newest } from '../http/request';
 import { whyInvalid } from '../http/validate';
 import type { Placement } from '../placement';
 import { customTrait } from '../schemas/names';
 import { unknownTraits } from '../unknown-names';
-import { createName, deleteName } from './custom-names';
-import { conflict, requireProvider, unexpected } from './found';
-import { newest } from './newest';
+import { conflict, createName, deleteName, requireProvider, unexpected } from './store-results';
 
 /** GET /traits */
 export async function listTraits({ query }: ApiRequest, placement: Placement): Promise<Answer> {
@@ -78,7 +76,7 @@ export async function putProviderTraits(request: ApiRequest, placement: Placemen
   const unknown = unknownTraits(view, traits);
   if (unknown !== undefined) throw new HttpError(400, `No such trait ${unknown}`);
   await writeTraits(placement, provider, traits, provider.generation);
-  return show(requireProvider(placement.lately, provider.uuid));
+  return show(requireProvider(placement.recent, provider.uuid));
 }
 
 /** DELETE /resource_providers/{uuid}/traits */
@@ -87,7 +85,7 @@ export async function deleteProviderTraits({ params }: ApiRequest, placement: Pl
   return { status: 204 };
 }
 
-/** As in Placement, traits that stay what they are raise no generation. */
+/** As in Placement, writing the present traits again does not raise the generation. */
 async function writeTraits(
   placement: Placement,
   { uuid: providerUuid, traits: present }: Provider,

@@ -3,9 +3,9 @@ import { addResources, type Resources } from '#libs/domain/inventory';
 import { SINCE } from '../http/microversion';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
-import { requireProvider } from './found';
+import { requireProvider } from './store-results';
 
-/** How consumers without a type are called: those written before 1.38. */
+/** The type shown for consumers that were written before 1.38, without a type. */
 const UNTYPED = 'unknown';
 
 /** GET /resource_providers/{uuid}/usages */

@@ -1,5 +1,5 @@
-import type { ConsumerWrite } from '#libs/placement/store';
-import type { PlacementView } from '#libs/placement/view';
+import type { ConsumerWrite } from '#libs/placement/port/placement-store';
+import type { PlacementView } from '#libs/placement/port/placement-view';
 import { type Asked, requireAmounts, whyNotAllocated } from './why-not-allocated';
 
 const view = {

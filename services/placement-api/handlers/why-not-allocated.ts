@@ -1,21 +1,21 @@
 import { type Inventories, MAX_AMOUNT } from '#libs/domain/inventory';
-import type { CommitResult, ConsumerGuard, ConsumerWrite } from '#libs/placement/store';
-import type { PlacementView } from '#libs/placement/view';
+import type { CommitResult, ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
+import type { PlacementView } from '#libs/placement/port/placement-view';
 import { HttpError } from '../http/http-error';
 import { unknownClass } from '../unknown-names';
-import { conflict, unexpected } from './found';
+import { conflict, unexpected } from './store-results';
 
-/** What was asked, for words on why it is not done. */
+/** The request, for the text of its refusal. */
 export interface Asked {
   readonly consumers: readonly ConsumerWrite[];
   readonly view: PlacementView;
-  /** Begins the text for a class that does not exist. */
+  /** The beginning of the text for a class that does not exist. */
   readonly noClass: string;
-  /** The inventories to be of providers that get others in the same request. */
+  /** New inventories by provider, when the same request replaces them. */
   readonly inventories?: Readonly<Record<string, Inventories>>;
 }
 
-/** @throws HttpError when an amount is more than any inventory can have, and more than the store can count. */
+/** @throws HttpError when an amount is above the largest total that an inventory can have. */
 export function requireAmounts(asked: Asked): void {
   for (const [uuid, resources] of takenIn(asked)) {
     for (const [resourceClass, amount] of Object.entries(resources)) {
@@ -24,7 +24,7 @@ export function requireAmounts(asked: Asked): void {
   }
 }
 
-/** Why the store refused. Among several reasons it is the one that Placement finds first. */
+/** Why the store refused. Of several reasons it is the one that Placement checks first. */
 export function whyNotAllocated(result: CommitResult, asked: Asked): Error {
   switch (result.kind) {
     case 'generation':
@@ -42,7 +42,7 @@ export function whyNotAllocated(result: CommitResult, asked: Asked): Error {
   }
 }
 
-/** What is wrong before any class is looked up: a consumer that has changed, or a provider that does not exist. */
+/** The first check: a consumer that has changed, or a provider that does not exist. */
 export function firstFault(asked: Asked): HttpError | undefined {
   for (const { uuid, expect } of asked.consumers) {
     const present = asked.view.consumer(uuid)?.generation;
@@ -53,7 +53,7 @@ export function firstFault(asked: Asked): HttpError | undefined {
   return missing && new HttpError(400, `Allocation for resource provider '${missing[0]}' that does not exist.`);
 }
 
-/** After that, classes that don't exist, then providers that have nothing of any class that is asked for. */
+/** The checks after it: classes that don't exist, then providers without an inventory of any requested class. */
 function whatIsMissing(asked: Asked): HttpError | undefined {
   const fault = firstFault(asked);
   if (fault) return fault;

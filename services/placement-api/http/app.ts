@@ -4,21 +4,18 @@ import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Random } from '#libs/domain/random';
 import type { Log } from '#libs/runtime/log';
-import type { Authenticate, Principal } from '../auth/principal';
+import type { Authenticate, Principal } from '../auth/auth';
 import { registerCors } from '../cors';
 import type { CorsConfig } from '../cors-options';
 import type { ApiMetrics } from '../metrics';
 import { openApiDocument } from '../openapi';
 import { ROUTES, type Route } from '../routes';
-import { routableUrl } from './address';
-import { headerOf, mediaTypeOf } from './headers';
-import { HttpError } from './http-error';
-import { httpErrorOf } from './http-error-of';
+import { headerOf, mediaTypeOf, requestedVersion } from './headers';
+import { HttpError, httpErrorOf } from './http-error';
 import { type Microversion, VERSION_HEADER } from './microversion';
-import { refuseUnreadable } from './refuse-unreadable';
 import { jsonBytes, sendAnswer, sendError } from './reply';
-import { requestedVersion } from './requested-version';
 import { methodNotAllowed, type ServeDeps, serve } from './serve';
+import { refuseUnreadable, routableUrl } from './unreadable';
 
 export interface AppDeps extends ServeDeps {
   readonly authenticate: Authenticate;
@@ -32,12 +29,12 @@ export interface AppDeps extends ServeDeps {
 
 export interface AppLimits {
   readonly bodyBytes: number;
-  /** Of the request line and headers together, and so of a query string. */
+  /** Limit of request line and headers together, and so of a query string. */
   readonly headerBytes: number;
   readonly queryParameters: number;
 }
 
-/** What is known of a request as it goes through the hooks. */
+/** What the hooks find out about a request. */
 interface Known {
   principal?: Principal;
   version?: Microversion;
@@ -48,8 +45,8 @@ const NOBODY: Principal = { userId: '', projectId: undefined, roles: new Set(), 
 const OPENAPI_PATH = '/openapi.json';
 
 /**
- * The HTTP side of the API, not yet listening. A request passes: its id, CORS, its token, its microversion, and then its
- * route (`serve`).
+ * Creates the HTTP application, not yet listening. A request passes, in this order: request id, CORS, authentication,
+ * microversion, and its route (`serve`).
  */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const known = new WeakMap<FastifyRequest, Known>();
@@ -66,7 +63,10 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     const error = httpErrorOf(thrown);
     if (error.status === 500) {
       const fields = { request_id: request.id, method: request.method, url: request.url };
-      deps.log.error({ ...fields, error: BerthError.from(thrown) }, 'a request failed: a defect');
+      deps.log.error(
+        { event: 'request_failed', ...fields, error: BerthError.from(thrown) },
+        'request failed, a defect',
+      );
     }
     return sendError(request, reply, error, known.get(request)?.version);
   };
@@ -80,19 +80,19 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     const here: Known = {};
     known.set(request, here);
     here.principal = isPublic(request) ? NOBODY : await deps.authenticate(request.headers);
-    here.version = requestedVersion(headerOf(request, VERSION_HEADER));
+    here.version = requestedVersion(headerOf(request.headers, VERSION_HEADER));
     reply.header(VERSION_HEADER, `placement 1.${here.version}`).header('vary', VERSION_HEADER);
-    if (mediaTypeOf(request) === undefined && Number(headerOf(request, 'content-length') ?? 0) > 0) {
+    if (mediaTypeOf(request.headers) === undefined && Number(headerOf(request.headers, 'content-length') ?? 0) > 0) {
       throw new HttpError(400, 'content-type header required when content-length > 0');
     }
-    // `/traits/` is no trait without a name, `/traits/a%2Fb` none with a slash: they are nothing.
+    // `/traits/` and `/traits/a%2Fb` are no paths of the API: Placement answers 404.
     const steps = Object.values(request.params as Record<string, string>);
     if (steps.some((step) => step === '' || step.includes('/'))) throw new HttpError(404);
   });
   app.addHook('onResponse', async (request, reply) => observe(deps, request, reply, known.get(request) ?? {}));
   app.setErrorHandler((thrown, request, reply) => fail(thrown, request, reply));
   app.setNotFoundHandler((request, reply) => fail(new HttpError(404), request, reply));
-  // Bodies are bytes until a handler asks for them: whether one is wanted, and of which type, the route knows.
+  // Bodies stay bytes until the handler reads them: their media type is checked by the route.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
@@ -129,6 +129,7 @@ function observe({ log, metrics }: AppDeps, request: FastifyRequest, reply: Fast
   metrics.requestSeconds.observe({ method: request.method, path }, reply.elapsedTime / 1000);
   log.debug(
     {
+      event: 'request_answered',
       request_id: request.id,
       method: request.method,
       url: request.url,
@@ -137,7 +138,7 @@ function observe({ log, metrics }: AppDeps, request: FastifyRequest, reply: Fast
       microversion: known.version,
       elapsed_ms: reply.elapsedTime,
     },
-    'answered',
+    'request answered',
   );
 }
 

@@ -1,15 +1,43 @@
-import type { FastifyRequest } from 'fastify';
+import { HttpError } from './http-error';
+import { type Microversion, NEWEST } from './microversion';
 
-/** The type of everything that the API takes and gives. */
+/** Headers of a request: lower-case names, as Node gives them. */
+export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The media type of every body of the API. */
 export const JSON_TYPE = 'application/json';
 
-/** The type of a body without its parameters; undefined when none is told. */
-export function mediaTypeOf(request: FastifyRequest): string | undefined {
-  return headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase() || undefined;
+/** The value of a header; undefined when it is absent or empty. */
+export function headerOf(headers: RequestHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return (Array.isArray(value) ? value.join(',') : value) || undefined;
 }
 
-/** A header as one text, undefined when there is none. */
-export function headerOf(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value.join(',') : value;
+/** The media type of the body without its parameters; undefined when there is no content type. */
+export function mediaTypeOf(headers: RequestHeaders): string | undefined {
+  return headerOf(headers, 'content-type')?.split(';')[0]?.trim().toLowerCase() || undefined;
+}
+
+/**
+ * The microversion that a header requests, 1.0 when it requests none: `placement 1.10` or `placement latest`, perhaps among
+ * other services separated by commas (the last one for `placement` counts).
+ *
+ * @throws HttpError 400 when it is malformed, 406 when Berth does not support it.
+ */
+export function requestedVersion(header: string | undefined): Microversion {
+  const text = requestedFor(header);
+  if (text === undefined) return 0;
+  if (text === 'latest') return NEWEST;
+  const parts = /^(-?\d+)\s*\.\s*(-?\d+)$/.exec(text);
+  if (!parts) throw new HttpError(400, `Invalid microversion: invalid version string: ${text}`);
+  const [major, minor] = [Number(parts[1]), Number(parts[2])];
+  if (major !== 1 || minor < 0 || minor > NEWEST) {
+    throw new HttpError(406, `Invalid microversion: Unacceptable version header: ${text}`);
+  }
+  return minor;
+}
+
+function requestedFor(header: string | undefined): string | undefined {
+  const versions = (header ?? '').split(',').map((part) => /^\s*placement\s+(\S.*)$/i.exec(part)?.[1]?.trim());
+  return versions.findLast((version) => version !== undefined);
 }

@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
+import { BerthError } from '#libs/domain/errors';
 import { type Microversion, SINCE, VERSION_RANGE } from './microversion';
 
-/** Placement's stable error symbols, which clients compare (its `errors.py`). Told since microversion 1.23. */
+/** Placement's stable error symbols, which clients compare (its `errors.py`). Sent since microversion 1.23. */
 export const ERROR_CODE = {
   undefined: 'placement.undefined_code',
   inventoryInUse: 'placement.inventory.inuse',
@@ -19,7 +20,7 @@ export type PlacementErrorCode = (typeof ERROR_CODE)[keyof typeof ERROR_CODE];
 
 export type ErrorStatus = keyof typeof EXPLANATIONS;
 
-/** The sentence that WebOb, and so Placement, begins the detail of each status with; clients search in it. */
+/** WebOb's, and so Placement's, first sentence of the detail of each status; clients search in it. */
 const EXPLANATIONS = {
   400: 'The server could not comply with the request since it is either malformed or otherwise incorrect.',
   401: 'This server could not verify that you are authorized to access the document you requested.',
@@ -36,7 +37,7 @@ const EXPLANATIONS = {
   503: 'The server is currently unavailable. Please try again at a later time.',
 } as const;
 
-/** A request that is refused: thrown by whoever finds the reason, answered once, by the app. */
+/** A refused request: thrown wherever the reason is found, answered by the app. */
 export class HttpError extends Error {
   constructor(
     readonly status: ErrorStatus,
@@ -49,7 +50,30 @@ export class HttpError extends Error {
   }
 }
 
-/** What of a request its error document tells. */
+/** The HTTP error for anything that a handler, the store or fastify throws; 500 without details for a defect. */
+export function httpErrorOf(thrown: unknown): HttpError {
+  if (thrown instanceof HttpError) return thrown;
+  if (thrown instanceof BerthError) {
+    switch (thrown.code) {
+      case 'invalid_argument':
+        return new HttpError(400, thrown.message);
+      case 'aborted':
+        return new HttpError(409, thrown.message, ERROR_CODE.concurrentUpdate);
+      case 'unavailable':
+      case 'deadline_exceeded':
+      case 'resource_exhausted':
+        return new HttpError(503, thrown.message, ERROR_CODE.undefined, { 'retry-after': '1' });
+      default:
+        break;
+    }
+  }
+  // Refused by fastify itself: a body over the limit or of another length than declared.
+  const status = (thrown as { statusCode?: number }).statusCode;
+  if (status === 400 || status === 413 || status === 415) return new HttpError(status, BerthError.from(thrown).message);
+  return new HttpError(500, 'an unexpected error; the log of the placement API has it under the request id');
+}
+
+/** What an error document says about its request. */
 export interface Refused {
   readonly requestId: string;
   readonly method: string;
@@ -77,7 +101,7 @@ export function errorDocument(error: HttpError, refused: Refused) {
   };
 }
 
-/** The same for a person with a browser, or with neither. */
+/** The error as HTML or plain text. */
 export function errorText(error: HttpError, refused: Refused, type: 'text/html' | 'text/plain'): string {
   const title = `${error.status} ${titleOf(error)}`;
   const detail = detailOf(error, refused);

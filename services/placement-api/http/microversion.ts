@@ -1,9 +1,9 @@
-/** The minor number of a microversion: 12 is 1.12. The major has been 1 since the beginning. */
+/** The minor number of a microversion: 12 is 1.12. The major number is always 1. */
 export type Microversion = number;
 
 export const NEWEST: Microversion = 39;
 
-/** What each microversion brought, where it is more than a new route or a new schema. */
+/** The microversions that changed more than a route or a schema. */
 export const SINCE = {
   aggregateLinks: 1,
   traitLinks: 6,

@@ -1,6 +1,6 @@
 import { HttpError } from './http-error';
 
-/** The parameters of a query string, in the order given; a name may stand more than once. */
+/** The parameters of a query string, in order; names may be repeated. */
 export class Query {
   readonly #values = new Map<string, string[]>();
 
@@ -27,7 +27,7 @@ export class Query {
     return this.#values.get(name) ?? [];
   }
 
-  /** The last one counts, as in WebOb. */
+  /** The last value of a name, as in WebOb. */
   last(name: string): string | undefined {
     return this.#values.get(name)?.at(-1);
   }
@@ -36,17 +36,23 @@ export class Query {
     return [...this.#values.keys()];
   }
 
-  /** For a schema: the last value of each name. */
+  /** The last value of each name, for validation by a schema. */
   asObject(): Record<string, string> {
     return Object.fromEntries([...this.#values].map(([name, values]) => [name, values.at(-1) ?? '']));
   }
 }
 
-/** A percent sign that begins no escape stands for itself. */
+/** Decodes percent escapes; a percent sign that begins none stays. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' ').replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
   } catch {
     throw new HttpError(400, `Invalid query string parameters: not UTF-8 in percent encoding: ${text}`);
   }
+}
+
+/** The part of a URL after its `?`. */
+export function queryStringOf(url: string): string {
+  const start = url.indexOf('?');
+  return start < 0 ? '' : url.slice(start + 1);
 }

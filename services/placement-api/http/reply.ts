@@ -5,7 +5,7 @@ import { errorDocument, errorText, type HttpError } from './http-error';
 import { type Microversion, SINCE } from './microversion';
 import type { Answer } from './request';
 
-/** Sends what a handler answered. */
+/** Sends a handler's answer. */
 export function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -23,7 +23,7 @@ export function sendAnswer(
   return json === undefined ? reply.send() : reply.send(jsonBytes(reply, json));
 }
 
-/** Sends a refusal: JSON, unless the client takes only what people read. */
+/** Sends an error: as JSON, or as HTML or text to a client that accepts no JSON. */
 export function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -33,16 +33,16 @@ export function sendError(
   reply.code(error.status).headers(error.headers);
   const { id: requestId, method, headers } = request;
   const accept = !headers.accept || headers.accept === '*/*' ? JSON_TYPE : headers.accept;
-  const refused = { requestId, method, accept, mediaType: mediaTypeOf(request), version };
+  const refused = { requestId, method, accept, mediaType: mediaTypeOf(headers), version };
   const type = accept === JSON_TYPE ? JSON_TYPE : request.accepts().type(['text/html', JSON_TYPE]);
   if (type === JSON_TYPE) return reply.send(jsonBytes(reply, JSON.stringify(errorDocument(error, refused))));
   const shown = type === 'text/html' ? type : 'text/plain';
   return reply.type(`${shown}; charset=UTF-8`).send(errorText(error, refused, shown));
 }
 
-/** As bytes, so that fastify leaves the content type as clients compare it: without a charset. */
+/** As bytes, so that fastify adds no charset to the content type, which clients compare. */
 export function jsonBytes(reply: FastifyReply, json: string): Buffer {
   reply.header('content-type', JSON_TYPE);
-  // Most is ASCII, and copied ten times as fast when that is said.
+  // Most bodies are ASCII, and latin1 copies those ten times as fast.
   return Buffer.from(json, Buffer.byteLength(json) === json.length ? 'latin1' : 'utf8');
 }

@@ -1,16 +1,16 @@
-import type { Principal } from '../auth/principal';
+import type { Principal } from '../auth/auth';
 import type { Placement } from '../placement';
 import type { Microversion } from './microversion';
 import type { Query } from './query';
 
-/** What a handler gets: one request, authenticated, allowed by policy, its query string valid. */
+/** A request as handlers get it: authenticated, allowed by policy, its query string valid. */
 export interface ApiRequest {
   readonly version: Microversion;
   readonly principal: Principal;
-  /** What stands in the path, decoded: `uuid`, `name`, `resource_class`, `consumer_uuid`. */
+  /** The parameters of the path, decoded: `uuid`, `name`, `resource_class`, `consumer_uuid`. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  /** The body, valid by the route's schema of this microversion. @throws HttpError 400 */
+  /** The body, validated by the route's schema of this microversion. @throws HttpError 400 */
   readonly body: () => unknown;
 }
 
@@ -21,8 +21,15 @@ export interface Answer {
   /** The body as JSON text, instead of `body`. */
   readonly json?: string;
   readonly location?: string;
-  /** When what it tells was last changed; now when it can't be said. Told since microversion 1.15. */
+  /** When the resource was last changed; `now` when that is unknown. Sent since microversion 1.15. */
   readonly lastModifiedMs?: number | 'now';
 }
 
 export type Handler = (request: ApiRequest, placement: Placement) => Promise<Answer> | Answer;
+
+/** The latest of the times of change of any number of things; `now` when it is unknown. */
+export function newest(timesMs: Iterable<number>): number | 'now' {
+  let latest = 0;
+  for (const atMs of timesMs) if (atMs > latest) latest = atMs;
+  return latest || 'now';
+}

@@ -1,16 +1,15 @@
 import type { FastifyRequest } from 'fastify';
-import type { Principal } from '../auth/principal';
+import type { Principal } from '../auth/auth';
 import type { Placement } from '../placement';
 import type { Policy } from '../policy/policy';
 import type { Route } from '../routes';
-import { at } from '../schemas/versioned';
-import { queryStringOf } from './address';
+import { at, type Schema } from '../schemas/parts';
 import { JSON_TYPE, mediaTypeOf } from './headers';
 import { ERROR_CODE, HttpError } from './http-error';
 import type { Microversion } from './microversion';
-import { Query } from './query';
+import { Query, queryStringOf } from './query';
 import type { Answer } from './request';
-import { type Schema, whyInvalid } from './validate';
+import { whyInvalid } from './validate';
 
 export interface ServeDeps {
   readonly placement: Placement;
@@ -20,14 +19,14 @@ export interface ServeDeps {
 
 const ANYTHING: Schema = {};
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** What is told whatever a client accepts: which versions there are, and of a trait only that there is one. */
+/** Paths whose answer does not depend on `accept`, because it is the version document or has no body. */
 const ANSWERED_TO_ALL: ReadonlySet<string> = new Set(['/', '/traits/{name}']);
 
 /**
- * Answers a request by its route: is it there in this microversion, content type, policy, query string, and the handler,
- * which reads the body when it comes to it. That is the order in which Placement finds fault, and clients see the first.
+ * Answers a request by its route. Checks, in Placement's order, because clients see the first fault: microversion, content
+ * type, policy, query string; then the handler, which reads the body.
  *
- * @throws HttpError and whatever the handler throws.
+ * @throws HttpError, and what the handler throws.
  */
 export async function serve(
   { placement, policy, limits }: ServeDeps,
@@ -38,7 +37,7 @@ export async function serve(
 ): Promise<Answer> {
   if (version < route.since) throw notYet(route);
   const schema = at(route.body, version);
-  const type = mediaTypeOf(request);
+  const type = mediaTypeOf(request.headers);
   if (schema && type !== JSON_TYPE) {
     throw new HttpError(415, `The media type ${type ?? 'None'} is not supported, use ${JSON_TYPE}`);
   }
@@ -63,7 +62,7 @@ export async function serve(
 function validBody(bytes: unknown, schema = ANYTHING): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(utf8.decode(bytes instanceof Buffer ? bytes : undefined));
+    value = parseJson(utf8.decode(bytes instanceof Buffer ? bytes : undefined));
   } catch (thrown) {
     throw new HttpError(400, `Malformed JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   }
@@ -72,13 +71,27 @@ function validBody(bytes: unknown, schema = ANYTHING): unknown {
   return value;
 }
 
+/** JSON whose texts are well formed: half a surrogate pair could be stored and never be found again. */
+function parseJson(text: string): unknown {
+  return text.includes('\\u') ? JSON.parse(text, wellFormed) : JSON.parse(text);
+}
+
+function wellFormed(name: string, value: unknown): unknown {
+  const isText = typeof value === 'string';
+  if (LONE_SURROGATE.test(name) || (isText && LONE_SURROGATE.test(value)))
+    throw new SyntaxError('lone surrogate in a text');
+  return value;
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
 function notYet({ path, method }: Route): HttpError {
   // Placement answers 405 here, because other methods of the path are older.
   const isMethodMissing = method === 'DELETE' && path.endsWith('/inventories');
   return isMethodMissing ? methodNotAllowed(['GET', 'POST', 'PUT']) : new HttpError(404);
 }
 
-/** The refusal of a method that a path does not have; `allow` are those that it has. */
+/** The refusal of a method that the path does not have; `allow` lists those that it has. */
 export function methodNotAllowed(allow: readonly string[]): HttpError {
   const detail = 'The method specified is not allowed for this resource.';
   return new HttpError(405, detail, ERROR_CODE.undefined, { allow: allow.join(', ') });

@@ -1,5 +1,6 @@
+import type { Schema } from '../schemas/parts';
 import { exactly, integer, keyed, text, uuid } from '../schemas/parts';
-import { type Schema, whyInvalid } from './validate';
+import { whyInvalid } from './validate';
 
 /** The first line of what is told. */
 function told(value: unknown, schema: Schema): string | undefined {

@@ -1,22 +1,7 @@
 import { Ajv, type ErrorObject } from 'ajv';
-import { repr } from './repr';
+import type { Schema } from '../schemas/parts';
+import { type Fault, messageOf, textOf } from './fault-text';
 import { isUuidLike } from './uuid';
-
-/** A JSON schema (draft 7) as data. Of several faults in a value, the order of its keys says which one is told. */
-export type Schema = Readonly<Record<string, unknown>>;
-
-/** Something wrong with a value or a part of it, as Python's jsonschema sees it. */
-interface Fault {
-  readonly message: string;
-  readonly keyword: string;
-  /** What the keyword stands in, and what it was held against. */
-  readonly schema: Schema;
-  readonly value: unknown;
-  readonly path: readonly string[];
-  readonly schemaPath: readonly string[];
-  /** Of a choice: why none of it holds. */
-  readonly reasons: readonly Fault[];
-}
 
 const ajv = new Ajv({
   allErrors: true,
@@ -25,12 +10,9 @@ const ajv = new Ajv({
   ownProperties: true,
   formats: { uuid: isUuidLike },
 });
-/** The longest value or schema that is shown in a text; whoever sends a megabyte knows what it was. */
-const MAX_SHOWN = 5_000;
-
 /**
- * Why a value does not meet a schema, undefined when it does: one fault, chosen and told as by Python's jsonschema,
- * because clients and their tests search in the text.
+ * Why a value does not match a schema; undefined when it does. Of several faults it is the one that Python's jsonschema
+ * picks, in its words, because clients and their tests search in the text.
  */
 export function whyInvalid(value: unknown, schema: Schema): string | undefined {
   const validate = ajv.compile(schema);
@@ -39,27 +21,27 @@ export function whyInvalid(value: unknown, schema: Schema): string | undefined {
   return worst && textOf(reasonOf(worst));
 }
 
-/** Nearest to the root first; as near, choices last; then wrong types first. */
+/** Nearest to the root first; at the same depth `anyOf` last; then wrong types first. */
 function byRelevance(a: Fault, b: Fault): number {
   const isChoice = ({ keyword }: Fault) => Number(keyword === 'anyOf');
   const isOfType = ({ keyword, schema }: Fault) => Number(schema['type'] !== undefined && keyword !== 'type');
   return a.path.length - b.path.length || isChoice(a) - isChoice(b) || isOfType(a) - isOfType(b);
 }
 
-/** A choice is told by the least relevant of its reasons, unless they weigh the same. */
+/** An `anyOf` is reported by the least relevant of its reasons, unless they are equally relevant. */
 function reasonOf(fault: Fault): Fault {
   const [least, next] = fault.reasons.toSorted((a, b) => byRelevance(b, a));
   return least && next && byRelevance(least, next) !== 0 ? reasonOf(least) : fault;
 }
 
-/** The faults that errors stand for, in the order in which the schema has them; paths begin at the schema given. */
+/** ajv's errors as faults, in the order of the schema's keywords; paths begin at the schema given. */
 function faultsIn(errors: readonly ErrorObject[], schema: unknown, at = { path: 0, schemaPath: 0 }): Fault[] {
   const choices = errors.filter(({ keyword }) => keyword === 'anyOf');
   const isReason = (error: ErrorObject) => choices.some((choice) => isWithin(error, choice));
   const seen = new Set<string>();
   const faults = errors
     .filter((error) => !isReason(error))
-    // One error for each name that is too much: together they are one fault.
+    // ajv reports each unexpected name as an error: together they are one fault.
     .filter((error) => error.keyword !== 'additionalProperties' || isNew(seen, error.instancePath))
     .map((error): Fault => {
       const path = stepsOf(error.instancePath);
@@ -86,7 +68,7 @@ function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
   );
 }
 
-/** Where a keyword stands in a schema: the position of each step among its siblings. */
+/** The position of a keyword in a schema: the index of each step among its siblings. */
 function placeOf(schemaPath: readonly string[], schema: unknown): number[] {
   let at = schema;
   return schemaPath.map((step) => {
@@ -105,77 +87,8 @@ function isNew(seen: Set<string>, key: string): boolean {
   return seen.size !== seen.add(key).size;
 }
 
-/** A JSON pointer, or a schema's path, in its steps. */
+/** The steps of a JSON pointer or of a schema's path. */
 function stepsOf(pointer: string): string[] {
   const steps = pointer.split('/').slice(1);
   return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-function messageOf(error: ErrorObject, errors: readonly ErrorObject[]): string {
-  const { keyword, params, data, schema } = error;
-  const [value, limit] = [shown(data), repr(schema)];
-  switch (keyword) {
-    case 'required':
-      return `${repr(params['missingProperty'])} is a required property`;
-    case 'additionalProperties':
-      return strangersMessage(error, errors);
-    case 'type':
-      return `${value} is not of type ${[schema].flat().map(repr).join(', ')}`;
-    case 'enum':
-      return `${value} is not one of ${limit}`;
-    case 'minimum':
-      return `${value} is less than the minimum of ${limit}`;
-    case 'maximum':
-      return `${value} is greater than the maximum of ${limit}`;
-    case 'minLength':
-    case 'minItems':
-      return `${value} is too short`;
-    case 'maxLength':
-      return `${value} is too long`;
-    case 'pattern':
-      return `${value} does not match ${limit}`;
-    case 'format':
-      return `${value} is not a ${limit}`;
-    case 'uniqueItems':
-      return `${value} has non-unique elements`;
-    case 'minProperties':
-      return `${value} does not have enough properties`;
-    case 'anyOf':
-      return `${value} is not valid under any of the given schemas`;
-    default:
-      return `${value} ${error.message ?? 'is not valid'}`;
-  }
-}
-
-function strangersMessage({ instancePath, parentSchema }: ErrorObject, errors: readonly ErrorObject[]): string {
-  const strangers = errors
-    .filter((error) => error.keyword === 'additionalProperties' && error.instancePath === instancePath)
-    .map(({ params }) => String(params['additionalProperty']));
-  const [names, isOne] = [listed(strangers), strangers.length === 1];
-  const patterns = parentSchema?.['patternProperties'] as object | undefined;
-  return patterns === undefined
-    ? `Additional properties are not allowed (${names} ${isOne ? 'was' : 'were'} unexpected)`
-    : `${names} ${isOne ? 'does' : 'do'} not match any of the regexes: ${listed(Object.keys(patterns))}`;
-}
-
-function textOf({ message, keyword, schema, value, path, schemaPath }: Fault): string {
-  return [
-    message,
-    `Failed validating ${repr(keyword)} in schema${indexesOf(schemaPath.slice(0, -1))}:\n    ${shown(schema)}`,
-    `On instance${indexesOf(path)}:\n    ${shown(value)}`,
-  ].join('\n\n');
-}
-
-/** A path as Python shows it: `['a'][0]`. */
-function indexesOf(path: readonly string[]): string {
-  return path.map((step) => (/^\d+$/.test(step) ? `[${step}]` : `[${repr(step)}]`)).join('');
-}
-
-function listed(names: readonly string[]): string {
-  return names.toSorted().map(repr).join(', ');
-}
-
-function shown(value: unknown): string {
-  const text = repr(value);
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
 }

@@ -1,7 +1,7 @@
-import type { Principal } from '../auth/principal';
+import type { Principal } from '../auth/auth';
 import { HttpError } from '../http/http-error';
-import type { PolicyConfig } from './options';
-import { makePolicy } from './policy';
+
+import { makePolicy, type PolicyConfig } from './policy';
 import { RULES, type RuleName } from './rules';
 
 const legacy: PolicyConfig = { policy: 'default', enforceNewDefaults: false, enforceScope: true };

@@ -1,7 +1,17 @@
-import type { Schema } from '../http/validate';
 import { inventories } from './inventories';
-import { CLASS_NAME, exactly, integer, keyed, NAMED_GROUP, shortText, text, UUID_KEY, uuid } from './parts';
-import type { Versioned } from './versioned';
+import type { Versioned } from './parts';
+import {
+  CLASS_NAME,
+  exactly,
+  integer,
+  keyed,
+  NAMED_GROUP,
+  type Schema,
+  shortText,
+  text,
+  UUID_KEY,
+  uuid,
+} from './parts';
 
 const resources = keyed(CLASS_NAME, { type: 'integer', minimum: 1 }, { minProperties: 1 });
 
@@ -18,7 +28,7 @@ const owner = { project_id: shortText, user_id: shortText };
 const ownerNames = ['allocations', 'project_id', 'user_id'];
 
 const some: Schema = strictly({ allocations: { ...byProvider, minProperties: 1 }, ...owner }, ownerNames);
-/** Empty allocations remove what the consumer holds. */
+/** Empty allocations delete the consumer's allocations. */
 const someOrNone: Schema = strictly({ allocations: byProvider, ...owner }, ownerNames);
 
 const guarded = { allocations: byProvider, ...owner, consumer_generation: { type: ['integer', 'null'] } };
@@ -80,7 +90,7 @@ function consumerType(pattern: string): Schema {
   return { ...text, pattern, minLength: 1, maxLength: 255 };
 }
 
-/** As `exactly`, but what is too much is found before what is missing. */
+/** As `exactly`, but unexpected properties are reported before missing ones. */
 function strictly(properties: Schema, required: readonly string[]): Schema {
   return { type: 'object', properties, additionalProperties: false, required };
 }

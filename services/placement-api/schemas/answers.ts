@@ -1,13 +1,12 @@
-import type { Schema } from '../http/validate';
-import { anyText, CLASS_NAME, exactly, integer, keyed, text, uuid } from './parts';
+import { anyText, CLASS_NAME, exactly, integer, keyed, type Schema, text, uuid } from './parts';
 
-/** What an operation answers when it is done: bodies by status, undefined where there is none. */
+/** The bodies of an operation's successful answers, by status; undefined for no body. */
 export type Answers = Readonly<Partial<Record<200 | 201 | 204, Schema | undefined>>>;
 
 const generation = { resource_provider_generation: integer };
 const amounts = keyed(CLASS_NAME, integer);
 const list = (items: Schema): Schema => ({ type: 'array', items });
-/** An object in which everything named is there. */
+/** An object with all of these properties. */
 const whole = (properties: Readonly<Record<string, Schema>>): Schema => exactly(properties, Object.keys(properties));
 const parents = { parent_provider_uuid: { anyOf: [uuid, { type: 'null' }] }, root_provider_uuid: uuid };
 const links = list(whole({ rel: text, href: text }));
@@ -53,7 +52,7 @@ const candidates = whole({
   ),
 });
 
-/** Of each operation at the newest microversion. */
+/** The answers of each operation at the newest microversion. */
 export const ANSWERS: Readonly<Record<string, Answers>> = {
   'GET /': { 200: versions },
   'GET /resource_providers': { 200: whole({ resource_providers: list(provider) }) },

@@ -1,6 +1,5 @@
-import type { Schema } from '../http/validate';
-import { exactly, NAMED_GROUP, NUMBERED_GROUP, text } from './parts';
-import type { Versioned } from './versioned';
+import type { Versioned } from './parts';
+import { exactly, NAMED_GROUP, NUMBERED_GROUP, type Schema, text } from './parts';
 
 const limit: Schema = { type: ['integer', 'string'], pattern: '^[1-9][0-9]*$', minimum: 1, minLength: 1 };
 const plain = { resources: text };

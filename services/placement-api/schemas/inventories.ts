@@ -1,6 +1,5 @@
-import type { Schema } from '../http/validate';
-import { amount, CLASS_NAME, exactly, integer, text } from './parts';
-import type { Versioned } from './versioned';
+import type { Versioned } from './parts';
+import { amount, CLASS_NAME, exactly, integer, type Schema, text } from './parts';
 
 /** The largest single-precision float of SQL. */
 const MAX_RATIO = 3.402_82e38;
@@ -23,7 +22,7 @@ export const createInventoryBody: Versioned<Schema> = [
   [0, exactly({ ...fields, resource_class: { ...text, pattern: CLASS_NAME } }, ['total', 'resource_class'])],
 ];
 
-/** All inventories of a provider; Placement lets names of classes that it can't have through to a later check. */
+/** All inventories of a provider. As in Placement, names of classes are checked later. */
 export const inventories: Schema = exactly(
   {
     resource_provider_generation: integer,

@@ -1,20 +1,19 @@
-import type { Schema } from '../http/validate';
-import { CUSTOM_NAME, exactly, integer, shortText, text } from './parts';
-import type { Versioned } from './versioned';
+import type { Versioned } from './parts';
+import { CUSTOM_NAME, exactly, integer, type Schema, shortText, text } from './parts';
 
-/** A resource class that a client may make. */
+/** The name of a custom resource class. */
 export const customClass: Schema = exactly({ name: { ...text, pattern: CUSTOM_NAME, maxLength: 255 } }, ['name']);
 
 /** POST /resource_classes */
 export const createClassBody: Versioned<Schema> = [[2, customClass]];
 
-/** PUT /resource_classes/{name}: a new name for it before 1.7, no body since. */
+/** PUT /resource_classes/{name}: the new name before 1.7, no body since. */
 export const putClassBody: Versioned<Schema | undefined> = [
   [2, customClass],
   [7, undefined],
 ];
 
-/** A trait that a client may make. */
+/** The name of a custom trait. */
 export const customTrait: Schema = { ...shortText, pattern: CUSTOM_NAME };
 
 /** GET /traits */

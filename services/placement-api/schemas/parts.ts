@@ -1,10 +1,14 @@
 import { MAX_AMOUNT } from '#libs/domain/inventory';
-import type { Schema } from '../http/validate';
+import type { Microversion } from '../http/microversion';
 
-/** The pieces that the schemas are made of. Patterns are Placement's own (`schemas/common.py`). */
+/** A JSON schema (draft 7) as data. Of several faults, the order of its keys decides which one is reported. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/* Common parts of the schemas. Patterns are those of Placement's `schemas/common.py`. */
+
 export const CLASS_NAME = '^[A-Z0-9_]+$';
 export const CUSTOM_NAME = '^CUSTOM_[A-Z0-9_]+$';
-/** For keys of answers, which are what clients gave. */
+/** For keys of answers, which clients have chosen. */
 export const anyText = '^';
 export const UUID_KEY = '^[0-9a-fA-F-]{36}$';
 export const NUMBERED_GROUP = '[1-9][0-9]*';
@@ -15,7 +19,7 @@ export const integer: Schema = { type: 'integer' };
 export const text: Schema = { type: 'string' };
 export const shortText: Schema = { type: 'string', minLength: 1, maxLength: 255 };
 
-/** A whole amount from `minimum` to the largest that Placement knows. */
+/** A whole amount from `minimum` to Placement's maximum. */
 export function amount(minimum: number): Schema {
   return { type: 'integer', maximum: MAX_AMOUNT, minimum };
 }
@@ -28,4 +32,12 @@ export function exactly(properties: Schema, required: readonly string[] = [], re
 /** An object whose keys all match a pattern. */
 export function keyed(pattern: string, value: Schema, rest: Schema = {}): Schema {
   return { type: 'object', patternProperties: { [pattern]: value }, additionalProperties: false, ...rest };
+}
+
+/** Values by the microversion that introduced them, oldest first. */
+export type Versioned<T> = readonly (readonly [since: Microversion, value: T])[];
+
+/** The value at a microversion; undefined before the first. */
+export function at<T>(versioned: Versioned<T> | undefined, version: Microversion): T | undefined {
+  return versioned?.findLast(([since]) => since <= version)?.[1];
 }

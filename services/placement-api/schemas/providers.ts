@@ -1,6 +1,5 @@
-import type { Schema } from '../http/validate';
-import { exactly, integer, text, uuid } from './parts';
-import type { Versioned } from './versioned';
+import type { Versioned } from './parts';
+import { exactly, integer, type Schema, text, uuid } from './parts';
 
 const name: Schema = { type: 'string', maxLength: 200 };
 const parent: Schema = { parent_provider_uuid: { anyOf: [uuid, { type: 'null' }] } };

@@ -1,7 +1,7 @@
 import { aConsumer, aProvider, consumerBody, errorOf, generationOf, giveInventories } from '../testing/state';
 import type { Story } from '../testing/story';
 
-/** What one consumer holds. */
+/** Allocations of one consumer. */
 export function allocationStories(story: Story): void {
   story('gives a consumer what it asks for, and shows it', async (api) => {
     const provider = await aProvider(api, { inventories: { VCPU: 8, MEMORY_MB: 1024 } });
@@ -207,7 +207,7 @@ export function allocationStories(story: Story): void {
   });
 }
 
-/** POST /allocations: several consumers in one go. */
+/** POST /allocations: several consumers, atomically. */
 export function manyAllocationStories(story: Story): void {
   story('writes several consumers at once', async (api) => {
     const provider = await aProvider(api, { inventories: { VCPU: 8 } });

@@ -5,7 +5,7 @@ import type { Story } from '../testing/story';
 
 const NOWHERE = '00000000-0000-4000-8000-000000000000';
 
-/** Where a request would fit: what may be asked, and how it is answered. */
+/** Allocation candidates on flat providers: queries and answers. */
 export function candidateStories(story: Story): void {
   story('offers each provider that has room for all that is asked', async (api) => {
     const big = await aProvider(api, { inventories: { VCPU: 8, MEMORY_MB: 1024 } });

@@ -3,7 +3,7 @@ import type { Story } from '../testing/story';
 
 const NOWHERE = '/resource_providers/00000000-0000-4000-8000-000000000000';
 
-/** How a request is refused: the document, the status, and what may be read in it. */
+/** Refusals: status, error document and their texts. */
 export function errorStories(story: Story): void {
   story('tells an error as the one of a list, with the id of the request', async (api) => {
     const answered = await api.get(NOWHERE);
@@ -26,6 +26,15 @@ export function errorStories(story: Story): void {
     const ids = [await api.get('/traits'), await api.get('/traits')].map((it) => it.headers['x-openstack-request-id']);
     expect(ids).toEqual([expect.stringMatching(/^req-/), expect.stringMatching(/^req-/)]);
     expect(new Set(ids).size).toBe(2);
+  });
+
+  story('refuses texts that are not well formed, values and names', async (api) => {
+    const bodies = ['{"name":"x\\ud800"}', '{"name":"x","\\udfff":1}'];
+    const answers = await Promise.all(bodies.map((body) => api.post('/resource_providers', body)));
+    expect(answers.map(({ status }) => status)).toEqual([400, 400]);
+    expect(answers.map(({ text }) => text)).toEqual(answers.map(() => expect.stringContaining('lone surrogate')));
+    const whole = await api.post('/resource_providers', '{"name":"\\ud83d\\ude00"}');
+    expect(whole.status).toBe(200);
   });
 
   story('tells codes of errors since 1.23', async (api) => {

@@ -3,7 +3,7 @@ import type { Story } from '../testing/story';
 
 const DEFAULTS = { reserved: 0, min_unit: 1, max_unit: 2_147_483_647, step_size: 1, allocation_ratio: 1 };
 
-/** What providers have. */
+/** Inventories of providers. */
 export function inventoryStories(story: Story): void {
   story('gives an inventory of which only the total is told the defaults', async (api) => {
     const path = `/resource_providers/${await aProvider(api)}/inventories`;

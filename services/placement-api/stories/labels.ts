@@ -1,7 +1,7 @@
 import { aProvider, errorOf, generationOf, guard } from '../testing/state';
 import type { Story } from '../testing/story';
 
-/** Aggregates: which providers belong together. */
+/** Aggregates of providers. */
 export function aggregateStories(story: Story): void {
   story('replaces the aggregates of a provider by a plain list before 1.19, whoever wrote them last', async (api) => {
     const uuid = await aProvider(api);
@@ -44,7 +44,7 @@ export function aggregateStories(story: Story): void {
   });
 }
 
-/** Traits: what providers are like. */
+/** Traits, and traits of providers. */
 export function traitStories(story: Story): void {
   const listed = (body: unknown) => (body as { traits: string[] }).traits;
 

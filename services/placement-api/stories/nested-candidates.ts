@@ -13,7 +13,7 @@ async function aTree(api: Api) {
   return { host, numa0, numa1, nic0, nic1 };
 }
 
-/** Candidates out of trees, in groups, and with providers that share. */
+/** Candidates from trees, in groups, and with sharing providers. */
 export function nestedCandidateStories(story: Story): void {
   story('takes from all providers of a tree together since 1.29, and from one alone before', async (api) => {
     const tree = await aTree(api);

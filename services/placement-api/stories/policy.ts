@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { aConsumer, aProvider, errorOf } from '../testing/state';
 import type { Story } from '../testing/story';
 
-/** Who may do what. */
+/** Authentication and policy. */
 export function policyStories(story: Story): void {
   story('lets nobody in without a token, wherever they go', async (api) => {
     for (const path of ['/resource_providers', '/traits', '/usages?project_id=a', '/nothing', '/allocations/x']) {
@@ -85,7 +85,7 @@ export function policyStories(story: Story): void {
   });
 }
 
-/** The same with a file of tokens instead of believing what requests say. */
+/** Authentication by a token file. */
 export function tokenStories(story: Story): void {
   const folder = mkdtempSync(join(tmpdir(), 'berth-tokens-'));
   const file = join(folder, 'tokens.json');

@@ -2,7 +2,7 @@ import type { Answered } from '../testing/client';
 import { aConsumer, aProvider, errorOf, generationOf } from '../testing/state';
 import type { Story } from '../testing/story';
 
-/** Providers by themselves: made, read, found, renamed, removed. */
+/** Creating, reading, finding, renaming and deleting providers. */
 export function providerStories(story: Story): void {
   story('makes a provider of the uuid that it is given and says where it is', async (api) => {
     const uuid = api.uuid();
@@ -102,7 +102,7 @@ export function providerStories(story: Story): void {
   });
 }
 
-/** Which providers there are, by all that they can be asked for. */
+/** Listing providers by every filter. */
 export function providerListStories(story: Story): void {
   story('lists every provider when nothing else is asked', async (api) => {
     expect((await api.get('/resource_providers')).body).toEqual({ resource_providers: [] });

@@ -2,7 +2,7 @@ import type { Answered } from '../testing/client';
 import { aConsumer, aProvider, consumerBody, generationOf } from '../testing/state';
 import type { Story } from '../testing/story';
 
-/** What holds when many write at once. */
+/** Concurrent writes. */
 export function raceStories(story: Story): void {
   story('makes one provider of a name, however many ask for it at once', async (api) => {
     const all = await Promise.all(times(8, () => api.post('/resource_providers', { name: 'wanted' })));

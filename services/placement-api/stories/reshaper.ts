@@ -20,7 +20,7 @@ async function beforeReshape(api: Api) {
   return { root, child, instance, rootGeneration, body };
 }
 
-/** Inventories move between providers, and allocations with them. */
+/** Moving inventories and their allocations between providers. */
 export function reshaperStories(story: Story): void {
   story('moves an inventory that is in use to a child, and what is allocated of it', async (api) => {
     const { root, child, instance, rootGeneration, body } = await beforeReshape(api);

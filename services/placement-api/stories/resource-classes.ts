@@ -3,7 +3,7 @@ import type { Story } from '../testing/story';
 
 const link = (name: string) => ({ name, links: [{ rel: 'self', href: `/resource_classes/${name}` }] });
 
-/** What can be counted. */
+/** Resource classes. */
 export function resourceClassStories(story: Story): void {
   story('knows the standard classes from the beginning', async (api) => {
     const { body } = await api.get('/resource_classes');

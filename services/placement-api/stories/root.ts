@@ -1,7 +1,7 @@
 import { errorOf } from '../testing/state';
 import type { Story } from '../testing/story';
 
-/** Who is there, and which version of it answers. */
+/** The version document and microversion negotiation. */
 export function rootStories(story: Story): void {
   story('tells its versions to whoever asks, without a token', async (api) => {
     const { status, headers, body } = await api.get('/', { as: null, version: null });

@@ -1,4 +1,4 @@
-import type { PlacementStore } from '#libs/placement/store';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { storiesOn } from '../testing/story';
 import { allocationStories, manyAllocationStories } from './allocations';
 import { candidateStories } from './candidates';
@@ -15,7 +15,7 @@ import { rootStories } from './root';
 import { treeStories } from './trees';
 import { usageStories } from './usages';
 
-/** What clients of the API rely on, whichever store is below it. `openStore` makes an empty one. */
+/** All stories, on any store. `openStore` makes an empty one. */
 export function describePlacementApi(name: string, openStore: () => Promise<PlacementStore>): void {
   const story = storiesOn(openStore);
   describe(`placement API on ${name}`, () => {

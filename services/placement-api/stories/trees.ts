@@ -1,7 +1,7 @@
 import { aProvider, errorOf } from '../testing/state';
 import type { Story } from '../testing/story';
 
-/** Providers below providers. */
+/** Trees of providers. */
 export function treeStories(story: Story): void {
   story('tells parent and root since 1.14', async (api) => {
     const root = await aProvider(api);

@@ -1,7 +1,7 @@
 import { aConsumer, aProvider } from '../testing/state';
 import type { Story } from '../testing/story';
 
-/** How much is used: of a provider, by a project, by a user. */
+/** Usages of providers, projects and users. */
 export function usageStories(story: Story): void {
   story('tells what is used of each inventory of a provider, and nothing is also an amount', async (api) => {
     const provider = await aProvider(api, { inventories: { VCPU: 8, DISK_GB: 100 } });

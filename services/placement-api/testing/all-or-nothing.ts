@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { array, assert, asyncProperty, constantFrom, integer, nat, record } from 'fast-check';
 import { inventory } from '#libs/domain/inventory';
-import type { PlacementStore } from '#libs/placement/store';
-import { type Contents, contentsOf, mustCommit } from '#libs/testing/placement';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { type Contents, contentsOf, mustCommit } from '#libs/testing/placement/placement';
 import { type Api, openApi } from './api';
 import { consumerBody } from './state';
 
 /*
- * What is wrong with one part of many leaves the store as it was, wherever it stands among them; and without it the
- * others are taken, so that it is really this one for which they are refused.
+ * One bad part among many leaves the store unchanged, wherever it is among them; without it the others are committed, so
+ * that the refusal is really for that part.
  */
 
 const PROVIDERS = 4;
 const HELD = 3;
-/** What all providers have: of memory not more than 50 at once. */
+/** The inventories of all providers; of memory at most 50 per allocation. */
 const ALL = { VCPU: 100, MEMORY_MB: 100, DISK_GB: 100 };
 const MOST_AT_ONCE = 50;
 const NOWHERE = '00000000-0000-4000-8000-00000000dead';
@@ -22,7 +22,7 @@ const RUNS = 60;
 type Amounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
 type ConsumerBody = ReturnType<typeof consumerBody>;
 
-/** A consumer's part that can't be taken, for each reason there is. */
+/** A bad part of a consumer, for each reason of refusal. */
 const BAD_PARTS: Readonly<Record<string, (world: World) => { readonly uuid?: string; readonly body: object }>> = {
   'more than there is': ({ host }) => bad({ [host(3)]: { VCPU: 1 }, [host(0)]: { VCPU: 121 } }),
   'more than at once': ({ host }) => bad({ [host(0)]: { VCPU: 1, MEMORY_MB: MOST_AT_ONCE + 1 } }),
@@ -41,7 +41,7 @@ const BAD_PARTS: Readonly<Record<string, (world: World) => { readonly uuid?: str
   'an amount that is none': ({ host }) => bad({ [host(0)]: { VCPU: -1 } }),
 };
 
-/** The same for what a reshape says of a provider. */
+/** A bad part of a provider in a reshape, for each reason of refusal. */
 const BAD_INVENTORIES: Readonly<Record<string, (world: World) => Readonly<Record<string, object>>>> = {
   'a provider of another generation': ({ host }) => ({ [host(3)]: inventoriesAt(99, { VCPU: 100 }) }),
   'inventories of a provider that is none': () => ({ [NOWHERE]: inventoriesAt(0, { VCPU: 100 }) }),
@@ -52,13 +52,13 @@ const BAD_INVENTORIES: Readonly<Record<string, (world: World) => Readonly<Record
   'a total that is none': ({ host, generation }) => ({ [host(3)]: inventoriesAt(generation(3), { ...ALL, VCPU: -1 }) }),
 };
 
-/** Good parts of few units each, and where the bad one stands among them. */
+/** Good parts of few units each, and the position of the bad one. */
 const parts = record({
   good: array(record({ on: nat(PROVIDERS - 1), units: integer({ min: 1, max: 3 }) }), { minLength: 1, maxLength: 8 }),
   at: nat(8),
 });
 
-/** The promise on one store. */
+/** Tests that writes are atomic on one store. */
 export function describeAllOrNothing(openStore: () => Promise<PlacementStore>): void {
   let world: World;
   beforeEach(async () => {
@@ -121,14 +121,14 @@ function together(
   );
 }
 
-/** What a test begins with: four providers, one of which has a full class, and three consumers. */
+/** The initial state: four providers, one of which has a full class, and three consumers. */
 interface World {
   readonly api: Api;
   readonly store: PlacementStore;
   readonly host: (n: number) => string;
   readonly held: (n: number) => string;
   readonly generation: (n: number) => number;
-  /** Everything as at the beginning, but for generations. */
+  /** Resets the state, but for generations. */
   readonly begin: () => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import { seededRandom } from '#libs/domain/random';
-import { Mirror } from '#libs/placement/mirror';
-import type { PlacementStore } from '#libs/placement/store';
+import { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { readConfig } from '#libs/runtime/config';
 import { type Log, silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
@@ -9,19 +9,19 @@ import { placementApiOptions } from '../options';
 import { startPlacementApi } from '../start';
 import { type Client, openClient } from './client';
 
-/** The whole service in this process, on a store that is empty, and a client of it. */
+/** The service in this process, on an empty store, and a client of it. */
 export interface Api extends Client {
   readonly url: string;
-  /** The time of the service; it stands still. */
+  /** The clock of the service; it stands still. */
   readonly clock: FakeClock;
   readonly mirror: Mirror;
-  /** A new uuid, the same in each run. */
+  /** A new uuid, reproducible in each run. */
   uuid(): string;
   /** Closes the store, too. */
   close(): Promise<void>;
 }
 
-/** `env` are settings by which the service differs from its defaults. */
+/** `env` are settings that differ from the defaults. */
 export async function openApi(
   store: PlacementStore,
   env: Readonly<Record<string, string>> = {},
@@ -29,7 +29,7 @@ export async function openApi(
 ): Promise<Api> {
   const clock = fakeClock();
   const config = readConfig(placementApiOptions, { ...env, BERTH_PLACEMENT_PORT: '0' });
-  const mirror = await Mirror.open(store, { clock, log });
+  const mirror = await Mirror.open(store, { clock, random: seededRandom(1), log });
   const metrics = createMetrics({});
   const running = await startPlacementApi({
     placement: store,

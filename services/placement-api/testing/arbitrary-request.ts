@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { NEWEST } from '../http/microversion';
-import type { Schema } from '../http/validate';
 import { ROUTES, type Route } from '../routes';
-import { at } from '../schemas/versioned';
+import { at, type Schema } from '../schemas/parts';
 import { arbitraryOf, uuids } from './arbitrary-value';
 import { broken } from './broken-value';
 import { AGGREGATES, CLASSES, CONSUMERS, PROVIDERS, TRAITS, UUIDS } from './fuzzed-state';
@@ -17,7 +16,7 @@ export interface WireRequest {
   readonly body: string | undefined;
 }
 
-/** Requests to every route at every microversion: good ones, and ones with one thing or several that are wrong. */
+/** Requests to every route at every microversion: valid ones, and ones with one or more faults. */
 export const requests: fc.Arbitrary<WireRequest> = fc
   .tuple(fc.constantFrom(...ROUTES), versions())
   .chain(([route, version]) => requestsTo(route, version));
@@ -33,7 +32,7 @@ function requestsTo(route: Route, version: string): fc.Arbitrary<WireRequest> {
   );
 }
 
-/** What does not depend on the version, made once: to make it takes longer than to draw from it. */
+/** The arbitraries that do not depend on the version, built once because building is slower than drawing. */
 const partsOf = once((route: Route) => ({
   method: mostly(fc.constant<string>(route.method), fc.constantFrom(...METHODS)),
   path: fc.tuple(pathOf(route), queryOf(route)).map(([path, query]) => (query === '' ? path : `${path}?${query}`)),
@@ -49,7 +48,7 @@ function once<K extends object, T>(make: (key: K) => T): (key: K) => T {
   };
 }
 
-/** As a person would try it again. */
+/** The request as text, for the report. */
 export function shown({ method, path, headers, body }: WireRequest): string {
   const told = Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`]));
   return [`${method} ${path}`, ...told, body ?? ''].map((line) => cut(line)).join('\n    ');
@@ -59,7 +58,7 @@ function cut(line: string): string {
   return line.length <= 600 ? line : `${line.slice(0, 600)}… (${line.length} characters)`;
 }
 
-/** Nine of ten are the usual, so that requests come as far as the handlers. */
+/** Nine of ten are valid, so that most requests reach the handlers. */
 function mostly<T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: odd });
 }
@@ -111,7 +110,7 @@ function pathOf(route: Route): fc.Arbitrary<string> {
   return fc.tuple(...steps).map((parts) => parts.join('/') || '/');
 }
 
-/** What stands in a path, mostly what is there. */
+/** A parameter of a path, mostly one that exists. */
 const GOOD_STEPS: Readonly<Record<string, (route: Route) => fc.Arbitrary<string>>> = {
   uuid: () => fc.constantFrom(...PROVIDERS),
   consumer_uuid: () => fc.constantFrom(...CONSUMERS, ...UUIDS),
@@ -158,7 +157,7 @@ function parameters(maxLength: number): fc.Arbitrary<string> {
   const grouped = fc.tuple(fc.constantFrom(...GROUPED), suffix).map((parts) => parts.join(''));
   const name = mostly(fc.oneof(grouped, grouped, fc.constantFrom(...PLAIN)), fc.oneof(oddTexts.map(encoded), rubbish));
   const pair = fc.tuple(name, values()).map(([key, value]) => `${key}=${value}`);
-  // Half of them ask for something, as candidates must.
+  // Half have resources, which candidates require.
   const first = fc.constantFrom('', 'resources=VCPU:1', 'resources1=VCPU:1&resources2=CUSTOM_A:1&group_policy=isolate');
   return fc
     .tuple(first, fc.array(pair, { maxLength }))

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
-import type { Schema } from '../http/validate';
-import { CLASS_NAME, CUSTOM_NAME, NAMED_GROUP, UUID_KEY } from '../schemas/parts';
+import { CLASS_NAME, CUSTOM_NAME, NAMED_GROUP, type Schema, UUID_KEY } from '../schemas/parts';
 import { CLASSES, CUSTOM_NAMES, UUIDS } from './fuzzed-state';
 
-/** Values that a schema allows, of names and uuids that are often those of `fuzzed-state`. */
+/** Values that a schema allows, often with names and uuids of `fuzzed-state`. */
 export function arbitraryOf(schema: SchemaParts): fc.Arbitrary<unknown> {
   const { type, anyOf, enum: choices, pattern, format } = schema;
   if (anyOf) return fc.oneof(...anyOf.map(arbitraryOf));

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-/** JSON values in which one to three things are not as they were meant: changed, taken away, added. */
+/** JSON values with one to three mutations: changes, removals, additions. */
 export function broken(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const change = fc.record({
     where: fc.nat(),
@@ -14,7 +14,7 @@ export function broken(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
 }
 
 interface ValueChange {
-  /** Counts through all places, modulo how many there are. */
+  /** The index of the mutated place, modulo the number of places. */
   readonly where: number;
   readonly how: string;
   readonly what: unknown;
@@ -73,7 +73,7 @@ function placesIn(value: unknown): Place[] {
   return [[], ...entries.flatMap(([key, inner]) => placesIn(inner).map((place) => [key, ...place]))];
 }
 
-/** A copy in which the value at a place is changed. */
+/** A copy with the value at a place changed. */
 function at(value: unknown, [key, ...rest]: Place, change: ValueChange): unknown {
   if (key === undefined) return change.how === 'add' ? added(value, change) : change.what;
   const isLast = rest.length === 0 && change.how === 'take';

@@ -10,7 +10,7 @@ export interface Asking {
   readonly as?: string | null;
   /** Comma-separated; unset, what noauth gives the user. */
   readonly roles?: string;
-  /** Undefined takes a header away. */
+  /** Undefined removes a header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -24,8 +24,8 @@ export interface Answered {
 }
 
 /**
- * A client that sends one request and tells all of the answer, however odd the request. Answers of the newest microversion
- * must be those that are documented.
+ * A client that sends one request, however malformed, and returns the whole answer. Answers of the newest microversion must
+ * be the documented ones.
  */
 export interface Client {
   get(path: string, asking?: Asking): Promise<Answered>;

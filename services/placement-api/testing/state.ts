@@ -13,7 +13,7 @@ export interface ProviderGiven {
   readonly aggregates?: readonly string[];
 }
 
-/** A provider; its uuid. Custom traits and classes that it names are made on the way. */
+/** Creates a provider and the custom traits and classes that it names; returns its uuid. */
 export async function aProvider(api: Api, given: ProviderGiven = {}): Promise<string> {
   const { uuid = api.uuid(), inventories, traits, aggregates } = given;
   const parent = given.parent === undefined ? {} : { parent_provider_uuid: given.parent };
@@ -58,14 +58,14 @@ export function consumerBody(amounts: Amounts, fields: object = {}) {
   };
 }
 
-/** A consumer that holds these amounts; its uuid. */
+/** Creates a consumer with these allocations; returns its uuid. */
 export async function aConsumer(api: Api, amounts: Amounts, fields: object = {}): Promise<string> {
   const uuid = api.uuid();
   await must(api.put(`/allocations/${uuid}`, consumerBody(amounts, fields)));
   return uuid;
 }
 
-/** The generation that a provider has now. */
+/** The present generation of a provider. */
 export async function generationOf(api: Client, uuid: string): Promise<number> {
   const { body } = await must(api.get(`/resource_providers/${uuid}`));
   return (body as { generation: number }).generation;
@@ -76,7 +76,7 @@ export async function guard(api: Client, uuid: string): Promise<{ readonly resou
   return { resource_provider_generation: await generationOf(api, uuid) };
 }
 
-/** An answer that must be good, for a story can't go on without it. */
+/** Fails when the answer is no success. */
 export async function must(answering: Promise<Answered>): Promise<Answered> {
   const answered = await answering;
   if (answered.status < 300) return answered;
@@ -94,7 +94,7 @@ export interface ErrorTold {
   readonly min_version?: string;
 }
 
-/** What an answer says went wrong. */
+/** The detail of an answer's error. */
 export function errorOf({ status, text, body }: Answered): ErrorTold {
   const [error] = (body as { errors?: readonly ErrorTold[] } | undefined)?.errors ?? [];
   if (!error) throw new Error(`no error document, but ${status} ${text}`);

@@ -1,9 +1,8 @@
-import type { PlacementStore } from '#libs/placement/store';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { type Api, openApi } from './api';
 
 /**
- * A test that tells one thing that a client relies on: a sentence, and what happens, on an API of its own that knows
- * nothing yet. `env` are settings of the service that the story is about.
+ * A test of one thing that clients rely on, with an API and an empty store of its own. `env` are settings of the service.
  */
 export type Story = (
   sentence: string,
@@ -11,7 +10,7 @@ export type Story = (
   env?: Readonly<Record<string, string>>,
 ) => void;
 
-/** Stories on stores that `openStore` makes, empty ones. */
+/** Runs stories on empty stores made by `openStore`. */
 export function storiesOn(openStore: () => Promise<PlacementStore>): Story {
   return (sentence, tell, env) => {
     it(sentence, async () => {

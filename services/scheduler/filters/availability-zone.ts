@@ -1,12 +1,12 @@
-import type { Reason, ShapeFilter } from './filter';
+import type { ClassFilter, Reason } from './filter';
 
 /**
  * availability_zone: only hosts of the zone that the request names; all hosts when it names none.
  *
  * A host is in exactly one zone, the one its agent reports. Reason: `other_availability_zone`.
  */
-export const availabilityZoneFilter: ShapeFilter = {
-  kind: 'shape',
+export const availabilityZoneFilter: ClassFilter = {
+  kind: 'class',
   name: 'availability_zone',
   prepare({ availabilityZone: zone }) {
     if (zone === undefined) return [];

@@ -1,8 +1,7 @@
-import type { Amounts, FleetFacts } from '../fleet/columns';
-import { ABSENT } from '../fleet/columns';
+import { capacityOf } from '#libs/domain/inventory';
 import type { HostState } from '../fleet/host-state';
-import type { Shape } from '../ranking/shape';
-import type { Check, Reason, ShapeFilter } from './filter';
+import type { EquivalenceClass } from '../request/equivalence-class';
+import type { Check, ClassFilter, Reason } from './filter';
 
 /**
  * capacity: only hosts that have the amounts asked for, class by class, within the units that they give out.
@@ -12,10 +11,10 @@ import type { Check, Reason, ShapeFilter } from './filter';
  * search decides. Without this filter the claim still refuses what does not fit, but late. Reasons, with the class in
  * lower case: `capacity_<class>`, `no_inventory_<class>`, `min_unit_<class>`, `max_unit_<class>`, `step_size_<class>`.
  */
-export const capacityFilter: ShapeFilter = {
-  kind: 'shape',
+export const capacityFilter: ClassFilter = {
+  kind: 'class',
   name: 'capacity',
-  prepare: (shape, facts) => wanted(shape).map((amount) => enough(amount, facts)),
+  prepare: (equivalenceClass) => wanted(equivalenceClass).map(enough),
 };
 
 /** What is asked of a class: by one provider at once, and in all. */
@@ -25,7 +24,7 @@ interface Wanted {
   readonly inAll: number;
 }
 
-function wanted({ resources, requestGroups, together }: Shape): readonly Wanted[] {
+function wanted({ resources, requestGroups, batchSize }: EquivalenceClass): readonly Wanted[] {
   const parts = new Map<string, number[]>();
   for (const group of [resources, ...requestGroups.map((one) => one.resources)]) {
     for (const [name, amount] of Object.entries(group)) parts.set(name, [...(parts.get(name) ?? []), amount]);
@@ -33,33 +32,34 @@ function wanted({ resources, requestGroups, together }: Shape): readonly Wanted[
   return [...parts].map(([resourceClass, amounts]) => ({
     resourceClass,
     atOnce: Math.max(...amounts),
-    inAll: amounts.reduce((sum, amount) => sum + amount, 0) * together,
+    inAll: amounts.reduce((sum, amount) => sum + amount, 0) * batchSize,
   }));
 }
 
-function enough({ resourceClass, atOnce, inAll }: Wanted, facts: FleetFacts): Check {
-  const column = facts.amounts(resourceClass);
+function enough({ resourceClass, atOnce, inAll }: Wanted): Check {
   const reason = reasonsFor(resourceClass);
-  if (!column) return { refuse: () => reason.absent, describe: () => `wants ${resourceClass}, no host has any` };
-  const { capacity, free, freeAtOnce, minUnit, maxUnit, stepSize } = column;
   return {
-    refuse({ index }) {
-      if (capacity[index] === ABSENT) return reason.absent;
-      if ((free[index] as number) < inAll || (freeAtOnce[index] as number) < atOnce) return reason.capacity;
-      if (atOnce < (minUnit[index] as number)) return reason.minUnit;
-      if (atOnce > (maxUnit[index] as number)) return reason.maxUnit;
-      if (atOnce % (stepSize[index] as number) !== 0) return reason.stepSize;
+    refuse({ inventories, free, freeAtOnce }) {
+      const inventory = inventories[resourceClass];
+      if (inventory === undefined) return reason.absent;
+      if ((free[resourceClass] as number) < inAll || (freeAtOnce[resourceClass] as number) < atOnce) {
+        return reason.capacity;
+      }
+      if (atOnce < inventory.minUnit) return reason.minUnit;
+      if (atOnce > inventory.maxUnit) return reason.maxUnit;
+      if (atOnce % inventory.stepSize !== 0) return reason.stepSize;
       return undefined;
     },
-    describe: (host) => sentence(host, resourceClass, inAll, column),
+    describe: (host) => sentence(host, resourceClass, inAll),
   };
 }
 
-function sentence({ index }: HostState, resourceClass: string, amount: number, column: Amounts): string {
-  const capacity = column.capacity[index] as number;
-  if (capacity === ABSENT) return `wants ${amount} ${resourceClass}, the host has none`;
-  const units = `units from ${column.minUnit[index]} to ${column.maxUnit[index]} in steps of ${column.stepSize[index]}`;
-  return `wants ${amount} ${resourceClass}, ${column.free[index]} of ${capacity} free, in ${units}`;
+function sentence({ inventories, free }: HostState, resourceClass: string, amount: number): string {
+  const inventory = inventories[resourceClass];
+  if (inventory === undefined) return `wants ${amount} ${resourceClass}, the host has none`;
+  const { minUnit, maxUnit, stepSize } = inventory;
+  const units = `units from ${minUnit} to ${maxUnit} in steps of ${stepSize}`;
+  return `wants ${amount} ${resourceClass}, ${free[resourceClass]} of ${capacityOf(inventory)} free, in ${units}`;
 }
 
 function reasonsFor(resourceClass: string): Readonly<Record<Kind, Reason>> {

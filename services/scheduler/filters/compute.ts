@@ -1,4 +1,4 @@
-import type { Check, Reason, ShapeFilter } from './filter';
+import type { Check, ClassFilter, Reason } from './filter';
 
 /**
  * compute: only hosts that are up and enabled.
@@ -6,8 +6,8 @@ import type { Check, Reason, ShapeFilter } from './filter';
  * A host is up while its agent reports (`BERTH_SCHEDULER_HOST_TIMEOUT_MS`), and enabled unless an operator says
  * `berth host disable`. Reasons: `host_down`, `host_disabled`.
  */
-export const computeFilter: ShapeFilter = {
-  kind: 'shape',
+export const computeFilter: ClassFilter = {
+  kind: 'class',
   name: 'compute',
   prepare: () => [isUp, isEnabled],
 };

@@ -1,6 +1,6 @@
 import type { HostState } from '../fleet/host-state';
 import { matchesSpec } from './extra-spec-match';
-import type { AggregateFacts, Check, Reason, ShapeFilter } from './filter';
+import type { AggregateFacts, Check, ClassFilter, Reason } from './filter';
 
 /**
  * aggregate_extra_specs: only hosts whose aggregates have the facts that the flavor's extra specs ask for.
@@ -10,10 +10,10 @@ import type { AggregateFacts, Check, Reason, ShapeFilter } from './filter';
  * reports as a capability of the name counts as well. One value must match; a host without the fact is refused. Values
  * may use the operators of Nova's extra specs (`s==`, `>=`, `<in>`, `<or>`, ...). Reason: `extra_spec_<name>`.
  */
-export const extraSpecsFilter: ShapeFilter = {
-  kind: 'shape',
+export const extraSpecsFilter: ClassFilter = {
+  kind: 'class',
   name: 'aggregate_extra_specs',
-  prepare: ({ extraSpecs }, _facts, { aggregateFacts }) =>
+  prepare: ({ extraSpecs }, { aggregateFacts }) =>
     Object.entries(extraSpecs).flatMap(([key, wanted]) => {
       const name = nameIn(key);
       return name === undefined ? [] : [has(name, wanted, aggregateFacts)];

@@ -1,47 +1,46 @@
-import type { FleetFacts } from '../fleet/columns';
 import type { HostState } from '../fleet/host-state';
-import type { Shape } from '../ranking/shape';
-import type { PlacementRequest } from '../select/placement-request';
+import type { LocatedRequest } from '../fleet/located-request';
+import type { EquivalenceClass } from '../request/equivalence-class';
 
 /** Why a host is refused: a value, not an error. */
 export interface Reason {
   /** Stable; programs count and compare it: `capacity_vcpu`. */
   readonly symbol: string;
-  /** Completes "14 hosts ...": `have too little VCPU free`. */
+  /** Completes "14 hosts ...": `lack free VCPU`. */
   readonly phrase: string;
 }
 
-/** One thing that a filter checks of a host, prepared for one request shape. Pure, and cheap: it runs for every host. */
+/** One thing that a filter checks of a host, prepared for one equivalence class. A pure function of the host, and cheap. */
 export interface Check {
-  /** Why the host is refused; undefined when it passes. The same reason is the same object each time. */
+  /** Why the host is refused; undefined when it passes. It runs for every host of the fleet. */
   refuse(host: HostState): Reason | undefined;
   /** How the host stands to the check, with the facts: "wants 8 VCPU, 2 of 16 free". Only for people who ask. */
   describe(host: HostState): string;
 }
 
-/** A filter whose answer depends on the host and the request's shape, so that it is kept for all requests alike. */
-export interface ShapeFilter {
-  readonly kind: 'shape';
+/** A filter whose answer depends on the host and the request's equivalence class, so that it is kept for the whole class. */
+export interface ClassFilter {
+  readonly kind: 'class';
   readonly name: string;
-  /** The checks that this shape needs; none when it asks for nothing that the filter looks at. */
-  prepare(shape: Shape, facts: FleetFacts, settings: FilterSettings): readonly Check[];
+  /** The checks that this class needs; none when it asks for nothing that the filter looks at. */
+  prepare(equivalenceClass: EquivalenceClass, settings: FilterSettings): readonly Check[];
 }
 
-/** A filter that names hosts, or finds them by other instances: its answer belongs to one request. */
-export interface PersonalFilter {
-  readonly kind: 'personal';
+/** A filter by what a single request names: hosts, instances, a server group. */
+export interface RequestFilter {
+  readonly kind: 'request';
   readonly name: string;
-  prepare(request: PlacementRequest): Constraint | undefined;
+  prepare(request: LocatedRequest): Constraint | undefined;
 }
 
-export type Filter = ShapeFilter | PersonalFilter;
+export type Filter = ClassFilter | RequestFilter;
 
-/** Hosts named by their index: only these, or all but these. */
+/** Hosts by their index: only these, or all but these. */
 export interface Constraint {
   readonly kind: 'only' | 'except';
   readonly hosts: ReadonlySet<number>;
   readonly reason: Reason;
-  /** Why a host that is refused is so. */
+  /** Why a host is refused that is refused. */
   describe(host: HostState): string;
 }
 
@@ -58,4 +57,9 @@ export type AggregateFacts = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet
 /** Whether a constraint lets a host through. */
 export function allows(constraint: Constraint, index: number): boolean {
   return constraint.hosts.has(index) === (constraint.kind === 'only');
+}
+
+/** The indexes of hosts, for a constraint. */
+export function indexesOf(hosts: readonly HostState[]): ReadonlySet<number> {
+  return new Set(hosts.map((host) => host.index));
 }

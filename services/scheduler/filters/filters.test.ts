@@ -1,8 +1,6 @@
 import { inventory } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import { aRequestSpec } from '#libs/testing/request-spec';
 import type { SchedulerConfig } from '../options';
-import { explain } from '../select/explain';
 import { aWorld, INVENTORIES, type TestScheduler, type World } from '../testing/world';
 import { FILTERS } from './registry';
 
@@ -17,17 +15,13 @@ afterEach(() => world.close());
 
 /** Reasons with the number of hosts that each refuses, and which hosts pass. */
 async function judge(spec: Partial<RequestSpec>, config: Partial<SchedulerConfig> = {}) {
-  const { fleet, rankings, settings } = await world.scheduler(config);
-  const answer = explain(
-    { requestSpec: aRequestSpec({ resources: { VCPU: 1 }, ...spec }), host: '', limit: 100 },
-    { fleet, rankings, settings },
-  );
+  const answer = (await world.scheduler(config)).explain({ resources: { VCPU: 1 }, ...spec });
   const reasons = Object.assign({}, ...answer.diagnosis.filters.map((filter) => filter.reasons)) as object;
   return { reasons, passed: answer.hosts.map(({ host }) => host).sort(), diagnosis: answer.diagnosis };
 }
 
 function whyNot(scheduler: TestScheduler, host: string, spec: Partial<RequestSpec>): readonly string[] {
-  return explain({ requestSpec: aRequestSpec(spec), host, limit: 1 }, scheduler).hosts[0]?.refusals ?? [];
+  return scheduler.explain(spec, host).hosts[0]?.refusals ?? [];
 }
 
 describe('compute', () => {
@@ -139,7 +133,6 @@ describe('traits', () => {
     expect(whyNot(scheduler, 'host', { requiredTraits: ['CUSTOM_B'] })).toHaveLength(1);
     await world.report('host', { traits: ['CUSTOM_B'] });
     await world.clock.advance(0);
-    scheduler.fleet.refresh(world.clock.now());
     expect(whyNot(scheduler, 'host', { requiredTraits: ['CUSTOM_B'] })).toEqual([]);
     expect(whyNot(scheduler, 'host', { requiredTraits: ['CUSTOM_A'] })).toHaveLength(1);
   });
@@ -228,15 +221,13 @@ describe('build_limit', () => {
     await world.occupy('reporting', { VCPU: 1 });
     await world.occupy('quiet', { VCPU: 1 });
     const scheduler = await world.scheduler({ maxBuildsPerHost: 1, claimSettleMs: 5_000 });
-    const builds = (host: string) => scheduler.fleet.byName(host)?.buildsInProgress;
+    const builds = (host: string) => scheduler.host(host)?.buildsInProgress;
     expect([builds('reporting'), builds('quiet')]).toEqual([1, 1]);
     await world.clock.advance(10);
     await world.report('reporting', { ioOps: 0, externalInstances: 1 });
     await world.clock.advance(1_000);
-    scheduler.fleet.refresh(world.clock.now());
     expect([builds('reporting'), builds('quiet')]).toEqual([0, 1]);
     await world.clock.advance(5_000);
-    scheduler.fleet.refresh(world.clock.now());
     expect([builds('reporting'), builds('quiet')]).toEqual([0, 0]);
   });
 });

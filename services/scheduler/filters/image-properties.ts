@@ -1,4 +1,4 @@
-import type { Check, ShapeFilter } from './filter';
+import type { Check, ClassFilter } from './filter';
 
 /**
  * image_properties: only hosts that can run the image: its `hw_architecture`, `img_hv_type` and `hw_vm_mode`.
@@ -7,8 +7,8 @@ import type { Check, ShapeFilter } from './filter';
  * name; case does not matter. A host that reports nothing under the name is refused. Other properties are not looked at.
  * Reasons: `image_<property>`.
  */
-export const imagePropertiesFilter: ShapeFilter = {
-  kind: 'shape',
+export const imagePropertiesFilter: ClassFilter = {
+  kind: 'class',
   name: 'image_properties',
   prepare: ({ imageProperties }) =>
     LOOKED_AT.flatMap((property) => {

@@ -1,5 +1,4 @@
-import type { FleetFacts } from '../fleet/columns';
-import type { Check, ShapeFilter } from './filter';
+import type { Check, ClassFilter } from './filter';
 
 /**
  * traits: only hosts with every required trait and without any forbidden one, on their root provider where that is asked.
@@ -9,31 +8,29 @@ import type { Check, ShapeFilter } from './filter';
  * candidate search, which knows the providers that an instance would use. Reasons: `missing_trait_<trait>`,
  * `forbidden_trait_<trait>`, `missing_root_trait_<trait>`, `forbidden_root_trait_<trait>`, the trait in lower case.
  */
-export const traitsFilter: ShapeFilter = {
-  kind: 'shape',
+export const traitsFilter: ClassFilter = {
+  kind: 'class',
   name: 'traits',
-  prepare: ({ requiredTraits, forbiddenTraits, rootRequiredTraits, rootForbiddenTraits }, facts) => [
-    ...requiredTraits.map((trait) => required(trait, facts)),
-    ...forbiddenTraits.map((trait) => forbidden(trait, facts)),
+  prepare: ({ requiredTraits, forbiddenTraits, rootRequiredTraits, rootForbiddenTraits }) => [
+    ...requiredTraits.map(required),
+    ...forbiddenTraits.map(forbidden),
     ...rootRequiredTraits.map((trait) => onRoot(trait, true)),
     ...rootForbiddenTraits.map((trait) => onRoot(trait, false)),
   ],
 };
 
-function required(trait: string, facts: FleetFacts): Check {
-  const having = facts.withTrait(trait);
+function required(trait: string): Check {
   const missing = { symbol: `missing_trait_${trait.toLowerCase()}`, phrase: `lack trait ${trait}` };
   return {
-    refuse: ({ index }) => (having.has(index) ? undefined : missing),
+    refuse: ({ traits }) => (traits.has(trait) ? undefined : missing),
     describe: () => `wants trait ${trait}, the host lacks it`,
   };
 }
 
-function forbidden(trait: string, facts: FleetFacts): Check {
-  const having = facts.withTrait(trait);
+function forbidden(trait: string): Check {
   const refused = { symbol: `forbidden_trait_${trait.toLowerCase()}`, phrase: `have the forbidden trait ${trait}` };
   return {
-    refuse: ({ index, isFlat }) => (isFlat && having.has(index) ? refused : undefined),
+    refuse: ({ providers, traits }) => (providers === undefined && traits.has(trait) ? refused : undefined),
     describe: () => `forbids trait ${trait}, the host has it`,
   };
 }

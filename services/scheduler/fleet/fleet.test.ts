@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import * as fc from 'fast-check';
 import { inventory } from '#libs/domain/inventory';
-import { aRequestSpec } from '#libs/testing/request-spec';
-import { shapeOf } from '../ranking/shape';
-import { aWorld, INVENTORIES, uuidOfHost, type World } from '../testing/world';
+import { histories } from '../testing/arbitrary-fleet';
+import { aWorld, INVENTORIES, type TestScheduler, uuidOfHost, type World } from '../testing/world';
+import { Fleet } from './fleet';
+import type { FleetSnapshot } from './fleet-snapshot';
+import { type HostState, isSameState } from './host-state';
 
 let world: World;
 beforeEach(() => {
@@ -10,72 +13,122 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
-const shape = shapeOf(aRequestSpec({ resources: { VCPU: 1 } }), 1);
+const follow = async ({ mirror }: TestScheduler) =>
+  mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
 
-it('grows past its first room, before and after decisions, and forgets no host', async () => {
+function hostsOf(snapshot: FleetSnapshot): HostState[] {
+  const hosts: HostState[] = [];
+  snapshot.hosts.forEach((_index, host) => hosts.push(host));
+  return hosts;
+}
+
+const namesOf = (snapshot: FleetSnapshot) => hostsOf(snapshot).map(({ host }) => host.name);
+
+it('follows a fleet that grows, and forgets no host', async () => {
   for (let i = 0; i < 1_000; i++) await world.report(`host-${i}`);
-  const { fleet, rankings, mirror } = await world.scheduler();
-  expect(rankings.of(shape).passedCount).toBe(1_000);
+  const scheduler = await world.scheduler();
+  const { fleet } = scheduler;
+  const before = fleet.snapshot(world.clock.now());
+  expect([before.hostCount, namesOf(before).length]).toEqual([1_000, 1_000]);
   for (let i = 1_000; i < 1_100; i++) await world.report(`host-${i}`);
-  await mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
-  fleet.refresh(world.clock.now());
-  expect(fleet.hostCount).toBe(1_100);
-  expect(rankings.of(shape).passedCount).toBe(1_100);
-  expect(fleet.names()).toHaveLength(1_100);
+  await follow(scheduler);
+  const after = fleet.snapshot(world.clock.now());
+  expect([after.hostCount, namesOf(after).length]).toEqual([1_100, 1_100]);
+  expect(fleet.names(world.clock.now())).toHaveLength(1_100);
+  expect([before.hostCount, namesOf(before).length]).toEqual([1_000, 1_000]);
 });
 
 it('drops a host whose provider is gone, and gives its place to the next one', async () => {
   for (const host of ['a', 'b']) await world.report(host);
-  const { fleet, rankings, mirror } = await world.scheduler();
-  const ranking = rankings.of(shape);
+  const scheduler = await world.scheduler();
+  const { fleet } = scheduler;
+  const both = fleet.snapshot(world.clock.now());
   await world.placement.commit({ kind: 'delete_provider', uuid: uuidOfHost('a'), atMs: world.clock.now() });
-  await mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
-  fleet.refresh(world.clock.now());
-  ranking.refresh();
-  expect(fleet.names()).toEqual(['b']);
-  expect(ranking.passedCount).toBe(1);
+  await follow(scheduler);
+  expect(namesOf(fleet.snapshot(world.clock.now()))).toEqual(['b']);
+  expect(fleet.names(world.clock.now())).toEqual(['b']);
   await world.report('c', { inventories: { CUSTOM_TIN: inventory(1) } });
-  await mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
-  fleet.refresh(world.clock.now());
-  expect(fleet.indexCount).toBe(2);
-  expect(rankings.of(shape).passedCount).toBe(1);
-  expect(fleet.byName('c')?.index).toBe(0);
+  await follow(scheduler);
+  expect(namesOf(fleet.snapshot(world.clock.now()))).toEqual(['c', 'b']);
+  expect(scheduler.host('c')?.index).toBe(0);
+  expect(namesOf(both)).toEqual(['a', 'b']);
 });
 
-it('forgets the least lately asked shapes when ranked hosts become too many', async () => {
-  await world.report('a');
-  const { rankings } = await world.scheduler({ rankedHosts: 2 * 1_024 });
-  const shapes = [1, 2, 3].map((VCPU) => shapeOf(aRequestSpec({ resources: { VCPU } }), 1));
-  const [first, second, third] = shapes.map((one) => rankings.of(one));
-  expect(rankings.count).toBe(2);
-  const [one, two, three] = shapes;
-  if (!one || !two || !three) throw new Error('no shapes');
-  expect(rankings.of(three)).toBe(third);
-  expect(rankings.of(two)).toBe(second);
-  expect(rankings.of(one)).not.toBe(first);
+it('is the same snapshot while nothing changes, and shares every host that is the same', async () => {
+  for (const host of ['a', 'b']) await world.report(host);
+  const scheduler = await world.scheduler();
+  const before = scheduler.fleet.snapshot(world.clock.now());
+  expect(scheduler.fleet.snapshot(world.clock.now())).toBe(before);
+  await world.occupy('a', { VCPU: 1 });
+  await follow(scheduler);
+  const after = scheduler.fleet.snapshot(world.clock.now());
+  expect([after.at(0) === before.at(0), after.at(1) === before.at(1)]).toEqual([false, true]);
 });
 
-it('counts a claim on its way against its host until it is answered', async () => {
+it('counts a claim on its way against its host until it is answered, in snapshots taken since', async () => {
   await world.report('a');
-  const { fleet, rankings } = await world.scheduler();
+  const scheduler = await world.scheduler();
+  const { fleet } = scheduler;
+  const before = fleet.snapshot(world.clock.now());
   const rootUuid = uuidOfHost('a');
   const allocations = { [rootUuid]: { VCPU: INVENTORIES['VCPU']?.total ?? 0 } };
-  const claim = { consumerUuid: randomUUID(), rootUuid, allocations, groupId: undefined };
-  fleet.hold(claim);
-  expect(fleet.byName('a')).toMatchObject({ instances: 1, buildsInProgress: 1 });
-  expect(rankings.of(shape).passedCount).toBe(0);
+  const claim = { consumerUuid: randomUUID(), hostIndex: 0, rootUuid, allocations, groupId: undefined };
+  fleet.hold([claim], before.assume(claim));
+  expect(scheduler.host('a')).toMatchObject({ instances: 1, buildsInProgress: 1, free: { VCPU: 0 } });
+  await world.report('a', { ioOps: 2 });
+  await follow(scheduler);
+  expect(scheduler.host('a')).toMatchObject({ instances: 1, buildsInProgress: 3, free: { VCPU: 0 } });
   const answered = fleet.pending.whenAnswered();
   fleet.settle([claim]);
   await answered;
-  fleet.refresh(world.clock.now());
-  expect(rankings.of(shape).passedCount).toBe(1);
+  expect(scheduler.host('a')).toMatchObject({ instances: 0, buildsInProgress: 2, free: { VCPU: 8 } });
+  expect(before.at(0)).toMatchObject({ instances: 0, buildsInProgress: 0, free: { VCPU: 8 } });
 });
 
-it('shapes of requests that list the same in another order share ranks', () => {
-  const key = (spec: Parameters<typeof aRequestSpec>[0]) => shapeOf(aRequestSpec(spec), 1).key;
-  expect(key({ resources: { VCPU: 1, DISK_GB: 2 }, requiredTraits: ['CUSTOM_A', 'CUSTOM_B'] })).toBe(
-    key({ resources: { DISK_GB: 2, VCPU: 1 }, requiredTraits: ['CUSTOM_B', 'CUSTOM_A'] }),
+/** States that differ between what a fleet shows and what one shows that has just begun with the same claims on their way. */
+function differences(scheduler: TestScheduler, nowMs: number): string[] {
+  const fresh = new Fleet(scheduler.mirror, scheduler.config);
+  for (const claim of scheduler.fleet.pending) fresh.pending.add(claim);
+  const anew = new Map(hostsOf(fresh.snapshot(nowMs)).map((state) => [state.host.name, state]));
+  fresh.close();
+  const kept = new Map(hostsOf(scheduler.fleet.snapshot(nowMs)).map((state) => [state.host.name, state]));
+  return [...new Set([...kept.keys(), ...anew.keys()])].filter((name) => {
+    const [a, b] = [kept.get(name), anew.get(name)];
+    return !a || !b || !isSameState(a, b);
+  });
+}
+
+it('shows what a fleet shows that has just begun, whatever happened, and assumes what it reads once a claim is held', async () => {
+  const claims = fc.array(fc.tuple(fc.nat({ max: 6 }), fc.integer({ min: 1, max: 3 })), { maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(histories(30), claims, async (history, claimed) => {
+      world = aWorld();
+      const scheduler = await world.scheduler();
+      const { fleet } = scheduler;
+      const nowMs = () => world.clock.now();
+      for (const happening of history) {
+        await happening.run(world);
+        await follow(scheduler);
+        const [next, amount] = claimed.pop() ?? [0, 0];
+        const state = fleet.snapshot(nowMs()).at(next);
+        if (state && amount > 0) {
+          const taken = state.providers?.all ?? [state.root];
+          const allocations = Object.fromEntries(
+            taken.map(({ uuid, inventories }) => [
+              uuid,
+              Object.fromEntries(Object.keys(inventories).map((name) => [name, amount])),
+            ]),
+          );
+          const rootUuid = state.root.uuid;
+          const claim = { consumerUuid: randomUUID(), hostIndex: next, rootUuid, allocations, groupId: undefined };
+          fleet.hold([claim], fleet.snapshot(nowMs()).assume(claim));
+        }
+        expect(differences(scheduler, nowMs())).toEqual([]);
+      }
+      fleet.settle([...fleet.pending]);
+      expect(differences(scheduler, nowMs())).toEqual([]);
+      await world.close();
+    }),
+    { numRuns: 60 },
   );
-  expect(key({ projectId: 'other', ignoreHosts: ['a'] })).toBe(key({}));
-  expect(key({ resources: { VCPU: 2 } })).not.toBe(key({ resources: { VCPU: 1 } }));
 });

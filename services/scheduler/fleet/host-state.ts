@@ -1,21 +1,96 @@
 import type { Host } from '#libs/domain/host';
+import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
+import type { HostProviders } from './host-providers';
+import type { PendingClaim } from './pending-claims';
 
 /**
- * A host as filters and weighers see it (Nova's HostState): the row of the store and what is counted from others. What it
- * has of each resource class, its traits and aggregates stand in the fleet's columns, under `index`.
+ * A host as filters and weighers see it (Nova's HostState): the row of the store, what its providers have free, and what
+ * is counted from others; claims on their way count as made. Immutable: a host that changes gets a new state.
+ *
+ * Where several providers stand behind a host (a tree, sharing providers), amounts say what is possible at best, and the
+ * candidate search decides.
  */
 export interface HostState {
-  /** Its place in the columns, as long as it is in the fleet. */
+  /** Its place in the fleet, as long as it is there. */
   readonly index: number;
   readonly host: Host;
+  /** Its generation may have risen since: nobody here looks at it. */
   readonly root: Provider;
-  /** One provider, and nothing is shared with it: what an instance takes comes from the root. */
-  readonly isFlat: boolean;
+  /** On any of its providers. */
+  readonly traits: ReadonlySet<string>;
+  /** By resource class; of several providers with the class, their sum, within the widest units. */
+  readonly inventories: Inventories;
+  /** Capacity that is not allocated, of each class in `inventories`; below 0 when over-committed. */
+  readonly free: Resources;
+  /** The most that one provider has free. */
+  readonly freeAtOnce: Resources;
   /** On the host or claimed for it, those that Berth does not manage included. */
   readonly instances: number;
   /** Builds as the host last reported them, and claims that it has not had time to report. */
   readonly buildsInProgress: number;
   /** Failed builds, faded with time; a fraction. */
   readonly recentFailures: number;
+  /** Undefined for a flat host: one provider, and nothing is shared with it, so that all comes from the root. */
+  readonly providers: HostProviders | undefined;
+}
+
+/** The state of a host as it is once a claim is made, on the host itself or on a provider that is shared with it. */
+export function withClaim(state: HostState, { rootUuid, allocations }: PendingClaim): HostState {
+  const { index, host, root, traits, inventories, recentFailures } = state;
+  const providers = state.providers?.withUse(allocations);
+  const { free, freeAtOnce } = providers?.amounts() ?? freeWithout(state, allocations[rootUuid] ?? {});
+  const isHere = rootUuid === root.uuid;
+  // In the order of `readHost`, so that filters meet objects of one layout.
+  return {
+    index,
+    host,
+    root,
+    traits,
+    inventories,
+    free,
+    freeAtOnce,
+    instances: state.instances + (isHere ? 1 : 0),
+    buildsInProgress: state.buildsInProgress + (isHere ? 1 : 0),
+    recentFailures,
+    providers,
+  };
+}
+
+/** Whether two states of one host say the same to every filter, weigher and search. */
+export function isSameState(a: HostState, b: HostState): boolean {
+  return (
+    a.host === b.host &&
+    a.instances === b.instances &&
+    a.buildsInProgress === b.buildsInProgress &&
+    a.recentFailures === b.recentFailures &&
+    isSameProvider(a.root, b.root) &&
+    (a.providers && b.providers
+      ? a.providers.isSame(b.providers)
+      : a.providers === b.providers && isSameAmounts(a.free, b.free))
+  );
+}
+
+/** Whether two rows of a provider say the same, whatever their generation, which rises with each claim. */
+export function isSameProvider(a: Provider, b: Provider): boolean {
+  return (
+    a.uuid === b.uuid &&
+    a.parentUuid === b.parentUuid &&
+    a.inventories === b.inventories &&
+    a.traits === b.traits &&
+    a.aggregates === b.aggregates
+  );
+}
+
+/** Whether two amounts of the same classes are equal. */
+export function isSameAmounts(a: Resources, b: Resources): boolean {
+  for (const name in a) if (a[name] !== b[name]) return false;
+  for (const name in b) if (!(name in a)) return false;
+  return true;
+}
+
+function freeWithout({ free: before }: HostState, taken: Resources): Pick<HostState, 'free' | 'freeAtOnce'> {
+  const free: Record<string, number> = {};
+  for (const name in before) free[name] = (before[name] as number) - (taken[name] ?? 0);
+  return { free, freeAtOnce: free };
 }

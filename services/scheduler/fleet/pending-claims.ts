@@ -4,6 +4,8 @@ import { addResources, type Resources } from '#libs/domain/inventory';
 /** A claim that this scheduler decided on and that the store has not answered yet. */
 export interface PendingClaim {
   readonly consumerUuid: string;
+  /** The host's place in the fleet. */
+  readonly hostIndex: number;
   readonly rootUuid: string;
   readonly allocations: Allocations;
   readonly groupId: string | undefined;
@@ -45,6 +47,10 @@ export class PendingClaims {
       if (left) this.used.set(uuid, left);
       else this.used.delete(uuid);
     }
+  }
+
+  [Symbol.iterator](): Iterator<PendingClaim> {
+    return this.claims.values();
   }
 
   /** Amounts on their way to a provider, in addition to what the mirror says is used. */

@@ -1,9 +1,12 @@
+import { LRUCache } from 'lru-cache';
 import type { Host } from '#libs/domain/host';
+import { addResources, capacityOf, type Inventories, type Inventory, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
-import type { PlacementView } from '#libs/placement/view';
-import type { HostState } from './host-state';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import { HostProviders } from './host-providers';
+import { type HostState, isSameState } from './host-state';
 import type { PendingClaims } from './pending-claims';
-import type { SettlingClaims } from './settling-claims';
+import type { UnreportedClaims } from './unreported-claims';
 
 export interface ReadOptions {
   /** Half of a build failure is forgotten after this time. */
@@ -16,49 +19,65 @@ export interface ReadOptions {
 export interface HostSources {
   readonly view: PlacementView;
   readonly pending: PendingClaims;
-  readonly settling: SettlingClaims;
+  readonly unreported: UnreportedClaims;
   readonly options: ReadOptions;
 }
 
-/** A host read from the mirror: its state, the providers behind it, and when time alone will have changed it. */
+/** A host read from the mirror: its state, and when time alone will have changed it. */
 export interface HostReading {
   readonly state: HostState;
-  /** Root first, then the rest of the tree, then those that share with it. */
-  readonly providers: readonly Provider[];
-  readonly sharing: readonly Provider[];
   readonly readAgainAtMs: number | undefined;
 }
 
-/** Reads what filters and weighers need to know of a host now; undefined while its root provider is not there. */
+/**
+ * Reads what filters and weighers need to know of a host now; undefined while its root provider is not there. The state is
+ * the one `before` when nothing that they look at has changed: most often a claim that counted as pending and is made now.
+ */
 export function readHost(
   host: Host,
   index: number,
   nowMs: number,
-  { view, pending, settling: claims, options }: HostSources,
+  { view, pending, unreported, options }: HostSources,
+  before: HostState | undefined,
 ): HostReading | undefined {
   const root = view.provider(host.providerUuid);
   if (!root) return undefined;
   const tree = view.tree(root.uuid);
   const sharing = sharingWith(view, tree);
-  const onTheWay = pending.countOn(root.uuid);
-  // A report that changes nothing is no news, hence the limit in time.
-  const settling = claims.newerThan(Math.max(host.updatedAtMs, nowMs - options.claimSettleMs), root.uuid);
+  const pendingCount = pending.countOn(root.uuid);
+  // A report that changes nothing is not committed, hence the limit in time.
+  const claims = unreported.newerThan(Math.max(host.updatedAtMs, nowMs - options.claimSettleMs), root.uuid);
   const fadeStep = Math.floor(nowMs / FADE_STEP_MS);
   const recentFailures = fadedFailures(host, fadeStep * FADE_STEP_MS, options.failureHalfLifeMs);
+  const providers = tree.length === 1 && sharing.length === 0 ? undefined : providersOf(view, pending, tree, sharing);
+  const flatBefore = before?.providers === undefined ? before : undefined;
+  const amounts = providers?.amounts();
+  const free = amounts?.free ?? rootFree(view, pending, root);
+  const state: HostState = {
+    index,
+    host,
+    root,
+    traits: providers
+      ? traitSet(providers.all.flatMap(({ traits }) => traits))
+      : flatBefore?.root.traits === root.traits
+        ? flatBefore.traits
+        : traitSet(root.traits),
+    inventories:
+      amounts?.inventories ??
+      (flatBefore?.root.inventories === root.inventories
+        ? flatBefore.inventories
+        : shared(sharedInventories, JSON.stringify(root.inventories), () => root.inventories)),
+    free,
+    freeAtOnce: amounts?.freeAtOnce ?? free,
+    instances: countConsumers(view, tree) + host.externalInstances + pendingCount,
+    buildsInProgress: host.ioOps + claims.count + pendingCount,
+    recentFailures,
+    providers,
+  };
   return {
-    state: {
-      index,
-      host,
-      root,
-      isFlat: tree.length === 1 && sharing.length === 0,
-      instances: countConsumers(view, tree) + host.externalInstances + onTheWay,
-      buildsInProgress: host.ioOps + settling.count + onTheWay,
-      recentFailures,
-    },
-    providers: sharing.length > 0 ? [...tree, ...sharing] : tree,
-    sharing,
+    state: before && isSameState(before, state) ? before : state,
     readAgainAtMs: earliest(
-      settling.count > 0 ? settledAtMs(settling.oldestMs, nowMs, options.claimSettleMs) : undefined,
+      claims.count > 0 ? settledAtMs(claims.oldestMs, nowMs, options.claimSettleMs) : undefined,
       recentFailures > 0 ? (fadeStep + 1) * FADE_STEP_MS : undefined,
     ),
   };
@@ -92,6 +111,33 @@ function countConsumers(view: PlacementView, tree: readonly Provider[]): number 
   return uuids.size;
 }
 
+/** What a flat host has free. */
+function rootFree(view: PlacementView, pending: PendingClaims, { uuid, inventories }: Provider): Resources {
+  const used = view.usage(uuid);
+  const onTheWay = pending.usedOn(uuid);
+  const free: Record<string, number> = {};
+  for (const name in inventories) {
+    free[name] = capacityOf(inventories[name] as Inventory) - (used[name] ?? 0) - (onTheWay?.[name] ?? 0);
+  }
+  return free;
+}
+
+function providersOf(
+  view: PlacementView,
+  pending: PendingClaims,
+  tree: readonly Provider[],
+  sharing: readonly Provider[],
+): HostProviders {
+  const used = new Map<string, Resources>();
+  for (const { uuid } of [...tree, ...sharing]) {
+    const made = view.usage(uuid);
+    const onTheWay = pending.usedOn(uuid);
+    used.set(uuid, onTheWay ? addResources(made, onTheWay) : made);
+  }
+  const others = sharing.flatMap(({ rootUuid }) => view.tree(rootUuid));
+  return new HostProviders(tree, sharing, others, used);
+}
+
 function sharingWith(view: PlacementView, tree: readonly Provider[]): readonly Provider[] {
   const sharers = view.sharingProviders();
   if (sharers.size === 0) return [];
@@ -102,4 +148,18 @@ function sharingWith(view: PlacementView, tree: readonly Provider[]): readonly P
     .map((uuid) => view.provider(uuid))
     .filter((provider) => provider !== undefined)
     .filter((provider) => provider.aggregates.some((aggregate) => aggregates.has(aggregate)));
+}
+
+/** Most hosts of a fleet have the same inventories and traits as many others, and share them here: it keeps them in reach. */
+const sharedTraits = new LRUCache<string, ReadonlySet<string>>({ max: 1_000 });
+const sharedInventories = new LRUCache<string, Inventories>({ max: 1_000 });
+
+function traitSet(traits: readonly string[]): ReadonlySet<string> {
+  return shared(sharedTraits, traits.join(' '), () => new Set(traits));
+}
+
+function shared<T extends object>(kept: LRUCache<string, T>, key: string, make: () => T): T {
+  const value = kept.get(key) ?? make();
+  kept.set(key, value);
+  return value;
 }

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { inventory } from '#libs/domain/inventory';
 import { SHARING_TRAIT } from '#libs/domain/provider';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import { aWrite, mustCommit } from '#libs/testing/placement';
+import { aWrite, mustCommit } from '#libs/testing/placement/placement';
 import { uuidOfHost, type World } from './world';
 
 /* Random histories of a small fleet, and random requests that meet it. */

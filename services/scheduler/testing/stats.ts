@@ -18,7 +18,7 @@ export function aStatsReport(fields: Partial<UpdateResourceStatsRequest> = {}): 
     ioOps: 0,
     instances: [],
     aggregates: undefined,
-    serviceHost: '',
+    serviceHost: fields.host ?? 'host-1',
     ...fields,
   };
 }

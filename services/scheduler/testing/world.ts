@@ -1,29 +1,39 @@
 import { createHash, randomUUID } from 'node:crypto';
+import type { ExplainResponse } from '#libs/contracts/messages';
 import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
+import { seededRandom } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
-import { open, sealer } from '#libs/placement/allocation-request';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
-import { Mirror } from '#libs/placement/mirror';
-import type { PlacementStore, ReportHost } from '#libs/placement/store';
+import { Mirror } from '#libs/placement/mirror/mirror';
+import type { HostReport, PlacementStore } from '#libs/placement/port/placement-store';
+import { open, sealer } from '#libs/placement/sealed/allocation-request';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
-import { aReport, aWrite, mustCommit } from '#libs/testing/placement';
-import { aRequestSpec } from '#libs/testing/request-spec';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
+import { aReport, aWrite, mustCommit } from '#libs/testing/placement/placement';
+import { explain } from '../decision/explain';
+import { type Selected, selectDestinations } from '../decision/select-destinations';
 import { Fleet } from '../fleet/fleet';
+import type { HostState } from '../fleet/host-state';
 import { type SchedulerConfig, schedulerOptions } from '../options';
-import { Rankings } from '../ranking/rankings';
-import { type Selected, selectDestinations } from '../select/select-destinations';
+import { KeptRanks, type RankHosts } from '../ranking/ranked-hosts';
+import { type ClassifiedSpec, equivalenceClassOf } from '../request/equivalence-class';
 import { selectSettings } from '../settings';
 
 /** The deciding parts of one scheduler, with a mirror of its own. */
 export interface TestScheduler {
   readonly mirror: Mirror;
   readonly fleet: Fleet;
-  readonly rankings: Rankings;
+  readonly ranks: KeptRanks;
+  readonly rankHosts: RankHosts;
   readonly settings: ReturnType<typeof selectSettings>;
   readonly config: SchedulerConfig;
+  /** The host as the next decision sees it. */
+  host(name: string): HostState | undefined;
+  /** The dry run of a request for one instance; of one host, or of the best. */
+  explain(spec?: Partial<RequestSpec>, host?: string, limit?: number): ExplainResponse;
   /** Selects for `count` new instances, or for the ones given. */
   select(
     spec?: Partial<RequestSpec>,
@@ -45,7 +55,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-type HostFields = Partial<Omit<ReportHost, 'kind' | 'host'>>;
+type HostFields = Partial<Omit<HostReport, 'host'>>;
 
 export const INVENTORIES: Inventories = {
   VCPU: inventory(8),
@@ -69,7 +79,11 @@ export function aWorld(): World {
     async report(host, fields = {}) {
       sequence += 1;
       const report = aReport({ inventories: INVENTORIES, traits: [], capabilities: {}, ...fields, host, sequence });
-      await placement.commit({ ...report, providerUuid: fields.providerUuid ?? uuidOfHost(host), atMs: clock.now() });
+      await placement.reportHost({
+        ...report,
+        providerUuid: fields.providerUuid ?? uuidOfHost(host),
+        atMs: clock.now(),
+      });
     },
     async occupy(host, resources, group, uuid = randomUUID()) {
       const member = group ? { group: { group, host } } : {};
@@ -94,22 +108,25 @@ async function openScheduler(
   overrides: Partial<SchedulerConfig>,
 ): Promise<TestScheduler> {
   const config: SchedulerConfig = { ...readConfig(schedulerOptions, {}), ...overrides };
-  const mirror = await Mirror.open(placement, { clock, log: silentLog });
+  const mirror = await Mirror.open(placement, { clock, random: seededRandom(1), log: silentLog });
   const fleet = new Fleet(mirror, config);
-  fleet.refresh(clock.now());
   const settings = selectSettings(config);
-  const rankings = new Rankings(fleet, settings, config.rankedHosts);
-  const deps = { placement, mirror, fleet, rankings, settings, clock, sealer: sealer(config.claimKey) };
+  const ranks = new KeptRanks(settings, config.rankedHosts);
+  const rankHosts = ranks.rank;
+  const deps = { placement, mirror, fleet, rankHosts, settings, clock, sealer: sealer(config.claimKey) };
   return {
     mirror,
     fleet,
-    rankings,
+    ranks,
+    rankHosts,
     settings,
     config,
+    host: (name) => fleet.snapshot(clock.now()).at(fleet.indexOfHost(name) ?? -1),
+    explain: (spec = {}, host = '', limit = 100) => explain({ ...classified(spec), host, limit }, clock.now(), deps),
     select(spec = {}, instances = 1, numAlternates = 0) {
       const instanceUuids =
         typeof instances === 'number' ? Array.from({ length: instances }, () => randomUUID()) : instances;
-      const request = { requestId: randomUUID(), requestSpec: aRequestSpec(spec), instanceUuids, numAlternates };
+      const request = { requestId: randomUUID(), ...classified(spec), instanceUuids, numAlternates };
       return selectDestinations(request, { isAborted: false, signal: new AbortController().signal }, deps);
     },
     async close() {
@@ -117,6 +134,12 @@ async function openScheduler(
       await mirror.close();
     },
   };
+}
+
+/** A request spec with what the test cares about, and its class. */
+export function classified(spec: Partial<RequestSpec> = {}): ClassifiedSpec {
+  const whole = aRequestSpec(spec);
+  return { spec: whole, equivalenceClass: equivalenceClassOf(whole) };
 }
 
 /** The hosts that were selected, in the order of the instances. */

@@ -1,4 +1,4 @@
-import type { ShapeWeigher } from './weigher';
+import type { ClassWeigher } from './weigher';
 
 /**
  * build_failures: avoids hosts on which builds failed lately.
@@ -7,8 +7,8 @@ import type { ShapeWeigher } from './weigher';
  * failed is tried late, but is tried. Failures fade by half in `BERTH_SCHEDULER_FAILURE_HALF_LIFE_MS`. Raw: less than 0 by
  * what is left of the failures; four are as bad as it gets.
  */
-export const buildFailuresWeigher: ShapeWeigher = {
-  kind: 'shape',
+export const buildFailuresWeigher: ClassWeigher = {
+  kind: 'class',
   name: 'build_failures',
   prepare: () => ({ lower: -WORST_FAILURES, upper: 0, raw: (host) => -host.recentFailures }),
 };

@@ -1,26 +1,39 @@
-import { ABSENT, type FleetFacts } from '../fleet/columns';
-import type { Shape } from '../ranking/shape';
-import type { Measure } from './weigher';
+import { capacityOf } from '#libs/domain/inventory';
+import type { ClassWeigher } from './weigher';
 
 /**
- * The share of a host's capacity of one class that stays free with the instance on it, 0..1. A share and not an amount:
- * a fleet of large and small hosts fills evenly, and the bounds never move. Hosts without the class have 0.
+ * cpu: prefers hosts with a larger share of their virtual CPUs free (VCPU), the instance counted as placed.
+ *
+ * `BERTH_SCHEDULER_WEIGHT_CPU`, 1 by default, spreads; a negative weight packs, so that whole hosts stay empty. Raw: the
+ * free share of capacity, 0..1.
  */
-export function freeShare(
-  resourceClass: string,
-  { resources, together }: Shape,
-  facts: FleetFacts,
-): Measure | undefined {
-  const column = facts.amounts(resourceClass);
-  if (!column) return undefined;
-  const { capacity, free } = column;
-  const taken = (resources[resourceClass] ?? 0) * together;
+export const cpuWeigher = freeShareWeigher('cpu', 'VCPU');
+
+/** ram: the same for memory (MEMORY_MB). `BERTH_SCHEDULER_WEIGHT_RAM`, 1 by default. */
+export const ramWeigher = freeShareWeigher('ram', 'MEMORY_MB');
+
+/** disk: the same for disk (DISK_GB). `BERTH_SCHEDULER_WEIGHT_DISK`, 1 by default. */
+export const diskWeigher = freeShareWeigher('disk', 'DISK_GB');
+
+/**
+ * A share and not an amount: a fleet of large and small hosts fills evenly, and the bounds never move. Hosts without the
+ * class have 0.
+ */
+function freeShareWeigher(name: string, resourceClass: string): ClassWeigher {
   return {
-    lower: 0,
-    upper: 1,
-    raw({ index }) {
-      const all = capacity[index] as number;
-      return all === ABSENT || all === 0 ? 0 : ((free[index] as number) - taken) / all;
+    kind: 'class',
+    name,
+    prepare({ resources, batchSize }) {
+      const taken = (resources[resourceClass] ?? 0) * batchSize;
+      return {
+        lower: 0,
+        upper: 1,
+        raw({ inventories, free }) {
+          const inventory = inventories[resourceClass];
+          const capacity = inventory === undefined ? 0 : capacityOf(inventory);
+          return capacity === 0 ? 0 : ((free[resourceClass] as number) - taken) / capacity;
+        },
+      };
     },
   };
 }

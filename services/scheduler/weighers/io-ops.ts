@@ -1,4 +1,4 @@
-import type { ShapeWeigher } from './weigher';
+import type { ClassWeigher } from './weigher';
 
 /**
  * io_ops: prefers hosts with fewer builds in progress.
@@ -6,8 +6,8 @@ import type { ShapeWeigher } from './weigher';
  * `BERTH_SCHEDULER_WEIGHT_IO_OPS`, -1 by default: negative avoids busy hosts. Raw: builds that the host reports and claims
  * that it has not had time to report; eight or more are as busy as it gets.
  */
-export const ioOpsWeigher: ShapeWeigher = {
-  kind: 'shape',
+export const ioOpsWeigher: ClassWeigher = {
+  kind: 'class',
   name: 'io_ops',
   prepare: () => ({ lower: 0, upper: BUSY_BUILDS, raw: (host) => host.buildsInProgress }),
 };

@@ -1,12 +1,8 @@
 import { buildFailuresWeigher } from './build-failures';
-import { cpuWeigher } from './cpu';
-import { diskWeigher } from './disk';
+import { cpuWeigher, diskWeigher, ramWeigher } from './free-share';
 import { ioOpsWeigher } from './io-ops';
-import { preferredResourcesWeigher } from './preferred-resources';
-import { preferredTraitsWeigher } from './preferred-traits';
-import { ramWeigher } from './ram';
-import { softAffinityWeigher } from './soft-affinity';
-import { softAntiAffinityWeigher } from './soft-anti-affinity';
+import { preferredResourcesWeigher, preferredTraitsWeigher } from './preferred';
+import { softAffinityWeigher, softAntiAffinityWeigher } from './soft-groups';
 import type { Weigher } from './weigher';
 
 /** What operators multiply each weigher's 0..1 with; 0 leaves it out. */

@@ -1,43 +1,43 @@
-import type { FleetFacts } from '../fleet/columns';
 import type { HostState } from '../fleet/host-state';
-import type { Shape } from '../ranking/shape';
-import type { PlacementRequest } from '../select/placement-request';
+import type { LocatedRequest } from '../fleet/located-request';
+import type { EquivalenceClass } from '../request/equivalence-class';
 
 /**
  * How good a host is in one respect, as a raw number in natural units. The framework brings it to 0..1 between `lower`
  * and `upper` (beyond them it is 0 or 1) and multiplies with the configured weight. Bounds do not come from the hosts
- * that happen to pass, so that a host's weight changes only when the host does; that is what keeps ranks incremental.
+ * that happen to pass, as in Nova, so that a host's weight changes only when the host does; that is what keeps ranks
+ * incremental.
  */
 export interface Measure {
   readonly lower: number;
   readonly upper: number;
-  /** Pure and cheap: it runs for every host. */
+  /** A pure function of the host, and cheap: it runs for every host. */
   raw(host: HostState): number;
 }
 
-/** A weigher whose number depends on the host and the request's shape. */
-export interface ShapeWeigher {
-  readonly kind: 'shape';
+/** A weigher whose number depends on the host and the request's equivalence class. */
+export interface ClassWeigher {
+  readonly kind: 'class';
   readonly name: string;
-  /** Undefined when the shape asks for nothing that the weigher looks at. */
-  prepare(shape: Shape, facts: FleetFacts): Measure | undefined;
+  /** Undefined when the class asks for nothing that the weigher looks at. */
+  prepare(equivalenceClass: EquivalenceClass): Measure | undefined;
 }
 
-/** A weigher that looks at other instances: most hosts have none of them and weigh `elsewhere`. */
-export interface PersonalWeigher {
-  readonly kind: 'personal';
+/** A weigher that looks at other members of a request's group: most hosts have none of them. */
+export interface RequestWeigher {
+  readonly kind: 'request';
   readonly name: string;
-  prepare(request: PlacementRequest): PersonalMeasure | undefined;
+  prepare(request: LocatedRequest): RequestMeasure | undefined;
 }
 
-export interface PersonalMeasure {
+export interface RequestMeasure {
   readonly lower: number;
   readonly upper: number;
   /** Raw numbers by host index; all other hosts have 0. */
   readonly raw: ReadonlyMap<number, number>;
 }
 
-export type Weigher = ShapeWeigher | PersonalWeigher;
+export type Weigher = ClassWeigher | RequestWeigher;
 
 /** A raw number between its bounds, as 0..1. */
 export function normalise(raw: number, lower: number, upper: number): number {

@@ -1,8 +1,6 @@
 import { inventory } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import { aRequestSpec } from '#libs/testing/request-spec';
 import type { SchedulerConfig } from '../options';
-import { explain } from '../select/explain';
 import { aWorld, type World } from '../testing/world';
 import { normalise } from './weigher';
 
@@ -15,8 +13,7 @@ afterEach(() => world.close());
 /** The part of one weigher in each host's weight. */
 async function shares(weigher: string, spec: Partial<RequestSpec> = {}, config: Partial<SchedulerConfig> = {}) {
   const scheduler = await world.scheduler(config);
-  const requestSpec = aRequestSpec({ resources: { VCPU: 1 }, ...spec });
-  const { hosts } = explain({ requestSpec, host: '', limit: 100 }, scheduler);
+  const { hosts } = scheduler.explain({ resources: { VCPU: 1 }, ...spec });
   return Object.fromEntries(hosts.map(({ host, weights }) => [host, weights[weigher]]));
 }
 
@@ -77,11 +74,10 @@ describe('build_failures', () => {
     await world.report('bad');
     const failure = { kind: 'record_failure', host: 'bad', halfLifeMs: 60_000 } as const;
     await world.placement.commit({ ...failure, atMs: world.clock.now() });
-    const { fleet } = await world.scheduler({ failureHalfLifeMs: 60_000 });
-    expect(fleet.byName('bad')?.recentFailures).toBe(1);
+    const scheduler = await world.scheduler({ failureHalfLifeMs: 60_000 });
+    expect(scheduler.host('bad')?.recentFailures).toBe(1);
     await world.clock.advance(120_000);
-    fleet.refresh(world.clock.now());
-    expect(fleet.byName('bad')?.recentFailures).toBe(0.25);
+    expect(scheduler.host('bad')?.recentFailures).toBe(0.25);
   });
 });
 
@@ -128,8 +124,7 @@ it('the weight of a host is the sum of its parts, and the best host comes first'
   await world.report('bad', { ioOps: 8 });
   await world.report('good', { traits: ['CUSTOM_A'] });
   const scheduler = await world.scheduler();
-  const requestSpec = aRequestSpec({ resources: { VCPU: 1 }, preferredTraits: ['CUSTOM_A'] });
-  const { hosts } = explain({ requestSpec, host: '', limit: 100 }, scheduler);
+  const { hosts } = scheduler.explain({ resources: { VCPU: 1 }, preferredTraits: ['CUSTOM_A'] });
   expect(hosts.map(({ host }) => host)).toEqual(['good', 'bad']);
   for (const { weight, weights } of hosts) {
     expect(weight).toBeCloseTo(Object.values(weights).reduce((sum, share) => sum + share, 0));

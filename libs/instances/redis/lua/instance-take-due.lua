@@ -1,4 +1,4 @@
---- Gives out instances that are due, longest due first, and makes them due again later.
+--- Takes instances that are due, longest due first, and makes them due again later.
 --- KEYS[1] due      sorted set: uuid by due time
 --- KEYS[2] records  hash: uuid to record
 --- ARGV[1] now

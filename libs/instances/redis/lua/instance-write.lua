@@ -1,5 +1,5 @@
---- Creates and updates, one after the other: each is made whole or not at all, whatever becomes of the others, and finds
---- what those before it have made. All this happens to what was read of the store; only then is it written, together.
+--- Creates and updates a batch of records, one after the other: each is made whole or not at all, whatever becomes of the
+--- others, and finds what those before it have made. Records are written once, at the end.
 ---
 --- KEYS[1] requests  hash: request id to uuids joined by commas
 --- KEYS[2] records   hash: uuid to record
@@ -11,11 +11,11 @@
 --- @return an outcome for each. Of a create, which stores all instances of a request or none:
 ---         {'created'}
 ---         {'exists', uuid}       another request has the uuid
----         {'known', record, ...} the request is known: what is left of it, in its order
+---         {'known', record, ...} the request is known: its records that are left, in order
 ---         Of an update, which writes a record over the version before it:
 ---         {'updated'}
 ---         {'absent'}
----         {'other', record}      what somebody else wrote
+---         {'other', record}      the stored record, of another version
 --- @include record
 
 local position = 0
@@ -24,7 +24,7 @@ local function next_arg()
   return ARGV[position]
 end
 
--- What is to be written, by request id, uuid and entry; false: to be removed.
+-- To be written, by request id, uuid and entry; false: to be removed.
 
 local requests, records, entries, due_times, deleted = {}, {}, {}, {}, {}
 
@@ -89,7 +89,7 @@ end
 local outcomes = {}
 while position < #ARGV do outcomes[#outcomes + 1] = operations[next_arg()]() end
 
--- As many at a time as Lua can pass.
+-- In chunks, because Lua limits the arguments of a call.
 local function call(command, key, args)
   for from = 1, #args, 4000 do redis.call(command, key, unpack(args, from, math.min(from + 3999, #args))) end
 end

@@ -12,7 +12,7 @@ if holder then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return epoch
 end
--- Epochs come from the time, so that they still rise when the store has lost everything.
+-- Epochs follow the clock, so that they still rise after the store has lost everything.
 epoch = math.max(epoch + 1, tonumber(redis.call('TIME')[1]))
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 redis.call('HSET', KEYS[2], ARGV[1], epoch)

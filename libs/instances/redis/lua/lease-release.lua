@@ -1,4 +1,4 @@
---- Gives a lease back.
+--- Releases a lease.
 --- KEYS[1] lease   string: its holder
 --- ARGV[1] holder
 --- @return 1 if it was the holder's, else 0

@@ -1,21 +1,23 @@
---- Replaces what consumers hold: claim, release, replace and move are all this. Takes several commits, one after the
---- other: each is made whole or not at all, whatever becomes of the others. Those that are made share one revision and
---- one record in the stream; so a consumer must not stand in two of them, or two claims would have one token.
+--- Replaces what consumers hold: claim, release, replace and move are all this. Takes a batch of commits, one after the
+--- other: each is made whole or not at all, whatever becomes of the others, and finds what those before it have made. The
+--- commits that are made share one revision and one change in the stream; each has a claim token of its own.
 ---
---- In a commit, guards of all consumers come first; then what they hold is given back; then consumer by consumer and
---- amount by amount what they take is checked and taken. `commands/allocations.ts` states the same for the memory store.
---- All this happens to what was read of the store, and the next commit sees it so; only then is it written. Cells: usage
---- '<revision> <generation> <used>', used being JSON, and consumer '<revision> <claim revision> <generation> <created>
---- <body>'. A body is '<provider uuid> <class> <amount> <class> <amount> ...', with ';' between providers, a tab, and a
---- JSON list, its seventh the group and its eighth the host that the membership counts for, if there is a group.
+--- Within a commit, the guards of all consumers come first; then what they hold is given back; then consumer by consumer
+--- and amount by amount what they take is checked and taken. `commands/allocations.ts` states the same for the memory
+--- store. All of it happens to what was read of the store; rows are written once, at the end.
+---
+--- Rows: usage '<revision> <generation> <used>', used being JSON, and consumer '<revision> <claim token> <generation>
+--- <created> <body>'. A body is '<provider uuid> <class> <amount> <class> <amount> ...', with ';' between providers, a tab,
+--- and a JSON list, its seventh the group and its eighth the host that the membership counts for, if there is a group.
 ---
 --- KEYS[1] revision         the last commit's
 --- KEYS[2] changes          the stream
---- KEYS[3] usages           provider uuid -> cell
+--- KEYS[3] usages           provider uuid -> row
 --- KEYS[4] inventories      provider uuid -> JSON, class -> list of six numbers
---- KEYS[5] consumers        uuid -> cell
---- KEYS[6] resource classes custom name -> cell
+--- KEYS[5] consumers        uuid -> row
+--- KEYS[6] resource classes custom name -> row
 --- KEYS[7] counters         name -> number
+--- KEYS[8] claim token      the last commit's
 --- ARGV[1] max length       of the stream, about
 --- ARGV[2] at ms            now
 --- ARGV[3] commit count
@@ -24,18 +26,22 @@
 ---           '<guard> <number> <raises>', a guard of any, absent, generation or claim; raises 1: giving back raises generations
 ---           body, '' when it takes nothing
 ---           '<policy> <max per host> <host>\n<group id>', '' for none
---- @return {revision, rows, refusal, ...}                 revision and rows are '' when no commit was made; rows are those
----         of the stream, but without the bodies of consumers, which the caller knows; for each commit that was not made:
+--- @return {revision, rows, claim token, refusal, ...}   revision and rows are '' when no commit was made; rows are those
+---         of the stream, but without the bodies of consumers, which the caller knows; the claim token is that of the first
+---         commit that was made, the next one's is one higher; for each commit that was not made:
 ---         {i, 'unchanged'}                               i from 1
 ---         {i, 'generation', uuid, present}               present is '' when there is no such consumer
 ---         {i, 'not_found', subject, key}                 provider, resource_class or inventory
----         {i, 'capacity', provider uuid, class, why, usage cell}
+---         {i, 'capacity', provider uuid, class, why, usage row}
 ---         {i, 'group', group id, host}
 --- @include capacity
 --- @include change
 
+local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[8] }
 local usages_key, inventories_key, consumers_key, counters_key = KEYS[3], KEYS[4], KEYS[5], KEYS[7]
-local revision = next_revision(KEYS[1], ARGV[2])
+local revision = next_revision(keys.revision, ARGV[2])
+local first_token = next_claim_token(keys.claim_token, ARGV[2])
+local made_count = 0
 
 local position = 3
 local function next_arg()
@@ -71,12 +77,12 @@ local function next_commit()
   return commit
 end
 
--- What is there: read once, and from then on as the commits have made it.
+-- State: read once, and from then on as the commits so far have made it.
 
 local function read_consumer(uuid)
-  local cell = redis.call('HGET', consumers_key, uuid)
-  if not cell then return nil end
-  local claim, generation, created, body = string.match(cell, '^%d+ (%d+) (%d+) (%d+) (.*)$')
+  local row = redis.call('HGET', consumers_key, uuid)
+  if not row then return false end
+  local claim, generation, created, body = string.match(row, '^%d+ (%d+) (%d+) (%d+) (.*)$')
   local rest = cjson.decode(string.match(body, '\t(.*)$'))
   return {
     claim = claim, generation = generation, created = created,
@@ -84,14 +90,21 @@ local function read_consumer(uuid)
   }
 end
 
+local consumers = {}
+-- False when there is no such consumer.
+local function consumer_of(uuid)
+  if consumers[uuid] == nil then consumers[uuid] = read_consumer(uuid) end
+  return consumers[uuid]
+end
+
 local usages = {}
 local function usage_of(provider)
   local usage = usages[provider]
   if usage then return usage end
-  local cell = redis.call('HGET', usages_key, provider) or '0 0 {}'
-  local generation, used = string.match(cell, '^%d+ (%d+) (.*)$')
+  local row = redis.call('HGET', usages_key, provider) or '0 0 {}'
+  local generation, used = string.match(row, '^%d+ (%d+) (.*)$')
   usage = {
-    provider = provider, cell = cell, generation = tonumber(generation), used = cjson.decode(used),
+    provider = provider, row = row, generation = tonumber(generation), used = cjson.decode(used),
     is_changed = false, raised_by = false,
   }
   usages[provider] = usage
@@ -113,9 +126,9 @@ local function count_of(counter)
   return counts[counter] + (moves[counter] or 0)
 end
 
--- What is to be written: usages, and the writes of consumers, with '' as the head of those that are gone.
+-- To be written: usages, and uuids of consumers, each once.
 
-local changed_usages, changed_consumers = {}, {}
+local changed_usages, changed_consumers, is_changed = {}, {}, {}
 
 -- Adds to what is used, or with -1 takes away.
 local function use(take, by)
@@ -138,7 +151,7 @@ local function is_forbidden(write)
   return write.policy == 'anti-affinity' and here >= write.max_per_host
 end
 
--- By how much a commit raises what is used, all in all.
+-- By how much a commit raises what is used, over all its consumers.
 local function growth_by(commit, provider, class)
   local growth = 0
   local function add(takes, by)
@@ -165,12 +178,12 @@ local function refusal_of_take(take, commit)
   end
   if commit.force then return nil end
   local why = refusal_of(inventory, usage_of(provider).used[class] or 0, amount)
-  -- Over its capacity already: what makes it no worse is taken.
+  -- Over its capacity already: what makes it no worse is accepted.
   if why == 'capacity' and growth_by(commit, provider, class) <= 0 then return nil end
   return why and { 'capacity', provider, class, why }
 end
 
--- Takes what a consumer is to hold, up to what is refused.
+-- Takes what a consumer is to hold; nil, or why it is refused, with all before the refusal taken.
 local function refusal_of_write(write, commit)
   for i, take in ipairs(write.takes) do
     local refusal = refusal_of_take(take, commit)
@@ -186,7 +199,7 @@ local function refusal_of_write(write, commit)
   return nil
 end
 
-local function take_back(commit)
+local function undo(commit)
   for _, write in ipairs(commit.writes) do
     for i = 1, write.taken do use(write.takes[i], -1) end
     if write.has_joined then join(write, -1) end
@@ -205,11 +218,11 @@ local function mark_changed(takes, commit, raises)
   end
 end
 
--- Why a commit is refused; nil when it was made.
+-- Decides a commit; nil when it was made, or why it is refused.
 local function refusal_of_commit(commit)
   local is_idle = true
   for _, write in ipairs(commit.writes) do
-    local old = read_consumer(write.uuid)
+    local old = consumer_of(write.uuid)
     write.old = old
     local present = ''
     if old then present = write.guard == 'claim' and old.claim or old.generation end
@@ -225,71 +238,77 @@ local function refusal_of_commit(commit)
   for _, write in ipairs(commit.writes) do
     local refusal = refusal_of_write(write, commit)
     if refusal then
-      take_back(commit)
+      undo(commit)
       return refusal
     end
   end
 
   -- Everything fits.
+  local token = text_of(first_token + made_count)
+  made_count = made_count + 1
   for _, write in ipairs(commit.writes) do
-    local old = write.old
-    write.head = ''
+    local uuid, old = write.uuid, write.old
     if old then mark_changed(old.takes, commit, write.raises_released) end
     mark_changed(write.takes, commit, true)
     if #write.takes > 0 then
-      local generation = (old and tonumber(old.generation) or 0) + 1
-      local created = old and old.created or commit.at_ms
-      write.head = revision .. ' ' .. revision .. ' ' .. generation .. ' ' .. created
+      consumers[uuid] = {
+        claim = token, generation = text_of((old and tonumber(old.generation) or 0) + 1),
+        created = old and old.created or commit.at_ms,
+        takes = write.takes, group = write.group, host = write.host, body = write.body,
+      }
+    else
+      consumers[uuid] = false
     end
-    if old or write.head ~= '' then changed_consumers[#changed_consumers + 1] = write end
+    if (old or consumers[uuid]) and not is_changed[uuid] then
+      changed_consumers[#changed_consumers + 1] = uuid
+      is_changed[uuid] = true
+    end
   end
   return nil
 end
 
-local reply, is_made = { '', '' }, false
+local reply = { '', '', text_of(first_token) }
 for i = 1, tonumber(ARGV[3]) do
   local refusal = refusal_of_commit(next_commit())
   if refusal then
     table.insert(refusal, 1, i)
     reply[#reply + 1] = refusal
-  else
-    is_made = true
   end
 end
 
 -- All is decided: write.
 
-if is_made then
+if made_count > 0 then
   -- For the stream, and for the caller.
   local lines, brief = {}, {}
   for _, usage in ipairs(changed_usages) do
     for class, amount in pairs(usage.used) do
       if amount == 0 then usage.used[class] = nil end
     end
-    usage.cell = revision .. ' ' .. usage.generation .. ' ' .. cjson.encode(usage.used)
-    redis.call('HSET', usages_key, usage.provider, usage.cell)
-    local line = 'usage ' .. usage.provider .. ' ' .. usage.cell
+    usage.row = revision .. ' ' .. usage.generation .. ' ' .. cjson.encode(usage.used)
+    redis.call('HSET', usages_key, usage.provider, usage.row)
+    local line = 'usage ' .. usage.provider .. ' ' .. usage.row
     lines[#lines + 1], brief[#brief + 1] = line, line
   end
-  for _, consumer in ipairs(changed_consumers) do
-    local uuid, head, cell = consumer.uuid, consumer.head, ''
-    if head == '' then
-      redis.call('HDEL', consumers_key, uuid)
+  for _, uuid in ipairs(changed_consumers) do
+    local consumer, head, row = consumers[uuid], '', ''
+    if consumer then
+      head = revision .. ' ' .. consumer.claim .. ' ' .. consumer.generation .. ' ' .. consumer.created
+      row = head .. ' ' .. consumer.body
+      redis.call('HSET', consumers_key, uuid, row)
     else
-      cell = head .. ' ' .. consumer.body
-      redis.call('HSET', consumers_key, uuid, cell)
+      redis.call('HDEL', consumers_key, uuid)
     end
-    lines[#lines + 1] = 'consumer ' .. uuid .. ' ' .. cell
+    lines[#lines + 1] = 'consumer ' .. uuid .. ' ' .. row
     brief[#brief + 1] = 'consumer ' .. uuid .. ' ' .. head
   end
   for counter, by in pairs(moves) do
     if by ~= 0 and redis.call('HINCRBY', counters_key, counter, by) == 0 then redis.call('HDEL', counters_key, counter) end
   end
-  reply[1] = revision
-  append_change(KEYS[1], KEYS[2], ARGV[1], revision, lines)
-  reply[2] = table.concat(brief, '\n')
+  append_change(keys, ARGV[1], revision, first_token + made_count - 1, lines)
+  reply[1], reply[2] = revision, table.concat(brief, '\n')
 end
-for i = 3, #reply do
-  if reply[i][2] == 'capacity' then reply[i][6] = usages[reply[i][3]].cell end
+for i = 4, #reply do
+  if reply[i][2] == 'capacity' then reply[i][6] = usages[reply[i][3]].row end
 end
 return reply

@@ -1,21 +1,24 @@
---- Commits a transaction that was decided elsewhere, if everything that it has read is still so.
+--- Commits a transaction that was decided by its client, if everything that it has read is still so.
 ---
---- The plan is JSON: { guards: [[table, key, head]], counts: [[counter, number]], silent: [[host, ms]], writes: [...],
---- commits: boolean }. A guard's head is how the cell must begin, false when there must be none. A write is one of
---- ['put', table, key, body]     the cell becomes '<revision> <body>'
---- ['claim', table, key, body]   the cell becomes '<revision> <revision> <body>'
---- ['raw', table, key, cell]     the cell becomes what is given, unseen by mirrors
+--- The transaction is JSON: { guards: [[table, key, head]], counts: [[counter, number]], silent: [[host, ms]],
+--- writes: [...], commits: boolean }. A guard's head is how the row must begin, false when there must be none. A write is
+--- one of
+--- ['put', table, key, content]    the row becomes '<revision> <content>'
+--- ['claim', table, key, content]  the row becomes '<revision> <claim token> <content>'
+--- ['inventories', provider, JSON] beside the provider's row, for claims
+--- ['report', host, content, provider]  the host's last report, '0 <content> <host revision> <provider> <provider revision>'
 --- ['delete', table, key]
---- ['raise', 'usage', key]       the generation by one
---- ['show', 'usage', key]        the cell as it is, into the change record
+--- ['raise', 'usage', key]         the generation by one
+--- ['show', 'usage', key]          the row as it is, into the change
 --- ['count', counter, by]
---- ['beat', host, ms]  ['mute', host]
+--- ['beat', host, ms]              notes a heartbeat
+--- ['mute', host]                  forgets it
 ---
 --- KEYS[1] revision     the last commit's
 --- KEYS[2] changes      the stream
 --- KEYS[3] heartbeats   host -> ms, sorted
---- KEYS[4] counter      name -> number
---- KEYS[5] provider     the tables, each key -> cell
+--- KEYS[4] counters     name -> number
+--- KEYS[5] provider     the tables, each key -> row
 --- KEYS[6] usage
 --- KEYS[7] inventory
 --- KEYS[8] host
@@ -25,14 +28,17 @@
 --- KEYS[12] name
 --- KEYS[13] tree
 --- KEYS[14] sequence
+--- KEYS[15] claim token the last commit's
 --- ARGV[1] max length   of the stream, about
 --- ARGV[2] at ms        now
---- ARGV[3] plan         JSON
---- @return {'committed', revision, rows}
+--- ARGV[3] transaction  JSON
+--- @return {'committed', revision, claim token, rows}
 --- @return {'unchanged'}   nothing that mirrors see was to be written; what was to be written is
 --- @return {'conflict'}    a guard does not hold; nothing was written
 --- @include change
+--- @include head
 
+local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[15] }
 local heartbeats_key, counters_key = KEYS[3], KEYS[4]
 local tables = {
   provider = KEYS[5], usage = KEYS[6], inventory = KEYS[7], host = KEYS[8], consumer = KEYS[9],
@@ -41,42 +47,49 @@ local tables = {
 local is_mirrored = {
   provider = true, usage = true, host = true, consumer = true, resource_class = true, trait = true,
 }
-local plan = cjson.decode(ARGV[3])
+local tx = cjson.decode(ARGV[3])
 
 -- Guards.
 
 local function guard_holds(guard)
-  local cell, head = redis.call('HGET', tables[guard[1]], guard[2]), guard[3]
-  if not head then return not cell end
-  return cell and string.sub(cell, 1, #head) == head
+  local key, name, head = tables[guard[1]], guard[2], guard[3]
+  if head then return begins(key, name, head) end
+  return redis.call('HEXISTS', key, name) == 0
 end
 
-for _, guard in ipairs(plan.guards) do
+for _, guard in ipairs(tx.guards) do
   if not guard_holds(guard) then return { 'conflict' } end
 end
-for _, guard in ipairs(plan.counts) do
+for _, guard in ipairs(tx.counts) do
   if tonumber(redis.call('HGET', counters_key, guard[1]) or 0) ~= guard[2] then return { 'conflict' } end
 end
-for _, guard in ipairs(plan.silent) do
+for _, guard in ipairs(tx.silent) do
   if tonumber(redis.call('ZSCORE', heartbeats_key, guard[1]) or 0) > guard[2] then return { 'conflict' } end
 end
 
 -- Writes.
 
-local revision = plan.commits and next_revision(KEYS[1], ARGV[2])
+local revision = tx.commits and next_revision(keys.revision, ARGV[2])
+local claim_token = tx.commits and next_claim_token(keys.claim_token, ARGV[2])
 local lines = {}
-local function show(name, key, cell)
-  if is_mirrored[name] then lines[#lines + 1] = name .. ' ' .. key .. ' ' .. cell end
+local function show(name, key, row)
+  if is_mirrored[name] then lines[#lines + 1] = name .. ' ' .. key .. ' ' .. row end
 end
-local function put(name, key, cell)
-  redis.call('HSET', tables[name], key, cell)
-  show(name, key, cell)
+local function put(name, key, row)
+  redis.call('HSET', tables[name], key, row)
+  show(name, key, row)
 end
 
+local function revision_of(name, key) return string.match(redis.call('HGET', tables[name], key), '^%d+') end
+
 local apply = {
-  put = function(name, key, body) put(name, key, revision .. ' ' .. body) end,
-  claim = function(name, key, body) put(name, key, revision .. ' ' .. revision .. ' ' .. body) end,
-  raw = function(name, key, cell) redis.call('HSET', tables[name], key, cell) end,
+  put = function(name, key, content) put(name, key, revision .. ' ' .. content) end,
+  claim = function(name, key, content) put(name, key, revision .. ' ' .. text_of(claim_token) .. ' ' .. content) end,
+  inventories = function(provider, json) redis.call('HSET', tables.inventory, provider, json) end,
+  report = function(host, content, provider)
+    local said = { '0', content, revision_of('host', host), provider, revision_of('provider', provider) }
+    redis.call('HSET', tables.sequence, host, table.concat(said, ' '))
+  end,
   delete = function(name, key)
     redis.call('HDEL', tables[name], key)
     show(name, key, '')
@@ -92,7 +105,8 @@ local apply = {
   beat = function(host, at_ms) redis.call('ZADD', heartbeats_key, 'GT', at_ms, host) end,
   mute = function(host) redis.call('ZREM', heartbeats_key, host) end,
 }
-for _, write in ipairs(plan.writes) do apply[write[1]](write[2], write[3], write[4]) end
+for _, write in ipairs(tx.writes) do apply[write[1]](write[2], write[3], write[4]) end
 
-if not plan.commits then return { 'unchanged' } end
-return { 'committed', revision, append_change(KEYS[1], KEYS[2], ARGV[1], revision, lines) }
+if not tx.commits then return { 'unchanged' } end
+local rows = append_change(keys, ARGV[1], revision, claim_token, lines)
+return { 'committed', revision, text_of(claim_token), rows }

@@ -3,22 +3,23 @@ import { isAbsolute } from 'node:path';
 import { BerthError } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
 
-/** The extra spec by which a request names its command: a JSON array of words. */
+/** The extra spec by which a request gives its command: a JSON array of words. */
 export const COMMAND_SPEC = 'berth:command';
 
 const MAX_WORDS = 256;
 
+/** What instances may run. */
 export interface CommandPolicy {
-  /** What runs when the request does not say. */
+  /** Of an instance whose request gives no command. */
   readonly command: readonly string[];
   /** Programs that a request may name. */
   readonly allowed: readonly string[];
 }
 
 /**
- * The words that an instance runs: never through a shell, so nothing in them is expanded. A request is written by a
- * client who may be anybody, so it can only name programs that the operator listed, compared by where the path really
- * leads; its arguments are its own affair, which is why a shell or interpreter must not be listed.
+ * The command of an instance, as words that no shell expands. A request may come from anybody, so it can only name
+ * programs that the operator listed, compared by their real paths. Its arguments are not checked, which is why a shell
+ * or an interpreter must not be listed.
  *
  * @throws BerthError `permission_denied / command_not_allowed`, `invalid_argument / malformed_command`.
  */
@@ -27,12 +28,12 @@ export async function commandFor(spec: RequestSpec, policy: CommandPolicy): Prom
   if (wanted === undefined) return policy.command;
   const words = parseWords(wanted);
   const [program = ''] = words;
-  const [wantedPath, ...allowedPaths] = await Promise.all([program, ...policy.allowed].map(whereItLeads));
+  const [wantedPath, ...allowedPaths] = await Promise.all([program, ...policy.allowed].map(realPathOf));
   if (isAbsolute(program) && wantedPath !== undefined && allowedPaths.includes(wantedPath)) return words;
   throw new BerthError(
     'permission_denied',
     'command_not_allowed',
-    `'${program}' is not among the programs that this host lets requests run (BERTH_AGENT_PROCESS_ALLOWED)`,
+    `'${program}' is not among the programs that requests may run on this host (BERTH_AGENT_PROCESS_ALLOWED)`,
   );
 }
 
@@ -56,6 +57,6 @@ function parseWords(text: string): string[] {
   );
 }
 
-async function whereItLeads(path: string): Promise<string | undefined> {
+async function realPathOf(path: string): Promise<string | undefined> {
   return realpath(path).catch(() => undefined);
 }

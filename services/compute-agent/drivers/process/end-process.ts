@@ -3,12 +3,12 @@ import { BerthError } from '#libs/domain/errors';
 import { factsOf, isAlive, type ProcessId } from './proc';
 
 const POLL_MS = 20;
-/** What SIGKILL does not end in this time hangs in the kernel. */
+/** A process that SIGKILL does not end in this time hangs in the kernel. */
 const KILL_TIMEOUT_MS = 5_000;
 
 /**
- * Ends a process and its group: SIGTERM, after `stopMs` SIGKILL. A process with the same pid but another start is another
- * process and is left alone.
+ * Ends a process and its group: SIGTERM, after `stopMs` SIGKILL. A process with the same pid but another start time is
+ * another process, and is left alone.
  *
  * @throws BerthError `unavailable / not_ended` when not even SIGKILL ends it.
  */
@@ -18,12 +18,16 @@ export async function endProcess(id: ProcessId, stopMs: number, clock: Clock): P
     if (!(await isGone(id, stopMs, clock))) {
       signalGroup(id, 'SIGKILL');
       if (!(await isGone(id, KILL_TIMEOUT_MS, clock))) {
-        throw new BerthError('unavailable', 'not_ended', `process ${id.pid} does not end, though it was killed`);
+        throw new BerthError(
+          'unavailable',
+          'not_ended',
+          `process ${id.pid} did not end within ${KILL_TIMEOUT_MS} ms of SIGKILL`,
+        );
       }
     }
   }
-  // What the leader left behind. Linux does not give a pid again while a group goes by it: if somebody has the pid now,
-  // the group was empty, and the number is another's.
+  // The rest of its group. Linux does not reuse a pid while it is a group's id: when a process has the pid now, the
+  // group was empty, and the id may be another group's.
   if ((await factsOf(id.pid)) === undefined) signalGroup(id, 'SIGKILL');
 }
 
@@ -36,7 +40,7 @@ async function isGone(id: ProcessId, withinMs: number, clock: Clock): Promise<bo
   return true;
 }
 
-/** The leader's pid is the group's id. */
+/** The pid of its leader is the id of a group. */
 function signalGroup({ pid }: ProcessId, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);

@@ -5,15 +5,15 @@ import { isUuid } from '#libs/domain/names';
 import type { ProcessId } from './proc';
 
 /**
- * What the driver keeps of an instance on disk, in a folder of its uuid:
+ * The folder of an instance, named by its uuid:
  *
  * - `facts.json`  boot and resources, written before the process starts
- * - `pid`         pid and start, written by the process itself before it becomes the instance's command, so that there
- *                 is no moment in which it runs and nobody could find it
- * - `output`      what it writes to stdout and stderr
- * - `work/`       where it runs
+ * - `pid`         pid and start time, written by the process itself before it becomes the instance's command, so that
+ *                 it can be found as soon as it runs
+ * - `output`      its stdout and stderr
+ * - `work/`       its working directory
  *
- * All but `work/` belongs to the agent's user: an instance under another user can't forge a pid.
+ * All but `work/` belongs to the agent's user, so that an instance under another user can't forge a pid.
  */
 export interface InstanceFolder {
   readonly path: string;
@@ -21,6 +21,7 @@ export interface InstanceFolder {
   readonly work: string;
 }
 
+/** What must be known of an instance to adopt it. */
 export interface InstanceFacts {
   readonly bootId: string;
   readonly resources: Resources;
@@ -44,27 +45,28 @@ export function openOutput(folder: InstanceFolder) {
   return open(join(folder.path, 'output'), 'a', 0o600);
 }
 
-/** The end of what the instance wrote, on one line. */
-export async function lastWords(folder: InstanceFolder): Promise<string> {
+/** The end of the instance's output, on one line. */
+export async function outputTail(folder: InstanceFolder): Promise<string> {
   const output = await readFile(join(folder.path, 'output'), 'utf8').catch(() => '');
-  return output.slice(-LAST_WORDS).trim().replaceAll(/\s+/g, ' ');
+  return output.slice(-TAIL_LENGTH).trim().replaceAll(/\s+/g, ' ');
 }
 
-const LAST_WORDS = 300;
+/** In characters. */
+const TAIL_LENGTH = 300;
 
 /** Uuids of all instances that have a folder. */
 export async function listFolders(root: string): Promise<string[]> {
   return (await readdir(root)).filter(isUuid);
 }
 
-/** Undefined when the process has not written it, or it is cut short. */
+/** Undefined when it is not written yet, or truncated. */
 export async function readPid(folder: InstanceFolder): Promise<ProcessId | undefined> {
   const text = await readFile(folder.pidFile, 'utf8').catch(() => '');
   const match = /^(\d+) (\d+)\n$/.exec(text);
   return match ? { pid: Number(match[1]), startTicks: Number(match[2]) } : undefined;
 }
 
-/** Undefined when it was never written whole. */
+/** Undefined when it is missing or truncated. */
 export async function readFacts(folder: InstanceFolder): Promise<InstanceFacts | undefined> {
   try {
     return JSON.parse(await readFile(join(folder.path, 'facts.json'), 'utf8')) as InstanceFacts;

@@ -2,46 +2,50 @@ import { spawn } from 'node:child_process';
 import { chown } from 'node:fs/promises';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { type InstanceFolder, lastWords, openOutput, readPid } from './instance-folder';
+import { type InstanceFolder, openOutput, outputTail, readPid } from './instance-folder';
 import { commandLineOf, type ProcessId } from './proc';
 
 /** A process to start. */
 export interface Launch {
   readonly folder: InstanceFolder;
-  /** What limits it and then becomes its command; ends with `--`. */
+  /** The command that applies its limits and then becomes its own command; ends with `--`. */
   readonly limits: readonly string[];
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly userId: number | undefined;
-  /** How long it must live to count as started. */
+  /** How long it must live to count as started, milliseconds. */
   readonly startMs: number;
 }
 
+/** A process that has started. */
 export interface Launched {
   readonly id: ProcessId;
-  /** How it ended, in words, once it has. */
+  /** Resolves when it ends, to a sentence that says how. */
   readonly ended: Promise<string>;
 }
 
-/** Notes pid and start time, then becomes the command: exec keeps both. Words are arguments, never shell text. */
-const NOTE_AND_EXEC = `printf '%s %s\\n' "$$" "$(cut -d' ' -f22 "/proc/$$/stat")" >"$1.new" && mv "$1.new" "$1" && shift && exec "$@"`;
+/**
+ * Writes pid and start time, then becomes the command: exec keeps both. The command comes as arguments, never as shell
+ * text.
+ */
+const WRITE_PID_AND_EXEC = `printf '%s %s\\n' "$$" "$(cut -d' ' -f22 "/proc/$$/stat")" >"$1.new" && mv "$1.new" "$1" && shift && exec "$@"`;
 const POLL_MS = 5;
-/** Exec takes milliseconds; a command line that still looks like ours after this is the command's own. */
+/** Exec takes milliseconds: a command line that still looks like the shell's after this is the command's own. */
 const EXEC_TIMEOUT_MS = 10_000;
 
 /**
  * Starts a process that outlives the agent: in a session of its own, so that no signal to the agent's group and no
- * hang-up of its terminal reaches it. Resolves once it has become its
- * command, under its limits, and lived for `startMs`.
+ * hang-up of its terminal reaches it. Resolves once it has become its command, under its limits, and lived for
+ * `startMs`.
  *
- * @throws BerthError `failed_precondition / not_started` when it ended before; `aborted / cancelled` by the signal, and
- *   the process may live: the caller ends it by its folder.
+ * @throws BerthError `failed_precondition / not_started` when it ended before that; `aborted / cancelled` by the
+ *   signal. The process may be alive then: the caller ends it by its folder.
  */
 export async function launch(job: Launch, clock: Clock, signal: AbortSignal): Promise<Launched> {
   const { folder, limits, command, userId } = job;
   if (userId !== undefined) await chown(folder.work, userId, userId);
   const output = await openOutput(folder);
-  const child = spawn('/bin/sh', ['-c', NOTE_AND_EXEC, 'sh', folder.pidFile, ...limits, ...command], {
+  const child = spawn('/bin/sh', ['-c', WRITE_PID_AND_EXEC, 'sh', folder.pidFile, ...limits, ...command], {
     cwd: folder.work,
     env: job.env,
     detached: true,
@@ -70,7 +74,7 @@ export async function launch(job: Launch, clock: Clock, signal: AbortSignal): Pr
   const id = await readPid(folder);
   if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the build was cancelled');
   if (watching.aborted || !id) {
-    const message = `${await ended}: ${(await lastWords(folder)) || 'it wrote nothing'}`;
+    const message = `${await ended}: ${(await outputTail(folder)) || 'it wrote nothing'}`;
     throw new BerthError('failed_precondition', 'not_started', message);
   }
   return { id, ended };

@@ -5,14 +5,14 @@ import { delimiter, join } from 'node:path';
 import { BerthError } from '#libs/domain/errors';
 import { type Inventories, inventory } from '#libs/domain/inventory';
 
-/** Where instances and the tools that start them are looked for: nothing of the agent's environment is handed on. */
+/** PATH of instances and of the tools that start them, which inherit nothing of the agent's environment. */
 export const INSTANCE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** What a launch needs; all of it is in Debian's essential packages. */
+/** What a launch needs, all of it in Debian's essential packages. */
 const TOOLS = ['taskset', 'setpriv', 'prlimit', 'cut', 'mv'];
 
-/** @throws BerthError `failed_precondition`: `not_linux`, `missing_tools`. */
-export function requireMachine(): void {
+/** @throws BerthError `failed_precondition / not_linux`, `failed_precondition / missing_tools`. */
+export function requireLinuxTools(): void {
   if (process.platform !== 'linux') {
     throw new BerthError('failed_precondition', 'not_linux', 'the process driver needs Linux and its /proc');
   }
@@ -23,7 +23,7 @@ export function requireMachine(): void {
   throw new BerthError('failed_precondition', 'missing_tools', message);
 }
 
-/** What this machine has; its disk is the one that `folder` is on. */
+/** What this machine has, with the disk that `folder` is on. */
 export async function machineInventories(folder: string): Promise<Inventories> {
   const disk = await statfs(folder);
   return {

@@ -1,46 +1,48 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 /**
- * Processes as Linux' /proc shows them. A pid alone names nobody: it is given again when its process is gone. With the
- * time of its start (in ticks since boot, field 22 of /proc/PID/stat) and the boot it names one process for ever.
+ * A process of Linux. Its pid alone does not identify it, because pids are reused; together with its start time and the
+ * boot it does.
  */
 export interface ProcessId {
   readonly pid: number;
+  /** In clock ticks since boot: field 22 of /proc/PID/stat. */
   readonly startTicks: number;
 }
 
+/** What /proc/PID/stat says of a process. */
 export interface ProcessFacts extends ProcessId {
   readonly processGroup: number;
   readonly state: string;
 }
 
-/** Names this boot of the machine. */
+/** Identifies this boot of the machine. */
 export async function bootId(): Promise<string> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
 }
 
-/** Undefined when there is no such process, or it is over and only waits to be noticed by its parent. */
+/** Undefined when there is no such process, or only a zombie. */
 export async function factsOf(pid: number): Promise<ProcessFacts | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  // The second field is the command in parentheses and may hold anything, so count from its end.
+  // The second field is the command in parentheses, which may hold any character: fields are counted from its end.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, , processGroup] = fields ?? [];
   if (!fields || state === undefined || state === 'Z' || state === 'X') return undefined;
   return { pid, state, processGroup: Number(processGroup), startTicks: Number(fields[19]) };
 }
 
-/** Whether exactly this process lives. */
+/** Whether this very process is alive. */
 export async function isAlive({ pid, startTicks }: ProcessId): Promise<boolean> {
   return (await factsOf(pid))?.startTicks === startTicks;
 }
 
-/** The words of a process, a zero after each; undefined when it is gone. */
+/** The command line of a process, a zero after each word; undefined when it is gone. */
 export async function commandLineOf(pid: number): Promise<string | undefined> {
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   return line === '' ? undefined : line;
 }
 
-/** Processes whose command line (words joined by spaces) matches, with their resident memory. */
+/** Processes whose command line (words joined by spaces) matches, with their resident memory in MiB. */
 export async function findProcesses(pattern: RegExp) {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const found = await Promise.all(pids.map((pid) => matching(pid, pattern)));

@@ -3,7 +3,7 @@ import { sleep } from '#libs/domain/clock';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { ConfigOf } from '#libs/runtime/config';
 import type { Surroundings } from '#libs/runtime/service';
-import type { Driver, Found, HostCapacity, InstanceToBuild } from '../driver';
+import type { Driver, HostCapacity, InstanceToBuild, RunningWorkload } from '../driver';
 import { commandFor } from './command-policy';
 import { endProcess } from './end-process';
 import {
@@ -16,35 +16,35 @@ import {
   removeFolder,
 } from './instance-folder';
 import { launch } from './launch';
-import { type Cores, createCores, limited } from './limits';
-import { INSTANCE_PATH, machineInventories, requireMachine } from './machine';
+import { type CoreAssignments, createCoreAssignments, limitCommand } from './limits';
+import { INSTANCE_PATH, machineInventories, requireLinuxTools } from './machine';
 import { allowedCpus, bootId, findProcesses, isAlive, type ProcessId } from './proc';
 import type { processDriverOptions } from './process-options';
 
 export type ProcessConfig = ConfigOf<typeof processDriverOptions>;
 
-/** What the process driver is opened with. `capacity` says nothing of inventories when the machine shall say it. */
+/** What the process driver of a host is opened with. Without inventories it has what the machine has. */
 export interface ProcessHost {
-  /** Where its instances have their folders. */
+  /** The folder of its instances' folders. */
   readonly root: string;
   readonly capacity: Omit<HostCapacity, 'inventories'> & { readonly inventories: Inventories | undefined };
 }
 
-interface Entry {
+interface RunningProcess {
   readonly id: ProcessId;
   readonly resources: Resources;
-  /** Nobody but the driver sees it end: it is no child of this process. */
+  /** Started by an earlier run of the agent: no child of this process, so its end is found by polling. */
   readonly isAdopted: boolean;
   isEnding: boolean;
 }
 
-/** How long a process that was just started may take to write its pid. */
-const PID_WRITTEN_MS = 200;
+/** How long a process that has just started may take to write its pid. */
+const PID_WRITE_TIMEOUT_MS = 200;
 
 /**
- * A driver whose instances are processes of this machine (Linux): each in a session of its own, held to its resources as
- * `limits.ts` says, running on when the agent stops or is killed, and found again by its folder. A process that was told
- * from another by pid alone could be the wrong one; its start time is always compared first.
+ * A driver whose instances are processes of this machine (Linux): each in a session of its own, held to its resources
+ * (`limits.ts`), running on when the agent stops or is killed, and found again by its folder. A process is only
+ * signalled when its start time matches, too: its pid may have been reused.
  *
  * @throws BerthError `failed_precondition / not_linux`, `failed_precondition / missing_tools`.
  */
@@ -53,9 +53,9 @@ export async function openProcessDriver(
   config: ProcessConfig,
   around: Surroundings,
 ): Promise<Driver> {
-  requireMachine();
+  requireLinuxTools();
   await mkdir(host.root, { recursive: true, mode: 0o755 });
-  const driver = new ProcessDriver(host, config, around, await bootId(), createCores(await allowedCpus()), {
+  const driver = new ProcessDriver(host, config, around, await bootId(), createCoreAssignments(await allowedCpus()), {
     ...host.capacity,
     inventories: host.capacity.inventories ?? (await machineInventories(host.root)),
   });
@@ -64,7 +64,7 @@ export async function openProcessDriver(
 }
 
 class ProcessDriver implements Driver {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, RunningProcess>();
   readonly #external: RegExp | undefined;
   #onExit: (uuid: string, why: string) => void = () => {};
   #cancelPoll: (() => void) | undefined;
@@ -75,7 +75,7 @@ class ProcessDriver implements Driver {
     readonly config: ProcessConfig,
     readonly around: Surroundings,
     readonly boot: string,
-    readonly cores: Cores,
+    readonly cores: CoreAssignments,
     readonly hostCapacity: HostCapacity,
   ) {
     this.#external = config.processExternal === '' ? undefined : new RegExp(config.processExternal);
@@ -89,11 +89,12 @@ class ProcessDriver implements Driver {
     this.#onExit = listener;
   }
 
-  /** Finds the processes that earlier runs started, by their folders. */
+  /** Finds the processes that earlier runs of the agent started, by their folders. */
   async adopt(): Promise<void> {
     const uuids = await listFolders(this.host.root);
     const adopted = await Promise.all(uuids.map(async (uuid) => this.#adoptOne(uuid, this.#folder(uuid))));
-    this.around.log.debug({ found: uuids.length, running: adopted.filter(Boolean).length }, 'looked for instances');
+    const counts = { folders: uuids.length, running: adopted.filter(Boolean).length };
+    this.around.log.debug({ event: 'processes_adopted', ...counts }, 'adopted processes by their instance folders');
     this.#pollSoon();
   }
 
@@ -105,11 +106,11 @@ class ProcessDriver implements Driver {
     return true;
   }
 
-  /** A process that was just started when the agent died may be about to write it. */
+  /** A process that had just started when the agent died may be about to write it. */
   async #writtenPid(folder: InstanceFolder): Promise<ProcessId | undefined> {
     const id = await readPid(folder);
     if (id !== undefined) return id;
-    await sleep(this.around.clock, PID_WRITTEN_MS);
+    await sleep(this.around.clock, PID_WRITE_TIMEOUT_MS);
     return readPid(folder);
   }
 
@@ -119,12 +120,12 @@ class ProcessDriver implements Driver {
       command: this.config.processCommand.split(' ').filter((word) => word !== ''),
       allowed: this.config.processAllowed,
     });
-    // What an earlier run left half made.
+    // An earlier run may have left it half built.
     await this.destroy(uuid);
     const folder = this.#folder(uuid);
     await makeFolder(folder, { bootId: this.boot, resources });
     const userId = this.config.processUid < 0 ? undefined : this.config.processUid;
-    const limits = limited(resources, this.cores.take(uuid, resources['VCPU'] ?? 0), userId);
+    const limits = limitCommand(resources, this.cores.assign(uuid, resources['VCPU'] ?? 0), userId);
     const job = { folder, userId, limits, command, env: environmentOf(instance, folder) };
     try {
       const { id, ended } = await launch({ ...job, startMs: this.config.processStartMs }, this.around.clock, signal);
@@ -145,10 +146,10 @@ class ProcessDriver implements Driver {
     if (id) await endProcess(id, this.config.processStopMs, this.around.clock);
     await removeFolder(folder);
     this.#entries.delete(uuid);
-    this.cores.giveBack(uuid);
+    this.cores.release(uuid);
   }
 
-  async list(): Promise<readonly Found[]> {
+  async list(): Promise<readonly RunningWorkload[]> {
     const own = Array.from(this.#entries, ([id, { resources }]) => ({ id, resources }));
     if (!this.#external) return own;
     const groups = new Set(Array.from(this.#entries.values(), ({ id }) => id.pid));
@@ -167,14 +168,14 @@ class ProcessDriver implements Driver {
     this.#cancelPoll?.();
   }
 
-  #ended(uuid: string, entry: Entry, why: string): void {
+  #ended(uuid: string, entry: RunningProcess, why: string): void {
     if (this.#isClosed || entry.isEnding || this.#entries.get(uuid) !== entry) return;
     this.#entries.delete(uuid);
-    this.cores.giveBack(uuid);
+    this.cores.release(uuid);
     this.#onExit(uuid, why);
   }
 
-  /** Adopted processes are nobody's children here, so somebody must look. */
+  /** Adopted processes are no children of this one: their end is not signalled. */
   #pollSoon(): void {
     const hasAdopted = [...this.#entries.values()].some(({ isAdopted }) => isAdopted);
     if (this.#isClosed || !hasAdopted) return;
@@ -186,7 +187,7 @@ class ProcessDriver implements Driver {
   async #poll(): Promise<void> {
     for (const [uuid, entry] of this.#entries) {
       if (!entry.isAdopted || (await isAlive(entry.id))) continue;
-      this.#ended(uuid, entry, 'it ended; an earlier run of the agent had started it, so how is not known');
+      this.#ended(uuid, entry, 'it ended; its exit code is unknown, as an earlier run of the agent had started it');
     }
   }
 

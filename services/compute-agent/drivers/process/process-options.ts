@@ -34,7 +34,7 @@ export const processDriverOptions = {
     min: 0,
     max: 600_000,
     unit: 'ms',
-    help: 'The time between SIGTERM and SIGKILL for an instance that is destroyed.',
+    help: 'The time between SIGTERM and SIGKILL when an instance is destroyed.',
   }),
   processPollMs: intOption({
     env: 'BERTH_AGENT_PROCESS_POLL_MS',
@@ -42,7 +42,7 @@ export const processDriverOptions = {
     min: 10,
     max: 60_000,
     unit: 'ms',
-    help: 'How often instances that an earlier run of the agent started are looked at.',
+    help: 'How often it is checked that instances started by an earlier run of the agent still run.',
   }),
   processExternal: stringOption({
     env: 'BERTH_AGENT_PROCESS_EXTERNAL',

@@ -4,7 +4,7 @@ local function head(record)
   local version, state, host, updated_at_ms, due_at_ms = string.match(record, '^(%d+) (%a+) (%S+) (%d+) (%S+) ')
   return { version = tonumber(version), state = state, host = host, updated_at_ms = updated_at_ms, due_at_ms = due_at_ms }
 end
--- The index is one sorted set by text: what an instance is found by, a zero, its uuid.
+-- An index is one sorted set by text: what an instance is found by, a zero, its uuid.
 local function by(kind, name, uuid)
   return kind .. ':' .. name .. '\0' .. uuid
 end
@@ -12,8 +12,8 @@ end
 local function by_host(head, uuid)
   return head.host ~= '-' and by('host', head.host, uuid)
 end
--- By its state, unless it is due or active. What is due is found by that: a build goes through its states too fast to be
--- moved in the index for each. What is active is found among all, for it is what most are.
+-- By its state, unless it is due or active. Due instances are found by their due times, because a build changes its state
+-- too often to be moved in the index each time; active ones are found among all, because most are active.
 local function by_state(head, uuid)
   return head.due_at_ms == '-' and head.state ~= 'active' and by('state', head.state, uuid)
 end

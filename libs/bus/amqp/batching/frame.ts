@@ -1,0 +1,85 @@
+import type { ConsumeMessage, Options } from 'amqplib';
+import { berth } from '#generated/berth';
+import type { Codec } from '../../../contracts/codec';
+import { codec } from '../../../contracts/codec';
+import { invalidArgument } from '../../../domain/errors';
+
+/** Messages of one frame at most. */
+export const MAX_FRAME_MESSAGES = 32;
+
+/** Bytes of all bodies of one frame at most; a larger message travels alone. */
+export const MAX_FRAME_BYTES = 262_144;
+
+/** AMQP's short strings. */
+const MAX_PROPERTY_BYTES = 255;
+
+/** A message in a frame: the properties that it would have as an AMQP message of its own, '' for each that it has not. */
+export interface FramedMessage {
+  readonly type: string;
+  readonly messageId: string;
+  readonly correlationId: string;
+  readonly appId: string;
+  readonly body: Uint8Array;
+}
+
+/** @throws BerthError `malformed_message`, `bad_frame` for one that is empty, too large, or has a frame in it. */
+export const frameCodec: Codec<readonly FramedMessage[]> = codec(
+  'berth.internal.v1.Frame',
+  berth.internal.v1.Frame,
+  (messages) => ({ messages: messages as FramedMessage[] }),
+  ({ messages }) => checkedFrame(messages as berth.internal.v1.Message[]),
+);
+
+export function isFrame({ properties }: ConsumeMessage): boolean {
+  return properties.type === frameCodec.type;
+}
+
+/** A message as it goes into a frame. */
+export function framedMessage(options: Options.Publish, body: Uint8Array): FramedMessage {
+  const { type = '', messageId = '', correlationId = '', appId = '' } = options;
+  return { type, messageId, correlationId, appId, body };
+}
+
+/** The messages of a frame, or the one message that is none. @throws BerthError as `frameCodec`. */
+export function unframed(message: ConsumeMessage): readonly FramedMessage[] {
+  const { properties, content } = message;
+  return isFrame(message) ? frameCodec.decode(content) : [framedMessage(properties, content)];
+}
+
+/** Whether AMQP could carry it alone: what it could not is refused alone, too, and takes no others with it. */
+export function fitsInFrame({ type = '', messageId = '', correlationId = '', appId = '' }: Options.Publish): boolean {
+  return type !== frameCodec.type && fits(type) && fits(messageId) && fits(correlationId) && fits(appId);
+}
+
+/** Cuts a list, in its order, at the limits of a frame. */
+export function* inFrames<T>(items: readonly T[], bytesOf: (item: T) => number): Iterable<readonly T[]> {
+  let frame: T[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const itemBytes = bytesOf(item);
+    const isFull = frame.length === MAX_FRAME_MESSAGES || bytes + itemBytes > MAX_FRAME_BYTES;
+    if (isFull && frame.length > 0) {
+      yield frame;
+      frame = [];
+      bytes = 0;
+    }
+    frame.push(item);
+    bytes += itemBytes;
+  }
+  if (frame.length > 0) yield frame;
+}
+
+function fits(property: string): boolean {
+  return Buffer.byteLength(property) <= MAX_PROPERTY_BYTES;
+}
+
+function checkedFrame(messages: readonly FramedMessage[]): readonly FramedMessage[] {
+  if (messages.length === 0 || messages.length > MAX_FRAME_MESSAGES)
+    throw badFrame(`a frame has 1 to ${MAX_FRAME_MESSAGES} messages`);
+  if (messages.some(({ type }) => type === frameCodec.type)) throw badFrame('a frame can not be framed');
+  return messages;
+}
+
+function badFrame(problem: string) {
+  return invalidArgument('bad_frame', problem, 'messages');
+}

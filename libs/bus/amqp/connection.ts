@@ -1,0 +1,162 @@
+import type { Writable } from 'node:stream';
+import { type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
+import { backoffMs } from '../../runtime/backoff';
+import { corkPerTick } from '../../runtime/cork-per-tick';
+import type { Surroundings } from '../../runtime/service';
+import { endsWithin } from '../handling/running-handlers';
+
+/** What is set up anew on each connection. `attach` never rejects: what fails is tried again later. */
+export interface Attachment {
+  attach(model: ChannelModel): Promise<void>;
+}
+
+export interface ConnectionSettings {
+  /** Credentials included; never logged. */
+  readonly url: string;
+  readonly reconnectDelayMs: number;
+  readonly connectionName: string;
+}
+
+export interface ConnectionEvents {
+  /** The broker can't be reached, or does not let us in. */
+  failed(error: Error): void;
+  /** Connected, and every attachment was attached or has failed. */
+  up(): void;
+}
+
+const FIRST_RECONNECT_DELAY_MS = 50;
+/** For one attempt, TCP and AMQP handshake together. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 2_000;
+
+/**
+ * The connection of one bus, kept up by amqplib's `recovery`.
+ *
+ * Recovery reconnects with backoff and calls `setup`; what it does not know, this class adds:
+ * - an `error` event that comes during `setup`, before recovery listens, would end the process: we listen first;
+ * - when `setup` fails, recovery waits for the broker to agree to the close, for ever if the broker is gone: `setup` here
+ *   starts the close itself, so that recovery finds it done; closing at the end is bounded for the same reason;
+ * - a connection that closes while `setup` runs, unseen by it, would be taken for good: we look before we say so.
+ */
+export class Connection {
+  /** Called for each connection but the first. */
+  onReconnect: () => void = () => {};
+  readonly #settings: ConnectionSettings;
+  readonly #around: Surroundings;
+  readonly #events: ConnectionEvents;
+  readonly #attachments = new Set<Attachment>();
+  #recovering: RecoveringChannelModel | undefined;
+  #model: ChannelModel | undefined;
+  #isSetUp = false;
+  #wasUp = false;
+  #isBlocked = false;
+  #isClosing = false;
+
+  constructor(settings: ConnectionSettings, around: Surroundings, events: ConnectionEvents) {
+    this.#settings = settings;
+    this.#around = around;
+    this.#events = events;
+  }
+
+  /** Connected, and every attachment was attached or has failed. */
+  get isUp(): boolean {
+    return this.#isSetUp;
+  }
+
+  /** Whether this is the present connection. */
+  holds(model: ChannelModel): boolean {
+    return this.#model === model;
+  }
+
+  /** The broker is short of memory or disk and takes no messages. */
+  get isBlocked(): boolean {
+    return this.#isBlocked;
+  }
+
+  /** Begins to connect, and goes on until `close`. */
+  async open(): Promise<void> {
+    const { url, connectionName, reconnectDelayMs: maxMs } = this.#settings;
+    const { log, random } = this.#around;
+    const recovering = await connect(url, {
+      noDelay: true,
+      timeout: HANDSHAKE_TIMEOUT_MS,
+      clientProperties: { connection_name: connectionName },
+      recovery: {
+        waitForConnect: false,
+        calculateDelay: (attempt) => backoffMs(attempt, { firstMs: FIRST_RECONNECT_DELAY_MS, maxMs }, random),
+        setup: (model: ChannelModel) => this.#setUp(model),
+      },
+    });
+    recovering.on('error', (error) =>
+      log.debug({ event: 'bus_connection_error', error }, 'error on the connection to the broker'),
+    );
+    recovering.on('handler-error', (error) =>
+      log.error({ event: 'bus_listener_threw', error }, 'a listener of the connection threw'),
+    );
+    recovering.on('connect-failed', (error: Error) => this.#events.failed(error));
+    recovering.on('disconnect', (error) =>
+      log.warn({ event: 'bus_disconnected', error }, 'disconnected from the broker, reconnecting'),
+    );
+    recovering.on('connect', () => {
+      if (this.#wasUp) {
+        log.info({ event: 'bus_reconnected' }, 'reconnected to the broker');
+        this.onReconnect();
+      }
+      this.#wasUp = true;
+      this.#events.up();
+    });
+    this.#recovering = recovering;
+  }
+
+  /** Attaches to the present connection, if there is one, and to each new one. */
+  add(attachment: Attachment): void {
+    this.#attachments.add(attachment);
+    // While the connection is set up, the setup visits this one, too.
+    if (this.#model !== undefined && this.#isSetUp) void attachment.attach(this.#model);
+  }
+
+  remove(attachment: Attachment): void {
+    this.#attachments.delete(attachment);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    if (this.#recovering === undefined) return;
+    await endsWithin(this.#recovering.close(), CLOSE_TIMEOUT_MS, this.#around.clock);
+  }
+
+  async #setUp(model: ChannelModel): Promise<void> {
+    this.#model = model;
+    corkPerTick(socketOf(model));
+    model.on('error', (error) =>
+      this.#around.log.debug({ event: 'bus_connection_error', error }, 'error on the connection to the broker'),
+    );
+    model.on('close', () => {
+      if (!this.holds(model)) return;
+      this.#model = undefined;
+      this.#isSetUp = false;
+      this.#isBlocked = false;
+    });
+    model.on('blocked', (reason) => this.#block(true, reason));
+    model.on('unblocked', () => this.#block(false, ''));
+    // Those that are added meanwhile are visited, too: that is how a Set iterates.
+    for (const attachment of this.#attachments) {
+      if (this.holds(model)) await attachment.attach(model);
+    }
+    this.#isSetUp = this.holds(model) && !this.#isClosing;
+    if (this.#isSetUp) return;
+    model.close().catch(() => {});
+    throw new Error('the connection closed while it was set up');
+  }
+
+  #block(isBlocked: boolean, reason: string): void {
+    this.#isBlocked = isBlocked;
+    if (isBlocked) this.#around.log.warn({ event: 'bus_blocked', reason }, 'the broker blocks publishers');
+    else this.#around.log.info({ event: 'bus_unblocked' }, 'the broker accepts messages again');
+  }
+}
+
+/** amqplib's types leave it out. */
+function socketOf({ connection }: ChannelModel): Writable {
+  return (connection as unknown as { readonly stream: Writable }).stream;
+}

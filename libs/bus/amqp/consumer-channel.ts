@@ -1,0 +1,123 @@
+import type { Channel, ChannelModel } from 'amqplib';
+import type { BerthError } from '../../domain/errors';
+import type { Surroundings } from '../../runtime/service';
+import { closing } from '../errors';
+import { endsWithin } from '../handling/running-handlers';
+import { Acks } from './batching/acks';
+import type { Connection } from './connection';
+import type { Consumer } from './consumer';
+import { ReopeningChannel } from './reopening-channel';
+import { noAnswer, refusalOf } from './topology';
+
+const RETRY_DELAY_MS = 500;
+/** For the broker to confirm a consumer; it may have a thousand others to confirm before. */
+const ANSWER_TIMEOUT_MS = 30_000;
+
+interface Member {
+  readonly consumer: Consumer;
+  hasStarted: boolean;
+  resolve(): void;
+  reject(error: BerthError): void;
+}
+
+/** The channel of now. */
+interface Live {
+  readonly channel: Channel;
+  readonly acks: Acks;
+}
+
+/**
+ * A channel with its consumers, all of which start again whenever the channel comes back. They share it because a broker
+ * gives a connection some 2,000 channels, and one process may carry more agents than that.
+ */
+export class ConsumerChannel {
+  readonly #around: Surroundings;
+  readonly #reopening: ReopeningChannel<Channel>;
+  readonly #members = new Map<Consumer, Member>();
+  #live: Live | undefined;
+
+  constructor(connection: Connection, name: string, around: Surroundings) {
+    this.#around = around;
+    const role = {
+      name,
+      create: (model: ChannelModel) => model.createChannel(),
+      prepare: async (channel: Channel) => this.#startAll(channel),
+      lost: () => {
+        this.#live?.acks.markLost();
+        this.#live = undefined;
+      },
+    };
+    this.#reopening = new ReopeningChannel<Channel>(connection, role, around);
+    connection.add(this.#reopening);
+  }
+
+  get consumers(): Iterable<Consumer> {
+    return this.#members.keys();
+  }
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  /** Resolves when the consumer consumes, however long the broker is away; rejects when the broker refuses it. */
+  add(consumer: Consumer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const member = { consumer, hasStarted: false, resolve, reject };
+      this.#members.set(consumer, member);
+      if (this.#live !== undefined) void this.#start(member, this.#live);
+    });
+  }
+
+  /** Cancels a consumer; resolves when its messages are settled. */
+  async remove(consumer: Consumer): Promise<void> {
+    this.#members.get(consumer)?.reject(closing());
+    this.#members.delete(consumer);
+    await consumer.cancel();
+  }
+
+  /** Resolves when the broker has seen all acks. */
+  close(): Promise<void> {
+    this.#live?.acks.flush();
+    return this.#reopening.close();
+  }
+
+  /** Not awaited: a queue whose broker does not answer must not keep the other consumers from starting. */
+  #startAll(channel: Channel): void {
+    const live = { channel, acks: new Acks(channel) };
+    this.#live = live;
+    for (const member of this.#members.values()) void this.#start(member, live);
+  }
+
+  /** Never rejects. */
+  async #start(member: Member, live: Live): Promise<void> {
+    const { consumer } = member;
+    try {
+      await this.#attach(consumer, live, () => this.#startLater(member, live));
+      member.hasStarted = true;
+      member.resolve();
+    } catch (thrown) {
+      const error = refusalOf(thrown, consumer.queue);
+      if (!member.hasStarted && error.code !== 'unavailable') {
+        this.#members.delete(consumer);
+        return member.reject(error);
+      }
+      const fields = { event: 'bus_consumer_failed', queue: consumer.queue, error };
+      this.#around.log.warn(fields, 'a consumer could not start, trying again');
+      this.#startLater(member, live);
+    }
+  }
+
+  async #attach(consumer: Consumer, { channel, acks }: Live, onCancel: () => void): Promise<void> {
+    const attached = consumer.attach(channel, acks, onCancel);
+    if (await endsWithin(attached, ANSWER_TIMEOUT_MS, this.#around.clock)) return attached;
+    this.#reopening.abandon(channel);
+    throw noAnswer(consumer.queue);
+  }
+
+  #startLater(member: Member, live: Live): void {
+    this.#around.clock.after(RETRY_DELAY_MS, () => {
+      // On a new channel it has been started already.
+      if (this.#live === live && this.#members.has(member.consumer)) void this.#start(member, live);
+    });
+  }
+}

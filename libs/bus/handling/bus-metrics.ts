@@ -1,0 +1,43 @@
+import type { Counter } from 'prom-client';
+import type { BerthError } from '../../domain/errors';
+import type { Metrics } from '../../runtime/metrics';
+
+/** What a bus counts. Reasons are a closed set of symbols; queues are no labels, there is one for each host. */
+export interface BusMetrics {
+  /** Calls, casts and events that did not leave this process, or that the broker did not take. */
+  readonly notSent: Counter<'reason'>;
+  readonly deadLetters: Counter<'reason'>;
+  /** Handlers that threw what they should not. */
+  readonly handlerFailures: Counter;
+  readonly reconnects: Counter;
+}
+
+/** What a bus can be asked at any time. */
+export interface BusState {
+  isConnected(): boolean;
+  readonly callsWaiting: number;
+  readonly unconfirmed: number;
+  readonly inHand: number;
+}
+
+/** The metrics of one bus; a process's metrics take one bus. */
+export function busMetrics(metrics: Metrics, state: BusState): BusMetrics {
+  const ask = (name: string, help: string, value: () => number) =>
+    metrics.gauge(name, help, [], (gauge) => gauge.set(value()));
+  ask('berth_bus_connected', '1 while messages flow.', () => Number(state.isConnected()));
+  ask('berth_bus_calls_waiting', 'Calls that wait for their answers.', () => state.callsWaiting);
+  ask('berth_bus_messages_unconfirmed', 'Casts and events that the broker has not confirmed.', () => state.unconfirmed);
+  ask('berth_bus_messages_in_hand', 'Messages that handlers work on.', () => state.inHand);
+  return {
+    notSent: metrics.counter('berth_bus_not_sent_total', 'Messages that the broker did not get or take.', ['reason']),
+    deadLetters: metrics.counter('berth_bus_dead_letters_total', 'Messages moved to the dead letters.', ['reason']),
+    handlerFailures: metrics.counter('berth_bus_handler_failures_total', 'Handlers of messages that threw.'),
+    reconnects: metrics.counter('berth_bus_reconnects_total', 'Times that the broker came back.'),
+  };
+}
+
+/** Counts an error on its way to whoever sent the message. */
+export function countNotSent(metrics: BusMetrics, error: BerthError): BerthError {
+  metrics.notSent.inc({ reason: error.reason });
+  return error;
+}

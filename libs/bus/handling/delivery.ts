@@ -1,0 +1,88 @@
+import type { Clock } from '../../domain/clock';
+import { BerthError } from '../../domain/errors';
+import type { IncomingMessage } from '../port';
+
+/** What an adapter knows of a message that it hands out. */
+export type DeliveryFields = Omit<IncomingMessage, 'signal' | 'isAborted' | 'headers'> & {
+  readonly headers: Readonly<Record<string, string>>;
+  /** How often it was given out, this time included, as far as the queue counts. */
+  readonly deliveries: number;
+  /** Why it can't be handled. */
+  readonly defect?: BerthError | undefined;
+};
+
+/**
+ * A message that a handler works on. Its signal, and the timer of its deadline, are made when somebody asks for them: most
+ * handlers never do, and they would cost more than all the rest.
+ */
+export class Delivery implements IncomingMessage {
+  readonly type: string;
+  readonly body: Uint8Array;
+  readonly id: string;
+  readonly sender: string;
+  readonly replyTo: string | undefined;
+  readonly correlationId: string | undefined;
+  readonly redelivered: boolean;
+  readonly deadlineMs: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly deliveries: number;
+  readonly defect: BerthError | undefined;
+  readonly #clock: Clock;
+  #controller: AbortController | undefined;
+  #abortReason: BerthError | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #isFinished = false;
+
+  constructor(fields: DeliveryFields, clock: Clock) {
+    this.type = fields.type;
+    this.body = fields.body;
+    this.id = fields.id;
+    this.sender = fields.sender;
+    this.replyTo = fields.replyTo;
+    this.correlationId = fields.correlationId;
+    this.redelivered = fields.redelivered;
+    this.deadlineMs = fields.deadlineMs;
+    this.headers = fields.headers;
+    this.deliveries = fields.deliveries;
+    this.defect = fields.defect;
+    this.#clock = clock;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+      else this.#watchDeadline();
+    }
+    return this.#controller.signal;
+  }
+
+  get isAborted(): boolean {
+    return this.#abortReason !== undefined || this.isExpired;
+  }
+
+  /** True when the caller has stopped waiting. */
+  get isExpired(): boolean {
+    return this.deadlineMs !== undefined && this.#clock.now() >= this.deadlineMs;
+  }
+
+  /** Tells the handler, through the signal, that its answer is no longer wanted. */
+  abort(reason: BerthError): void {
+    this.#abortReason ??= reason;
+    this.#controller?.abort(reason);
+  }
+
+  /** The handler is done: nothing is left to tell it. */
+  finish(): void {
+    this.#isFinished = true;
+    this.#cancelTimer?.();
+  }
+
+  #watchDeadline(): void {
+    if (this.deadlineMs === undefined || this.#isFinished) return;
+    const leftMs = Math.max(0, this.deadlineMs - this.#clock.now());
+    this.#cancelTimer = this.#clock.after(leftMs, () =>
+      this.abort(new BerthError('deadline_exceeded', 'caller_gone', 'the caller has stopped waiting for the answer')),
+    );
+  }
+}

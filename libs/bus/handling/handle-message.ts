@@ -1,0 +1,145 @@
+import { ERROR_TYPE, encodeError } from '../../contracts/error';
+import type { QueueSpec } from '../../contracts/queues';
+import { BerthError, invalidArgument } from '../../domain/errors';
+import type { Log } from '../../runtime/log';
+import { deliveryLimit } from '../errors';
+import { type CallHandler, type CastHandler, DEAD_LETTERS, drop, REQUEUE, type Settlement } from '../port';
+import type { BusMetrics } from './bus-metrics';
+import type { Delivery } from './delivery';
+
+/** What an adapter can do with a message. None of these throws or rejects: a broker that is gone gives it out again. */
+export interface MessageActions {
+  readonly ack: () => void;
+  /** Ends when the broker has it again. */
+  readonly requeue: () => void | Promise<void>;
+  /** To the dead letters, then acked. */
+  readonly drop: (error: BerthError) => Promise<void>;
+  /** Sends an answer to the message's `replyTo`; its type is '' or that of an error. */
+  readonly reply: (type: string, body: Uint8Array) => void;
+}
+
+export interface HandlingOptions {
+  readonly queue: QueueSpec;
+  readonly log: Log;
+  readonly metrics: BusMetrics;
+  readonly maxMessageBytes: number;
+}
+
+/** Runs the handler of a cast and settles the message as it says. Never rejects. */
+export async function handleCast(
+  delivery: Delivery,
+  actions: MessageActions,
+  handler: CastHandler,
+  options: HandlingOptions,
+): Promise<void> {
+  const limit = deliveryLimitOf(options.queue);
+  if (delivery.defect !== undefined) return await bury(delivery, actions, delivery.defect, options);
+  // The broker buries what it counts above the limit itself, but not what was counted before it was published again.
+  if (delivery.deliveries > limit + 1) return await bury(delivery, actions, deliveryLimit(limit + 1), options);
+  const settlement = withinDeliveryLimit(await settlementOf(delivery, handler, options), delivery, options.queue);
+  delivery.finish();
+  switch (settlement.kind) {
+    case 'ack':
+      return actions.ack();
+    case 'requeue':
+      return await actions.requeue();
+    case 'drop':
+      // A dead letter that is dropped is gone; it must not come round again.
+      if (options.queue.name === DEAD_LETTERS) return actions.ack();
+      return await bury(delivery, actions, settlement.error, options);
+  }
+}
+
+function bury(
+  { type, id }: Delivery,
+  actions: MessageActions,
+  error: BerthError,
+  options: HandlingOptions,
+): Promise<void> {
+  const fields = { event: 'bus_message_dead_lettered', queue: options.queue.name, type, id, error };
+  options.log.warn(fields, 'message dead-lettered');
+  options.metrics.deadLetters.inc({ reason: error.reason });
+  return actions.drop(error);
+}
+
+async function settlementOf(
+  delivery: Delivery,
+  handler: CastHandler,
+  { queue, log, metrics }: HandlingOptions,
+): Promise<Settlement> {
+  // Whoever reads the dead letters reads those, too, that are dead because they have no type.
+  if (delivery.type === '' && queue.name !== DEAD_LETTERS) return drop(missingType());
+  try {
+    return await handler(delivery);
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    const { type, id, redelivered } = delivery;
+    metrics.handlerFailures.inc();
+    log.error({ event: 'bus_cast_handler_threw', type, id, redelivered, error }, 'the handler of a cast threw');
+    return redelivered ? drop(error) : REQUEUE;
+  }
+}
+
+/** The broker's own limit is behind this one, for messages whose processes die. */
+function withinDeliveryLimit(settlement: Settlement, delivery: Delivery, queue: QueueSpec): Settlement {
+  const isLast = delivery.deliveries >= deliveryLimitOf(queue);
+  return settlement.kind === 'requeue' && isLast ? drop(deliveryLimit(delivery.deliveries)) : settlement;
+}
+
+/** Only `work` queues count deliveries. */
+function deliveryLimitOf({ kind, deliveryLimit: limit = Infinity }: QueueSpec): number {
+  return kind === 'work' ? limit : Infinity;
+}
+
+/** Runs the handler of a call, answers, and acks. A request whose caller is gone is acked unanswered. Never rejects. */
+export async function handleCall(
+  delivery: Delivery,
+  actions: MessageActions,
+  handlers: ReadonlyMap<string, CallHandler>,
+  options: HandlingOptions,
+): Promise<void> {
+  if (delivery.defect !== undefined) return await bury(delivery, actions, delivery.defect, options);
+  if (delivery.replyTo === undefined) return await bury(delivery, actions, missingReplyTo(), options);
+  if (delivery.isExpired) return actions.ack();
+  try {
+    const body = await answerOf(delivery, handlers);
+    delivery.finish();
+    if (!delivery.isExpired) reply(actions, body, options);
+  } catch (thrown) {
+    delivery.finish();
+    const error = BerthError.from(thrown);
+    if (error.code === 'internal') reportDefect(delivery, error, options);
+    if (!delivery.isExpired) actions.reply(ERROR_TYPE, encodeError(error));
+  }
+  actions.ack();
+}
+
+function reportDefect({ type, id }: Delivery, error: BerthError, { log, metrics }: HandlingOptions): void {
+  metrics.handlerFailures.inc();
+  log.error({ event: 'bus_call_handler_threw', type, id, error }, 'the handler of a call threw');
+}
+
+function answerOf(delivery: Delivery, handlers: ReadonlyMap<string, CallHandler>): Promise<Uint8Array> {
+  const handler = handlers.get(delivery.type);
+  if (handler !== undefined) return handler(delivery);
+  if (delivery.type === '') throw missingType();
+  throw new BerthError(
+    'unimplemented',
+    'unknown_type',
+    `nothing here answers '${delivery.type}'; it answers ${[...handlers.keys()].join(', ') || 'nothing'}`,
+  );
+}
+
+function reply(actions: MessageActions, body: Uint8Array, { maxMessageBytes }: HandlingOptions): void {
+  if (body.length <= maxMessageBytes) return actions.reply('', body);
+  const message = `the answer of ${body.length} bytes is above the limit of ${maxMessageBytes}; ask for less`;
+  actions.reply(ERROR_TYPE, encodeError(new BerthError('resource_exhausted', 'answer_too_large', message)));
+}
+
+function missingType(): BerthError {
+  return invalidArgument('missing_type', "a message must carry its full protobuf name in the property 'type'", 'type');
+}
+
+function missingReplyTo(): BerthError {
+  return invalidArgument('missing_reply_to', "a call must name its queue for answers in 'reply_to'", 'reply_to');
+}

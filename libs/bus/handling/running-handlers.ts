@@ -1,0 +1,46 @@
+import type { Clock } from '../../domain/clock';
+import type { BerthError } from '../../domain/errors';
+import type { Delivery } from './delivery';
+
+/** The messages of one subscription that handlers work on. */
+export class RunningHandlers {
+  readonly #running = new Set<Delivery>();
+  #onIdle: (() => void)[] = [];
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** Keeps a delivery until its handling, which never rejects, has ended. */
+  run(delivery: Delivery, handling: Promise<void>): void {
+    this.#running.add(delivery);
+    void handling.then(() => {
+      this.#running.delete(delivery);
+      if (this.#running.size > 0) return;
+      for (const resolve of this.#onIdle.splice(0)) resolve();
+    });
+  }
+
+  /** Resolves when no handler runs. */
+  idle(): Promise<void> {
+    if (this.#running.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+
+  /** Aborts the signals of all handlers. */
+  abort(reason: BerthError): void {
+    for (const delivery of this.#running) delivery.abort(reason);
+  }
+}
+
+/** Whether `work` came to its end within the time. */
+export function endsWithin(work: Promise<unknown>, timeoutMs: number, clock: Clock): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(timeoutMs, () => resolve(false));
+    const end = () => {
+      cancel();
+      resolve(true);
+    };
+    work.then(end, end);
+  });
+}

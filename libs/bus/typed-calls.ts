@@ -1,0 +1,53 @@
+import type { Codec, Method } from '../contracts/codec';
+import type { QueueAddress } from '../contracts/queues';
+import { BerthError } from '../domain/errors';
+import type { Bus, CallHandler, CallOptions, CastOptions, IncomingMessage } from './port';
+
+/** Calls a method on whoever serves `queue`. Errors as `Bus.call`. */
+export async function callMethod<Q, A>(
+  bus: Bus,
+  queue: QueueAddress,
+  method: Method<Q, A>,
+  request: Q,
+  options: CallOptions & { readonly sender?: string },
+): Promise<A> {
+  const { sender, ...callOptions } = options;
+  const message = {
+    type: method.request.type,
+    body: method.request.encode(request),
+    ...(sender === undefined ? {} : { sender }),
+  };
+  return method.response.decode(await bus.call(queue, message, callOptions));
+}
+
+/** One entry for `Bus.serve`: decodes, answers, encodes. */
+export function answer<Q, A>(
+  method: Method<Q, A>,
+  handle: (request: Q, message: IncomingMessage) => Promise<A>,
+): Record<string, CallHandler> {
+  return {
+    [method.request.type]: async (message) =>
+      method.response.encode(await handle(method.request.decode(message.body), message)),
+  };
+}
+
+/** Casts a typed message. Errors as `Bus.cast`. */
+export function castTyped<T>(
+  bus: Bus,
+  queue: QueueAddress,
+  codec: Codec<T>,
+  value: T,
+  options: CastOptions & { readonly sender?: string } = {},
+): Promise<void> {
+  const { sender, ...castOptions } = options;
+  return bus.cast(
+    queue,
+    { type: codec.type, body: codec.encode(value), ...(sender === undefined ? {} : { sender }) },
+    castOptions,
+  );
+}
+
+/** The error of a cast whose type nobody here knows. */
+export function unknownType(message: IncomingMessage): BerthError {
+  return new BerthError('unimplemented', 'unknown_type', `nothing here handles messages of type '${message.type}'`);
+}

@@ -1,0 +1,63 @@
+import type { Writer } from 'protobufjs/minimal';
+import { BerthError } from '../domain/errors';
+
+/** How one message type becomes bytes and comes back. `decode` throws `invalid_argument` for what is malformed. */
+export interface Codec<T> {
+  /** Full protobuf name. */
+  readonly type: string;
+  encode(value: T): Uint8Array;
+  decode(body: Uint8Array): T;
+}
+
+/** A question and its answer. */
+export interface Method<Q, A> {
+  readonly request: Codec<Q>;
+  readonly response: Codec<A>;
+}
+
+/** The generated class of a message, as much of it as a codec needs. */
+export interface WireMessage<P, W> {
+  encode(properties: P): Writer;
+  decode(body: Uint8Array): W;
+}
+
+/**
+ * A codec out of a generated message and the two directions between its fields and plain data. `fromWire` checks all
+ * that it takes over and throws `invalid_argument`; bytes that are no such message are `invalid_argument /
+ * malformed_message`. Byte fields of a decoded value are views of the body, not copies.
+ */
+export function codec<T, P, W>(
+  type: string,
+  message: WireMessage<P, W>,
+  toWire: (value: T) => P,
+  fromWire: (wire: W) => T,
+): Codec<T> {
+  return {
+    type,
+    encode: (value) => message.encode(toWire(value)).finish(),
+    decode: (body) => fromWire(parse(type, message, body)),
+  };
+}
+
+/**
+ * Plain data for the generated code, which only reads what it encodes, and takes undefined for null, but declares
+ * otherwise.
+ */
+export type Mutable<T> = {
+  -readonly [K in keyof T]: T[K] extends readonly (infer E)[]
+    ? E[]
+    : undefined extends T[K]
+      ? Exclude<T[K], undefined> | null
+      : T[K];
+};
+
+function parse<P, W>(type: string, message: WireMessage<P, W>, body: Uint8Array): W {
+  try {
+    return message.decode(body);
+  } catch (cause) {
+    throw new BerthError('invalid_argument', 'malformed_message', `the body is no ${type}: encode it from the schema`, {
+      details: { type },
+      cause,
+    });
+  }
+}

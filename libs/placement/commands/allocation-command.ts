@@ -1,0 +1,50 @@
+import { invalidArgument } from '../../domain/errors';
+import { MAX_AMOUNT } from '../../domain/inventory';
+import type { Command, ConsumerWrite, RefusedCommit, WriteAllocations } from '../port/placement-store';
+
+/** The commands on allocations: the contended ones. */
+export type AllocationCommand = Extract<Command, { kind: 'write_allocations' | 'release_claim' }>;
+
+/** Whether a command is one on allocations. */
+export function isAllocationCommand(command: Command): command is AllocationCommand {
+  return command.kind === 'write_allocations' || command.kind === 'release_claim';
+}
+
+/** A release as the write it is: nothing instead of what the consumer holds, if it still holds that claim. */
+export function asWrite(command: AllocationCommand): WriteAllocations {
+  if (command.kind === 'write_allocations') return { ...command, consumers: checkedWrites(command.consumers) };
+  const { consumerUuid: uuid, claimToken } = command;
+  const nobody = { projectId: '', userId: '', consumerType: undefined, owner: 'conductor' } as const;
+  const expect = { kind: 'claim', claimToken } as const;
+  return { kind: 'write_allocations', consumers: [{ uuid, ...nobody, allocations: {}, mappings: {}, expect }] };
+}
+
+/** The answer to a refused command: releasing a superseded claim is a no-op. */
+export function asReleased(command: AllocationCommand, refusal: RefusedCommit): RefusedCommit {
+  return command.kind === 'release_claim' && refusal.kind === 'generation' ? { kind: 'unchanged' } : refusal;
+}
+
+/**
+ * Writes that make sense whatever the state: each consumer once, whole positive amounts. Providers of which nothing is
+ * taken are left out.
+ *
+ * @throws BerthError `invalid_argument / duplicate_consumer`, `invalid_argument / malformed_amount`.
+ */
+export function checkedWrites(writes: readonly ConsumerWrite[]): readonly ConsumerWrite[] {
+  if (new Set(writes.map((write) => write.uuid)).size !== writes.length) {
+    throw invalidArgument('duplicate_consumer', 'a consumer stands twice in one command', 'consumers');
+  }
+  return writes.map((write) => (Object.values(write.allocations).every(isWellFormed) ? write : withoutEmpty(write)));
+}
+
+function withoutEmpty(write: ConsumerWrite): ConsumerWrite {
+  const taken = Object.entries(write.allocations).filter(([, resources]) => Object.keys(resources).length > 0);
+  return { ...write, allocations: Object.fromEntries(taken) };
+}
+
+function isWellFormed(resources: Readonly<Record<string, number>>): boolean {
+  const amounts = Object.values(resources);
+  const wrong = amounts.find((amount) => !Number.isInteger(amount) || amount < 1 || amount > MAX_AMOUNT);
+  if (wrong === undefined) return amounts.length > 0;
+  throw invalidArgument('malformed_amount', `an amount must be from 1 to ${MAX_AMOUNT}, not ${wrong}`, 'allocations');
+}

@@ -1,0 +1,175 @@
+import type { Allocations, ConsumerOwner } from '../../domain/consumer';
+import type { Host } from '../../domain/host';
+import type { Inventories } from '../../domain/inventory';
+import type { ServerGroup } from '../../domain/server-group';
+
+/** Everything that can be committed. `atMs` stamps the rows. */
+export type Command = { readonly atMs: number } & (
+  | WriteAllocations
+  | ReleaseClaim
+  | PutProvider
+  | DeleteProvider
+  | WriteInventories
+  | WriteTraits
+  | WriteAggregates
+  | Reshape
+  | CatalogueCommand
+  | SetHostEnabled
+  | RecordFailure
+  | SweepHosts
+);
+
+/**
+ * Replaces, for each consumer, all that it holds; empty allocations remove it. Claim, release, replace, move and claims
+ * of many consumers are all this command: all of it happens, or nothing. What a consumer held before is given back
+ * before the new amounts are checked; an over-committed provider accepts what does not make it worse. Generations of the
+ * providers that something is taken from rise; giving back alone raises none, but for `raisesReleased`.
+ */
+export interface WriteAllocations {
+  readonly kind: 'write_allocations';
+  readonly consumers: readonly ConsumerWrite[];
+  /** Take even what does not fit: only for what runs already (a report that heals the store). */
+  readonly force?: boolean;
+}
+
+export interface ConsumerWrite {
+  readonly uuid: string;
+  readonly projectId: string;
+  readonly userId: string;
+  readonly consumerType: string | undefined;
+  readonly owner: ConsumerOwner;
+  readonly allocations: Allocations;
+  readonly mappings: Readonly<Record<string, readonly string[]>>;
+  /** What it gives back raises generations too: a client of Placement's API replaces allocations with none. */
+  readonly raisesReleased?: boolean;
+  /** Guard on the consumer as it is now. */
+  readonly expect: ConsumerGuard;
+  /** Membership held while the allocations are, checked against `host` in the same commit. */
+  readonly group?: { readonly group: ServerGroup; readonly host: string };
+}
+
+/**
+ * - `any`        whatever is there is replaced
+ * - `absent`     must not exist
+ * - `generation` must have this generation
+ * - `claim`      must hold the claim with this token
+ */
+export type ConsumerGuard =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'generation'; readonly generation: number }
+  | { readonly kind: 'claim'; readonly claimToken: number };
+
+/** Gives a claim back; `unchanged` when the consumer is gone or holds a newer claim. */
+export interface ReleaseClaim {
+  readonly kind: 'release_claim';
+  readonly consumerUuid: string;
+  readonly claimToken: number;
+}
+
+/**
+ * Creates (refuses an existing uuid or name) or updates a provider's name and parent, which moves all below it. Neither
+ * raises the generation.
+ */
+export interface PutProvider {
+  readonly kind: 'put_provider';
+  readonly uuid: string;
+  readonly name: string;
+  readonly parentUuid: string | undefined;
+  readonly mode: 'create' | 'update';
+}
+
+export interface DeleteProvider {
+  readonly kind: 'delete_provider';
+  readonly uuid: string;
+}
+
+/** Sets the given inventories; with `replace`, exactly these, else those and whatever was there. `remove` takes some away. */
+export interface WriteInventories {
+  readonly kind: 'write_inventories';
+  readonly providerUuid: string;
+  readonly generation: number | undefined;
+  readonly inventories: Inventories;
+  readonly replace: boolean;
+  readonly remove?: readonly string[];
+}
+
+export interface WriteTraits {
+  readonly kind: 'write_traits';
+  readonly providerUuid: string;
+  readonly generation: number | undefined;
+  readonly traits: readonly string[];
+}
+
+export interface WriteAggregates {
+  readonly kind: 'write_aggregates';
+  readonly providerUuid: string;
+  /** Guards and raises the generation when given; before microversion 1.19 it does neither. */
+  readonly generation: number | undefined;
+  readonly aggregates: readonly string[];
+}
+
+/** Inventories of several providers and allocations of several consumers at once (Placement's reshaper). */
+export interface Reshape {
+  readonly kind: 'reshape';
+  readonly inventories: readonly {
+    readonly providerUuid: string;
+    readonly generation: number;
+    readonly inventories: Inventories;
+  }[];
+  readonly consumers: readonly ConsumerWrite[];
+}
+
+/**
+ * Custom resource classes and traits. Every command that names a `CUSTOM_` class or trait refuses (`not_found`) one that
+ * is not in the catalogue; only a host's report creates what it names. Renaming is for microversions 1.2 to 1.6.
+ */
+export type CatalogueCommand =
+  | {
+      readonly kind: 'create_name' | 'delete_name';
+      readonly catalogue: 'resource_class' | 'trait';
+      readonly name: string;
+    }
+  | { readonly kind: 'rename_class'; readonly name: string; readonly newName: string };
+
+export interface SetHostEnabled {
+  readonly kind: 'set_host_enabled';
+  readonly host: string;
+  readonly enabled: boolean;
+  readonly reason: string;
+}
+
+/** One more build failed on the host; `halfLifeMs` lets earlier ones decay first. */
+export interface RecordFailure {
+  readonly kind: 'record_failure';
+  readonly host: string;
+  readonly halfLifeMs: number;
+}
+
+/** Takes as down every up host whose last heartbeat is older than `silentSinceMs`, at most `limit` of them. */
+export interface SweepHosts {
+  readonly kind: 'sweep_hosts';
+  readonly silentSinceMs: number;
+  readonly limit: number;
+}
+
+/** What an agent says of its host (update_resource_stats). */
+export interface HostReport {
+  readonly atMs: number;
+  readonly host: string;
+  readonly providerUuid: string;
+  readonly cell: string;
+  readonly serviceHost: string;
+  readonly availabilityZone: string;
+  /** Which run of the agent, and which of its reports: one that is not after the last of the same run is `stale`. */
+  readonly agentRun: string;
+  readonly sequence: number;
+  /** `reserved` includes what unmanaged workloads use. */
+  readonly inventories: Inventories;
+  readonly traits: readonly string[];
+  /** Left as they are when undefined. */
+  readonly aggregates: readonly string[] | undefined;
+  readonly capabilities: Host['capabilities'];
+  readonly ioOps: number;
+  readonly externalInstances: number;
+}

@@ -1,0 +1,49 @@
+import type { CapacityRefusal } from '../../domain/inventory';
+import type { Change, Revised, Usage } from './rows';
+
+/** How a commit ended: made, without effect, or refused and why. */
+export type CommitResult =
+  /** Done. `change` has the rows; `claimToken` is the commit's own, and that of every consumer whose claim it wrote. */
+  | { readonly kind: 'committed'; readonly change: Change; readonly claimToken: number }
+  /** The command changes nothing (released already, applied already): the state is as it asks. */
+  | { readonly kind: 'unchanged' }
+  /** The amount does not fit. `usage` is the provider's row now, for the mirror. */
+  | {
+      readonly kind: 'capacity';
+      readonly providerUuid: string;
+      readonly resourceClass: string;
+      readonly refusal: CapacityRefusal;
+      readonly usage: Revised<Usage>;
+    }
+  /** A generation or claim token is not the present one; undefined when there is no such thing. */
+  | {
+      readonly kind: 'generation';
+      readonly subject: 'provider' | 'consumer';
+      readonly uuid: string;
+      readonly present: number | undefined;
+    }
+  /** The group's policy forbids the host. */
+  | { readonly kind: 'group'; readonly groupId: string; readonly host: string }
+  /** `key` is a uuid or a name; for an inventory that a claim misses, `<provider uuid> <class>`. */
+  | { readonly kind: 'not_found'; readonly subject: Subject; readonly key: string }
+  | { readonly kind: 'exists'; readonly subject: Subject; readonly key: string }
+  /**
+   * In use, so it can't go: allocations on an inventory or provider, children of a provider, providers of a class or
+   * trait. With subject `parent`: the new parent is the provider itself or below it.
+   */
+  | {
+      readonly kind: 'in_use';
+      readonly subject: Subject;
+      readonly key: string;
+      readonly by: 'allocations' | 'children' | 'inventories' | 'providers';
+    }
+  /** A report older than one already applied. */
+  | { readonly kind: 'stale'; readonly present: number };
+
+export type Subject = 'provider' | 'inventory' | 'host' | 'consumer' | 'resource_class' | 'trait' | 'parent';
+
+/** How a report ended. `exists`: the host's name belongs to another provider, or the provider to another host. */
+export type ReportResult = Extract<CommitResult, { kind: 'committed' | 'unchanged' | 'stale' | 'exists' }>;
+
+/** Why nothing was committed. */
+export type RefusedCommit = Exclude<CommitResult, { kind: 'committed' }>;

@@ -1,0 +1,67 @@
+import type { Consumer } from '../../domain/consumer';
+import type { Host } from '../../domain/host';
+import type { Command, HostReport } from './command';
+import type { CommitResult, ReportResult } from './commit-result';
+import type { Change, Rows } from './rows';
+
+export type * from './command';
+export type * from './commit-result';
+export type * from './rows';
+
+/**
+ * The truth about providers, hosts and consumers of one cell. Adapters: `redis` and `memory`, which pass one contract
+ * suite (`libs/testing/placement/placement-store-contract`).
+ *
+ * Every commit is atomic: guards are checked first, then everything is written, the revision rises by one and one change
+ * goes to the stream. A commit answers with its change, so that a mirror can read its own writes; a refused commit changes
+ * nothing and says why as a value. Commits of one tick may share a batch, and then a revision and a change; each is still
+ * made or refused by itself, in order. Exceptions are for a store that is away (`unavailable`).
+ */
+export interface PlacementStore {
+  /**
+   * Applies one command.
+   *
+   * @throws BerthError `unavailable / store_away` (nothing was done), `unavailable / outcome_unknown` (the connection broke
+   *   under way: send it again, commands are guarded or replace what they wrote before); `aborted / contention`;
+   *   `invalid_argument / duplicate_consumer`, `invalid_argument / malformed_amount`.
+   */
+  commit(command: Command): Promise<CommitResult>;
+
+  /**
+   * Takes an agent's report: the root provider is created or updated to what the agent says (it is the authority), without
+   * a generation guard; the host's row likewise. Inventories of a class in use that the report leaves out are kept with
+   * their total as it is. A report that changes neither row commits nothing (`unchanged`): its sequence is noted, and that
+   * the agent lives (read by `sweep_hosts`).
+   *
+   * @throws BerthError as `commit`.
+   */
+  reportHost(report: HostReport): Promise<ReportResult>;
+
+  /** The revision of the last commit; 0 for an empty store. */
+  revision(): Promise<number>;
+
+  /**
+   * All rows, in chunks, then the revision to follow from. Rows may be newer than that revision; following the stream
+   * from it converges, because changes carry whole rows and each row its revision.
+   */
+  snapshot(onRows: (rows: Rows) => void): Promise<number>;
+
+  /**
+   * Changes after `revision`, in order, without a gap, until the signal aborts.
+   *
+   * @throws BerthError `failed_precondition / revision_trimmed` when the stream no longer reaches back that far, or the
+   *   store is a new one: take a snapshot again. `unavailable` when the store goes away: likewise.
+   */
+  follow(revision: number, onChanges: (changes: readonly Change[]) => void, signal: AbortSignal): Promise<void>;
+
+  /** The consumers as they are in the store now, for processes without a mirror. Missing ones are left out. */
+  consumers(uuids: readonly string[]): Promise<Consumer[]>;
+
+  /** Likewise the hosts. */
+  hosts(names: readonly string[]): Promise<Host[]>;
+
+  /** Every consumer, in chunks, for the audit. */
+  scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void>;
+
+  close(): Promise<void>;
+}

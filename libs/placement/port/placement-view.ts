@@ -1,0 +1,62 @@
+import type { Consumer } from '../../domain/consumer';
+import type { Host } from '../../domain/host';
+import type { Resources } from '../../domain/inventory';
+import type { Provider } from '../../domain/provider';
+
+/**
+ * What a mirror shows: all of a cell's placement, in memory, as of `revision`. Reads are synchronous and cheap (maps and
+ * sets, no copies); what they return is read-only. Decisions on it may be stale: the commit checks them.
+ */
+export interface PlacementView {
+  readonly revision: number;
+
+  provider(uuid: string): Provider | undefined;
+  providerByName(name: string): Provider | undefined;
+  providers(): Iterable<Provider>;
+  readonly providerCount: number;
+  /** Amounts in use, by class; empty when nothing is. */
+  usage(providerUuid: string): Resources;
+  /** Every provider of the tree, root first, parents before children. */
+  tree(rootUuid: string): readonly Provider[];
+  children(providerUuid: string): ReadonlySet<string>;
+  /** Uuids of providers in an aggregate. */
+  membersOf(aggregate: string): ReadonlySet<string>;
+  /** Uuids of providers with a trait. */
+  providersWithTrait(trait: string): ReadonlySet<string>;
+  /** Uuids of providers with inventory of a class. */
+  providersWithClass(resourceClass: string): ReadonlySet<string>;
+  /** Providers that have SHARING_TRAIT. */
+  sharingProviders(): ReadonlySet<string>;
+
+  host(name: string): Host | undefined;
+  hosts(): Iterable<Host>;
+  /** The host whose tree has this root. */
+  hostOfRoot(rootUuid: string): Host | undefined;
+
+  consumer(uuid: string): Consumer | undefined;
+  consumers(): Iterable<Consumer>;
+  /** Uuids of consumers that hold anything on a provider. */
+  consumersOn(providerUuid: string): ReadonlySet<string>;
+  /** Uuids of consumers in a server group. */
+  groupMembers(groupId: string): ReadonlySet<string>;
+
+  hasResourceClass(name: string): boolean;
+  hasTrait(name: string): boolean;
+  /** Custom and standard, sorted. `createdAtMs` is 0 for standard ones. */
+  resourceClasses(): readonly { readonly name: string; readonly createdAtMs: number }[];
+  traits(): readonly { readonly name: string; readonly createdAtMs: number }[];
+
+  /**
+   * Notifies of what changed, after each applied change, or of `all` after a resync. Returns how to stop.
+   */
+  onChange(listener: (changed: Changed | 'all') => void): () => void;
+}
+
+/** The part of a view that a search in one tree looks at. */
+export type ProviderForest = Pick<PlacementView, 'provider' | 'tree' | 'children' | 'usage' | 'sharingProviders'>;
+
+/** The roots of trees in which a provider, its usage or its host changed; and consumers that changed or are gone. */
+export interface Changed {
+  readonly roots: ReadonlySet<string>;
+  readonly consumers: ReadonlySet<string>;
+}

@@ -1,0 +1,43 @@
+import type { Consumer } from '../../domain/consumer';
+import type { Host } from '../../domain/host';
+import type { Resources } from '../../domain/inventory';
+import type { Provider } from '../../domain/provider';
+
+/** Amounts in use on a provider, with the generation that goes with them. */
+export interface Usage {
+  readonly providerUuid: string;
+  readonly generation: number;
+  readonly used: Resources;
+}
+
+/** A custom resource class or trait. The standard ones are not in the store. */
+export interface CatalogueName {
+  readonly name: string;
+  readonly createdAtMs: number;
+}
+
+/** A row with the revision of the commit that wrote it. */
+export type Revised<T> = T & { readonly revision: number };
+
+/** Rows of the store, deleted ones by their keys. A receiver ignores a row that is older than the one it has. */
+export interface Rows {
+  readonly providers?: readonly Revised<Provider>[];
+  readonly usages?: readonly Revised<Usage>[];
+  readonly hosts?: readonly Revised<Host>[];
+  readonly consumers?: readonly Revised<Consumer>[];
+  readonly resourceClasses?: readonly Revised<CatalogueName>[];
+  readonly traits?: readonly Revised<CatalogueName>[];
+  readonly deletedProviders?: readonly string[];
+  readonly deletedHosts?: readonly string[];
+  readonly deletedConsumers?: readonly string[];
+  readonly deletedResourceClasses?: readonly string[];
+  readonly deletedTraits?: readonly string[];
+}
+
+/**
+ * One entry of the change stream: the rows that changed, as they are at its revision. Commits that shared a batch share
+ * their change.
+ */
+export interface Change extends Rows {
+  readonly revision: number;
+}

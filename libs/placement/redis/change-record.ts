@@ -1,0 +1,57 @@
+import { addRow, type ConsumerBody, type RowLists, type TableName } from '../commands/tables';
+import type { Change, Rows } from '../port/placement-store';
+import { decodeConsumer, decodeRow } from './row-format';
+
+/** One row that changed: its text, '' when it is gone. The key may be a slice of a longer text. */
+export interface Line {
+  readonly table: TableName;
+  readonly key: string;
+  readonly text: string;
+}
+
+/** What this process itself wrote of consumers, by uuid: it need not be decoded again. */
+export type KnownConsumers = ReadonlyMap<string, { readonly uuid: string; readonly body: ConsumerBody }>;
+
+/** Reads one change record of the stream: a line for each row, `<table> <key> <row text>`. */
+export function decodeChange(revision: number, text: string, known?: KnownConsumers): Change {
+  return { ...decodeLines(text.split('\n').map(parseLine), known), revision };
+}
+
+/** Rows as readers see them. A provider's line comes with its usage's, which has the generation. */
+export function decodeLines(lines: readonly Line[], known?: KnownConsumers): Rows {
+  const rows: RowLists = {};
+  const generations = new Map<string, number>();
+  for (const { table, key, text } of lines) {
+    if (table !== 'usage' || text === '') continue;
+    const usage = decodeRow(table, key, text);
+    generations.set(key, usage.row.generation);
+    addRow(rows, table, detached(key), usage);
+  }
+  for (const { table, key, text } of lines) {
+    if (table === 'usage') continue;
+    const own = table === 'consumer' ? known?.get(key) : undefined;
+    const rowKey = own?.uuid ?? detached(key);
+    if (text === '') addRow(rows, table, rowKey, undefined);
+    else if (table === 'consumer') (rows.consumers ??= []).push(decodeConsumer(rowKey, text, own?.body));
+    else addRow(rows, table, rowKey, decodeRow(table, rowKey, text), generations.get(key));
+  }
+  return rows;
+}
+
+function parseLine(text: string): Line {
+  const first = text.indexOf(' ');
+  const second = text.indexOf(' ', first + 1);
+  return {
+    table: text.slice(0, first) as TableName,
+    key: text.slice(first + 1, second),
+    text: text.slice(second + 1),
+  };
+}
+
+/**
+ * A copy of a slice. V8's slices keep the whole string alive, and keys live as long as their rows: without this, each
+ * consumer in a mirror would keep the text of the change that brought it.
+ */
+function detached(slice: string): string {
+  return Buffer.from(slice).toString();
+}

@@ -1,0 +1,210 @@
+import type { Allocations, Consumer } from '../../domain/consumer';
+import { BerthError } from '../../domain/errors';
+import type { Inventories, Resources } from '../../domain/inventory';
+import type { ConsumerBody, Stored, StoredConsumer, TableName, Tables } from '../commands/tables';
+import type { Revised } from '../port/placement-store';
+
+/*
+ * A row text is one row as Redis keeps it: the revision, then its content. Of the content, scripts read what stands first
+ * without parsing the rest: a few numbers, what a consumer takes; JSON follows. A consumer's content is its claim token,
+ * generation and creation, then its body.
+ */
+
+type PackedInventories = Record<string, readonly [number, number, number, number, number, number]>;
+
+/** A consumer's body after what it takes; the group and its host only when there is one. */
+type PackedBody = readonly [
+  projectId: string,
+  userId: string,
+  consumerType: string | null,
+  owner: ConsumerBody['owner'],
+  mappings: Consumer['mappings'],
+  updatedAtMs: number,
+  groupId?: string,
+  groupHost?: string,
+];
+
+/** Reads a row text. `key` is the row's key, which the text leaves out. */
+export function decodeRow<T extends TableName>(table: T, key: string, text: string): Stored<Tables[T]> {
+  const space = text.indexOf(' ');
+  const revision = Number(text.slice(0, space));
+  return { revision, row: decoders[table](key, text.slice(space + 1)) };
+}
+
+/**
+ * Reads a consumer's row text as readers of the store see it. Mirrors do this for every claim, so it makes no object more
+ * than it must. A text without the body will do where the body is `known`.
+ */
+export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody): Revised<Consumer> {
+  const [[revision = 0, claimToken = 0, generation = 0, createdAtMs = 0], bodyText] = splitNumbers(text, 4);
+  const body = known ?? decodeBody(bodyText);
+  const { projectId, userId, consumerType, owner, allocations, mappings, groupId, updatedAtMs } = body;
+  return {
+    uuid,
+    generation,
+    projectId,
+    userId,
+    consumerType,
+    owner,
+    allocations,
+    mappings,
+    groupId,
+    claimToken,
+    createdAtMs,
+    updatedAtMs,
+    revision,
+  };
+}
+
+/** How a row text of a revision begins, whatever its content. */
+export function headOf(revision: number): string {
+  return `${revision} `;
+}
+
+/** The content of a row: its text without the revision. */
+export function encodeContent<T extends TableName>(table: T, row: Tables[T]): string {
+  return encoders[table](row);
+}
+
+/** A consumer's content without its claim token, which only the script knows. */
+export function encodeClaim(consumer: StoredConsumer): string {
+  return `${consumer.generation} ${consumer.createdAtMs} ${encodeBody(consumer)}`;
+}
+
+/** A consumer's body: what it takes, a tab, and its other fields as JSON, which has no tab. */
+export function encodeBody(body: ConsumerBody): string {
+  const {
+    projectId,
+    userId,
+    consumerType = null,
+    owner,
+    allocations,
+    mappings,
+    updatedAtMs,
+    groupId,
+    groupHost,
+  } = body;
+  const packed: PackedBody = [projectId, userId, consumerType, owner, mappings, updatedAtMs];
+  const json = JSON.stringify(groupId === undefined ? packed : [...packed, groupId, groupHost]);
+  return `${encodeTakes(allocations)}\t${json}`;
+}
+
+/** Texts of allocations, which are immutable: those of a flat host are the same object for every claim of one size. */
+const takesTexts = new WeakMap<Allocations, string>();
+
+/** What a consumer takes of each provider, `<uuid> <class> <amount> <class> <amount> ...;<uuid> ...`. */
+function encodeTakes(allocations: Allocations): string {
+  const known = takesTexts.get(allocations);
+  if (known !== undefined) return known;
+  const text = Object.entries(allocations)
+    .map(([uuid, resources]) => [uuid, ...Object.entries(resources).flat()].join(' '))
+    .join(';');
+  takesTexts.set(allocations, text);
+  return text;
+}
+
+/** Inventories as the claim script reads them. */
+export function encodeInventories(inventories: Inventories): string {
+  return JSON.stringify(pack(inventories));
+}
+
+const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
+  provider: ({ inventories, ...rest }) => JSON.stringify({ ...rest, uuid: undefined, inventories: pack(inventories) }),
+  usage: ({ generation, used }) => `${generation} ${JSON.stringify(used)}`,
+  host: (host) => JSON.stringify({ ...host, name: undefined }),
+  consumer: (consumer) => `${consumer.claimToken} ${encodeClaim(consumer)}`,
+  resource_class: ({ createdAtMs }) => String(createdAtMs),
+  trait: ({ createdAtMs }) => String(createdAtMs),
+  name: ({ uuid }) => uuid,
+  tree: ({ members }) => JSON.stringify(members),
+  sequence: ({ agentRun, sequence, digest }) => `${sequence} ${JSON.stringify(agentRun)}\n${digest}`,
+};
+
+const decoders: { readonly [T in TableName]: (key: string, content: string) => Tables[T] } = {
+  provider(uuid, content) {
+    const { inventories, ...rest } = JSON.parse(content) as Omit<Tables['provider'], 'inventories'> & {
+      inventories: PackedInventories;
+    };
+    return { ...rest, uuid, parentUuid: rest.parentUuid, host: rest.host, inventories: unpack(inventories) };
+  },
+  usage(_, content) {
+    const space = content.indexOf(' ');
+    return { generation: Number(content.slice(0, space)), used: JSON.parse(content.slice(space + 1)) };
+  },
+  host: (name, content) => ({ ...JSON.parse(content), name }),
+  consumer(uuid, content) {
+    const [[claimToken = 0, generation = 0, createdAtMs = 0], body] = splitNumbers(content, 3);
+    return { ...decodeBody(body), uuid, generation, claimToken, createdAtMs };
+  },
+  resource_class: (_, content) => ({ createdAtMs: Number(content) }),
+  trait: (_, content) => ({ createdAtMs: Number(content) }),
+  name: (_, uuid) => ({ uuid }),
+  tree: (_, content) => ({ members: JSON.parse(content) }),
+  sequence(_, content) {
+    const space = content.indexOf(' ');
+    const [agentRun = '', said = ''] = content.slice(space + 1).split('\n');
+    const [digest = '', , providerUuid = ''] = said.split(' ');
+    return { sequence: Number(content.slice(0, space)), agentRun: JSON.parse(agentRun), providerUuid, digest };
+  },
+};
+
+function decodeBody(body: string): ConsumerBody {
+  const tab = body.indexOf('\t');
+  if (tab < 0) throw new BerthError('internal', 'bad_row', `not a consumer: ${body}`);
+  const allocations = decodeTakes(body.slice(0, tab));
+  const packed = JSON.parse(body.slice(tab + 1)) as PackedBody;
+  const [projectId, userId, consumerType, owner, mappings, updatedAtMs, groupId, groupHost] = packed;
+  return {
+    projectId,
+    userId,
+    consumerType: consumerType ?? undefined,
+    owner,
+    allocations,
+    mappings,
+    groupId,
+    groupHost,
+    updatedAtMs,
+  };
+}
+
+function decodeTakes(text: string): Allocations {
+  const allocations: Record<string, Resources> = {};
+  for (const part of text.split(';')) {
+    const [uuid = '', ...words] = part.split(' ');
+    const resources: Record<string, number> = {};
+    for (let i = 0; i < words.length; i += 2) resources[words[i] as string] = Number(words[i + 1]);
+    allocations[uuid] = resources;
+  }
+  return allocations;
+}
+
+/** The numbers that a text begins with, and what comes after them. */
+function splitNumbers(text: string, count: number): [numbers: number[], rest: string] {
+  const numbers: number[] = [];
+  let from = 0;
+  while (numbers.length < count) {
+    const space = text.indexOf(' ', from);
+    const to = space < 0 ? text.length : space;
+    numbers.push(Number(text.slice(from, to)));
+    from = to + 1;
+  }
+  return [numbers, text.slice(from)];
+}
+
+function pack(inventories: Inventories): PackedInventories {
+  return Object.fromEntries(
+    Object.entries(inventories).map(([resourceClass, inv]) => [
+      resourceClass,
+      [inv.total, inv.reserved, inv.allocationRatio, inv.minUnit, inv.maxUnit, inv.stepSize],
+    ]),
+  );
+}
+
+function unpack(packed: PackedInventories): Inventories {
+  return Object.fromEntries(
+    Object.entries(packed).map(([resourceClass, [total, reserved, allocationRatio, minUnit, maxUnit, stepSize]]) => [
+      resourceClass,
+      { total, reserved, allocationRatio, minUnit, maxUnit, stepSize },
+    ]),
+  );
+}

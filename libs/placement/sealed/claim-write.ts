@@ -1,0 +1,18 @@
+import type { ConsumerGuard, ConsumerWrite } from '../port/placement-store';
+import type { AllocationRequest } from './allocation-request';
+
+/** An allocation request as the write that claims it, for an instance of a conductor. */
+export function claimWrite(request: AllocationRequest, expect: ConsumerGuard = { kind: 'any' }): ConsumerWrite {
+  const { consumerUuid: uuid, projectId, userId, allocations, mappings, group, host } = request;
+  return {
+    uuid,
+    projectId,
+    userId,
+    allocations,
+    mappings,
+    expect,
+    consumerType: 'INSTANCE',
+    owner: 'conductor',
+    ...(group === undefined ? {} : { group: { group, host } }),
+  };
+}

@@ -1,0 +1,47 @@
+import { refusalOf } from '../../domain/inventory';
+import type { Provider } from '../../domain/provider';
+import type { RequestGroup } from '../../domain/request-spec';
+import type { ProviderForest } from '../port/placement-view';
+import type { Demand } from './plan';
+
+/** Whether some of `wanted` are in `names`. */
+export function hasAnyOf(names: readonly string[], wanted: readonly string[]): boolean {
+  return wanted.some((name) => names.includes(name));
+}
+
+/** Whether of each list at least one is in `names`. */
+export function hasEach(names: readonly string[], lists: readonly (readonly string[])[]): boolean {
+  return lists.every((list) => hasAnyOf(names, list));
+}
+
+/** Whether the provider has inventory for each of the demands, and capacity for it now. */
+export function offers(view: ProviderForest, provider: Provider, demands: readonly Demand[]): boolean {
+  const used = demands.length === 0 ? {} : view.usage(provider.uuid);
+  return demands.every(({ resourceClass, amount }) => {
+    const inventory = provider.inventories[resourceClass];
+    return inventory !== undefined && refusalOf(inventory, used[resourceClass] ?? 0, amount) === undefined;
+  });
+}
+
+/** Whether the provider by itself has the traits and aggregates that the group wants. */
+export function isAsDescribed(provider: Provider, group: RequestGroup): boolean {
+  return (
+    hasEach(provider.traits, group.requiredTraits) &&
+    !hasAnyOf(provider.traits, group.forbiddenTraits) &&
+    hasEach(provider.aggregates, group.memberOf) &&
+    !hasAnyOf(provider.aggregates, group.forbiddenAggregates)
+  );
+}
+
+/**
+ * The same for a provider that is one of several which meet the group together: its traits need not be all that is
+ * wanted, and the aggregates of its tree's root count as its own.
+ */
+export function isAsDescribedInTree(provider: Provider, root: Provider, group: RequestGroup): boolean {
+  return (
+    !hasAnyOf(provider.traits, group.forbiddenTraits) &&
+    (hasEach(provider.aggregates, group.memberOf) || hasEach(root.aggregates, group.memberOf)) &&
+    !hasAnyOf(provider.aggregates, group.forbiddenAggregates) &&
+    !hasAnyOf(root.aggregates, group.forbiddenAggregates)
+  );
+}

@@ -1,0 +1,108 @@
+/*
+ * When work is done that several callers share. A tick is one turn of Node's event loop: each socket that has something is
+ * read, and its callback and promises run, one socket after the other; then comes `setImmediate`'s phase. There are two
+ * moments to share at, and a reason for each:
+ *
+ * - the end of the tick (`batchPerTick`), for what costs a run of the store's script: what all sockets brought, hundreds of
+ *   HTTP requests for instance, goes as one commit.
+ * - the end of the callback (`atEndOfCallback`, `process.nextTick`), for what the process sends: frames and acks of the bus,
+ *   and the bytes of sockets. One socket's callback brings all that the bus has, so waiting for the others would gain
+ *   nothing, and would leave the receivers idle while this process works.
+ */
+
+const actions: (() => void)[] = [];
+const flushes: (() => void)[] = [];
+
+/**
+ * Runs an action, which must not throw, at the end of this callback, after those that came before it. Actions may add
+ * others: these run in the same end.
+ */
+export function atEndOfCallback(action: () => void): void {
+  if (actions.length + flushes.length === 0) process.nextTick(runAll);
+  actions.push(action);
+}
+
+/** Runs an action, which must not throw, after all actions of this callback: to send what they write to a socket. */
+export function afterCallback(action: () => void): void {
+  if (actions.length + flushes.length === 0) process.nextTick(runAll);
+  flushes.push(action);
+}
+
+function runAll(): void {
+  try {
+    // Those that are added meanwhile are visited, too: that is how an array iterates.
+    for (const action of actions) action();
+    for (const flush of flushes) flush();
+  } finally {
+    actions.length = 0;
+    flushes.length = 0;
+  }
+}
+
+/**
+ * A function whose calls of one tick are answered together, a group of them by one `run`. Runs start in the order of
+ * their calls.
+ *
+ * When a run fails, all of its calls fail with the same error: what is one call's own must be in its answer.
+ *
+ * @param newGroup  makes what is asked of each call in turn: whether it goes with those before it. The first always does.
+ */
+export function batchPerTick<Q, A>(
+  newGroup: () => (question: Q) => boolean,
+  run: (questions: readonly Q[]) => Promise<readonly A[]>,
+): (question: Q) => Promise<A> {
+  let waiting: Waiting<Q, A>[] = [];
+
+  const sendAll = () => {
+    const all = waiting;
+    waiting = [];
+    let group: Waiting<Q, A>[] = [];
+    let admits = newGroup();
+    for (const one of all) {
+      if (!admits(one.question)) {
+        void send(group, run);
+        group = [];
+        admits = newGroup();
+        admits(one.question);
+      }
+      group.push(one);
+    }
+    void send(group, run);
+  };
+
+  return (question) =>
+    new Promise((resolve, reject) => {
+      if (waiting.push({ question, resolve, reject }) === 1) setImmediate(sendAll);
+    });
+}
+
+/** Groups of at most `maxSize`; a call that is larger by itself is a group of its own. */
+export function upTo<Q>(maxSize: number, sizeOf: (question: Q) => number): () => (question: Q) => boolean {
+  return () => {
+    let size = 0;
+    return (question) => {
+      const isFirst = size === 0;
+      size += sizeOf(question);
+      return isFirst || size <= maxSize;
+    };
+  };
+}
+
+interface Waiting<Q, A> {
+  readonly question: Q;
+  readonly resolve: (answer: A) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Never rejects. */
+async function send<Q, A>(
+  group: readonly Waiting<Q, A>[],
+  run: (questions: readonly Q[]) => Promise<readonly A[]>,
+): Promise<void> {
+  try {
+    const answers = await run(group.map(({ question }) => question));
+    for (const [i, { resolve }] of group.entries()) resolve(answers[i] as A);
+  } catch (thrown) {
+    for (const { reject } of group) reject(thrown);
+  }
+}

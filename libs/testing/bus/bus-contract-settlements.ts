@@ -1,0 +1,117 @@
+import { ACK, drop, type IncomingMessage, REQUEUE } from '../../bus/port';
+import { BerthError } from '../../domain/errors';
+import { aMessage, aQueue, type BusWorld, takeDeadLetter, textOf } from './bus-world';
+import { Inbox } from './inbox';
+
+const KINDS = ['work', 'host', 'transient'] as const;
+
+/** What becomes of a message by what its handler says. */
+export function describeSettlements(world: () => BusWorld): void {
+  it.each(KINDS)('gives a requeued message of a %s queue out again, marked as redelivered', async (kind) => {
+    const bus = await world().open();
+    const queue = aQueue(kind);
+    const seen = new Inbox<readonly [string, boolean]>();
+    await bus.consume(queue, async ({ id, redelivered }) => {
+      seen.put([id, redelivered]);
+      return redelivered ? ACK : REQUEUE;
+    });
+    await bus.cast(queue.name, aMessage('x'), { id: 'one' });
+    expect(await seen.has(2)).toEqual([
+      ['one', false],
+      ['one', true],
+    ]);
+  });
+
+  it.each(KINDS)('moves a dropped message of a %s queue to the dead letters, with the reason', async (kind) => {
+    const bus = await world().open();
+    const queue = aQueue(kind);
+    await bus.consume(queue, async () =>
+      drop(new BerthError('invalid_argument', 'bad_flavor', 'vcpus must be 1 or more')),
+    );
+    await bus.cast(queue.name, aMessage('rubbish', { sender: 'somebody' }), { id: 'bad-1', correlationId: 'c' });
+    const dead = await takeDeadLetter(bus, queue.name);
+    expect(textOf(dead.body)).toBe('rubbish');
+    expect(dead).toMatchObject({
+      type: aMessage('').type,
+      id: 'bad-1',
+      sender: 'somebody',
+      correlationId: 'c',
+      headers: {
+        'berth-error-code': 'invalid_argument',
+        'berth-error-reason': 'bad_flavor',
+        'berth-error-message': 'vcpus must be 1 or more',
+        'berth-queue': queue.name,
+      },
+    });
+    expect(await bus.depth(queue.name)).toBe(0);
+  });
+
+  it('requeues a message whose handler throws, once; the second throw drops it', async () => {
+    const bus = await world().open();
+    const queue = aQueue('host');
+    let throws = 0;
+    await bus.consume(queue, async () => {
+      throw new BerthError('internal', 'broken', `throw ${++throws}`);
+    });
+    await bus.cast(queue.name, aMessage('x'));
+    const dead = await takeDeadLetter(bus, queue.name);
+    expect(dead.headers).toMatchObject({ 'berth-error-reason': 'broken', 'berth-error-message': 'throw 2' });
+    expect(throws).toBe(2);
+  });
+
+  it('drops a message without a type, unseen by the handler', async () => {
+    const bus = await world().open();
+    const queue = aQueue('work');
+    const seen = new Inbox<IncomingMessage>();
+    await bus.consume(queue, async (message) => {
+      seen.put(message);
+      return ACK;
+    });
+    await bus.cast(queue.name, aMessage('x', { type: '' }));
+    const dead = await takeDeadLetter(bus, queue.name);
+    expect(dead.headers).toMatchObject({ 'berth-error-reason': 'missing_type' });
+    expect(seen.items).toEqual([]);
+  });
+
+  it('drops a call that comes as a cast, so that nobody waits for its answer', async () => {
+    const bus = await world().open();
+    const queue = aQueue('transient');
+    await bus.serve(queue, { [aMessage('').type]: async ({ body }) => body });
+    await bus.cast(queue.name, aMessage('x'));
+    const dead = await takeDeadLetter(bus, queue.name);
+    expect(dead.headers).toMatchObject({ 'berth-error-reason': 'missing_reply_to' });
+  });
+
+  it('drops a message of a work queue that was requeued up to its delivery limit', async () => {
+    const bus = await world().open();
+    const queue = aQueue('work', { deliveryLimit: 4 });
+    let deliveries = 0;
+    await bus.consume(queue, async () => {
+      deliveries++;
+      return REQUEUE;
+    });
+    await bus.cast(queue.name, aMessage('poison'));
+    const dead = await takeDeadLetter(bus, queue.name);
+    expect(dead.headers).toMatchObject({
+      'berth-error-code': 'resource_exhausted',
+      'berth-error-reason': 'delivery_limit',
+    });
+    expect(deliveries).toBe(4);
+  });
+
+  it('lets whoever reads the dead letters ack, requeue and drop them for good', async () => {
+    const bus = await world().open();
+    const queue = aQueue('host');
+    await bus.consume(queue, async () => drop(new BerthError('invalid_argument', 'no', 'no')));
+    await bus.cast(queue.name, aMessage('x'));
+    const seen = new Inbox<boolean>();
+    const reader = await bus.consume({ name: 'dead-letters', kind: 'host' }, async ({ headers, redelivered }) => {
+      if (headers?.['berth-queue'] !== queue.name) return ACK;
+      seen.put(redelivered);
+      return redelivered ? drop(new BerthError('internal', 'gone', 'gone')) : REQUEUE;
+    });
+    await seen.has(2);
+    await reader.cancel();
+    expect(seen.items).toEqual([false, true]);
+  });
+}

@@ -1,0 +1,389 @@
+import { randomUUID } from 'node:crypto';
+import type { Instance } from '../../domain/instance';
+import type { InstanceStore } from '../../instances/store';
+import { anInstance, nextVersion } from './instance';
+
+/** What every InstanceStore promises. `open` gives an empty store for each test. */
+export function describeInstanceStore(name: string, open: () => Promise<InstanceStore>): void {
+  describe(`${name} instance store`, () => {
+    let store: InstanceStore;
+
+    beforeEach(async () => {
+      store = await open();
+    });
+
+    afterEach(() => store.close());
+
+    const createOne = async (fields: Partial<Instance> = {}): Promise<Instance> => {
+      const instance = anInstance(fields);
+      await store.create(instance.requestId, [instance]);
+      return instance;
+    };
+
+    describe('create and get', () => {
+      it('gives back every field as it was', async () => {
+        const bare = await createOne();
+        const full = await createOne({
+          name: 'Ünïcode "quoted"\nline',
+          projectId: 'a b:c\u0001{}',
+          userId: '',
+          state: 'building',
+          host: 'host-1.rack_2',
+          claimToken: 4_503_599_627_370_497,
+          attempts: [
+            { host: 'h0', number: 1, outcome: 'failed', reason: 'no luck', startedAtMs: 5, endedAtMs: 7 },
+            { host: 'h1', number: 2, outcome: 'building', reason: '', startedAtMs: 8, endedAtMs: undefined },
+          ],
+          fault: { reason: 'driver_failed', message: 'it said: "no"\n' },
+          requestSpec: Uint8Array.from({ length: 256 }, (_, n) => n),
+          alternates: Uint8Array.of(10, 0, 10, 255),
+          dueAtMs: 1_700_000_060_000,
+        });
+        expect(await store.get([full.uuid, bare.uuid])).toEqual([full, bare]);
+      });
+
+      it('leaves out what is not there', async () => {
+        const instance = await createOne();
+        expect(await store.get([randomUUID(), instance.uuid])).toEqual([instance]);
+        expect(await store.get([])).toEqual([]);
+      });
+
+      it('stores a request once and answers a second time with what is stored, in order', async () => {
+        const requestId = randomUUID();
+        const first = Array.from({ length: 3 }, () => anInstance({ requestId }));
+        expect(await store.create(requestId, first)).toEqual({ created: true, instances: first });
+        const again = await store.create(requestId, [anInstance({ requestId })]);
+        expect(again).toEqual({ created: false, instances: first });
+      });
+
+      it('answers a repeated request with the instances as they are now', async () => {
+        const instance = await createOne();
+        const building = nextVersion(instance, { state: 'building', host: 'h1' });
+        await store.update(building);
+        const again = await store.create(instance.requestId, [instance]);
+        expect(again).toEqual({ created: false, instances: [building] });
+      });
+
+      it('stores one of many equal requests that come at once', async () => {
+        const requestId = randomUUID();
+        const answers = await Promise.all(
+          Array.from({ length: 10 }, () => store.create(requestId, [anInstance({ requestId })])),
+        );
+        expect(answers.filter((answer) => answer.created)).toHaveLength(1);
+        expect(new Set(answers.map((answer) => answer.instances[0]?.uuid)).size).toBe(1);
+      });
+
+      it('refuses a uuid that another request has, and stores nothing', async () => {
+        const mine = await createOne();
+        const requestId = randomUUID();
+        const other = anInstance({ requestId });
+        const creating = store.create(requestId, [other, { ...mine, requestId }]);
+        await expect(creating).rejects.toMatchObject({ code: 'already_exists', reason: 'instance_exists' });
+        expect(await store.get([other.uuid, mine.uuid])).toEqual([mine]);
+        expect((await store.create(requestId, [other])).created).toBe(true);
+      });
+
+      it('stores a thousand instances of one request', async () => {
+        const requestId = randomUUID();
+        const many = Array.from({ length: 1000 }, () => anInstance({ requestId }));
+        await store.create(requestId, many);
+        expect((await store.create(requestId, many)).instances).toEqual(many);
+      });
+    });
+
+    describe('update', () => {
+      it('writes the next version', async () => {
+        const instance = await createOne();
+        const next = nextVersion(instance, { state: 'building', host: 'h1', claimToken: 7 });
+        expect(await store.update(next)).toEqual({ updated: true, instance: next });
+        expect(await store.get([instance.uuid])).toEqual([next]);
+      });
+
+      it('refuses any other version and answers with what is stored', async () => {
+        const instance = await createOne();
+        const next = nextVersion(instance, { state: 'building' });
+        await store.update(next);
+        const late = nextVersion(instance, { state: 'error' });
+        expect(await store.update(late)).toEqual({ updated: false, instance: next });
+        expect(await store.update({ ...next, version: 4 })).toEqual({ updated: false, instance: next });
+      });
+
+      it('answers with nothing for an instance that is not there', async () => {
+        const unknown = anInstance({ version: 2 });
+        expect(await store.update(unknown)).toEqual({ updated: false, instance: undefined });
+        expect(await store.get([unknown.uuid])).toEqual([]);
+      });
+
+      it('lets one of many writers of the same version win', async () => {
+        const instance = await createOne();
+        const answers = await Promise.all(
+          Array.from({ length: 10 }, (_, n) => store.update(nextVersion(instance, { host: `h${n}` }))),
+        );
+        const winner = answers.find((answer) => answer.updated);
+        expect(answers.filter((answer) => answer.updated)).toHaveLength(1);
+        expect(await store.get([instance.uuid])).toEqual([winner?.instance]);
+      });
+    });
+
+    describe('writes and reads of one turn', () => {
+      it('makes or refuses each by itself, whatever becomes of the others', async () => {
+        const [mine, moving] = [await createOne(), await createOne()];
+        const news = Array.from({ length: 300 }, () => anInstance());
+        const next = nextVersion(moving, { state: 'building', host: 'h1', dueAtMs: 5 });
+        const late = nextVersion(moving, { state: 'error' });
+        const unknown = anInstance({ version: 2 });
+        const requestId = randomUUID();
+        const creating = news.map((one) => store.create(one.requestId, [one]));
+        const refusing = store.create(requestId, [anInstance({ requestId }), { ...mine, requestId }]);
+        const updating = [next, late, unknown].map((one) => store.update(one));
+        const last = anInstance();
+        const creatingLast = store.create(last.requestId, [last]);
+        await expect(refusing).rejects.toMatchObject({
+          reason: 'instance_exists',
+          details: { instanceUuid: mine.uuid },
+        });
+        expect(await Promise.all(creating)).toEqual(news.map((one) => ({ created: true, instances: [one] })));
+        expect(await Promise.all(updating)).toEqual([
+          { updated: true, instance: next },
+          { updated: false, instance: next },
+          { updated: false, instance: undefined },
+        ]);
+        expect(await creatingLast).toEqual({ created: true, instances: [last] });
+        const all = [mine, next, ...news, last];
+        expect(await store.get(all.map(({ uuid }) => uuid))).toEqual(all);
+        expect(await store.list({}, undefined, 1_000)).toHaveLength(all.length);
+      });
+
+      it('takes one instance through all its states, in order', async () => {
+        const scheduling = anInstance({ dueAtMs: 1 });
+        const building = nextVersion(scheduling, { state: 'building', host: 'h1', dueAtMs: 2 });
+        const elsewhere = nextVersion(building, { host: 'h2', dueAtMs: 3 });
+        const resting = nextVersion(elsewhere, { state: 'error', dueAtMs: undefined });
+        const deleting = nextVersion(resting, { state: 'deleting', dueAtMs: 4 });
+        const deleted = nextVersion(deleting, { state: 'deleted', dueAtMs: undefined });
+        const creating = store.create(scheduling.requestId, [scheduling]);
+        const updating = [building, elsewhere, resting, deleting, deleted].map((one) => store.update(one));
+        const again = store.create(scheduling.requestId, [scheduling]);
+        expect((await creating).created).toBe(true);
+        expect((await Promise.all(updating)).every(({ updated }) => updated)).toBe(true);
+        expect(await again).toEqual({ created: false, instances: [deleted] });
+        for (const filter of [
+          { host: 'h1' },
+          { state: 'error' },
+          { state: 'active' },
+          { state: 'building' },
+        ] as const) {
+          expect(await store.list(filter, undefined, 10)).toEqual([]);
+        }
+        for (const filter of [{}, { host: 'h2' }, { state: 'deleted' }, { projectId: 'project-1' }] as const) {
+          expect(await store.list(filter, undefined, 10)).toEqual([deleted]);
+        }
+        expect(await store.takeDue(10, 100, 10)).toEqual([]);
+        expect(await store.forget(deleted.updatedAtMs + 1, 10)).toBe(1);
+        expect(await store.list({}, undefined, 10)).toEqual([]);
+      });
+
+      it('stores a request that comes twice once, and answers both', async () => {
+        const requestId = randomUUID();
+        const [first, second] = [anInstance({ requestId }), anInstance({ requestId })];
+        const [one, two] = await Promise.all([store.create(requestId, [first]), store.create(requestId, [second])]);
+        expect(one).toEqual({ created: true, instances: [first] });
+        expect(two).toEqual({ created: false, instances: [first] });
+        expect(await store.get([second.uuid])).toEqual([]);
+      });
+
+      it('gives a uuid to the first of two requests', async () => {
+        const first = anInstance();
+        const second = { ...first, requestId: randomUUID() };
+        const creating = [first, second].map((one) => store.create(one.requestId, [one]));
+        await expect(creating[1]).rejects.toMatchObject({ reason: 'instance_exists' });
+        expect(await creating[0]).toEqual({ created: true, instances: [first] });
+        expect(await store.get([first.uuid])).toEqual([first]);
+      });
+
+      it('answers each read with what it asked for', async () => {
+        const requestId = randomUUID();
+        const many = Array.from({ length: 700 }, () => anInstance({ requestId }));
+        await store.create(requestId, many);
+        const asked = [
+          [...many],
+          [],
+          [many[3], anInstance(), many[1]],
+          [many[3]],
+          [anInstance()],
+          ...many.map((one) => [one]),
+        ];
+        const answers = await Promise.all(asked.map((some) => store.get(some.map((one) => one?.uuid ?? ''))));
+        expect(answers).toEqual(asked.map((some) => some.filter((one) => one && many.includes(one))));
+      });
+
+      it('ends what was begun before it closes', async () => {
+        const instance = await createOne();
+        const reading = store.get([instance.uuid]);
+        const updating = store.update(nextVersion(instance, { state: 'error' }));
+        await store.close();
+        expect((await updating).updated).toBe(true);
+        expect(await reading).toHaveLength(1);
+      });
+    });
+
+    describe('list', () => {
+      const requestId = randomUUID();
+      const uuids = Array.from({ length: 9 }, () => randomUUID()).sort();
+      const rows = uuids.map((uuid, n) =>
+        anInstance({
+          uuid,
+          requestId: n < 3 ? requestId : randomUUID(),
+          projectId: n % 2 === 0 ? 'even' : 'odd',
+          host: n < 6 ? `host-${n % 3}` : undefined,
+          state: n < 6 ? 'active' : 'scheduling',
+        }),
+      );
+      const pick = (...at: number[]) => at.map((n) => rows[n]);
+
+      beforeEach(async () => {
+        const [first, second, third, ...others] = rows.toReversed();
+        for (const one of [third, first, second]) if (one) await store.create(one.requestId, [one]);
+        await store.create(
+          requestId,
+          others.filter((one) => one.requestId === requestId),
+        );
+        for (const one of others) if (one.requestId !== requestId) await store.create(one.requestId, [one]);
+      });
+
+      it('goes by uuid, whatever the order of creation', async () => {
+        expect(await store.list({}, undefined, 100)).toEqual(rows);
+      });
+
+      it('pages after a marker, which need not exist', async () => {
+        expect(await store.list({}, undefined, 4)).toEqual(pick(0, 1, 2, 3));
+        expect(await store.list({}, uuids[3], 4)).toEqual(pick(4, 5, 6, 7));
+        expect(await store.list({}, uuids[7], 4)).toEqual(pick(8));
+        expect(await store.list({}, uuids[8], 4)).toEqual([]);
+        expect(await store.list({}, `${uuids[3]}0`, 2)).toEqual(pick(4, 5));
+      });
+
+      it('filters by request, project, state and host, and by all of them', async () => {
+        expect(await store.list({ requestId }, undefined, 100)).toEqual(pick(0, 1, 2));
+        expect(await store.list({ projectId: 'odd' }, undefined, 100)).toEqual(pick(1, 3, 5, 7));
+        expect(await store.list({ state: 'scheduling' }, undefined, 100)).toEqual(pick(6, 7, 8));
+        expect(await store.list({ host: 'host-1' }, undefined, 100)).toEqual(pick(1, 4));
+        const all = { requestId, projectId: 'even', state: 'active', host: 'host-2' } as const;
+        expect(await store.list(all, undefined, 100)).toEqual(pick(2));
+        expect(await store.list({ ...all, host: 'host-1' }, undefined, 100)).toEqual([]);
+      });
+
+      it('pages through what a filter leaves', async () => {
+        expect(await store.list({ projectId: 'even' }, undefined, 2)).toEqual(pick(0, 2));
+        expect(await store.list({ projectId: 'even' }, uuids[2], 2)).toEqual(pick(4, 6));
+        expect(await store.list({ requestId }, uuids[0], 1)).toEqual(pick(1));
+      });
+
+      it('follows an instance from state to state and host to host', async () => {
+        const [row] = rows;
+        if (!row) throw new Error('no rows');
+        await store.update(nextVersion(row, { state: 'error', host: 'elsewhere' }));
+        expect(await store.list({ state: 'active', host: 'host-0' }, undefined, 100)).toEqual(pick(3));
+        expect(await store.list({ host: 'host-0' }, undefined, 100)).toEqual(pick(3));
+        expect(await store.list({ state: 'error' }, undefined, 100)).toHaveLength(1);
+        expect(await store.list({ host: 'elsewhere' }, undefined, 100)).toHaveLength(1);
+      });
+
+      it('finds nothing for names that are nowhere', async () => {
+        expect(await store.list({ requestId: randomUUID() }, undefined, 10)).toEqual([]);
+        expect(await store.list({ host: 'host' }, undefined, 10)).toEqual([]);
+        expect(await store.list({ projectId: 'eve' }, undefined, 10)).toEqual([]);
+      });
+    });
+
+    describe('takeDue', () => {
+      it('gives what is due, longest due first, and gives it to one caller only', async () => {
+        const early = await createOne({ dueAtMs: 1_000 });
+        const late = await createOne({ dueAtMs: 3_000 });
+        const middle = await createOne({ dueAtMs: 2_000 });
+        await createOne();
+        expect(await store.takeDue(999, 100, 10)).toEqual([]);
+        expect(await store.takeDue(2_500, 100, 10)).toEqual([early, middle]);
+        expect(await store.takeDue(2_500, 100, 10)).toEqual([]);
+        // Both were pushed to the same time, so either may come first.
+        const again = await store.takeDue(3_000, 10_000, 10);
+        expect(again.slice(0, 2)).toEqual(expect.arrayContaining([early, middle]));
+        expect(again.slice(2)).toEqual([late]);
+      });
+
+      it('takes at most as many as asked', async () => {
+        for (const dueAtMs of [1, 2, 3]) await createOne({ dueAtMs });
+        expect(await store.takeDue(10, 100, 2)).toHaveLength(2);
+        expect(await store.takeDue(10, 100, 2)).toHaveLength(1);
+      });
+
+      it('forgets the due time when the instance comes to rest, and moves it when told', async () => {
+        const resting = await createOne({ dueAtMs: 1_000 });
+        const moving = await createOne({ dueAtMs: 1_000 });
+        await store.update(nextVersion(resting, { state: 'error', dueAtMs: undefined }));
+        const moved = nextVersion(moving, { dueAtMs: 5_000 });
+        await store.update(moved);
+        expect(await store.takeDue(4_999, 100, 10)).toEqual([]);
+        expect(await store.takeDue(5_000, 100, 10)).toEqual([moved]);
+      });
+    });
+
+    describe('scan', () => {
+      it('shows every instance once', async () => {
+        const requestId = randomUUID();
+        const many = Array.from({ length: 1_500 }, () => anInstance({ requestId }));
+        await store.create(requestId, many);
+        const seen: string[] = [];
+        await store.scan(async (rows) => {
+          seen.push(...rows.map((row) => row.uuid));
+        });
+        expect(seen.sort()).toEqual(many.map((one) => one.uuid).sort());
+      });
+
+      it('ends when the caller throws', async () => {
+        await createOne();
+        const scanning = store.scan(async () => {
+          throw new Error('enough');
+        });
+        await expect(scanning).rejects.toThrow('enough');
+      });
+    });
+
+    describe('forget', () => {
+      const deleted = async (updatedAtMs: number, fields: Partial<Instance> = {}) => {
+        const gone = nextVersion(await createOne(fields), { state: 'deleted', host: 'h1', updatedAtMs });
+        await store.update(gone);
+        return gone;
+      };
+
+      it('forgets deleted instances that were last written before a time', async () => {
+        const old = await deleted(1_000, { dueAtMs: 1 });
+        const recent = await deleted(2_000);
+        const living = await createOne({ updatedAtMs: 1 });
+        expect(await store.forget(2_000, 10)).toBe(1);
+        expect(await store.get([old.uuid, recent.uuid, living.uuid])).toEqual([recent, living]);
+        expect(await store.list({ host: 'h1' }, undefined, 10)).toEqual([recent]);
+        expect(await store.list({}, undefined, 10)).toHaveLength(2);
+        expect(await store.forget(2_000, 10)).toBe(0);
+      });
+
+      it('forgets at most as many as asked', async () => {
+        for (let n = 0; n < 3; n++) await deleted(1_000);
+        expect(await store.forget(5_000, 2)).toBe(2);
+        expect(await store.forget(5_000, 2)).toBe(1);
+      });
+
+      it('forgets a request with its last instance, so that its id may be used again', async () => {
+        const requestId = randomUUID();
+        const [one, two] = [anInstance({ requestId }), anInstance({ requestId })];
+        await store.create(requestId, [one, two]);
+        await store.update(nextVersion(one, { state: 'deleted', updatedAtMs: 1 }));
+        await store.forget(10, 10);
+        expect(await store.create(requestId, [one])).toEqual({ created: false, instances: [two] });
+        await store.update(nextVersion(two, { state: 'deleted', updatedAtMs: 1 }));
+        await store.forget(10, 10);
+        expect((await store.create(requestId, [one])).created).toBe(true);
+      });
+    });
+  });
+}

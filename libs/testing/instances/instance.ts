@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import type { Instance } from '../../domain/instance';
+
+/** An instance as it is when its request has just been stored, with what the test cares about. */
+export function anInstance(fields: Partial<Instance> = {}): Instance {
+  return {
+    uuid: randomUUID(),
+    requestId: randomUUID(),
+    name: 'web-1',
+    projectId: 'project-1',
+    userId: 'user-1',
+    state: 'scheduling',
+    host: undefined,
+    claimToken: undefined,
+    attempts: [],
+    fault: undefined,
+    requestSpec: Uint8Array.of(0, 10, 13, 255),
+    alternates: new Uint8Array(),
+    dueAtMs: undefined,
+    version: 1,
+    createdAtMs: 1_700_000_000_000,
+    updatedAtMs: 1_700_000_000_000,
+    ...fields,
+  };
+}
+
+/** The next version of an instance. */
+export function nextVersion(instance: Instance, fields: Partial<Instance>): Instance {
+  return { ...instance, ...fields, version: instance.version + 1 };
+}

@@ -1,0 +1,53 @@
+import { addResources, capacityOf, type Resources } from '../../domain/inventory';
+import type { contentsOf } from './placement';
+
+type Contents = Awaited<ReturnType<typeof contentsOf>>;
+
+/** What must be so in every store at any time; a sentence for each violation. */
+export function violationsOf({ providers, usages, consumers, hosts }: Contents): string[] {
+  const problems: string[] = [];
+  const held = new Map<string, Resources>();
+  for (const consumer of consumers) {
+    if (Object.keys(consumer.allocations).length === 0) problems.push(`${consumer.uuid} holds nothing`);
+    for (const [uuid, resources] of Object.entries(consumer.allocations)) {
+      held.set(uuid, addResources(held.get(uuid) ?? {}, resources));
+    }
+  }
+  const used = new Map(usages.map((usage) => [usage.providerUuid, usage.used]));
+  const byUuid = new Map(providers.map((provider) => [provider.uuid, provider]));
+  if (used.size !== providers.length) problems.push('not every provider has one usage');
+  for (const provider of providers) {
+    const { uuid, parentUuid, rootUuid, inventories } = provider;
+    const root = parentUuid === undefined ? uuid : byUuid.get(parentUuid)?.rootUuid;
+    if (root !== rootUuid) problems.push(`${uuid} has root ${rootUuid}, its parent ${root}`);
+    if (!isSame(used.get(uuid) ?? {}, held.get(uuid) ?? {})) {
+      problems.push(`${uuid}: used ${JSON.stringify(used.get(uuid))}, held ${JSON.stringify(held.get(uuid))}`);
+    }
+    for (const resourceClass of Object.keys(used.get(uuid) ?? {})) {
+      if (!inventories[resourceClass]) problems.push(`${uuid} has ${resourceClass} in use without inventory`);
+    }
+  }
+  for (const uuid of held.keys()) if (!byUuid.has(uuid)) problems.push(`${uuid} is held and not there`);
+  for (const host of hosts) if (!byUuid.has(host.providerUuid)) problems.push(`${host.name} has no provider`);
+  if (new Set(hosts.map((host) => host.providerUuid)).size !== hosts.length) problems.push('hosts share a provider');
+  return problems;
+}
+
+/** Providers whose use is above their capacity: nobody's fault only when it was forced or the inventory shrank. */
+export function overCommitted({ providers, usages }: Contents): Map<string, number> {
+  const over = new Map<string, number>();
+  const byUuid = new Map(providers.map((provider) => [provider.uuid, provider]));
+  for (const { providerUuid, used } of usages) {
+    for (const [resourceClass, amount] of Object.entries(used)) {
+      const inv = byUuid.get(providerUuid)?.inventories[resourceClass];
+      const excess = amount - (inv ? capacityOf(inv) : 0);
+      if (excess > 0) over.set(`${providerUuid} ${resourceClass}`, excess);
+    }
+  }
+  return over;
+}
+
+function isSame(a: Resources, b: Resources): boolean {
+  const classes = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...classes].every((resourceClass) => a[resourceClass] === b[resourceClass]);
+}

@@ -1,0 +1,219 @@
+import {
+  type Arbitrary,
+  array,
+  boolean,
+  constant,
+  constantFrom,
+  dictionary,
+  integer,
+  oneof,
+  option,
+  record,
+  subarray,
+} from 'fast-check';
+import { type Inventory, inventory } from '../../domain/inventory';
+import type { GroupPolicy } from '../../domain/server-group';
+import type {
+  Command,
+  CommitResult,
+  ConsumerGuard,
+  ConsumerWrite,
+  HostReport,
+  PlacementStore,
+} from '../../placement/port/placement-store';
+import { AT_MS, aReport } from './placement';
+
+/*
+ * Random commands and reports on a small world, where most things meet: five providers (two of them hosts' roots), six consumers,
+ * four classes, three traits, two groups.
+ */
+
+const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
+const providers = constantFrom(...[1, 2, 3, 4, 5].map(uuid));
+const consumers = constantFrom(...[1, 2, 3, 4, 5, 6].map((n) => uuid(n).replace('0000-4', '1111-4')));
+const classes = constantFrom('VCPU', 'DISK_GB', 'CUSTOM_GOLD', 'CUSTOM_TIN');
+const traits = subarray(['HW_CPU_X86_AVX', 'CUSTOM_FAST', 'CUSTOM_QUIET']);
+const generations = option(integer({ min: 0, max: 6 }), { nil: undefined });
+const hosts = constantFrom('host-1', 'host-2');
+const times = integer({ min: 0, max: 50_000 }).map((n) => AT_MS + n);
+
+const inventoryOf: Arbitrary<Inventory> = record({
+  total: integer({ min: 1, max: 12 }),
+  allocationRatio: constantFrom(0.1, 0.5, 1, 1.1, 1.5, 16),
+  stepSize: constantFrom(1, 1, 1, 2),
+  maxUnit: constantFrom(4, 100),
+}).map(({ total, ...rest }) => inventory(total, rest));
+const inventories = dictionary(classes, inventoryOf, { maxKeys: 3, noNullPrototype: true });
+const resources = dictionary(classes, integer({ min: 1, max: 5 }), { maxKeys: 2, noNullPrototype: true });
+
+const guards: Arbitrary<ConsumerGuard> = oneof(
+  { weight: 6, arbitrary: constant({ kind: 'any' } as const) },
+  { weight: 1, arbitrary: constant({ kind: 'absent' } as const) },
+  {
+    weight: 2,
+    arbitrary: integer({ min: 1, max: 3 }).map((generation) => ({ kind: 'generation', generation }) as const),
+  },
+  { weight: 2, arbitrary: claimTokens().map((claimToken) => ({ kind: 'claim', claimToken }) as const) },
+);
+
+/** Claim tokens start at the first commit's time, in microseconds, and rise by one. */
+function claimTokens(): Arbitrary<number> {
+  return integer({ min: 0, max: 40 }).map((n) => AT_MS * 1_000 + n);
+}
+
+const groups = option(
+  record({
+    group: record({
+      id: constantFrom('g1', 'g2'),
+      policy: constantFrom<GroupPolicy>('affinity', 'anti-affinity', 'soft-affinity'),
+      maxPerHost: integer({ min: 1, max: 2 }),
+    }),
+    host: hosts,
+  }),
+  { nil: undefined },
+);
+
+const consumerWrites: Arbitrary<ConsumerWrite> = record({
+  uuid: consumers,
+  allocations: dictionary(providers, resources, { maxKeys: 2, noNullPrototype: true }),
+  expect: guards,
+  group: groups,
+  owner: constantFrom('conductor', 'api'),
+}).map(({ group, ...rest }) => ({
+  projectId: 'project-1',
+  userId: 'user-1',
+  consumerType: undefined,
+  mappings: {},
+  ...rest,
+  ...(group ? { group } : {}),
+}));
+const writesOf = (maxLength: number) =>
+  array(consumerWrites, { maxLength }).map((writes) => [...new Map(writes.map((w) => [w.uuid, w])).values()]);
+
+type Plain<C> = C extends { readonly atMs: number } ? Omit<C, 'atMs'> : never;
+
+const actions: Arbitrary<Plain<Command> | Plain<HostReport>> = oneof(
+  {
+    weight: 8,
+    arbitrary: record({
+      kind: constant('write_allocations' as const),
+      consumers: writesOf(3),
+      force: constantFrom(false, false, false, true),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: record({
+      kind: constant('release_claim' as const),
+      consumerUuid: consumers,
+      claimToken: claimTokens(),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: record({
+      kind: constant('put_provider' as const),
+      uuid: providers,
+      name: constantFrom('a', 'b', 'c', 'd', 'e'),
+      parentUuid: option(providers, { nil: undefined }),
+      mode: constantFrom('create' as const, 'update' as const),
+    }),
+  },
+  { weight: 1, arbitrary: record({ kind: constant('delete_provider' as const), uuid: providers }) },
+  {
+    weight: 4,
+    arbitrary: record({
+      kind: constant('write_inventories' as const),
+      providerUuid: providers,
+      generation: generations,
+      inventories,
+      replace: boolean(),
+      remove: array(classes, { maxLength: 1 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      kind: constant('write_traits' as const),
+      providerUuid: providers,
+      generation: generations,
+      traits,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      kind: constant('write_aggregates' as const),
+      providerUuid: providers,
+      generation: generations,
+      aggregates: subarray(['agg-1', 'agg-2']),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: record({
+      kind: constant('reshape' as const),
+      inventories: array(record({ providerUuid: providers, generation: integer({ min: 0, max: 4 }), inventories }), {
+        maxLength: 2,
+      }),
+      consumers: writesOf(2),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: record({
+      kind: constantFrom('create_name' as const, 'delete_name' as const),
+      catalogue: constantFrom('resource_class' as const, 'trait' as const),
+      name: constantFrom('CUSTOM_GOLD', 'CUSTOM_TIN', 'CUSTOM_FAST', 'CUSTOM_QUIET'),
+    }),
+  },
+  { weight: 1, arbitrary: record({ kind: constant('rename_class' as const), name: classes, newName: classes }) },
+  {
+    weight: 3,
+    arbitrary: record({
+      n: integer({ min: 1, max: 2 }),
+      sequence: integer({ min: 1, max: 9 }),
+      inventories,
+      traits,
+      ioOps: integer({ min: 0, max: 1 }),
+      agentRun: constantFrom('run-1', 'run-2'),
+    }).map(({ n, ...rest }) => aReport({ ...rest, host: `host-${n}`, providerUuid: uuid(n) })),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      kind: constant('set_host_enabled' as const),
+      host: hosts,
+      enabled: boolean(),
+      reason: constantFrom('', 'x'),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({ kind: constant('record_failure' as const), host: hosts, halfLifeMs: constant(10_000) }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      kind: constant('sweep_hosts' as const),
+      silentSinceMs: times,
+      limit: integer({ min: 1, max: 2 }),
+    }),
+  },
+);
+
+/** The first commit is always at the same time, so that revisions of different stores are the same. */
+const FIRST: Command = { kind: 'create_name', catalogue: 'resource_class', name: 'CUSTOM_GOLD', atMs: AT_MS };
+
+/** Whatever may be asked of a store: a command, or a host's report. */
+export type Action = Command | HostReport;
+
+export function run(store: PlacementStore, action: Action): Promise<CommitResult> {
+  return 'kind' in action ? store.commit(action) : store.reportHost(action);
+}
+
+/** A sequence of actions that starts with one that always commits. */
+export function actionSequences(maxLength: number): Arbitrary<readonly Action[]> {
+  const timed = record({ action: actions, atMs: times }).map(({ action, atMs }) => ({ ...action, atMs }));
+  return array(timed, { minLength: 1, maxLength, size: 'max' }).map((rest) => [FIRST, ...rest]);
+}

@@ -1,0 +1,37 @@
+import type { PlacementStore } from '../../placement/port/placement-store';
+import { describeClaims } from './placement-store-claims';
+import { describeContention } from './placement-store-contention';
+import { describeGroups } from './placement-store-groups';
+import { describeHosts } from './placement-store-hosts';
+import { describeProviders } from './placement-store-providers';
+import { describeStream } from './placement-store-stream';
+
+/** A store that is empty at the start of each test, and ways to reach the same one again. */
+export interface PlacementStoreWorld {
+  readonly store: PlacementStore;
+  /** Another client of the same store. */
+  another(): Promise<PlacementStore>;
+  /** Closes all of them. */
+  close(): Promise<void>;
+}
+
+/** What every PlacementStore promises. */
+export function describePlacementStore(name: string, open: () => Promise<PlacementStoreWorld>): void {
+  describe(`${name} placement store`, () => {
+    let world: PlacementStoreWorld;
+    beforeEach(async () => {
+      world = await open();
+    });
+    afterEach(() => world.close());
+
+    describeProviders(() => world.store);
+    describeClaims(() => world.store);
+    describeGroups(() => world.store);
+    describeHosts(
+      () => world.store,
+      () => world.another(),
+    );
+    describeStream(() => world);
+    describeContention(() => world);
+  });
+}

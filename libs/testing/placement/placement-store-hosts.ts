@@ -1,0 +1,155 @@
+import { inventory } from '../../domain/inventory';
+import type { PlacementStore } from '../../placement/port/placement-store';
+import { AT_MS, aProvider, aReport, aWrite, claim, commit, contentsOf, mustCommit, mustReport } from './placement';
+
+export function describeHosts(open: () => PlacementStore, another: () => Promise<PlacementStore>): void {
+  describe('hosts', () => {
+    let store: PlacementStore;
+    beforeEach(() => {
+      store = open();
+    });
+
+    const hosts = async () => (await contentsOf(store)).hosts;
+    const { providerUuid } = aReport();
+
+    it('come with their provider and whatever names the report has', async () => {
+      const inventories = { VCPU: inventory(8), CUSTOM_GOLD: inventory(1) };
+      await mustReport(store, aReport({ inventories, traits: ['CUSTOM_FAST'], aggregates: ['agg-1'] }));
+      expect(await contentsOf(store)).toMatchObject({
+        providers: [
+          { uuid: providerUuid, name: 'host-1', inventories, traits: ['CUSTOM_FAST'], aggregates: ['agg-1'] },
+        ],
+        hosts: [{ name: 'host-1', providerUuid, up: true, enabled: true, sequence: 1 }],
+        resourceClasses: [{ name: 'CUSTOM_GOLD' }],
+        traits: [{ name: 'CUSTOM_FAST' }],
+      });
+    });
+
+    it('refuse a report that was overtaken, and commit nothing when nothing changed', async () => {
+      await mustReport(store, aReport({ sequence: 5 }));
+      const revision = await store.revision();
+      expect(await store.reportHost(aReport({ sequence: 5 }))).toEqual({ kind: 'stale', present: 5 });
+      expect(await store.reportHost(aReport({ sequence: 7 }))).toEqual({ kind: 'unchanged' });
+      expect(await store.reportHost(aReport({ sequence: 6 }))).toEqual({ kind: 'stale', present: 7 });
+      expect(await store.revision()).toBe(revision);
+      expect(await store.reportHost(aReport({ sequence: 1, agentRun: 'run-2' }))).toMatchObject({ kind: 'committed' });
+    });
+
+    it('commit nothing when they report nothing new, through any client', async () => {
+      await mustReport(store, aReport({ sequence: 5 }));
+      const revision = await store.revision();
+      const other = await another();
+      expect(await store.reportHost(aReport({ sequence: 7 }))).toEqual({ kind: 'unchanged' });
+      expect(await other.reportHost(aReport({ sequence: 7 }))).toEqual({ kind: 'stale', present: 7 });
+      expect(await other.reportHost(aReport({ sequence: 10 }))).toEqual({ kind: 'unchanged' });
+      expect(await other.reportHost(aReport({ sequence: 12 }))).toEqual({ kind: 'unchanged' });
+      expect(await store.reportHost(aReport({ sequence: 11 }))).toEqual({ kind: 'stale', present: 12 });
+      expect(await store.revision()).toBe(revision);
+    });
+
+    it('report together, each answered by itself', async () => {
+      await mustReport(store, aReport());
+      const other = aReport({ host: 'host-2', providerUuid: 'a0000000-0000-4000-8000-000000000002' });
+      const answers = await Promise.all(
+        [aReport({ sequence: 2 }), aReport({ sequence: 2 }), other].map((one) => store.reportHost(one)),
+      );
+      expect(answers).toMatchObject([{ kind: 'unchanged' }, { kind: 'stale', present: 2 }, { kind: 'committed' }]);
+    });
+
+    it('are what they report again when somebody else changed their provider', async () => {
+      const traits = ['HW_CPU_X86_AVX2'];
+      await mustReport(store, aReport({ traits }));
+      await store.reportHost(aReport({ traits, sequence: 2 }));
+      await mustCommit(await another(), { kind: 'write_traits', providerUuid, generation: undefined, traits: [] });
+      await mustReport(store, aReport({ traits, sequence: 3 }));
+      expect((await contentsOf(store)).providers).toMatchObject([{ traits }]);
+    });
+
+    it('drop a class that was in use when they left it out, once it is free', async () => {
+      await mustReport(store, aReport());
+      const write = aWrite({ [providerUuid]: { VCPU: 1 } });
+      await claim(store, write);
+      const inventories = { DISK_GB: inventory(1) };
+      await mustReport(store, aReport({ sequence: 2, inventories }));
+      await claim(store, { ...write, allocations: {} });
+      await mustReport(store, aReport({ sequence: 3, inventories }));
+      expect((await contentsOf(store)).providers[0]?.inventories).toEqual(inventories);
+    });
+
+    it('move to another service host when a report says so', async () => {
+      await mustReport(store, aReport({ serviceHost: 'rack-1' }));
+      await mustReport(store, aReport({ sequence: 2, serviceHost: 'rack-2' }));
+      expect(await hosts()).toMatchObject([{ name: 'host-1', serviceHost: 'rack-2' }]);
+    });
+
+    it('keep a class in use that the report leaves out, and drop one that is not', async () => {
+      await mustReport(store, aReport());
+      await claim(store, aWrite({ [providerUuid]: { VCPU: 1 } }));
+      await mustReport(store, aReport({ sequence: 2, inventories: { DISK_GB: inventory(1) } }));
+      const [provider] = (await contentsOf(store)).providers;
+      expect(provider).toMatchObject({ generation: 2 });
+      expect(provider?.inventories).toEqual({ DISK_GB: inventory(1), VCPU: inventory(8) });
+    });
+
+    it('leave aggregates alone when the report does not name them', async () => {
+      await mustReport(store, aReport());
+      const write = { providerUuid, generation: undefined, aggregates: ['agg-1'] };
+      await mustCommit(store, { kind: 'write_aggregates', ...write });
+      await mustReport(store, aReport({ sequence: 2, ioOps: 3 }));
+      expect(await contentsOf(store)).toMatchObject({ providers: [{ aggregates: ['agg-1'] }], hosts: [{ ioOps: 3 }] });
+    });
+
+    it('refuse the name of another provider and the provider of another host', async () => {
+      const other = await aProvider(store, {});
+      expect(await store.reportHost(aReport({ host: `provider-${other}` }))).toMatchObject({ kind: 'exists' });
+      await mustReport(store, aReport());
+      expect(await store.reportHost(aReport({ host: 'host-2' }))).toMatchObject({ kind: 'exists', key: providerUuid });
+    });
+
+    it('are enabled and disabled by operators, which reports leave alone', async () => {
+      await mustReport(store, aReport());
+      const disable = { kind: 'set_host_enabled', host: 'host-1', enabled: false, reason: 'broken fan' } as const;
+      await mustCommit(store, disable);
+      expect(await commit(store, disable)).toEqual({ kind: 'unchanged' });
+      await mustReport(store, aReport({ sequence: 2, ioOps: 1 }));
+      expect(await hosts()).toMatchObject([{ enabled: false, disabledReason: 'broken fan' }]);
+      expect(await commit(store, { ...disable, host: 'nobody' })).toMatchObject({ kind: 'not_found' });
+    });
+
+    it('count failures that fade', async () => {
+      await mustReport(store, aReport());
+      const fail = (atMs: number) =>
+        mustCommit(store, { kind: 'record_failure', host: 'host-1', halfLifeMs: 1_000, atMs });
+      await fail(AT_MS);
+      await fail(AT_MS);
+      await fail(AT_MS + 1_000);
+      expect(await hosts()).toMatchObject([{ failures: 2, lastFailureAtMs: AT_MS + 1_000 }]);
+    });
+
+    it('are taken as down when they are silent, and up again when they report', async () => {
+      for (const n of [1, 2, 3]) {
+        const uuid = `a0000000-0000-4000-8000-00000000000${n}`;
+        await mustReport(store, aReport({ host: `host-${n}`, providerUuid: uuid }));
+      }
+      const host2 = { host: 'host-2', providerUuid: 'a0000000-0000-4000-8000-000000000002' };
+      await store.reportHost(aReport({ ...host2, sequence: 2, atMs: AT_MS + 2_000 }));
+      await store.reportHost(aReport({ ...host2, sequence: 3, atMs: AT_MS + 1_000 }));
+      const sweep = { kind: 'sweep_hosts', silentSinceMs: AT_MS + 1_500, limit: 1 } as const;
+      const change = await mustCommit(store, sweep);
+      expect(change.hosts).toMatchObject([{ name: 'host-1', up: false }]);
+      await mustCommit(store, sweep);
+      expect(await commit(store, sweep)).toEqual({ kind: 'unchanged' });
+      expect((await hosts()).map((host) => host.up)).toEqual([false, true, false]);
+      await mustReport(store, aReport({ sequence: 2, atMs: AT_MS + 3_000 }));
+      expect((await hosts()).map((host) => host.up)).toEqual([true, true, false]);
+    });
+
+    it('go with their provider', async () => {
+      await mustReport(store, aReport());
+      const change = await mustCommit(store, { kind: 'delete_provider', uuid: providerUuid });
+      expect(change).toMatchObject({ deletedHosts: ['host-1'], deletedProviders: [providerUuid] });
+      const sweep = { kind: 'sweep_hosts', silentSinceMs: AT_MS + 1, limit: 10 } as const;
+      expect(await commit(store, sweep)).toEqual({ kind: 'unchanged' });
+    });
+  });
+}

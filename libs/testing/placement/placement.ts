@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import type { Allocations } from '../../domain/consumer';
+import { type Inventories, inventory } from '../../domain/inventory';
+import type {
+  Change,
+  Command,
+  CommitResult,
+  ConsumerWrite,
+  HostReport,
+  PlacementStore,
+  Rows,
+} from '../../placement/port/placement-store';
+
+/** When the tests' commits happen, unless they say otherwise. */
+export const AT_MS = 1_700_000_000_000;
+
+type Plain<C> = C extends { readonly atMs: number } ? Omit<C, 'atMs'> & { readonly atMs?: number } : never;
+
+/** Commits with a time of its own. */
+export function commit(store: PlacementStore, command: Plain<Command>): Promise<CommitResult> {
+  return store.commit({ atMs: AT_MS, ...command });
+}
+
+/** Commits what must be committed; its change. */
+export async function mustCommit(store: PlacementStore, command: Plain<Command>): Promise<Change> {
+  const result = await commit(store, command);
+  if (result.kind !== 'committed') throw new Error(`not committed: ${JSON.stringify(result)}`);
+  return result.change;
+}
+
+/** Reports what must be committed; its change. */
+export async function mustReport(store: PlacementStore, report: HostReport): Promise<Change> {
+  const result = await store.reportHost(report);
+  if (result.kind !== 'committed') throw new Error(`not committed: ${JSON.stringify(result)}`);
+  return result.change;
+}
+
+/** A new root provider (or a child) with inventories; its uuid. */
+export async function aProvider(
+  store: PlacementStore,
+  inventories: Inventories = { VCPU: inventory(10), MEMORY_MB: inventory(1_000) },
+  parentUuid?: string,
+): Promise<string> {
+  const uuid = randomUUID();
+  await mustCommit(store, { kind: 'put_provider', uuid, name: `provider-${uuid}`, parentUuid, mode: 'create' });
+  const change = { providerUuid: uuid, generation: undefined, inventories, replace: true } as const;
+  if (Object.keys(inventories).length > 0) await mustCommit(store, { kind: 'write_inventories', ...change });
+  return uuid;
+}
+
+/** What one consumer takes, with what the test cares about. */
+export function aWrite(allocations: Allocations, fields: Partial<ConsumerWrite> = {}): ConsumerWrite {
+  return {
+    uuid: randomUUID(),
+    projectId: 'project-1',
+    userId: 'user-1',
+    consumerType: 'INSTANCE',
+    owner: 'conductor',
+    allocations,
+    mappings: {},
+    expect: { kind: 'any' },
+    ...fields,
+  };
+}
+
+/** Claims for consumers in one command. */
+export function claim(store: PlacementStore, ...consumers: readonly ConsumerWrite[]): Promise<CommitResult> {
+  return commit(store, { kind: 'write_allocations', consumers });
+}
+
+/** An agent's report, with what the test cares about. */
+export function aReport(fields: Partial<HostReport> = {}): HostReport {
+  return {
+    atMs: AT_MS,
+    host: 'host-1',
+    providerUuid: 'a0000000-0000-4000-8000-000000000001',
+    cell: 'cell1',
+    serviceHost: fields.host ?? 'host-1',
+    availabilityZone: 'az1',
+    agentRun: 'run-1',
+    sequence: 1,
+    inventories: { VCPU: inventory(8), MEMORY_MB: inventory(16_384) },
+    traits: ['HW_CPU_X86_AVX2'],
+    aggregates: undefined,
+    capabilities: { hw_architecture: ['x86_64'] },
+    ioOps: 0,
+    externalInstances: 0,
+    ...fields,
+  };
+}
+
+/** All rows of a store, sorted, for comparing one store with another or with a mirror. */
+export async function contentsOf(store: PlacementStore): Promise<Contents> {
+  const all: Rows[] = [];
+  await store.snapshot((rows) => all.push(rows));
+  const sorted = <T>(rows: readonly T[], key: (row: T) => string) =>
+    [...new Map(rows.map((row) => [key(row), row])).values()].sort((a, b) => (key(a) < key(b) ? -1 : 1));
+  return {
+    providers: sorted(
+      all.flatMap((rows) => rows.providers ?? []),
+      (row) => row.uuid,
+    ),
+    usages: sorted(
+      all.flatMap((rows) => rows.usages ?? []),
+      (row) => row.providerUuid,
+    ),
+    hosts: sorted(
+      all.flatMap((rows) => rows.hosts ?? []),
+      (row) => row.name,
+    ),
+    consumers: sorted(
+      all.flatMap((rows) => rows.consumers ?? []),
+      (row) => row.uuid,
+    ),
+    resourceClasses: sorted(
+      all.flatMap((rows) => rows.resourceClasses ?? []),
+      (row) => row.name,
+    ),
+    traits: sorted(
+      all.flatMap((rows) => rows.traits ?? []),
+      (row) => row.name,
+    ),
+  };
+}
+
+export type Contents = {
+  readonly [K in 'providers' | 'usages' | 'hosts' | 'consumers' | 'resourceClasses' | 'traits']: NonNullable<Rows[K]>;
+};

@@ -1,6 +1,0 @@
-import { type RequestSpec, requestSpec } from '../domain/request-spec';
-
-/** A request for one VCPU and 1 GiB and nothing else, with what the test cares about. */
-export function aRequestSpec(fields: Partial<RequestSpec> = {}): RequestSpec {
-  return requestSpec({ VCPU: 1, MEMORY_MB: 1_024 }, { projectId: 'project-1', userId: 'user-1', ...fields });
-}

@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+const ROOT = join(__dirname, '../../..');
+
+/** A Berth process run from its TypeScript sources, with what it said so far. */
+export interface Child {
+  readonly process: ChildProcess;
+  /** Everything on stdout, so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Waits for a text on stdout or stderr; fails when the process ends without it. */
+  says(text: string | RegExp): Promise<void>;
+  readonly exit: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+}
+
+/** Starts a TypeScript file of this repository (path from its root) as a process. `env` is all it gets besides PATH. */
+export function startChild(
+  file: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Child {
+  const hook = ['--conditions=berth-source', '--require', join(ROOT, 'libs/testing/typescript.cjs')];
+  const child = spawn(process.execPath, [...hook, join(ROOT, file), ...args], {
+    cwd: ROOT,
+    // oxlint-disable-next-line no-restricted-properties -- a child needs PATH, and nothing else of this process
+    env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  const listeners = new Set<() => void>();
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+    for (const listener of listeners) listener();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+    for (const listener of listeners) listener();
+  });
+  const exit = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal }));
+  });
+  const hasSaid = (text: string | RegExp) =>
+    typeof text === 'string' ? (stdout + stderr).includes(text) : text.test(stdout + stderr);
+  return {
+    process: child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    exit,
+    says: (text) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (!hasSaid(text)) return;
+          listeners.delete(look);
+          resolve();
+        };
+        listeners.add(look);
+        look();
+        void exit.then(() => reject(new Error(`it ended without saying ${text}:\n${stdout}${stderr}`)));
+      }),
+  };
+}

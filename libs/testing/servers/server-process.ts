@@ -1,0 +1,171 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sleep } from '../../domain/clock';
+import { BerthError } from '../../domain/errors';
+import { systemClock } from '../../runtime/system';
+
+/** A private server of a test run, on a port and in a folder of its own. */
+export interface TestServer {
+  readonly url: string;
+  readonly port: number;
+  /** Of the running process; undefined while it is down. */
+  readonly pid: number | undefined;
+  /** Sends a signal to the server; resolves when it is gone, if the signal ends it. Port and data stay. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+  /** Starts it again (after ending it with SIGTERM if it runs) with the same port and data; resolves when ready. */
+  restart(): Promise<void>;
+  /** Ends it and removes its folder. */
+  stop(): Promise<void>;
+}
+
+/** How to run one kind of server. */
+export interface ServerPlan {
+  readonly name: string;
+  readonly url: string;
+  readonly port: number;
+  readonly folder: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** What to send to the port, and how the answer begins once the server is ready. */
+  readonly probe: { readonly send: string; readonly expect: string };
+}
+
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 15_000;
+const POLL_MS = 20;
+const clock = systemClock();
+
+/**
+ * Starts a server and waits until it answers.
+ *
+ * The server is the leader of a process group; beside it stands a guard, a shell that waits on a pipe from this process.
+ * However this process ends (return, exception, SIGINT, SIGKILL), the pipe closes and the guard kills the group and
+ * removes the folder, so that no run leaves servers behind.
+ *
+ * @throws BerthError `unavailable / server_did_not_start` with the last lines that it wrote.
+ */
+export async function startServer(plan: ServerPlan): Promise<TestServer> {
+  const server = new ServerProcess(plan);
+  await server.restart();
+  return server;
+}
+
+class ServerProcess implements TestServer {
+  readonly url: string;
+  readonly port: number;
+  readonly #plan: ServerPlan;
+  #child: ChildProcess | undefined;
+
+  constructor(plan: ServerPlan) {
+    this.#plan = plan;
+    this.url = plan.url;
+    this.port = plan.port;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  kill(signal: NodeJS.Signals): Promise<void> {
+    return this.#signal(signal);
+  }
+
+  async restart(): Promise<void> {
+    await this.#signal('SIGTERM');
+    const child = launch(this.#plan);
+    this.#child = child;
+    child.once('exit', () => {
+      this.#child = undefined;
+    });
+    await waitUntilReady(this.#plan, () => this.#child === child);
+  }
+
+  async stop(): Promise<void> {
+    // Nothing in the folder is kept, so there is nothing to shut down in order.
+    await this.#signal('SIGKILL');
+    rmSync(this.#plan.folder, { recursive: true, force: true });
+  }
+
+  async #signal(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    const groupId = child?.pid;
+    if (child === undefined || groupId === undefined) return;
+    process.kill(-groupId, signal);
+    if (signal === 'SIGSTOP' || signal === 'SIGCONT') return;
+    child.ref();
+    const cancel = clock.after(STOP_TIMEOUT_MS, () => process.kill(-groupId, 'SIGKILL'));
+    await once(child, 'exit');
+    cancel();
+  }
+}
+
+function launch(plan: ServerPlan): ChildProcess {
+  const output = openSync(outputOf(plan), 'a');
+  const { command, args, env } = plan;
+  const child = spawn(command, args, { cwd: plan.folder, env, detached: true, stdio: ['ignore', output, output] });
+  closeSync(output);
+  // A command that can't be run has no pid; waiting for readiness finds that out.
+  child.on('error', () => child.emit('exit'));
+  child.unref();
+  if (child.pid !== undefined) guard(child, child.pid, plan.folder);
+  return child;
+}
+
+function guard(child: ChildProcess, groupId: number, folder: string): void {
+  const script = 'read -r line || { kill -9 "-$1"; rm -rf "$2"; }';
+  const shell = spawn('/bin/sh', ['-c', script, 'guard', String(groupId), folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  shell.stdin.on('error', () => {});
+  shell.unref();
+  (shell.stdin as Socket).unref();
+  child.once('exit', () => shell.stdin.end('gone\n'));
+}
+
+async function waitUntilReady(plan: ServerPlan, isAlive: () => boolean): Promise<void> {
+  const giveUpAtMs = clock.now() + READY_TIMEOUT_MS;
+  while (isAlive() && clock.now() < giveUpAtMs) {
+    if (await answers(plan)) return;
+    await sleep(clock, POLL_MS);
+  }
+  const lines = readFileSync(outputOf(plan), 'utf8').trimEnd().split('\n').slice(-20).join('\n');
+  throw new BerthError('unavailable', 'server_did_not_start', `${plan.name} did not start; it wrote:\n${lines}`);
+}
+
+function answers({ port, probe }: ServerPlan): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(probe.send, 'latin1'));
+    socket.setTimeout(2_000, () => socket.destroy());
+    socket.once('data', (data) => {
+      resolve(data.toString('latin1').startsWith(probe.expect));
+      socket.destroy();
+    });
+    socket.once('error', () => resolve(false));
+    socket.once('close', () => resolve(false));
+  });
+}
+
+function outputOf(plan: ServerPlan): string {
+  return join(plan.folder, 'output');
+}
+
+/** A new folder for one server. */
+export function serverFolder(name: string): string {
+  return mkdtempSync(join(tmpdir(), `berth-${name}-`));
+}
+
+/** A port that nobody listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

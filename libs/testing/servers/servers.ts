@@ -1,0 +1,140 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { environment } from '../../runtime/system';
+import { type Binary, findBinary } from './find-binary';
+import { freePort, serverFolder, startServer, type TestServer } from './server-process';
+
+/** A private RabbitMQ: `amqp://guest:guest@127.0.0.1:<port>`. */
+export interface RabbitmqServer extends TestServer {
+  /** Runs `rabbitmqctl` on it, such as `('close_all_connections', 'why')`; resolves to what it prints. Takes a second. */
+  ctl(...args: string[]): Promise<string>;
+}
+
+// The plain script of Debian's package comes first: the wrapper on PATH wants to be another user.
+const RABBITMQ_SERVER: Binary = {
+  name: 'rabbitmq-server',
+  folders: ['/usr/lib/rabbitmq/bin'],
+  debianPackage: 'rabbitmq-server',
+};
+const REDIS_SERVER: Binary = { name: 'redis-server', folders: ['/usr/bin'], debianPackage: 'redis-server' };
+
+/**
+ * Starts a private RabbitMQ (3.10 or later), ready to take connections. About three seconds.
+ *
+ * @throws BerthError as `findBinary` and `startServer`.
+ */
+export async function startRabbitmq(): Promise<RabbitmqServer> {
+  const command = findBinary(RABBITMQ_SERVER);
+  const [port, distPort] = await Promise.all([freePort(), freePort()]);
+  const folder = serverFolder('rabbitmq');
+  const env = rabbitmqEnvironment(command, folder, port, distPort);
+  const url = `amqp://guest:guest@127.0.0.1:${port}`;
+  const probe = { send: 'AMQP\x00\x00\x09\x01', expect: '\x01' };
+  const server = await startServer({ name: 'RabbitMQ', url, port, folder, command, args: [], env, probe });
+  const ctl = async (...args: string[]) =>
+    (await promisify(execFile)(join(dirname(command), 'rabbitmqctl'), ['-q', ...args], { env })).stdout;
+  const kill = server.kill.bind(server);
+  return Object.assign(server, {
+    ctl,
+    async kill(signal: NodeJS.Signals) {
+      if (signal === 'SIGKILL' && server.pid !== undefined) await ctl('eval', SAVE_NAMES_OF_QUORUM_QUEUES);
+      await kill(signal);
+    },
+  });
+}
+
+/**
+ * RabbitMQ 3.10 saves the names of its quorum queues every three minutes: a younger queue of a broker that is killed comes
+ * back empty and dead. That is its defect, not what tests of Berth are about; so its queues are grown up when it is killed.
+ */
+const SAVE_NAMES_OF_QUORUM_QUEUES = 'dets:sync(ra_directory_reverse).';
+
+/** Settings that keep a broker to itself and its folder, and make it start fast. */
+function rabbitmqEnvironment(command: string, folder: string, port: number, distPort: number): NodeJS.ProcessEnv {
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  return {
+    PATH: environment()['PATH'],
+    HOME: folder,
+    RABBITMQ_NODENAME: `berth-${port}@localhost`,
+    RABBITMQ_NODE_PORT: String(port),
+    RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
+    RABBITMQ_DIST_PORT: String(distPort),
+    RABBITMQ_MNESIA_BASE: join(folder, 'data'),
+    RABBITMQ_LOG_BASE: join(folder, 'log'),
+    RABBITMQ_PID_FILE: join(folder, 'pid'),
+    RABBITMQ_FEATURE_FLAGS_FILE: join(folder, 'feature-flags'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: file('enabled-plugins', '[].'),
+    RABBITMQ_CONFIG_FILE: file('rabbitmq.conf', 'log.file.level = warning\ndisk_free_limit.absolute = 50MB\n'),
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none',
+    // Makes the script become the broker, so that its pid is the broker's and signals reach it.
+    RUNNING_UNDER_SYSTEMD: 'true',
+    ...onlyTheBroker(command, folder),
+  };
+}
+
+/** Looking through all plugins that it ships takes RabbitMQ two of its five seconds: a folder with only the broker. */
+function onlyTheBroker(command: string, folder: string): NodeJS.ProcessEnv {
+  const shipped = join(dirname(realpathSync(command)), '..', 'plugins');
+  try {
+    const broker = readdirSync(shipped).find((name) => /^rabbit-[\d.]+$/.test(name));
+    if (broker === undefined) return {};
+    const plugins = join(folder, 'plugins');
+    mkdirSync(plugins);
+    symlinkSync(join(shipped, broker), join(plugins, broker));
+    return { RABBITMQ_PLUGINS_DIR: plugins };
+  } catch {
+    return {};
+  }
+}
+
+/** A configuration as it is deployed, with some settings of the test's own in place of its. */
+function shippedConfig(configFile: string, own: Readonly<Record<string, string>>): string {
+  const lines = readFileSync(configFile, 'utf8').split('\n');
+  return `${lines.filter((line) => !((line.split(' ')[0] ?? '') in own)).join('\n')}\n${configText(own)}`;
+}
+
+function configText(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name} ${value}\n`)
+    .join('');
+}
+
+export interface RedisServerOptions {
+  readonly appendOnly?: boolean;
+  /** Runs it with a configuration and users as they are deployed, but for address, port and folder. */
+  readonly shipped?: { readonly configFile: string; readonly aclFile: string };
+}
+
+/**
+ * Starts a private Redis (7 or later), ready to take commands. With `appendOnly` its data survives a restart, a killed
+ * one included; without, each start is empty.
+ *
+ * @throws BerthError as `findBinary` and `startServer`.
+ */
+export async function startRedis(options: RedisServerOptions = {}): Promise<TestServer> {
+  const command = findBinary(REDIS_SERVER);
+  const port = await freePort();
+  const folder = serverFolder('redis');
+  const own = { bind: '127.0.0.1', port: String(port), dir: folder };
+  const settings = { ...own, save: '""', appendonly: options.appendOnly ? 'yes' : 'no' };
+  const config = options.shipped
+    ? shippedConfig(options.shipped.configFile, { ...own, aclfile: options.shipped.aclFile })
+    : configText(settings);
+  const configFile = join(folder, 'redis.conf');
+  writeFileSync(configFile, config);
+  return startServer({
+    name: 'Redis',
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    folder,
+    command,
+    args: [configFile],
+    env: environment(),
+    probe: { send: 'PING\r\n', expect: options.shipped ? '-NOAUTH' : '+PONG' },
+  });
+}

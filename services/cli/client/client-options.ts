@@ -1,0 +1,37 @@
+import { intOption, stringOption } from '#libs/runtime/config';
+import { addressOptions } from '#libs/runtime/options';
+
+const timeoutMs = intOption({
+  env: 'BERTH_CLIENT_TIMEOUT_MS',
+  default: 10_000,
+  min: 100,
+  max: 600_000,
+  unit: 'ms',
+  help: 'How long a command waits for an answer.',
+});
+
+/** Settings of commands that use the bus. */
+export const clientOptions = { busUrl: addressOptions.busUrl, timeoutMs } as const;
+
+/** Settings of commands that use the placement API. */
+export const placementClientOptions = {
+  url: stringOption({
+    env: 'BERTH_PLACEMENT_URL',
+    default: 'http://127.0.0.1:8778',
+    pattern: /^https?:\/\/[^\s?#]+$/,
+    range: 'http://... or https://...',
+    help: 'Where commands find the placement API: that of Berth, or OpenStack Placement itself.',
+  }),
+  token: stringOption({
+    env: 'BERTH_PLACEMENT_TOKEN',
+    default: 'admin',
+    pattern: /^[\x21-\x7e]+$/,
+    range: 'printable characters without blanks',
+    help: "The token that commands send to the placement API: Keystone's, one of its file, or, with noauth, user:project.",
+    secret: true,
+  }),
+  timeoutMs,
+} as const;
+
+export const clientSettings = { tables: { client: clientOptions } } as const;
+export const placementSettings = { tables: { placement: placementClientOptions } } as const;

@@ -1,0 +1,71 @@
+import type { Clock } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import { refusal, unreachable } from './placement-errors';
+
+/** The parameters of a query string; a name may be repeated. */
+export type Query = readonly (readonly [name: string, value: string])[];
+
+/** One parameter for each value that is defined. */
+export function parameter(name: string, ...values: readonly (string | undefined)[]): Query {
+  return values.flatMap((value) => (value === undefined ? [] : [[name, value] as const]));
+}
+
+export interface PlacementAddress {
+  readonly url: string;
+  readonly token: string;
+  /** Limit for one answer. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  /** Aborts calls under way (Ctrl-C). */
+  readonly interrupted: AbortSignal;
+}
+
+/** The microversion whose documents commands read. */
+const MICROVERSION = 'placement 1.39';
+
+/** GET requests to the placement API, each with a deadline. */
+export class PlacementHttp {
+  constructor(private readonly address: PlacementAddress) {}
+
+  /**
+   * The JSON document at a path.
+   *
+   * @throws BerthError `unavailable`, `deadline_exceeded`, `aborted / interrupted`, and `refusal` for any
+   *   status but 200.
+   */
+  async get<T>(path: string, query: Query = []): Promise<T> {
+    const parameters = new URLSearchParams(query.map(([name, value]): [string, string] => [name, value])).toString();
+    const root = this.address.url.replace(/\/+$/, '');
+    const { status, body } = await this.#fetch(`${root}${path}${parameters === '' ? '' : `?${parameters}`}`);
+    if (status === 200 && typeof body === 'object' && body !== null) return body as T;
+    throw refusal(status, body, this.address.url);
+  }
+
+  async #fetch(url: string): Promise<{ readonly status: number; readonly body: unknown }> {
+    const { token, timeoutMs, clock, interrupted } = this.address;
+    const late = new AbortController();
+    const cancel = clock.after(timeoutMs, () => late.abort());
+    try {
+      const response = await fetch(url, {
+        headers: { accept: 'application/json', 'openstack-api-version': MICROVERSION, 'x-auth-token': token },
+        // Following a redirect would send the token to whatever host it names.
+        redirect: 'manual',
+        signal: AbortSignal.any([late.signal, interrupted]),
+      });
+      return { status: response.status, body: jsonOf(await response.text()) };
+    } catch (thrown) {
+      if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'interrupted');
+      throw unreachable(thrown, this.address, late.signal.aborted);
+    } finally {
+      cancel();
+    }
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,57 @@
+import { BerthError } from '#libs/domain/errors';
+import { isUuid } from '#libs/domain/names';
+import { forEachConcurrently } from '../concurrent';
+import { CALLS_IN_FLIGHT, type PlacementClient } from './placement-client';
+import type { Amounts, InventoryDocuments, ProviderDocument } from './placement-documents';
+
+/** A provider with its inventories and usages. */
+export interface StockedProvider extends ProviderDocument {
+  readonly inventories: InventoryDocuments;
+  readonly usages: Amounts;
+}
+
+/** The provider with this UUID or name. @throws BerthError `not_found / no_such_provider`, and what the client throws. */
+export async function findProvider(client: PlacementClient, uuidOrName: string): Promise<ProviderDocument> {
+  const uuid = uuidOrName.toLowerCase();
+  const [found] = await client.providers([isUuid(uuid) ? ['uuid', uuid] : ['name', uuidOrName]]);
+  if (found !== undefined) return found;
+  throw new BerthError('not_found', 'no_such_provider', `there is no provider ${uuidOrName}`);
+}
+
+/** All providers of the trees of these members, by UUID; one call per member. */
+export async function readTrees(
+  client: PlacementClient,
+  members: Iterable<string>,
+): Promise<ReadonlyMap<string, ProviderDocument>> {
+  const found = new Map<string, ProviderDocument>();
+  await forEachConcurrently([...new Set(members)], CALLS_IN_FLIGHT, async (member) => {
+    for (const provider of await client.providers([['in_tree', member]])) found.set(provider.uuid, provider);
+  });
+  return found;
+}
+
+/** Reads inventories and usages of providers, in their order; two calls per provider, because the API takes one uuid. */
+export async function readStock(
+  client: PlacementClient,
+  providers: readonly ProviderDocument[],
+): Promise<StockedProvider[]> {
+  const stocked = new Map<string, StockedProvider>();
+  await forEachConcurrently(providers, CALLS_IN_FLIGHT, async (provider) => {
+    const { uuid } = provider;
+    const [inventories, usages] = await Promise.all([client.inventories(uuid), client.usages(uuid)]);
+    stocked.set(uuid, { ...provider, inventories, usages });
+  });
+  return providers.flatMap(({ uuid }) => stocked.get(uuid) ?? []);
+}
+
+/** The entries of a document by provider, each with the name of its provider. */
+export function withNames(
+  byProvider: Readonly<Record<string, object>>,
+  providers: ReadonlyMap<string, ProviderDocument>,
+): object {
+  const named = Object.entries(byProvider).map(([uuid, entry]) => [
+    uuid,
+    { name: providers.get(uuid)?.name, ...entry },
+  ]);
+  return Object.fromEntries(named) as object;
+}

@@ -1,0 +1,97 @@
+import { Command } from 'commander';
+import type { BuildRequest, InstanceEvent } from '#libs/contracts/messages';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { EXIT } from '#libs/runtime/exit-codes';
+import type { Client } from '../../client/client';
+import { watchInstances } from '../../client/instance-watch';
+import { addClientFlags, withClient } from '../../client/with-client';
+import type { Context } from '../../context';
+import { addHelp } from '../../help-text';
+import { attemptSummary, showState } from '../../views/attempt-summary';
+import { table } from '../../views/table';
+import { amount } from '../number-flags';
+import { addHost, addRequestFlags, requestSpecOf } from './request-flags';
+
+interface BuildFlags {
+  readonly count: number;
+  readonly name: string;
+  readonly host: readonly string[];
+  readonly wait: boolean;
+  readonly timeout: number;
+  readonly json: boolean;
+}
+
+/** `berth build`: requests instances; with --wait, prints their outcome. */
+export function buildCommand(context: Context): Command {
+  const command = new Command('build').description('Ask for one or more instances to be placed and built.');
+  addRequestFlags(command)
+    .optionsGroup('How many, and what to wait for:')
+    .option('--count <n>', 'instances, all placed or none', amount, 1)
+    .option('--name <name>', 'for people; with --count they are called name-1, name-2, ...', 'instance')
+    .option('--host <name>', 'only on this host; may be given again', addHost, [])
+    .option('--wait', 'wait until each is ACTIVE or in ERROR', false)
+    .option('--timeout <seconds>', 'how long --wait waits', amount, 300)
+    .option('--json', 'print one JSON value', false);
+  addClientFlags(command).action(async () => {
+    const request = requestOf(context, command);
+    await withClient(context, command, (client) => build(context, command.opts(), client, request));
+  });
+  return addHelp(
+    command,
+    [
+      ['berth build --vcpu 2 --memory-mb 2048 --disk-gb 20 --wait', 'one instance, and see where it went'],
+      ['berth build --vcpu 1 --memory-mb 512 --count 3 --group web:anti-affinity', 'three, each on its own host'],
+      [
+        'berth build --disk-gb 20 --request-group numa0:resources=VCPU:2,MEMORY_MB:2048',
+        'processors and memory from one NUMA node',
+      ],
+      ['berth build --vcpu 4 --trait HW_CPU_X86_AVX2 --prefer-trait STORAGE_DISK_SSD', 'must have one, would like one'],
+    ],
+    [[EXIT.failed, 'with --wait: an instance ended in ERROR']],
+  );
+}
+
+function requestOf({ random }: Context, command: Command): BuildRequest {
+  const { host, count, name } = command.opts<BuildFlags>();
+  return {
+    requestId: random.uuid(),
+    requestSpec: requestSpecCodec.encode(requestSpecOf(command, host)),
+    count,
+    name,
+    instanceUuids: Array.from({ length: count }, () => random.uuid()),
+  };
+}
+
+async function build(context: Context, flags: BuildFlags, client: Client, request: BuildRequest): Promise<void> {
+  if (!flags.wait) {
+    await client.build(request);
+    return showRequested(context, flags, request);
+  }
+  const watch = await watchInstances(client);
+  context.interrupted.addEventListener('abort', () => void watch.close(), { once: true });
+  try {
+    const wait = { timeoutMs: flags.timeout * 1000, requestId: request.requestId };
+    const settled = request.instanceUuids.map((uuid) => watch.until(uuid, ['active', 'error'], wait));
+    const [events] = await Promise.all([Promise.all(settled), client.build(request)]);
+    showOutcome(context, flags, events);
+  } finally {
+    await watch.close();
+  }
+}
+
+function showRequested({ terminal }: Context, flags: BuildFlags, request: BuildRequest): void {
+  const { requestId, instanceUuids } = request;
+  if (flags.json) return terminal.json({ requestId, instanceUuids });
+  for (const uuid of instanceUuids) terminal.print(uuid);
+  terminal.note(`requested; 'berth instance list --request ${requestId}' shows their state`);
+}
+
+function showOutcome(context: Context, flags: BuildFlags, events: readonly InstanceEvent[]): void {
+  const { terminal } = context;
+  if (flags.json) terminal.json(events);
+  else {
+    const rows = events.map((e) => [e.instanceUuid, e.name, showState(terminal, e.state), e.host, attemptSummary(e)]);
+    terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'ATTEMPTS'], rows));
+  }
+  if (events.some((event) => event.state === 'error')) context.exit(EXIT.failed);
+}

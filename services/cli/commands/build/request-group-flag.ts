@@ -1,0 +1,59 @@
+import { InvalidArgumentError } from 'commander';
+import { isClassOrTraitName, isUuid } from '#libs/domain/names';
+import type { RequestGroup } from '#libs/domain/request-spec';
+import { addGroup, amountsIn, type Group } from '../group-flag';
+import { amount } from '../number-flags';
+
+/** The parser of `--request-group`: the syntax of `berth candidates --group`, for a request spec. */
+export function addRequestGroup(text: string, before: readonly RequestGroup[]): RequestGroup[] {
+  const [group] = addGroup(text, []);
+  if (group === undefined) return [...before];
+  if (before.some(({ suffix }) => suffix === group.suffix)) {
+    throw new InvalidArgumentError(`There is a group ${group.suffix} already: each needs a name of its own.`);
+  }
+  return [...before, toRequestGroup(group)];
+}
+
+function toRequestGroup({ suffix, resources = '', required, forbidden, memberOf, inTree }: Group): RequestGroup {
+  const traits = required.map(parseNames);
+  const aggregates = memberOf.map(parseNames);
+  return {
+    suffix,
+    resources: Object.fromEntries(amountsIn(resources).map(amountOf)),
+    requiredTraits: traits.flatMap(({ anyOf, each }) => [...anyOf, ...each.map((trait) => [trait])]).map(asTraits),
+    forbiddenTraits: asTraits([...traits.flatMap(({ not }) => not), ...forbidden.flatMap((value) => value.split(','))]),
+    // Several aggregates in one value mean any of them, as in Placement.
+    memberOf: aggregates.flatMap(({ anyOf, each }) => (each.length > 0 ? [...anyOf, each] : anyOf)).map(asUuids),
+    forbiddenAggregates: asUuids(aggregates.flatMap(({ not }) => not)),
+    inTree: inTree === undefined ? undefined : asUuids([inTree])[0],
+  };
+}
+
+/** `A,!B` or `in:A,B`. */
+function parseNames(value: string): { anyOf: string[][]; each: string[]; not: string[] } {
+  if (value.startsWith('in:')) return { anyOf: [value.slice(3).split(',')], each: [], not: [] };
+  const names = value.split(',');
+  return {
+    anyOf: [],
+    each: names.filter((name) => !name.startsWith('!')),
+    not: names.filter((name) => name.startsWith('!')).map((name) => name.slice(1)),
+  };
+}
+
+function amountOf(text: string): [string, number] {
+  const [name = '', value = ''] = text.split(':');
+  if (!isClassOrTraitName(name)) throw new InvalidArgumentError(`'${name}' is no resource class, such as VGPU.`);
+  return [name, amount(value)];
+}
+
+function asTraits(names: readonly string[]): readonly string[] {
+  const wrong = names.find((name) => !isClassOrTraitName(name));
+  if (wrong !== undefined) throw new InvalidArgumentError(`'${wrong}' is no trait, such as HW_CPU_X86_AVX2.`);
+  return names;
+}
+
+function asUuids(texts: readonly string[]): readonly string[] {
+  const wrong = texts.find((text) => !isUuid(text.toLowerCase()));
+  if (wrong !== undefined) throw new InvalidArgumentError(`'${wrong}' is no UUID.`);
+  return texts.map((text) => text.toLowerCase());
+}

@@ -1,0 +1,63 @@
+import { Command, Option } from 'commander';
+import { instanceEventCodec } from '#libs/contracts/instance';
+import type { InstanceEvent } from '#libs/contracts/messages';
+import { instanceTopic } from '#libs/contracts/queues';
+import { INSTANCE_STATES } from '#libs/domain/instance';
+import type { Client } from '../../client/client';
+import { addClientFlags, withClient } from '../../client/with-client';
+import type { Context } from '../../context';
+import { addHelp } from '../../help-text';
+import { attemptSummary, showState } from '../../views/attempt-summary';
+import { amount } from '../number-flags';
+
+interface EventsFlags {
+  readonly state: string;
+  readonly project: string;
+  readonly instance: string;
+  readonly count?: number;
+  readonly json: boolean;
+}
+
+/** `berth events`: follows the events of instances. */
+export function eventsCommand(context: Context): Command {
+  const command = new Command('events')
+    .description('Follow what happens to instances, from now until Ctrl-C.')
+    .addOption(new Option('--state <state>', 'only this state').choices(INSTANCE_STATES).default('*', 'all'))
+    .option('--project <id>', 'only this project', '*')
+    .option('--instance <uuid>', 'only this instance', '*')
+    .option('--count <n>', 'end after so many', amount)
+    .option('--json', 'print one JSON value per line', false);
+  addClientFlags(command).action(() => withClient(context, command, (client) => follow(context, command, client)));
+  return addHelp(command, [
+    ['berth events', 'everything that happens'],
+    ['berth events --state error --json', 'failures, for a program'],
+  ]);
+}
+
+async function follow(context: Context, command: Command, client: Client): Promise<void> {
+  const flags = command.opts<EventsFlags>();
+  let left = flags.count ?? Number.POSITIVE_INFINITY;
+  await new Promise<void>((resolve, reject) => {
+    context.interrupted.addEventListener('abort', () => resolve(), { once: true });
+    const listening = client.bus.subscribe(
+      instanceTopic(flags.state, flags.project, flags.instance),
+      (_topic, message) => {
+        if (message.type !== instanceEventCodec.type || left <= 0) return;
+        show(context, flags, instanceEventCodec.decode(message.body));
+        left -= 1;
+        if (left === 0) resolve();
+      },
+    );
+    listening.then(() => context.terminal.note('listening; Ctrl-C ends'), reject);
+  });
+}
+
+function show({ terminal }: Context, flags: EventsFlags, event: InstanceEvent): void {
+  if (flags.json) return terminal.json(event);
+  const time = terminal.colours.dim(new Date(event.atMs).toISOString());
+  const { instanceUuid, name, host } = event;
+  const summary = event.state === 'error' ? attemptSummary(event) : '';
+  terminal.print(
+    `${time}  ${showState(terminal, event.state)}${' '.repeat(10 - event.state.length)}  ${instanceUuid}  ${name}  ${host}  ${summary}`.trimEnd(),
+  );
+}

@@ -1,0 +1,109 @@
+import { Command, Option } from 'commander';
+import type { InstanceView } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
+import { INSTANCE_STATES } from '#libs/domain/instance';
+import { requireUuid } from '#libs/domain/names';
+import type { Client, InstanceQuery } from '../../client/client';
+import { addClientFlags, withClient } from '../../client/with-client';
+import type { Context } from '../../context';
+import { addHelp } from '../../help-text';
+import { attemptSummary, showState } from '../../views/attempt-summary';
+import { ageOf } from '../../views/format';
+import { facts, table } from '../../views/table';
+import { amount } from '../number-flags';
+import { terminateCommand } from './terminate';
+
+/** `berth instance list | show | delete` */
+export function instanceCommand(context: Context): Command {
+  return new Command('instance')
+    .description('See and destroy instances.')
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(terminateCommand(context, 'delete'));
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command('list')
+    .description('List instances, with failed attempts and faults.')
+    .addOption(new Option('--state <state>', 'only in this state').choices(INSTANCE_STATES))
+    .option('--host <name>', 'only on this host', '')
+    .option('--project <id>', 'only of this project', '')
+    .option('--request <uuid>', 'only of this build request', '')
+    .option('--limit <n>', 'at most so many', amount, 1000)
+    .option('--json', 'print one JSON value', false);
+  addClientFlags(command).action(() => withClient(context, command, (client) => list(context, command, client)));
+  return addHelp(command, [
+    ['berth instance list --state error', 'what failed, and why'],
+    ['berth instance list --host host-7 --json', 'what runs on a host, for a program'],
+  ]);
+}
+
+async function list(context: Context, command: Command, client: Client): Promise<void> {
+  const { limit, json, request, project, ...rest } = command.opts<
+    Pick<InstanceQuery, 'state' | 'host'> & { limit: number; json: boolean; request: string; project: string }
+  >();
+  const query = { state: rest.state, host: rest.host, requestId: request, projectId: project };
+  const instances = await client.instances(query, limit);
+  const { terminal } = context;
+  if (json) return terminal.json(instances);
+  const rows = instances.map((i) => [
+    i.uuid,
+    i.name,
+    showState(terminal, i.state),
+    i.host || '-',
+    i.projectId,
+    ageOf(context.clock, i.createdAtMs),
+    attemptSummary(i),
+  ]);
+  terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'PROJECT', 'AGE', 'ATTEMPTS'], rows));
+  if (instances.length === limit) terminal.note(`the first ${limit}; there may be more: --limit shows them`);
+}
+
+function showCommand(context: Context): Command {
+  const command = new Command('show')
+    .description('Show one instance with all attempts to build it.')
+    .argument('<uuid>', 'instance')
+    .option('--json', 'print one JSON value', false);
+  addClientFlags(command).action(async (text: string) => {
+    const uuid = requireUuid(text, 'uuid');
+    await withClient(context, command, async (client) => {
+      const instance = await oneInstance(client, uuid);
+      if (command.opts<{ json: boolean }>().json) context.terminal.json(instance);
+      else show(context, instance);
+    });
+  });
+  return addHelp(command, [
+    ['berth instance show 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11', 'where it is and how it got there'],
+  ]);
+}
+
+async function oneInstance(client: Client, instanceUuid: string): Promise<InstanceView> {
+  const [instance] = await client.instances({ instanceUuid }, 1);
+  if (instance !== undefined) return instance;
+  throw new BerthError('not_found', 'no_such_instance', `there is no instance ${instanceUuid}`);
+}
+
+function show({ terminal, clock }: Context, i: InstanceView): void {
+  const resources = Object.entries(i.requestSpec.resources).map(([name, n]) => `${name}=${n}`);
+  const pairs: [string, string][] = [
+    ['instance', i.uuid],
+    ['name', i.name],
+    ['state', showState(terminal, i.state)],
+    ['host', i.host || '-'],
+    ['resources', resources.join(' ')],
+    ['project / user', `${i.projectId} / ${i.userId}`],
+    ['request', i.requestId],
+    ['created', `${new Date(i.createdAtMs).toISOString()} (${ageOf(clock, i.createdAtMs)} ago)`],
+  ];
+  if (i.fault !== undefined) pairs.push(['fault', `${i.fault.reason}: ${i.fault.message}`]);
+  terminal.print(facts(terminal, pairs));
+  if (i.attempts.length === 0) return;
+  const rows = i.attempts.map((a) => [
+    a.number,
+    a.host,
+    a.outcome,
+    a.endedAtMs === undefined ? '-' : `${a.endedAtMs - a.startedAtMs} ms`,
+    a.reason,
+  ]);
+  terminal.print(`\n${table(terminal, ['ATTEMPT', 'HOST', 'OUTCOME', 'TOOK', 'REASON'], rows)}`);
+}

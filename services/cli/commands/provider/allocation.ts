@@ -1,0 +1,73 @@
+import { Command } from 'commander';
+import { BerthError } from '#libs/domain/errors';
+import { requireUuid } from '#libs/domain/names';
+import type { PlacementClient } from '../../client/placement-client';
+import type { ConsumerDocument, ProviderDocument } from '../../client/placement-documents';
+import { readTrees, withNames } from '../../client/providers';
+import { addPlacementFlags, placementFor } from '../../client/with-client';
+import type { Context } from '../../context';
+import { addHelp } from '../../help-text';
+import { compareClasses } from '../../views/fill';
+import { placeOf } from '../../views/provider-table';
+import { facts, table } from '../../views/table';
+import type { Terminal } from '../../views/terminal';
+import { compareNames } from '../../views/tree-table';
+
+/** `berth allocation show` */
+export function allocationCommand(context: Context): Command {
+  return new Command('allocation')
+    .description('See what a consumer (an instance, a migration) holds of which providers.')
+    .addCommand(showCommand(context));
+}
+
+function showCommand(context: Context): Command {
+  const command = new Command('show')
+    .description('Show what one consumer holds.')
+    .argument('<consumer>', 'its UUID: that of the instance')
+    .option('--json', 'print one JSON value', false);
+  addPlacementFlags(command).action(async (text: string) => {
+    const uuid = requireUuid(text, 'consumer');
+    const client = placementFor(context, command);
+    const consumer = await readConsumer(client, uuid);
+    const providers = await readTrees(client, Object.keys(consumer.allocations));
+    if (!command.opts<{ json: boolean }>().json) return show(context.terminal, uuid, consumer, providers);
+    context.terminal.json({ ...consumer, allocations: withNames(consumer.allocations, providers) });
+  });
+  return addHelp(command, [
+    ['berth allocation show 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11', 'what an instance holds, provider by provider'],
+  ]);
+}
+
+async function readConsumer(client: PlacementClient, uuid: string): Promise<ConsumerDocument> {
+  const consumer = await client.allocationsOf(uuid);
+  if (Object.keys(consumer.allocations).length > 0) return consumer;
+  const details = { hint: "'berth provider show' lists the consumers of a provider" };
+  throw new BerthError('not_found', 'no_such_consumer', `nothing is allocated to ${uuid}`, { details });
+}
+
+function show(
+  terminal: Terminal,
+  uuid: string,
+  consumer: ConsumerDocument,
+  providers: ReadonlyMap<string, ProviderDocument>,
+): void {
+  const pairs: [string, string][] = [
+    ['consumer', uuid],
+    ['type', consumer.consumer_type ?? '-'],
+    ['project / user', `${consumer.project_id ?? '-'} / ${consumer.user_id ?? '-'}`],
+    ['generation', String(consumer.consumer_generation ?? '-')],
+  ];
+  terminal.print(facts(terminal, pairs));
+  const names = new Map([...providers.values()].map((provider) => [provider.uuid, provider.name]));
+  const holdings = Object.entries(consumer.allocations).map(([providerUuid, { resources }]) => {
+    const provider = providers.get(providerUuid);
+    const place = provider === undefined ? '-' : placeOf(provider, names);
+    return { name: provider?.name ?? providerUuid, place, resources };
+  });
+  const rows = holdings.sort(compareNames).flatMap(({ name, place, resources }) =>
+    Object.entries(resources)
+      .sort(([a], [b]) => compareClasses(a, b))
+      .map(([resourceClass, amount], i) => [i === 0 ? name : '', i === 0 ? place : '', resourceClass, amount]),
+  );
+  terminal.print(`\n${table(terminal, ['PROVIDER', 'UNDER', 'CLASS', 'HOLDS'], rows)}`);
+}

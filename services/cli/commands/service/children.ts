@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Environment } from '#libs/runtime/system';
+import type { Context } from '../../context';
+
+/** A process to start: `berth` with these arguments. */
+export interface ChildService {
+  /** Printed before each line of its output. */
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+export interface Children {
+  /** The first process to end, and how. */
+  readonly ended: Promise<{ readonly name: string; readonly how: string }>;
+  /** Stops all processes and waits for their end. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts `berth` processes and prints their output, each line after the process's name. Each has a process group of its
+ * own, so that Ctrl-C reaches only this process, which then stops them in order, and an IPC channel to it, so that it
+ * stops by itself when this process is killed (`runService` listens).
+ */
+export function startChildren(context: Context, services: readonly ChildService[], env: Environment): Children {
+  const { terminal } = context;
+  const width = Math.max(...services.map(({ name }) => name.length));
+  const colours = [terminal.colours.cyan, terminal.colours.magenta, terminal.colours.yellow, terminal.colours.blue];
+  const children = services.map(({ name, args }, i) => {
+    const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...args], {
+      env: { ...env, BERTH_PROCESS_NAME: name, BERTH_HTTP_PORT: '0', BERTH_LOG_FORMAT: formatFor(context) },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      detached: true,
+    });
+    const prefix = (colours[i % colours.length] ?? String)(`${name.padEnd(width)} |`);
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream) createInterface({ input: stream }).on('line', (line) => terminal.print(`${prefix} ${line}`));
+    }
+    return { name, child, end: endOf(child) };
+  });
+  return {
+    ended: Promise.race(children.map(async ({ name, end }) => ({ name, how: await end }))),
+    async stop() {
+      // In reverse order of their start, agents first: no process then waits for one that has stopped.
+      for (const { child } of children.toReversed()) child.kill('SIGTERM');
+      await Promise.all(children.map(({ end }) => end));
+    },
+  };
+}
+
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+}
+
+/** Pretty on a terminal; JSON for a log collector. */
+function formatFor({ env, terminal }: Context): string {
+  return env['BERTH_LOG_FORMAT'] ?? (terminal.isInteractive ? 'pretty' : 'json');
+}

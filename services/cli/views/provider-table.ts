@@ -1,0 +1,57 @@
+import type { ProviderDocument } from '../client/placement-documents';
+import type { StockedProvider } from '../client/providers';
+import { compareClasses, type Fill, fillsOf } from './fill';
+import { countBy } from './format';
+import { bar, table } from './table';
+import type { Terminal } from './terminal';
+
+/** Number of classes with a column of their own, the most frequent; the others share one column. */
+const MAIN_CLASSES = 3;
+const BAR_WIDTH = 5;
+
+/** One line per provider, with bars for the most frequent classes. `names` are by UUID. */
+export function providerTable(
+  terminal: Terminal,
+  providers: readonly StockedProvider[],
+  names: ReadonlyMap<string, string>,
+): string {
+  const main = mainClasses(providers);
+  const rows = providers.map((provider) => {
+    const fills = fillsOf(provider);
+    const others = fills.filter(({ resourceClass }) => !main.includes(resourceClass));
+    return [
+      provider.name,
+      provider.uuid,
+      provider.generation,
+      placeOf(provider, names),
+      ...main.map((resourceClass) => showFill(terminal, fills, resourceClass)),
+      others.map(({ resourceClass, used, capacity }) => `${resourceClass} ${used}/${capacity}`).join(' '),
+    ];
+  });
+  const hasOthers = rows.some((row) => row.at(-1) !== '');
+  return table(terminal, ['NAME', 'UUID', 'GENERATION', 'UNDER', ...main, hasOthers ? 'OTHER CLASSES' : ''], rows);
+}
+
+/** A provider's place in its tree: `-` for a root, else the root, or root and parent. */
+export function placeOf(
+  { parent_provider_uuid: parent, root_provider_uuid: root }: Omit<ProviderDocument, 'generation' | 'name' | 'uuid'>,
+  names: ReadonlyMap<string, string>,
+): string {
+  if (parent === null) return '-';
+  const path = parent === root ? [root] : [root, parent];
+  return path.map((uuid) => names.get(uuid) ?? uuid).join(' / ');
+}
+
+function mainClasses(providers: readonly StockedProvider[]): string[] {
+  const classes = providers.flatMap(({ inventories }) => Object.keys(inventories));
+  return countBy(classes, (resourceClass) => resourceClass)
+    .sort(([a, timesA], [b, timesB]) => timesB - timesA || compareClasses(a, b))
+    .slice(0, MAIN_CLASSES)
+    .map(([resourceClass]) => resourceClass)
+    .sort(compareClasses);
+}
+
+function showFill(terminal: Terminal, fills: readonly Fill[], resourceClass: string): string {
+  const fill = fills.find((one) => one.resourceClass === resourceClass);
+  return fill === undefined ? '-' : bar(terminal, fill.used, fill.capacity, BAR_WIDTH);
+}

@@ -1,0 +1,91 @@
+import { PassThrough } from 'node:stream';
+import { formatNumber } from './format';
+import { bar, table } from './table';
+import { createTerminal } from './terminal';
+
+function terminalOn(isTty: boolean, env: Record<string, string> = {}) {
+  const out = Object.assign(new PassThrough(), { isTTY: isTty });
+  const err = Object.assign(new PassThrough(), { isTTY: isTty, columns: 20 });
+  const said = (stream: PassThrough) => String(stream.read() ?? '');
+  return { terminal: createTerminal(out, err, env), out: () => said(out), err: () => said(err) };
+}
+
+it('lines tables up, numbers to the right, without borders or trailing blanks', () => {
+  const { terminal } = terminalOn(false);
+  const lines = table(
+    terminal,
+    ['HOST', 'INSTANCES', 'ZONE'],
+    [
+      ['host-1', 7, 'a'],
+      ['host-1234', 12_345, ''],
+    ],
+  );
+  expect(lines.split('\n')).toEqual([
+    'HOST       INSTANCES  ZONE', //
+    'host-1             7  a',
+    'host-1234     12,345',
+  ]);
+});
+
+it('shows the head of an empty table', () => {
+  expect(table(terminalOn(false).terminal, ['HOST', 'ZONE'], [])).toBe('HOST  ZONE');
+});
+
+it('draws shares as bars', () => {
+  const { terminal } = terminalOn(false);
+  expect(bar(terminal, 7, 10)).toBe('███████░░░  70%');
+  expect(bar(terminal, 0, 0)).toBe('░░░░░░░░░░   0%');
+  expect(bar(terminal, 30, 10)).toBe('██████████ 300%');
+});
+
+it.each([
+  [{ LANG: 'de_DE.UTF-8' }, '████░  75%'],
+  [{ LC_ALL: 'C', LANG: 'de_DE.UTF-8' }, '####.  75%'],
+  [{ LANG: 'POSIX' }, '####.  75%'],
+  [{ TERM: 'dumb' }, '####.  75%'],
+])('draws with %j: %s', (env, drawn) => {
+  expect(bar(terminalOn(false, env).terminal, 3, 4, 5)).toBe(drawn);
+});
+
+it('lines up numbers with empty cells among them', () => {
+  const { terminal } = terminalOn(false);
+  expect(
+    table(
+      terminal,
+      ['A', 'B'],
+      [
+        [100, ''],
+        ['', ''],
+      ],
+    ),
+  ).toBe('  A  B\n100\n');
+});
+
+it('is coloured on a terminal, unless NO_COLOR is set', () => {
+  expect(bar(terminalOn(true).terminal, 1, 1)).toContain('\x1b[31m');
+  expect(bar(terminalOn(true, { NO_COLOR: '1' }).terminal, 1, 1)).not.toContain('\x1b');
+  expect(bar(terminalOn(false).terminal, 1, 1)).not.toContain('\x1b');
+});
+
+it('replaces a progress line, which never wraps, with what comes next', () => {
+  const { terminal, err } = terminalOn(true);
+  terminal.progress('x'.repeat(30));
+  expect(err()).toBe(`\r\x1b[K${'x'.repeat(19)}`);
+  terminal.note('done');
+  expect(err()).toBe('\r\x1b[Kdone\n');
+});
+
+it('shows no progress line where nobody sees it change', () => {
+  const { terminal, err } = terminalOn(false);
+  terminal.progress('half');
+  expect(err()).toBe('');
+});
+
+it.each([
+  [1234, '1,234'],
+  [0.25, '0.3'],
+  [123.4, '123'],
+  [12.34, '12.3'],
+])('writes %p as %p', (value, text) => {
+  expect(formatNumber(value)).toBe(text);
+});

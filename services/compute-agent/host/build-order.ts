@@ -1,0 +1,41 @@
+import { buildInstanceCodec } from '#libs/contracts/compute';
+import { internedSpecs } from '#libs/contracts/interned-specs';
+import type { BuildInstance } from '#libs/contracts/messages';
+import { addResources, type Resources } from '#libs/domain/inventory';
+import type { RequestSpec } from '#libs/domain/request-spec';
+import type { InstanceToBuild } from '../drivers/driver';
+import type { TrackedInstance } from './ledger';
+
+/** A BuildInstance as a host takes it: with its request spec decoded and checked. */
+export interface BuildOrder extends Omit<BuildInstance, 'requestSpec'> {
+  readonly requestSpec: RequestSpec;
+  /** All that the instance takes: the unnumbered request group and the granular ones. */
+  readonly resources: Resources;
+}
+
+/** @throws BerthError `invalid_argument` as the codecs of BuildInstance and RequestSpec. */
+export function decodeBuildOrder(body: Uint8Array): BuildOrder {
+  const build = buildInstanceCodec.decode(body);
+  return { ...build, ...demandOf(build.requestSpec) };
+}
+
+const demandOf = internedSpecs((requestSpec) => {
+  const { requestGroups, resources } = requestSpec;
+  return {
+    requestSpec,
+    resources: requestGroups.reduce((sum, group) => addResources(sum, group.resources), resources),
+  };
+});
+
+/** The instance as the ledger and the journal keep it. */
+export function trackedInstance(order: BuildOrder, state: TrackedInstance['state']): TrackedInstance {
+  const { instanceUuid: uuid, requestId, name, projectId, userId, resources, attempt, claimToken } = order;
+  const groupId = order.requestSpec.group?.id ?? '';
+  return { uuid, requestId, name, projectId, userId, groupId, resources, attempt, claimToken, state };
+}
+
+/** The instance as the driver is given it. */
+export function instanceToBuild(order: BuildOrder): InstanceToBuild {
+  const { instanceUuid: uuid, name, projectId, resources, requestSpec } = order;
+  return { uuid, name, projectId, resources, requestSpec };
+}

@@ -1,0 +1,163 @@
+import type { Clock } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import { createSemaphore } from '#libs/runtime/semaphore';
+import type { Driver } from '../drivers/driver';
+import { type BuildOrder, instanceToBuild, trackedInstance } from './build-order';
+import type { Journal } from './journal';
+import type { Ledger } from './ledger';
+
+/** How a build ended. One that is handed back was not built: its order is requeued. */
+export type BuildEnd =
+  | { readonly kind: 'active' }
+  | { readonly kind: 'failed'; readonly error: BerthError }
+  | { readonly kind: 'destroyed' }
+  | { readonly kind: 'handed_back' };
+
+/** The builds in progress of one host: at most `maxBuilds` at once, the rest in line, each until its deadline. */
+export interface Builds {
+  /** Holds the instance's resources from now on, and builds it when its turn comes. */
+  run(order: BuildOrder): Promise<BuildEnd>;
+  /** How a build ends that waits in line or is being built; undefined when there is none of the instance. */
+  endOf(uuid: string): Promise<BuildEnd> | undefined;
+  /** Moves the deadline of a build in progress, to later only. */
+  extendDeadline(uuid: string, deadlineAtMs: number): void;
+  /** Ends a build because its instance is to be destroyed; resolves when the driver is done with it. */
+  cancel(uuid: string): Promise<void>;
+  /** Takes no more builds and hands back those in line; at `drainEnd` those that are being built, too. */
+  drain(): void;
+}
+
+export interface BuildsParts {
+  readonly driver: Driver;
+  readonly ledger: Ledger;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly maxBuilds: number;
+  readonly drainEnd: AbortSignal;
+}
+
+interface BuildControl {
+  /** Aborts with a CancelReason. */
+  readonly cancelling: AbortController;
+  /** Epoch milliseconds; 0 for none. */
+  deadlineAtMs: number;
+  isInLine: boolean;
+}
+
+type CancelReason = 'destroyed' | 'deadline' | 'handed_back';
+
+interface BuildInProgress {
+  readonly control: BuildControl;
+  readonly end: Promise<BuildEnd>;
+}
+
+export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainEnd }: BuildsParts): Builds {
+  const semaphore = createSemaphore(maxBuilds);
+  const inProgress = new Map<string, BuildInProgress>();
+  let isDraining = false;
+
+  async function buildToEnd(order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
+    const stopWatching = watchDeadline(control);
+    const end = await buildInTurn(order, control);
+    stopWatching();
+    const { instanceUuid: uuid } = order;
+    inProgress.delete(uuid);
+    const tracked = ledger.get(uuid);
+    if (end.kind === 'active' && tracked) ledger.put({ ...tracked, state: 'running' });
+    // It holds its resources until nothing of it is left: the destroy that cancelled it knows when.
+    else if (end.kind === 'destroyed' && tracked) ledger.put({ ...tracked, state: 'destroying' });
+    else {
+      ledger.remove(uuid);
+      await journal.remove(uuid);
+    }
+    return end;
+  }
+
+  async function buildInTurn(order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
+    const { signal } = control.cancelling;
+    const release = await semaphore.acquire(signal);
+    if (!release) return cancelledEnd(signal, order);
+    control.isInLine = false;
+    try {
+      await journal.put(trackedInstance(order, 'building'));
+      await driver.build(instanceToBuild(order), signal);
+      await journalRunning(order);
+      const isUnwanted = signal.aborted && signal.reason === 'destroyed';
+      return isUnwanted ? { kind: 'destroyed' } : { kind: 'active' };
+    } catch (thrown) {
+      return signal.aborted ? cancelledEnd(signal, order) : { kind: 'failed', error: BerthError.from(thrown) };
+    } finally {
+      release();
+    }
+  }
+
+  /** An instance that is not in the journal would run untracked after a restart, so it is not kept. */
+  async function journalRunning(order: BuildOrder): Promise<void> {
+    // A later attempt may have taken the build over.
+    const tracked = ledger.get(order.instanceUuid) ?? trackedInstance(order, 'running');
+    try {
+      await journal.put({ ...tracked, state: 'running' });
+    } catch (thrown) {
+      await driver.destroy(order.instanceUuid);
+      throw thrown;
+    }
+  }
+
+  function watchDeadline(control: BuildControl): () => void {
+    if (control.deadlineAtMs === 0) return () => {};
+    let stop = () => {};
+    const watch = () => {
+      const leftMs = control.deadlineAtMs - clock.now();
+      if (leftMs > 0) stop = clock.after(leftMs, watch);
+      else cancel(control, 'deadline');
+    };
+    watch();
+    return () => stop();
+  }
+
+  return {
+    run(order) {
+      if (isDraining) return Promise.resolve({ kind: 'handed_back' });
+      ledger.put(trackedInstance(order, 'building'));
+      const { deadlineAtMs } = order;
+      const control = { cancelling: new AbortController(), deadlineAtMs, isInLine: true };
+      const end = buildToEnd(order, control);
+      inProgress.set(order.instanceUuid, { control, end });
+      return end;
+    },
+
+    endOf: (uuid) => inProgress.get(uuid)?.end,
+
+    extendDeadline(uuid, deadlineAtMs) {
+      const control = inProgress.get(uuid)?.control;
+      if (control) control.deadlineAtMs = Math.max(control.deadlineAtMs, deadlineAtMs);
+    },
+
+    async cancel(uuid) {
+      const build = inProgress.get(uuid);
+      if (!build) return;
+      cancel(build.control, 'destroyed');
+      await build.end;
+    },
+
+    drain() {
+      isDraining = true;
+      const handBack = (which: (control: BuildControl) => boolean) => {
+        for (const { control } of inProgress.values()) if (which(control)) cancel(control, 'handed_back');
+      };
+      handBack(({ isInLine }) => isInLine);
+      drainEnd.addEventListener('abort', () => handBack(() => true), { once: true });
+    },
+  };
+}
+
+function cancel({ cancelling }: BuildControl, reason: CancelReason): void {
+  cancelling.abort(reason);
+}
+
+function cancelledEnd(signal: AbortSignal, { instanceUuid }: BuildOrder): BuildEnd {
+  const reason = signal.reason as CancelReason;
+  if (reason !== 'deadline') return { kind: reason };
+  const message = `the build was not done by its deadline; instance ${instanceUuid} is gone`;
+  return { kind: 'failed', error: new BerthError('deadline_exceeded', 'deadline_passed', message) };
+}

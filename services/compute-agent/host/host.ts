@@ -1,0 +1,86 @@
+import type { Bus } from '#libs/bus/port';
+import { retryWithBackoff } from '#libs/runtime/backoff';
+import { createKeyedLock, type KeyedLock } from '#libs/runtime/keyed-lock';
+import type { Surroundings } from '#libs/runtime/service';
+import type { Driver } from '../drivers/driver';
+import type { AgentMetrics } from '../metrics';
+import type { AgentConfig } from '../options';
+import { type Builds, createBuilds } from './builds';
+import type { HostFacts } from './host-facts';
+import type { Journal } from './journal';
+import { createLedger, type Ledger } from './ledger';
+import { type ExternalUsage, externalUsageOf, type Stats, statsOf } from './stats';
+import { createTombstones, type Tombstones } from './tombstones';
+
+/** What one host of an agent is made of. */
+export interface HostParts extends Surroundings {
+  readonly bus: Bus;
+  readonly config: AgentConfig;
+  readonly facts: HostFacts;
+  readonly driver: Driver;
+  readonly journal: Journal;
+  readonly counters: AgentMetrics;
+  /** Aborts when draining is over: builds that still go on are handed back, and nothing is retried any more. */
+  readonly drainEnd: AbortSignal;
+}
+
+/**
+ * One host and its own truth; orders and reports are functions over it.
+ *
+ * The order of a build is: hold the resources, journal, build, journal that it runs, report (confirmed), ack. Whatever
+ * dies in between, the order is redelivered and finds the instance where it was. A destroy cancels the build that it
+ * meets and leaves a tombstone, so that a build which comes after its own destroy is not built.
+ */
+export interface Host extends HostParts {
+  readonly ledger: Ledger;
+  readonly builds: Builds;
+  readonly tombstones: Tombstones;
+  /** By instance: held while it is destroyed, and while it is decided what becomes of a build. */
+  readonly locks: KeyedLock;
+  /** As of the last report or the start. */
+  external: ExternalUsage;
+  /** Asks for a report ahead of its time, if `ioOps` is not what was reported last. */
+  reportSoon: () => void;
+}
+
+export function createHost(parts: HostParts): Host {
+  const ledger = createLedger();
+  parts.counters.watch(ledger);
+  return {
+    ...parts,
+    ledger,
+    builds: createBuilds({ ...parts, ledger, maxBuilds: parts.config.maxBuilds }),
+    tombstones: createTombstones(parts.clock),
+    locks: createKeyedLock(),
+    external: { workloadCount: 0, resources: {} },
+    reportSoon: () => {},
+  };
+}
+
+/** Looks at what runs on the host, and says what there is to report. */
+export async function collectStats(host: Host): Promise<Stats> {
+  await refreshExternalUsage(host);
+  return statsOf(host.facts, host.driver, host.ledger, host.external);
+}
+
+/** Looks at what runs on the host besides what the agent tracks. */
+export async function refreshExternalUsage(host: Host): Promise<void> {
+  const { driver, ledger, tombstones } = host;
+  const workloads = await driver.list();
+  const isTracked = (id: string) => ledger.get(id) !== undefined || tombstones.newestAttempt(id) > 0;
+  host.external = externalUsageOf(workloads, isTracked, driver.capacity().inventories);
+}
+
+/** Repeats an action with backoff until it succeeds or draining is over; resolves to whether it succeeded. */
+export async function retryUntilDrainEnd(
+  { clock, random, config, drainEnd: signal }: Pick<Host, 'clock' | 'random' | 'config' | 'drainEnd'>,
+  action: () => Promise<unknown>,
+  onFailure: (error: unknown) => void,
+): Promise<boolean> {
+  try {
+    await retryWithBackoff(action, { clock, random, firstMs: 100, maxMs: config.retryMaxMs, signal, onFailure });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,35 @@
+import { type Host, refreshExternalUsage } from './host';
+import type { TrackedInstance } from './ledger';
+
+/**
+ * What a host does first with the instances that its journal remembers: adopts what runs, and destroys what is half
+ * built, because its order was not acked and is redelivered. Resolves to those that are lost: they ran and are gone.
+ */
+export async function recoverInstances(host: Host, remembered: readonly TrackedInstance[]): Promise<TrackedInstance[]> {
+  const { driver, journal, ledger, log, facts } = host;
+  const fieldsOf = ({ uuid, requestId }: TrackedInstance) => {
+    return { host: facts.name, instance_uuid: uuid, request_id: requestId };
+  };
+  const halfBuilt = remembered.filter(({ state }) => state !== 'running');
+  for (const instance of halfBuilt) {
+    await driver.destroy(instance.uuid);
+    await journal.remove(instance.uuid);
+    log.info({ event: 'instance_discarded', ...fieldsOf(instance) }, 'destroyed a half-built instance after a restart');
+  }
+  // Tracked before the driver is asked, so that one which stops meanwhile is lost by its exit.
+  const wereRunning = remembered.filter(({ state }) => state === 'running');
+  for (const instance of wereRunning) ledger.put(instance);
+  const running = new Set((await driver.list()).map(({ id }) => id));
+  const lost: TrackedInstance[] = [];
+  for (const instance of wereRunning) {
+    if (ledger.get(instance.uuid) === undefined) continue;
+    if (running.has(instance.uuid)) {
+      log.info({ event: 'instance_adopted', ...fieldsOf(instance) }, 'adopted a running instance after a restart');
+    } else {
+      ledger.remove(instance.uuid);
+      lost.push(instance);
+    }
+  }
+  await refreshExternalUsage(host);
+  return lost;
+}

@@ -1,0 +1,252 @@
+import { randomUUID } from 'node:crypto';
+import { DEAD_LETTERS } from '#libs/bus/port';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
+import { AgentWorld } from '../testing/agent-world';
+
+let world: AgentWorld;
+
+beforeEach(() => {
+  world = new AgentWorld();
+});
+
+afterEach(() => world.close());
+
+describe('building', () => {
+  it('builds what fits and reports it', async () => {
+    await world.startAll();
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid, attempt: 2, claimToken: 99 });
+    const [report] = await world.results.has(1);
+    expect(report).toMatchObject({
+      instanceUuid,
+      host: 'h1',
+      attempt: 2,
+      claimToken: 99,
+      outcome: 'active',
+      reason: '',
+    });
+    expect((await world.driver?.list())?.map(({ id }) => id)).toEqual([instanceUuid]);
+  });
+
+  it('reports why a build failed, with where else it could go, and holds nothing for it', async () => {
+    await world.startAll({ FAKE_FAILURE_RATE: '1', INVENTORY: 'VCPU=1,MEMORY_MB=1024' });
+    const alternates = [{ host: 'h2', cell: 'cell1', allocationRequest: Uint8Array.of(1, 2), serviceHost: '' }];
+    await world.build({ alternates });
+    const [report] = await world.results.has(1);
+    expect(report?.alternates.map(({ host }) => host)).toEqual(['h2']);
+    await world.build();
+    await world.results.has(2);
+    expect(world.outcomes()).toEqual(['1 failed fake_failure', '1 failed fake_failure']);
+  });
+
+  it('refuses a build that came too late', async () => {
+    await world.startAll();
+    await world.build({ deadlineAtMs: world.clock.now() });
+    await world.results.has(1);
+    expect(world.outcomes()).toEqual(['1 refused deadline_passed']);
+  });
+
+  it('gives up a build at its deadline', async () => {
+    await world.startAll({ FAKE_LATENCY_MS: '60000' });
+    await world.build({ deadlineAtMs: world.clock.now() + 5_000 });
+    await world.clock.advance(4_999);
+    expect(world.outcomes()).toEqual([]);
+    await world.clock.advance(1);
+    expect(world.outcomes()).toEqual(['1 failed deadline_passed']);
+    expect(await world.driver?.list()).toEqual([]);
+  });
+
+  it('builds at most max builds at once, and holds resources for those in line', async () => {
+    await world.startAll({ FAKE_LATENCY_MS: '100', MAX_BUILDS: '2', INVENTORY: 'VCPU=3,MEMORY_MB=65536' });
+    for (let n = 0; n < 4; n++) await world.build();
+    await world.clock.advance(100);
+    expect(world.outcomes()).toEqual(['1 refused insufficient_vcpu', '1 active', '1 active']);
+    await world.clock.advance(100);
+    expect(world.outcomes().at(-1)).toBe('1 active');
+    expect(world.outcomes()).toHaveLength(4);
+  });
+
+  it('dead-letters what it can not decode', async () => {
+    await world.startAll();
+    await world.bus.cast(world.orderQueue, { type: 'berth.compute.v1.BuildInstance', body: Uint8Array.of(255) });
+    await world.bus.cast(world.orderQueue, { type: 'berth.compute.v1.Unheard', body: Uint8Array.of() });
+    await world.settle();
+    expect(await world.bus.depth(DEAD_LETTERS)).toBe(2);
+  });
+});
+
+describe('the same instance again', () => {
+  it('reports a running instance again without building it again', async () => {
+    await world.startAll();
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid });
+    await world.results.has(1);
+    await world.build({ instanceUuid });
+    await world.results.has(2);
+    expect(world.outcomes()).toEqual(['1 active', '1 active']);
+    expect(await world.driver?.list()).toHaveLength(1);
+  });
+
+  it('waits for a build that is under way rather than build twice', async () => {
+    await world.startAll({ FAKE_LATENCY_MS: '100' });
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid });
+    await world.build({ instanceUuid });
+    await world.clock.advance(100);
+    expect(world.outcomes()).toEqual(['1 active', '1 active']);
+    expect(await metric('berth_agent_builds_total{outcome="active"}')).toBe(1);
+  });
+
+  it('makes a running instance that of a newer attempt', async () => {
+    await world.startAll();
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid, attempt: 1 });
+    await world.results.has(1);
+    await world.build({ instanceUuid, attempt: 3, claimToken: 9 });
+    await world.results.has(2);
+    await world.destroy({ instanceUuid, attempt: 2 });
+    await world.results.has(3);
+    expect(world.outcomes()).toEqual(['1 active', '3 active', '2 destroyed destroyed']);
+    expect(await world.driver?.list()).toHaveLength(1);
+  });
+
+  it('gives a build under way the time of the newer attempt', async () => {
+    await world.startAll({ FAKE_LATENCY_MS: '1000' });
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid, attempt: 1, deadlineAtMs: world.clock.now() + 500 });
+    await world.build({ instanceUuid, attempt: 2, deadlineAtMs: world.clock.now() + 2_000 });
+    await world.clock.advance(1_000);
+    expect(world.outcomes()).toEqual(['1 active', '2 active']);
+  });
+
+  it('ignores an attempt older than the one that it knows', async () => {
+    await world.startAll();
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid, attempt: 2 });
+    await world.build({ instanceUuid, attempt: 1 });
+    await world.settle();
+    expect(world.outcomes()).toEqual(['2 active']);
+  });
+});
+
+describe('instance claim', () => {
+  it('refuses what does not fit by its own truth, whatever was claimed', async () => {
+    await world.startAll({ INVENTORY: 'VCPU=4*1.5,MEMORY_MB=8192-4096', FAKE_EXTERNAL: 'MEMORY_MB=2048' });
+    const asked = [{ VCPU: 6, MEMORY_MB: 1_024 }, { VCPU: 1 }, { MEMORY_MB: 1_025 }, { MEMORY_MB: 1_024 }];
+    for (const [n, resources] of asked.entries()) {
+      await world.build({ requestSpec: aRequestSpec({ resources }) });
+      await world.results.has(n + 1);
+    }
+    expect(world.outcomes()).toEqual([
+      '1 active',
+      '1 refused insufficient_vcpu',
+      '1 refused insufficient_memory_mb',
+      '1 active',
+    ]);
+  });
+
+  it('releases resources after a destroy', async () => {
+    await world.startAll({ INVENTORY: 'VCPU=1,MEMORY_MB=1024' });
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid });
+    await world.results.has(1);
+    await world.destroy({ instanceUuid });
+    await world.results.has(2);
+    await world.build();
+    await world.results.has(3);
+    expect(world.outcomes()).toEqual(['1 active', '1 destroyed destroyed', '1 active']);
+  });
+
+  it('holds nothing for a build that it refused', async () => {
+    await world.startAll({ INVENTORY: 'VCPU=1,MEMORY_MB=1024' });
+    await world.build({ requestSpec: aRequestSpec({ resources: { VCPU: 2 } }) });
+    await world.results.has(1);
+    await world.build();
+    await world.results.has(2);
+    expect(world.outcomes()).toEqual(['1 refused insufficient_vcpu', '1 active']);
+  });
+});
+
+describe('destroying', () => {
+  it('is done when there is nothing to destroy, and reports only when asked', async () => {
+    await world.startAll();
+    await world.destroy({ instanceUuid: randomUUID(), attempt: 4 });
+    await world.destroy({ instanceUuid: randomUUID(), report: false });
+    await world.settle();
+    expect(world.outcomes()).toEqual(['4 destroyed destroyed']);
+  });
+
+  it('cancels a build under way, and one that waits in line', async () => {
+    await world.startAll({ FAKE_LATENCY_MS: '10000', MAX_BUILDS: '1' });
+    const [going, waiting] = [randomUUID(), randomUUID()];
+    await world.build({ instanceUuid: going });
+    await world.build({ instanceUuid: waiting });
+    await world.destroy({ instanceUuid: waiting, report: false });
+    await world.destroy({ instanceUuid: going, report: false });
+    await world.settle();
+    expect(world.outcomes()).toEqual(['1 destroyed destroyed', '1 destroyed destroyed']);
+    await world.clock.advance(20_000);
+    expect(await world.driver?.list()).toEqual([]);
+  });
+
+  it('does not build what was destroyed before it could be built, but a newer attempt of it', async () => {
+    await world.startAll();
+    const instanceUuid = randomUUID();
+    await world.destroy({ instanceUuid, attempt: 1, report: false });
+    await world.build({ instanceUuid, attempt: 1 });
+    await world.build({ instanceUuid, attempt: 2 });
+    await world.results.has(2);
+    expect(world.outcomes()).toEqual(['1 destroyed destroyed', '2 active']);
+  });
+
+  it('retries until the driver has destroyed it', async () => {
+    await world.startAll();
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid });
+    await world.results.has(1);
+    const { driver } = world;
+    const destroy = driver?.destroy.bind(driver);
+    let failures = 0;
+    Object.assign(driver ?? {}, {
+      destroy: async (uuid: string) => {
+        if (failures++ < 2) throw new Error('busy');
+        await destroy?.(uuid);
+      },
+    });
+    await world.destroy({ instanceUuid });
+    await world.clock.advance(1_000);
+    expect(world.outcomes()).toEqual(['1 active', '1 destroyed destroyed']);
+    expect(await world.driver?.list()).toEqual([]);
+  });
+});
+
+describe('an instance that stops by itself', () => {
+  it('is reported lost, and its resources are free', async () => {
+    await world.startAll({ INVENTORY: 'VCPU=1,MEMORY_MB=1024' });
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid });
+    await world.results.has(1);
+    world.driver?.exit(instanceUuid, 'exit code 1');
+    const [, lost] = await world.results.has(2);
+    expect(lost).toMatchObject({
+      instanceUuid,
+      outcome: 'lost',
+      reason: 'exited',
+      message: 'exit code 1',
+      claimToken: 7,
+    });
+    await world.build();
+    await world.results.has(3);
+    expect(world.outcomes().at(-1)).toBe('1 active');
+  });
+});
+
+async function metric(line: string): Promise<number> {
+  const text = await world.metrics.expose();
+  return Number(
+    text
+      .split('\n')
+      .find((one) => one.startsWith(line))
+      ?.slice(line.length),
+  );
+}

@@ -1,0 +1,89 @@
+import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
+import { type BuildOrder, trackedInstance } from '../host/build-order';
+import type { BuildEnd } from '../host/builds';
+import type { Host } from '../host/host';
+import { type Judgement, judgeBuild } from '../host/instance-claim';
+import type { TrackedInstance } from '../host/ledger';
+import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
+
+/** Does what a BuildInstance orders, or reports why not. Settled once the outcome is reported. */
+export async function takeBuild(host: Host, order: BuildOrder): Promise<Settlement> {
+  // A destroy before it is awaited, and a destroy after it finds what was decided; the build itself is outside the
+  // lock, so that it can be cancelled.
+  const { settled } = await host.locks.run(order.instanceUuid, async () => ({ settled: decideAndDo(host, order) }));
+  return settled;
+}
+
+/** Has decided, and holds the instance's resources, when it first waits. */
+async function decideAndDo(host: Host, order: BuildOrder): Promise<Settlement> {
+  const { log, counters } = host;
+  const judgement = judge(host, order);
+  switch (judgement.kind) {
+    case 'build':
+      return settle(host, order, await build(host, order));
+    case 'join':
+      return settle(host, order, await join(host, order, judgement.tracked));
+    case 'refuse': {
+      const { reason, message } = judgement;
+      counters.refusals.inc({ reason });
+      log.info({ event: 'build_refused', ...attemptFields(host, order), reason }, message);
+      return reportBuild(host, order, { outcome: 'refused', reason, message });
+    }
+    case 'destroyed':
+      return reportBuild(host, order, DESTROYED);
+    case 'ignore':
+      log.debug({ event: 'build_superseded', ...attemptFields(host, order) }, 'ignored a superseded attempt');
+      return ACK;
+  }
+}
+
+function judge({ ledger, tombstones, facts, driver, external, clock }: Host, order: BuildOrder): Judgement {
+  const uuid = order.instanceUuid;
+  return judgeBuild(order, ledger.get(uuid), tombstones.newestAttempt(uuid), {
+    host: facts.name,
+    inventories: driver.capacity().inventories,
+    used: ledger.used(),
+    external: external.resources,
+    nowMs: clock.now(),
+  });
+}
+
+async function build(host: Host, order: BuildOrder): Promise<BuildEnd> {
+  const { clock, counters, log, builds } = host;
+  const startedAtMs = clock.now();
+  const ending = builds.run(order);
+  host.reportSoon();
+  const end = await ending;
+  host.reportSoon();
+  counters.builds.inc({ outcome: end.kind });
+  counters.buildSeconds.observe({ outcome: end.kind }, (clock.now() - startedAtMs) / 1000);
+  const fields = attemptFields(host, order);
+  if (end.kind === 'failed') log.warn({ event: 'build_failed', ...fields, error: end.error }, 'build failed');
+  else log.debug({ event: 'build_ended', ...fields, outcome: end.kind }, 'build ended');
+  return end;
+}
+
+/** The instance is here by this attempt or an older one: from now on it is this one's. */
+async function join(host: Host, order: BuildOrder, tracked: TrackedInstance): Promise<BuildEnd> {
+  const { ledger, builds, journal } = host;
+  const joined = { ...trackedInstance(order, tracked.state), resources: tracked.resources };
+  ledger.put(joined);
+  builds.extendDeadline(order.instanceUuid, order.deadlineAtMs);
+  const ending = builds.endOf(order.instanceUuid);
+  if (ending) return ending;
+  await journal.put(joined);
+  return { kind: 'active' };
+}
+
+async function settle(host: Host, order: BuildOrder, end: BuildEnd): Promise<Settlement> {
+  switch (end.kind) {
+    case 'active':
+      return reportBuild(host, order, { outcome: 'active' });
+    case 'failed':
+      return reportBuild(host, order, { outcome: 'failed', reason: end.error.reason, message: end.error.message });
+    case 'destroyed':
+      return reportBuild(host, order, DESTROYED);
+    case 'handed_back':
+      return REQUEUE;
+  }
+}

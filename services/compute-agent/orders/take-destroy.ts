@@ -1,0 +1,57 @@
+import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
+import type { DestroyInstance } from '#libs/contracts/messages';
+import { type Host, retryUntilDrainEnd } from '../host/host';
+import type { TrackedInstance } from '../host/ledger';
+import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
+
+/** Of an instance that is not here, a destroy of attempt 0 outlaws every attempt that comes late. */
+const EVERY_ATTEMPT = Number.POSITIVE_INFINITY;
+
+/** Destroys an instance, also one that is being built or has yet to come. Retries until the driver has done it. */
+export async function takeDestroy(host: Host, order: DestroyInstance): Promise<Settlement> {
+  const { instanceUuid, report } = order;
+  const { tracked, isDone } = await host.locks.run(instanceUuid, async () => {
+    const present = host.ledger.get(instanceUuid);
+    return { tracked: present, isDone: isSuperseded(order, present) || (await destroy(host, order, present)) };
+  });
+  if (!isDone) return REQUEUE;
+  if (!report) return ACK;
+  const attempt = order.attempt || (tracked?.attempt ?? 0);
+  const claimToken = tracked?.claimToken ?? 0;
+  return reportBuild(host, { instanceUuid, attempt, claimToken, alternates: [] }, DESTROYED);
+}
+
+/** Whether the instance belongs to a newer attempt than the one to destroy, which is gone then. */
+function isSuperseded({ attempt }: DestroyInstance, tracked: TrackedInstance | undefined): boolean {
+  return tracked !== undefined && attempt !== 0 && tracked.attempt > attempt;
+}
+
+/** Resolves to false when draining was over before it succeeded. */
+async function destroy(host: Host, order: DestroyInstance, tracked: TrackedInstance | undefined): Promise<boolean> {
+  const { builds, ledger, driver, journal, tombstones, counters, log } = host;
+  const { instanceUuid: uuid, attempt } = order;
+  const fields = attemptFields(host, order);
+  tombstones.add(uuid, attempt || (tracked?.attempt ?? EVERY_ATTEMPT));
+  // It holds its resources until nothing of it is left.
+  const holdResources = () => {
+    if (tracked) ledger.put({ ...tracked, state: 'destroying' });
+  };
+  const tryOnce = async () => {
+    holdResources();
+    await builds.cancel(uuid);
+    // A build that failed just now has released them.
+    holdResources();
+    await driver.destroy(uuid);
+    await journal.remove(uuid);
+    ledger.remove(uuid);
+  };
+  const isDone = await retryUntilDrainEnd(host, tryOnce, (error) =>
+    log.warn({ event: 'destroy_failed', ...fields, error }, 'destroy failed, retrying'),
+  );
+  host.reportSoon();
+  if (isDone) {
+    counters.destroys.inc();
+    log.debug({ event: 'instance_destroyed', ...fields }, 'instance destroyed');
+  }
+  return isDone;
+}

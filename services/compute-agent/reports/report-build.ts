@@ -1,0 +1,48 @@
+import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
+import { castTyped } from '#libs/bus/typed-calls';
+import { buildReportCodec } from '#libs/contracts/compute';
+import type { BuildReport } from '#libs/contracts/messages';
+import { agentSender, BUILD_RESULTS } from '#libs/contracts/queues';
+import { type Host, retryUntilDrainEnd } from '../host/host';
+
+/** Which attempt a report is about, and what is left to try after it. A BuildOrder is one. */
+export type ReportedAttempt = Pick<BuildReport, 'instanceUuid' | 'attempt' | 'claimToken' | 'alternates'>;
+
+/** How the attempt ended. */
+export type BuildResult = Pick<BuildReport, 'outcome'> & { readonly reason?: string; readonly message?: string };
+
+export const DESTROYED: BuildResult = {
+  outcome: 'destroyed',
+  reason: 'destroyed',
+  message: 'the instance was destroyed as ordered',
+};
+
+/**
+ * Reports to the conductors how an attempt ended, and retries until the broker has the report. Settles the order: acked
+ * when it is reported, requeued when draining was over before.
+ */
+export async function reportBuild(host: Host, about: ReportedAttempt, result: BuildResult): Promise<Settlement> {
+  const { bus, facts, log } = host;
+  const { instanceUuid, attempt, claimToken } = about;
+  const identity = { instanceUuid, host: facts.name, attempt, claimToken };
+  // A successful report carries no alternates.
+  const alternates = result.outcome === 'active' ? [] : about.alternates;
+  const report: BuildReport = { ...identity, alternates, reason: '', message: '', ...result };
+  const sender = agentSender(facts.name);
+  const isReported = await retryUntilDrainEnd(
+    host,
+    () => castTyped(bus, BUILD_RESULTS, buildReportCodec, report, { sender }),
+    (error) =>
+      log.warn({ event: 'build_report_failed', ...attemptFields(host, about), error }, 'build not reported, retrying'),
+  );
+  return isReported ? ACK : REQUEUE;
+}
+
+/** How log lines name an attempt. */
+export function attemptFields(
+  { facts }: Host,
+  about: Pick<ReportedAttempt, 'instanceUuid' | 'attempt'> & { readonly requestId?: string },
+) {
+  const { instanceUuid: instance_uuid, requestId: request_id, attempt } = about;
+  return { host: facts.name, instance_uuid, request_id, attempt };
+}

@@ -1,0 +1,52 @@
+import type { Host } from '../host/host';
+import type { TrackedInstance } from '../host/ledger';
+import { attemptFields, reportBuild } from './report-build';
+
+/** Reports instances that stopped by themselves, and knows which of these reports are not done. */
+export class LostReports {
+  readonly #pending = new Set<Promise<void>>();
+
+  /** Reports each running instance of a host that stops by itself from now on. */
+  watch(host: Host): void {
+    host.driver.onExit((uuid, why) => {
+      const instance = host.ledger.get(uuid);
+      if (instance?.state !== 'running') return;
+      host.ledger.remove(uuid);
+      host.reportSoon();
+      this.report(host, instance, why);
+    });
+  }
+
+  /** Reports an instance that stopped by itself and is no longer in the ledger. */
+  report(host: Host, instance: TrackedInstance, why: string): void {
+    const reporting = reportLost(host, instance, why).finally(() => this.#pending.delete(reporting));
+    this.#pending.add(reporting);
+  }
+
+  /** Resolves when all is reported, or given up because draining is over. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending);
+  }
+}
+
+/**
+ * Clears what is left of a lost instance and reports it. It stays in the journal until it is reported, so that an agent
+ * that dies before that reports it after its restart. Never rejects.
+ */
+async function reportLost(host: Host, instance: TrackedInstance, why: string): Promise<void> {
+  const { log, driver, journal, counters, tombstones, locks } = host;
+  const { uuid, attempt, claimToken, requestId } = instance;
+  const fields = attemptFields(host, { instanceUuid: uuid, attempt, requestId });
+  log.warn({ event: 'instance_lost', ...fields, why }, 'instance lost: it stopped by itself');
+  counters.builds.inc({ outcome: 'lost' });
+  // The order that built it may be redelivered.
+  tombstones.add(uuid, attempt);
+  try {
+    await locks.run(uuid, () => driver.destroy(uuid));
+    const about = { instanceUuid: uuid, attempt, claimToken, alternates: [] };
+    const settlement = await reportBuild(host, about, { outcome: 'lost', reason: 'exited', message: why });
+    if (settlement.kind === 'ack') await journal.remove(uuid);
+  } catch (error) {
+    log.error({ event: 'lost_instance_not_cleared', ...fields, error }, 'lost instance not cleared or not reported');
+  }
+}

@@ -1,0 +1,154 @@
+import { setMaxListeners } from 'node:events';
+import type { Bus } from '#libs/bus/port';
+import { callMethod } from '#libs/bus/typed-calls';
+import { agentSender, STATS } from '#libs/contracts/queues';
+import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import { BerthError, isRetryable } from '#libs/domain/errors';
+import { backoffMs } from '#libs/runtime/backoff';
+import { createSemaphore } from '#libs/runtime/semaphore';
+import type { Surroundings } from '#libs/runtime/service';
+import { createTimerWheel } from '#libs/runtime/timer-wheel';
+import type { Stats } from '../host/stats';
+import type { AgentMetrics } from '../metrics';
+import type { AgentConfig } from '../options';
+
+/** Sends the stats of all hosts of a process. */
+export interface Reporter {
+  /** Reports for a host from now on, first at once. `ioOps` is what `stats` will say of it. */
+  add(host: string, stats: () => Promise<Stats>, ioOps: () => number): HostReporter;
+  /** Ends reporting. */
+  stop(): void;
+  /** Reports once more for all hosts, now. Never rejects. */
+  reportAll(): Promise<void>;
+}
+
+export interface HostReporter {
+  /** Resolves when the first report was answered, or failed. */
+  readonly firstSent: Promise<void>;
+  /** Reports ahead of the interval if `ioOps` is not what was reported last. */
+  reportSoon(): void;
+}
+
+interface Reporting {
+  readonly host: string;
+  readonly stats: () => Promise<Stats>;
+  readonly ioOps: () => number;
+  sequence: number;
+  sentAtMs: number;
+  /** When it reports though nothing has changed. */
+  nextAtMs: number;
+  /** As in the last report. */
+  sentIoOps: number;
+  /** In a row; of those that are tried again with backoff. */
+  failures: number;
+  isSending: boolean;
+}
+
+/** Reports are late by at most this, and the hosts that are due within it report together, in fewer messages. */
+const TICK_MS = 200;
+/** The first pause of the backoff. */
+const FIRST_PAUSE_MS = 100;
+
+/**
+ * Reports periodically and on change, from one timer, with at most `reportsInFlight` reports awaiting their answers.
+ *
+ * Only `ioOps` counts as a change: which instances a host has is known from the claims, and the next periodic report
+ * confirms it. Changes within `reportMinIntervalMs` of a report share one report. A report that can't be delivered is
+ * retried with backoff. One that is rejected is for an operator to see, and the host goes on at its interval, because
+ * the next may be accepted. Each try has a sequence number of its own, so that a lost answer does not make the next
+ * report stale.
+ */
+export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMetrics, around: Surroundings): Reporter {
+  const { clock, random, log } = around;
+  const agentRun = random.uuid();
+  const all: Reporting[] = [];
+  const semaphore = createSemaphore(config.reportsInFlight);
+  const stopping = new AbortController();
+  // All hosts may wait for the semaphore, each with a listener.
+  setMaxListeners(0, stopping.signal);
+  /** Whether the last report could not be delivered: logged once, not for each host. */
+  let isUnavailable = false;
+  const wheel = createTimerWheel<Reporting>(clock, TICK_MS, (host) => reportIfDue(host));
+
+  const isChanged = (host: Reporting) => host.ioOps() !== host.sentIoOps;
+  const jittered = (ms: number) => ms * (1 + config.reportJitter * (2 * random.next() - 1));
+
+  function reportIfDue(host: Reporting): void {
+    if (isChanged(host) || clock.now() >= host.nextAtMs) void report(host);
+    else wheel.set(host, host.nextAtMs);
+  }
+
+  async function report(host: Reporting): Promise<void> {
+    if (host.isSending) return;
+    host.isSending = true;
+    const release = await semaphore.acquire(stopping.signal);
+    if (!release) return;
+    const pauseMs = await send(host).finally(release);
+    host.isSending = false;
+    host.nextAtMs = clock.now() + pauseMs;
+    if (stopping.signal.aborted) return;
+    wheel.set(host, host.nextAtMs);
+    if (isChanged(host)) reportSoon(host);
+  }
+
+  /** Sends one report and resolves to the pause until the next. */
+  async function send(host: Reporting): Promise<number> {
+    host.sentAtMs = clock.now();
+    host.sequence++;
+    const isFirst = host.sequence === 1;
+    try {
+      const stats = await host.stats();
+      host.sentIoOps = stats.ioOps;
+      const request = { ...stats, host: host.host, agentRun, sequence: host.sequence };
+      const timeoutMs = config.reportTimeoutMs;
+      const options = { timeoutMs, sender: agentSender(host.host) };
+      await callMethod(bus, STATS, updateResourceStatsMethod, request, options);
+      host.failures = 0;
+      if (isUnavailable) log.info({ event: 'stats_available' }, 'stats are delivered again');
+      isUnavailable = false;
+      counters.reports.inc({ result: 'accepted' });
+      // Hosts that started together spread over the interval.
+      return isFirst ? config.reportIntervalMs * random.next() : jittered(config.reportIntervalMs);
+    } catch (thrown) {
+      const error = BerthError.from(thrown);
+      const mayComeThrough = isRetryable(error) || error.code === 'resource_exhausted';
+      return mayComeThrough ? postpone(host, error) : reject(host, error);
+    }
+  }
+
+  function postpone(host: Reporting, error: BerthError): number {
+    counters.reports.inc({ result: 'unavailable' });
+    if (!isUnavailable) {
+      log.warn({ event: 'stats_unavailable', host: host.host, error }, 'stats not delivered, all hosts retry');
+    }
+    isUnavailable = true;
+    host.failures++;
+    return backoffMs(host.failures, { firstMs: FIRST_PAUSE_MS, maxMs: config.retryMaxMs }, random);
+  }
+
+  function reject({ host, sequence }: Reporting, error: BerthError): number {
+    counters.reports.inc({ result: 'rejected' });
+    log.warn({ event: 'stats_rejected', host, sequence, error }, 'stats rejected; the host goes on reporting');
+    return jittered(config.reportIntervalMs);
+  }
+
+  function reportSoon(host: Reporting): void {
+    if (!host.isSending && host.failures === 0) wheel.setBy(host, host.sentAtMs + config.reportMinIntervalMs);
+  }
+
+  return {
+    add(name, stats, ioOps) {
+      const unsent = { sequence: 0, sentAtMs: 0, nextAtMs: 0, sentIoOps: 0, failures: 0, isSending: false };
+      const host: Reporting = { host: name, stats, ioOps, ...unsent };
+      all.push(host);
+      return { firstSent: report(host), reportSoon: () => reportSoon(host) };
+    },
+    stop() {
+      stopping.abort();
+      wheel.stop();
+    },
+    async reportAll() {
+      await Promise.all(all.map((host) => semaphore.run(() => send(host))));
+    },
+  };
+}

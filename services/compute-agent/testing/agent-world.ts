@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { MemoryBroker } from '#libs/bus/memory/broker';
+import { MemoryBus } from '#libs/bus/memory/memory-bus';
+import { busOptions } from '#libs/bus/options';
+import { ACK, type Bus, type Subscription } from '#libs/bus/port';
+import { answer, castTyped } from '#libs/bus/typed-calls';
+import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import type { BuildInstance, BuildReport, DestroyInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import { seededRandom } from '#libs/domain/random';
+import type { RequestSpec } from '#libs/domain/request-spec';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import type { Running } from '#libs/runtime/service';
+import { Inbox } from '#libs/testing/bus/inbox';
+import { fakeClock } from '#libs/testing/fake-clock';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
+import type { OpenDriver } from '../drivers/driver';
+import type { FakeDriver } from '../drivers/fake';
+import { driverFromConfig } from '../drivers/open-driver';
+import { type BuildOrder, decodeBuildOrder } from '../host/build-order';
+import { agentOptions } from '../options';
+import { startComputeAgent } from '../start';
+
+/** What a test says of a build. */
+type BuildFields = Partial<Omit<BuildInstance, 'requestSpec'>> & { readonly requestSpec?: RequestSpec };
+
+/**
+ * An agent, of the host h1 unless it is started otherwise, on a bus in memory; its scheduler and conductor only listen.
+ */
+export class AgentWorld {
+  readonly clock = fakeClock();
+  /** What was reported to the scheduler, and when. */
+  readonly stats = new Inbox<UpdateResourceStatsRequest & { readonly atMs: number; readonly sender: string }>();
+  /** What was reported to the conductor. */
+  readonly results = new Inbox<BuildReport>();
+  /** How the scheduler answers stats; when it throws, they are rejected. */
+  onStats: () => Promise<void> = async () => {};
+  /** The driver of the host that was opened last. */
+  driver: FakeDriver | undefined;
+  /** Changes a driver that was just opened. */
+  onOpenDriver: (driver: FakeDriver) => void = () => {};
+  metrics = createMetrics({});
+  readonly #broker = new MemoryBroker(this.clock, silentLog);
+  readonly #agents: Running[] = [];
+  #serviceHost = 'h1';
+  readonly bus = this.openBus();
+
+  openBus(): Bus {
+    return new MemoryBus(this.#broker, readConfig(busOptions, {}), this.around());
+  }
+
+  around() {
+    return { clock: this.clock, random: seededRandom(1), log: silentLog, metrics: this.metrics };
+  }
+
+  /** A scheduler that takes stats. */
+  serveStats(): Promise<Subscription> {
+    const take = answer(updateResourceStatsMethod, async (stats, { sender }) => {
+      await this.onStats();
+      this.stats.put({ ...stats, atMs: this.clock.now(), sender });
+      return { sequence: stats.sequence };
+    });
+    return this.bus.serve(STATS, take);
+  }
+
+  /** A conductor that takes results. */
+  takeResults(): Promise<Subscription> {
+    return this.bus.consume(BUILD_RESULTS, async (message) => {
+      this.results.put(buildReportCodec.decode(message.body));
+      return ACK;
+    });
+  }
+
+  /**
+   * Starts an agent; `settings` are as in the environment, without `BERTH_AGENT_`. The fake driver
+   * runs what the journal remembers as running, or only `running`.
+   */
+  async start(settings: Readonly<Record<string, string>> = {}, running?: readonly string[]): Promise<Running> {
+    const env = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`BERTH_AGENT_${name}`, value]));
+    const config = readConfig(agentOptions, { BERTH_AGENT_HOST: 'h1', ...env });
+    this.#serviceHost = config.host;
+    this.metrics = createMetrics({});
+    const open = driverFromConfig(config, this.around());
+    const driver: OpenDriver = async (identity, remembered) => {
+      this.driver = (await open(identity, running ?? remembered)) as FakeDriver;
+      this.onOpenDriver(this.driver);
+      return this.driver;
+    };
+    const agent = await startComputeAgent({ bus: this.openBus(), config, driver, ...this.around() });
+    this.#agents.push(agent);
+    return agent;
+  }
+
+  /** Scheduler, conductor and agent. */
+  async startAll(settings: Readonly<Record<string, string>> = {}): Promise<Running> {
+    await this.serveStats();
+    await this.takeResults();
+    return this.start(settings);
+  }
+
+  /** The order queue of the agent that was started last. */
+  get orderQueue(): string {
+    return agentQueue(this.#serviceHost).name;
+  }
+
+  /** Orders a build, on h1 unless `fields` name another host. */
+  build(fields: BuildFields = {}): Promise<void> {
+    return castTyped(this.bus, this.orderQueue, buildInstanceCodec, aBuild(fields));
+  }
+
+  /** Orders a destroy, on h1 unless `fields` name another host; reported unless they say otherwise. */
+  destroy(fields: Partial<DestroyInstance> & Pick<DestroyInstance, 'instanceUuid'>): Promise<void> {
+    const destroy = { host: 'h1', attempt: 0, report: true, ...fields };
+    return castTyped(this.bus, this.orderQueue, destroyInstanceCodec, destroy);
+  }
+
+  /** Attempt, outcome and reason of all that was reported to the conductor, in short. */
+  outcomes(): string[] {
+    return this.results.items.map(({ attempt, outcome, reason }) => `${attempt} ${outcome} ${reason}`.trim());
+  }
+
+  /** Lets pending promises and messages go on, without time passing. */
+  settle(): Promise<void> {
+    return this.clock.advance(0);
+  }
+
+  async close(): Promise<void> {
+    const agents = Promise.all(this.#agents.map((agent) => agent.close()));
+    await this.clock.advance(60_000);
+    await agents;
+    const bus = this.bus.close();
+    await this.clock.advance(60_000);
+    await bus;
+  }
+}
+
+/** An order to build one VCPU and 1 GiB on h1, without a deadline, as a host takes it. */
+export function anOrder(fields: BuildFields = {}): BuildOrder {
+  return decodeBuildOrder(buildInstanceCodec.encode(aBuild(fields)));
+}
+
+function aBuild({ requestSpec = aRequestSpec(), ...fields }: BuildFields = {}): BuildInstance {
+  return {
+    instanceUuid: randomUUID(),
+    requestId: randomUUID(),
+    name: 'web-1',
+    projectId: 'project-1',
+    userId: 'user-1',
+    requestSpec: requestSpecCodec.encode(requestSpec),
+    host: 'h1',
+    attempt: 1,
+    claimToken: 7,
+    alternates: [],
+    deadlineAtMs: 0,
+    ...fields,
+  };
+}

@@ -1,0 +1,86 @@
+import type { BuildOutcome, RunningInstance, Selection } from '#libs/contracts/messages';
+import type { Attempt, Instance } from '#libs/domain/instance';
+
+/** The claim that an instance holds in the placement store, as far as it was read. */
+export type Holds =
+  | { readonly kind: 'unread' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'claim'; readonly claimToken: number };
+
+/** A host that is claimed for an instance. */
+export interface ClaimedHost {
+  readonly host: string;
+  readonly serviceHost: string;
+  readonly claimToken: number;
+  /** The hosts that are left to try after it, best first. */
+  readonly alternates: readonly Selection[];
+  /** Alternates that could not be claimed on the way to it. */
+  readonly passedOver: readonly Attempt[];
+}
+
+export interface Fault {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What somebody saw of an instance, or what came of the step before. */
+export type Observation =
+  /** Nobody saw anything: somebody looks, because a deadline may have passed. */
+  | { readonly kind: 'nothing' }
+  /** The record was stored just now; its first event is not published. */
+  | { readonly kind: 'accepted' }
+  /** Whoever wrote the record may have died before what follows the write: the event, the order, the release. */
+  | { readonly kind: 'interrupted'; readonly isAnnounced: boolean }
+  /** The client, or an operator, wants it gone. */
+  | { readonly kind: 'terminate_requested'; readonly isRepeated: boolean }
+  /** A host is claimed: by a scheduler, or an alternate by a conductor. */
+  | { readonly kind: 'claimed'; readonly target: ClaimedHost }
+  /** There is no host for it: no valid host, or no alternate left. */
+  | { readonly kind: 'no_host'; readonly fault: Fault; readonly passedOver: readonly Attempt[] }
+  /** The host's order queue does not take the build. */
+  | { readonly kind: 'order_refused'; readonly reason: string }
+  /** The attempt was concluded without the host's word: the host may still be building. */
+  | { readonly kind: 'superseded'; readonly host: string; readonly attempt: number }
+  /** An agent reports how an attempt, or the instance, ended. */
+  | {
+      readonly kind: 'reported';
+      readonly host: string;
+      readonly attempt: number;
+      readonly outcome: BuildOutcome;
+      readonly why: string;
+      /** The message may have been worked on before. */
+      readonly isRepeated: boolean;
+    }
+  /** A host's report has it running there, and it holds no claim there. */
+  | {
+      readonly kind: 'running';
+      readonly host: string;
+      readonly providerUuid: string;
+      readonly instance: RunningInstance;
+    }
+  /** A host's report does not have it, and it holds a claim there. */
+  | { readonly kind: 'missing'; readonly host: string; readonly hasOrdersWaiting: boolean }
+  /** There is no host of that name to tell. */
+  | { readonly kind: 'host_gone' }
+  /** Record and claim have not changed for the audit's grace period. */
+  | { readonly kind: 'audited' };
+
+/** Where an instance was seen running. */
+export type RunningAt = Extract<Observation, { kind: 'running' }>;
+
+/** What is known of one instance when its next step is decided. */
+export interface Look {
+  readonly uuid: string;
+  /** Undefined when there is none. */
+  readonly record: Instance | undefined;
+  readonly holds: Holds;
+  readonly observed: Observation;
+}
+
+/** The claim is read only when the next step depends on it. */
+export const UNREAD: Holds = { kind: 'unread' };
+
+/** A look at a record that is there, by one who has not read its claim. */
+export function lookAt(record: Instance, observed: Observation): Look {
+  return { uuid: record.uuid, record, holds: UNREAD, observed };
+}

@@ -1,0 +1,46 @@
+import { BerthError } from '#libs/domain/errors';
+import type { Instance } from '#libs/domain/instance';
+import { createMetrics } from '#libs/runtime/metrics';
+import type { Conductor } from './context';
+import { conductorMetrics } from './metrics';
+import { lookAt } from './observation';
+import { reconcileLoop } from './reconcile-loop';
+import { ConductorWorld } from './testing/conductor-world';
+import { retryOptions } from './triggers/settle-message';
+
+const away = new BerthError('unavailable', 'store_away', 'the store is away');
+
+it('rejects, and leaves no other rejection behind, when a step fails while a scheduler is asked', async () => {
+  const world = new ConductorWorld();
+  await world.open({ h1: 10 });
+  let conductor: Conductor | undefined;
+  let answerCall: (answer: never) => void = () => {};
+  const running = await world.conductor((deps) => {
+    const measured = conductorMetrics(createMetrics({}));
+    const parts = { ...deps, measured, stopping: new AbortController().signal };
+    const bus = { call: () => new Promise((_, reject) => (answerCall = reject)) } as unknown as Conductor['bus'];
+    const placement = { ...deps.placement, consumers: () => Promise.reject(away) } as unknown as Conductor['placement'];
+    conductor = { ...parts, bus, placement, retry: retryOptions(parts) };
+    return deps;
+  });
+  await world.request(2);
+  await world.clock.advance(100);
+  const [one, other] = (await world.all()) as [Instance, Instance];
+  const looks = [
+    lookAt({ ...one, state: 'scheduling', dueAtMs: 0 }, { kind: 'nothing' }),
+    lookAt({ ...other, state: 'error' }, { kind: 'interrupted', isAnnounced: true }),
+  ];
+  const unhandled: unknown[] = [];
+  const hear = (reason: unknown) => unhandled.push(reason);
+  process.on('unhandledRejection', hear);
+  const outcome = reconcileLoop(conductor as Conductor, looks).catch((error: unknown) => error);
+  // Node tells of what nobody handles after the microtasks of a tick.
+  await new Promise((resolve) => setImmediate(resolve));
+  answerCall(away as never);
+  expect(await outcome).toBe(away);
+  process.off('unhandledRejection', hear);
+  expect(unhandled).toEqual([]);
+  const closing = running.close();
+  await world.clock.advance(1_000);
+  await closing;
+});

@@ -1,0 +1,65 @@
+import { BerthError } from '#libs/domain/errors';
+import type { Conductor } from './context';
+import { announce } from './lifecycle';
+import type { Look } from './observation';
+import { reconcile } from './reconcile';
+import type { Step } from './step';
+import { type OwnStep, perform } from './steps/perform';
+import { selectDestinations } from './steps/select-destinations';
+
+/** A build takes three, and each alternate four more; more than this only a record that others change all the time. */
+const MAX_ROUNDS = 1_000;
+
+/**
+ * Looks at instances and does what is to be done, step after step, until nothing is left or somebody else must act: the
+ * one way from a trigger to an effect. Instances of one request that need a host go to a scheduler together, all or none,
+ * so they must be looked at together.
+ *
+ * @throws BerthError what a step throws: all of it is harmless when it is begun again; `aborted / record_keeps_changing`.
+ */
+export async function reconcileLoop(c: Conductor, looks: readonly Look[]): Promise<void> {
+  let open = looks;
+  for (let round = 0; open.length > 0; round++) {
+    if (round === MAX_ROUNDS) {
+      throw new BerthError('aborted', 'record_keeps_changing', `instance ${open[0]?.uuid} changes all the time`);
+    }
+    open = await oneRound(c, open);
+  }
+}
+
+async function oneRound(c: Conductor, looks: readonly Look[]): Promise<Look[]> {
+  const selecting: Look[] = [];
+  let announces = false;
+  const performing: Promise<Look | undefined>[] = [];
+  for (const look of looks) {
+    const step = reconcile(look.record, look.holds, look.observed, c.clock.now());
+    if (isOwn(step)) performing.push(perform(c, look, step));
+    else {
+      selecting.push(look);
+      announces ||= step.announces;
+    }
+  }
+  // Awaited together: a step that fails while a scheduler is asked must not be nobody's rejection.
+  const [selected, ...performed] = await Promise.all([
+    selecting.length > 0 ? select(c, selecting, announces) : [],
+    ...performing,
+  ]);
+  return [...selected, ...performed.filter((look) => look !== undefined)];
+}
+
+/**
+ * A scheduler is asked while the records are still being announced; no next version is written before, for a crash would
+ * leave this one without its event.
+ */
+async function select(c: Conductor, looks: readonly Look[], announces: boolean): Promise<Look[]> {
+  const records = looks.map(({ record }) => record).filter((record) => record !== undefined);
+  const [observationOf] = await Promise.all([
+    selectDestinations(c, records),
+    announces ? Promise.all(records.map((record) => announce(c, record))) : undefined,
+  ]);
+  return looks.map((look) => ({ ...look, observed: observationOf(look.uuid) }));
+}
+
+function isOwn(step: Step): step is OwnStep {
+  return step.kind !== 'select_destinations';
+}

@@ -1,0 +1,160 @@
+import * as fc from 'fast-check';
+import type { BuildReport, RunningInstance } from '#libs/contracts/messages';
+import type { Instance } from '#libs/domain/instance';
+import { type Behaviour, ConductorWorld } from './testing/conductor-world';
+
+const HOSTS = ['h1', 'h2', 'h3'];
+const BEHAVIOURS: readonly Behaviour[] = ['builds', 'fails', 'refuses', 'is silent', 'late'];
+
+type Action =
+  | { readonly kind: 'request'; readonly count: number }
+  | { readonly kind: 'request again' | 'terminate' | 'report again' | 'stop by itself'; readonly which: number }
+  | { readonly kind: 'report of host'; readonly host: number }
+  | { readonly kind: 'behave'; readonly host: number; readonly as: Behaviour }
+  | { readonly kind: 'pass time'; readonly ms: number };
+
+const which = fc.nat(999);
+const host = fc.nat(HOSTS.length - 1);
+const actions: fc.Arbitrary<Action> = fc.oneof(
+  fc.record({ kind: fc.constant('request' as const), count: fc.integer({ min: 1, max: 4 }) }),
+  fc.record({ kind: fc.constantFrom('request again' as const, 'report again' as const), which }),
+  fc.record({ kind: fc.constantFrom('terminate' as const, 'stop by itself' as const), which }),
+  fc.record({ kind: fc.constant('report of host' as const), host }),
+  fc.record({ kind: fc.constant('behave' as const), host, as: fc.constantFrom(...BEHAVIOURS) }),
+  // From within one step of a build to beyond every deadline of the test fleet.
+  fc.record({ kind: fc.constant('pass time' as const), ms: fc.constantFrom(0, 1, 50, 3_000, 12_000) }),
+);
+
+/** Conductors, and all that may reach them: in any order, late, and twice. */
+class Fleet {
+  readonly world = new ConductorWorld();
+  readonly #requests: string[] = [];
+
+  async do(action: Action): Promise<void> {
+    const { world } = this;
+    switch (action.kind) {
+      case 'request':
+        this.#requests.push(await world.request(action.count));
+        return;
+      case 'request again': {
+        const requestId = pick(this.#requests, action.which);
+        if (requestId) await world.request(1, requestId);
+        return;
+      }
+      case 'terminate': {
+        const instance = pick(await world.all(), action.which);
+        if (instance) await world.terminate(instance.uuid);
+        return;
+      }
+      case 'report again': {
+        const report = pick(world.reports, action.which);
+        if (report && isTrueStill(world, report)) await world.sendReport(report);
+        return;
+      }
+      case 'stop by itself': {
+        const [uuid, hosts] = pick([...world.running], action.which) ?? [];
+        if (uuid) hosts?.clear();
+        return;
+      }
+      case 'report of host':
+        return this.reportHost(HOSTS[action.host] ?? 'h1');
+      case 'behave':
+        world.behaviour.set(HOSTS[action.host] ?? 'h1', action.as);
+        return;
+      case 'pass time':
+        return world.clock.advance(action.ms);
+    }
+  }
+
+  /** What a host's report and the store disagree on, as it is now, heard twice. */
+  async reportHost(name: string): Promise<void> {
+    const { world } = this;
+    const claims = new Set(await world.claims());
+    const runs = new Set(world.runs());
+    const here = (entries: Iterable<string>) => [...entries].filter((entry) => entry.endsWith(` ${name}`));
+    const uuidOf = (entry: string) => entry.split(' ')[0] ?? '';
+    const unclaimed = here(runs).filter((entry) => !claims.has(entry));
+    const missing = here(claims).filter((entry) => !runs.has(entry));
+    for (let times = 0; times < 2; times++) {
+      await world.reportDiscrepancy(
+        name,
+        unclaimed.map((entry) => runningInstance(uuidOf(entry))),
+        missing.map(uuidOf),
+      );
+      await world.clock.advance(0);
+    }
+  }
+
+  /** Hosts build again, those that were late say what they built, and all deadlines pass. */
+  async passDeadlines(): Promise<void> {
+    const { world } = this;
+    for (const name of HOSTS) world.behaviour.set(name, 'builds');
+    await world.clock.advance(60_000);
+    for (const order of world.orders) {
+      if (world.running.get(order.instanceUuid)?.has(order.host)) await world.report(order, 'active');
+    }
+    await world.clock.advance(60_000);
+  }
+
+  /** Every host reports what it runs, until nothing is left to repair. */
+  async repair(): Promise<void> {
+    for (let round = 0; round < 3; round++) {
+      for (const name of HOSTS) await this.reportHost(name);
+      await this.world.clock.advance(12_000);
+    }
+  }
+}
+
+/** A late or repeated report says what its host did; but of a build that it has destroyed since, a host says so first. */
+function isTrueStill(world: ConductorWorld, { outcome, instanceUuid, host: name }: BuildReport): boolean {
+  return outcome !== 'active' || (world.running.get(instanceUuid)?.has(name) ?? false);
+}
+
+function runningInstance(instanceUuid: string): RunningInstance {
+  const who = { projectId: 'project-1', userId: 'user-1', name: 'web', groupId: '' };
+  return { ...who, instanceUuid, requestId: instanceUuid, resources: { VCPU: 1 }, running: true };
+}
+
+function pick<T>(items: readonly T[], index: number): T | undefined {
+  return items.length === 0 ? undefined : items[index % items.length];
+}
+
+function activeOnHosts(records: readonly Instance[]): string[] {
+  const active = records.filter(({ state }) => state === 'active');
+  return active.map(({ uuid, host: name }) => `${uuid} ${name}`).sort();
+}
+
+const RESTING: readonly Instance['state'][] = ['active', 'error', 'deleted'];
+
+it('brings every instance to rest, whatever triggers come, in any order and twice: claims are what runs', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(actions, { minLength: 4, maxLength: 30 }), async (history) => {
+      const fleet = new Fleet();
+      const { world } = fleet;
+      await world.open({ h1: 3, h2: 3, h3: 3 });
+      const conductors = [await world.conductor(), await world.conductor()];
+      for (const action of history) await fleet.do(action);
+
+      // Without any repair: all are at rest, and nothing runs where its record does not have it.
+      await fleet.passDeadlines();
+      expect((await world.all()).filter(({ state }) => !RESTING.includes(state))).toEqual([]);
+      const wanted = activeOnHosts(await world.all());
+      expect(world.runs().filter((one) => !wanted.includes(one))).toEqual([]);
+
+      // Some stopped by themselves, and only their host's report says so.
+      await fleet.repair();
+      const active = (await world.all()).filter(({ state }) => state === 'active');
+      expect(activeOnHosts(active)).toEqual(world.runs());
+      expect(await world.claims()).toEqual(world.runs());
+      const held = await world.placement.consumers(active.map(({ uuid }) => uuid));
+      expect(new Map(held.map((one) => [one.uuid, one.claimToken]))).toEqual(
+        new Map(active.map((one) => [one.uuid, one.claimToken])),
+      );
+
+      const closing = Promise.all(conductors.map((conductor) => conductor.close()));
+      await world.clock.advance(1_000);
+      await closing;
+    }),
+    { numRuns: 100 },
+  );
+}, 60_000);

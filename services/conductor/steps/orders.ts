@@ -1,0 +1,82 @@
+import { castTyped } from '#libs/bus/typed-calls';
+import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import { agentQueue } from '#libs/contracts/queues';
+import { alternatesCodec } from '#libs/contracts/selection';
+import { BerthError } from '#libs/domain/errors';
+import { attemptNumber, type Instance } from '#libs/domain/instance';
+import type { Conductor } from '../context';
+import type { Observation } from '../observation';
+import type { Step } from '../step';
+
+/** What an order needs besides the record: whoever has it at hand need not decode or look it up. */
+export type OrderDetails = Pick<Extract<Step, { kind: 'dispatch_build' }>['target'], 'serviceHost' | 'alternates'>;
+
+/**
+ * Orders the host of a building instance to build it, by the queue of its service host. Harmless when repeated: agents
+ * know the attempt. A broker that dies may lose it; then the host reports without the instance, and it is ordered again.
+ *
+ * @returns undefined when the queue has it
+ */
+export async function orderBuild(
+  c: Conductor,
+  record: Instance,
+  details?: OrderDetails,
+): Promise<Extract<Observation, { kind: 'order_refused' }> | undefined> {
+  const { uuid, requestId, name, projectId, userId, host = '', claimToken = 0 } = record;
+  const serviceHost = details?.serviceHost ?? (await serviceHostOf(c, host));
+  const build = {
+    instanceUuid: uuid,
+    requestId,
+    name,
+    projectId,
+    userId,
+    requestSpec: record.requestSpec,
+    host,
+    attempt: attemptNumber(record),
+    claimToken,
+    alternates: details?.alternates ?? alternatesCodec.decode(record.alternates),
+    deadlineAtMs: record.dueAtMs ?? c.clock.now() + c.config.buildTimeoutMs,
+  };
+  try {
+    const options = { id: `${uuid}.${build.attempt}`, isTransient: true };
+    await castTyped(c.bus, agentQueue(serviceHost), buildInstanceCodec, build, options);
+    return undefined;
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    // A host without a queue, or with a full one, is as good as one that refuses.
+    if (error.code !== 'not_found' && error.code !== 'resource_exhausted') throw error;
+    return { kind: 'order_refused', reason: `${error.reason}: ${error.message}` };
+  }
+}
+
+/** Orders a host to end what it has of an instance. False when there is no such host to tell. */
+export async function orderDestroy(
+  c: Conductor,
+  instanceUuid: string,
+  { host, attempt, reports }: Extract<Step, { kind: 'destroy' }>,
+): Promise<boolean> {
+  const queue = agentQueue(await serviceHostOf(c, host));
+  try {
+    await castTyped(c.bus, queue, destroyInstanceCodec, { instanceUuid, host, attempt, report: reports });
+    return true;
+  } catch (thrown) {
+    if (BerthError.from(thrown).code !== 'not_found') throw thrown;
+    return false;
+  }
+}
+
+/** Whether orders wait for the agent of a host: what the host does not know of is not lost then. */
+export async function hasOrdersWaiting(c: Conductor, serviceHost: string): Promise<boolean> {
+  try {
+    return (await c.bus.depth(agentQueue(serviceHost).name)) > 0;
+  } catch (thrown) {
+    if (BerthError.from(thrown).code !== 'not_found') throw thrown;
+    return false;
+  }
+}
+
+/** The service host that carries a host now, as its last report said; a host that the store does not know is its own. */
+async function serviceHostOf(c: Conductor, host: string): Promise<string> {
+  const [row] = await c.placement.hosts([host]);
+  return row?.serviceHost ?? host;
+}

@@ -1,0 +1,249 @@
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { alternatesCodec } from '#libs/contracts/selection';
+import { attemptNumber, type Instance } from '#libs/domain/instance';
+import { requestSpec } from '#libs/domain/request-spec';
+import type { Conductor } from '../context';
+import {
+  announce,
+  concludeAttempt,
+  createRecords,
+  type RecordChange,
+  type WriteResult,
+  writeAndAnnounce,
+  writeRecord,
+} from '../lifecycle';
+import type { ClaimedHost, Look, Observation, RunningAt } from '../observation';
+import type { Finding, Step } from '../step';
+import { claimWhatRuns, readClaim, release, releaseHeld } from './claims';
+import { claimNextHost } from './next-alternate';
+import { type OrderDetails, orderBuild, orderDestroy } from './orders';
+
+/** Steps that are done for one instance; `select_destinations` is done for all of a request (`reconcile-loop.ts`). */
+export type OwnStep = Exclude<Step, { kind: 'select_destinations' }>;
+
+const NO_ALTERNATES = new Uint8Array();
+
+/**
+ * Does one step and answers with what to look at next; undefined when this conductor has nothing more to do. A step that
+ * finds the record changed looks at it as it is now, with the same observation.
+ */
+export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<Look | undefined> {
+  if ('finding' in step && step.finding) noteRepair(c, look, step.finding);
+  const { record } = look;
+  switch (step.kind) {
+    case 'none':
+      if (step.because === 'late report') noteLateReport(c, look);
+      return undefined;
+    case 'wait':
+      return undefined;
+    case 'read_claim':
+      return { ...look, holds: await readClaim(c, look.uuid) };
+    case 'release':
+      await release(c, look.uuid, step.claimToken);
+      return undefined;
+    case 'destroy':
+      return destroy(c, look, step);
+    case 'adopt':
+      return { ...look, record: await adopt(c, step.at) };
+    default:
+      return record && performOnRecord(c, look, record, step);
+  }
+}
+
+async function performOnRecord(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  step: Exclude<OwnStep, { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'adopt' }>,
+): Promise<Look | undefined> {
+  switch (step.kind) {
+    case 'announce':
+      await announce(c, record);
+      return { ...look, observed: { kind: 'interrupted', isAnnounced: true } };
+    case 'dispatch_build':
+      return dispatchBuild(c, look, record, step.target);
+    case 'order_again':
+      return order(c, look, record);
+    case 'conclude_attempt':
+      return conclude(c, look, record, step);
+    case 'claim_next_host':
+      return { ...look, observed: await claimNextHost(c, record) };
+    case 'record_active':
+      return recordActive(c, look, record);
+    case 'record_error':
+      return recordError(c, look, record, step);
+    case 'record_deleting':
+      return recordDeleting(c, look, record);
+    case 'close_record':
+      if (!step.isConfirmed) {
+        const fields = { event: 'destroy_unconfirmed', instance_uuid: record.uuid, host: record.host };
+        c.log.warn(fields, 'closing the record without word from its host');
+      }
+      await releaseHeld(c, record.uuid);
+      return after(look, await writeAndAnnounce(c, record, closed('deleted')), undefined);
+    case 'claim_again': {
+      const claimToken = await claimWhatRuns(c, step.at);
+      if (claimToken === undefined) return undefined;
+      return after(look, await writeAndAnnounce(c, record, { claimToken }), undefined);
+    }
+    case 'correct_token':
+      return after(look, await writeAndAnnounce(c, record, { claimToken: step.claimToken }), undefined);
+  }
+}
+
+/** What to look at after a write: what comes of it, or the same again on what somebody else wrote. */
+function after(look: Look, result: WriteResult, observed: Observation | undefined): Look | undefined {
+  if (result.kind === 'changed_meanwhile') return { ...look, record: result.record };
+  return observed && { ...look, record: result.record, observed };
+}
+
+/**
+ * Records the attempt, then sends the order, so that a crash between the two is found by the record's deadline.
+ *
+ * The event and the order go out together. The naive way is to wait for the event's confirm first, so that nobody can
+ * write the next version while this one is not published; it costs every build a round trip to the broker. But it is the
+ * host's answer to the order that brings the next version about, and the broker takes what one process sends in turn: who
+ * has the order comes after the event. When either fails, both are sent again.
+ */
+async function dispatchBuild(c: Conductor, look: Look, record: Instance, target: ClaimedHost) {
+  const nowMs = c.clock.now();
+  const { host, claimToken, alternates } = target;
+  const before = [...record.attempts, ...target.passedOver];
+  const number = (before.at(-1)?.number ?? 0) + 1;
+  const attempt = { host, number, outcome: 'building', reason: '', startedAtMs: nowMs, endedAtMs: undefined } as const;
+  const result = await writeRecord(c, record, {
+    state: 'building',
+    host,
+    claimToken,
+    attempts: [...before, attempt],
+    alternates: alternatesCodec.encode(alternates),
+    dueAtMs: nowMs + c.config.buildTimeoutMs,
+  });
+  if (result.kind !== 'written') return after(look, result, undefined);
+  const [, next] = await Promise.all([announce(c, result.record), order(c, look, result.record, target)]);
+  return next;
+}
+
+async function order(c: Conductor, look: Look, record: Instance, details?: OrderDetails): Promise<Look | undefined> {
+  const refused = await orderBuild(c, record, details);
+  return refused && { ...look, record, observed: refused };
+}
+
+async function conclude(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  { outcome, why }: Extract<Step, { kind: 'conclude_attempt' }>,
+): Promise<Look | undefined> {
+  const nowMs = c.clock.now();
+  const { uuid, requestId, host = '' } = record;
+  const result = await writeAndAnnounce(c, record, {
+    attempts: concludeAttempt(record, outcome, why, nowMs),
+    dueAtMs: nowMs + c.config.schedulingTimeoutMs,
+  });
+  if (result.kind === 'written') {
+    c.measured.attempts.inc({ outcome });
+    const fields = { event: 'attempt_failed', instance_uuid: uuid, request_id: requestId, host, outcome, reason: why };
+    c.log.warn(fields, 'build attempt failed');
+    await c.placement.commit({ kind: 'record_failure', atMs: nowMs, host, halfLifeMs: c.config.failureHalfLifeMs });
+  }
+  const isSilent = outcome === 'timed_out';
+  const attempt = attemptNumber(record);
+  return after(look, result, isSilent ? { kind: 'superseded', host, attempt } : { kind: 'nothing' });
+}
+
+async function recordActive(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
+  const nowMs = c.clock.now();
+  const result = await writeAndAnnounce(c, record, {
+    state: 'active',
+    attempts: concludeAttempt(record, 'active', '', nowMs),
+    alternates: NO_ALTERNATES,
+    dueAtMs: undefined,
+  });
+  if (result.kind === 'written') {
+    c.measured.attempts.inc({ outcome: 'active' });
+    c.measured.activeAfter.observe((nowMs - record.createdAtMs) / 1000);
+  }
+  return after(look, result, undefined);
+}
+
+/** The claim that the record names goes first, so that an instance in ERROR does not hold it. */
+async function recordError(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  { fault, claimToken, passedOver }: Extract<Step, { kind: 'record_error' }>,
+): Promise<Look | undefined> {
+  if (claimToken !== undefined) await release(c, record.uuid, claimToken);
+  const attempts = [...record.attempts, ...passedOver];
+  const result = await writeAndAnnounce(c, record, { ...closed('error'), fault, attempts, alternates: NO_ALTERNATES });
+  // A record that names no claim may hold one all the same, of an earlier try that was interrupted.
+  const isReleased = claimToken !== undefined;
+  return after(look, result, isReleased ? undefined : { kind: 'interrupted', isAnnounced: true });
+}
+
+async function recordDeleting(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
+  const result = await writeAndAnnounce(c, record, {
+    state: 'deleting',
+    // An instance in ERROR was on its host, if at all, only until its claim was released.
+    host: record.state === 'error' ? undefined : record.host,
+    alternates: NO_ALTERNATES,
+    dueAtMs: c.clock.now() + c.config.destroyTimeoutMs,
+  });
+  return after(look, result, { kind: 'nothing' });
+}
+
+async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'destroy' }>): Promise<Look | undefined> {
+  if (look.observed.kind === 'reported') noteLateReport(c, look);
+  const isTold = await orderDestroy(c, look.uuid, step);
+  if (look.observed.kind === 'superseded') return { ...look, observed: { kind: 'nothing' } };
+  return isTold || !step.reports ? undefined : { ...look, observed: { kind: 'host_gone' } };
+}
+
+/** A record for an instance that runs and nobody knows: the store was lost, the instance was not. */
+async function adopt(c: Conductor, { host, instance }: RunningAt): Promise<Instance | undefined> {
+  const nowMs = c.clock.now();
+  const { instanceUuid: uuid, projectId, userId, name, resources } = instance;
+  const record: Instance = {
+    uuid,
+    // A request of its own: the one it came with may have had instances on hosts that have not reported yet.
+    requestId: uuid,
+    name,
+    projectId,
+    userId,
+    state: 'active',
+    host,
+    claimToken: undefined,
+    attempts: [],
+    fault: undefined,
+    requestSpec: requestSpecCodec.encode(requestSpec(resources, { projectId, userId })),
+    alternates: NO_ALTERNATES,
+    dueAtMs: undefined,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+  const { instances } = await createRecords(c, uuid, [record]);
+  return instances[0];
+}
+
+/** At rest: counts on no claim, waits for nothing. */
+function closed(state: 'error' | 'deleted'): RecordChange {
+  return { state, claimToken: undefined, dueAtMs: undefined };
+}
+
+function noteRepair(c: Conductor, { uuid, record, observed }: Look, finding: Finding): void {
+  const host = 'host' in observed ? observed.host : record?.host;
+  c.measured.mended.inc({ finding });
+  c.log.warn({ event: 'repaired', finding, instance_uuid: uuid, host, state: record?.state }, 'repaired an instance');
+}
+
+function noteLateReport(c: Conductor, { uuid, observed }: Look): void {
+  if (observed.kind !== 'reported') return;
+  const { host, attempt, outcome } = observed;
+  c.measured.stale.inc();
+  c.log.info(
+    { event: 'late_report', instance_uuid: uuid, host, attempt, outcome },
+    'report of an attempt that is over',
+  );
+}

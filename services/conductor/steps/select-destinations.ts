@@ -1,0 +1,50 @@
+import { callMethod } from '#libs/bus/typed-calls';
+import type { Destination } from '#libs/contracts/messages';
+import { RPC_SCHEDULER } from '#libs/contracts/queues';
+import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { BerthError, isRetryable } from '#libs/domain/errors';
+import type { Instance } from '#libs/domain/instance';
+import type { Conductor } from '../context';
+import type { Observation } from '../observation';
+
+/**
+ * Asks a scheduler for a host for each of some instances of one request, all or none. Answers what came of it for each, by
+ * uuid. A refusal of the request itself is an answer; what can pass by itself is thrown, to be tried again.
+ */
+export async function selectDestinations(
+  c: Conductor,
+  records: readonly Instance[],
+): Promise<(uuid: string) => Observation> {
+  const [first] = records as [Instance, ...Instance[]];
+  const request = {
+    requestId: first.requestId,
+    requestSpec: first.requestSpec,
+    instanceUuids: records.map(({ uuid }) => uuid),
+    numAlternates: c.config.numAlternates,
+  };
+  try {
+    const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
+    const response = await callMethod(c.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
+    if (response.noValidHost) return () => noValidHost(response.noValidHost?.summary ?? '');
+    const byUuid = new Map(response.destinations.map((one) => [one.instanceUuid, one]));
+    return (uuid) => {
+      const destination = byUuid.get(uuid);
+      return destination ? claimedOn(destination) : { kind: 'nothing' };
+    };
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    // Before the first scheduler has started, its queue is not there.
+    if (error.reason === 'no_such_queue') throw new BerthError('unavailable', 'no_scheduler', 'no scheduler runs yet');
+    if (isRetryable(error) || error.code === 'resource_exhausted') throw error;
+    return () => noValidHost(`the scheduler refused the request: ${error.message} (${error.reason})`);
+  }
+}
+
+function claimedOn({ selected, alternates, claimToken }: Destination): Observation {
+  const { host, serviceHost } = selected;
+  return { kind: 'claimed', target: { host, serviceHost, claimToken, alternates, passedOver: [] } };
+}
+
+function noValidHost(message: string): Observation {
+  return { kind: 'no_host', fault: { reason: 'no_valid_host', message }, passedOver: [] };
+}

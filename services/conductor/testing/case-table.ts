@@ -1,0 +1,127 @@
+import { reconcile } from '../reconcile';
+import type { Step } from '../step';
+import { type Case, NOW_MS, reconcileCases } from './reconcile-cases';
+
+/**
+ * The case table of the conductor's README: what `reconcile` answers in every case, as Markdown. What makes no difference
+ * is left out: a condition is named only where the step depends on it, and observations with the same step share a row.
+ */
+export function caseTable(): string {
+  const sections = new Map<string, string[]>();
+  for (const [record, cases] of groupBy([...reconcileCases()].filter(isMade), recordOf)) {
+    const rows = rowsOf(cases).join('\n');
+    const same = sections.get(rows);
+    if (same) same.push(record);
+    else sections.set(rows, [record]);
+  }
+  return [...sections]
+    .map(([rows, records]) => `**${distinct(records).join(' · ')}**\n\n${HEAD}\n${rows}`)
+    .join('\n\n');
+}
+
+const HEAD = '| observed | and | next step |\n|---|---|---|';
+
+/** Whether the lifecycle makes such a record. */
+function isMade({ state, attempt, hasHost }: Case): boolean {
+  switch (state) {
+    case 'no record':
+      return true;
+    case 'scheduling':
+      return attempt === 'none' && !hasHost;
+    case 'building':
+      return attempt !== 'none' && hasHost;
+    case 'active':
+      return attempt !== 'open' && hasHost;
+    case 'error':
+      return attempt !== 'open' && hasHost === (attempt === 'concluded');
+    case 'deleting':
+    case 'deleted':
+      return hasHost || attempt !== 'open';
+  }
+}
+
+function recordOf({ state, attempt, hasHost }: Case): string {
+  if (state === 'no record') return state;
+  switch (state) {
+    case 'building':
+      return `building, attempt ${attempt}`;
+    case 'active':
+      return attempt === 'none' ? 'active, adopted' : 'active';
+    case 'deleting':
+      return hasHost ? 'deleting' : 'deleting, no host';
+    default:
+      return state;
+  }
+}
+
+/** Rows of one kind of record, those with the most observations last. */
+function rowsOf(cases: readonly Case[]): string[] {
+  const outcomes = new Map<string, string[]>();
+  for (const [observation, ofOne] of groupBy(cases, (one) => one.observation)) {
+    for (const outcome of outcomesOf(ofOne)) outcomes.set(outcome, [...(outcomes.get(outcome) ?? []), observation]);
+  }
+  const rows = [...outcomes].sort(([, a], [, b]) => a.length - b.length);
+  const most = rows.at(-1)?.[1].length ?? 0;
+  return rows.map(([outcome, observations]) => {
+    const isRest = observations.length === most && most > 6;
+    return `| ${isRest ? 'anything else' : wordsOfAll(observations)} | ${outcome} |`;
+  });
+}
+
+function wordsOfAll(observations: readonly string[]): string {
+  const all = new Set(observations);
+  return observations
+    .filter((one) => !all.has(one.replace(/ \(repeated\)$/, '')) || !one.endsWith('(repeated)'))
+    .join('; ');
+}
+
+/** The steps of one observation, each with the claim and the time that it depends on. */
+function outcomesOf(cases: readonly Case[]): string[] {
+  const steps = groupBy(cases, (one) => wordsOf(reconcile(one.record, one.holds, one.observed, NOW_MS)));
+  return [...steps].map(([words, ofStep]) => {
+    const claims = distinct(ofStep.map(({ claim }) => claim));
+    const times = distinct(ofStep.map(({ isOverdue }) => (isOverdue ? 'overdue' : 'in time')));
+    const conditions = [
+      ...(times.length < distinct(cases.map(({ isOverdue }) => String(isOverdue))).length ? times : []),
+      ...(claims.length < distinct(cases.map(({ claim }) => claim)).length ? [`claim ${claims.join(' or ')}`] : []),
+    ];
+    return `${conditions.join(', ')} | ${words}`;
+  });
+}
+
+function wordsOf(step: Step): string {
+  const kind = step.kind.replaceAll('_', ' ');
+  switch (step.kind) {
+    case 'none':
+      return `none: ${step.because}`;
+    case 'wait':
+      return 'wait';
+    case 'select_destinations':
+      return step.announces ? `${kind}, announce` : kind;
+    case 'conclude_attempt':
+      return `${kind}: ${step.outcome}`;
+    case 'record_error':
+      return step.claimToken === undefined ? kind : `release the record's claim, ${kind}`;
+    case 'destroy':
+      return `destroy ${step.attempt === 0 ? 'any attempt' : 'that attempt'} there${step.reports ? ', report it' : ''}`;
+    case 'close_record':
+      return step.isConfirmed ? kind : `${kind}, unconfirmed`;
+    default:
+      return kind;
+  }
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}
+
+function distinct(values: readonly string[]): string[] {
+  return [...new Set(values)];
+}

@@ -1,0 +1,285 @@
+import { MemoryBroker } from '#libs/bus/memory/broker';
+import { MemoryBus } from '#libs/bus/memory/memory-bus';
+import { busOptions } from '#libs/bus/options';
+import { ACK, type Bus } from '#libs/bus/port';
+import { answer, castTyped } from '#libs/bus/typed-calls';
+import {
+  buildInstanceCodec,
+  buildReportCodec,
+  destroyInstanceCodec,
+  hostDiscrepancyCodec,
+} from '#libs/contracts/compute';
+import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { instanceEventCodec } from '#libs/contracts/instance';
+import type {
+  BuildInstance,
+  BuildReport,
+  DestroyInstance,
+  InstanceEvent,
+  RunningInstance,
+  Selection,
+} from '#libs/contracts/messages';
+import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { selectDestinationsMethod } from '#libs/contracts/selection';
+import type { Instance } from '#libs/domain/instance';
+import { inventory } from '#libs/domain/inventory';
+import { seededRandom } from '#libs/domain/random';
+import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
+import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
+import { type AllocationRequest, open, sealer } from '#libs/placement/sealed/allocation-request';
+import { claimWrite } from '#libs/placement/sealed/claim-write';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import type { Running } from '#libs/runtime/service';
+import { fakeClock } from '#libs/testing/fake-clock';
+import { anEncodedSpec } from '#libs/testing/instances/request-spec';
+import type { ConductorDeps } from '../context';
+import { conductorOptions } from '../options';
+import { startConductor } from '../start';
+
+const KEY = 'the key of this test fleet';
+/** How a host answers an order to build. `late` answers when the test says so. */
+export type Behaviour = 'builds' | 'fails' | 'refuses' | 'is silent' | 'late';
+
+/** Conductors among a scripted scheduler and scripted hosts, on a bus and stores in memory: the claims are real. */
+export class ConductorWorld {
+  readonly clock = fakeClock();
+  readonly random = seededRandom(7);
+  readonly placement = new MemoryPlacementStore();
+  readonly instances = memoryInstanceStore();
+  readonly leases = memoryLeaseStore(this.clock);
+  readonly events: InstanceEvent[] = [];
+  /** Best first: what the scheduler answers, as long as there is room. */
+  hosts: readonly string[] = [];
+  readonly behaviour = new Map<string, Behaviour>();
+  /** What runs: instance to hosts. */
+  readonly running = new Map<string, Set<string>>();
+  readonly orders: BuildInstance[] = [];
+  /** What the hosts reported. */
+  readonly reports: BuildReport[] = [];
+  /** The service host of each host that is not its own. */
+  readonly #serviceHosts = new Map<string, string>();
+  #reportCount = 0;
+  readonly #broker = new MemoryBroker(this.clock, silentLog);
+  readonly bus: Bus = this.openBus();
+
+  openBus(): Bus {
+    const config = { ...readConfig(busOptions, {}), drainTimeoutMs: 100 };
+    return new MemoryBus(this.#broker, config, this.around());
+  }
+
+  around() {
+    return { clock: this.clock, random: this.random, log: silentLog, metrics: createMetrics({}) };
+  }
+
+  /** Hosts with room for `vcpus` instances of one VCPU each, and a scheduler that prefers them in this order. */
+  async open(hosts: Readonly<Record<string, number>>): Promise<void> {
+    this.hosts = Object.keys(hosts);
+    for (const [host, vcpus] of Object.entries(hosts)) await this.#addHost(host, vcpus);
+    await this.bus.serve(
+      RPC_SCHEDULER,
+      answer(selectDestinationsMethod, ({ instanceUuids }) => this.#select(instanceUuids)),
+    );
+    await this.bus.subscribe('instance.#', (_topic, { body }) => this.events.push(instanceEventCodec.decode(body)));
+  }
+
+  /** Starts a conductor; `wrap` may put something between it and what it works with. */
+  conductor(wrap: (deps: ConductorDeps) => ConductorDeps = (deps) => deps, settings = {}): Promise<Running> {
+    const config = readConfig(conductorOptions, {
+      BERTH_CONDUCTOR_BUILD_TIMEOUT_MS: '10000',
+      BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS: '10000',
+      BERTH_CONDUCTOR_SCHEDULING_TIMEOUT_MS: '5000',
+      BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '20000',
+      BERTH_CONDUCTOR_AUDIT_GRACE_MS: '1000',
+      ...settings,
+    });
+    const { placement, instances, leases } = this;
+    const opened = (sealed: Uint8Array) => open(sealed, KEY);
+    return startConductor(
+      wrap({ ...this.around(), bus: this.openBus(), placement, instances, leases, config, open: opened }),
+    );
+  }
+
+  /** Publishes a request; answers its id. */
+  async request(count = 1, requestId: string = this.random.uuid()): Promise<string> {
+    const requestSpec = anEncodedSpec({ resources: { VCPU: 1 } });
+    const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [] };
+    await castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
+    return requestId;
+  }
+
+  terminate(instanceUuid: string): Promise<void> {
+    return castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+  }
+
+  report(order: BuildInstance, outcome: BuildReport['outcome']): Promise<void> {
+    const { instanceUuid, host, attempt, claimToken, alternates } = order;
+    const of = { instanceUuid, host, attempt, claimToken, alternates };
+    return this.sendReport({ ...of, outcome, reason: outcome, message: '' });
+  }
+
+  async sendReport(report: BuildReport): Promise<void> {
+    this.reports.push(report);
+    await castTyped(this.bus, BUILD_RESULTS, buildReportCodec, report);
+  }
+
+  /** Says that a host's report and the store disagree. */
+  reportDiscrepancy(
+    host: string,
+    unclaimed: readonly RunningInstance[],
+    missing: readonly string[],
+    serviceHost = host,
+  ): Promise<void> {
+    const discrepancy = { host, providerUuid: providerOf(host), unclaimed, missing, serviceHost };
+    return castTyped(this.bus, BUILD_RESULTS, hostDiscrepancyCodec, discrepancy);
+  }
+
+  async all(): Promise<Instance[]> {
+    return this.instances.list({}, undefined, 1_000);
+  }
+
+  /** The instance of a request of one. */
+  async only(): Promise<Instance> {
+    const [instance] = await this.all();
+    if (!instance) throw new Error('there is no instance');
+    return instance;
+  }
+
+  /** Who holds what, as `consumer host`. */
+  async claims(): Promise<string[]> {
+    const claims: string[] = [];
+    await this.placement.scanConsumers(async (consumers) => {
+      for (const { uuid, allocations } of consumers)
+        claims.push(`${uuid} ${Object.keys(allocations).map(hostOf).join('+')}`);
+    });
+    return claims.sort();
+  }
+
+  /** What runs, as `instance host`. */
+  runs(): string[] {
+    return [...this.running].flatMap(([uuid, hosts]) => [...hosts].map((host) => `${uuid} ${host}`)).sort();
+  }
+
+  async #addHost(host: string, vcpus: number): Promise<void> {
+    await this.#report(host, vcpus);
+    await this.serveOrders(host);
+  }
+
+  async #report(host: string, vcpus: number): Promise<void> {
+    const nothing = { traits: [], aggregates: [], capabilities: {}, ioOps: 0, externalInstances: 0 };
+    const identity = {
+      host,
+      providerUuid: providerOf(host),
+      cell: 'cell1',
+      serviceHost: this.#serviceHostOf(host),
+      availabilityZone: 'zone',
+      agentRun: 'run',
+    };
+    const inventories = { VCPU: inventory(vcpus) };
+    const sequence = ++this.#reportCount;
+    await this.placement.reportHost({ atMs: 0, ...identity, ...nothing, sequence, inventories });
+  }
+
+  #serviceHostOf(host: string): string {
+    return this.#serviceHosts.get(host) ?? host;
+  }
+
+  /** From now on one service host carries these hosts; its queue is for the test to declare or serve. */
+  async carryTogether(serviceHost: string, hosts: readonly string[]): Promise<void> {
+    for (const host of hosts) {
+      this.#serviceHosts.set(host, serviceHost);
+      await this.#report(host, 10);
+    }
+  }
+
+  /** Takes the orders of a service host; answers the host and the type of each, as they come. */
+  async serveOrders(serviceHost: string): Promise<string[]> {
+    const taken: string[] = [];
+    await this.bus.consume(agentQueue(serviceHost), async ({ type, body }) => {
+      if (type === destroyInstanceCodec.type) {
+        const destroy = destroyInstanceCodec.decode(body);
+        taken.push(`destroy ${destroy.host}`);
+        await this.#destroy(destroy);
+      } else {
+        const build = buildInstanceCodec.decode(body);
+        taken.push(`build ${build.host}`);
+        await this.#build(build);
+      }
+      return ACK;
+    });
+    return taken;
+  }
+
+  async #build(order: BuildInstance): Promise<void> {
+    const { host } = order;
+    this.orders.push(order);
+    switch (this.behaviour.get(host) ?? 'builds') {
+      case 'builds':
+        this.running.set(order.instanceUuid, (this.running.get(order.instanceUuid) ?? new Set()).add(host));
+        return this.report(order, 'active');
+      case 'fails':
+        return this.report(order, 'failed');
+      case 'refuses':
+        return this.report(order, 'refused');
+      case 'late':
+        this.running.set(order.instanceUuid, (this.running.get(order.instanceUuid) ?? new Set()).add(host));
+        return;
+      case 'is silent':
+        return;
+    }
+  }
+
+  async #destroy({ instanceUuid, host, report }: DestroyInstance): Promise<void> {
+    this.running.get(instanceUuid)?.delete(host);
+    const order = { instanceUuid, host, attempt: 0, claimToken: 0, alternates: [] } as unknown as BuildInstance;
+    if (report) await this.report(order, 'destroyed');
+  }
+
+  async #select(instanceUuids: readonly string[]) {
+    const destinations = [];
+    for (const instanceUuid of instanceUuids) {
+      const [held] = await this.placement.consumers([instanceUuid]);
+      const claimed = held
+        ? { host: hostOf(Object.keys(held.allocations)[0] ?? ''), claimToken: held.claimToken }
+        : await this.#claimFirst(instanceUuid);
+      if (!claimed) return { destinations: [], noValidHost: { ...NONE, summary: '0 of 3 hosts fit' } };
+      const others = this.hosts.filter((host) => host !== claimed.host);
+      const alternates = others.map((host) => this.#selection(instanceUuid, host));
+      const selected = this.#selection(instanceUuid, claimed.host);
+      destinations.push({ instanceUuid, selected, alternates, claimToken: claimed.claimToken });
+    }
+    return { destinations, noValidHost: undefined };
+  }
+
+  #selection(instanceUuid: string, host: string): Selection {
+    const request = requestOn(instanceUuid, host);
+    const serviceHost = this.#serviceHostOf(host);
+    return { host, cell: 'cell1', allocationRequest: sealer(KEY)(request)(request), serviceHost };
+  }
+
+  async #claimFirst(instanceUuid: string) {
+    for (const host of this.hosts) {
+      const consumers = [claimWrite(requestOn(instanceUuid, host))];
+      const result = await this.placement.commit({ kind: 'write_allocations', atMs: this.clock.now(), consumers });
+      if (result.kind === 'committed') return { host, claimToken: result.claimToken };
+    }
+    return undefined;
+  }
+}
+
+const NONE = { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0 };
+
+export function providerOf(host: string): string {
+  return `00000000-0000-4000-8000-0000000000${host.slice(1).padStart(2, '0')}`;
+}
+
+function hostOf(providerUuid: string): string {
+  return `h${Number(providerUuid.slice(-2))}`;
+}
+
+function requestOn(consumerUuid: string, host: string): AllocationRequest {
+  const who = { projectId: 'project-1', userId: 'user-1', group: undefined, mappings: {} };
+  return { consumerUuid, host, allocations: { [providerOf(host)]: { VCPU: 1 } }, ...who };
+}

@@ -1,0 +1,52 @@
+import type { Conductor } from '../context';
+import type { Look } from '../observation';
+import { reconcileLoop } from '../reconcile-loop';
+
+/** The lease that the conductor which audits holds. */
+export const AUDIT_LEASE = 'audit';
+const FORGET_BATCH = 10_000;
+
+/**
+ * Looks at every claim with its record, and at every active record with its claim, when neither has changed for the grace
+ * period; then forgets records that were deleted long ago. One conductor at a time runs it, by lease; two at once would do
+ * no harm. Consumers of the placement API's clients are left alone.
+ */
+export async function audit(c: Conductor, holder: string): Promise<void> {
+  const lease = await c.leases.acquire(AUDIT_LEASE, holder, c.config.auditIntervalMs * 2);
+  if (!lease) return;
+  const nowMs = c.clock.now();
+  const settledBeforeMs = nowMs - c.config.auditGraceMs;
+  const isSettled = ({ updatedAtMs }: { readonly updatedAtMs: number }) => updatedAtMs < settledBeforeMs;
+  const observed = { kind: 'audited' } as const;
+  const count = { claims: 0, active: 0 };
+
+  await c.placement.scanConsumers(async (consumers) => {
+    const claims = consumers.filter((consumer) => consumer.owner === 'conductor' && isSettled(consumer));
+    const records = await c.instances.get(claims.map(({ uuid }) => uuid));
+    const byUuid = new Map(records.map((record) => [record.uuid, record]));
+    count.claims += claims.length;
+    const looks = claims.map(({ uuid, claimToken }): Look => {
+      return { uuid, record: byUuid.get(uuid), holds: { kind: 'claim', claimToken }, observed };
+    });
+    await reconcileLoop(
+      c,
+      looks.filter(({ record }) => record === undefined || isSettled(record)),
+    );
+  });
+
+  await c.instances.scan(async (records) => {
+    const active = records.filter((record) => record.state === 'active' && isSettled(record));
+    const holders = await c.placement.consumers(active.map(({ uuid }) => uuid));
+    const held = new Set(holders.map(({ uuid }) => uuid));
+    count.active += active.length;
+    const without = active.filter(({ uuid }) => !held.has(uuid));
+    await reconcileLoop(
+      c,
+      without.map((record) => ({ uuid: record.uuid, record, holds: { kind: 'none' }, observed })),
+    );
+  });
+
+  const forgotten = await c.instances.forget(nowMs - c.config.retentionMs, FORGET_BATCH);
+  c.measured.audits.inc();
+  c.log.info({ event: 'audit_done', ...count, forgotten, epoch: lease.epoch }, 'audit done');
+}

@@ -1,0 +1,36 @@
+import type { Instance } from '#libs/domain/instance';
+import type { Conductor } from '../context';
+import { lookAt } from '../observation';
+import { reconcileLoop } from '../reconcile-loop';
+
+const BATCH = 100;
+
+/**
+ * Looks at instances whose deadline has passed, whoever worked on them before: agents that never answered, builds that a
+ * conductor left between two steps, hosts that never confirmed a destruction. Each is taken by one conductor at a time.
+ */
+export async function sweepOverdue(c: Conductor): Promise<void> {
+  const due = await c.instances.takeDue(c.clock.now(), c.config.schedulingTimeoutMs, BATCH);
+  const groups = [...groupByRequest(due)];
+  await Promise.all(
+    groups.map(([requestId, records]) =>
+      reconcileLoop(
+        c,
+        records.map((record) => lookAt(record, { kind: 'nothing' })),
+        // They stay due: the next sweep tries again.
+      ).catch((err: unknown) =>
+        c.log.warn({ event: 'overdue_not_reconciled', err, request_id: requestId }, 'could not reconcile, retrying'),
+      ),
+    ),
+  );
+}
+
+function groupByRequest(records: readonly Instance[]): Map<string, Instance[]> {
+  const groups = new Map<string, Instance[]>();
+  for (const record of records) {
+    const group = groups.get(record.requestId);
+    if (group) group.push(record);
+    else groups.set(record.requestId, [record]);
+  }
+  return groups;
+}

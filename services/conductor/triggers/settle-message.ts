@@ -1,0 +1,58 @@
+import { ACK, drop, type IncomingMessage, REQUEUE, type Settlement } from '#libs/bus/port';
+import { BerthError, isRetryable } from '#libs/domain/errors';
+import { type RetryOptions, retryWithBackoff } from '#libs/runtime/backoff';
+import type { Conductor } from '../context';
+
+const BACKOFF = { firstMs: 50, maxMs: 5_000 };
+
+/**
+ * Settles a message by doing its work to the end, however long the store, the broker or the schedulers are away: acked when
+ * done, requeued when the conductor stops, dropped when it can never be done.
+ *
+ * The naive way is to requeue the message when something is away. It fails because a queue counts deliveries: an outage
+ * of a minute would send good builds to the dead letters. So the message stays in hand, unacknowledged, and the work is
+ * done again from its start, with backoff. It costs that all of it must be harmless when repeated, which redelivery asks
+ * for anyway.
+ *
+ * @param work  `isRepeated` tells it that it may have been begun before
+ */
+export async function settleMessage(
+  c: Conductor,
+  message: IncomingMessage,
+  work: (isRepeated: boolean) => Promise<void>,
+): Promise<Settlement> {
+  try {
+    await retryWithBackoff((attempt) => work(message.redelivered || attempt > 0), c.retry);
+    return ACK;
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    if (c.stopping.aborted) return REQUEUE;
+    c.measured.refused.inc({ reason: error.reason });
+    c.log.warn(
+      { event: 'message_refused', err: error, message_id: message.id, message_type: message.type },
+      'message refused',
+    );
+    return drop(error);
+  }
+}
+
+/** How work is done again while something is away. */
+export function retryOptions({ clock, random, log, measured, stopping }: Omit<Conductor, 'retry'>): RetryOptions {
+  return {
+    ...BACKOFF,
+    clock,
+    random,
+    signal: stopping,
+    isRetryable: (thrown) => isForNow(BerthError.from(thrown)),
+    onFailure: (thrown, pauseMs) => {
+      const error = BerthError.from(thrown);
+      measured.waits.inc({ reason: error.reason });
+      log.warn({ event: 'unavailable_retrying', err: error, pause_ms: pauseMs }, `${error.reason}, retrying`);
+    },
+  };
+}
+
+/** Whether the same work can succeed later. */
+function isForNow(error: BerthError): boolean {
+  return isRetryable(error) || error.code === 'resource_exhausted';
+}

@@ -1,0 +1,105 @@
+import type { ErrorObject } from 'ajv';
+import type { Schema } from '../schemas/parts';
+
+/** A fault of a value or a part of it, as Python's jsonschema reports it. */
+export interface Fault {
+  readonly message: string;
+  readonly keyword: string;
+  /** The schema with the keyword, and the value that it was applied to. */
+  readonly schema: Schema;
+  readonly value: unknown;
+  readonly path: readonly string[];
+  readonly schemaPath: readonly string[];
+  /** Of an `anyOf`: why none of its schemas holds. */
+  readonly reasons: readonly Fault[];
+}
+
+/** Longer values and schemas are cut in texts. */
+const MAX_SHOWN = 5_000;
+
+/** One error of ajv in the words of jsonschema. */
+export function messageOf(error: ErrorObject, errors: readonly ErrorObject[]): string {
+  const { keyword, params, data, schema } = error;
+  const [value, limit] = [shown(data), repr(schema)];
+  switch (keyword) {
+    case 'required':
+      return `${repr(params['missingProperty'])} is a required property`;
+    case 'additionalProperties':
+      return strangersMessage(error, errors);
+    case 'type':
+      return `${value} is not of type ${[schema].flat().map(repr).join(', ')}`;
+    case 'enum':
+      return `${value} is not one of ${limit}`;
+    case 'minimum':
+      return `${value} is less than the minimum of ${limit}`;
+    case 'maximum':
+      return `${value} is greater than the maximum of ${limit}`;
+    case 'minLength':
+    case 'minItems':
+      return `${value} is too short`;
+    case 'maxLength':
+      return `${value} is too long`;
+    case 'pattern':
+      return `${value} does not match ${limit}`;
+    case 'format':
+      return `${value} is not a ${limit}`;
+    case 'uniqueItems':
+      return `${value} has non-unique elements`;
+    case 'minProperties':
+      return `${value} does not have enough properties`;
+    case 'anyOf':
+      return `${value} is not valid under any of the given schemas`;
+    default:
+      return `${value} ${error.message ?? 'is not valid'}`;
+  }
+}
+
+function strangersMessage({ instancePath, parentSchema }: ErrorObject, errors: readonly ErrorObject[]): string {
+  const strangers = errors
+    .filter((error) => error.keyword === 'additionalProperties' && error.instancePath === instancePath)
+    .map(({ params }) => String(params['additionalProperty']));
+  const [names, isOne] = [listed(strangers), strangers.length === 1];
+  const patterns = parentSchema?.['patternProperties'] as object | undefined;
+  return patterns === undefined
+    ? `Additional properties are not allowed (${names} ${isOne ? 'was' : 'were'} unexpected)`
+    : `${names} ${isOne ? 'does' : 'do'} not match any of the regexes: ${listed(Object.keys(patterns))}`;
+}
+
+/** A fault in the words of jsonschema: message, schema and value. */
+export function textOf({ message, keyword, schema, value, path, schemaPath }: Fault): string {
+  return [
+    message,
+    `Failed validating ${repr(keyword)} in schema${indexesOf(schemaPath.slice(0, -1))}:\n    ${shown(schema)}`,
+    `On instance${indexesOf(path)}:\n    ${shown(value)}`,
+  ].join('\n\n');
+}
+
+/** A path as Python shows it: `['a'][0]`. */
+function indexesOf(path: readonly string[]): string {
+  return path.map((step) => (/^\d+$/.test(step) ? `[${step}]` : `[${repr(step)}]`)).join('');
+}
+
+function listed(names: readonly string[]): string {
+  return names.toSorted().map(repr).join(', ');
+}
+
+function shown(value: unknown): string {
+  const text = repr(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
+}
+
+/** A JSON value as Python prints it, because clients compare error texts with Placement's. */
+export function repr(value: unknown): string {
+  if (typeof value === 'string') return quoted(value);
+  if (value === null || value === undefined) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (Array.isArray(value)) return `[${value.map(repr).join(', ')}]`;
+  if (typeof value === 'number') return String(value);
+  const entries = Object.entries(value).map(([key, inner]) => `${repr(key)}: ${repr(inner)}`);
+  return `{${entries.join(', ')}}`;
+}
+
+function quoted(text: string): string {
+  const escaped = text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
+  return text.includes("'") && !text.includes('"') ? `"${escaped}"` : `'${escaped.replaceAll("'", "\\'")}'`;
+}

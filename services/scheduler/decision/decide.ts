@@ -1,0 +1,88 @@
+import type { Diagnosis } from '#libs/contracts/messages';
+import type { Random } from '#libs/domain/random';
+import type { RequestSpec } from '#libs/domain/request-spec';
+import type { Fleet } from '../fleet/fleet';
+import type { FleetSnapshot } from '../fleet/fleet-snapshot';
+import type { HostState } from '../fleet/host-state';
+import { locate } from '../fleet/located-request';
+import { best, type RankHosts } from '../ranking/ranked-hosts';
+import { RequestConstraints } from '../ranking/request-constraints';
+import { type ClassifiedSpec, forBatch } from '../request/equivalence-class';
+import type { SelectSettings } from '../settings';
+import { diagnose } from './diagnose';
+import { claimsHeld } from './held-claims';
+import { type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
+
+/** What is to be decided: a host for each instance, and alternates. */
+export interface SelectRequest extends ClassifiedSpec {
+  readonly requestId: string;
+  readonly instanceUuids: readonly string[];
+  readonly numAlternates: number;
+}
+
+/** Where one instance goes, and where it can go when that fails. */
+export interface InstanceDestination {
+  readonly instanceUuid: string;
+  readonly selected: HostForInstance;
+  readonly alternates: readonly HostForInstance[];
+  /** The token of the claim that it holds already; undefined when it is yet to be claimed. */
+  readonly claimToken: number | undefined;
+}
+
+/** Hosts for all instances of a request, or none and why. */
+export type Decision =
+  | {
+      readonly kind: 'decided';
+      readonly destinations: readonly InstanceDestination[];
+      readonly toClaim: readonly PickedHost[];
+      /** The fleet as it is once they are claimed. */
+      readonly assumed: FleetSnapshot;
+    }
+  | { readonly kind: 'refused'; readonly diagnosis: Diagnosis };
+
+/** What decisions are made with. */
+export interface DecisionParts {
+  readonly fleet: Fleet;
+  readonly rankHosts: RankHosts;
+  readonly settings: SelectSettings;
+}
+
+/**
+ * One decision, start to end: take a snapshot of the fleet, see which instances hold a claim already, rank the feasible
+ * hosts (filter and weigh), pick one for each instance as if those before were placed, name alternates for all.
+ */
+export function decide(request: SelectRequest, nowMs: number, random: Random, parts: DecisionParts): Decision {
+  const { fleet, rankHosts, settings } = parts;
+  const { spec, instanceUuids, numAlternates } = request;
+
+  const snapshot = fleet.snapshot(nowMs);
+  const { held, unclaimed } = claimsHeld(instanceUuids, spec, fleet, snapshot);
+  const constraints = new RequestConstraints(locate(spec, unclaimed, fleet, snapshot), settings);
+  const equivalenceClass = forBatch(request.equivalenceClass, batchSizeOf(spec, unclaimed));
+
+  const picked = pickHosts(unclaimed, equivalenceClass, { snapshot, constraints }, spec.group?.id, random, parts);
+  const ranked = rankHosts(equivalenceClass, picked.snapshot);
+  if (picked.kind === 'refused') {
+    const before = { placed: picked.picks.length, of: unclaimed.length };
+    return { kind: 'refused', diagnosis: diagnose(ranked.feasibility(picked.constraints), before) };
+  }
+
+  const alternatesTo = ({ host: selected }: HostForInstance) => {
+    if (numAlternates === 0) return [];
+    const withoutIt = picked.constraints.withMembers(selected.index, -1);
+    const isWanted = (other: HostState) => other.index !== selected.index && other.host.cell === selected.host.cell;
+    return best(numAlternates, ranked.bestFirst(withoutIt, random, isWanted));
+  };
+  const pickOf = new Map(picked.picks.map((pick) => [pick.instanceUuid, pick]));
+  const destinations = instanceUuids.map((instanceUuid): InstanceDestination => {
+    const claim = held.get(instanceUuid);
+    const selected = claim ?? (pickOf.get(instanceUuid) as PickedHost);
+    return { instanceUuid, selected, alternates: alternatesTo(selected), claimToken: claim?.claimToken };
+  });
+  return { kind: 'decided', destinations, toClaim: picked.picks, assumed: picked.snapshot };
+}
+
+/** The instances of an affinity group go to one host together, all others one by one. */
+function batchSizeOf({ group }: RequestSpec, unclaimed: readonly string[]): number {
+  return group?.policy === 'affinity' ? Math.max(1, unclaimed.length) : 1;
+}

@@ -1,0 +1,54 @@
+import type { Diagnosis, FilterDiagnosis } from '#libs/contracts/messages';
+import { FILTER_NAMES } from '../filters/registry';
+import { CANDIDATES } from '../ranking/candidates';
+import type { Feasibility } from '../ranking/ranked-hosts';
+
+/**
+ * Why hosts are feasible or not: each filter with all hosts that it refuses, whether or not another one refuses them, too.
+ * `before` says how many of how many instances were placed before there was no host.
+ */
+export function diagnose(
+  { hostCount, feasibleCount, refusals }: Feasibility,
+  before: { readonly placed: number; readonly of: number } = { placed: 0, of: 1 },
+): Diagnosis {
+  const filters: FilterDiagnosis[] = [];
+  const phrases = new Map<string, string>();
+  for (const [filter, { hostCount: refused, reasons }] of refusals.byFilter) {
+    const counts = [...reasons].map(([symbol, reason]) => [symbol, reason.hostCount] as const);
+    filters.push({ filter, refused, reasons: Object.fromEntries(counts) });
+    for (const [symbol, { phrase }] of reasons) phrases.set(symbol, phrase);
+  }
+  filters.sort((a, b) => ORDER.indexOf(a.filter) - ORDER.indexOf(b.filter));
+  const placed = before.placed === 0 ? '' : `room for ${before.placed} of ${before.of} instances, then `;
+  return {
+    hostsConsidered: hostCount,
+    hostsPassed: feasibleCount,
+    filters,
+    claimConflicts: 0,
+    summary: placed + summarise(hostCount, feasibleCount, filters, phrases),
+  };
+}
+
+/** The candidate search has the last word. */
+const ORDER = [...FILTER_NAMES, CANDIDATES];
+
+const MAX_REASONS = 8;
+
+function summarise(
+  hostCount: number,
+  passed: number,
+  filters: readonly FilterDiagnosis[],
+  phrases: ReadonlyMap<string, string>,
+): string {
+  if (hostCount === 0) return 'there are no hosts';
+  const head = `${passed} of ${hostCount} host${hostCount === 1 ? '' : 's'} fit`;
+  const reasons = filters.flatMap(({ reasons: counts }) => Object.entries(counts)).sort(byCount);
+  const shown = reasons.slice(0, MAX_REASONS).map(([symbol, count]) => `${count} ${phrases.get(symbol)} (${symbol})`);
+  if (reasons.length > MAX_REASONS) shown.push(`${reasons.length - MAX_REASONS} more reasons`);
+  return shown.length === 0 ? head : `${head}: ${shown.join(', ')}`;
+}
+
+/** Most hosts first; equal counts by symbol, so that the sentence does not depend on what happened when. */
+function byCount([a, hostsA]: readonly [string, number], [b, hostsB]: readonly [string, number]): number {
+  return hostsB - hostsA || (a < b ? -1 : 1);
+}

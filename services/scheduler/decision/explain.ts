@@ -1,0 +1,65 @@
+import type { ExplainResponse, HostVerdict } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
+import { seededRandom } from '#libs/domain/random';
+import { allows } from '../filters/filter';
+import type { HostState } from '../fleet/host-state';
+import { locate } from '../fleet/located-request';
+import { NO_CANDIDATE_SENTENCE, needsSearch, searchOn } from '../ranking/candidates';
+import { Judgement } from '../ranking/judgement';
+import { best } from '../ranking/ranked-hosts';
+import { RequestConstraints } from '../ranking/request-constraints';
+import type { ClassifiedSpec, EquivalenceClass } from '../request/equivalence-class';
+import type { DecisionParts } from './decide';
+import { diagnose } from './diagnose';
+
+/** What is to be explained. */
+export interface ExplainedRequest extends ClassifiedSpec {
+  /** '' for the best hosts, at most `limit`. */
+  readonly host: string;
+  readonly limit: number;
+}
+
+/**
+ * The decision for one instance as a dry run: the best hosts with what each weigher gives them, and why the others are
+ * refused. With a host named: that host alone, with every filter that refuses it.
+ *
+ * @throws BerthError `not_found / no_such_host`.
+ */
+export function explain(
+  { spec, equivalenceClass, host: name, limit }: ExplainedRequest,
+  nowMs: number,
+  { fleet, rankHosts, settings }: DecisionParts,
+): ExplainResponse {
+  const snapshot = fleet.snapshot(nowMs);
+  const constraints = new RequestConstraints(locate(spec, [], fleet, snapshot), settings);
+  const ranked = rankHosts(equivalenceClass, snapshot);
+  const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name) ?? -1);
+  if (name !== '' && !named) throw new BerthError('not_found', 'no_such_host', `there is no host '${name}'`);
+  const bestHosts = () => best(limit, ranked.bestFirst(constraints, seededRandom(0))).map(({ host }) => host);
+  const hosts = named ? [named] : bestHosts();
+  const judgement = new Judgement(equivalenceClass, settings);
+  return {
+    diagnosis: diagnose(ranked.feasibility(constraints)),
+    hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints)),
+  };
+}
+
+function verdictOn(
+  host: HostState,
+  equivalenceClass: EquivalenceClass,
+  judgement: Judgement,
+  constraints: RequestConstraints,
+): HostVerdict {
+  const refusals = [
+    ...judgement.sentences(host),
+    ...constraints.constraints
+      .filter((constraint) => !allows(constraint, host.index))
+      .map((constraint) => `${constraint.filter}: ${constraint.describe(host)}`),
+  ];
+  if (refusals.length === 0 && needsSearch(equivalenceClass, host) && !searchOn(equivalenceClass, host)) {
+    refusals.push(NO_CANDIDATE_SENTENCE);
+  }
+  const weights = { ...judgement.weights(host), ...constraints.weights(host.index) };
+  const weight = Object.values(weights).reduce((sum, share) => sum + share, 0);
+  return { host: host.host.name, passed: refusals.length === 0, refusals, weight, weights };
+}

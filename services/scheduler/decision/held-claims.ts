@@ -1,0 +1,70 @@
+import type { Consumer } from '#libs/domain/consumer';
+import { BerthError } from '#libs/domain/errors';
+import type { Resources } from '#libs/domain/inventory';
+import type { RequestSpec } from '#libs/domain/request-spec';
+import type { Fleet } from '../fleet/fleet';
+import type { FleetSnapshot } from '../fleet/fleet-snapshot';
+import type { HostForInstance } from './pick-hosts';
+
+/** A claim that an instance holds already: the answer to this request, given again. */
+export interface HeldClaim extends HostForInstance {
+  readonly claimToken: number;
+}
+
+/** Which instances of a request hold claims, and which need one. */
+export interface ClaimsHeld {
+  readonly held: ReadonlyMap<string, HeldClaim>;
+  readonly unclaimed: readonly string[];
+}
+
+/**
+ * A request may come again: its answer was lost, its conductor died, another one got it too. Instances that hold what the
+ * spec asks keep it, wherever they are by now; the others get a claim. Claims that do not fit the spec, or are on no host
+ * of the fleet, are replaced by the claim that is made.
+ *
+ * @throws BerthError `failed_precondition / foreign_consumer` when somebody else owns a consumer of that uuid.
+ */
+export function claimsHeld(
+  instanceUuids: readonly string[],
+  spec: RequestSpec,
+  fleet: Fleet,
+  snapshot: FleetSnapshot,
+): ClaimsHeld {
+  const held = new Map<string, HeldClaim>();
+  const unclaimed: string[] = [];
+  for (const uuid of instanceUuids) {
+    const consumer = fleet.view.consumer(uuid);
+    if (consumer && consumer.owner !== 'conductor') throw foreign(uuid);
+    const index = consumer && fleet.indexOfAllocations(consumer.allocations);
+    const host = index === undefined ? undefined : snapshot.at(index);
+    if (consumer && host && holdsWhatIsAsked(consumer, spec)) {
+      const { allocations, mappings, claimToken } = consumer;
+      held.set(uuid, { host, candidate: { rootUuid: host.root.uuid, allocations, mappings }, claimToken });
+    } else {
+      unclaimed.push(uuid);
+    }
+  }
+  return { held, unclaimed };
+}
+
+function holdsWhatIsAsked(consumer: Consumer, spec: RequestSpec): boolean {
+  const asked = sum([spec.resources, ...spec.requestGroups.map((group) => group.resources)]);
+  const has = sum(Object.values(consumer.allocations));
+  return (
+    consumer.projectId === spec.projectId &&
+    consumer.groupId === spec.group?.id &&
+    asked.size === has.size &&
+    [...asked].every(([name, amount]) => has.get(name) === amount)
+  );
+}
+
+function sum(parts: readonly Resources[]): ReadonlyMap<string, number> {
+  const total = new Map<string, number>();
+  for (const part of parts) for (const name in part) total.set(name, (total.get(name) ?? 0) + (part[name] as number));
+  return total;
+}
+
+function foreign(uuid: string): BerthError {
+  const message = `consumer ${uuid} was made by a client of the placement API; choose another instance uuid`;
+  return new BerthError('failed_precondition', 'foreign_consumer', message, { details: { instance_uuid: uuid } });
+}

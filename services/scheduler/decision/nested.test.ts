@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
+import { SHARING_TRAIT } from '#libs/domain/provider';
+import type { RequestGroup } from '#libs/domain/request-spec';
+import { aWrite, mustCommit } from '#libs/testing/placement/placement';
+import { aWorld, hostsOf, uuidOfHost, type World } from '../testing/world';
+
+const POOL = 'aaaaaaaa-0000-4000-8000-000000000001';
+
+let world: World;
+beforeEach(() => {
+  world = aWorld();
+});
+afterEach(() => world.close());
+
+/** A host whose root has disk, and children with CPUs, memory and one device each. */
+async function nestedHost(host: string, childCount: number, child: Inventories): Promise<string[]> {
+  await world.report(host, { inventories: { DISK_GB: inventory(100) } });
+  const children: string[] = [];
+  for (let i = 0; i < childCount; i++) children.push(await provider(`${host}-${i}`, child, uuidOfHost(host)));
+  return children;
+}
+
+async function provider(name: string, inventories: Inventories, parentUuid?: string): Promise<string> {
+  const uuid = randomUUID();
+  await mustCommit(world.placement, { kind: 'put_provider', uuid, name, parentUuid, mode: 'create' });
+  const change = { providerUuid: uuid, generation: undefined, replace: true } as const;
+  await mustCommit(world.placement, { kind: 'write_inventories', inventories, ...change });
+  return uuid;
+}
+
+async function take(providerUuid: string, resources: Resources): Promise<void> {
+  const consumers = [aWrite({ [providerUuid]: resources }, { owner: 'api' })];
+  await mustCommit(world.placement, { kind: 'write_allocations', consumers });
+}
+
+function group(suffix: string, resources: Resources, fields: Partial<RequestGroup> = {}): RequestGroup {
+  const none = { requiredTraits: [], forbiddenTraits: [], memberOf: [], forbiddenAggregates: [], inTree: undefined };
+  return { suffix, resources, ...none, ...fields };
+}
+
+async function allocationsOf(uuid: string) {
+  return (await world.placement.consumers([uuid]))[0]?.allocations;
+}
+
+const NUMA = { VCPU: inventory(4), MEMORY_MB: inventory(4_096) };
+
+it('claims each request group from a provider of its own, with one allocation request', async () => {
+  const children = await nestedHost('nested', 2, NUMA);
+  const scheduler = await world.scheduler();
+  const uuid = randomUUID();
+  const half = { VCPU: 3, MEMORY_MB: 2_048 };
+  const spec = { resources: { DISK_GB: 10 }, requestGroups: [group('_0', half), group('_1', half)] };
+  const selected = await scheduler.select({ ...spec, groupPolicy: 'isolate' }, [uuid]);
+  expect(hostsOf(selected)).toEqual(['nested']);
+  const [first = '', second = ''] = children;
+  expect(await allocationsOf(uuid)).toEqual({ [uuidOfHost('nested')]: { DISK_GB: 10 }, [first]: half, [second]: half });
+  const [consumer] = await world.placement.consumers([uuid]);
+  expect(Object.keys(consumer?.mappings ?? {}).sort()).toEqual(['', '_0', '_1']);
+});
+
+it('keeps groups of one subtree under one provider', async () => {
+  const [near = '', far = ''] = await nestedHost('nested', 2, NUMA);
+  const gpuNear = await provider('gpu-near', { VGPU: inventory(1) }, near);
+  await provider('gpu-far', { VGPU: inventory(1) }, far);
+  await take(far, { VCPU: 4 });
+  const scheduler = await world.scheduler();
+  const uuid = randomUUID();
+  const requestGroups = [group('_cpu', { VCPU: 1 }), group('_gpu', { VGPU: 1 })];
+  await scheduler.select({ resources: { DISK_GB: 1 }, requestGroups, sameSubtrees: [['_cpu', '_gpu']] }, [uuid]);
+  expect(await allocationsOf(uuid)).toMatchObject({ [near]: { VCPU: 1 }, [gpuNear]: { VGPU: 1 } });
+});
+
+it('gives each instance of a batch the next way that a host has, until there is none', async () => {
+  await nestedHost('nested', 3, NUMA);
+  const scheduler = await world.scheduler();
+  const spec = { resources: { DISK_GB: 1 }, requestGroups: [group('_0', { VCPU: 4 })] };
+  expect(hostsOf(await scheduler.select(spec, 3))).toEqual(['nested', 'nested', 'nested']);
+  const { response } = await scheduler.select(spec);
+  expect(response.noValidHost?.filters).toEqual([{ filter: 'capacity', refused: 1, reasons: { capacity_vcpu: 1 } }]);
+});
+
+it('tries the other ways of a host when somebody took the first', async () => {
+  const children = await nestedHost('nested', 2, { VGPU: inventory(1) });
+  const schedulers = [await world.scheduler(), await world.scheduler()];
+  const spec = { resources: { DISK_GB: 1 }, requestGroups: [group('_0', { VGPU: 1 })] };
+  const uuids = [randomUUID(), randomUUID()];
+  const selected = await Promise.all(schedulers.map((scheduler, i) => scheduler.select(spec, [uuids[i] ?? ''])));
+  expect(selected.flatMap(hostsOf)).toEqual(['nested', 'nested']);
+  expect(selected.reduce((sum, { conflicts }) => sum + conflicts, 0)).toBe(1);
+  const used = await Promise.all(uuids.map(allocationsOf));
+  const devices = used.flatMap((allocations) => Object.keys(allocations ?? {})).filter((one) => children.includes(one));
+  expect(devices.toSorted()).toEqual(children.toSorted());
+});
+
+it('refuses a host that has enough in all but not where it is needed, says so, and finds out once', async () => {
+  const [first = '', second = ''] = await nestedHost('split', 2, NUMA);
+  await take(first, { VCPU: 4 });
+  await take(second, { MEMORY_MB: 4_096 });
+  const scheduler = await world.scheduler();
+  const spec = { resources: { DISK_GB: 1 }, requestGroups: [group('_0', { VCPU: 2, MEMORY_MB: 1_024 })] };
+  const { response } = await scheduler.select(spec);
+  expect(response.noValidHost).toMatchObject({
+    hostsPassed: 0,
+    filters: [{ filter: 'candidates', refused: 1, reasons: { no_candidate: 1 } }],
+  });
+  expect(scheduler.explain(spec, 'split').hosts[0]?.refusals).toEqual([
+    'candidates: no providers of the host give all groups what they ask',
+  ]);
+});
+
+it('takes disk from a pool that is shared, follows what others take of it, and gives hosts back that it frees', async () => {
+  const pool = await provider('pool', { DISK_GB: inventory(100) });
+  const about = { providerUuid: pool, generation: undefined } as const;
+  await mustCommit(world.placement, { kind: 'write_traits', traits: [SHARING_TRAIT], ...about });
+  await mustCommit(world.placement, { kind: 'write_aggregates', aggregates: [POOL], ...about });
+  for (const host of ['a', 'b']) await world.report(host, { inventories: { VCPU: inventory(8) }, aggregates: [POOL] });
+  await world.report('outside', { inventories: { VCPU: inventory(8) } });
+  const scheduler = await world.scheduler();
+  const spec = { resources: { VCPU: 1, DISK_GB: 40 } };
+  const uuids = [randomUUID(), randomUUID()];
+  const selected = await scheduler.select(spec, uuids);
+  expect(hostsOf(selected).sort()).toEqual(['a', 'b']);
+  expect((await allocationsOf(uuids[0] ?? ''))?.[pool]).toEqual({ DISK_GB: 40 });
+  const { response } = await scheduler.select(spec);
+  expect(response.noValidHost?.filters).toEqual([
+    { filter: 'capacity', refused: 3, reasons: { capacity_disk_gb: 2, no_inventory_disk_gb: 1 } },
+  ]);
+  const [gone] = selected.response.destinations;
+  const release = {
+    kind: 'release_claim',
+    consumerUuid: gone?.instanceUuid ?? '',
+    claimToken: gone?.claimToken ?? 0,
+  } as const;
+  await mustCommit(world.placement, release);
+  await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+  expect(hostsOf(await scheduler.select(spec))).toHaveLength(1);
+});
+
+it('of an affinity batch, skips a host whose sum would do but whose providers do not', async () => {
+  await nestedHost('three', 3, { VGPU: inventory(3, { maxUnit: 2 }) });
+  await nestedHost('four', 2, { VGPU: inventory(4, { maxUnit: 2 }) });
+  const scheduler = await world.scheduler();
+  const spec = {
+    resources: { DISK_GB: 1 },
+    requestGroups: [group('_0', { VGPU: 2 })],
+    group: { id: 'g', policy: 'affinity', maxPerHost: 1 } as const,
+  };
+  expect(hostsOf(await scheduler.select(spec, 4))).toEqual(['four', 'four', 'four', 'four']);
+});

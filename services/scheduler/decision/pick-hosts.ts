@@ -1,0 +1,125 @@
+import { type Random, randomInt } from '#libs/domain/random';
+import type { Candidate } from '#libs/placement/search/query';
+import type { FleetSnapshot } from '../fleet/fleet-snapshot';
+import type { HostState } from '../fleet/host-state';
+import type { PendingClaim } from '../fleet/pending-claims';
+import { needsSearch, searchOn } from '../ranking/candidates';
+import type { RankedHost } from '../ranking/ranked-hosts';
+import type { RequestConstraints } from '../ranking/request-constraints';
+import type { EquivalenceClass } from '../request/equivalence-class';
+import type { DecisionParts } from './decide';
+
+/** A host, and what an instance takes there. */
+export interface HostForInstance {
+  readonly host: HostState;
+  readonly candidate: Candidate;
+}
+
+/** A host picked for an instance, and the claim to be made for it. */
+export interface PickedHost extends HostForInstance {
+  readonly instanceUuid: string;
+  readonly claim: PendingClaim;
+}
+
+/** The fleet, and what the request asks of it, as of the picks made so far. */
+interface Assumed {
+  readonly snapshot: FleetSnapshot;
+  readonly constraints: RequestConstraints;
+}
+
+/** A host for each instance; or, when one finds none, the picks made before. */
+export interface Picks extends Assumed {
+  readonly kind: 'picked' | 'refused';
+  readonly picks: readonly PickedHost[];
+}
+
+/** Hosts are drawn among the best as long as they weigh no less than the best by this: a tenth of one usual weight. */
+const NEARLY = 0.1;
+
+/** Picks a host for each instance, batch by batch, each as if those before were placed. */
+export function pickHosts(
+  instanceUuids: readonly string[],
+  equivalenceClass: EquivalenceClass,
+  start: Assumed,
+  groupId: string | undefined,
+  random: Random,
+  { rankHosts, settings }: DecisionParts,
+): Picks {
+  const picks: PickedHost[] = [];
+  let assumed = start;
+  while (picks.length < instanceUuids.length) {
+    const batch = instanceUuids.slice(picks.length, picks.length + equivalenceClass.batchSize);
+    const ranked = rankHosts(equivalenceClass, assumed.snapshot).bestFirst(assumed.constraints, random);
+    const placed = placeBatch(
+      batch,
+      drawn(ranked, settings.hostSubsetSize, random),
+      equivalenceClass,
+      assumed,
+      groupId,
+    );
+    if (!placed) return { kind: 'refused', picks, ...assumed };
+    picks.push(...placed.picks);
+    assumed = { snapshot: placed.snapshot, constraints: placed.constraints };
+  }
+  return { kind: 'picked', picks, ...assumed };
+}
+
+/** Hosts best first, but each drawn among the best few that weigh nearly the same, so that schedulers part. */
+function* drawn(ranked: Iterable<RankedHost>, subsetSize: number, random: Random): Generator<RankedHost> {
+  const rest = ranked[Symbol.iterator]();
+  const best: RankedHost[] = [];
+  let ahead: RankedHost | undefined;
+  for (;;) {
+    while (best.length < subsetSize) {
+      ahead ??= rest.next().value as RankedHost | undefined;
+      if (!ahead || ahead.weight < (best[0] ?? ahead).weight - NEARLY) break;
+      best.push(ahead);
+      ahead = undefined;
+    }
+    const [host] = best.splice(randomInt(random, best.length), 1);
+    if (!host) return;
+    yield host;
+  }
+}
+
+interface BatchPlaced extends Assumed {
+  readonly picks: readonly PickedHost[];
+}
+
+/** Places a whole batch on the first host that can take all of it. */
+function placeBatch(
+  batch: readonly string[],
+  hosts: Iterable<RankedHost>,
+  equivalenceClass: EquivalenceClass,
+  assumed: Assumed,
+  groupId: string | undefined,
+): BatchPlaced | undefined {
+  for (const host of hosts) {
+    const placed = placeOn(host, batch, equivalenceClass, assumed, groupId);
+    if (placed) return placed;
+  }
+  return undefined;
+}
+
+function placeOn(
+  { host: { index }, candidate: first }: RankedHost,
+  batch: readonly string[],
+  equivalenceClass: EquivalenceClass,
+  { snapshot: before, constraints }: Assumed,
+  groupId: string | undefined,
+): BatchPlaced | undefined {
+  const picks: PickedHost[] = [];
+  let snapshot = before;
+  for (const instanceUuid of batch) {
+    const host = snapshot.at(index) as HostState;
+    // What was found first may be taken by the instances before.
+    const isFirst = picks.length === 0 || !needsSearch(equivalenceClass, host);
+    const candidate = isFirst ? first : searchOn(equivalenceClass, host);
+    if (!candidate) return undefined;
+    const { rootUuid, allocations } = candidate;
+    const claim = { consumerUuid: instanceUuid, hostIndex: index, rootUuid, allocations, groupId };
+    picks.push({ instanceUuid, host, candidate, claim });
+    snapshot = snapshot.assume(claim);
+  }
+  return { picks, snapshot, constraints: constraints.withMembers(index, batch.length) };
+}

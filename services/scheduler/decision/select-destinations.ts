@@ -1,0 +1,102 @@
+import type { IncomingMessage } from '#libs/bus/port';
+import type { Destination, SelectDestinationsResponse, Selection } from '#libs/contracts/messages';
+import type { Clock } from '#libs/domain/clock';
+import { BerthError, invalidArgument } from '#libs/domain/errors';
+import { seededRandom, seedOf } from '#libs/domain/random';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import type { Sealer } from '#libs/placement/sealed/allocation-request';
+import { type ClaimMirror, claimAll } from './claim';
+import { type Decision, type DecisionParts, decide, type InstanceDestination, type SelectRequest } from './decide';
+import type { HostForInstance } from './pick-hosts';
+
+/** What selecting takes. */
+export interface SelectDeps extends DecisionParts {
+  readonly placement: PlacementStore;
+  readonly mirror: ClaimMirror;
+  readonly clock: Clock;
+  readonly sealer: Sealer;
+}
+
+/** The caller, and whether it still waits for the answer. */
+export type Caller = Pick<IncomingMessage, 'isAborted' | 'signal'>;
+
+/** The answer, and how often it had to be decided again. */
+export interface Selected {
+  readonly response: SelectDestinationsResponse;
+  readonly conflicts: number;
+}
+
+/**
+ * Claims a host for each instance of a request, all or none, and names alternates.
+ *
+ * Optimistic concurrency, as in Google's Omega: a decision is one synchronous piece, made on a mirror that may be stale,
+ * and the commit checks it. After a conflict the mirror is brought up to date and all is decided again. Claims on their
+ * way count as made, so that requests at the same time spread over the fleet; because such a claim may fail and leave
+ * room, a request refused meanwhile is decided again, once, when they are answered.
+ *
+ * @throws BerthError `aborted / claim_conflicts` after too many conflicts; `deadline_exceeded / caller_left`;
+ *   `unavailable`; `invalid_argument / too_many`; `failed_precondition / foreign_consumer`.
+ */
+export async function selectDestinations(request: SelectRequest, caller: Caller, deps: SelectDeps): Promise<Selected> {
+  const { fleet, settings, clock } = deps;
+  if (request.instanceUuids.length > settings.maxInstances) throw tooMany(settings.maxInstances);
+  const random = seededRandom(seedOf(request.requestId));
+  let mayWait = true;
+  for (let conflicts = 0; conflicts < settings.claimAttempts; ) {
+    if (caller.isAborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
+    const decision = decide(request, clock.now(), random, deps);
+    if (decision.kind === 'decided') {
+      const claimed = await claimDecided(decision, request, caller, deps);
+      if (claimed) return { response: { destinations: claimed, noValidHost: undefined }, conflicts };
+      conflicts += 1;
+    } else if (mayWait && fleet.pending.count > 0) {
+      mayWait = false;
+      await fleet.pending.whenAnswered();
+    } else {
+      const noValidHost = { ...decision.diagnosis, claimConflicts: conflicts };
+      return { response: { destinations: [], noValidHost }, conflicts };
+    }
+  }
+  throw new BerthError('aborted', 'claim_conflicts', 'others took the hosts first each time; ask again');
+}
+
+/** The destinations once all are claimed; undefined after a conflict. Until then the claims count as made. */
+async function claimDecided(
+  { destinations, toClaim, assumed }: Extract<Decision, { kind: 'decided' }>,
+  { spec }: SelectRequest,
+  caller: Caller,
+  deps: SelectDeps,
+): Promise<readonly Destination[] | undefined> {
+  const claims = toClaim.map(({ claim }) => claim);
+  deps.fleet.hold(claims, assumed);
+  try {
+    const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, caller, deps) : NOTHING_TO_CLAIM;
+    return claimed.kind === 'conflict' ? undefined : destinations.map((one) => sealed(one, claimed.claimToken));
+  } finally {
+    deps.fleet.settle(claims);
+  }
+
+  function sealed({ instanceUuid, selected, alternates, claimToken }: InstanceDestination, newToken: number) {
+    const { projectId, userId, group } = spec;
+    const seal = deps.sealer({ consumerUuid: instanceUuid, projectId, userId, group });
+    const selection = ({ host: { host }, candidate: { allocations, mappings } }: HostForInstance): Selection => ({
+      host: host.name,
+      cell: host.cell,
+      allocationRequest: seal({ host: host.name, allocations, mappings }),
+      serviceHost: host.serviceHost,
+    });
+    return {
+      instanceUuid,
+      selected: selection(selected),
+      alternates: alternates.map(selection),
+      claimToken: claimToken ?? newToken,
+    };
+  }
+}
+
+/** All instances hold claims already. */
+const NOTHING_TO_CLAIM = { kind: 'claimed', claimToken: 0 } as const;
+
+function tooMany(most: number): BerthError {
+  return invalidArgument('too_many', `instance_uuids may have at most ${most} entries here`, 'instance_uuids');
+}

@@ -1,0 +1,45 @@
+import type { Reason, RequestFilter } from './filter';
+
+/**
+ * group_affinity: members of an affinity group go where the group is; any host while it is nowhere.
+ *
+ * Checked again when the claim is committed, so that two schedulers can't part a group. Reason: `group_is_elsewhere`.
+ */
+export const groupAffinityFilter: RequestFilter = {
+  kind: 'request',
+  name: 'group_affinity',
+  prepare({ members }) {
+    if (members?.group.policy !== 'affinity' || members.perHost.size === 0) return undefined;
+    return {
+      kind: 'only',
+      hosts: new Set(members.perHost.keys()),
+      reason: ELSEWHERE,
+      describe: () => `group ${members.group.id} is on another host`,
+    };
+  },
+};
+
+/**
+ * group_anti_affinity: a host takes at most `max_per_host` members of an anti-affinity group, 1 unless the group says
+ * otherwise.
+ *
+ * Checked again when the claim is committed. Reason: `group_is_here`.
+ */
+export const groupAntiAffinityFilter: RequestFilter = {
+  kind: 'request',
+  name: 'group_anti_affinity',
+  prepare({ members }) {
+    if (members?.group.policy !== 'anti-affinity') return undefined;
+    const { maxPerHost, id } = members.group;
+    const full = [...members.perHost].filter(([, count]) => count >= Math.max(1, maxPerHost));
+    return {
+      kind: 'except',
+      hosts: new Set(full.map(([index]) => index)),
+      reason: HERE,
+      describe: ({ index }) => `${members.perHost.get(index)} of group ${id} are here, ${maxPerHost} may be`,
+    };
+  },
+};
+
+const ELSEWHERE: Reason = { symbol: 'group_is_elsewhere', phrase: 'are not where the group is' };
+const HERE: Reason = { symbol: 'group_is_here', phrase: 'have as many of the group as they may' };

@@ -1,0 +1,44 @@
+import type { HostState } from './host-state';
+import { withClaim } from './host-state';
+import type { PendingClaim } from './pending-claims';
+import type { PersistentVector } from './persistent-vector';
+
+/** Indexes of the hosts that use a provider shared with them, by its uuid. */
+export type SharedUsers = ReadonlyMap<string, readonly number[]>;
+
+/**
+ * The hosts of the fleet as of one moment: what a decision is made on. Immutable, and two snapshots share every host that
+ * is the same in both, so that taking one is free and comparing two costs as much as they differ.
+ */
+export class FleetSnapshot {
+  constructor(
+    /** By index; places of hosts that are gone are empty. */
+    readonly hosts: PersistentVector<HostState>,
+    readonly hostCount: number,
+    private readonly sharedUsers: SharedUsers,
+  ) {}
+
+  at(index: number): HostState | undefined {
+    return this.hosts.at(index);
+  }
+
+  /**
+   * The fleet as it is once a claim is made (kube-scheduler's assume): the next instance of a request is placed on that.
+   * Nothing needs to be taken back when the request is refused; the snapshots are dropped.
+   */
+  assume(claim: PendingClaim): FleetSnapshot {
+    let { hosts } = this;
+    for (const index of this.concernedBy(claim)) {
+      const state = hosts.at(index);
+      if (state) hosts = hosts.set(index, withClaim(state, claim));
+    }
+    return new FleetSnapshot(hosts, this.hostCount, this.sharedUsers);
+  }
+
+  /** The claim's host, and those that share what it takes. */
+  private concernedBy({ hostIndex, allocations }: PendingClaim): Iterable<number> {
+    if (this.sharedUsers.size === 0) return [hostIndex];
+    const users = Object.keys(allocations).flatMap((uuid) => this.sharedUsers.get(uuid) ?? []);
+    return new Set([hostIndex, ...users]);
+  }
+}

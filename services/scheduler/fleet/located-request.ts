@@ -1,0 +1,78 @@
+import type { RequestSpec } from '#libs/domain/request-spec';
+import type { ServerGroup } from '#libs/domain/server-group';
+import type { Fleet } from './fleet';
+import type { FleetSnapshot } from './fleet-snapshot';
+import type { HostState } from './host-state';
+
+/** How many members of a server group are on each host, by index. */
+export interface GroupMembers {
+  readonly group: ServerGroup;
+  readonly perHost: ReadonlyMap<number, number>;
+}
+
+/**
+ * A request with all that it names found in the fleet: what makes it more than one of its equivalence class. Names that
+ * nobody has are left out. Immutable.
+ */
+export interface LocatedRequest {
+  readonly spec: RequestSpec;
+  /** Where the other members of the request's group are; undefined without a group. */
+  readonly members: GroupMembers | undefined;
+  readonly forcedHosts: readonly HostState[];
+  readonly ignoredHosts: readonly HostState[];
+  /** Hosts of the instances in `spec.sameHost`. */
+  readonly sameHosts: readonly HostState[];
+  /** Hosts of the instances in `spec.differentHost`. */
+  readonly otherHosts: readonly HostState[];
+}
+
+/** Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet. */
+export function locate(
+  spec: RequestSpec,
+  instanceUuids: readonly string[],
+  fleet: Fleet,
+  snapshot: FleetSnapshot,
+): LocatedRequest {
+  const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
+    names.length === 0
+      ? NO_HOSTS
+      : names.map((name) => at(snapshot, indexOf(name))).filter((host) => host !== undefined);
+  return {
+    spec,
+    members: spec.group && { group: spec.group, perHost: membersPerHost(spec.group, new Set(instanceUuids), fleet) },
+    forcedHosts: found(spec.forceHosts, (name) => fleet.indexOfHost(name)),
+    ignoredHosts: found(spec.ignoreHosts, (name) => fleet.indexOfHost(name)),
+    sameHosts: found(spec.sameHost, (uuid) => fleet.indexOfConsumer(uuid)),
+    otherHosts: found(spec.differentHost, (uuid) => fleet.indexOfConsumer(uuid)),
+  };
+}
+
+/** The request with so many members of its group more, or less, on a host; the same when it has no group. */
+export function withMembers(request: LocatedRequest, index: number, count: number): LocatedRequest {
+  if (!request.members) return request;
+  const perHost = new Map(request.members.perHost);
+  const now = (perHost.get(index) ?? 0) + count;
+  if (now > 0) perHost.set(index, now);
+  else perHost.delete(index);
+  return { ...request, members: { ...request.members, perHost } };
+}
+
+const NO_HOSTS: readonly HostState[] = [];
+
+function at(snapshot: FleetSnapshot, index: number | undefined): HostState | undefined {
+  return index === undefined ? undefined : snapshot.at(index);
+}
+
+/** Counts members that hold claims or are about to. */
+function membersPerHost({ id }: ServerGroup, except: ReadonlySet<string>, fleet: Fleet): ReadonlyMap<number, number> {
+  const perHost = new Map<number, number>();
+  const counted = new Set(except);
+  const count = (uuid: string, index: number | undefined) => {
+    if (counted.has(uuid)) return;
+    counted.add(uuid);
+    if (index !== undefined) perHost.set(index, (perHost.get(index) ?? 0) + 1);
+  };
+  for (const uuid of fleet.view.groupMembers(id)) count(uuid, fleet.indexOfConsumer(uuid));
+  for (const { consumerUuid, hostIndex } of fleet.pending.inGroup(id)) count(consumerUuid, hostIndex);
+  return perHost;
+}

@@ -1,0 +1,95 @@
+import type { Random } from '#libs/domain/random';
+import type { Candidate } from '#libs/placement/search/query';
+import type { FleetSnapshot } from '../fleet/fleet-snapshot';
+import type { HostState } from '../fleet/host-state';
+import type { EquivalenceClass } from '../request/equivalence-class';
+import { FlatCandidates } from './candidates';
+import { IncrementalRanks } from './incremental-ranks';
+import type { RankingSettings } from './judgement';
+import type { RefusalCounts } from './refusal-counts';
+import type { RequestConstraints } from './request-constraints';
+
+/** A feasible host, with what it weighs for the request and what an instance would take there. */
+export interface RankedHost {
+  readonly host: HostState;
+  readonly weight: number;
+  readonly candidate: Candidate;
+}
+
+/** How many hosts of a snapshot are feasible for a request, and why the others are not. */
+export interface Feasibility {
+  readonly hostCount: number;
+  readonly feasibleCount: number;
+  readonly refusals: RefusalCounts;
+}
+
+/**
+ * The hosts of one snapshot, filtered and ranked for one equivalence class: pure questions, whatever is kept behind
+ * them. A host is feasible when it passes all filters and the request's constraints and the candidate search finds a way.
+ */
+export interface RankedHosts {
+  /**
+   * Feasible hosts, best first, lazily; equal weights in an order drawn from `random`. Hosts that are not wanted are left
+   * out. To be read before others are asked for.
+   */
+  bestFirst(
+    constraints: RequestConstraints,
+    random: Random,
+    isWanted?: (host: HostState) => boolean,
+  ): Iterable<RankedHost>;
+
+  /** Counts every filter that refuses a host, and the candidate search where no filter or constraint does. */
+  feasibility(constraints: RequestConstraints): Feasibility;
+}
+
+/** The hosts of a snapshot, ranked for a class. */
+export type RankHosts = (equivalenceClass: EquivalenceClass, snapshot: FleetSnapshot) => RankedHosts;
+
+/** The first `count` of ranked hosts. */
+export function best(count: number, ranked: Iterable<RankedHost>): RankedHost[] {
+  const first: RankedHost[] = [];
+  if (count > 0) for (const one of ranked) if (first.push(one) === count) break;
+  return first;
+}
+
+/** The ranks of the classes that were asked for lately, each kept up to date from snapshot to snapshot. */
+export class KeptRanks {
+  private readonly byKey = new Map<string, IncrementalRanks>();
+  private readonly flatCandidates = new FlatCandidates();
+  private latestKey: string | undefined;
+
+  /** `maxRankedHosts` bounds their memory: hosts times classes, at some 8 bytes each. One class is always kept. */
+  constructor(
+    private readonly settings: RankingSettings,
+    private readonly maxRankedHosts: number,
+  ) {}
+
+  /** Keys of the classes with ranks in memory, the one used last at the end. */
+  keys(): readonly string[] {
+    return [...this.byKey.keys()];
+  }
+
+  readonly rank: RankHosts = (equivalenceClass, snapshot) => {
+    const { key } = equivalenceClass;
+    const known = this.byKey.get(key);
+    const ranks = known ?? new IncrementalRanks(equivalenceClass, this.settings, this.flatCandidates);
+    ranks.bringTo(snapshot);
+    if (known === undefined || key !== this.latestKey) this.noteUse(key, ranks);
+    return {
+      bestFirst: (constraints, random, isWanted) => ranks.bringTo(snapshot).bestFirst(constraints, random, isWanted),
+      feasibility: (constraints) => ranks.bringTo(snapshot).feasibility(constraints),
+    };
+  };
+
+  private noteUse(key: string, ranks: IncrementalRanks): void {
+    // The order of a map's keys is the order of their last use.
+    this.byKey.delete(key);
+    this.byKey.set(key, ranks);
+    this.latestKey = key;
+    const most = Math.max(1, Math.floor(this.maxRankedHosts / ranks.size));
+    for (const oldest of this.byKey.keys()) {
+      if (this.byKey.size <= most) return;
+      this.byKey.delete(oldest);
+    }
+  }
+}

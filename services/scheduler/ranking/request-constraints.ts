@@ -1,0 +1,114 @@
+import { allows, type Constraint, type RequestFilter } from '../filters/filter';
+import { type LocatedRequest, withMembers } from '../fleet/located-request';
+import { WEIGHERS, type Weights } from '../weighers/registry';
+import { normalise, type RequestMeasure, type RequestWeigher } from '../weighers/weigher';
+
+/** What operators set for constraints. */
+export interface ConstraintSettings extends Weights {
+  /** The filters in use, in order. */
+  readonly requestFilters: readonly RequestFilter[];
+}
+
+/** A constraint and the filter that set it. */
+export interface NamedConstraint extends Constraint {
+  readonly filter: string;
+}
+
+/**
+ * What one request asks beyond its equivalence class: hosts that it must have or must not have, and weights that members
+ * of its group give to some hosts. Immutable.
+ */
+export class RequestConstraints {
+  readonly constraints: readonly NamedConstraint[];
+  /** The hosts of the tightest constraint that names the only ones; undefined when all others are possible. */
+  readonly only: ReadonlySet<number> | undefined;
+  /** Hosts whose weight differs from the usual. */
+  readonly weighted: ReadonlyMap<number, number>;
+  /** What request weighers give to every other host. */
+  readonly usualWeight: number;
+  private readonly measures: readonly WeightedMeasure[];
+
+  constructor(
+    private readonly request: LocatedRequest,
+    private readonly settings: ConstraintSettings,
+  ) {
+    this.constraints = constraintsOf(request, settings.requestFilters);
+    this.only = tightest(this.constraints);
+    this.measures = measuresOf(request, settings);
+    this.usualWeight = sumOf(this.measures, undefined);
+    const weighted = new Map<number, number>();
+    for (const { measure } of this.measures) {
+      for (const index of measure.raw.keys()) weighted.set(index, sumOf(this.measures, index));
+    }
+    this.weighted = weighted;
+  }
+
+  /** The constraints once so many members of the request's group are more, or less, on a host. */
+  withMembers(index: number, count: number): RequestConstraints {
+    if (!this.request.members) return this;
+    return new RequestConstraints(withMembers(this.request, index, count), this.settings);
+  }
+
+  allows(index: number): boolean {
+    for (const constraint of this.constraints) if (!allows(constraint, index)) return false;
+    return true;
+  }
+
+  /** What request weighers add to a host's weight. */
+  weight(index: number): number {
+    return this.weighted.get(index) ?? this.usualWeight;
+  }
+
+  /** Each request weigher's part in a host's weight. */
+  weights(index: number): Record<string, number> {
+    return Object.fromEntries(this.measures.map((part) => [part.weigher, shareOf(part, index)]));
+  }
+}
+
+const REQUEST_WEIGHERS = WEIGHERS.filter(
+  (entry): entry is readonly [RequestWeigher, keyof Weights] => entry[0].kind === 'request',
+);
+
+interface WeightedMeasure {
+  readonly weigher: string;
+  readonly weight: number;
+  readonly measure: RequestMeasure;
+}
+
+// Most requests name nothing: the two that say so make one empty list each.
+
+function constraintsOf(request: LocatedRequest, filters: readonly RequestFilter[]): NamedConstraint[] {
+  const constraints: NamedConstraint[] = [];
+  for (const filter of filters) {
+    const constraint = filter.prepare(request);
+    if (constraint) constraints.push({ filter: filter.name, ...constraint });
+  }
+  return constraints;
+}
+
+function measuresOf(request: LocatedRequest, weights: Weights): WeightedMeasure[] {
+  const measures: WeightedMeasure[] = [];
+  for (const [weigher, setting] of REQUEST_WEIGHERS) {
+    const weight = weights[setting];
+    const measure = weight === 0 ? undefined : weigher.prepare(request);
+    if (measure) measures.push({ weigher: weigher.name, weight, measure });
+  }
+  return measures;
+}
+
+function shareOf({ weight, measure }: WeightedMeasure, index: number | undefined): number {
+  const raw = index === undefined ? 0 : (measure.raw.get(index) ?? 0);
+  return weight * normalise(raw, measure.lower, measure.upper);
+}
+
+function sumOf(measures: readonly WeightedMeasure[], index: number | undefined): number {
+  return measures.reduce((sum, part) => sum + shareOf(part, index), 0);
+}
+
+function tightest(constraints: readonly Constraint[]): ReadonlySet<number> | undefined {
+  let only: ReadonlySet<number> | undefined;
+  for (const { kind, hosts } of constraints) {
+    if (kind === 'only' && (only === undefined || hosts.size < only.size)) only = hosts;
+  }
+  return only;
+}

@@ -1,0 +1,29 @@
+import type { HostSummary } from '#libs/contracts/messages';
+import type { Host } from '#libs/domain/host';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+
+/** A host as operators see it. Amounts of a tree are those of its root; `berth provider tree` shows the rest. */
+export function summarise(view: PlacementView, host: Host): HostSummary {
+  const root = view.provider(host.providerUuid);
+  const used = view.usage(host.providerUuid);
+  const inventories = Object.entries(root?.inventories ?? {});
+  return {
+    host: host.name,
+    providerUuid: host.providerUuid,
+    cell: host.cell,
+    availabilityZone: host.availabilityZone,
+    up: host.up,
+    enabled: host.enabled,
+    disabledReason: host.disabledReason,
+    instances: view.consumersOn(host.providerUuid).size,
+    externalInstances: host.externalInstances,
+    resources: Object.fromEntries(inventories.map(([name, inventory]) => [name, { inventory, used: used[name] ?? 0 }])),
+    traits: root?.traits ?? [],
+    aggregates: root?.aggregates ?? [],
+    // The wire counts whole failures; what is left of an old one is one.
+    failures: Math.ceil(host.failures),
+    updatedAtMs: host.updatedAtMs,
+    ioOps: host.ioOps,
+    serviceHost: host.serviceHost,
+  };
+}

@@ -1,0 +1,43 @@
+import type { ListHostsRequest, ListHostsResponse } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { Fleet } from '../fleet/fleet';
+import { summarise } from './host-summary';
+
+/**
+ * Hosts by name, after the marker, at most `limit`; or the one that is named.
+ *
+ * @throws BerthError `not_found / no_such_host`.
+ */
+export function listHosts(
+  { host: name, marker, limit }: ListHostsRequest,
+  fleet: Fleet,
+  nowMs: number,
+): ListHostsResponse {
+  const { view } = fleet;
+  if (name !== '') return { hosts: [summarise(view, requireHost(view, name))] };
+  const names = fleet.names(nowMs);
+  const from = firstAfter(names, marker);
+  const hosts = names.slice(from, from + limit).map((one) => view.host(one));
+  return { hosts: hosts.filter((host) => host !== undefined).map((host) => summarise(view, host)) };
+}
+
+/** @throws BerthError `not_found / no_such_host`. */
+export function requireHost(view: PlacementView, name: string) {
+  const host = view.host(name);
+  if (!host)
+    throw new BerthError('not_found', 'no_such_host', `there is no host '${name}'`, { details: { host: name } });
+  return host;
+}
+
+/** Where the names greater than `marker` begin, by halving. */
+function firstAfter(names: readonly string[], marker: string): number {
+  let low = 0;
+  let high = names.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((names[middle] as string) <= marker) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,69 @@
+import { type Clock, sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import type { Random } from '#libs/domain/random';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import type { Log } from '#libs/runtime/log';
+
+export interface SweepDeps {
+  readonly placement: PlacementStore;
+  readonly mirror: Pick<Mirror, 'apply'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly hostTimeoutMs: number;
+  /** Whether reports can arrive now. */
+  readonly isListening: () => boolean;
+}
+
+/**
+ * Marks hosts as down that have not reported for the timeout. Every scheduler sweeps, at its own pace; a host goes down
+ * with one commit, whichever scheduler makes it.
+ *
+ * Silence counts only while this scheduler listened: after a start, or a break of bus or store, the whole timeout must
+ * pass first, or a fleet would go down because its schedulers did. Ends when the signal aborts.
+ */
+export async function sweepHosts(deps: SweepDeps, signal: AbortSignal): Promise<void> {
+  const { clock, random, hostTimeoutMs, isListening } = deps;
+  let listeningSinceMs = clock.now();
+  while (!signal.aborted) {
+    await sleep(clock, (hostTimeoutMs / SWEEPS_PER_TIMEOUT) * (0.75 + random.next() / 2), signal);
+    const nowMs = clock.now();
+    if (!isListening()) listeningSinceMs = nowMs;
+    if (signal.aborted || nowMs - listeningSinceMs < hostTimeoutMs) continue;
+    if (!(await sweepOnce(deps, nowMs))) listeningSinceMs = clock.now();
+  }
+}
+
+/** Sweeps are this much more frequent than the timeout, so that a host is down at most a quarter late. */
+const SWEEPS_PER_TIMEOUT = 4;
+
+const HOSTS_AT_ONCE = 1_000;
+
+/** False when the store was unavailable. */
+async function sweepOnce({ placement, mirror, log, hostTimeoutMs }: SweepDeps, nowMs: number): Promise<boolean> {
+  try {
+    for (;;) {
+      const result = await placement.commit({
+        kind: 'sweep_hosts',
+        atMs: nowMs,
+        silentSinceMs: nowMs - hostTimeoutMs,
+        limit: HOSTS_AT_ONCE,
+      });
+      if (result.kind !== 'committed') return true;
+      mirror.apply(result.change);
+      const hosts = (result.change.hosts ?? []).map((host) => host.name);
+      if (hosts.length > 0)
+        log.warn(
+          { event: 'hosts_down', hosts: hosts.slice(0, 20), host_count: hosts.length },
+          'silent hosts marked down',
+        );
+      if (hosts.length < HOSTS_AT_ONCE) return true;
+    }
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    const fields = { event: 'host_sweep_failed', code: error.code, reason: error.reason };
+    log.warn(fields, `sweep of silent hosts failed: ${error.message}`);
+    return false;
+  }
+}

@@ -1,0 +1,104 @@
+import { LRUCache } from 'lru-cache';
+import { internedSpecs } from '#libs/contracts/interned-specs';
+import type { EncodedRequestSpec } from '#libs/contracts/messages';
+import type { Resources } from '#libs/domain/inventory';
+import type { RequestGroup, RequestSpec } from '#libs/domain/request-spec';
+
+/**
+ * An equivalence class of requests: what is asked of a host, whoever asks. All requests of a class find the same hosts
+ * feasible, with the same weights, so hosts are filtered and ranked once for the class and not for each request (Borg,
+ * section 3.4; kube-scheduler's equivalence cache). What names other instances, groups or hosts is not in it: that
+ * becomes constraints of the single request. Immutable.
+ */
+export interface EquivalenceClass {
+  /** The same for equal classes, whatever the order in which a client lists things. */
+  readonly key: string;
+  readonly resources: Resources;
+  readonly requiredTraits: readonly string[];
+  readonly forbiddenTraits: readonly string[];
+  readonly preferredTraits: readonly string[];
+  readonly preferredResources: Resources;
+  readonly availabilityZone: string | undefined;
+  readonly memberOf: readonly (readonly string[])[];
+  readonly forbiddenAggregates: readonly string[];
+  readonly extraSpecs: Readonly<Record<string, string>>;
+  readonly imageProperties: Readonly<Record<string, string>>;
+  readonly requestGroups: readonly RequestGroup[];
+  readonly groupPolicy: RequestSpec['groupPolicy'];
+  readonly sameSubtrees: RequestSpec['sameSubtrees'];
+  readonly rootRequiredTraits: readonly string[];
+  readonly rootForbiddenTraits: readonly string[];
+  /** Instances that must fit on one host together: those of an affinity group's request. 1 for all others. */
+  readonly batchSize: number;
+}
+
+/** A request spec and its equivalence class, for a single instance. Immutable. */
+export interface ClassifiedSpec {
+  readonly spec: RequestSpec;
+  readonly equivalenceClass: EquivalenceClass;
+}
+
+const MAX_KEPT_CLASSES = 1_000;
+
+/**
+ * What specs are and which class they are of: one object for equal bytes, one class for equal keys. It throws BerthError
+ * `invalid_argument` for a spec that is malformed, with the path of the field in `details.field`.
+ */
+export function specClassifier(): (encoded: EncodedRequestSpec) => ClassifiedSpec {
+  const kept = new LRUCache<string, EquivalenceClass>({ max: MAX_KEPT_CLASSES });
+  return internedSpecs((spec) => {
+    const made = equivalenceClassOf(spec);
+    const equivalenceClass = kept.get(made.key) ?? made;
+    kept.set(equivalenceClass.key, equivalenceClass);
+    return { spec, equivalenceClass };
+  });
+}
+
+/** The class of requests for a single instance of a spec. */
+export function equivalenceClassOf(spec: RequestSpec): EquivalenceClass {
+  const content = {
+    resources: sortedKeys(spec.resources),
+    requiredTraits: sorted(spec.requiredTraits),
+    forbiddenTraits: sorted(spec.forbiddenTraits),
+    preferredTraits: sorted(spec.preferredTraits),
+    preferredResources: sortedKeys(spec.preferredResources),
+    availabilityZone: spec.availabilityZone,
+    memberOf: spec.memberOf.map(sorted),
+    forbiddenAggregates: sorted(spec.forbiddenAggregates),
+    extraSpecs: sortedKeys(spec.extraSpecs),
+    imageProperties: sortedKeys(spec.imageProperties),
+    requestGroups: spec.requestGroups.map(sortedGroup),
+    groupPolicy: spec.groupPolicy,
+    sameSubtrees: spec.sameSubtrees.map(sorted),
+    rootRequiredTraits: sorted(spec.rootRequiredTraits),
+    rootForbiddenTraits: sorted(spec.rootForbiddenTraits),
+  };
+  return { key: JSON.stringify(content), ...content, batchSize: 1 };
+}
+
+/** The class of requests for so many instances that must fit on one host together. */
+export function forBatch(single: EquivalenceClass, batchSize: number): EquivalenceClass {
+  return batchSize === 1 ? single : { ...single, key: `${batchSize} of ${single.key}`, batchSize };
+}
+
+function sorted(names: readonly string[]): readonly string[] {
+  return names.length > 1 ? [...new Set(names)].sort() : names;
+}
+
+function sortedKeys<T>(map: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  const keys = Object.keys(map);
+  if (keys.every((key, i) => i === 0 || (keys[i - 1] as string) < key)) return map;
+  return Object.fromEntries(keys.sort().map((key) => [key, map[key] as T]));
+}
+
+function sortedGroup(group: RequestGroup): RequestGroup {
+  return {
+    suffix: group.suffix,
+    resources: sortedKeys(group.resources),
+    requiredTraits: group.requiredTraits.map(sorted),
+    forbiddenTraits: sorted(group.forbiddenTraits),
+    memberOf: group.memberOf.map(sorted),
+    forbiddenAggregates: sorted(group.forbiddenAggregates),
+    inTree: group.inTree,
+  };
+}

@@ -1,0 +1,15 @@
+import { openBus } from '#libs/bus/open';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { describeBus } from '#libs/testing/bus/bus-contract';
+import { sharedServer } from '../../shared-servers';
+
+jest.setTimeout(30_000);
+
+const clock = systemClock();
+
+describeBus('amqp', (config) => {
+  const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+  return openBus({ busUrl: sharedServer('rabbitmq'), ...config }, around);
+});

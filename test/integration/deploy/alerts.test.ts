@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findBinary } from '#libs/testing/servers/find-binary';
+
+/* The alert rules of deploy/, by Prometheus' own tool. */
+
+jest.setTimeout(300_000);
+
+const ROOT = join(__dirname, '../../..');
+const PROMETHEUS = join(ROOT, 'deploy/prometheus');
+
+it('fires each alert for what it is for, and not without it (deploy/prometheus/rules.test.yml)', () => {
+  const promtool = findBinary({ name: 'promtool', folders: ['/usr/bin'], debianPackage: 'prometheus' });
+  const run = () => execFileSync(promtool, ['test', 'rules', 'rules.test.yml'], { cwd: PROMETHEUS, stdio: 'pipe' });
+  expect(run().toString()).toContain('SUCCESS');
+});
+
+it('has a test for every alert', () => {
+  const rules = readFileSync(join(PROMETHEUS, 'rules.yml'), 'utf8');
+  const tests = readFileSync(join(PROMETHEUS, 'rules.test.yml'), 'utf8');
+  const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+  expect(alerts.length).toBeGreaterThan(5);
+  expect(alerts.filter((name) => !tests.includes(`alertname: ${name}`))).toEqual([]);
+});
+
+it('asks only for metrics that processes have', () => {
+  const rules = readFileSync(join(PROMETHEUS, 'rules.yml'), 'utf8');
+  const asked = new Set([...rules.matchAll(/\bberth_\w+/g)].map(([name]) => name.replace(/_bucket$/, '')));
+  const declared = new Set(metricsIn(join(ROOT, 'services')).concat(metricsIn(join(ROOT, 'libs'))));
+  expect([...asked].filter((name) => !declared.has(name))).toEqual([]);
+});
+
+function metricsIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) =>
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/'(berth_\w+)'/g)].map(([, name = '']) => name),
+    );
+}

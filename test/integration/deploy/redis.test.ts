@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pass } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { openInstanceStore } from '#libs/instances/open';
+import type { InstanceStore, LeaseStore } from '#libs/instances/store';
+import { openPlacementStore } from '#libs/placement/open';
+import { placementOptions } from '#libs/placement/options';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { environment, systemClock, systemRandom } from '#libs/runtime/system';
+import { anInstance } from '#libs/testing/instances/instance';
+import { describeInstanceStore } from '#libs/testing/instances/instance-store-contract';
+import { describeLeaseStore } from '#libs/testing/instances/lease-contract';
+import { describePlacementStore } from '#libs/testing/placement/placement-store-contract';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { startRedis } from '#libs/testing/servers/servers';
+
+/* Redis as deploy/ configures it, with the users of deploy/credentials.mjs, on a server of the test's own. */
+
+jest.setTimeout(60_000);
+
+const DEPLOY = join(__dirname, '../../../deploy');
+const USERS = ['SCHEDULER', 'CONDUCTOR', 'AGENT', 'PLACEMENT', 'CLIENT', 'OPERATOR'];
+const passwordOf = (user: string) => `password-of-${user.toLowerCase()}`;
+const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+
+let folder: string;
+let server: TestServer;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-credentials-'));
+  const secrets = Object.fromEntries(USERS.map((user) => [`BERTH_${user}_PASSWORD`, passwordOf(user)]));
+  const env = { ...environment(), ...secrets, BERTH_PLACEMENT_TOKEN: 'the-token-of-the-test' };
+  execFileSync(process.execPath, [join(DEPLOY, 'credentials.mjs'), folder], { env, stdio: 'pipe' });
+  server = await startRedis({
+    shipped: { configFile: join(DEPLOY, 'redis/redis.conf'), aclFile: join(folder, 'redis-users.acl') },
+  });
+});
+
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((store) => store.close()));
+});
+
+const config = (user: string, cell: string) =>
+  readConfig(placementOptions, {
+    BERTH_STORE_URL: `redis://${user}:${passwordOf(user)}@127.0.0.1:${server.port}`,
+    BERTH_CELL: cell,
+  });
+
+async function openPlacement(user: string, cell: string): Promise<PlacementStore> {
+  const store = await openPlacementStore(config(user, cell), around);
+  opened.push(store);
+  return store;
+}
+
+async function openInstances(user: string, cell: string): Promise<InstanceStore & LeaseStore> {
+  const store = await openInstanceStore(config(user, cell), around);
+  opened.push(store);
+  return store;
+}
+
+describePlacementStore('deployed redis, as the scheduler', async () => {
+  const cell = randomUUID();
+  const another = () => openPlacement('scheduler', cell);
+  return { store: await another(), another, close: async () => {} };
+});
+
+describeInstanceStore('deployed redis, as the conductor', () => openInstances('conductor', randomUUID()));
+
+describeLeaseStore('deployed redis, as the conductor', async () => ({
+  store: await openInstances('conductor', randomUUID()),
+  pass: (durationMs) => pass(durationMs),
+}));
+
+it('has its data after a restart, and after it was killed', async () => {
+  const cell = randomUUID();
+  const store = await openInstances('conductor', cell);
+  const instance = anInstance();
+  await store.create(instance.requestId, [instance]);
+  await server.restart();
+  await server.kill('SIGKILL');
+  await server.restart();
+  const reopened = await openInstances('conductor', cell);
+  expect(await reopened.get([instance.uuid])).toEqual([instance]);
+});
+
+it.each(['', 'default:whatever@'])('lets nobody in who is no user of it (%p)', async (who) => {
+  const stranger = readConfig(placementOptions, { BERTH_STORE_URL: `redis://${who}127.0.0.1:${server.port}` });
+  await expect(openPlacementStore(stranger, around)).rejects.toMatchObject({ code: 'permission_denied' });
+});
+
+it("shows a user no keys but those of Berth's cells, and no command that harms the server", async () => {
+  const client = new Redis(config('scheduler', 'cell1').storeUrl);
+  const refused = [['GET', 'another key'], ['FLUSHALL'], ['CONFIG', 'GET', '*'], ['SHUTDOWN'], ['KEYS', '*']] as const;
+  for (const [command, ...args] of refused) await expect(client.call(command, ...args)).rejects.toThrow('NOPERM');
+  client.disconnect();
+});

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pass } from 'node:timers/promises';
+import { redisInstanceStore } from '#libs/instances/redis/instance-store';
+import { redisLeaseStore } from '#libs/instances/redis/lease-store';
+import type { InstanceStore } from '#libs/instances/store';
+import { connectRedis, type RedisClient } from '#libs/redis/connect';
+import { silentLog } from '#libs/runtime/log';
+import { systemRandom } from '#libs/runtime/system';
+import { anInstance, nextVersion } from '#libs/testing/instances/instance';
+import { describeInstanceStore } from '#libs/testing/instances/instance-store-contract';
+import { describeLeaseStore } from '#libs/testing/instances/lease-contract';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { startRedis } from '#libs/testing/servers/servers';
+import { sharedServer } from '../../shared-servers';
+
+/** Each test has a cell of its own on the run's Redis. */
+const connect = (url = sharedServer('redis')) =>
+  connectRedis(url, {
+    log: silentLog,
+    random: systemRandom,
+    commandTimeoutMs: 5_000,
+    connectionName: 'instance-store-test',
+  });
+
+describeInstanceStore('redis', async () => redisInstanceStore(await connect(), randomUUID()));
+
+describe('what travels together', () => {
+  let server: TestServer;
+  let client: RedisClient;
+  let observer: RedisClient;
+  let store: InstanceStore;
+
+  beforeAll(async () => {
+    server = await startRedis();
+    [client, observer] = await Promise.all([connect(server.url), connect(server.url)]);
+  });
+
+  beforeEach(() => {
+    store = redisInstanceStore(client, randomUUID());
+  });
+
+  afterAll(async () => {
+    await Promise.all([client.close(), observer.close()]);
+    await server.stop();
+  });
+
+  const commandCalls = async () => {
+    const stats = await observer.run((redis) => redis.info('commandstats'));
+    const callsOf = (command: string) => Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+    return { writes: callsOf('evalsha') + callsOf('eval'), reads: callsOf('hmget') };
+  };
+
+  /** What so many creates of one turn, and then so many reads of one, cost. */
+  const costOf = async (count: number) => {
+    const news = Array.from({ length: count }, () => anInstance());
+    const before = await commandCalls();
+    await Promise.all(news.map((one) => store.create(one.requestId, [one])));
+    await Promise.all(news.map((one) => store.get([one.uuid])));
+    const after = await commandCalls();
+    return { writes: after.writes - before.writes, reads: after.reads - before.reads };
+  };
+
+  it('is one run of the script for the writes of a turn, and one command for its reads', async () => {
+    expect(await costOf(50)).toEqual({ writes: 1, reads: 1 });
+  });
+
+  it('is bounded', async () => {
+    expect(await costOf(1_000)).toEqual({ writes: 8, reads: 2 });
+  });
+
+  it('is of unknown outcome when the connection breaks meanwhile, and is not sent again', async () => {
+    const news = Array.from({ length: 300 }, () => anInstance());
+    const id = await client.run((redis) => redis.client('ID'));
+    await observer.run((redis) => redis.call('CLIENT', 'PAUSE', '60000', 'WRITE'));
+    const begun = Promise.allSettled([
+      ...news.map((one) => store.create(one.requestId, [one])),
+      ...news.map((one) => store.update({ ...one, version: 2 })),
+      ...news.map((one) => store.get([one.uuid])),
+    ]);
+    await pass(50);
+    await observer.run((redis) => redis.call('CLIENT', 'KILL', 'ID', String(id)));
+    for (const one of await begun) {
+      expect(one).toMatchObject({ status: 'rejected', reason: { code: 'unavailable', reason: 'outcome_unknown' } });
+    }
+    await observer.run((redis) => redis.call('CLIENT', 'UNPAUSE'));
+    await client.ready();
+    expect(await store.list({}, undefined, 1_000)).toEqual([]);
+    const again = await Promise.all(news.map((one) => store.create(one.requestId, [one])));
+    expect(again.every(({ created }) => created)).toBe(true);
+  });
+});
+
+describe('on one connection', () => {
+  let client: RedisClient;
+
+  beforeAll(async () => {
+    client = await connect();
+  });
+
+  afterAll(() => client.close());
+
+  it('leaves nothing behind of what it forgets', async () => {
+    const cell = randomUUID();
+    const store = redisInstanceStore(client, cell);
+    let instance = anInstance({ dueAtMs: 1 });
+    await store.create(instance.requestId, [instance]);
+    for (const change of [
+      { state: 'building', host: 'h1', dueAtMs: 2 },
+      { host: 'h2', dueAtMs: 3 },
+      { state: 'active', dueAtMs: undefined },
+      { state: 'error', host: undefined },
+      { state: 'deleting', host: 'h3', dueAtMs: 4 },
+      { state: 'deleted', dueAtMs: undefined },
+    ] as const) {
+      instance = nextVersion(instance, change);
+      await store.update(instance);
+    }
+    expect(await store.forget(instance.updatedAtMs + 1, 10)).toBe(1);
+    expect(await client.run((redis) => redis.keys(`{${cell}}*`))).toEqual([]);
+  });
+
+  describeLeaseStore('redis', async () => ({
+    store: redisLeaseStore(client, randomUUID()),
+    pass: (durationMs) => pass(durationMs),
+  }));
+});

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import type { Change, PlacementStore } from '#libs/placement/port/placement-store';
+import { RedisPlacementStore } from '#libs/placement/redis/placement-store';
+import { connectRedis, RedisClient } from '#libs/redis/connect';
+import { silentLog } from '#libs/runtime/log';
+import { systemRandom } from '#libs/runtime/system';
+import { aProvider, aReport, aWrite, claim, mustReport } from '#libs/testing/placement/placement';
+import { describePlacementStore } from '#libs/testing/placement/placement-store-contract';
+import { sharedServer } from '../../shared-servers';
+
+jest.setTimeout(60_000);
+
+async function openStore(cell: string): Promise<RedisPlacementStore> {
+  const options = { log: silentLog, random: systemRandom, commandTimeoutMs: 5_000, connectionName: 'test' };
+  return new RedisPlacementStore(await connectRedis(sharedServer('redis'), options), { cell, streamLength: 10_000 });
+}
+
+describePlacementStore('redis', async () => {
+  const cell = randomUUID();
+  const opened = [await openStore(cell)];
+  return {
+    store: opened[0] as RedisPlacementStore,
+    another: async () => {
+      const store = await openStore(cell);
+      opened.push(store);
+      return store;
+    },
+    close: async () => {
+      for (const store of opened) await store.close();
+    },
+  };
+});
+
+describe('on Redis', () => {
+  const cell = randomUUID();
+  const opened: PlacementStore[] = [];
+  afterAll(async () => {
+    for (const store of opened) await store.close();
+  });
+
+  async function open(): Promise<RedisPlacementStore> {
+    const store = await openStore(cell);
+    opened.push(store);
+    return store;
+  }
+
+  it('notes reports of a tick that say nothing new in one run of a script', async () => {
+    const store = await open();
+    const reports = [1, 2, 3].map((n) =>
+      aReport({ host: `host-${n}`, providerUuid: `a0000000-0000-4000-8000-00000000000${n}` }),
+    );
+    for (const report of reports) await mustReport(store, report);
+    const runScript = jest.spyOn(RedisClient.prototype, 'runScript');
+    const answers = await Promise.all(reports.map((report) => store.reportHost({ ...report, sequence: 2 })));
+    expect(answers).toEqual([1, 2, 3].map(() => ({ kind: 'unchanged' })));
+    expect(runScript.mock.calls.map(([script]) => script.name)).toEqual(['heartbeat']);
+    runScript.mockRestore();
+  });
+
+  it('gives a follower the changes that its own process committed as they were answered, and the same to others', async () => {
+    const [store, other] = [await open(), await open()];
+    const host = await aProvider(store);
+    const from = await store.revision();
+    const abort = new AbortController();
+    const following = [store, other].map((one) => firstChange(one, from, abort.signal));
+    const result = await claim(store, aWrite({ [host]: { VCPU: 1 } }));
+    const [own, others] = await Promise.all(following);
+    if (result.kind !== 'committed') throw new Error('not committed');
+    expect(own).toBe(result.change);
+    expect(others).toEqual(result.change);
+    abort.abort();
+  });
+});
+
+function firstChange(store: PlacementStore, from: number, signal: AbortSignal): Promise<Change | undefined> {
+  return new Promise((resolve, reject) => {
+    store.follow(from, ([first]) => resolve(first), signal).catch(reject);
+  });
+}
