@@ -1,0 +1,161 @@
+import type { Bus } from '#libs/bus/port';
+import { instanceEventCodec } from '#libs/contracts/instance';
+import type { Allocations, Consumer } from '#libs/domain/consumer';
+import type { Host } from '#libs/domain/host';
+import type { Instance } from '#libs/domain/instance';
+import { capacityOf } from '#libs/domain/inventory';
+import type { Provider } from '#libs/domain/provider';
+import type { Change } from '#libs/placement/port/placement-store';
+import type { Fleet } from './fleet';
+import type { MachineEvent } from './machine';
+
+/** What must never be, and was. */
+export interface Violation {
+  readonly invariant: Invariant;
+  readonly message: string;
+}
+
+export type Invariant =
+  | 'no provider above capacity'
+  | 'nothing healthy is destroyed'
+  | 'one host each'
+  | 'every request ends'
+  | 'claims are what runs'
+  | 'foreign consumers are left alone'
+  | 'events are complete'
+  | 'mirrors equal the store'
+  | 'queues are empty at rest'
+  | 'no defect';
+
+/** What is known of an instance, from all that was ever written of it. */
+interface Known {
+  readonly states: Map<number, string>;
+  readonly told: number[];
+  latest: Instance;
+}
+
+/** Watches a fleet, and keeps the first violation. */
+export class Checker {
+  violation: Violation | undefined;
+  /** Requests that the broker confirmed to their clients, with their instances. */
+  readonly confirmed = new Map<string, readonly string[]>();
+  /** What somebody asked to terminate. */
+  readonly terminated = new Set<string>();
+  /** What other consumers of the placement store hold, as they wrote it last. */
+  readonly foreign = new Map<string, string>();
+  /** Refused to their clients. */
+  readonly refused = new Set<string>();
+  /** Instances whose record may be lost, because the store went back in time. */
+  readonly forgiven = new Set<string>();
+  readonly known = new Map<string, Known>();
+  /** Instances that stopped by themselves. */
+  readonly exited = new Set<string>();
+  /** When the store last lost something. */
+  storeLostAtMs: number | undefined;
+  /** What clients asked for, and how they ask again. */
+  readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
+  readonly hosts = new Map<string, Host>();
+  readonly #providers = new Map<string, Provider>();
+  readonly #over = new Set<string>();
+
+  constructor(private readonly fleet: Fleet) {
+    fleet.onMachineEvent = (event) => this.#onMachineEvent(event);
+    fleet.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
+    fleet.server.onWrite = (by, what, result) => this.#onWrite(by, what, result);
+  }
+
+  async watch(bus: Bus): Promise<void> {
+    await bus.subscribe('instance.#', (_topic, { body }) => {
+      const { instanceUuid, version } = instanceEventCodec.decode(body);
+      this.known.get(instanceUuid)?.told.push(version);
+    });
+  }
+
+  fail(invariant: Invariant, message: string): void {
+    this.violation ??= { invariant, message };
+  }
+
+  /** Writes what the other consumer of the placement store holds; nothing releases it. */
+  async claimAsNova(uuid: string, allocations: Allocations): Promise<void> {
+    const { stores, process } = this.fleet.member('nova');
+    const owner = { projectId: 'nova', userId: 'nova', consumerType: 'INSTANCE', owner: 'api' } as const;
+    const write = { uuid, ...owner, allocations, mappings: {}, expect: { kind: 'any' } } as const;
+    const isRelease = Object.keys(allocations).length === 0;
+    if (isRelease) this.foreign.delete(uuid);
+    const atMs = process.clock.now();
+    const result = await stores.placement.commit({ kind: 'write_allocations', atMs, consumers: [write] });
+    if (result.kind === 'committed' && !isRelease) this.foreign.set(uuid, JSON.stringify([allocations, 'nova']));
+  }
+
+  #onWrite(by: string, what: string, result: unknown): void {
+    if (typeof result !== 'object' || result === null) return;
+    if ('created' in result) {
+      const { created, instances } = result as { created: boolean; instances: Instance[] };
+      if (created) instances.forEach((instance) => this.#onRecord(instance));
+    } else if ('updated' in result) {
+      const { updated, instance } = result as { updated: boolean; instance: Instance };
+      if (updated) this.#onRecord(instance);
+    } else if ('change' in result) {
+      this.#onChange(by, what, result.change as Change);
+    }
+  }
+
+  #onRecord(instance: Instance): void {
+    const { uuid, version, state } = instance;
+    const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
+    known.states.set(version, state);
+    known.latest = instance;
+    this.known.set(uuid, known);
+  }
+
+  #onChange(by: string, what: string, change: Change): void {
+    for (const provider of change.providers ?? []) this.#providers.set(provider.uuid, provider);
+    for (const host of change.hosts ?? []) this.hosts.set(host.name, host);
+    for (const { providerUuid, used } of change.usages ?? []) {
+      const provider = this.#providers.get(providerUuid);
+      for (const [name, amount] of Object.entries(used)) {
+        const inventory = provider?.inventories[name];
+        const capacity = inventory === undefined ? 0 : capacityOf(inventory);
+        const key = `${providerUuid} ${name}`;
+        if (amount <= capacity) this.#over.delete(key);
+        else if (what.includes('by force')) this.#over.add(key);
+        else if (!this.#over.has(key) && what.startsWith('write_allocations')) {
+          this.fail(
+            'no provider above capacity',
+            `${by} took ${name} of ${provider?.name} to ${amount} of ${capacity}`,
+          );
+        }
+      }
+    }
+    if (by === 'nova') return;
+    for (const uuid of change.deletedConsumers ?? []) {
+      if (this.foreign.has(uuid)) this.fail('foreign consumers are left alone', `${by} removed ${uuid} of nova`);
+    }
+    for (const consumer of change.consumers ?? []) {
+      const expected = this.foreign.get(consumer.uuid);
+      if (expected !== undefined && expected !== allocationsOf(consumer)) {
+        this.fail('foreign consumers are left alone', `${by} changed ${consumer.uuid} of nova`);
+      }
+    }
+  }
+
+  #onMachineEvent({ kind, host, uuid }: MachineEvent): void {
+    if (kind === 'exited') this.exited.add(uuid);
+    if (kind !== 'destroyed') return;
+    const known = this.known.get(uuid);
+    if (known === undefined || this.terminated.has(uuid)) return;
+    const { latest } = known;
+    const wasActiveHere = latest.attempts.some((attempt) => attempt.host === host && attempt.outcome === 'active');
+    const isElsewhere = latest.host !== undefined && latest.host !== host && latest.state === 'active';
+    if (wasActiveHere && !isElsewhere) {
+      this.fail(
+        'nothing healthy is destroyed',
+        `${uuid} ran on ${host} and was destroyed; its record: ${latest.state}, ${latest.fault?.message ?? 'no fault'}`,
+      );
+    }
+  }
+}
+
+export function allocationsOf({ allocations, projectId }: Consumer): string {
+  return JSON.stringify([allocations, projectId]);
+}
