@@ -220,17 +220,16 @@ export class SimulatedBus implements Bus {
     return {
       cancel: async () => {
         this.#consumers.delete(consumer);
+        // A broken connection consumes nothing.
+        if (this.#session === undefined) return;
         await new Promise<void>((resolve) => {
+          const stopListening = this.#link.onBreak(resolve);
           this.#link.carry('out', 'stops consuming', () => {
             void consumer.current?.then(async (subscription) => {
               await subscription.cancel();
+              stopListening();
               this.#link.carry('back', 'consumes no more', resolve);
             });
-          });
-          // A broken connection consumes no more either.
-          const stop = this.#link.onBreak(() => {
-            stop();
-            resolve();
           });
         });
       },

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Rows } from '#libs/placement/port/placement-store';
 import type { Checker } from './checker';
@@ -122,15 +121,23 @@ function checkMirrors(fleet: Fleet, checker: Checker, rows: readonly Rows[]): vo
   }
 }
 
+/** Reports come and go all the time: what counts is what stays. */
+const LOOKS = 8;
+const BETWEEN_LOOKS_MS = 130;
+
 async function checkQueues(fleet: Fleet, checker: Checker): Promise<void> {
-  for (const queue of ['build.requests', 'build.results', 'agent.h1', 'agent.h2', 'agent.rack']) {
-    const depth = await fleet.observer.depth(queue).catch((thrown: unknown) => {
-      checker.fail('queues are empty at rest', BerthError.from(thrown).message);
-      return 0;
-    });
-    if (depth > 0) checker.fail('queues are empty at rest', `${depth} messages wait in ${queue}`);
+  const least = new Map<string, number>();
+  const look = (name: string, count: number) => least.set(name, Math.min(count, least.get(name) ?? count));
+  for (let n = 0; n < LOOKS; n++) {
+    for (const queue of ['build.requests', 'build.results', 'agent.h1', 'agent.h2', 'agent.rack']) {
+      look(`wait in ${queue}`, await fleet.observer.depth(queue));
+    }
+    const open = [...fleet.sessions].filter((session) => session.isConnected());
+    look(
+      'are in hand and never settled',
+      open.reduce((sum, { inHand }) => sum + inHand, 0),
+    );
+    await fleet.time.runUntil(fleet.time.nowMs + BETWEEN_LOOKS_MS);
   }
-  const inHand = [...fleet.sessions].filter((session) => session.isConnected()).map((session) => session.inHand);
-  const sum = inHand.reduce((all, one) => all + one, 0);
-  if (sum > 0) checker.fail('queues are empty at rest', `${sum} messages are in hand and not settled`);
+  for (const [where, count] of least) if (count > 0) checker.fail('queues are empty at rest', `${count} messages ${where}`);
 }

@@ -55,6 +55,7 @@ export const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'conductor
 export const OTHERS = ['tenant-a', 'tenant-b', 'operator', 'nova'];
 const VCPUS_PER_HOST = 4;
 const RELAUNCH_MS = 500;
+const SHUTDOWN_TIMEOUT_MS = 5_000;
 
 /** All of Berth on virtual time, several of each, with those who use it. */
 export class Fleet {
@@ -134,15 +135,16 @@ export class Fleet {
     this.time.at(this.time.nowMs + restartAfterMs, () => this.relaunch(name));
   }
 
-  /** Ends a process as SIGTERM does, and starts it again. */
+  /** Ends a process as SIGTERM does, or kills it when that takes too long, and starts it again. */
   async restart(name: string): Promise<void> {
     const member = this.member(name);
-    if (!member.process.isAlive || member.service === undefined) return;
+    const { process, service, mirror, bus } = member;
+    if (!process.isAlive || service === undefined) return;
     this.note(name, 'stops in order');
-    await member.service.close();
-    await member.mirror?.close();
-    await member.bus.close();
-    if (this.members.get(name) !== member || !member.process.isAlive) return;
+    this.later(SHUTDOWN_TIMEOUT_MS, () => process.isAlive && this.kill(name, RELAUNCH_MS));
+    await service.close();
+    await mirror?.close();
+    await bus.close();
     this.#end(member);
     this.relaunch(name);
   }

@@ -45,12 +45,18 @@ export function explainFailure({ seed, actionCount, kept, violation, result }: F
   ].join('\n');
 }
 
-/** Reports, reads and other routine are left out, and all that is about other instances. */
+/** What is about other instances is left out, and routine: reports, reads, confirms. */
 function isTold({ from, to, what }: Entry, uuids: readonly string[]): boolean {
-  if (from === to) return true;
-  if (/^(records|consumers|hosts|report of|call UpdateResourceStats|answer|take due)/.test(what)) return false;
+  if (from === to) {
+    const isSaying = what.startsWith('says:');
+    const isOfMachine = UUID.test(what);
+    return isSaying ? what.includes('repaired') : !isOfMachine || uuids.some((uuid) => what.includes(uuid));
+  }
+  if (ROUTINE.test(what)) return false;
   return uuids.some((uuid) => what.includes(uuid));
 }
+
+const ROUTINE = /^(records|consumers|hosts|report of|call UpdateResourceStats|answer|ack|take due|event)|: (done|committed)$/;
 
 const MOST_LINES = 200;
 
@@ -62,12 +68,13 @@ function shortened(entries: readonly Entry[]): readonly Entry[] {
 function nameInstances(entries: readonly Entry[]): Map<string, string> {
   const names = new Map<string, string>();
   for (const { what } of entries) {
-    for (const [uuid] of what.matchAll(UUID)) if (!names.has(uuid)) names.set(uuid, `i${names.size + 1}`);
+    for (const [uuid] of what.matchAll(EACH_UUID)) if (!names.has(uuid)) names.set(uuid, `i${names.size + 1}`);
   }
   return names;
 }
 
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
+const EACH_UUID = new RegExp(UUID, 'g');
 
 function rename(entry: Entry, names: ReadonlyMap<string, string>): Entry {
   const { atMs, from, to, what } = entry;
@@ -80,5 +87,5 @@ function laneOf(party: string): string {
 }
 
 function renameText(text: string, names: ReadonlyMap<string, string>): string {
-  return text.replaceAll(UUID, (uuid) => names.get(uuid) ?? uuid);
+  return text.replaceAll(EACH_UUID, (uuid) => names.get(uuid) ?? uuid);
 }
