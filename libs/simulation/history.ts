@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Something that happened: who did what to whom. */
 export interface Entry {
@@ -12,14 +12,13 @@ export interface Entry {
 /** What happened in a run, in order. Its digest is the same if and only if all of it is. */
 export class History {
   readonly entries: Entry[] = [];
-  readonly #hash = createHash('sha256');
 
   note(entry: Entry): void {
     this.entries.push(entry);
-    this.#hash.update(`${entry.atMs} ${entry.from} ${entry.to} ${entry.what}\n`);
   }
 
   digest(): string {
-    return this.#hash.copy().digest('hex').slice(0, 16);
+    const lines = this.entries.map(({ atMs, from, to, what }) => `${atMs} ${from} ${to} ${what}`);
+    return hash('sha256', lines.join('\n')).slice(0, 16);
   }
 }

@@ -63,7 +63,7 @@ export class Link {
 
   /** Breaks the connection: what is under way is lost. */
   break(why: string): void {
-    this.#note(`connection to ${this.server} breaks: ${why}`);
+    this.note(`connection to ${this.server} breaks: ${why}`);
     this.#connection++;
     this.#held = [];
     for (const listener of this.#onBreak) listener();
@@ -77,14 +77,14 @@ export class Link {
   /** Nothing passes any more, and neither side learns it. */
   cut(): void {
     this.#isCut = true;
-    this.#note(`the way to ${this.server} is cut`);
+    this.note(`the way to ${this.server} is cut`);
   }
 
   /** What was held passes now. */
   heal(): void {
     if (!this.#isCut) return;
     this.#isCut = false;
-    this.#note(`the way to ${this.server} is open again`);
+    this.note(`the way to ${this.server} is open again`);
     const { time } = this.process;
     for (const deliver of this.#held.splice(0)) time.at(time.nowMs, deliver);
   }
@@ -120,7 +120,8 @@ export class Link {
     return this.#random.next() * (isSlow ? SLOW_MS : USUAL_MS) + this.extraMs;
   }
 
-  #note(what: string): void {
+  /** Notes what happens to the link itself. */
+  note(what: string): void {
     const { name, time } = this.process;
     this.history.note({ atMs: time.nowMs, from: name, to: name, what });
   }

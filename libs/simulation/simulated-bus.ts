@@ -52,8 +52,8 @@ export class SimulatedBus implements Bus {
   /** What waits for an answer of the broker, and fails when the connection breaks. */
   readonly #waiting = new Set<(error?: BerthError) => void>();
   #isClosed = false;
-  /** How many copies of the next cast the broker gets. */
-  #copiesOfNext = 1;
+  /** How much later the broker gets a copy of the next cast; undefined for none. */
+  #copyAfterMs: number | undefined;
 
   constructor(link: Link, broker: SimulatedBroker) {
     this.#link = link;
@@ -62,9 +62,9 @@ export class SimulatedBus implements Bus {
     link.onBreak(() => this.#connectionBroke());
   }
 
-  /** The broker gets the next cast twice, as when a client sends again what was confirmed. */
-  duplicateNext(): void {
-    this.#copiesOfNext = 2;
+  /** The broker gets the next cast twice, as when somebody sends again what was confirmed, perhaps much later. */
+  duplicateNext(afterMs: number): void {
+    this.#copyAfterMs = afterMs;
   }
 
   async call(queue: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
@@ -85,12 +85,13 @@ export class SimulatedBus implements Bus {
   }
 
   cast(address: QueueAddress, message: OutgoingMessage, options: CastOptions = {}): Promise<void> {
-    const copies = this.#copiesOfNext;
-    this.#copiesOfNext = 1;
-    const what = `${this.#broker.describe(message)} to ${queueName(address)}${copies > 1 ? ', twice' : ''}`;
+    const copyAfterMs = this.#copyAfterMs;
+    this.#copyAfterMs = undefined;
+    const what = `${this.#broker.describe(message)} to ${queueName(address)}`;
     return this.#ask(what, CONFIRM_TIMEOUT_MS, notConfirmed, lostCast, async (session) => {
       if (this.#broker.refusal) throw this.#broker.refusal;
-      for (let copy = 0; copy < copies; copy++) await session.cast(address, message, options);
+      await session.cast(address, message, options);
+      if (copyAfterMs !== undefined) this.#sendCopy(what, copyAfterMs, () => session.cast(address, message, options));
     });
   }
 
@@ -187,6 +188,14 @@ export class SimulatedBus implements Bus {
           },
         );
       });
+    });
+  }
+
+  #sendCopy(what: string, afterMs: number, send: () => Promise<void>): void {
+    const { time } = this.#link.process;
+    time.at(time.nowMs + afterMs, () => {
+      this.#link.note(`a copy of ${what} arrives`);
+      send().catch(() => {});
     });
   }
 

@@ -27,6 +27,9 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
 function checkRequests(checker: Checker, instances: readonly Instance[]): void {
   const byUuid = new Map(instances.map((instance) => [instance.uuid, instance]));
   for (const { uuid, state } of instances) {
+    if (state !== 'deleted' && checker.terminating.has(uuid) && !checker.forgiven.has(uuid)) {
+      checker.fail('every request ends', `${uuid} was to be terminated and rests in ${state}`);
+    }
     if (!RESTING.includes(state)) checker.fail('every request ends', `${uuid} rests in ${state}`);
   }
   for (const [requestId, uuids] of checker.confirmed) {
@@ -42,9 +45,12 @@ function checkRequests(checker: Checker, instances: readonly Instance[]): void {
 /** An instance is ACTIVE on a host if and only if it runs there, and if and only if its claim is there. */
 function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], instances: readonly Instance[]): void {
   const active = instances.filter(({ state }) => state === 'active').map(({ uuid, host }) => `${uuid} on ${host}`);
-  const running = [...fleet.machines.values()].flatMap(({ host, running: all }) =>
-    [...all.keys()].map((uuid) => `${uuid} on ${host}`),
-  );
+  const isEnded = (uuid: string) => checker.known.get(uuid)?.latest.state === 'deleted';
+  const running = [...fleet.machines.values()].flatMap(({ name, running: all }) => {
+    // What was terminated on a host that is gone is owed by it.
+    const isGone = !fleet.presentAgents().some((agent) => queueOf(agent).startsWith(`agent.${name.split('-')[0]}`));
+    return [...all.keys()].filter((uuid) => !(isGone && isEnded(uuid))).map((uuid) => `${uuid} on ${name}`);
+  });
   const names = new Map(rows.flatMap(({ providers = [] }) => providers).map(({ uuid, name }) => [uuid, name]));
   const claimed = rows
     .flatMap(({ consumers = [] }) => consumers)
@@ -125,11 +131,13 @@ function checkMirrors(fleet: Fleet, checker: Checker, rows: readonly Rows[]): vo
 const LOOKS = 8;
 const BETWEEN_LOOKS_MS = 130;
 
+const queueOf = (agent: string) => agent.replace('-', '.');
+
 async function checkQueues(fleet: Fleet, checker: Checker): Promise<void> {
   const least = new Map<string, number>();
   const look = (name: string, count: number) => least.set(name, Math.min(count, least.get(name) ?? count));
   for (let n = 0; n < LOOKS; n++) {
-    for (const queue of ['build.requests', 'build.results', 'agent.h1', 'agent.h2', 'agent.rack']) {
+    for (const queue of ['build.requests', 'build.results', ...fleet.presentAgents().map(queueOf)]) {
       look(`wait in ${queue}`, await fleet.observer.depth(queue));
     }
     const open = [...fleet.sessions].filter((session) => session.isConnected());
@@ -139,5 +147,6 @@ async function checkQueues(fleet: Fleet, checker: Checker): Promise<void> {
     );
     await fleet.time.runUntil(fleet.time.nowMs + BETWEEN_LOOKS_MS);
   }
-  for (const [where, count] of least) if (count > 0) checker.fail('queues are empty at rest', `${count} messages ${where}`);
+  for (const [where, count] of least)
+    if (count > 0) checker.fail('queues are empty at rest', `${count} messages ${where}`);
 }

@@ -3,10 +3,11 @@ import { instanceEventCodec } from '#libs/contracts/instance';
 import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import type { Instance } from '#libs/domain/instance';
-import { capacityOf } from '#libs/domain/inventory';
+import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Fleet } from './fleet';
+import { isKnown } from './known-faults';
 import type { MachineEvent } from './machine';
 
 /** What must never be, and was. */
@@ -19,6 +20,9 @@ export type Invariant =
   | 'no provider above capacity'
   | 'nothing healthy is destroyed'
   | 'one host each'
+  | 'no host runs more than it has'
+  | 'nothing is DELETED that runs'
+  | 'groups are kept'
   | 'every request ends'
   | 'claims are what runs'
   | 'foreign consumers are left alone'
@@ -34,6 +38,9 @@ interface Known {
   latest: Instance;
 }
 
+/** Processes' clocks are the world's, less what the way to the store takes. */
+const CLOCK_TOLERANCE_MS = 500;
+
 /** Watches a fleet, and keeps the first violation. */
 export class Checker {
   violation: Violation | undefined;
@@ -48,14 +55,13 @@ export class Checker {
   /** Instances whose record may be lost, because the store went back in time. */
   readonly forgiven = new Set<string>();
   readonly known = new Map<string, Known>();
-  /** Instances that stopped by themselves. */
-  readonly exited = new Set<string>();
-  /** When the store last lost something. */
-  storeLostAtMs: number | undefined;
+  /** Terminations that the broker confirmed, of instances that were there. */
+  readonly terminating = new Set<string>();
   /** What clients asked for, and how they ask again. */
   readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
   readonly hosts = new Map<string, Host>();
   readonly #providers = new Map<string, Provider>();
+  readonly #consumers = new Map<string, Consumer>();
   readonly #over = new Set<string>();
 
   constructor(private readonly fleet: Fleet) {
@@ -71,8 +77,18 @@ export class Checker {
     });
   }
 
+  /** The store goes back to a time, or to the beginning: what was written since may be lost. */
+  async storeGoesBackTo(atMs: number): Promise<void> {
+    for (const uuid of this.known.keys()) this.forgiven.add(uuid);
+    for (const { uuids } of this.requests) for (const uuid of uuids) this.forgiven.add(uuid);
+    for (const uuid of this.foreign.keys()) this.foreign.delete(uuid);
+    this.#consumers.clear();
+    await this.fleet.server.goBackTo(atMs);
+  }
+
   fail(invariant: Invariant, message: string): void {
-    this.violation ??= { invariant, message };
+    const violation = { invariant, message };
+    if (!isKnown(violation)) this.violation ??= violation;
   }
 
   /** Writes what the other consumer of the placement store holds; nothing releases it. */
@@ -102,10 +118,21 @@ export class Checker {
 
   #onRecord(instance: Instance): void {
     const { uuid, version, state } = instance;
+    const before = this.known.get(uuid)?.latest;
+    if (state === 'deleted' && before) this.#checkDeleted(before);
     const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
     known.states.set(version, state);
     known.latest = instance;
     this.known.set(uuid, known);
+  }
+
+  /** Before the deadline of its destruction nothing is DELETED on a host that is up, unless it is destroyed. */
+  #checkDeleted({ uuid, host = '', dueAtMs = 0 }: Instance): void {
+    const isUp = this.hosts.get(host)?.up === true;
+    const isInTime = this.fleet.time.nowMs < dueAtMs - CLOCK_TOLERANCE_MS;
+    if (isUp && isInTime && this.fleet.machines.get(host)?.running.has(uuid)) {
+      this.fail('nothing is DELETED that runs', `${uuid} is DELETED and runs on ${host}`);
+    }
   }
 
   #onChange(by: string, what: string, change: Change): void {
@@ -127,6 +154,9 @@ export class Checker {
         }
       }
     }
+    for (const uuid of change.deletedConsumers ?? []) this.#consumers.delete(uuid);
+    for (const consumer of change.consumers ?? []) this.#consumers.set(consumer.uuid, consumer);
+    if (change.consumers?.some(({ groupId }) => groupId !== undefined)) this.#checkGroups();
     if (by === 'nova') return;
     for (const uuid of change.deletedConsumers ?? []) {
       if (this.foreign.has(uuid)) this.fail('foreign consumers are left alone', `${by} removed ${uuid} of nova`);
@@ -139,8 +169,35 @@ export class Checker {
     }
   }
 
-  #onMachineEvent({ kind, host, uuid }: MachineEvent): void {
-    if (kind === 'exited') this.exited.add(uuid);
+  #checkMachine(host: string): void {
+    const machine = this.fleet.machines.get(host);
+    if (machine === undefined) return;
+    const sum = [...machine.running.values()].reduce<Resources>(
+      (all, { resources }) => addResources(all, resources),
+      {},
+    );
+    for (const [name, amount] of Object.entries(sum)) {
+      const inventory = machine.inventories[name];
+      const capacity = inventory === undefined ? 0 : capacityOf(inventory);
+      if (amount > capacity)
+        this.fail('no host runs more than it has', `${host} runs ${amount} ${name} of ${capacity}`);
+    }
+  }
+
+  /** The members of each group, by where their claims are. */
+  #checkGroups(): void {
+    const hostsByGroup = new Map<string, string[]>();
+    for (const { groupId, allocations } of this.#consumers.values()) {
+      if (groupId === undefined) continue;
+      hostsByGroup.set(groupId, [...(hostsByGroup.get(groupId) ?? []), Object.keys(allocations).join(' ')]);
+    }
+    for (const [groupId, hosts] of hostsByGroup) {
+      if (brokenPolicy(hosts, groupId)) this.fail('groups are kept', `${groupId} is on ${hosts.join(', ')}`);
+    }
+  }
+
+  #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
+    if (kind === 'built') this.#checkMachine(host);
     if (kind !== 'destroyed') return;
     const known = this.known.get(uuid);
     if (known === undefined || this.terminated.has(uuid)) return;
@@ -154,6 +211,12 @@ export class Checker {
       );
     }
   }
+}
+
+/** Groups with a policy that is kept when a claim is committed: two members on one host, or on two. */
+function brokenPolicy(hosts: readonly string[], groupId: string): boolean {
+  const isSpread = new Set(hosts).size === hosts.length;
+  return groupId.endsWith('anti-affinity') ? !isSpread : new Set(hosts).size > 1;
 }
 
 export function allocationsOf({ allocations, projectId }: Consumer): string {

@@ -1,7 +1,8 @@
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { busOptions } from '#libs/bus/options';
-import type { Bus } from '#libs/bus/port';
+import { DEAD_LETTER_QUEUE } from '#libs/bus/handling/dead-letter';
+import { ACK, type Bus } from '#libs/bus/port';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
@@ -45,6 +46,7 @@ export interface Member {
 /** When each run begins: whole, so that histories are easy to read. */
 export const START_MS = 1_700_000_000_000;
 
+/** Of each agent, the machines that it carries. */
 const AGENTS: Readonly<Record<string, readonly string[]>> = {
   'agent-h1': ['h1'],
   'agent-h2': ['h2'],
@@ -71,6 +73,7 @@ export class Fleet {
   onMachineEvent: (event: MachineEvent) => void = () => {};
   onDefect: (name: string, error: BerthError) => void = () => {};
   readonly #memoryBroker: MemoryBroker;
+  readonly #gone = new Set<string>();
   readonly #ends = new Set<() => void>();
   readonly #starts = new Map<string, number>();
   readonly #world: SimulatedProcess;
@@ -85,9 +88,9 @@ export class Fleet {
       instances: memoryInstanceStore(),
       leases: memoryLeaseStore(this.#world.clock),
     }));
-    const hosts = Object.values(AGENTS).flat();
+    const names = Object.values(AGENTS).flatMap((hosts) => hosts.flatMap((host) => [host, `${host}-clone`]));
     this.machines = new Map(
-      hosts.map((host) => [host, new Machine(host, VCPUS_PER_HOST, (event) => this.#machineEvent(event))]),
+      names.map((name) => [name, new Machine(name, VCPUS_PER_HOST, (event) => this.#machineEvent(event))]),
     );
   }
 
@@ -149,9 +152,44 @@ export class Fleet {
     this.relaunch(name);
   }
 
-  /** Starts a process unless it runs. */
+  /** Starts an agent's process a second time, on other machines, and ends it after a while. */
+  launchClone(name: string, endsAfterMs: number): void {
+    const clone = `${name}-clone`;
+    if (this.members.get(clone)?.process.isAlive) return;
+    this.note(name, 'is started a second time, on another machine');
+    const member = this.launch(clone);
+    this.later(endsAfterMs, () => {
+      this.note(name, 'ends on the other machine');
+      this.#end(member);
+      for (const machine of this.machines.values()) if (machine.name.endsWith('-clone')) machine.replace();
+    });
+  }
+
+  /** Starts a process unless it runs, or is gone for good. */
   relaunch(name: string): void {
-    if (!this.member(name).process.isAlive) this.launch(name);
+    if (!this.member(name).process.isAlive && !this.#gone.has(name)) this.launch(name);
+  }
+
+  /** Kills an agent that never comes back. What runs on its hosts goes on. */
+  remove(name: string): void {
+    this.#gone.add(name);
+    this.kill(name, 0);
+  }
+
+  /** The agents that are there, or will be. */
+  presentAgents(): string[] {
+    return Object.keys(AGENTS).filter((name) => !this.#gone.has(name));
+  }
+
+  /** Puts the dead letters back into the queues that they came from, as an operator does. */
+  async putBackDeadLetters(): Promise<void> {
+    this.note('operator', 'puts the dead letters back');
+    const subscription = await this.observer.consume(DEAD_LETTER_QUEUE, async ({ type, body, id, sender, headers }) => {
+      const queue = headers?.['berth-queue'] ?? '';
+      await this.observer.cast(queue, { type, body, sender }, { id }).catch(() => {});
+      return ACK;
+    });
+    this.time.at(this.time.nowMs + 100, () => void subscription.cancel());
   }
 
   /** Does something after a while, if the world still does things to the fleet by then; else at their end. */
@@ -199,10 +237,10 @@ export class Fleet {
         return startConductor({ ...around, ...stores, bus, config, open: (sealed) => openSealed(sealed, claimKey) });
       }
       case 'agent': {
-        const hosts = AGENTS[name] ?? [];
-        const host = name.slice('agent-'.length);
+        const [, host = '', clone] = name.split('-');
+        const hosts = AGENTS[`agent-${host}`] ?? [];
         const config = { ...readConfig(agentOptions, AGENT), host, hosts: hosts.length };
-        const machine = (of: string) => this.machines.get(of) as Machine;
+        const machine = (of: string) => this.machines.get(clone === undefined ? of : `${of}-clone`) as Machine;
         return startComputeAgent({
           ...around,
           bus,
@@ -250,7 +288,8 @@ export class Fleet {
   }
 
   #machineEvent(event: MachineEvent): void {
-    this.history.note({ atMs: this.time.nowMs, from: event.host, to: event.host, what: `${event.uuid} ${event.kind}` });
+    const { machine, uuid, kind } = event;
+    this.note(machine, `${uuid} ${kind}`);
     this.onMachineEvent(event);
   }
 }

@@ -9,7 +9,7 @@ import type { TrackedInstance } from '../../services/compute-agent/host/ledger';
 /** What somebody did to a machine, for those who check it. */
 export interface MachineEvent {
   readonly kind: 'built' | 'destroyed' | 'exited';
-  readonly host: string;
+  readonly machine: string;
   readonly uuid: string;
 }
 
@@ -26,7 +26,8 @@ export class Machine {
   readonly inventories: Inventories;
 
   constructor(
-    readonly host: string,
+    /** The name of its host; two machines of one name are told apart by an ending. */
+    readonly name: string,
     vcpus: number,
     private readonly onEvent: (event: MachineEvent) => void,
   ) {
@@ -35,7 +36,7 @@ export class Machine {
 
   /** A driver for one run of the agent. */
   driver({ clock, random }: SimulatedProcess): Driver {
-    const { host, running } = this;
+    const { name: machine, running } = this;
     return {
       capacity: () => ({ inventories: this.inventories, traits: [], capabilities: {} }),
       build: async (instance: InstanceToBuild, signal: AbortSignal) => {
@@ -44,10 +45,10 @@ export class Machine {
         if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the build was cancelled');
         if (fails) throw new BerthError('internal', 'driver_failed', 'this build was made to fail');
         running.set(instance.uuid, { id: instance.uuid, resources: instance.resources });
-        this.onEvent({ kind: 'built', host, uuid: instance.uuid });
+        this.onEvent({ kind: 'built', machine, uuid: instance.uuid });
       },
       destroy: async (uuid) => {
-        if (running.delete(uuid)) this.onEvent({ kind: 'destroyed', host, uuid });
+        if (running.delete(uuid)) this.onEvent({ kind: 'destroyed', machine, uuid });
       },
       list: async () => [...running.values()],
       onExit: (listener) => {
@@ -74,13 +75,13 @@ export class Machine {
   /** An instance stops by itself. */
   exit(uuid: string): void {
     if (!this.running.delete(uuid)) return;
-    this.onEvent({ kind: 'exited', host: this.host, uuid });
+    this.onEvent({ kind: 'exited', machine: this.name, uuid });
     this.#exited(uuid, 'exit code 1');
   }
 
   /** The machine is new: an empty disk, and nothing runs. */
   replace(): void {
-    for (const uuid of [...this.running.keys()]) this.onEvent({ kind: 'exited', host: this.host, uuid });
+    for (const uuid of [...this.running.keys()]) this.onEvent({ kind: 'exited', machine: this.name, uuid });
     this.running.clear();
     this.disk.clear();
   }

@@ -8,6 +8,7 @@ import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/rando
 import { requestSpec } from '#libs/domain/request-spec';
 import type { Checker } from './checker';
 import { type Fleet, SERVICES } from './fleet';
+import { isKnownKind } from './known-faults';
 
 /** Something that the world does to the fleet. */
 export interface Action {
@@ -28,32 +29,60 @@ export interface World {
 export const HORIZON_MS = 30_000;
 const START_UP_MS = 3_000;
 
-type Kind = readonly [weight: number, prepare: (random: Random) => Action['perform']];
+interface Kind {
+  /** In which share of the seeds it happens at all. */
+  readonly share: number;
+  /** How often then, compared with the others. */
+  readonly weight: number;
+  /** What it is, made of randomness of its own. */
+  readonly prepare: (random: Random) => Action['perform'];
+}
 
-/** What can happen: how often compared with the others, and what it is, made of randomness of its own. */
+function kind(share: number, weight: number, prepare: Kind['prepare']): Kind {
+  return { share, weight, prepare };
+}
+
+/** What can happen. */
 const KINDS: Readonly<Record<string, Kind>> = {
-  build: [30, build],
-  'build again': [4, buildAgain],
-  terminate: [14, terminate],
-  'workload exits': [3, workloadExits],
-  kill: [8, kill],
-  'replace machine': [1, replaceMachine],
-  restart: [4, restart],
-  pause: [5, pause],
-  'break connection': [8, breakConnection],
-  'lose message': [12, loseMessage],
-  'cut off': [5, cutOff],
-  'slow down': [4, slowDown],
-  'send twice': [6, sendTwice],
-  'broker refuses': [2, brokerRefuses],
-  'store away': [3, storeAway],
-  'nova claims': [4, novaClaims],
-  'nova releases': [2, novaReleases],
-  'host disabled': [2, hostDisabled],
+  build: kind(1, 30, build),
+  terminate: kind(1, 14, terminate),
+  'build and terminate': kind(0.5, 8, buildAndTerminate),
+  'build again': kind(0.5, 4, buildAgain),
+  'build with a foreign uuid': kind(0.3, 4, buildForeign),
+  'workload exits': kind(0.5, 4, workloadExits),
+  kill: kind(0.5, 10, kill),
+  restart: kind(0.5, 5, restart),
+  pause: kind(0.5, 6, pause),
+  'break connection': kind(0.5, 8, breakConnection),
+  'lose message': kind(0.6, 15, loseMessage),
+  'cut off': kind(0.5, 6, cutOff),
+  'slow down': kind(0.5, 5, slowDown),
+  'send twice': kind(0.6, 10, sendTwice),
+  'broker refuses': kind(0.3, 4, brokerRefuses),
+  'dead letters put back': kind(
+    0.5,
+    3,
+    () =>
+      ({ fleet }) =>
+        void fleet.putBackDeadLetters(),
+  ),
+  'store away': kind(0.3, 5, storeAway),
+  'store goes back': kind(0.15, 4, storeGoesBack),
+  'store is wiped': kind(
+    0.1,
+    4,
+    () =>
+      ({ checker }) =>
+        void checker.storeGoesBackTo(0),
+  ),
+  'clock jumps': kind(0.2, 6, clockJumps),
+  'replace machine': kind(0.2, 3, replaceMachine),
+  'agent stays away': kind(0.2, 2, agentStaysAway),
+  'second agent': kind(0.15, 4, secondAgent),
+  'nova claims': kind(0.4, 6, novaClaims),
+  'nova releases': kind(0.4, 3, novaReleases),
+  'host disabled': kind(0.3, 3, hostDisabled),
 };
-
-/** What happens in every run: it is what the fleet is for. */
-const ALWAYS = ['build', 'terminate'];
 
 /**
  * The plan of a seed. Each seed has some of the kinds and not others ("swarm testing": Groce and others, 2012), because
@@ -61,16 +90,25 @@ const ALWAYS = ['build', 'terminate'];
  */
 export function planOf(seed: number, actionCount: number): Action[] {
   const random = seededRandom(seedOf(`${seed} kinds`));
-  const kinds = Object.entries(KINDS).filter(([name]) => ALWAYS.includes(name) || random.next() < 0.5);
-  const sum = kinds.reduce((all, [, [weight]]) => all + weight, 0);
+  const kinds = Object.entries(KINDS).filter(([name, { share }]) => random.next() < share && !isKnownKind(name));
+  const sum = kinds.reduce((all, [, { weight }]) => all + weight, 0);
   const plan = Array.from({ length: actionCount }, (_, number) => {
     const own = seededRandom(seedOf(`${seed} action ${number}`));
-    let left = own.next() * sum;
-    const [name, [, prepare]] = kinds.find(([, [weight]]) => (left -= weight) < 0) ?? (kinds[0] as (typeof kinds)[0]);
+    const [name, { prepare }] = drawn(kinds, own.next() * sum);
     const afterMs = START_UP_MS + own.next() * (HORIZON_MS - START_UP_MS);
     return { number, afterMs, kind: name, perform: prepare(own) };
   });
   return plan.sort((a, b) => a.afterMs - b.afterMs);
+}
+
+/** The kind at a place on the line that the weights make. */
+function drawn(kinds: readonly [string, Kind][], place: number): [string, Kind] {
+  let left = place;
+  for (const one of kinds) {
+    left -= one[1].weight;
+    if (left < 0) return one;
+  }
+  return kinds[0] as [string, Kind];
 }
 
 function pick<T>(random: Random, from: readonly T[]): T {
@@ -80,20 +118,66 @@ function pick<T>(random: Random, from: readonly T[]): T {
 const tenant = (random: Random) => pick(random, ['tenant-a', 'tenant-b']);
 
 function build(random: Random): Action['perform'] {
+  const uuids = Array.from({ length: 1 + randomInt(random, 3) }, () => random.uuid());
+  const request = requestOf(random, () => uuids);
+  return (world) => send(world, request);
+}
+
+interface Request {
+  readonly who: string;
+  readonly requestId: string;
+  readonly uuidsIn: (world: World) => readonly string[];
+  readonly requestSpec: Uint8Array;
+}
+
+function requestOf(random: Random, uuidsIn: Request['uuidsIn']): Request {
   const who = tenant(random);
   const requestId = random.uuid();
-  const uuids = Array.from({ length: 1 + randomInt(random, 3) }, () => random.uuid());
   const resources = { VCPU: 1 + randomInt(random, 2), MEMORY_MB: 256 };
-  const policy = random.next() < 0.2 ? pick(random, ['affinity', 'anti-affinity'] as const) : undefined;
+  const policy = random.next() < 0.25 ? pick(random, ['affinity', 'anti-affinity'] as const) : undefined;
   const group = policy && { id: `${who}-${policy}`, policy, maxPerHost: 1 };
-  return ({ fleet, checker }) => {
-    const { bus } = fleet.member(who);
-    const spec = requestSpecCodec.encode(requestSpec(resources, { projectId: who, userId: 'user', group }));
-    const request = { requestId, requestSpec: spec, count: uuids.length, name: '', instanceUuids: uuids };
-    const send = () => castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
-    checker.requests.push({ uuids, send });
-    void confirmed(send()).then((isConfirmed) => isConfirmed && checker.confirmed.set(requestId, uuids));
+  const spec = requestSpec(resources, { projectId: who, userId: 'user', group });
+  return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
+}
+
+function send(world: World, { who, requestId, uuidsIn, requestSpec: encoded }: Request): void {
+  const { fleet, checker } = world;
+  const uuids = uuidsIn(world);
+  if (uuids.length === 0) return;
+  const request = { requestId, requestSpec: encoded, count: uuids.length, name: '', instanceUuids: uuids };
+  const cast = () => castTyped(fleet.member(who).bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
+  checker.requests.push({ uuids, send: cast });
+  void confirmed(cast()).then((isConfirmed) => isConfirmed && checker.confirmed.set(requestId, uuids));
+}
+
+function terminateNow({ fleet, checker }: World, instanceUuid: string): void {
+  const isThere = checker.known.has(instanceUuid);
+  checker.terminated.add(instanceUuid);
+  const { bus } = fleet.member('tenant-a');
+  const cast = castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+  void confirmed(cast).then((isConfirmed) => isConfirmed && isThere && checker.terminating.add(instanceUuid));
+}
+
+/** A client that changes its mind at once. */
+function buildAndTerminate(random: Random): Action['perform'] {
+  const uuid = random.uuid();
+  const request = requestOf(random, () => [uuid]);
+  const afterMs = random.next() ** 3 * 1_500;
+  return (world) => {
+    send(world, request);
+    const { time } = world.fleet;
+    time.at(time.nowMs + afterMs, () => terminateNow(world, uuid));
   };
+}
+
+/** A client names an instance by the uuid of somebody else's consumer. */
+function buildForeign(random: Random): Action['perform'] {
+  const which = random.next();
+  const request = requestOf(random, ({ checker }) => {
+    const all = [...checker.foreign.keys()];
+    return all.slice(Math.floor(which * all.length)).slice(0, 1);
+  });
+  return (world) => send(world, request);
 }
 
 function buildAgain(random: Random): Action['perform'] {
@@ -107,14 +191,10 @@ function buildAgain(random: Random): Action['perform'] {
 function terminate(random: Random): Action['perform'] {
   const which = random.next();
   const isMany = random.next() < 0.3;
-  return ({ fleet, checker }) => {
-    const all = checker.requests.flatMap(({ uuids }) => uuids);
+  return (world) => {
+    const all = world.checker.requests.flatMap(({ uuids }) => uuids);
     const first = Math.floor(which * all.length);
-    for (const instanceUuid of all.slice(first, first + (isMany ? 4 : 1))) {
-      checker.terminated.add(instanceUuid);
-      const { bus } = fleet.member('tenant-a');
-      void confirmed(castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' }));
-    }
+    for (const uuid of all.slice(first, first + (isMany ? 4 : 1))) terminateNow(world, uuid);
   };
 }
 
@@ -209,7 +289,8 @@ function slowDown(random: Random): Action['perform'] {
 
 function sendTwice(random: Random): Action['perform'] {
   const who = pick(random, [...SERVICES, 'tenant-a']);
-  return ({ fleet }) => fleet.member(who).bus.duplicateNext();
+  const afterMs = random.next() ** 3 * 15_000;
+  return ({ fleet }) => fleet.member(who).bus.duplicateNext(afterMs);
 }
 
 function brokerRefuses(random: Random): Action['perform'] {
@@ -270,6 +351,35 @@ function hostDisabled(random: Random): Action['perform'] {
     set(false);
     fleet.later(forMs, () => set(true));
   };
+}
+
+function agentStaysAway(random: Random): Action['perform'] {
+  const agent = pick(random, ['agent-h1', 'agent-h2']);
+  return ({ fleet }) => {
+    fleet.note(agent, 'does not come back any more');
+    fleet.remove(agent);
+  };
+}
+
+function clockJumps(random: Random): Action['perform'] {
+  const who = pick(random, SERVICES);
+  const byMs = pick(random, [-3_600_000, -10_000, 10_000, 3_600_000]);
+  return ({ fleet }) => {
+    fleet.note(who, `has its clock set ${byMs > 0 ? 'forward' : 'back'} by ${Math.abs(byMs) / 1_000} s`);
+    fleet.member(who).process.clockOffsetMs = byMs;
+  };
+}
+
+function storeGoesBack(random: Random): Action['perform'] {
+  const byMs = random.next() * 3_000;
+  return ({ fleet, checker }) => void checker.storeGoesBackTo(fleet.time.nowMs - byMs);
+}
+
+/** A second process of an agent on another machine, as when a machine was cloned; it ends after a while. */
+function secondAgent(random: Random): Action['perform'] {
+  const agent = pick(random, ['agent-h1', 'agent-h2']);
+  const forMs = 500 + random.next() * 8_000;
+  return ({ fleet }) => fleet.launchClone(agent, forMs);
 }
 
 /** Whether it went through: clients of the fleet do not care why not. */

@@ -56,7 +56,8 @@ function isTold({ from, to, what }: Entry, uuids: readonly string[]): boolean {
   return uuids.some((uuid) => what.includes(uuid));
 }
 
-const ROUTINE = /^(records|consumers|hosts|report of|call UpdateResourceStats|answer|ack|take due|event)|: (done|committed)$/;
+const ROUTINE =
+  /^(records|consumers|hosts|report of|call UpdateResourceStats|answer|ack|take due|event)|: (done|committed)$/;
 
 const MOST_LINES = 200;
 
