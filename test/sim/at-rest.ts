@@ -44,18 +44,22 @@ function checkRequests(checker: Checker, instances: readonly Instance[]): void {
 
 /** An instance is ACTIVE on a host if and only if it runs there, and if and only if its claim is there. */
 function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], instances: readonly Instance[]): void {
-  const active = instances.filter(({ state }) => state === 'active').map(({ uuid, host }) => `${uuid} on ${host}`);
-  const isEnded = (uuid: string) => checker.known.get(uuid)?.latest.state === 'deleted';
-  const running = [...fleet.machines.values()].flatMap(({ name, running: all }) => {
-    // What was terminated on a host that is gone is owed by it.
-    const isGone = !fleet.presentAgents().some((agent) => queueOf(agent).startsWith(`agent.${name.split('-')[0]}`));
-    return [...all.keys()].filter((uuid) => !(isGone && isEnded(uuid))).map((uuid) => `${uuid} on ${name}`);
-  });
+  // Of a host that is gone for good nobody knows what runs there.
+  const isPresent = (host = '') =>
+    fleet.presentAgents().some((agent) => queueOf(agent) === `agent.${host.split('-')[0]}`);
+  const active = instances
+    .filter(({ state, host }) => state === 'active' && isPresent(host))
+    .map(({ uuid, host }) => `${uuid} on ${host}`);
+  const running = [...fleet.machines.values()]
+    .filter(({ name }) => isPresent(name))
+    .flatMap(({ name, running: all }) => [...all.keys()].map((uuid) => `${uuid} on ${name}`));
   const names = new Map(rows.flatMap(({ providers = [] }) => providers).map(({ uuid, name }) => [uuid, name]));
   const claimed = rows
     .flatMap(({ consumers = [] }) => consumers)
     .filter(({ owner }) => owner === 'conductor')
-    .flatMap(({ uuid, allocations }) => Object.keys(allocations).map((on) => `${uuid} on ${names.get(on) ?? on}`));
+    .flatMap(({ uuid, allocations }) => Object.keys(allocations).map((on) => ({ uuid, host: names.get(on) })))
+    .filter(({ host }) => isPresent(host))
+    .map(({ uuid, host }) => `${uuid} on ${host}`);
   const hostsOf = new Map<string, string[]>();
   for (const one of running) {
     const [uuid = '', , host = ''] = one.split(' ');

@@ -23,6 +23,7 @@ export type Invariant =
   | 'no host runs more than it has'
   | 'nothing is DELETED that runs'
   | 'groups are kept'
+  | 'what has ended stays so'
   | 'every request ends'
   | 'claims are what runs'
   | 'foreign consumers are left alone'
@@ -120,10 +121,19 @@ export class Checker {
     const { uuid, version, state } = instance;
     const before = this.known.get(uuid)?.latest;
     if (state === 'deleted' && before) this.#checkDeleted(before);
+    if (version === 1 && before?.state === 'deleted') this.#beginsAgain(uuid);
     const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
     known.states.set(version, state);
     known.latest = instance;
     this.known.set(uuid, known);
+  }
+
+  /** A request that came again after its instances were forgotten is a new one. */
+  #beginsAgain(uuid: string): void {
+    this.fail('what has ended stays so', `${uuid} was DELETED and forgotten, and is built again`);
+    this.known.delete(uuid);
+    this.terminated.delete(uuid);
+    this.terminating.delete(uuid);
   }
 
   /** Before the deadline of its destruction nothing is DELETED on a host that is up, unless it is destroyed. */

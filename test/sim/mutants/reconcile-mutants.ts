@@ -22,11 +22,8 @@ function recordError({ claimToken }: Instance): Step {
 }
 
 export const RECONCILE_MUTANTS: readonly Mutant[] = [
-  withRule('late-success-stays', 'destroying what an attempt built that is over', ({ observed }, step) =>
-    step.kind === 'destroy' && observed.kind === 'reported' ? NOTHING : undefined,
-  ),
-  withRule('stray-stays', 'destroying what runs where its record does not have it', ({ observed }, step) =>
-    step.kind === 'destroy' && observed.kind === 'running' ? NOTHING : undefined,
+  withRule('strays-stay', 'destroying what runs where its record does not have it', ({ record, observed }, step) =>
+    step.kind === 'destroy' && record && observed.kind !== 'nothing' ? NOTHING : undefined,
   ),
   withRule('late-failure-counts', 'telling late reports of failure from present ones', ({ record, observed }) =>
     record?.state === 'active' && observed.kind === 'reported' && observed.outcome === 'failed'
@@ -41,8 +38,8 @@ export const RECONCILE_MUTANTS: readonly Mutant[] = [
   withRule('missing-is-ignored', 'noticing that a host runs an instance no more', ({ record, observed }) =>
     record?.state === 'active' && observed.kind === 'missing' ? NOTHING : undefined,
   ),
-  withRule('never-timed-out', 'the deadline of a build', ({ record, observed }, step) =>
-    record && step.kind === 'conclude_attempt' && observed.kind === 'nothing'
+  withRule('never-timed-out', 'the deadline of a build', ({ record }, step) =>
+    record && step.kind === 'conclude_attempt' && step.outcome === 'timed_out'
       ? { kind: 'wait', untilMs: record.dueAtMs }
       : undefined,
   ),
@@ -58,7 +55,9 @@ export const RECONCILE_MUTANTS: readonly Mutant[] = [
     step.kind === 'release' && observed.kind === 'audited' ? NOTHING : undefined,
   ),
   withRule('error-keeps-claim', 'releasing the claim of what ends in ERROR', (_look, step) =>
-    step.kind === 'record_error' ? { ...step, claimToken: undefined } : undefined,
+    step.kind === 'release' || (step.kind === 'record_error' && step.claimToken !== undefined)
+      ? { ...step, claimToken: 0 }
+      : undefined,
   ),
   withRule('next-host-forgotten', 'trying the next host', ({ record }, step) =>
     record && step.kind === 'claim_next_host' ? { kind: 'wait', untilMs: record.dueAtMs } : undefined,
