@@ -10,7 +10,7 @@ import { type Client, createClient } from './client';
 import { clientSettings, placementSettings } from './client-options';
 import { createPlacementClient, type PlacementClient } from './placement-client';
 
-/** Makes a command one that uses the bus: adds the flags for its address, and runs `work` on a client of it. */
+/** Makes a command use the bus: adds the flags for its address; `work` gets a client of it and what was typed. */
 export function useBus<Args extends unknown[], Flags extends OptionValues>(
   context: Context,
   command: Command<Args, Flags>,
@@ -48,7 +48,7 @@ export function requireServer(url: string, env: string, example: string): void {
   throw usageError(`${env} is memory:, which lives within one process and cannot be shared with others`, hint);
 }
 
-/** Makes a command one that asks the placement API: adds the flags for its address and token. */
+/** Makes a command ask the placement API: adds the flags for its address and token; `work` as that of `useBus`. */
 export function usePlacement<Args extends unknown[], Flags extends OptionValues>(
   { env, clock, interrupted }: Context,
   command: Command<Args, Flags>,
