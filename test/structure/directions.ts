@@ -141,6 +141,7 @@ export const RULES: readonly Rule[] = [
     'npm:pino-pretty': ['libs/runtime/pino-log.ts'],
     'npm:fastify': ['services/placement-api/'],
     'npm:commander': ['services/cli/'],
+    'npm:@commander-js/extra-typings': ['services/cli/'],
     'global:process.env': ['libs/runtime/system.ts'],
     'global:Date.now': ['libs/runtime/system.ts'],
     'global:Math.random': ['libs/runtime/system.ts'],
