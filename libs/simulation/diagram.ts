@@ -12,7 +12,7 @@ export function diagram(entries: readonly Entry[], parties: readonly string[], s
   const lanes = parties.filter((party) => entries.some(({ from, to }) => from === party || to === party));
   const header = `${''.padStart(10)}${lanes.map((lane) => centred(lane)).join('')}`;
   const lines = entries.map(({ atMs, from, to, what }) => {
-    const time = `${((atMs - startMs) / 1_000).toFixed(4)}`.padStart(9);
+    const time = ((atMs - startMs) / 1_000).toFixed(4).padStart(9);
     return `${time} ${arrow(lanes, from, to)}  ${what}`;
   });
   return [header, ...lines].join('\n');

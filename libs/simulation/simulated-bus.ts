@@ -208,7 +208,7 @@ export class SimulatedBus implements Bus {
           handler(message).then(
             (result) => this.#link.carry('out', `${settlementOf(result)} ${what}`, () => resolve(result)),
             (thrown: unknown) => {
-              this.#link.carry('out', `${BerthError.from(thrown).reason} ${what}`, () => reject(thrown as Error));
+              this.#link.carry('out', `${BerthError.from(thrown).reason} ${what}`, () => reject(thrown));
             },
           );
         });

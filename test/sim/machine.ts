@@ -81,7 +81,7 @@ export class Machine {
 
   /** The machine is new: an empty disk, and nothing runs. */
   replace(): void {
-    for (const uuid of [...this.running.keys()]) this.onEvent({ kind: 'exited', machine: this.name, uuid });
+    for (const uuid of this.running.keys()) this.onEvent({ kind: 'exited', machine: this.name, uuid });
     this.running.clear();
     this.disk.clear();
   }

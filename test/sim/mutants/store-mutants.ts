@@ -3,7 +3,6 @@ import { MemoryTables } from '#libs/placement/memory/tables';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import * as allocations from '#libs/placement/commands/allocations';
 import { VersionedRows } from '#libs/placement/mirror/versioned-rows';
-import { Discrepancies } from '../../../services/scheduler/reports/discrepancies';
 import { type Mutant, mutant } from './mutant';
 
 export const STORE_MUTANTS: readonly Mutant[] = [
@@ -14,15 +13,6 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   mutant('groups-not-checked', 'checking the policy of a group in the commit', MemoryTables.prototype, 'count', () => {
     return () => 0;
   }),
-  mutant('claims-not-guarded', 'the guard of a claim', allocations, 'decideAllocations', (original) => {
-    return (state, writes, terms) => {
-      return original(
-        state,
-        writes.map((write) => ({ ...write, expect: { kind: 'any' } })),
-        terms,
-      );
-    };
-  }),
   mutant('old-rows-win', 'the revisions of rows in mirrors', VersionedRows.prototype, 'set', (original) => {
     return function set(this: VersionedRows<unknown>, key, row) {
       this.amend(key, row);
@@ -32,13 +22,6 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   mutant('changes-are-skipped', 'following from the snapshot', MemoryPlacementStore.prototype, 'follow', (original) => {
     return async function follow(this: MemoryPlacementStore, _revision, onChanges, signal) {
       return original.call(this, await this.revision(), onChanges, signal);
-    };
-  }),
-  mutant('fresh-claims-are-missing', 'the grace of claims', Discrepancies.prototype, 'find', (original) => {
-    return function find(this: Discrepancies, stats) {
-      const { deps } = this as unknown as { deps: { graceMs: number } };
-      deps.graceMs = 0;
-      return original.call(this, stats);
     };
   }),
 ];
