@@ -1,7 +1,7 @@
+import { DEAD_LETTER_QUEUE } from '#libs/bus/handling/dead-letter';
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { busOptions } from '#libs/bus/options';
-import { DEAD_LETTER_QUEUE } from '#libs/bus/handling/dead-letter';
 import { ACK, type Bus } from '#libs/bus/port';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';

@@ -1,8 +1,8 @@
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { setHostEnabledMethod } from '#libs/contracts/hosts';
 import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { setHostEnabledMethod } from '#libs/contracts/hosts';
 import { BerthError } from '#libs/domain/errors';
 import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';

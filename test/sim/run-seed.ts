@@ -1,8 +1,8 @@
+import type { Entry } from '#libs/simulation/history';
 import { checkAtRest } from './at-rest';
 import { Checker, type Violation } from './checker';
 import { Fleet, START_MS } from './fleet';
 import { type Action, HORIZON_MS, planOf } from './plan';
-import type { Entry } from '#libs/simulation/history';
 
 export interface RunOptions {
   readonly seed: number;

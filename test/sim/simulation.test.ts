@@ -1,8 +1,8 @@
-import { catchMutant } from './run-mutants';
+import { Machine } from './machine';
 import { mutant } from './mutants/mutant';
 import { explainFailure, shrinkFailure } from './report';
+import { catchMutant } from './run-mutants';
 import { runSeed } from './run-seed';
-import { Machine } from './machine';
 
 it('does the same, bit for bit, from the same seed', async () => {
   const first = await runSeed({ seed: 7, actionCount: 40 });

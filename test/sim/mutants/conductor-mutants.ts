@@ -3,8 +3,8 @@ import { seededRandom, seedOf } from '#libs/domain/random';
 import * as lifecycle from '../../../services/conductor/lifecycle';
 import * as claims from '../../../services/conductor/steps/claims';
 import * as orders from '../../../services/conductor/steps/orders';
-import * as settling from '../../../services/conductor/triggers/settle-message';
 import * as sweeping from '../../../services/conductor/triggers/overdue-sweep';
+import * as settling from '../../../services/conductor/triggers/settle-message';
 import { type Mutant, mutant } from './mutant';
 
 export const CONDUCTOR_MUTANTS: readonly Mutant[] = [

@@ -1,7 +1,7 @@
 import { MemoryQueue } from '#libs/bus/memory/queue';
-import { MemoryTables } from '#libs/placement/memory/tables';
-import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import * as allocations from '#libs/placement/commands/allocations';
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
+import { MemoryTables } from '#libs/placement/memory/tables';
 import { VersionedRows } from '#libs/placement/mirror/versioned-rows';
 import { type Mutant, mutant } from './mutant';
 
