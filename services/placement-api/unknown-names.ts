@@ -97,9 +97,3 @@ function requireTraits(view: PlacementView, traits: readonly string[], prefix = 
 export function unknownClass(view: PlacementView, classes: readonly string[]): string | undefined {
   return classes.find((resourceClass) => !view.hasResourceClass(resourceClass));
 }
-
-/** The unknown traits as one text; undefined when there are none. */
-export function unknownTraits(view: PlacementView, traits: readonly string[]): string | undefined {
-  const unknown = [...new Set(traits)].filter((trait) => !view.hasTrait(trait));
-  return unknown.length === 0 ? undefined : unknown.sort().join(', ');
-}

@@ -4,7 +4,7 @@ import { type Answer, type ApiRequest, newest } from '../http/request';
 import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
 import { type ConsumerBody, consumerUuid, consumerWrites, removal } from './consumer-writes';
-import { unexpected } from './store-results';
+import { refused } from './store-results';
 import { requireAmounts, whyNotAllocated } from './why-not-allocated';
 
 /** GET /allocations/{consumer_uuid} */
@@ -70,8 +70,7 @@ export async function deleteConsumerAllocations({ params }: ApiRequest, placemen
   const asked = params['consumer_uuid'] ?? '';
   const result = await placement.commit({ kind: 'write_allocations', consumers: [removal(consumerUuid(asked))] });
   if (result.kind === 'committed') return { status: 204 };
-  if (result.kind === 'unchanged') throw new HttpError(404, `No allocations for consumer '${asked}'`);
-  throw unexpected(result);
+  throw refused(result, { unchanged: () => new HttpError(404, `No allocations for consumer '${asked}'`) });
 }
 
 async function write(

@@ -1,6 +1,5 @@
 import { refusalOf } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
-import type { CommitResult } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { ERROR_CODE, HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
@@ -9,7 +8,7 @@ import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
 import { aggregatesOf, resourcesOf, traitsOf } from '../query-values';
 import { knowsNames } from '../unknown-names';
-import { requireProvider, unexpected } from './store-results';
+import { requireCommitted, requireProvider } from './store-results';
 
 const NO_PARENT = 'parent provider UUID does not exist.';
 
@@ -64,23 +63,12 @@ export async function createProvider({ body, version }: ApiRequest, placement: P
       'parent provider UUID cannot be same as UUID. Please set parent provider UUID to None if there is no parent.',
     );
   }
-  const result = await placement.commit({
-    kind: 'put_provider',
-    mode: 'create',
-    uuid,
-    name,
-    parentUuid: parent ?? undefined,
+  const parentUuid = parent ?? undefined;
+  const result = await placement.commit({ kind: 'put_provider', mode: 'create', uuid, name, parentUuid });
+  requireCommitted(result, {
+    exists: ({ key }) => nameTaken(key === uuid ? `uuid: ${uuid}` : `name: ${name}`),
+    not_found: () => refuse(NO_PARENT),
   });
-  switch (result.kind) {
-    case 'committed':
-      break;
-    case 'exists':
-      throw nameTaken(result.key === uuid ? `uuid: ${uuid}` : `name: ${name}`);
-    case 'not_found':
-      throw refuse(NO_PARENT);
-    default:
-      throw unexpected(result);
-  }
   const location = `/resource_providers/${uuid}`;
   if (version < SINCE.createdProviderInBody) return { status: 201, location };
   return { ...show(requireProvider(placement.recent, uuid), version), location };
@@ -105,37 +93,31 @@ export async function updateProvider(request: ApiRequest, placement: Placement):
     throw refuse('update', `${parentUuid === undefined ? 'un' : 're'}-parenting a provider is not currently allowed.`);
   }
   const result = await placement.commit({ kind: 'put_provider', mode: 'update', uuid, name, parentUuid });
-  switch (result.kind) {
-    case 'committed':
-    case 'unchanged':
-      return show(requireProvider(placement.recent, uuid), version);
-    case 'exists':
-      throw nameTaken(name);
-    case 'in_use':
-      throw refuse('update', 'creating loop in the provider tree is not allowed.');
-    case 'not_found':
-      if (result.subject === 'parent') throw refuse('create', NO_PARENT);
-      throw new HttpError(404, `No resource provider with uuid ${uuid} found`);
-    default:
-      throw unexpected(result);
-  }
+  requireCommitted(result, {
+    exists: () => nameTaken(name),
+    in_use: () => refuse('update', 'creating loop in the provider tree is not allowed.'),
+    not_found: ({ subject }) => (subject === 'parent' ? refuse('create', NO_PARENT) : undefined),
+  });
+  return show(requireProvider(placement.recent, uuid), version);
 }
 
 /** DELETE /resource_providers/{uuid} */
 export async function deleteProvider({ params }: ApiRequest, placement: Placement): Promise<Answer> {
   const uuid = params['uuid'] ?? '';
   const result = await placement.commit({ kind: 'delete_provider', uuid });
-  if (result.kind === 'committed') return { status: 204 };
-  throw whyNotDeleted(uuid, result);
+  requireCommitted(result, {
+    not_found: () => new HttpError(404, `No resource provider with uuid ${uuid} found for delete`),
+    in_use: ({ by }) => (by === 'children' ? hasChildren(uuid) : hasAllocations(uuid)),
+  });
+  return { status: 204 };
 }
 
-function whyNotDeleted(uuid: string, result: CommitResult): Error {
-  if (result.kind === 'not_found') return new HttpError(404, `No resource provider with uuid ${uuid} found for delete`);
-  if (result.kind !== 'in_use') return unexpected(result);
-  if (result.by === 'children') {
-    const detail = `Unable to delete parent resource provider ${uuid}: It has child resource providers.`;
-    return new HttpError(409, detail, ERROR_CODE.cannotDeleteParent);
-  }
+function hasChildren(uuid: string): HttpError {
+  const detail = `Unable to delete parent resource provider ${uuid}: It has child resource providers.`;
+  return new HttpError(409, detail, ERROR_CODE.cannotDeleteParent);
+}
+
+function hasAllocations(uuid: string): HttpError {
   const detail = `Unable to delete resource provider ${uuid}: Resource provider has allocations.`;
   return new HttpError(409, detail, ERROR_CODE.providerInUse);
 }

@@ -6,7 +6,7 @@ import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
 import { unknownClass } from '../unknown-names';
 import { type ConsumerBody, consumerWrites } from './consumer-writes';
-import { type InventoriesBody, inUse, inventoriesOf } from './inventories';
+import { type InventoriesBody, inUseConflict, inventoriesOf } from './inventories';
 import { conflict } from './store-results';
 import { type Asked, firstFault, requireAmounts, whyNotAllocated } from './why-not-allocated';
 
@@ -65,7 +65,7 @@ function whyNotReshaped(
       Object.entries(asked.inventories).find(
         ([provider, next]) => !next[result.key] && asked.view.provider(provider)?.inventories[result.key],
       ) ?? [];
-    return new HttpError(409, `update conflict: ${inUse(result.key, uuid)}`, ERROR_CODE.inventoryInUse);
+    return inUseConflict(result.key, uuid);
   }
   if (result.kind === 'not_found' && result.subject === 'resource_class') {
     return firstFault(asked) ?? malformed(result.key);

@@ -4,7 +4,7 @@ import { type Answer, type ApiRequest, newest } from '../http/request';
 import { whyInvalid } from '../http/validate';
 import type { Placement } from '../placement';
 import { customClass } from '../schemas/names';
-import { createName, deleteName, unexpected } from './store-results';
+import { createName, requireCommitted } from './store-results';
 
 /** GET /resource_classes */
 export async function listClasses(_request: ApiRequest, placement: Placement): Promise<Answer> {
@@ -44,7 +44,8 @@ export async function deleteClass({ params }: ApiRequest, placement: Placement):
   const refusal = 'Error in delete resource class: ';
   if (isStandardResourceClass(name))
     throw new HttpError(400, `${refusal}Cannot delete standard resource class ${name}.`);
-  await deleteName(placement, 'resource_class', name, {
+  const result = await placement.commit({ kind: 'delete_name', catalogue: 'resource_class', name });
+  requireCommitted(result, {
     not_found: () => noSuchClass(name),
     in_use: () => new HttpError(409, `${refusal}Cannot delete resource class ${name}. Class is in use in inventory.`),
   });
@@ -56,16 +57,11 @@ async function renameClass(name: string, newName: string, placement: Placement):
   if (isStandardResourceClass(name)) throw new HttpError(400, `Cannot update standard resource class ${name}`);
   if (newName === name) return { status: 200, body: classBody(name) };
   const result = await placement.commit({ kind: 'rename_class', name, newName });
-  switch (result.kind) {
-    case 'committed':
-      return { status: 200, body: classBody(newName) };
-    case 'exists':
-      throw new HttpError(409, `Resource class already exists: ${newName}`);
-    case 'not_found':
-      throw noSuchClass(name);
-    default:
-      throw unexpected(result);
-  }
+  requireCommitted(result, {
+    exists: () => new HttpError(409, `Resource class already exists: ${newName}`),
+    not_found: () => noSuchClass(name),
+  });
+  return { status: 200, body: classBody(newName) };
 }
 
 async function requireClass(placement: Placement, name: string): Promise<{ name: string; createdAtMs: number }> {

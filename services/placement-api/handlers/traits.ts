@@ -5,8 +5,7 @@ import { type Answer, type ApiRequest, newest } from '../http/request';
 import { whyInvalid } from '../http/validate';
 import type { Placement } from '../placement';
 import { customTrait } from '../schemas/names';
-import { unknownTraits } from '../unknown-names';
-import { conflict, createName, deleteName, requireProvider, unexpected } from './store-results';
+import { createName, partOf, providerConflict, requireCommitted, requireProvider } from './store-results';
 
 /** GET /traits */
 export async function listTraits({ query }: ApiRequest, placement: Placement): Promise<Answer> {
@@ -54,7 +53,8 @@ export async function putTrait({ params }: ApiRequest, placement: Placement): Pr
 export async function deleteTrait({ params }: ApiRequest, placement: Placement): Promise<Answer> {
   const name = params['name'] ?? '';
   if (isStandardTrait(name)) throw new HttpError(400, `Cannot delete standard trait ${name}.`);
-  await deleteName(placement, 'trait', name, {
+  const result = await placement.commit({ kind: 'delete_name', catalogue: 'trait', name });
+  requireCommitted(result, {
     not_found: () => noSuchTrait(name),
     in_use: () => new HttpError(409, `The trait ${name} is in use by a resource provider.`),
   });
@@ -71,10 +71,10 @@ export async function putProviderTraits(request: ApiRequest, placement: Placemen
   const body = request.body() as { traits: string[]; resource_provider_generation: number };
   const view = await placement.now();
   const provider = requireProvider(view, request.params['uuid']);
-  if (provider.generation !== body.resource_provider_generation) throw generationConflict();
+  if (provider.generation !== body.resource_provider_generation) throw providerConflict();
   const traits = [...new Set(body.traits)];
-  const unknown = unknownTraits(view, traits);
-  if (unknown !== undefined) throw new HttpError(400, `No such trait ${unknown}`);
+  const unknown = traits.filter((trait) => !view.hasTrait(trait));
+  if (unknown.length > 0) throw unknownTraits(unknown.sort().join(', '));
   await writeTraits(placement, provider, traits, provider.generation);
   return show(requireProvider(placement.recent, provider.uuid));
 }
@@ -94,18 +94,10 @@ async function writeTraits(
 ): Promise<void> {
   if (traits.length === present.length && traits.every((trait) => present.includes(trait))) return;
   const result = await placement.commit({ kind: 'write_traits', providerUuid, generation, traits });
-  switch (result.kind) {
-    case 'committed':
-    case 'unchanged':
-      return;
-    case 'generation':
-      throw generationConflict();
-    case 'not_found':
-      if (result.subject === 'trait') throw new HttpError(400, `No such trait ${result.key}`);
-      throw new HttpError(404, `No resource provider with uuid ${providerUuid} found`);
-    default:
-      throw unexpected(result);
-  }
+  requireCommitted(result, {
+    generation: providerConflict,
+    not_found: ({ subject, key }) => (subject === 'trait' ? unknownTraits(key) : undefined),
+  });
 }
 
 function nameFilter(value: string): (trait: string) => boolean {
@@ -122,14 +114,14 @@ function nameFilter(value: string): (trait: string) => boolean {
   return how === 'startswith' ? (trait) => trait.startsWith(what) : () => true;
 }
 
-function generationConflict(): HttpError {
-  return conflict("Resource provider's generation already changed. Please update the generation and try again.");
+function unknownTraits(names: string): HttpError {
+  return new HttpError(400, `No such trait ${names}`);
 }
 
 function noSuchTrait(name = ''): HttpError {
   return new HttpError(404, `No such trait(s): ${name}.`);
 }
 
-function show({ traits, generation, updatedAtMs }: Provider): Answer {
-  return { status: 200, body: { traits, resource_provider_generation: generation }, lastModifiedMs: updatedAtMs };
+function show(provider: Provider): Answer {
+  return partOf(provider, { traits: provider.traits });
 }

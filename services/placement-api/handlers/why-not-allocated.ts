@@ -3,7 +3,7 @@ import type { CommitResult, ConsumerGuard, ConsumerWrite } from '#libs/placement
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { HttpError } from '../http/http-error';
 import { unknownClass } from '../unknown-names';
-import { conflict, unexpected } from './store-results';
+import { conflict, refused } from './store-results';
 
 /** The request, for the text of its refusal. */
 export interface Asked {
@@ -26,20 +26,16 @@ export function requireAmounts(asked: Asked): void {
 
 /** Why the store refused. Of several reasons it is the one that Placement checks first. */
 export function whyNotAllocated(result: CommitResult, asked: Asked): Error {
-  switch (result.kind) {
-    case 'generation':
-      return staleConsumer(asked.consumers.find(({ uuid }) => uuid === result.uuid)?.expect, result.present);
-    case 'capacity': {
-      const { providerUuid, resourceClass, refusal } = result;
-      return whatIsMissing(asked) ?? refusedAmount(providerUuid, resourceClass, refusal === 'capacity');
-    }
-    case 'not_found': {
-      const [providerUuid = '', resourceClass = ''] = result.key.split(' ');
+  return refused(result, {
+    generation: (stale) =>
+      staleConsumer(asked.consumers.find(({ uuid }) => uuid === stale.uuid)?.expect, stale.present),
+    capacity: ({ providerUuid, resourceClass, refusal }) =>
+      whatIsMissing(asked) ?? refusedAmount(providerUuid, resourceClass, refusal === 'capacity'),
+    not_found({ key }) {
+      const [providerUuid = '', resourceClass = ''] = key.split(' ');
       return whatIsMissing(asked) ?? noInventory([providerUuid], [resourceClass]);
-    }
-    default:
-      return unexpected(result);
-  }
+    },
+  });
 }
 
 /** The first check: a consumer that has changed, or a provider that does not exist. */
