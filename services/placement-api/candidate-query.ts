@@ -60,7 +60,7 @@ function subtreeOf(value: string): string[] {
 function suffixesIn(query: Query, version: Microversion): string[] {
   const group = version >= SINCE.namedGroups ? NAMED_GROUP : NUMBERED_GROUP;
   const pattern = new RegExp(`^(?:resources|required|member_of|in_tree)(${group})?$`);
-  const matches = query.names().flatMap((name) => {
+  const matches = Object.keys(query.asObject()).flatMap((name) => {
     const match = pattern.exec(name);
     return match ? [match[1] ?? ''] : [];
   });
@@ -68,13 +68,12 @@ function suffixesIn(query: Query, version: Microversion): string[] {
 }
 
 function groupOf(query: Query, suffix: string, version: Microversion): RequestGroup {
-  const resources = query.last(`resources${suffix}`);
   const traits = traitsOf(query, suffix, version);
   const aggregates = aggregatesOf(query, suffix, version);
   const inTree = query.last(`in_tree${suffix}`);
   return {
     suffix,
-    resources: resources === undefined ? {} : resourcesOf(resources),
+    resources: resourcesOf(query.last(`resources${suffix}`)),
     requiredTraits: traits.required,
     forbiddenTraits: traits.forbidden,
     memberOf: aggregates.required,

@@ -8,6 +8,7 @@ import type { PlacementView } from '#libs/placement/port/placement-view';
 import { summariesOf } from '#libs/placement/search/candidate';
 import { findCandidates } from '#libs/placement/search/find-candidates';
 import type { Candidate, CandidateQuery, SearchOptions } from '#libs/placement/search/query';
+import type { PlacementApiConfig } from './options';
 import { Revisions } from './revisions';
 
 /** A command without its time, which `commit` adds. */
@@ -20,16 +21,6 @@ export interface PlacementDeps {
   readonly random: Random;
 }
 
-export interface PlacementLimits {
-  /** Limit for a read that waits for the mirror to reach the store's revision. */
-  readonly readTimeoutMs: number;
-  readonly requestGroups: number;
-  /** Limit of candidates in one answer, whatever the client requests. */
-  readonly candidates: number;
-  /** Whether candidates come in random order. */
-  readonly randomizeCandidates: boolean;
-}
-
 /** The store as handlers see it: linearizable reads from the mirror, and writes that read themselves. */
 export class Placement {
   readonly #revisions: Revisions;
@@ -37,7 +28,7 @@ export class Placement {
 
   constructor(
     private readonly deps: PlacementDeps,
-    readonly limits: PlacementLimits,
+    readonly config: PlacementApiConfig,
   ) {
     this.#revisions = new Revisions(() => deps.store.revision());
     this.#columns = new RootColumns(deps.mirror);
@@ -50,7 +41,7 @@ export class Placement {
    */
   async now(): Promise<PlacementView> {
     const { mirror } = this.deps;
-    await mirror.waitFor(await this.#revisions.next(), { timeoutMs: this.limits.readTimeoutMs });
+    await mirror.waitFor(await this.#revisions.next(), { timeoutMs: this.config.readTimeoutMs });
     return mirror;
   }
 
@@ -71,8 +62,8 @@ export class Placement {
     query: CandidateQuery,
     options: Pick<SearchOptions, 'limit' | 'nestedAware'>,
   ): { readonly candidates: readonly Candidate[]; readonly summaries: readonly Provider[] } {
-    const limit = Math.min(options.limit ?? Number.POSITIVE_INFINITY, this.limits.candidates);
-    const seed = this.limits.randomizeCandidates ? { seed: randomInt(this.deps.random, 2 ** 31) } : {};
+    const limit = Math.min(options.limit ?? Number.POSITIVE_INFINITY, this.config.maxCandidates);
+    const seed = this.config.randomizeCandidates ? { seed: randomInt(this.deps.random, 2 ** 31) } : {};
     const { candidates } = findCandidates(this.recent, query, { ...options, ...seed, limit }, this.#columns);
     return { candidates, summaries: summariesOf(this.recent, candidates, options.nestedAware) };
   }

@@ -5,7 +5,6 @@ import type { Running, Surroundings } from '#libs/runtime/service';
 import { requireLoopback } from './auth/noauth';
 import { openAuth } from './auth/open';
 import { createApp } from './http/app';
-import { apiMetrics } from './metrics';
 import type { PlacementApiConfig } from './options';
 import { Placement } from './placement';
 import { makePolicy } from './policy/policy';
@@ -32,30 +31,8 @@ export async function startPlacementApi(deps: PlacementApiDeps): Promise<Running
   const { config, mirror, log, clock, random } = deps;
   requireLoopback(config.host, config);
   const auth = await openAuth(config, { log, clock });
-  const placement = new Placement(
-    { store: deps.placement, mirror, clock, random },
-    {
-      readTimeoutMs: config.readTimeoutMs,
-      requestGroups: config.maxRequestGroups,
-      candidates: config.maxCandidates,
-      randomizeCandidates: config.randomizeCandidates,
-    },
-  );
-  const app = await createApp({
-    placement,
-    authenticate: auth.authenticate,
-    policy: makePolicy(config),
-    cors: config,
-    limits: {
-      bodyBytes: config.maxBodyBytes,
-      headerBytes: config.maxHeaderBytes,
-      queryParameters: config.maxQueryParameters,
-    },
-    clock,
-    random,
-    log,
-    metrics: apiMetrics(deps.metrics),
-  });
+  const placement = new Placement({ store: deps.placement, mirror, clock, random }, config);
+  const app = await createApp({ ...deps, placement, policy: makePolicy(config), authenticate: auth.authenticate });
   try {
     const url = await app.listen({ host: config.host, port: config.port });
     log.info({ event: 'api_listening', url, auth: config.auth }, 'placement API listening');

@@ -11,7 +11,7 @@ import { knowsNamesOf } from '../unknown-names';
 
 /** GET /allocation_candidates */
 export async function listCandidates({ query, version }: ApiRequest, placement: Placement): Promise<Answer> {
-  const asked = candidateQuery(query, version, placement.limits.requestGroups);
+  const asked = candidateQuery(query, version, placement.config.maxRequestGroups);
   const view = await placement.now();
   // The schema validates the last value only, Placement reads the first.
   const limit = Number(query.all('limit')[0]) || undefined;

@@ -22,7 +22,7 @@ interface ProviderBody {
 export async function listProviders({ query, version }: ApiRequest, placement: Placement): Promise<Answer> {
   const traits = traitsOf(query, '', version);
   const aggregates = aggregatesOf(query, '', version);
-  const resources = query.has('resources') ? resourcesOf(query.last('resources') ?? '') : {};
+  const resources = resourcesOf(query.last('resources'));
   // An empty name is no filter.
   const [uuid, name, inTree] = [query.last('uuid'), query.last('name') || undefined, query.last('in_tree')];
   const view = await placement.now();

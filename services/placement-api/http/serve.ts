@@ -1,20 +1,21 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/auth';
 import type { Placement } from '../placement';
+import type { PlacementApiConfig } from '../options';
 import type { Policy } from '../policy/policy';
 import type { Route } from '../routes';
 import { at, type Schema } from '../schemas/parts';
 import { JSON_TYPE, mediaTypeOf } from './headers';
 import { ERROR_CODE, HttpError } from './http-error';
 import type { Microversion } from './microversion';
-import { Query, queryStringOf } from './query';
+import { invalidQuery, Query } from './query';
 import type { Answer } from './request';
 import { whyInvalid } from './validate';
 
 export interface ServeDeps {
   readonly placement: Placement;
   readonly policy: Policy;
-  readonly limits: { readonly queryParameters: number };
+  readonly config: PlacementApiConfig;
 }
 
 const ANYTHING: Schema = {};
@@ -29,24 +30,24 @@ const ANSWERED_TO_ALL: ReadonlySet<string> = new Set(['/', '/traits/{name}']);
  * @throws HttpError, and what the handler throws.
  */
 export async function serve(
-  { placement, policy, limits }: ServeDeps,
+  { placement, policy, config }: ServeDeps,
   route: Route,
   request: FastifyRequest,
   principal: Principal,
   version: Microversion,
 ): Promise<Answer> {
   if (version < route.since) throw notYet(route);
-  const schema = at(route.body, version);
+  const schema = at(route.input, version);
+  const isRead = route.method === 'GET';
   const type = mediaTypeOf(request.headers);
-  if (schema && type !== JSON_TYPE) {
+  if (schema && !isRead && type !== JSON_TYPE) {
     throw new HttpError(415, `The media type ${type ?? 'None'} is not supported, use ${JSON_TYPE}`);
   }
-  if (route.method === 'GET' && !ANSWERED_TO_ALL.has(route.path)) requireJsonAccepted(request);
-  const query = new Query(queryStringOf(request.url), limits.queryParameters);
-  if (route.rule) policy(route.rule, principal, { projectId: query.last('project_id') });
-  const querySchema = at(route.query, version);
-  const invalid = querySchema && whyInvalid(query.asObject(), querySchema);
-  if (invalid !== undefined) throw new HttpError(400, `Invalid query string parameters: ${invalid}`);
+  if (isRead && !ANSWERED_TO_ALL.has(route.path)) requireJsonAccepted(request);
+  const query = new Query(request.url, config.maxQueryParameters);
+  if (route.rule) policy(route.rule, principal, query.last('project_id'));
+  const invalid = schema && isRead ? whyInvalid(query.asObject(), schema) : undefined;
+  if (invalid !== undefined) throw invalidQuery(invalid);
   return route.handler(
     {
       version,
