@@ -40,26 +40,11 @@ export function openApiDocument(): object {
   };
 }
 
-const errors: Schema = exactly(
-  {
-    errors: {
-      type: 'array',
-      items: exactly(
-        {
-          status: integer,
-          title: text,
-          detail: text,
-          code: text,
-          request_id: text,
-          max_version: text,
-          min_version: text,
-        },
-        ['status', 'title', 'detail', 'request_id'],
-      ),
-    },
-  },
-  ['errors'],
+const error: Schema = exactly(
+  { status: integer, title: text, detail: text, code: text, request_id: text, max_version: text, min_version: text },
+  ['status', 'title', 'detail', 'request_id'],
 );
+const errors: Schema = exactly({ errors: { type: 'array', items: error } }, ['errors']);
 
 function operationOf(route: Route): Operation {
   const { method, path, since, rule, input } = route;
@@ -86,16 +71,9 @@ function operationIdOf(method: string, path: string): string {
   return [method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('');
 }
 
-function queryParametersOf(schema: Schema | undefined): Operation[] {
-  const {
-    properties = {},
-    patternProperties = {},
-    required = [],
-  } = (schema ?? {}) as {
-    properties?: Record<string, Schema>;
-    patternProperties?: Record<string, Schema>;
-    required?: readonly string[];
-  };
+function queryParametersOf(schema: Schema = {}): Operation[] {
+  const required = (schema['required'] ?? []) as readonly string[];
+  const { properties = {}, patternProperties = {} } = schema as Record<string, Record<string, Schema> | undefined>;
   const named = Object.entries(properties).map(([name, value]) => ({
     name,
     in: 'query',

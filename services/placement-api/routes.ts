@@ -149,7 +149,7 @@ const PATHS: Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>
 };
 
 export const ROUTES: readonly Route[] = Object.entries(PATHS).flatMap(([path, operations]) =>
-  Object.entries(operations).map(([method, operation]) => ({ method: method as Method, path, ...operation })),
+  Object.entries(operations).map(([method, its]) => ({ method: method as Method, path, ...its })),
 );
 
 function operation(

@@ -1,20 +1,18 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { HttpError } from './http-error';
 import { type Microversion, NEWEST } from './microversion';
-
-/** Headers of a request: lower-case names, as Node gives them. */
-export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The media type of every body of the API. */
 export const JSON_TYPE = 'application/json';
 
 /** The value of a header; undefined when it is absent or empty. */
-export function headerOf(headers: RequestHeaders, name: string): string | undefined {
+export function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];
   return (Array.isArray(value) ? value.join(',') : value) || undefined;
 }
 
 /** The media type of the body without its parameters; undefined when there is no content type. */
-export function mediaTypeOf(headers: RequestHeaders): string | undefined {
+export function mediaTypeOf(headers: IncomingHttpHeaders): string | undefined {
   return headerOf(headers, 'content-type')?.split(';')[0]?.trim().toLowerCase() || undefined;
 }
 

@@ -8,7 +8,9 @@ export class Query {
   constructor(url: string, maxParameters: number) {
     const start = url.indexOf('?');
     const text = start < 0 ? '' : url.slice(start);
-    if (!isUtf8(text)) throw invalidQuery(`not UTF-8 in percent encoding: ${text.slice(1)}`);
+    // A percent sign that begins no escape stays.
+    if (!isDecodable(text.replaceAll(/%(?![0-9a-f]{2})/gi, '%25')))
+      throw invalidQuery(`not UTF-8 in percent encoding: ${text.slice(1)}`);
     this.#parameters = new URLSearchParams(text);
     if (this.#parameters.size > maxParameters) throw invalidQuery(`more than ${maxParameters} of them`);
   }
@@ -33,10 +35,10 @@ export function invalidQuery(detail: string): HttpError {
   return new HttpError(400, `Invalid query string parameters: ${detail}`);
 }
 
-/** Whether the percent escapes are; a percent sign that begins none stays. */
-function isUtf8(text: string): boolean {
+/** Whether all percent signs begin escapes, and these are UTF-8. */
+export function isDecodable(text: string): boolean {
   try {
-    decodeURIComponent(text.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
+    decodeURIComponent(text);
     return true;
   } catch {
     return false;

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/auth';
-import type { Placement } from '../placement';
 import type { PlacementApiConfig } from '../options';
+import type { Placement } from '../placement';
 import type { Policy } from '../policy/policy';
 import type { Route } from '../routes';
 import { at, type Schema } from '../schemas/parts';
