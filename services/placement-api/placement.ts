@@ -1,6 +1,5 @@
-import type { Clock } from '#libs/domain/clock';
 import type { Provider } from '#libs/domain/provider';
-import { type Random, randomInt } from '#libs/domain/random';
+import { randomInt } from '#libs/domain/random';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { Command, CommitResult, PlacementStore } from '#libs/placement/port/placement-store';
@@ -8,17 +7,16 @@ import type { PlacementView } from '#libs/placement/port/placement-view';
 import { summariesOf } from '#libs/placement/search/candidate';
 import { findCandidates } from '#libs/placement/search/find-candidates';
 import type { Candidate, CandidateQuery, SearchOptions } from '#libs/placement/search/query';
+import type { Surroundings } from '#libs/runtime/service';
 import type { PlacementApiConfig } from './options';
 import { Revisions } from './revisions';
 
 /** A command without its time, which `commit` adds. */
 export type Order = Command extends infer C ? (C extends Command ? Omit<C, 'atMs'> : never) : never;
 
-export interface PlacementDeps {
+export interface PlacementDeps extends Pick<Surroundings, 'clock' | 'random'> {
   readonly store: PlacementStore;
   readonly mirror: Mirror;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 /** The store as handlers see it: linearizable reads from the mirror, and writes that read themselves. */

@@ -1,4 +1,4 @@
-import { HttpError } from './http/http-error';
+import { badRequest } from './http/http-error';
 import { type Microversion, SINCE } from './http/microversion';
 import { invalidQuery, type Query } from './http/query';
 import { isUuidLike } from './http/uuid';
@@ -13,8 +13,7 @@ export interface Wanted {
 export function resourcesOf(value: string | undefined): Record<string, number> {
   if (value === undefined) return {};
   const malformed = (got: string) =>
-    new HttpError(
-      400,
+    badRequest(
       'Badly formed resources parameter. Expected resources query string parameter in form: ' +
         `?resources=VCPU:2,MEMORY_MB:1024. Got: ${got}.`,
     );
@@ -29,10 +28,10 @@ export function resourcesOf(value: string | undefined): Record<string, number> {
 
 function amountOf(name: string, text: string): number {
   if (!/^\s*[+-]?\d+\s*$/.test(text)) {
-    throw new HttpError(400, `Requested resource ${name} expected positive integer amount. Got: ${text}.`);
+    throw badRequest(`Requested resource ${name} expected positive integer amount. Got: ${text}.`);
   }
   const amount = Number(text);
-  if (amount < 1) throw new HttpError(400, `Requested resource ${name} requires amount >= 1. Got: ${amount}.`);
+  if (amount < 1) throw badRequest(`Requested resource ${name} requires amount >= 1. Got: ${amount}.`);
   return amount;
 }
 
@@ -81,12 +80,12 @@ function forbiddableTraits(value: string, mayForbid: boolean): Wanted {
 export function aggregatesOf(query: Query, suffix: string, version: Microversion): Wanted {
   const values = query.all(`member_of${suffix}`);
   if (version < SINCE.repeatedMemberOf && values.length > 1) {
-    throw new HttpError(400, `Multiple member_of${suffix} parameters are not supported`);
+    throw badRequest(`Multiple member_of${suffix} parameters are not supported`);
   }
   const parsed = values.map(aggregatesIn);
   const forbidden = parsed.flatMap((wanted) => wanted.forbidden);
   if (forbidden.length > 0 && version < SINCE.forbiddenAggregates) {
-    throw new HttpError(400, `Forbidden member_of${suffix} parameters are not supported in the specified microversion`);
+    throw badRequest(`Forbidden member_of${suffix} parameters are not supported in the specified microversion`);
   }
   return { required: parsed.flatMap(({ required }) => required), forbidden: [...new Set(forbidden)] };
 }
@@ -95,8 +94,7 @@ export function aggregatesOf(query: Query, suffix: string, version: Microversion
 function aggregatesIn(value: string): Wanted {
   const [, not, isList, rest = ''] = /^(!?)(in:)?(.*)$/s.exec(value) ?? [];
   if (isList === undefined && value.includes(',')) {
-    throw new HttpError(
-      400,
+    throw badRequest(
       `Multiple values for 'member_of' must be prefixed with the 'in:' or '!in:' keyword using the valid microversion. Got: ${value}`,
     );
   }

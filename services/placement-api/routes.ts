@@ -34,30 +34,9 @@ import type { Microversion } from './http/microversion';
 import type { Handler } from './http/request';
 import type { RuleName } from './policy/rules';
 import { allocationsBody, consumerAllocationsBody, reshaperBody, usagesQuery } from './schemas/allocations';
-import {
-  type Answers,
-  aggregates,
-  candidates,
-  consumerAllocations,
-  createdInventory,
-  inventories,
-  inventory,
-  made,
-  madeOrThere,
-  nothing,
-  projectUsages,
-  provider,
-  providerAllocations,
-  providers,
-  providerUsages,
-  resourceClass,
-  resourceClasses,
-  traitNames,
-  traits,
-  versions,
-} from './schemas/answers';
+import { type Answers, answer } from './schemas/answers';
 import { candidatesQuery } from './schemas/candidates';
-import { createInventoryBody, inventoriesBody, inventoryBody } from './schemas/inventories';
+import { inventoriesBody, inventoryBody, newInventoryBody } from './schemas/inventories';
 import { createClassBody, listTraitsQuery, providerTraitsBody, putClassBody } from './schemas/names';
 import type { Schema, Versioned } from './schemas/parts';
 import { aggregatesBody, createProviderBody, listProvidersQuery, updateProviderBody } from './schemas/providers';
@@ -84,68 +63,68 @@ interface Operation {
 
 /** Every operation there is: since which microversion, by which handler, for whom, what is answered and what is sent. */
 const PATHS: Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>> = {
-  '/': { GET: operation(0, home, undefined, versions) },
+  '/': { GET: operation(0, home, undefined, answer.versions) },
   '/resource_providers': {
-    GET: operation(0, listProviders, 'resource_providers:list', providers, listProvidersQuery),
-    POST: operation(0, createProvider, 'resource_providers:create', provider, createProviderBody),
+    GET: operation(0, listProviders, 'resource_providers:list', answer.providers, listProvidersQuery),
+    POST: operation(0, createProvider, 'resource_providers:create', answer.provider, createProviderBody),
   },
   '/resource_providers/{uuid}': {
-    GET: operation(0, getProvider, 'resource_providers:show', provider),
-    PUT: operation(0, updateProvider, 'resource_providers:update', provider, updateProviderBody),
-    DELETE: operation(0, deleteProvider, 'resource_providers:delete', nothing),
+    GET: operation(0, getProvider, 'resource_providers:show', answer.provider),
+    PUT: operation(0, updateProvider, 'resource_providers:update', answer.provider, updateProviderBody),
+    DELETE: operation(0, deleteProvider, 'resource_providers:delete', answer.nothing),
   },
   '/resource_providers/{uuid}/inventories': {
-    GET: operation(0, getInventories, 'resource_providers:inventories:list', inventories),
-    POST: operation(0, createInventory, 'resource_providers:inventories:create', createdInventory, createInventoryBody),
-    PUT: operation(0, putInventories, 'resource_providers:inventories:update', inventories, inventoriesBody),
-    DELETE: operation(5, deleteInventories, 'resource_providers:inventories:delete', nothing),
+    GET: operation(0, getInventories, 'resource_providers:inventories:list', answer.inventories),
+    POST: operation(0, createInventory, 'resource_providers:inventories:create', answer.newInventory, newInventoryBody),
+    PUT: operation(0, putInventories, 'resource_providers:inventories:update', answer.inventories, inventoriesBody),
+    DELETE: operation(5, deleteInventories, 'resource_providers:inventories:delete', answer.nothing),
   },
   '/resource_providers/{uuid}/inventories/{resource_class}': {
-    GET: operation(0, getInventory, 'resource_providers:inventories:show', inventory),
-    PUT: operation(0, updateInventory, 'resource_providers:inventories:update', inventory, inventoryBody),
-    DELETE: operation(0, deleteInventory, 'resource_providers:inventories:delete', nothing),
+    GET: operation(0, getInventory, 'resource_providers:inventories:show', answer.inventory),
+    PUT: operation(0, updateInventory, 'resource_providers:inventories:update', answer.inventory, inventoryBody),
+    DELETE: operation(0, deleteInventory, 'resource_providers:inventories:delete', answer.nothing),
   },
   '/resource_providers/{uuid}/usages': {
-    GET: operation(0, getProviderUsages, 'resource_providers:usages', providerUsages),
+    GET: operation(0, getProviderUsages, 'resource_providers:usages', answer.providerUsages),
   },
   '/resource_providers/{uuid}/aggregates': {
-    GET: operation(1, getAggregates, 'resource_providers:aggregates:list', aggregates),
-    PUT: operation(1, putAggregates, 'resource_providers:aggregates:update', aggregates, aggregatesBody),
+    GET: operation(1, getAggregates, 'resource_providers:aggregates:list', answer.aggregates),
+    PUT: operation(1, putAggregates, 'resource_providers:aggregates:update', answer.aggregates, aggregatesBody),
   },
   '/resource_providers/{uuid}/allocations': {
-    GET: operation(0, getProviderAllocations, 'resource_providers:allocations:list', providerAllocations),
+    GET: operation(0, getProviderAllocations, 'resource_providers:allocations:list', answer.providerAllocations),
   },
   '/resource_providers/{uuid}/traits': {
-    GET: operation(6, getProviderTraits, 'resource_providers:traits:list', traits),
-    PUT: operation(6, putProviderTraits, 'resource_providers:traits:update', traits, providerTraitsBody),
-    DELETE: operation(6, deleteProviderTraits, 'resource_providers:traits:delete', nothing),
+    GET: operation(6, getProviderTraits, 'resource_providers:traits:list', answer.traits),
+    PUT: operation(6, putProviderTraits, 'resource_providers:traits:update', answer.traits, providerTraitsBody),
+    DELETE: operation(6, deleteProviderTraits, 'resource_providers:traits:delete', answer.nothing),
   },
   '/resource_classes': {
-    GET: operation(2, listClasses, 'resource_classes:list', resourceClasses),
-    POST: operation(2, createClass, 'resource_classes:create', made, createClassBody),
+    GET: operation(2, listClasses, 'resource_classes:list', answer.resourceClasses),
+    POST: operation(2, createClass, 'resource_classes:create', answer.made, createClassBody),
   },
   '/resource_classes/{name}': {
-    GET: operation(2, getClass, 'resource_classes:show', resourceClass),
-    PUT: operation(2, putClass, 'resource_classes:update', madeOrThere, putClassBody),
-    DELETE: operation(2, deleteClass, 'resource_classes:delete', nothing),
+    GET: operation(2, getClass, 'resource_classes:show', answer.resourceClass),
+    PUT: operation(2, putClass, 'resource_classes:update', answer.madeOrThere, putClassBody),
+    DELETE: operation(2, deleteClass, 'resource_classes:delete', answer.nothing),
   },
-  '/traits': { GET: operation(6, listTraits, 'traits:list', traitNames, listTraitsQuery) },
+  '/traits': { GET: operation(6, listTraits, 'traits:list', answer.traitNames, listTraitsQuery) },
   '/traits/{name}': {
-    GET: operation(6, getTrait, 'traits:show', nothing),
-    PUT: operation(6, putTrait, 'traits:update', madeOrThere),
-    DELETE: operation(6, deleteTrait, 'traits:delete', nothing),
+    GET: operation(6, getTrait, 'traits:show', answer.nothing),
+    PUT: operation(6, putTrait, 'traits:update', answer.madeOrThere),
+    DELETE: operation(6, deleteTrait, 'traits:delete', answer.nothing),
   },
   '/allocation_candidates': {
-    GET: operation(10, listCandidates, 'allocation_candidates:list', candidates, candidatesQuery),
+    GET: operation(10, listCandidates, 'allocation_candidates:list', answer.candidates, candidatesQuery),
   },
-  '/allocations': { POST: operation(13, postAllocations, 'allocations:manage', nothing, allocationsBody) },
+  '/allocations': { POST: operation(13, postAllocations, 'allocations:manage', answer.nothing, allocationsBody) },
   '/allocations/{consumer_uuid}': {
-    GET: operation(0, getConsumerAllocations, 'allocations:list', consumerAllocations),
-    PUT: operation(0, putConsumerAllocations, 'allocations:update', nothing, consumerAllocationsBody),
-    DELETE: operation(0, deleteConsumerAllocations, 'allocations:delete', nothing),
+    GET: operation(0, getConsumerAllocations, 'allocations:list', answer.consumerAllocations),
+    PUT: operation(0, putConsumerAllocations, 'allocations:update', answer.nothing, consumerAllocationsBody),
+    DELETE: operation(0, deleteConsumerAllocations, 'allocations:delete', answer.nothing),
   },
-  '/usages': { GET: operation(9, getUsages, 'usages', projectUsages, usagesQuery) },
-  '/reshaper': { POST: operation(30, reshape, 'reshaper:reshape', nothing, reshaperBody) },
+  '/usages': { GET: operation(9, getUsages, 'usages', answer.projectUsages, usagesQuery) },
+  '/reshaper': { POST: operation(30, reshape, 'reshaper:reshape', answer.nothing, reshaperBody) },
 };
 
 export const ROUTES: readonly Route[] = Object.entries(PATHS).flatMap(([path, operations]) =>

@@ -10,12 +10,12 @@ type Body =
 
 /** GET /resource_providers/{uuid}/aggregates */
 export async function getAggregates({ params, version }: ApiRequest, placement: Placement): Promise<Answer> {
-  return show(requireProvider(await placement.now(), params['uuid']), version);
+  return show(requireProvider(await placement.now(), params.uuid), version);
 }
 
 /** PUT /resource_providers/{uuid}/aggregates; guarded by the generation since 1.19. */
 export async function putAggregates(request: ApiRequest, placement: Placement): Promise<Answer> {
-  const { uuid: providerUuid } = requireProvider(await placement.now(), request.params['uuid']);
+  const { uuid: providerUuid } = requireProvider(await placement.now(), request.params.uuid);
   const body = request.body() as Body;
   const [aggregates, generation] =
     'aggregates' in body ? [body.aggregates, body.resource_provider_generation] : [body, undefined];

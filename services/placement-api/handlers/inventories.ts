@@ -2,7 +2,7 @@ import { type Inventories, type Inventory, inventory } from '#libs/domain/invent
 import type { Provider } from '#libs/domain/provider';
 import type { CommitResult, WriteInventories } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { ERROR_CODE, HttpError } from '../http/http-error';
+import { badRequest, ERROR_CODE, HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
@@ -29,13 +29,13 @@ export interface InventoriesBody extends Guarded {
 
 /** GET /resource_providers/{uuid}/inventories */
 export async function getInventories({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  return showAll(requireProvider(await placement.now(), params['uuid']));
+  return showAll(requireProvider(await placement.now(), params.uuid));
 }
 
 /** GET /resource_providers/{uuid}/inventories/{resource_class} */
 export async function getInventory({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const resourceClass = params['resource_class'] ?? '';
-  const provider = requireProvider(await placement.now(), params['uuid']);
+  const resourceClass = params.resource_class;
+  const provider = requireProvider(await placement.now(), params.uuid);
   if (Object.hasOwn(provider.inventories, resourceClass)) return showOne(provider, resourceClass);
   throw new HttpError(404, `No inventory of class ${resourceClass} for ${provider.uuid}`);
 }
@@ -45,7 +45,7 @@ export async function createInventory(request: ApiRequest, placement: Placement)
   // The request has no generation: on a concurrent write try again, as long as the class is new.
   for (;;) {
     const view = await placement.now();
-    const provider = requireProvider(view, request.params['uuid']);
+    const provider = requireProvider(view, request.params.uuid);
     const { uuid: providerUuid, generation } = provider;
     const { resource_class: resourceClass, ...body } = request.body() as InventoryBody & { resource_class: string };
     const refuse = refusing(`Unable to create inventory for resource provider ${providerUuid}`);
@@ -63,9 +63,9 @@ export async function createInventory(request: ApiRequest, placement: Placement)
 
 /** PUT /resource_providers/{uuid}/inventories/{resource_class} */
 export async function updateInventory(request: ApiRequest, placement: Placement): Promise<Answer> {
-  const resourceClass = request.params['resource_class'] ?? '';
+  const resourceClass = request.params.resource_class;
   const view = await placement.now();
-  const provider = requireProvider(view, request.params['uuid']);
+  const provider = requireProvider(view, request.params.uuid);
   const { resource_provider_generation: generation, ...body } = request.body() as InventoryBody & Guarded;
   const inventories = inventoriesOf({ [resourceClass]: body });
   requireUpdatable(provider, generation, inventories, request.version);
@@ -82,7 +82,7 @@ export async function updateInventory(request: ApiRequest, placement: Placement)
 /** PUT /resource_providers/{uuid}/inventories */
 export async function putInventories(request: ApiRequest, placement: Placement): Promise<Answer> {
   const view = await placement.now();
-  const provider = requireProvider(view, request.params['uuid']);
+  const provider = requireProvider(view, request.params.uuid);
   const { resource_provider_generation: generation, inventories: bodies } = request.body() as InventoriesBody;
   const inventories = inventoriesOf(bodies);
   requireUpdatable(provider, generation, inventories, request.version);
@@ -95,7 +95,7 @@ export async function putInventories(request: ApiRequest, placement: Placement):
 
 /** DELETE /resource_providers/{uuid}/inventories */
 export async function deleteInventories({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const { uuid: providerUuid } = requireProvider(await placement.now(), params['uuid']);
+  const { uuid: providerUuid } = requireProvider(await placement.now(), params.uuid);
   const result = await write(placement, { providerUuid, inventories: {}, replace: true, generation: undefined });
   requireCommitted(result, {
     in_use: ({ key }) => new HttpError(409, inUse(key, providerUuid), ERROR_CODE.inventoryInUse),
@@ -105,8 +105,8 @@ export async function deleteInventories({ params }: ApiRequest, placement: Place
 
 /** DELETE /resource_providers/{uuid}/inventories/{resource_class} */
 export async function deleteInventory({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const resourceClass = params['resource_class'] ?? '';
-  const { uuid: providerUuid } = requireProvider(await placement.now(), params['uuid']);
+  const resourceClass = params.resource_class;
+  const { uuid: providerUuid } = requireProvider(await placement.now(), params.uuid);
   const remove = [resourceClass];
   const result = await write(placement, {
     providerUuid,
@@ -146,7 +146,7 @@ function write(placement: Placement, what: Omit<WriteInventories, 'kind'>): Prom
 type Refuse = (reason: string) => HttpError;
 
 function refusing(what: string): Refuse {
-  return (reason) => new HttpError(400, `${what}: ${reason}`);
+  return (reason) => badRequest(`${what}: ${reason}`);
 }
 
 /** @throws HttpError when the generation is not the provider's, or more is reserved than there is. */

@@ -1,7 +1,7 @@
 import { refusalOf } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { ERROR_CODE, HttpError } from '../http/http-error';
+import { badRequest, ERROR_CODE, HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
 import { type Answer, type ApiRequest, newest } from '../http/request';
 import { normalUuid } from '../http/uuid';
@@ -53,10 +53,7 @@ export async function createProvider({ body, version }: ApiRequest, placement: P
   const { name, uuid: asked, parent_provider_uuid: parent } = body() as ProviderBody;
   const uuid = (asked !== undefined && normalUuid(asked)) || placement.newUuid();
   const refuse = (reason: string) =>
-    new HttpError(
-      400,
-      `Unable to create resource provider "${name}", ${uuid}: Object action create failed because: ${reason}`,
-    );
+    badRequest(`Unable to create resource provider "${name}", ${uuid}: Object action create failed because: ${reason}`);
   if (name === '') throw refuse('name is required');
   if (parent === uuid) {
     throw refuse(
@@ -76,17 +73,17 @@ export async function createProvider({ body, version }: ApiRequest, placement: P
 
 /** GET /resource_providers/{uuid} */
 export async function getProvider({ params, version }: ApiRequest, placement: Placement): Promise<Answer> {
-  return show(requireProvider(await placement.now(), params['uuid']), version);
+  return show(requireProvider(await placement.now(), params.uuid), version);
 }
 
 /** PUT /resource_providers/{uuid} */
 export async function updateProvider(request: ApiRequest, placement: Placement): Promise<Answer> {
   const { params, version } = request;
   const view = await placement.now();
-  const { uuid, parentUuid: present } = requireProvider(view, params['uuid']);
+  const { uuid, parentUuid: present } = requireProvider(view, params.uuid);
   const { name, parent_provider_uuid: parent } = request.body() as ProviderBody;
   const refuse = (action: string, reason: string) =>
-    new HttpError(400, `Unable to save resource provider ${uuid}: Object action ${action} failed because: ${reason}`);
+    badRequest(`Unable to save resource provider ${uuid}: Object action ${action} failed because: ${reason}`);
   const parentUuid = parent === undefined ? present : (parent ?? undefined);
   if (parent && !view.provider(parent)) throw refuse('create', NO_PARENT);
   if (version < SINCE.reparenting && present !== undefined && parentUuid !== present) {
@@ -103,7 +100,7 @@ export async function updateProvider(request: ApiRequest, placement: Placement):
 
 /** DELETE /resource_providers/{uuid} */
 export async function deleteProvider({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const uuid = params['uuid'] ?? '';
+  const uuid = params.uuid;
   const result = await placement.commit({ kind: 'delete_provider', uuid });
   requireCommitted(result, {
     not_found: () => new HttpError(404, `No resource provider with uuid ${uuid} found for delete`),

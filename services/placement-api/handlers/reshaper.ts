@@ -1,7 +1,7 @@
 import type { Inventories } from '#libs/domain/inventory';
 import type { CommitResult } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { ERROR_CODE, HttpError } from '../http/http-error';
+import { badRequest, ERROR_CODE, type HttpError } from '../http/http-error';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
 import { unknownClass } from '../unknown-names';
@@ -46,7 +46,7 @@ function requireProviders({ inventories }: Body, view: PlacementView): void {
     const provider = view.provider(uuid);
     if (!provider) {
       const detail = `Resource provider ${uuid} in inventories not found: No resource provider with uuid ${uuid} found`;
-      throw new HttpError(400, detail, ERROR_CODE.providerNotFound);
+      throw badRequest(detail, ERROR_CODE.providerNotFound);
     }
     if (provider.generation !== given) {
       throw conflict(
@@ -74,5 +74,5 @@ function whyNotReshaped(
 }
 
 function malformed(resourceClass: string): HttpError {
-  return new HttpError(400, `${MALFORMED}No such resource class ${resourceClass}.`);
+  return badRequest(`${MALFORMED}No such resource class ${resourceClass}.`);
 }

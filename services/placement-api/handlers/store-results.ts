@@ -6,7 +6,7 @@ import type { Answer } from '../http/request';
 import type { Placement } from '../placement';
 
 /** The provider of a path. @throws HttpError 404 */
-export function requireProvider(view: PlacementView, uuid = ''): Provider {
+export function requireProvider(view: PlacementView, uuid: string): Provider {
   const provider = view.provider(uuid);
   if (provider) return provider;
   throw noSuchProvider(uuid);
@@ -17,8 +17,12 @@ function noSuchProvider(uuid: string): HttpError {
 }
 
 /** A part of a provider, with the generation that guards it. */
-export function partOf({ generation, updatedAtMs }: Provider, part: object): Answer {
-  return { status: 200, body: { ...part, resource_provider_generation: generation }, lastModifiedMs: updatedAtMs };
+export function partOf(
+  { generation, updatedAtMs }: Provider,
+  part: object,
+  lastModifiedMs: Answer['lastModifiedMs'] = updatedAtMs,
+): Answer {
+  return { status: 200, body: { ...part, resource_provider_generation: generation }, lastModifiedMs };
 }
 
 /** A write that lost against a concurrent one: the client must read and decide again. */

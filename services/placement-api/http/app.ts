@@ -8,7 +8,7 @@ import { apiMetrics } from '../metrics';
 import { openApiDocument } from '../openapi';
 import { ROUTES } from '../routes';
 import { headerOf, mediaTypeOf, requestedVersion } from './headers';
-import { HttpError, httpErrorOf } from './http-error';
+import { badRequest, HttpError, httpErrorOf } from './http-error';
 import { type Microversion, VERSION_HEADER } from './microversion';
 import { jsonBytes, sendAnswer, sendError } from './reply';
 import { methodNotAllowed, type ServeDeps, serve } from './serve';
@@ -66,7 +66,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     here.version = requestedVersion(headerOf(request.headers, VERSION_HEADER));
     reply.header(VERSION_HEADER, `placement 1.${here.version}`).header('vary', VERSION_HEADER);
     if (mediaTypeOf(request.headers) === undefined && Number(headerOf(request.headers, 'content-length') ?? 0) > 0) {
-      throw new HttpError(400, 'content-type header required when content-length > 0');
+      throw badRequest('content-type header required when content-length > 0');
     }
     // `/traits/` and `/traits/a%2Fb` are no paths of the API: Placement answers 404.
     const steps = Object.values(request.params as Record<string, string>);

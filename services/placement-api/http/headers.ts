@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { HttpError } from './http-error';
+import { badRequest, HttpError } from './http-error';
 import { type Microversion, NEWEST } from './microversion';
 
 /** The media type of every body of the API. */
@@ -27,7 +27,7 @@ export function requestedVersion(header: string | undefined): Microversion {
   if (text === undefined) return 0;
   if (text === 'latest') return NEWEST;
   const parts = /^(-?\d+)\s*\.\s*(-?\d+)$/.exec(text);
-  if (!parts) throw new HttpError(400, `Invalid microversion: invalid version string: ${text}`);
+  if (!parts) throw badRequest(`Invalid microversion: invalid version string: ${text}`);
   const [major, minor] = [Number(parts[1]), Number(parts[2])];
   if (major !== 1 || minor < 0 || minor > NEWEST) {
     throw new HttpError(406, `Invalid microversion: Unacceptable version header: ${text}`);

@@ -1,4 +1,4 @@
-import { HttpError } from './http-error';
+import { badRequest, type HttpError } from './http-error';
 
 /** The parameters of a URL's query string, in order; names may be repeated. */
 export class Query {
@@ -32,7 +32,7 @@ export class Query {
 
 /** A refused query string. */
 export function invalidQuery(detail: string): HttpError {
-  return new HttpError(400, `Invalid query string parameters: ${detail}`);
+  return badRequest(`Invalid query string parameters: ${detail}`);
 }
 
 /** Whether all percent signs begin escapes, and these are UTF-8. */

@@ -6,10 +6,10 @@ import type { Policy } from '../policy/policy';
 import type { Route } from '../routes';
 import { at, type Schema } from '../schemas/parts';
 import { JSON_TYPE, mediaTypeOf } from './headers';
-import { ERROR_CODE, HttpError } from './http-error';
+import { badRequest, ERROR_CODE, HttpError } from './http-error';
 import type { Microversion } from './microversion';
 import { invalidQuery, Query } from './query';
-import type { Answer } from './request';
+import type { Answer, ApiRequest } from './request';
 import { whyInvalid } from './validate';
 
 export interface ServeDeps {
@@ -52,7 +52,7 @@ export async function serve(
     {
       version,
       principal,
-      params: request.params as Readonly<Record<string, string>>,
+      params: request.params as ApiRequest['params'],
       query,
       body: () => validBody(request.body, schema),
     },
@@ -65,10 +65,10 @@ function validBody(bytes: unknown, schema = ANYTHING): unknown {
   try {
     value = parseJson(utf8.decode(bytes instanceof Buffer ? bytes : undefined));
   } catch (thrown) {
-    throw new HttpError(400, `Malformed JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    throw badRequest(`Malformed JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   }
   const invalid = whyInvalid(value, schema);
-  if (invalid !== undefined) throw new HttpError(400, `JSON does not validate: ${invalid}`);
+  if (invalid !== undefined) throw badRequest(`JSON does not validate: ${invalid}`);
   return value;
 }
 

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { JSON_TYPE } from './headers';
-import { errorDocument, HttpError } from './http-error';
+import { badRequest, errorDocument, HttpError } from './http-error';
 import { isDecodable } from './query';
 
 /**
@@ -10,7 +10,7 @@ import { isDecodable } from './query';
  */
 export function refuseUnreadable(thrown: Error, socket: Socket, requestId: string): void {
   const { code } = thrown as NodeJS.ErrnoException;
-  const error = code === 'HPE_HEADER_OVERFLOW' ? new HttpError(431) : new HttpError(400, 'The request is not HTTP');
+  const error = code === 'HPE_HEADER_OVERFLOW' ? new HttpError(431) : badRequest('The request is not HTTP');
   const refused = { requestId, method: '', accept: JSON_TYPE, mediaType: undefined, version: undefined };
   const body = JSON.stringify(errorDocument(error, refused));
   const head = [

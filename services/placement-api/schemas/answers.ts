@@ -23,51 +23,54 @@ const inventoryFields = {
 };
 const classFields = { name: text, links };
 const heldByConsumer = whole({ resources: amounts, consumer_generation: integer });
+const inventory = whole({ ...inventoryFields, ...generation });
 
-export const nothing: Answers = { 204: undefined };
-export const made: Answers = { 201: undefined };
-export const madeOrThere: Answers = { ...made, ...nothing };
-
-export const versions = shows({
-  versions: list(whole({ id: text, max_version: text, min_version: text, status: text, links })),
-});
-export const provider = shows(providerFields);
-export const providers = shows({ resource_providers: list(whole(providerFields)) });
-export const inventory = shows({ ...inventoryFields, ...generation });
-export const createdInventory: Answers = { 201: inventory[200] };
-export const inventories = shows({ ...generation, inventories: keyed(CLASS_NAME, whole(inventoryFields)) });
-export const aggregates = shows({ ...generation, aggregates: list(uuid) });
-export const traits = shows({ ...generation, traits: list(text) });
-export const providerUsages = shows({ ...generation, usages: amounts });
-export const providerAllocations = shows({ ...generation, allocations: keyed(anyText, heldByConsumer) });
-export const resourceClass = shows(classFields);
-export const resourceClasses = shows({ resource_classes: list(whole(classFields)) });
-export const traitNames = shows({ traits: list(text) });
-export const projectUsages = shows({
-  usages: keyed(anyText, keyed(`${CLASS_NAME}|^consumer_count$`, integer)),
-});
-export const consumerAllocations: Answers = {
-  200: exactly(
-    {
-      allocations: keyed(anyText, whole({ generation: integer, resources: amounts })),
-      project_id: text,
-      user_id: text,
-      consumer_generation: integer,
-      consumer_type: text,
-    },
-    ['allocations'],
-  ),
-};
-export const candidates = shows({
-  allocation_requests: list(
-    whole({ allocations: keyed(anyText, whole({ resources: amounts })), mappings: keyed(anyText, list(uuid)) }),
-  ),
-  provider_summaries: keyed(
-    anyText,
-    whole({
-      resources: keyed(CLASS_NAME, whole({ capacity: integer, used: integer })),
-      traits: list(text),
-      ...parents,
-    }),
-  ),
-});
+/** What each operation answers. */
+export const answer = {
+  nothing: { 204: undefined },
+  made: { 201: undefined },
+  madeOrThere: { 201: undefined, 204: undefined },
+  versions: shows({
+    versions: list(whole({ id: text, max_version: text, min_version: text, status: text, links })),
+  }),
+  provider: shows(providerFields),
+  providers: shows({ resource_providers: list(whole(providerFields)) }),
+  inventory: { 200: inventory },
+  newInventory: { 201: inventory },
+  inventories: shows({ ...generation, inventories: keyed(CLASS_NAME, whole(inventoryFields)) }),
+  aggregates: shows({ ...generation, aggregates: list(uuid) }),
+  traits: shows({ ...generation, traits: list(text) }),
+  providerUsages: shows({ ...generation, usages: amounts }),
+  providerAllocations: shows({ ...generation, allocations: keyed(anyText, heldByConsumer) }),
+  resourceClass: shows(classFields),
+  resourceClasses: shows({ resource_classes: list(whole(classFields)) }),
+  traitNames: shows({ traits: list(text) }),
+  projectUsages: shows({
+    usages: keyed(anyText, keyed(`${CLASS_NAME}|^consumer_count$`, integer)),
+  }),
+  consumerAllocations: {
+    200: exactly(
+      {
+        allocations: keyed(anyText, whole({ generation: integer, resources: amounts })),
+        project_id: text,
+        user_id: text,
+        consumer_generation: integer,
+        consumer_type: text,
+      },
+      ['allocations'],
+    ),
+  },
+  candidates: shows({
+    allocation_requests: list(
+      whole({ allocations: keyed(anyText, whole({ resources: amounts })), mappings: keyed(anyText, list(uuid)) }),
+    ),
+    provider_summaries: keyed(
+      anyText,
+      whole({
+        resources: keyed(CLASS_NAME, whole({ capacity: integer, used: integer })),
+        traits: list(text),
+        ...parents,
+      }),
+    ),
+  }),
+} as const satisfies Record<string, Answers>;
