@@ -14,21 +14,21 @@ import { Revisions } from './revisions';
 /** A command without its time, which `commit` adds. */
 export type Order = Command extends infer C ? (C extends Command ? Omit<C, 'atMs'> : never) : never;
 
-export interface PlacementDeps extends Pick<Surroundings, 'clock' | 'random'> {
-  readonly store: PlacementStore;
+export interface PlacementApiDeps extends Surroundings {
+  readonly placement: PlacementStore;
   readonly mirror: Mirror;
+  readonly config: PlacementApiConfig;
 }
 
 /** The store as handlers see it: linearizable reads from the mirror, and writes that read themselves. */
 export class Placement {
+  readonly config: PlacementApiConfig;
   readonly #revisions: Revisions;
   readonly #columns: RootColumns;
 
-  constructor(
-    private readonly deps: PlacementDeps,
-    readonly config: PlacementApiConfig,
-  ) {
-    this.#revisions = new Revisions(() => deps.store.revision());
+  constructor(private readonly deps: PlacementApiDeps) {
+    this.config = deps.config;
+    this.#revisions = new Revisions(() => deps.placement.revision());
     this.#columns = new RootColumns(deps.mirror);
   }
 
@@ -49,8 +49,8 @@ export class Placement {
   }
 
   async commit(order: Order): Promise<CommitResult> {
-    const { store, mirror, clock } = this.deps;
-    const result = await store.commit({ ...order, atMs: clock.now() });
+    const { placement, mirror, clock } = this.deps;
+    const result = await placement.commit({ ...order, atMs: clock.now() });
     if (result.kind === 'committed') mirror.apply(result.change);
     return result;
   }

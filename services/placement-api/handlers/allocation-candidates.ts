@@ -93,13 +93,8 @@ function namesText(names: readonly string[] = []): string {
   return names.length === 0 ? '[]' : `["${names.join('","')}"]`;
 }
 
-interface CachedSummary {
-  readonly used: Resources;
-  readonly text: string;
-}
-
 /** The last summary of each row of a provider. */
-const cached = new WeakMap<Provider, CachedSummary>();
+const cached = new WeakMap<Provider, { readonly used: Resources; readonly text: string }>();
 
 /** The summary since 1.29, made once for each state of a provider, because the same providers are in many answers. */
 function fullSummary(view: PlacementView, provider: Provider): string {

@@ -18,7 +18,6 @@ export interface ServeDeps {
   readonly config: PlacementApiConfig;
 }
 
-const ANYTHING: Schema = {};
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Paths whose answer does not depend on `accept`, because it is the version document or has no body. */
 const ANSWERED_TO_ALL: ReadonlySet<string> = new Set(['/', '/traits/{name}']);
@@ -60,7 +59,7 @@ export async function serve(
   );
 }
 
-function validBody(bytes: unknown, schema = ANYTHING): unknown {
+function validBody(bytes: unknown, schema: Schema = {}): unknown {
   let value: unknown;
   try {
     value = parseJson(utf8.decode(bytes instanceof Buffer ? bytes : undefined));
