@@ -1,4 +1,5 @@
 import { BerthError } from '../../domain/errors';
+import type { RefusedCommit } from '../port/placement-store';
 import type { Stored, StoredConsumer, TableName, Tables } from './tables';
 
 /** What a transaction reads of a store. Its reads need not be one snapshot: the guards are checked together. */
@@ -108,6 +109,12 @@ export class Transaction {
     this.writes.push(...writes);
   }
 }
+
+/** Why a command is refused, or undefined when the transaction has the writes to commit. */
+export type Decided = Promise<RefusedCommit | undefined>;
+
+/** A command with the time that stamps its rows. */
+export type Timed<C> = C & { readonly atMs: number };
 
 /** Each conflict means that another transaction got through, so this many in a row mean that something is wrong. */
 const MAX_ATTEMPTS = 1_000;
