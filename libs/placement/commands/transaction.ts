@@ -62,11 +62,7 @@ export class Transaction {
   readonly guards: Guard[] = [];
   readonly writes: Write[] = [];
 
-  readonly #reader: Reader;
-
-  constructor(reader: Reader) {
-    this.#reader = reader;
-  }
+  constructor(private readonly reader: Reader) {}
 
   async get<T extends TableName>(table: T, key: string): Promise<Tables[T] | undefined> {
     return (await this.getAll(table, [key]))[0];
@@ -79,24 +75,24 @@ export class Transaction {
   /** Rows with their revisions. */
   async getStored<T extends TableName>(table: T, keys: readonly string[]): Promise<(Stored<Tables[T]> | undefined)[]> {
     if (keys.length === 0) return [];
-    const found = await this.#reader.rows(table, keys);
+    const found = await this.reader.rows(table, keys);
     for (const [i, key] of keys.entries()) this.guards.push({ kind: 'row', table, key, stored: found[i] });
     return found;
   }
 
   async scan<T extends TableName>(table: T): Promise<[key: string, row: Tables[T]][]> {
-    const found = await this.#reader.scan(table);
+    const found = await this.reader.scan(table);
     return found.map(([key, stored]) => [key, stored.row]);
   }
 
   async count(name: string): Promise<number> {
-    const [count = 0] = await this.#reader.counts([name]);
+    const [count = 0] = await this.reader.counts([name]);
     this.guards.push({ kind: 'count', name, count });
     return count;
   }
 
   async silentHosts(silentSinceMs: number, limit: number): Promise<string[]> {
-    const hosts = await this.#reader.silentHosts(silentSinceMs, limit);
+    const hosts = await this.reader.silentHosts(silentSinceMs, limit);
     for (const host of hosts) this.guards.push({ kind: 'silent', host, silentSinceMs });
     return hosts;
   }
