@@ -1,17 +1,13 @@
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import type { CommitResult, PlacementStore } from '#libs/placement/port/placement-store';
-import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { PickedHost } from './pick-hosts';
 
 /** What a claim needs of the mirror: to read its own writes, and to catch up after a conflict. */
-export interface ClaimMirror extends PlacementView {
-  apply(change: Extract<CommitResult, { kind: 'committed' }>['change']): void;
-  applyRows(rows: { readonly usages: readonly Extract<CommitResult, { kind: 'capacity' }>['usage'][] }): void;
-  waitFor(revision: number, limits: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<void>;
-}
+export type ClaimMirror = Pick<Mirror, 'consumer' | 'apply' | 'applyRows' | 'waitFor'>;
 
 /** The claim is made and has this token; or the decision was stale, the mirror is up to date now, and it must be made again. */
 export type Claimed = { readonly kind: 'claimed'; readonly claimToken: number } | { readonly kind: 'conflict' };
