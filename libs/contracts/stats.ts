@@ -1,6 +1,6 @@
 import { berth } from '#generated/berth';
 import { list } from './checks';
-import { codec, type Method, type Mutable } from './codec';
+import { codec, type Method, type Mutable, mapValues } from './codec';
 import { MAX_INSTANCES_PER_HOST } from './limits';
 import type { RunningInstance, UpdateResourceStatsRequest, UpdateResourceStatsResponse } from './messages';
 import { inventoryFromWire } from './placement';
@@ -61,8 +61,4 @@ function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): Up
     aggregates: stats.aggregates ? (stats.aggregates.values ?? []) : undefined,
     serviceHost: stats.serviceHost || stats.host,
   };
-}
-
-function mapValues<W, T>(map: Readonly<Record<string, W>>, change: (value: W) => T): Record<string, T> {
-  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }

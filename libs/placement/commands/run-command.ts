@@ -11,8 +11,8 @@ import type { Decided, Transaction } from './transaction';
 export type TransactionCommand = Exclude<Command, AllocationCommand>;
 
 /** Decides a command. */
-export function runCommand<C extends TransactionCommand>(tx: Transaction, command: C): Decided {
-  const decide = DECIDERS[command.kind] as (tx: Transaction, command: C) => Decided;
+export function runCommand(tx: Transaction, command: TransactionCommand): Decided {
+  const decide = DECIDERS[command.kind] as (tx: Transaction, command: TransactionCommand) => Decided;
   return decide(tx, command);
 }
 

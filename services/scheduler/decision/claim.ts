@@ -27,18 +27,11 @@ export async function claimAll(
     clock,
   }: { readonly placement: PlacementStore; readonly mirror: ClaimMirror; readonly clock: Clock },
 ): Promise<Claimed> {
-  const consumers = picks.map((pick) => {
-    const present = mirror.consumer(pick.instanceUuid);
-    const { host, candidate } = pick;
-    const request = {
-      consumerUuid: pick.instanceUuid,
-      projectId: spec.projectId,
-      userId: spec.userId,
-      group: spec.group,
-      host: host.host.name,
-      allocations: candidate.allocations,
-      mappings: candidate.mappings,
-    };
+  const { projectId, userId, group } = spec;
+  const consumers = picks.map(({ instanceUuid: consumerUuid, host: { host }, candidate }) => {
+    const { allocations, mappings } = candidate;
+    const present = mirror.consumer(consumerUuid);
+    const request = { consumerUuid, projectId, userId, group, host: host.name, allocations, mappings };
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
   });

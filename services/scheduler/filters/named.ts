@@ -40,7 +40,7 @@ export const differentHostFilter = namedFilter('different_host', 'differentHost'
 interface Terms {
   readonly kind: Constraint['kind'];
   readonly reason: Reason;
-  describe(request: LocatedRequest, hosts: readonly HostState[]): string;
+  readonly describe: (request: LocatedRequest, hosts: readonly HostState[]) => string;
 }
 
 /** A filter by one of the spec's lists of names; it constrains nothing when the list is empty. */
