@@ -1,66 +1,78 @@
 import { BerthError } from '../domain/errors';
-import type { Change, Command } from '../placement/port/placement-store';
+import type { Instance } from '../domain/instance';
+import type { Change, Command, PlacementStore } from '../placement/port/placement-store';
 import type { Link } from './link';
 import type { StoreServer, Stores } from './store-server';
 
 /** How long a client of the store waits for an answer. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
+/** Whatever a method of a store is: all of them ask and wait. */
+type Method = (...args: unknown[]) => Promise<unknown>;
+
 /**
  * A process's stores across a link that delays, breaks and loses. When a connection breaks, what was under way may have
- * happened or not; what is answered too late has happened all the same.
+ * happened or not; what is answered too late has happened all the same. Each method of each port is asked in the same way,
+ * but for those that call back.
  */
 export function simulatedStores(link: Link, server: StoreServer): Stores {
-  const read: Ask = (what, effect) => ask(link, what, () => server.read(effect));
-  const write: Ask = (what, effect) => ask(link, what, () => server.write(link.process.name, what, effect));
-
+  const remote = <P extends keyof Stores>(port: P, own: Partial<Stores[P]>): Stores[P] =>
+    new Proxy(own as Stores[P], {
+      get: (_target, name) => {
+        const method = Reflect.get(own, name) as Method | undefined;
+        // A port in a promise must not look like another promise.
+        if (method !== undefined || typeof name !== 'string' || name === 'then') return method;
+        return (...args: unknown[]) => askFor(link, server, port, name, args);
+      },
+    });
+  const close = async () => {};
   return {
-    placement: {
-      commit: (command) => write(nameOf(command), ({ placement }) => placement.commit(command)),
-      reportHost: (report) => write(`report of ${report.host}`, ({ placement }) => placement.reportHost(report)),
-      revision: () => read('revision', ({ placement }) => placement.revision()),
-      snapshot: async (onRows) => {
-        const { rows, revision } = await read('snapshot', async ({ placement }) => {
-          const found: Parameters<typeof onRows>[0][] = [];
-          return { rows: found, revision: await placement.snapshot((some) => found.push(some)) };
-        });
-        rows.forEach(onRows);
-        return revision;
-      },
+    placement: remote('placement', {
+      close,
+      snapshot: (onRows) => snapshot(link, server, onRows),
       follow: (revision, onChanges, signal) => follow(link, server, revision, onChanges, signal),
-      consumers: (uuids) => read(`consumers ${uuids.join(', ')}`, ({ placement }) => placement.consumers(uuids)),
-      hosts: (names) => read('hosts', ({ placement }) => placement.hosts(names)),
-      scanConsumers: (onRows) =>
-        scan(read, 'all consumers', ({ placement }, on) => placement.scanConsumers(on), onRows),
-      close: async () => {},
-    },
-    instances: {
-      create: (requestId, instances) => {
-        return write(`create ${instances.map(({ uuid }) => uuid).join(', ')}`, ({ instances: store }) =>
-          store.create(requestId, instances),
-        );
-      },
-      get: (uuids) => read(`records ${uuids.join(', ')}`, ({ instances }) => instances.get(uuids)),
-      update: (next) => {
-        return write(`${next.uuid} becomes ${next.state}, v${next.version}`, ({ instances }) => instances.update(next));
-      },
-      list: (filter, marker, limit) => read('list', ({ instances }) => instances.list(filter, marker, limit)),
-      takeDue: (nowMs, leaseMs, limit) => {
-        return write('take due', ({ instances }) => instances.takeDue(nowMs, leaseMs, limit));
-      },
-      scan: (onRows) => scan(read, 'all records', ({ instances }, on) => instances.scan(on), onRows),
-      forget: (beforeMs, limit) => write('forget', ({ instances }) => instances.forget(beforeMs, limit)),
-      close: async () => {},
-    },
-    leases: {
-      acquire: (name, holder, ttlMs) => write(`lease ${name}`, ({ leases }) => leases.acquire(name, holder, ttlMs)),
-      release: (name, holder) => write(`release ${name}`, ({ leases }) => leases.release(name, holder)),
-    },
+      scanConsumers: (onRows) => scan(link, server, ({ placement }, on) => placement.scanConsumers(on), onRows),
+    }),
+    instances: remote('instances', {
+      close,
+      scan: (onRows) => scan(link, server, ({ instances }, on) => instances.scan(on), onRows),
+    }),
+    leases: remote('leases', {}),
   };
 }
 
-/** A command in words, for the history. */
-function nameOf(command: Command): string {
+/** Methods that change nothing: a server that goes back in time need not do them again. */
+const READS: readonly string[] = ['get', 'list', 'consumers', 'hosts', 'revision'];
+
+function askFor(link: Link, server: StoreServer, port: keyof Stores, name: string, args: unknown[]): Promise<unknown> {
+  const what = describe(name, args);
+  const effect = (stores: Stores) => (stores[port] as unknown as Record<string, Method>)[name]?.(...args);
+  if (READS.includes(name)) return ask(link, what, () => server.read(async (stores) => effect(stores)));
+  return ask(link, what, () => server.write(link.process.name, what, async (stores) => effect(stores)));
+}
+
+/** A question to the store in words, for the history. */
+function describe(name: string, args: readonly unknown[]): string {
+  const [first, second] = args;
+  switch (name) {
+    case 'commit':
+      return describeCommand(first as Command);
+    case 'update': {
+      const { uuid, state, version } = first as Instance;
+      return `${uuid} becomes ${state}, v${version}`;
+    }
+    case 'create':
+      return `create ${(second as readonly Instance[]).map(({ uuid }) => uuid).join(', ')}`;
+    case 'get':
+    case 'consumers':
+    case 'hosts':
+      return `${name} ${(first as readonly string[]).join(', ')}`;
+    default:
+      return typeof first === 'string' ? `${name} ${first}` : name;
+  }
+}
+
+function describeCommand(command: Command): string {
   switch (command.kind) {
     case 'write_allocations': {
       const force = command.force === true ? ' by force' : '';
@@ -72,8 +84,6 @@ function nameOf(command: Command): string {
       return command.kind;
   }
 }
-
-type Ask = <T>(what: string, effect: (stores: Stores) => Promise<T>) => Promise<T>;
 
 /** Does something at the server and comes back with its result. */
 function ask<T>(link: Link, what: string, effect: () => Promise<T>): Promise<T> {
@@ -98,19 +108,37 @@ function ask<T>(link: Link, what: string, effect: () => Promise<T>): Promise<T> 
   });
 }
 
+async function snapshot(
+  link: Link,
+  server: StoreServer,
+  onRows: Parameters<PlacementStore['snapshot']>[0],
+): Promise<number> {
+  const read = server.read.bind(server);
+  const { rows, revision } = await ask(link, 'snapshot', () =>
+    read(async ({ placement }) => {
+      const found: Parameters<typeof onRows>[0][] = [];
+      return { rows: found, revision: await placement.snapshot((some) => found.push(some)) };
+    }),
+  );
+  rows.forEach(onRows);
+  return revision;
+}
+
 async function scan<T>(
-  read: Ask,
-  what: string,
+  link: Link,
+  server: StoreServer,
   all: (stores: Stores, onRows: (rows: readonly T[]) => Promise<void>) => Promise<void>,
   onRows: (rows: readonly T[]) => Promise<void>,
 ): Promise<void> {
-  const found = await read(what, async (stores) => {
-    const rows: T[] = [];
-    await all(stores, async (some) => {
-      rows.push(...some);
-    });
-    return rows;
-  });
+  const found = await ask(link, 'scan', () =>
+    server.read(async (stores) => {
+      const rows: T[] = [];
+      await all(stores, async (some) => {
+        rows.push(...some);
+      });
+      return rows;
+    }),
+  );
   if (found.length > 0) await onRows(found);
 }
 
@@ -141,14 +169,10 @@ function follow(
         const error = BerthError.from(thrown);
         link.carry('back', `follow: ${error.reason}`, () => end(() => reject(error)));
       };
-      server.follow(
-        revision,
-        {
-          onChanges: (changes) => link.carry('back', `${changes.length} changes`, () => onChanges(changes)),
-          onError,
-        },
-        ending.signal,
-      );
+      const onSome = (changes: readonly Change[]) => {
+        link.carry('back', `${changes.length} changes`, () => onChanges(changes));
+      };
+      server.follow(revision, { onChanges: onSome, onError }, ending.signal);
     });
   });
 }

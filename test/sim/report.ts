@@ -57,7 +57,7 @@ function isTold({ from, to, what }: Entry, uuids: readonly string[]): boolean {
 }
 
 const ROUTINE =
-  /^(records|consumers|hosts|report of|call UpdateResourceStats|answer|ack|take due|event)|: (done|committed)$/;
+  /^(get|consumers|hosts|reportHost|call UpdateResourceStats|answer|ack|takeDue|event)|: (done|committed)$/;
 
 const MOST_LINES = 200;
 

@@ -4,6 +4,8 @@ import { MUTANTS } from './mutants/registry';
 import { explainFailure, shrinkFailure } from './report';
 import { catchMutant, tableLine } from './run-mutants';
 import { type RunOptions, type RunResult, runSeed } from './run-seed';
+import { FAULTS } from './small-scope/one-instance';
+import { runSmallScope } from './small-scope/run';
 
 const { values } = parseArgs({
   options: {
@@ -14,6 +16,8 @@ const { values } = parseArgs({
     keep: { type: 'string' },
     mutant: { type: 'string' },
     mutants: { type: 'boolean', default: false },
+    small: { type: 'boolean', default: false },
+    fault: { type: 'string' },
     brief: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -27,6 +31,7 @@ const HELP = `npm run sim -- [options]
   --keep 3,8,21   of these, only those: what is left of a shrunk failure
   --mutant NAME   with one thing taken out of Berth
   --mutants       each mutant in turn, until a seed catches it
+  --small         every state of one instance on two hosts, with one fault; --fault NAME for one kind only
   --brief         failures in one line, not shrunk
   --json          one line of JSON at the end`;
 
@@ -39,8 +44,10 @@ async function main(): Promise<number> {
     return 0;
   }
   let exitCode = 0;
-  if (values.seeds !== undefined || values.seed !== undefined || !values.mutants) exitCode += await runSeeds();
+  const isElse = values.mutants || values.small;
+  if (values.seeds !== undefined || values.seed !== undefined || !isElse) exitCode += await runSeeds();
   if (values.mutants) exitCode += await runMutants();
+  if (values.small) exitCode += await runSmallScope(FAULTS.filter((fault) => fault === (values.fault ?? fault)));
   return Math.min(1, exitCode);
 }
 

@@ -1,180 +1,139 @@
-import { createHash } from 'node:crypto';
-import type { Bus, IncomingMessage, OutgoingMessage, Settlement } from '#libs/bus/port';
-import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import { hash } from 'node:crypto';
+import type { IncomingMessage, OutgoingMessage, Settlement } from '#libs/bus/port';
+import { buildReportCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
-import type { BuildOutcome } from '#libs/contracts/messages';
-import { type QueueAddress, queueName } from '#libs/contracts/queues';
+import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { selectDestinationsMethod } from '#libs/contracts/selection';
+import type { Consumer } from '#libs/domain/consumer';
 import { attemptNumber, type Instance } from '#libs/domain/instance';
-import { inventory } from '#libs/domain/inventory';
-import { seededRandom } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
-import type { PlacementStore } from '#libs/placement/port/placement-store';
-import { type AllocationRequest, open, sealer } from '#libs/placement/sealed/allocation-request';
-import { claimWrite } from '#libs/placement/sealed/claim-write';
-import { readConfig } from '#libs/runtime/config';
-import { silentLog } from '#libs/runtime/log';
-import { createMetrics } from '#libs/runtime/metrics';
 import type { SmallWorld } from '#libs/simulation/explore';
-import type { Conductor } from '../../../services/conductor/context';
-import { conductorMetrics } from '../../../services/conductor/metrics';
-import { conductorOptions } from '../../../services/conductor/options';
-import { audit } from '../../../services/conductor/triggers/audit';
-import { onBuildReport } from '../../../services/conductor/triggers/build-report';
-import { onBuildRequest } from '../../../services/conductor/triggers/build-request';
-import { sweepOverdue } from '../../../services/conductor/triggers/overdue-sweep';
-import { retryOptions } from '../../../services/conductor/triggers/settle-message';
-import { onTerminateRequest } from '../../../services/conductor/triggers/terminate-request';
+import type { Stores } from '#libs/simulation/store-server';
 import { Gate } from './gate';
+import { SmallHost } from './small-host';
+import { HOSTS, hostOf, reportOf, selectDestinations } from './small-scheduler';
+import { startTask, type Task } from './task';
 
-/** The one fault of a run: none, or one of these, at any moment. */
-export type Fault = 'none' | 'message twice' | 'conductor dies' | 'answer lost' | 'order lost';
+/** The one fault of a run, at any moment of it. */
+export const FAULTS = ['none', 'message twice', 'conductor dies', 'answer lost', 'order lost'] as const;
+export type Fault = (typeof FAULTS)[number];
 
-const KEY = 'the key of a small world';
 const UUID = '00000000-0000-4000-8000-000000000001';
-const REQUEST = '00000000-0000-4000-8000-000000000002';
-const HOSTS = ['h1', 'h2'] as const;
+const REQUEST_ID = '00000000-0000-4000-8000-000000000002';
 const START_MS = 1_000_000;
 /** Longer than every deadline. */
 const LONG_MS = 10_000_000;
-const METRICS = createMetrics({});
-const MEASURED = conductorMetrics(METRICS);
-const CONFIG = { ...readConfig(conductorOptions, {}), retentionMs: 1_000 * LONG_MS };
-const HANDLERS: Readonly<Record<string, (c: Conductor, message: IncomingMessage) => Promise<Settlement>>> = {
-  [buildRequestCodec.type]: onBuildRequest,
-  [terminateInstanceCodec.type]: onTerminateRequest,
-  [buildReportCodec.type]: onBuildReport,
-};
+/** Time passes so often: once for the build, once for its destruction, once to look again. */
+const MOST_LONG_TIMES = 3;
+const RESTING: readonly (string | undefined)[] = ['active', 'error', 'deleted'];
 
 interface Queued extends OutgoingMessage {
-  /** What it says, short. */
   readonly name: string;
+  readonly queue: string;
   readonly redelivered: boolean;
 }
 
-interface HostState {
-  tracked: { attempt: number; state: 'building' | 'running' } | undefined;
-  tombstone: number;
-  readonly orders: Queued[];
-}
-
 /**
- * One instance, two hosts with room for it, one terminate that may come at any time, one build that may fail, one fault.
- * The conductor's own code and its stores are real; each of its steps waits until it is chosen. Hosts and the scheduler
- * are a few lines each that say what the real ones promise.
+ * One instance, two hosts with room for it, one terminate that may come at any time, one build that may fail, and one
+ * fault. The conductor's code and its stores are real; each message is taken, and each step of each task done, when it is
+ * chosen. Hosts and the scheduler are a few lines that say what the real ones promise.
  */
 export class OneInstance implements SmallWorld {
   readonly #gate = new Gate();
-  readonly #placement = new MemoryPlacementStore();
-  readonly #instances = memoryInstanceStore();
+  readonly #clock = { now: () => this.#nowMs, after: () => () => {} };
+  readonly #stores: Stores = {
+    placement: new MemoryPlacementStore(),
+    instances: memoryInstanceStore(),
+    leases: memoryLeaseStore(this.#clock),
+  };
   readonly #queue: Queued[] = [];
-  readonly #hosts = new Map<string, HostState>(
-    HOSTS.map((host) => [host, { tracked: undefined, tombstone: 0, orders: [] }]),
-  );
-  readonly #random = seededRandom(1);
-  #inHand = new Map<string, Queued>();
+  readonly #hosts: readonly SmallHost[];
+  readonly #inHand = new Map<string, Queued>();
   #nowMs = START_MS;
-  #faultsLeft: number;
-  #failuresLeft = 1;
-  #terminatesLeft = 1;
+  #left = { faults: 1, failures: 1, terminates: 1 };
   #taskCount = 0;
-  #problem: string | undefined;
   #record: Instance | undefined;
+  #claim: Consumer | undefined;
+  #problem: string | undefined;
 
   private constructor(private readonly fault: Fault) {
-    this.#faultsLeft = fault === 'none' ? 0 : 1;
+    const report: SmallHost['events']['report'] = (host, attempt, outcome) => {
+      const rest = { reason: '', message: '', claimToken: 0, alternates: [] };
+      const body = buildReportCodec.encode({ instanceUuid: UUID, host, attempt, outcome, ...rest });
+      this.#send(`${outcome} of ${host}, attempt ${attempt}`, BUILD_RESULTS.name, buildReportCodec.type, body);
+    };
+    const destroyed = (host: string, attempt: number) => this.#checkDestroyed(host, attempt);
+    this.#hosts = HOSTS.map((name) => new SmallHost(name, { report, destroyed }));
   }
 
   static async begin(fault: Fault): Promise<OneInstance> {
     const world = new OneInstance(fault);
-    for (const host of HOSTS) await world.#placement.reportHost(reportOf(host));
+    for (const host of HOSTS) await world.#stores.placement.reportHost(reportOf(host, START_MS));
     const spec = requestSpecCodec.encode(requestSpec({ VCPU: 1 }, { projectId: 'p', userId: 'u' }));
-    const request = { requestId: REQUEST, requestSpec: spec, count: 1, name: 'one', instanceUuids: [UUID] };
-    world.#send('build request', buildRequestCodec.type, buildRequestCodec.encode(request));
+    const request = { requestId: REQUEST_ID, requestSpec: spec, count: 1, name: 'one', instanceUuids: [UUID] };
+    world.#send('build request', BUILD_REQUESTS.name, buildRequestCodec.type, buildRequestCodec.encode(request));
     return world;
   }
 
   choices(): string[] {
     if (this.#problem !== undefined) return [];
-    const steps = this.#gate.names;
-    const messages = this.#queue.map(({ name }) => `conductor takes ${name}`);
-    const hosts = HOSTS.flatMap((host) => this.#choicesOf(host));
-    const isThere = this.#record !== undefined && this.#terminatesLeft > 0;
-    const usual = [...new Set([...steps, ...messages, ...hosts, ...(isThere ? ['client terminates'] : [])])];
-    const isQuiet = steps.length + messages.length + hosts.length === 0;
-    const time = isQuiet && this.#isUnfinished() ? ['time passes'] : [];
-    return [...usual, ...time, ...(this.#faultsLeft > 0 ? this.#faults() : [])];
+    const usual = [
+      ...this.#gate.names,
+      ...new Set(this.#queue.map(({ name }) => `conductor takes ${name}`)),
+      ...this.#hosts.flatMap((host) => this.#choicesOf(host)),
+    ];
+    const mayPass = usual.length === 0 && this.#nowMs < START_MS + MOST_LONG_TIMES * LONG_MS;
+    if (mayPass) usual.push('time passes');
+    const mayTerminate = this.#record !== undefined && this.#left.terminates > 0;
+    if (mayTerminate) usual.push('client terminates');
+    return this.#left.faults > 0 ? [...usual, ...this.#faults()] : usual;
   }
 
   async choose(name: string): Promise<void> {
-    const [, what = '', argument = ''] = /^(conductor takes|twice:|dies:|lost:|no order:|h[12]) (.*)$/.exec(name) ?? [];
-    switch (what) {
-      case 'conductor takes':
-        this.#take(argument);
-        break;
-      case 'h1':
-      case 'h2':
-        this.#hostActs(what, argument);
-        break;
-      case 'twice:':
-        this.#faultsLeft--;
-        this.#queue.push(this.#queue.find((one) => one.name === argument) as Queued);
-        break;
-      case 'dies:':
-        this.#faultsLeft--;
-        this.#die(argument);
-        break;
-      case 'lost:':
-        this.#faultsLeft--;
-        await this.#gate.release(argument, true);
-        break;
-      case 'no order:':
-        this.#faultsLeft--;
-        this.#hosts.get(argument)?.orders.shift();
-        break;
-      default:
-        if (name === 'client terminates') this.#terminate();
-        else if (name === 'time passes') this.#timePasses();
-        else await this.#gate.release(name);
-    }
+    const [, verb = name, what = ''] = /^(conductor takes|twice|dies|lost|no order for|h1|h2):? (.*)$/.exec(name) ?? [];
+    if (this.#faults().includes(name)) this.#left.faults--;
+    const act = this.#acts[verb];
+    if (act) await act(what, verb);
+    else await this.#gate.release(name);
     await settled();
-    [this.#record] = await this.#instances.get([UUID]);
-    await this.#checkRest();
+    [this.#record] = await this.#stores.instances.get([UUID]);
+    [this.#claim] = await this.#stores.placement.consumers([UUID]);
+    this.#checkRest();
   }
 
   fingerprint(): string {
-    const state = {
-      record: this.#record && { ...this.#record, requestSpec: 0, alternates: this.#record.alternates.length },
-      hosts: [...this.#hosts],
-      queue: this.#queue.map(({ name, redelivered }) => [name, redelivered]),
-      tasks: this.#gate.traces,
-      steps: this.#gate.names,
-      left: [this.#faultsLeft, this.#failuresLeft, this.#terminatesLeft],
-      now: this.#nowMs,
-      claim: this.#claim,
-    };
-    return createHash('sha1').update(JSON.stringify(state)).digest('base64');
+    const record = this.#record && { ...this.#record, requestSpec: 0, alternates: this.#record.alternates.length };
+    const state = [
+      record,
+      this.#claim && [this.#claim.allocations, this.#claim.claimToken],
+      this.#hosts.map(({ tracked, tombstone, orders }) => [tracked, tombstone, orders.map(({ body }) => [...body])]),
+      this.#queue.map(({ name, redelivered }) => [name, redelivered]),
+      this.#gate.traces,
+      this.#gate.names,
+      this.#left,
+      this.#nowMs,
+    ];
+    return hash('sha1', JSON.stringify(state), 'base64');
   }
 
   violation(): string | undefined {
     return this.#problem;
   }
 
-  #claim: unknown;
-
-  #choicesOf(host: string): string[] {
-    const { orders, tracked } = this.#hosts.get(host) as HostState;
-    const choices = orders.length > 0 ? [`${host} takes its next order`] : [];
-    if (tracked?.state === 'building') {
-      choices.push(`${host} has built it`);
-      if (this.#failuresLeft > 0) choices.push(`${host} fails to build it`);
-    }
-    return choices;
-  }
+  readonly #acts: Readonly<Record<string, (what: string, verb: string) => void | Promise<void>>> = {
+    'conductor takes': (name) => this.#take(name),
+    'time passes': () => this.#passTime(),
+    'client terminates': () => this.#terminate(),
+    h1: (what, host) => this.#hostActs(host, what),
+    h2: (what, host) => this.#hostActs(host, what),
+    twice: (name) => void this.#queue.push(this.#queue.find((one) => one.name === name) as Queued),
+    dies: (task) => this.#die(task),
+    lost: (step) => this.#gate.release(step, true),
+    'no order for': (host) => void this.#host(host).orders.shift(),
+  };
 
   #faults(): string[] {
     switch (this.fault) {
@@ -185,269 +144,118 @@ export class OneInstance implements SmallWorld {
       case 'answer lost':
         return this.#gate.names.map((name) => `lost: ${name}`);
       case 'order lost':
-        return HOSTS.filter((host) => (this.#hosts.get(host)?.orders.length ?? 0) > 0).map(
-          (host) => `no order: ${host}`,
-        );
+        return this.#hosts.filter(({ orders }) => orders.length > 0).map(({ name }) => `no order for ${name}`);
       case 'none':
         return [];
     }
   }
 
-  #send(name: string, type: string, body: Uint8Array): void {
-    this.#queue.push({ name, type, body, redelivered: false });
+  #choicesOf({ name, orders, tracked }: SmallHost): string[] {
+    const choices = orders.length > 0 ? [`${name} takes its next order`] : [];
+    if (tracked?.state === 'building') {
+      choices.push(`${name} has built it`);
+      if (this.#left.failures > 0) choices.push(`${name} fails to build it`);
+    }
+    return choices;
+  }
+
+  #hostActs(name: string, what: string): void {
+    const host = this.#host(name);
+    if (what === 'takes its next order') return host.takeOrder(this.#nowMs);
+    if (what === 'fails to build it') this.#left.failures--;
+    host.endBuild(what === 'has built it' ? 'active' : 'failed');
+  }
+
+  #host(name: string): SmallHost {
+    return this.#hosts.find((host) => host.name === name) as SmallHost;
+  }
+
+  #send(name: string, queue: string, type: string, body: Uint8Array): void {
+    this.#queue.push({ name, queue, type, body, redelivered: false });
   }
 
   #terminate(): void {
-    this.#terminatesLeft--;
+    this.#left.terminates--;
     const body = terminateInstanceCodec.encode({ instanceUuid: UUID, projectId: '' });
-    this.#send('terminate', terminateInstanceCodec.type, body);
+    this.#send('terminate', BUILD_REQUESTS.name, terminateInstanceCodec.type, body);
   }
 
-  #take(name: string): void {
+  async #take(name: string): Promise<void> {
     const at = this.#queue.findIndex((one) => one.name === name);
     const [message] = this.#queue.splice(at, 1) as [Queued];
-    const task = this.#newTask(message.name);
+    const [task, conductor] = await this.#begin(name);
     this.#inHand.set(task, message);
-    const handle = HANDLERS[message.type] as (typeof HANDLERS)[string];
-    const incoming = {
-      ...message,
-      id: name,
-      sender: '',
-      replyTo: undefined,
-      correlationId: undefined,
-      deadlineMs: undefined,
-    };
-    const { signal } = new AbortController();
-    void handle(this.#conductor(task), { ...incoming, signal, isAborted: false }).then((settlement) => {
-      if (!this.#gate.isRunning(task)) return;
-      this.#endTask(task);
-      if (settlement.kind === 'drop' && settlement.error.code === 'internal') this.#problem = settlement.error.message;
-    });
+    void conductor
+      .handle(message.queue)(incoming(message))
+      .then((settlement) => this.#settle(task, settlement));
   }
 
-  /** Its message is given to somebody else. */
+  #settle(task: string, settlement: Settlement): void {
+    const message = this.#inHand.get(task);
+    if (message === undefined) return;
+    this.#end(task);
+    if (settlement.kind === 'requeue') this.#queue.push({ ...message, redelivered: true });
+    // A terminate that finds it ended is refused; nothing else may be.
+    if (settlement.kind === 'drop' && settlement.error.code === 'internal') this.#problem = settlement.error.message;
+  }
+
+  /** A conductor dies: what it had in hand is given to another. */
   #die(task: string): void {
     const message = this.#inHand.get(task) as Queued;
-    this.#endTask(task);
+    this.#end(task);
     this.#queue.push({ ...message, redelivered: true });
   }
 
-  #newTask(what: string): string {
+  async #begin(what: string): Promise<[string, Task]> {
     const task = `${what} #${++this.#taskCount}`;
     this.#gate.begin(task);
-    return task;
+    const conductor = await startTask({
+      stores: this.#stores,
+      now: () => this.#nowMs,
+      pass: (step, effect) => this.#gate.pass(task, step, effect),
+      select: (body) => selectDestinations(this.#stores.placement, body, this.#nowMs),
+      order: (host, message) => void this.#host(host).orders.push(message),
+    });
+    return [task, conductor];
   }
 
-  #endTask(task: string): void {
+  #end(task: string): void {
     this.#gate.end(task);
     this.#inHand.delete(task);
   }
 
-  /** Nothing else happens: what is overdue is looked at, and claims are compared with records. */
-  #timePasses(): void {
+  /** Nothing else happens for long: conductors look at what is overdue, and compare claims with records. */
+  async #passTime(): Promise<void> {
     this.#nowMs += LONG_MS;
-    const task = this.#newTask('sweep');
-    const c = this.#conductor(task);
-    void sweepOverdue(c)
-      .then(() => audit(c, 'holder'))
-      .then(() => this.#endTask(task));
+    const [, conductor] = await this.#begin('periodic');
+    conductor.doPeriodically();
   }
 
-  #hostActs(name: string, what: string): void {
-    const host = this.#hosts.get(name) as HostState;
-    const { tracked } = host;
-    if (what === 'takes its next order') return this.#takeOrder(name, host);
-    if (tracked === undefined) return;
-    if (what === 'has built it') {
-      tracked.state = 'running';
-      this.#report(name, tracked.attempt, 'active');
-    } else {
-      this.#failuresLeft--;
-      host.tracked = undefined;
-      this.#report(name, tracked.attempt, 'failed');
-    }
-  }
-
-  #takeOrder(name: string, host: HostState): void {
-    const order = host.orders.shift() as Queued;
-    const { tracked } = host;
-    if (order.type === destroyInstanceCodec.type) {
-      const { attempt, report } = destroyInstanceCodec.decode(order.body);
-      const isSuperseded = tracked !== undefined && attempt !== 0 && tracked.attempt > attempt;
-      if (!isSuperseded) this.#destroy(name, host, attempt);
-      if (report) this.#report(name, attempt || (tracked?.attempt ?? 0), 'destroyed');
-      return;
-    }
-    const { attempt, deadlineAtMs } = buildInstanceCodec.decode(order.body);
-    if (attempt <= host.tombstone) return this.#report(name, attempt, 'destroyed');
-    if (tracked && tracked.attempt > attempt) return;
-    if (tracked) {
-      tracked.attempt = attempt;
-      if (tracked.state === 'running') this.#report(name, attempt, 'active');
-    } else if (deadlineAtMs <= this.#nowMs) this.#report(name, attempt, 'refused');
-    else host.tracked = { attempt, state: 'building' };
-  }
-
-  #destroy(name: string, host: HostState, attempt: number): void {
-    const { tracked } = host;
+  #checkDestroyed(host: string, attempt: number): void {
     const record = this.#record;
-    const isWanted = record?.state === 'active' && record.host === name && attemptNumber(record) === tracked?.attempt;
-    if (tracked?.state === 'running' && isWanted) this.#problem = `it is ACTIVE on ${name} and was destroyed there`;
-    host.tombstone = Math.max(host.tombstone, attempt || (tracked?.attempt ?? 99));
-    host.tracked = undefined;
-  }
-
-  #report(host: string, attempt: number, outcome: BuildOutcome): void {
-    const report = {
-      instanceUuid: UUID,
-      host,
-      attempt,
-      outcome,
-      reason: '',
-      message: '',
-      claimToken: 0,
-      alternates: [],
-    };
-    this.#send(`${outcome} of ${host}, attempt ${attempt}`, buildReportCodec.type, buildReportCodec.encode(report));
-  }
-
-  #isUnfinished(): boolean {
-    const isOverdueOnce = this.#nowMs > START_MS + 2 * LONG_MS;
-    return !isOverdueOnce;
+    const isWanted = record?.state === 'active' && record.host === host && attemptNumber(record) === attempt;
+    if (isWanted) this.#problem = `it is ACTIVE on ${host} and was destroyed there`;
   }
 
   /** When nothing is left to happen, record, claim and hosts agree. */
-  async #checkRest(): Promise<void> {
-    const [consumer] = await this.#placement.consumers([UUID]);
-    this.#claim = consumer && [Object.keys(consumer.allocations), consumer.claimToken];
-    if (this.#problem !== undefined || this.choices().some((choice) => !choice.startsWith('client'))) return;
-    const record = this.#record;
-    const running = HOSTS.filter((host) => this.#hosts.get(host)?.tracked !== undefined);
-    const claimed = consumer ? Object.keys(consumer.allocations).map(hostOf) : [];
-    const wanted = record?.state === 'active' ? [record.host] : [];
-    const isAtRest = record !== undefined && ['active', 'error', 'deleted'].includes(record.state);
-    if (!isAtRest) this.#problem = `it rests in ${record?.state ?? 'no record'}`;
-    else if (String(running) !== String(wanted))
-      this.#problem = `it is ${record.state} and runs on ${running.join(', ')}`;
-    else if (String(claimed) !== String(wanted))
-      this.#problem = `it is ${record.state} and has claimed ${claimed.join(', ')}`;
-  }
-
-  /** A conductor whose steps are those of one task. */
-  #conductor(task: string): Conductor {
-    const pass = <T>(what: string, effect: () => Promise<T>) => this.#gate.pass(task, what, effect);
-    const clock = {
-      now: () => this.#nowMs,
-      after: (_delayMs: number, action: () => void) => {
-        void pass('goes on after a pause', async () => {}).then(action);
-        return () => {};
-      },
-    };
-    const around = { clock, random: this.#random, log: silentLog, metrics: METRICS };
-    const leases = memoryLeaseStore(clock);
-    const instances = this.#instances;
-    const base = {
-      ...around,
-      bus: this.#bus(pass),
-      placement: gatedPlacement(this.#placement, pass),
-      instances: {
-        ...instances,
-        create: (...args: Parameters<typeof instances.create>) =>
-          pass('creates the record', () => instances.create(...args)),
-        get: (uuids: readonly string[]) => pass('reads the record', () => instances.get(uuids)),
-        update: (next: Instance) => pass(`writes ${next.state}, v${next.version}`, () => instances.update(next)),
-      },
-      leases,
-      config: CONFIG,
-      open: (sealed: Uint8Array) => open(sealed, KEY),
-      measured: MEASURED,
-      stopping: new AbortController().signal,
-    };
-    return { ...base, retry: retryOptions(base) };
-  }
-
-  #bus(pass: <T>(what: string, effect: () => Promise<T>) => Promise<T>): Bus {
-    const bus: Pick<Bus, 'call' | 'cast' | 'publish' | 'depth'> = {
-      call: (_queue, { body }) => pass('asks a scheduler', () => this.#select(body)),
-      cast: (queue, message) => pass(`orders ${orderName(message)}`, async () => this.#order(queue, message)),
-      publish: async () => {},
-      depth: async () => 0,
-    };
-    return bus as Bus;
-  }
-
-  #order(queue: QueueAddress, message: OutgoingMessage): void {
-    const host = queueName(queue).slice('agent.'.length);
-    this.#hosts.get(host)?.orders.push({ ...message, name: orderName(message), redelivered: false });
-  }
-
-  /** As a scheduler promises it: a claim that is held is given again, else the first host with room is claimed. */
-  async #select(body: Uint8Array): Promise<Uint8Array> {
-    const { instanceUuids } = selectDestinationsMethod.request.decode(body);
-    const [instanceUuid = ''] = instanceUuids;
-    const [held] = await this.#placement.consumers([instanceUuid]);
-    const host = held ? hostOf(Object.keys(held.allocations)[0] ?? '') : HOSTS[0];
-    const selection = (on: string) => {
-      const request = requestOn(on);
-      return { host: on, cell: 'cell1', allocationRequest: sealer(KEY)(request)(request), serviceHost: on };
-    };
-    const atMs = this.#nowMs;
-    const claim = { kind: 'write_allocations', atMs, consumers: [claimWrite(requestOn(host))] } as const;
-    const result = held ? undefined : await this.#placement.commit(claim);
-    const claimToken = held?.claimToken ?? (result?.kind === 'committed' ? result.claimToken : 0);
-    const alternates = HOSTS.filter((other) => other !== host).map(selection);
-    const destination = { instanceUuid, selected: selection(host), alternates, claimToken };
-    return selectDestinationsMethod.response.encode({ destinations: [destination], noValidHost: undefined });
+  #checkRest(): void {
+    const isOver = this.choices().every((choice) => choice === 'client terminates');
+    if (this.#problem !== undefined || !isOver) return;
+    const { state, host } = this.#record ?? {};
+    const wanted = state === 'active' ? String(host) : '';
+    const running = this.#hosts.filter(({ tracked }) => tracked !== undefined).map(({ name }) => name);
+    const claimed = Object.keys(this.#claim?.allocations ?? {}).map(hostOf);
+    if (!RESTING.includes(state)) this.#problem = `it rests in ${state ?? 'no record'}`;
+    else if (running.join() !== wanted)
+      this.#problem = `it is ${state} and runs on ${running.join(' and ') || 'no host'}`;
+    else if (claimed.join() !== wanted)
+      this.#problem = `it is ${state} and claims ${claimed.join(' and ') || 'no host'}`;
   }
 }
 
-function gatedPlacement(
-  store: PlacementStore,
-  pass: <T>(what: string, effect: () => Promise<T>) => Promise<T>,
-): PlacementStore {
-  return {
-    commit: (command) => {
-      // It weighs on later choices of hosts, and on nothing here.
-      if (command.kind === 'record_failure') return Promise.resolve({ kind: 'unchanged' });
-      return pass(command.kind, () => store.commit(command));
-    },
-    consumers: (uuids) => pass('reads the claim', () => store.consumers(uuids)),
-    hosts: (names) => store.hosts(names),
-    scanConsumers: (onRows) => store.scanConsumers(onRows),
-    reportHost: (report) => store.reportHost(report),
-    revision: () => store.revision(),
-    snapshot: (onRows) => store.snapshot(onRows),
-    follow: (...args) => store.follow(...args),
-    close: async () => {},
-  };
-}
-
-function orderName({ type, body }: OutgoingMessage): string {
-  if (type === destroyInstanceCodec.type) {
-    const { host, attempt } = destroyInstanceCodec.decode(body);
-    return `${host} to destroy up to attempt ${attempt}`;
-  }
-  const { host, attempt } = buildInstanceCodec.decode(body);
-  return `${host} to build attempt ${attempt}`;
-}
-
-function reportOf(host: string) {
-  const nothing = { traits: [], aggregates: undefined, capabilities: {}, ioOps: 0, externalInstances: 0 };
-  const names = { host, providerUuid: providerOf(host), cell: 'cell1', serviceHost: host, availabilityZone: 'zone' };
-  return { atMs: START_MS, ...names, ...nothing, agentRun: 'run', sequence: 1, inventories: { VCPU: inventory(1) } };
-}
-
-function requestOn(host: string): AllocationRequest {
-  const who = { projectId: 'p', userId: 'u', group: undefined, mappings: {} };
-  return { consumerUuid: UUID, host, allocations: { [providerOf(host)]: { VCPU: 1 } }, ...who };
-}
-
-function providerOf(host: string): string {
-  return `00000000-0000-4000-8000-0000000001${host.slice(1).padStart(2, '0')}`;
-}
-
-function hostOf(providerUuid: string): string {
-  return `h${Number(providerUuid.slice(-2))}`;
+function incoming({ name, type, body, redelivered }: Queued): IncomingMessage {
+  const none = { sender: '', replyTo: undefined, correlationId: undefined, deadlineMs: undefined, isAborted: false };
+  return { type, body, redelivered, id: name, ...none, signal: new AbortController().signal };
 }
 
 /** A turn of the event loop: every promise that can go on has gone on. */
