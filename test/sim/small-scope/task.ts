@@ -15,11 +15,11 @@ import { KEY } from './small-scheduler';
 /** What a conductor of one task reaches of the world. */
 export interface TaskWorld {
   readonly stores: Stores;
-  now(): number;
+  readonly now: () => number;
   /** Does a step when it is chosen. */
-  pass<T>(what: string, effect: () => Promise<T>): Promise<T>;
-  select(body: Uint8Array): Promise<Uint8Array>;
-  order(host: string, message: OutgoingMessage): void;
+  readonly pass: <T>(what: string, effect: () => Promise<T>) => Promise<T>;
+  readonly select: (body: Uint8Array) => Promise<Uint8Array>;
+  readonly order: (host: string, message: OutgoingMessage) => void;
 }
 
 /** A conductor that does one task, each step of it when it is chosen. */
