@@ -126,8 +126,8 @@ export class AmqpBus implements Bus {
       this.#isOpen &&
       this.#connection.isUp &&
       !this.#connection.isBlocked &&
-      this.#caster.isReady &&
-      this.#caller.isReady
+      this.#caster.publisher.isReady &&
+      this.#caller.publisher.isReady
     );
   }
 
@@ -136,7 +136,7 @@ export class AmqpBus implements Bus {
   }
 
   get unconfirmed(): number {
-    return this.#caster.openCount;
+    return this.#caster.publisher.openCount;
   }
 
   get inHand(): number {
@@ -160,8 +160,8 @@ export class AmqpBus implements Bus {
     const isDrained = await endsWithin(drained, this.#config.drainTimeoutMs, clock);
     if (!isDrained) for (const { consumer } of consumers) consumer.abort(reason);
     this.#isOpen = false;
-    await endsWithin(this.#caster.idle(), this.#config.confirmTimeoutMs, clock);
-    const channels = [...this.#channels, this.#caster, this.#admin].map((part) => part.close());
+    await endsWithin(this.#caster.publisher.idle(), this.#config.confirmTimeoutMs, clock);
+    const channels = [...this.#channels, this.#caster.publisher, this.#admin].map((part) => part.close());
     await endsWithin(Promise.all([...channels, this.#caller.close(reason)]), CLOSE_TIMEOUT_MS, clock);
     await this.#connection.close();
   }
