@@ -24,14 +24,21 @@ export type AmqpSettings = BusConfig & {
 export async function connectAmqp(settings: AmqpSettings, around: Surroundings): Promise<Bus> {
   const url = addressOf(settings);
   const where = `${url.hostname}:${url.port || (url.protocol === 'amqps:' ? 5671 : 5672)}`;
-  const first = new FirstConnection();
-  const { reconnectDelayMs, processName: connectionName = 'berth' } = settings;
-  const connection = new Connection({ url: url.href, reconnectDelayMs, connectionName }, around, first);
-  const bus = new AmqpBus(connection, settings, around);
-  await connection.open();
+  const first = [new FirstConnection(), new FirstConnection()] as const;
+  const { reconnectDelayMs, processName = 'berth' } = settings;
+  const connectionFor = (purpose: string, events: FirstConnection) =>
+    new Connection({ url: url.href, reconnectDelayMs, connectionName: `${processName} ${purpose}` }, around, events);
+  const connections = {
+    publishing: connectionFor('publishes', first[0]),
+    consuming: connectionFor('consumes', first[1]),
+  };
+  const bus = new AmqpBus(connections, settings, around);
+  // Queues before those who write to them.
+  await connections.consuming.open();
+  await connections.publishing.open();
   const deadline = new AbortController();
   const outcome = await Promise.race([
-    first.outcome,
+    Promise.all(first.map(({ outcome: isUp }) => isUp)).then((all) => all.find((one) => one !== 'up') ?? 'up'),
     sleep(around.clock, settings.connectTimeoutMs, deadline.signal).then(() => 'late' as const),
   ]);
   deadline.abort();
@@ -40,7 +47,9 @@ export async function connectAmqp(settings: AmqpSettings, around: Surroundings):
     return bus;
   }
   await bus.close();
-  throw outcome === 'late' ? unreachable(where, settings.connectTimeoutMs, first.lastError) : refused(where, outcome);
+  throw outcome === 'late'
+    ? unreachable(where, settings.connectTimeoutMs, first[1].lastError)
+    : refused(where, outcome);
 }
 
 /** Whether the first connection comes up, or never will. */

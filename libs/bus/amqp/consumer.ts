@@ -5,7 +5,7 @@ import type { Delivery } from '../handling/delivery';
 import type { MessageActions } from '../handling/handle-message';
 import { RunningHandlers } from '../handling/running-handlers';
 import type { Acks } from './batching/acks';
-import { Answers } from './batching/answers';
+import type { Answers } from './batching/answers';
 import { isFrame } from './batching/frame';
 import type { FrameReader, Settling } from './batching/frame-reader';
 import { ConcurrencyLimit } from './concurrency-limit';
@@ -25,6 +25,7 @@ export interface ConsumerRole {
   handle(delivery: Delivery, actions: MessageActions, topic: string): Promise<void>;
   /** Puts a message into the dead letters. */
   bury(delivery: Delivery, error: BerthError): Promise<void>;
+  readonly answers: Answers;
   /** Takes frames apart; undefined for a queue that is not batching. */
   readonly frames: FrameReader | undefined;
 }
@@ -32,7 +33,6 @@ export interface ConsumerRole {
 /** What belongs to one channel: on the next channel, the limit starts anew. */
 interface ChannelState {
   readonly acks: Acks;
-  readonly answers: Answers;
   readonly limit: ConcurrencyLimit;
 }
 
@@ -42,7 +42,6 @@ export class Consumer {
   readonly #around: Surroundings;
   readonly #running = new RunningHandlers();
   #live: { readonly channel: Channel; readonly tag: string } | undefined;
-  #answers: Answers | undefined;
   #isCancelled = false;
 
   constructor(role: ConsumerRole, around: Surroundings) {
@@ -62,9 +61,7 @@ export class Consumer {
   async attach(channel: Channel, acks: Acks, onCancel: () => void): Promise<void> {
     const queue = await this.#role.declare();
     const { prefetch, noAck } = this.#role;
-    const answers = new Answers(channel);
-    this.#answers = answers;
-    const state = { acks, answers, limit: new ConcurrencyLimit(noAck ? Number.POSITIVE_INFINITY : prefetch) };
+    const state = { acks, limit: new ConcurrencyLimit(noAck ? Number.POSITIVE_INFINITY : prefetch) };
     const take = (message: ConsumeMessage | null) => (message === null ? onCancel() : this.#take(state, message));
     // Sent back to back: a prefetch holds for the consumers that come after it on the channel.
     const prefetched = channel.prefetch(prefetch);
@@ -79,7 +76,6 @@ export class Consumer {
     this.#isCancelled = true;
     await this.#stop();
     await this.#running.idle();
-    this.#answers?.flush();
   }
 
   /** Tells the handlers that their work is no longer wanted. */
@@ -94,8 +90,8 @@ export class Consumer {
     await live?.channel.cancel(live.tag).catch(() => {});
   }
 
-  #take({ acks, answers, limit }: ChannelState, message: ConsumeMessage): void {
-    const { frames, noAck } = this.#role;
+  #take({ acks, limit }: ChannelState, message: ConsumeMessage): void {
+    const { frames, noAck, answers } = this.#role;
     if (!noAck) acks.take(message);
     const run = (delivery: Delivery, settling: Settling, reply: MessageActions['reply']) => {
       const actions = this.#actionsOf(delivery, settling, reply);

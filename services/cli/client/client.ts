@@ -26,6 +26,8 @@ export type InstanceQuery = Omit<ListInstancesRequest, 'marker' | 'limit'>;
 export interface Client {
   readonly bus: Bus;
   readonly clock: Clock;
+  /** Whose user the client is, and all that it sees; undefined for an operator. */
+  readonly project: string | undefined;
   /**
    * Resolves when the broker has confirmed the request: each of its instances will end ACTIVE or in ERROR.
    * @throws BerthError `invalid_argument` when it is malformed.
@@ -42,11 +44,12 @@ export interface Client {
 }
 
 /** @param timeoutMs  the deadline of each call */
-export function createClient(bus: Bus, clock: Clock, timeoutMs: number): Client {
+export function createClient(bus: Bus, clock: Clock, timeoutMs: number, project?: string): Client {
   const toScheduler = RPC_SCHEDULER;
   return {
     bus,
     clock,
+    project,
     async build(request) {
       // Validates what the conductor would refuse later.
       requestSpecCodec.decode(buildRequestCodec.decode(buildRequestCodec.encode(request)).requestSpec);
@@ -54,7 +57,7 @@ export function createClient(bus: Bus, clock: Clock, timeoutMs: number): Client 
       await castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, options);
     },
     terminate: (instanceUuid) => {
-      const request = { instanceUuid, projectId: '' };
+      const request = { instanceUuid, projectId: project ?? '' };
       return castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, request);
     },
     async setHostEnabled(request) {

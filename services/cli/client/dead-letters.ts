@@ -43,8 +43,9 @@ export async function visitDeadLetters(
     visited.lastMs = clock.now();
     const letter = letterOf(message);
     if (decide(letter) === 'leave' || letter.queue === '') return ended;
-    const { type, body, sender, id } = message;
-    await bus.cast(letter.queue, { type, body, ...(sender === '' ? {} : { sender }) }, { id });
+    const { type, body, sender, id, identity } = message;
+    const options = { id, onBehalfOf: identity };
+    await bus.cast(letter.queue, { type, body, ...(sender === '' ? {} : { sender }) }, options);
     return ACK;
   };
   const subscription = await bus.consume(DEAD_LETTER_QUEUE, visit, { prefetch: limit });

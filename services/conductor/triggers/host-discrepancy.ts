@@ -1,5 +1,6 @@
 import type { IncomingMessage, Settlement } from '#libs/bus/port';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { requireService } from '#libs/contracts/identity';
 import { isAttemptOpen } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { lookAt, UNREAD } from '../observation';
@@ -13,6 +14,7 @@ import { settleMessage } from './settle-message';
  */
 export async function onHostDiscrepancy(c: Conductor, message: IncomingMessage): Promise<Settlement> {
   return settleMessage(c, message, async () => {
+    requireService(message.identity, message.type);
     const discrepancy = hostDiscrepancyCodec.decode(message.body);
     const { host, providerUuid, serviceHost } = discrepancy;
     // What is being built or destroyed there is reported by itself.

@@ -4,7 +4,7 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { EXIT } from '#libs/runtime/exit-codes';
 import type { Client } from '../../client/client';
 import { watchInstances } from '../../client/instance-watch';
-import { addClientFlags, withClient } from '../../client/with-client';
+import { addClientFlags, ownProject, withClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
@@ -51,11 +51,12 @@ export function buildCommand(context: Context): Command {
   );
 }
 
-function requestOf({ random }: Context, command: Command): BuildRequest {
+function requestOf(context: Context, command: Command): BuildRequest {
+  const { random } = context;
   const { host, count, name } = command.opts<BuildFlags>();
   return {
     requestId: random.uuid(),
-    requestSpec: requestSpecCodec.encode(requestSpecOf(command, host)),
+    requestSpec: requestSpecCodec.encode(requestSpecOf(command, host, ownProject(context, command))),
     count,
     name,
     instanceUuids: Array.from({ length: count }, () => random.uuid()),

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { ExplainResponse } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { EXIT } from '#libs/runtime/exit-codes';
-import { addClientFlags, withClient } from '../../client/with-client';
+import { addClientFlags, ownProject, withClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { formatNumber } from '../../views/format';
@@ -23,7 +23,7 @@ export function explainCommand(context: Context): Command {
     .option('--json', 'print one JSON value', false);
   addClientFlags(command).action(async () => {
     const { host, limit, json } = command.opts<{ host: string; limit: number; json: boolean }>();
-    const requestSpec = requestSpecCodec.encode(requestSpecOf(command, []));
+    const requestSpec = requestSpecCodec.encode(requestSpecOf(command, [], ownProject(context, command)));
     await withClient(context, command, async (client) => {
       const answer = await client.explain({ requestSpec, host, limit });
       if (json) context.terminal.json(answer);

@@ -23,7 +23,7 @@ interface RequestFlags {
   readonly differentHost: readonly string[];
   readonly imageProperty: Readonly<Record<string, string>>;
   readonly extraSpec: Readonly<Record<string, string>>;
-  readonly project: string;
+  readonly project?: string;
   readonly user: string;
   readonly requestGroup: readonly RequestGroup[];
   readonly isolateGroups: boolean;
@@ -69,16 +69,16 @@ export function addRequestFlags(command: Command): Command {
     .option('--prefer-trait <NAME>', 'may be given again', addName, [])
     .option('--prefer-resource <CLASS=N>', 'free on the host beside what it takes; may be given again', addAmount, {})
     .optionsGroup('Whose it is:')
-    .option('--project <id>', 'project', 'default')
+    .option('--project <id>', 'project; for a tenant its own, else default')
     .option('--user <id>', 'user', 'default');
 }
 
 /**
- * The request spec that parsed flags describe.
+ * The request spec that parsed flags describe; for `ownProject` where they name none.
  *
  * @throws BerthError `invalid_argument / usage` when no resource is asked for.
  */
-export function requestSpecOf(command: Command, forceHosts: readonly string[]): RequestSpec {
+export function requestSpecOf(command: Command, forceHosts: readonly string[], ownProject = 'default'): RequestSpec {
   const flags = command.opts<RequestFlags>();
   const resources: Record<string, number> = { ...flags.resource };
   if (flags.vcpu !== undefined) resources['VCPU'] = flags.vcpu;
@@ -88,7 +88,7 @@ export function requestSpecOf(command: Command, forceHosts: readonly string[]): 
     throw usageError('the request asks for no resources', 'say what it needs, such as --vcpu 1 --memory-mb 512');
   }
   return requestSpec(resources, {
-    projectId: flags.project,
+    projectId: flags.project ?? ownProject,
     userId: flags.user,
     requiredTraits: flags.trait,
     forbiddenTraits: flags.forbidTrait,

@@ -12,7 +12,7 @@ import { amount } from '../number-flags';
 
 interface EventsFlags {
   readonly state: string;
-  readonly project: string;
+  readonly project?: string;
   readonly instance: string;
   readonly count?: number;
   readonly json: boolean;
@@ -23,7 +23,7 @@ export function eventsCommand(context: Context): Command {
   const command = new Command('events')
     .description('Follow what happens to instances, from now until Ctrl-C.')
     .addOption(new Option('--state <state>', 'only this state').choices(INSTANCE_STATES).default('*', 'all'))
-    .option('--project <id>', 'only this project', '*')
+    .option('--project <id>', 'only this project; for a tenant its own')
     .option('--instance <uuid>', 'only this instance', '*')
     .option('--count <n>', 'end after so many', amount)
     .option('--json', 'print one JSON value per line', false);
@@ -40,7 +40,7 @@ async function follow(context: Context, command: Command, client: Client): Promi
   await new Promise<void>((resolve, reject) => {
     context.interrupted.addEventListener('abort', () => resolve(), { once: true });
     const listening = client.bus.subscribe(
-      instanceTopic(flags.state, flags.project, flags.instance),
+      instanceTopic(flags.state, flags.project ?? client.project ?? '*', flags.instance),
       (_topic, message) => {
         if (message.type !== instanceEventCodec.type || left <= 0) return;
         show(context, flags, instanceEventCodec.decode(message.body));
