@@ -78,21 +78,21 @@ export function rightsOf(identity: RestrictedIdentity): BrokerRights {
 
 /** The rights of services: what each declares and consumes; and the default exchange, by which they write to every queue. */
 export const SERVICE_RIGHTS: Readonly<Record<'scheduler' | 'conductor' | 'operator', BrokerRights>> = {
-  scheduler: serviceRights('scheduler', [RPC_SCHEDULER, STATS]),
-  conductor: serviceRights('conductor', [RPC_CONDUCTOR, BUILD_REQUESTS, BUILD_RESULTS]),
+  scheduler: serviceRights('scheduler', [RPC_SCHEDULER, STATS], []),
+  conductor: serviceRights('conductor', [RPC_CONDUCTOR, BUILD_REQUESTS, BUILD_RESULTS], [EVENTS_EXCHANGE]),
   operator: { configure: '.*', write: '.*', read: '.*', topics: [] },
 };
 
-function serviceRights(user: string, queues: readonly QueueSpec[]): BrokerRights {
+function serviceRights(user: string, queues: readonly QueueSpec[], publishes: readonly string[]): BrokerRights {
   const own = `private\\.${user}\\.${UUID}`;
-  const exchanges = [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE];
+  const entrances = [REQUESTS_EXCHANGE, REPORTS_EXCHANGE];
   const declared = [...queues.map(({ name }) => name), DEAD_LETTERS];
   const patterns = (names: readonly string[]) => `^(${[...names.map(escaped), own].join('|')})$`;
   return {
-    configure: patterns([...declared, ...exchanges]),
-    write: patterns([...declared, DEFAULT_EXCHANGE, EVENTS_EXCHANGE]),
+    configure: patterns([...declared, ...entrances, EVENTS_EXCHANGE]),
+    write: patterns([...declared, DEFAULT_EXCHANGE, ...publishes]),
     // Not the dead letters: only operators read them.
-    read: patterns([...queues.map(({ name }) => name), ...exchanges]),
+    read: patterns([...queues.map(({ name }) => name), ...entrances]),
     topics: [],
   };
 }

@@ -26,6 +26,7 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: Identit
   requiredName(stats.cell, 'cell');
   name(stats.availabilityZone, 'availability_zone');
   hostName(stats.serviceHost, 'service_host');
+  requireHost(sender, stats.serviceHost);
   checkInventories(stats);
   checkTraits(stats.traits);
   checkCapabilities(stats.capabilities);
