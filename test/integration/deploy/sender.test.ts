@@ -117,6 +117,14 @@ describe('a request of a tenant', () => {
     expect((await requests.has(2)).map(({ identity }) => identity)).toEqual([A, A]);
   });
 
+  it('stays its own when the broker dead-letters it, whatever its headers say', async () => {
+    send('berth.requests', KEY, { headers: { 'berth-user': 'operator' }, expiration: 1 });
+    await deadLetters(1);
+    await requeueDeadLetters();
+    const requests = await inboxOf(conductor, BUILD_REQUESTS);
+    expect(await first(requests)).toMatchObject({ identity: A });
+  });
+
   it('is answered into queues of its own only', async () => {
     const requests = await inboxOf(conductor, BUILD_REQUESTS);
     const mine = ownName();
@@ -159,9 +167,9 @@ describe('what no user vouches for comes to no handler', () => {
   });
 
   it('nor does what the broker dead-letters with a forged header, when an operator sends it again', async () => {
-    for (const headers of [{ 'berth-user': 'operator', 'berth-queue': BUILD_REQUESTS.name }, { 'berth-queue': 'x' }])
+    for (const headers of [{ 'berth-user': 'operator' }, {}])
       send('berth.requests', KEY, { userId: undefined as unknown as string, expiration: 1, headers });
-    await emptied(BUILD_REQUESTS.name);
+    await deadLetters(2);
     const requests = await inboxOf(conductor, BUILD_REQUESTS);
     await requeueDeadLetters();
     const letters = await inboxOf(operator, DEAD_LETTER_QUEUE);
@@ -202,7 +210,7 @@ async function requeueDeadLetters(): Promise<void> {
   await visitDeadLetters(operator, clock, 100, () => 'requeue');
 }
 
-/** Waits until nothing is in a queue. */
-async function emptied(queue: string): Promise<void> {
-  while ((await operator.depth(queue)) > 0) await new Promise(setImmediate);
+/** Waits until so many are among the dead letters. */
+async function deadLetters(count: number): Promise<void> {
+  while ((await operator.depth(DEAD_LETTER_QUEUE.name)) < count) await new Promise(setImmediate);
 }
