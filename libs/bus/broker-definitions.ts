@@ -17,7 +17,7 @@ export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, stri
   const declared = [DEAD_LETTER_QUEUE, ...queues];
   const rights = [...users.keys()].flatMap((user) => {
     const found = rightsOfUser(user);
-    return found === undefined ? [] : [{ user, vhost, ...found }];
+    return found === undefined ? [] : [{ user, ...found }];
   });
   return {
     vhosts: [{ name: vhost }],
@@ -27,7 +27,7 @@ export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, stri
       hashing_algorithm: 'rabbit_password_hashing_sha256',
       tags: name === 'operator' ? ['administrator'] : [],
     })),
-    permissions: rights.map(({ topics: _, ...permission }) => permission),
+    permissions: rights.map(({ user, configure, write, read }) => ({ user, vhost, configure, write, read })),
     topic_permissions: rights.flatMap(({ user, topics }) => topics.map((topic) => ({ user, vhost, ...topic }))),
     exchanges: [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE].map((name) => {
       return { name, vhost, type: 'topic', durable: true, auto_delete: false, internal: false, arguments: {} };

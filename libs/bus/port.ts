@@ -76,7 +76,7 @@ export interface OutgoingMessage {
   readonly type: string;
   readonly body: Uint8Array;
   /** Who sends, `compute-agent.<host>`: for people, nobody checks it. */
-  readonly sender?: string;
+  readonly sender?: string | undefined;
 }
 
 export interface CallOptions {

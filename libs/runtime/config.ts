@@ -56,7 +56,7 @@ export function numberOption(o: Bounded): Option<number> {
 }
 
 function numeric(o: Bounded, pattern: RegExp, kind: string): Option<number> {
-  return option(o, `${o.min}..${o.max}`, (text) => {
+  return makeOption(o, `${o.min}..${o.max}`, (text) => {
     const value = Number(text);
     const isValid = pattern.test(text) && value >= o.min && value <= o.max;
     return isValid ? { value } : { problem: `must be ${kind} from ${o.min} to ${o.max}, not '${text}'` };
@@ -64,7 +64,7 @@ function numeric(o: Bounded, pattern: RegExp, kind: string): Option<number> {
 }
 
 export function booleanOption(o: Common<boolean>): Option<boolean> {
-  return option(o, 'true|false', (text) =>
+  return makeOption(o, 'true|false', (text) =>
     text === 'true' || text === 'false'
       ? { value: text === 'true' }
       : { problem: `must be true or false, not '${text}'` },
@@ -76,13 +76,13 @@ export function stringOption(
   o: Common<string> & { readonly pattern?: RegExp; readonly range?: string },
 ): Option<string> {
   const { pattern = /^/, range = 'text', secret } = o;
-  return option(o, range, (text) =>
+  return makeOption(o, range, (text) =>
     pattern.test(text) ? { value: text } : { problem: `must be ${range}, not '${secret ? '***' : text}'` },
   );
 }
 
 export function enumOption<const T extends string>(o: Common<T> & { readonly values: readonly T[] }): Option<T> {
-  return option(o, o.values.join('|'), (text) => {
+  return makeOption(o, o.values.join('|'), (text) => {
     const value = o.values.find((v) => v === text);
     return value === undefined ? { problem: `must be one of ${o.values.join(', ')}, not '${text}'` } : { value };
   });
@@ -93,7 +93,7 @@ export function listOption(
   o: Common<readonly string[]> & { readonly values?: readonly string[] },
 ): Option<readonly string[]> {
   const known = o.values?.join(', ');
-  return option(o, known === undefined ? 'list' : `list of ${known}`, (text) => {
+  return makeOption(o, known === undefined ? 'list' : `list of ${known}`, (text) => {
     const value = text
       .split(',')
       .map((v) => v.trim())
@@ -103,7 +103,7 @@ export function listOption(
   });
 }
 
-function option<T>(o: Common<T>, range: string, parse: Option<T>['parse']): Option<T> {
+function makeOption<T>(o: Common<T>, range: string, parse: Option<T>['parse']): Option<T> {
   return { env: o.env, default: o.default, help: o.help, unit: o.unit ?? '', range, secret: o.secret ?? false, parse };
 }
 

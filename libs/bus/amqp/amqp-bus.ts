@@ -3,8 +3,7 @@ import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { cancelled, checkSize, closing, noSuchQueue } from '../errors';
 import { type BusMetrics, busMetrics } from '../handling/bus-metrics';
-import type { Delivery } from '../handling/delivery';
-import { type HandlingOptions, handleCall, handleCast, type MessageActions } from '../handling/handle-message';
+import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
 import { endsWithin } from '../handling/running-handlers';
 import type { BusConfig } from '../options';
 import {
@@ -84,14 +83,11 @@ export class AmqpBus implements Bus {
     handlers: Readonly<Record<string, CallHandler>>,
     options?: ConsumeOptions,
   ): Promise<Subscription> {
-    const table = new Map(Object.entries(handlers));
-    const handling = this.#handling(queue);
-    return this.#consume(handling, options, (delivery, actions) => handleCall(delivery, actions, table, handling));
+    return this.#consume(queue, options, handleCalls(handlers, this.#handling(queue)));
   }
 
   async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
-    const handling = this.#handling(queue);
-    return this.#consume(handling, options, (delivery, actions) => handleCast(delivery, actions, handler, handling));
+    return this.#consume(queue, options, handleCasts(handler, this.#handling(queue)));
   }
 
   async subscribe(pattern: string, handler: EventHandler): Promise<Subscription> {
@@ -175,12 +171,7 @@ export class AmqpBus implements Bus {
     await Promise.all([publishing.close(), consuming.close()]);
   }
 
-  #consume(
-    handling: HandlingOptions,
-    options: ConsumeOptions | undefined,
-    handle: (delivery: Delivery, actions: MessageActions) => Promise<void>,
-  ): Promise<Subscription> {
-    const spec = handling.queue;
+  #consume(spec: QueueSpec, options: ConsumeOptions | undefined, handle: Handle): Promise<Subscription> {
     return this.#start({
       queue: spec.name,
       prefetch: options?.prefetch ?? this.#config.prefetch,

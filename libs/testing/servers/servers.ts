@@ -96,7 +96,7 @@ function rabbitmqEnvironment(
   };
 }
 
-function configFile(folder: string, settings: Readonly<Record<string, string | number>>): NodeJS.ProcessEnv {
+function brokerConfig(folder: string, settings: Readonly<Record<string, string | number>>): NodeJS.ProcessEnv {
   const file = join(folder, 'rabbitmq.conf');
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
   writeFileSync(file, lines.join(''));

@@ -76,12 +76,12 @@ export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainE
   /** A build that is cancelled in line ends at once, and gives its turn away when it comes. */
   async function buildInTurn(order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
     const { signal } = control.cancelling;
-    const built = takeTurn(() => (signal.aborted ? cancelledEnd(signal, order) : build(order, control)));
+    const built = takeTurn(() => (signal.aborted ? cancelledEnd(signal, order) : buildNow(order, control)));
     const left = aborted(signal).then(() => (control.isInLine ? cancelledEnd(signal, order) : built));
     return Promise.race([built, left]);
   }
 
-  async function build(order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
+  async function buildNow(order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
     const { signal } = control.cancelling;
     control.isInLine = false;
     try {
