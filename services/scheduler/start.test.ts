@@ -69,8 +69,8 @@ async function aCell() {
     call: <Q, A>(method: Method<Q, A>, request: Q) =>
       callMethod(client, RPC_SCHEDULER, method, request, { timeoutMs: 5_000 }),
     as: (user: string) => open(openBus({ busUrl: `memory://${user}@broker` }, around(), broker)),
-    report: (fields: Partial<UpdateResourceStatsRequest> = {}, bus = client) =>
-      callMethod(bus, STATS, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000 }),
+    report: (fields: Partial<UpdateResourceStatsRequest> = {}, from = client) =>
+      callMethod(from, STATS, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000 }),
     metrics: () => surroundings.metrics.expose(),
     async close() {
       for (const thing of opened.toReversed()) await thing.close();

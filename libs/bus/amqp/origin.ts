@@ -30,9 +30,9 @@ export function originOf({ fields, properties }: ConsumeMessage): Identity {
       return sender !== undefined && fields.routingKey.endsWith(`.${String(user)}`) ? sender : NOBODY;
     case '': {
       if (sender !== undefined && sender.kind !== 'service') return sender;
-      const onBehalfOf = headers[USER_HEADER];
-      if (onBehalfOf === undefined) return sender ?? (headers['x-death'] === undefined ? SERVICE : NOBODY);
-      return sender !== undefined && typeof onBehalfOf === 'string' ? heldIdentity(onBehalfOf) : NOBODY;
+      const holder = headers[USER_HEADER];
+      if (holder === undefined) return sender ?? (headers['x-death'] === undefined ? SERVICE : NOBODY);
+      return sender !== undefined && typeof holder === 'string' ? heldIdentity(holder) : NOBODY;
     }
     default:
       return NOBODY;

@@ -43,7 +43,7 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
   const settings = { 'log.file.level': 'warning', 'disk_free_limit.absolute': '50MB', ...management, ...config };
   const env = {
     ...rabbitmqEnvironment(command, folder, port, distPort, hasManagement),
-    ...configFile(folder, settings),
+    ...brokerConfig(folder, settings),
   };
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
   const probe = { send: 'AMQP\x00\x00\x09\x01', expect: '\x01' };

@@ -150,8 +150,8 @@ describe('what no user vouches for comes to no handler', () => {
       async () => {
         const name = ownName();
         await tenant.assertExchange(name, 'fanout', { autoDelete: true });
-        const deadLetters = { deadLetterExchange: 'berth.requests', deadLetterRoutingKey: KEY_OF_B };
-        await tenant.assertQueue(name, { exclusive: true, messageTtl: 0, ...deadLetters });
+        const goesOn = { deadLetterExchange: 'berth.requests', deadLetterRoutingKey: KEY_OF_B };
+        await tenant.assertQueue(name, { exclusive: true, messageTtl: 0, ...goesOn });
         await tenant.bindQueue(name, name, '');
         send(name, '');
       },
