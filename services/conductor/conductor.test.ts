@@ -172,7 +172,7 @@ it('puts a malformed request among the dead letters with a coded error', async (
 
 it('tells whose request it refuses by the id in the request', async () => {
   const refusals: [string, string][] = [];
-  await world.bus.subscribe('request.refused', (_topic, { body }) => {
+  await world.bus.subscribe('request.refused.*', (_topic, { body }) => {
     const { requestId, error } = buildRefusedCodec.decode(body);
     refusals.push([requestId, error.reason]);
   });

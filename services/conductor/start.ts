@@ -48,7 +48,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   const subscriptions = [
     await c.bus.serve(
       RPC_CONDUCTOR,
-      answer(listInstancesMethod, (request) => listInstances(c, request)),
+      answer(listInstancesMethod, (request, { identity }) => listInstances(c, request, identity)),
     ),
     // Results first: they release hosts.
     await c.bus.consume(BUILD_RESULTS, take(RESULTS), { prefetch }),

@@ -4,7 +4,7 @@ import { answer } from '#libs/bus/typed-calls';
 import { buildRefusedCodec } from '#libs/contracts/conductor';
 import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instance';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
-import { instanceTopic, RPC_CONDUCTOR } from '#libs/contracts/queues';
+import { instanceTopic, RPC_CONDUCTOR, refusalTopic } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import type { InstanceState } from '#libs/domain/instance';
 import { seededRandom } from '#libs/domain/random';
@@ -99,7 +99,7 @@ it('tells who waits that the request was refused', async () => {
   const refused = errorOf(watch.until(UUID, ['active'], { requestId: UUID }));
   const error = new BerthError('resource_exhausted', 'quota', 'no more');
   const body = buildRefusedCodec.encode({ requestId: UUID, error });
-  await bus.publish('request.refused', { type: buildRefusedCodec.type, body });
+  await bus.publish(refusalTopic(''), { type: buildRefusedCodec.type, body });
   expect(await refused).toMatchObject({ code: 'resource_exhausted', reason: 'quota' });
   await watch.close();
 });

@@ -1,6 +1,7 @@
 import { buildRefusedCodec } from '#libs/contracts/conductor';
 import { instanceEventCodec } from '#libs/contracts/instance';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
+import { instanceTopic, refusalTopic } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { InstanceState } from '#libs/domain/instance';
@@ -44,10 +45,10 @@ export async function watchInstances(client: Client): Promise<InstanceWatch> {
     const waiter = waiters.get(event.instanceUuid);
     if (waiter?.states.includes(event.state)) waiter.resolve(event);
   };
-  const events = await client.bus.subscribe('instance.#', (_topic, message) => {
+  const events = await client.bus.subscribe(instanceTopic('*', client.project ?? '*', '*'), (_topic, message) => {
     if (message.type === instanceEventCodec.type) deliver(instanceEventCodec.decode(message.body));
   });
-  const refusals = await client.bus.subscribe('request.refused', (_topic, message) => {
+  const refusals = await client.bus.subscribe(refusalTopic(client.project ?? '*'), (_topic, message) => {
     const { requestId, error } = buildRefusedCodec.decode(message.body);
     for (const waiter of waiters.values()) if (waiter.requestId === requestId) waiter.reject(error);
   });

@@ -14,11 +14,12 @@ export function eventsCommand(context: Context): CommandUnknownOpts {
   const command = new Command('events')
     .description('Follow what happens to instances, from now until Ctrl-C.')
     .addOption(new Option('--state <state>', 'only this state').choices(INSTANCE_STATES).default('*', 'all'))
-    .option('--project <id>', 'only this project', '*')
+    .option('--project <id>', 'only this project; for a tenant its own')
     .option('--instance <uuid>', 'only this instance', '*')
     .option('--count <n>', 'end after so many', amount)
     .option('--json', 'print one JSON value per line', false);
-  useBus(context, command, async ({ bus }, { state, project, instance, count = Number.POSITIVE_INFINITY, json }) => {
+  useBus(context, command, async ({ bus, project: own = '*' }, flags) => {
+    const { state, project = own, instance, count = Number.POSITIVE_INFINITY, json } = flags;
     let left = count;
     await new Promise<void>((resolve, reject) => {
       context.interrupted.addEventListener('abort', () => resolve(), { once: true });
