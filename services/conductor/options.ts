@@ -66,6 +66,14 @@ export const conductorOptions = {
     unit: 'ms',
     help: 'How often a conductor looks for instances whose deadline has passed.',
   }),
+  eventGraceMs: intOption({
+    env: 'BERTH_CONDUCTOR_EVENT_GRACE_MS',
+    default: 3_000,
+    min: 10,
+    max: 3_600_000,
+    unit: 'ms',
+    help: 'How long the conductor that wrote a record has to publish its event before another does.',
+  }),
   auditIntervalMs: intOption({
     env: 'BERTH_CONDUCTOR_AUDIT_INTERVAL_MS',
     default: 60_000,

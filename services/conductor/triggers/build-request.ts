@@ -35,7 +35,7 @@ export async function onBuildRequest(c: Conductor, message: IncomingMessage): Pr
 
 function observationOf(isNew: boolean, isRepeated: boolean): Observation {
   if (isNew) return { kind: 'accepted' };
-  return isRepeated ? { kind: 'interrupted', isAnnounced: false } : { kind: 'nothing' };
+  return { kind: isRepeated ? 'interrupted' : 'nothing' };
 }
 
 /** Stores the instances of a request; a request sent twice finds those of the first time. Refusals go to the client. */

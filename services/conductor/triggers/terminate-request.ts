@@ -11,9 +11,9 @@ import { settleMessage } from './settle-message';
 
 /** A client wants an instance gone, in whatever state it is. */
 export async function onTerminateRequest(c: Conductor, message: IncomingMessage): Promise<Settlement> {
-  return settleMessage(c, message, async (isRepeated) => {
+  return settleMessage(c, message, async () => {
     const record = await ownRecord(c, message);
-    await reconcileLoop(c, [lookAt(record, { kind: 'terminate_requested', isRepeated })]);
+    await reconcileLoop(c, [lookAt(record, { kind: 'terminate_requested' })]);
   });
 }
 
