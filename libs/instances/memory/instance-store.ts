@@ -1,5 +1,6 @@
 import type { Clock } from '../../domain/clock';
 import type { Instance } from '../../domain/instance';
+import { indexAfter } from '../../domain/names';
 import { type InstanceFilter, type InstanceStore, instanceExists, MAX_OUTBOX, matches, outboxFull } from '../store';
 import { memoryOutbox } from './outbox';
 
@@ -105,16 +106,4 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
 
     async close() {},
   };
-}
-
-/** The index of the first uuid above the marker. */
-function indexAfter(sorted: readonly string[], marker: string): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] ?? '') <= marker) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -6,7 +6,7 @@ import { anInstance, nextVersion } from './instance';
 interface OutboxUnderTest {
   readonly store: InstanceStore;
   /** Lets the store's clock go on. */
-  pass(durationMs: number): Promise<void>;
+  readonly pass: (durationMs: number) => Promise<void>;
 }
 
 /** What every InstanceStore promises of the events of its records. `open` gives an empty store for each test. */
