@@ -15,9 +15,10 @@ export function eventGaps(events: readonly InstanceEvent[], instances: readonly 
     else if (event.version > next) gaps.push(`${event.instanceUuid}: version ${event.version} came before ${next}`);
   }
   for (const { uuid, version, state } of instances) {
-    const last = heard.get(uuid)?.at(-1);
-    if (last?.version !== version) gaps.push(`${uuid}: version ${version} never came, ${last?.version ?? 0} did`);
-    else if (last.state !== state) gaps.push(`${uuid}: version ${version} is ${state}, was told as ${last.state}`);
+    const all = heard.get(uuid) ?? [];
+    const own = all[version - 1];
+    if (own === undefined) gaps.push(`${uuid}: version ${version} never came, ${all.length} did`);
+    else if (own.state !== state) gaps.push(`${uuid}: version ${version} is ${state}, was told as ${own.state}`);
   }
   return gaps;
 }

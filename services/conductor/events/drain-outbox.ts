@@ -28,23 +28,34 @@ export async function keepDraining(c: Conductor, holder: string): Promise<void> 
 /**
  * Publishes the events that their writers have not: because they died, or the broker did not take them. Goes through the
  * whole outbox once, so that events which the broker refuses, as it does for a listener whose queue is full, hold up no
- * others. Answers whether the broker took all.
+ * others. Answers false when it refused some.
  */
 async function drainOutbox(c: Conductor, holder: string): Promise<boolean> {
-  const { instances, measured, config } = c;
+  let published = 0;
   let refused = 0;
   for (let isLast = false; !isLast; ) {
-    const page = await instances.readOutbox(config.eventGraceMs, refused, BATCH);
-    measured.outboxInstances.set(page.instanceCount);
-    measured.outboxAge.set(page.ageMs / 1_000);
-    isLast = page.unpublished.length < BATCH;
-    if (page.unpublished.length === 0) break;
+    const waiting = await readWaiting(c, refused);
+    isLast = waiting.length < BATCH;
+    if (waiting.length === 0) break;
     if (!c.bus.isConnected() || !(await c.leases.acquire(OUTBOX_LEASE, holder, LEASE_MS))) return true;
-    const outcomes = await Promise.all(page.unpublished.map((versions) => c.events.publish(versions)));
-    const published = outcomes.filter((isPublished) => isPublished).length;
-    measured.takenOver.inc(published);
-    refused += outcomes.length - published;
-    c.log.info({ event: 'outbox_drained', published, refused }, 'published events that others left');
+    const outcomes = await Promise.all(waiting.map((versions) => c.events.publish(versions)));
+    const taken = outcomes.filter((isPublished) => isPublished).length;
+    published += taken;
+    refused += outcomes.length - taken;
   }
+  if (published + refused > 0) {
+    c.measured.takenOver.inc(published);
+    c.log.warn({ event: 'outbox_drained', published, refused }, 'published events that their writers had not');
+  }
+  // While some are refused nobody else need try; else whoever is next need not wait for the lease to run out.
+  if (published > 0 && refused === 0) await c.leases.release(OUTBOX_LEASE, holder);
   return refused === 0;
+}
+
+/** What has had its time, but for what was refused in this pass. */
+async function readWaiting({ instances, measured, config }: Conductor, skip: number) {
+  const { instanceCount, ageMs, unpublished } = await instances.readOutbox(config.eventGraceMs, skip, BATCH);
+  measured.outboxInstances.set(instanceCount);
+  measured.outboxAge.set(ageMs / 1_000);
+  return unpublished;
 }
