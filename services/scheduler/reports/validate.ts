@@ -2,7 +2,7 @@ import { hostName, list, name, requiredName, tooMany, uuid, uuidOrEmpty, uuids, 
 import { type Identity, requireHost } from '#libs/contracts/identity';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import { type BerthError, invalidArgument } from '#libs/domain/errors';
+import { invalidArgument } from '#libs/domain/errors';
 import { type Inventory, MAX_AMOUNT, type Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isHostName } from '#libs/domain/names';
 import { isStandardResourceClass, isStandardTrait } from '#libs/domain/standard-names';
