@@ -19,7 +19,7 @@ export async function openPlacementStore(
   surroundings: { readonly log: Log; readonly random: Random; readonly processName?: string },
   signal?: AbortSignal,
 ): Promise<PlacementStore> {
-  const { cell, storeUrl, storeTimeoutMs, storeStreamLength } = config;
+  const { cell, storeUrl, storeTimeoutMs, storeReplicas, storeStreamLength } = config;
   if (storeUrl === 'memory:') {
     const store = memoryStores.get(cell) ?? new MemoryPlacementStore(storeStreamLength);
     memoryStores.set(cell, store);
@@ -27,7 +27,7 @@ export async function openPlacementStore(
   }
   const connectionName = `berth-placement:${surroundings.processName ?? ''}`;
   const { log, random } = surroundings;
-  const options = { log, random, commandTimeoutMs: storeTimeoutMs, connectionName };
+  const options = { log, random, commandTimeoutMs: storeTimeoutMs, replicas: storeReplicas, connectionName };
   return new RedisPlacementStore(await connectRedis(storeUrl, options, signal), {
     cell,
     streamLength: storeStreamLength,

@@ -50,12 +50,15 @@ export class TestFleet {
     this.#settings = settings;
   }
 
-  /** Two schedulers, two conductors and two agents of five hosts each; `settings` go to all of them. */
+  /**
+   * Two schedulers, two conductors and two agents of five hosts each; `settings` go to all of them. With a
+   * `BERTH_STORE_URL` among them the fleet uses that store, not the private Redis.
+   */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<TestFleet> {
     const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis({ appendOnly: true })]);
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const addresses = { BERTH_BUS_URL: rabbitmq.url, BERTH_STORE_URL: redis.url };
-    const store = readConfig(placementOptions, addresses);
+    const store = readConfig(placementOptions, { ...addresses, ...settings });
     const fleet = new TestFleet(
       rabbitmq,
       redis,
