@@ -19,26 +19,28 @@ export function waitForReplicas(
   replicas: number,
   timeoutMs: number,
 ): (key: string) => Promise<void> {
-  return batchPerTick(inOneGroup, async (keys) => {
-    const key = keys[0] as string;
-    const replies = await run((redis) =>
-      redis
-        .pipeline([
-          ['exists', key],
-          ['wait', replicas, timeoutMs],
-        ])
-        .exec(),
-    );
-    const [seen, waited] = replies ?? [];
-    const error = seen?.[0] ?? waited?.[0];
-    const reached = error ? 0 : Number(waited?.[1]);
-    if (reached < replicas) throw notReplicated(reached, replicas, error);
-    return keys.map(() => undefined);
-  });
+  // The keys of one process are those of its cell, which are all on one node.
+  return batchPerTick(
+    Infinity,
+    () => 1,
+    async (keys: readonly string[]) => {
+      const key = keys[0] as string;
+      const replies = await run((redis) =>
+        redis
+          .pipeline([
+            ['exists', key],
+            ['wait', replicas, timeoutMs],
+          ])
+          .exec(),
+      );
+      const [seen, waited] = replies ?? [];
+      const error = seen?.[0] ?? waited?.[0];
+      const reached = error ? 0 : Number(waited?.[1]);
+      if (reached < replicas) throw notReplicated(reached, replicas, error);
+      return keys.map(() => undefined);
+    },
+  );
 }
-
-/** The keys of one process are those of its cell, which are all on one node. */
-const inOneGroup = () => () => true;
 
 function notReplicated(reached: number, replicas: number, cause?: Error | null): BerthError {
   return new BerthError(

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
+import limitConcurrency from 'p-limit';
 import type { Bus } from '#libs/bus/port';
 import { BUILD_RESULTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
-import { createSemaphore } from '#libs/runtime/semaphore';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import type { Driver, HostIdentity, OpenDriver } from './drivers/driver';
 import { collectStats, createHost, type Host } from './host/host';
@@ -108,8 +108,8 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
 
 async function openHosts({ bus, config }: ComputeAgentParts, open: (identity: HostIdentity) => Promise<Host>) {
   await bus.declare(BUILD_RESULTS);
-  const semaphore = createSemaphore(MAX_OPENING_HOSTS);
-  const opening = hostNames(config).map((name, index) => semaphore.run(() => open({ name, index })));
+  const takeTurn = limitConcurrency(MAX_OPENING_HOSTS);
+  const opening = hostNames(config).map((name, index) => takeTurn(() => open({ name, index })));
   // All have settled before the first failure is thrown: nothing opens after what was opened is closed.
   await Promise.allSettled(opening);
   return Promise.all(opening);
