@@ -61,7 +61,10 @@ export class TestFleet {
     this.#settings = settings;
   }
 
-  /** Two schedulers, two conductors and two agents of five hosts each; `settings` go to all of them. */
+  /**
+   * Two schedulers, two conductors and two agents of five hosts each; `settings` go to all of them. With a
+   * `BERTH_STORE_URL` among them the fleet uses that store, not the private Redis.
+   */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<TestFleet> {
     const credentials = deployedCredentials([...AGENTS.map((name) => `service-host.${name}`), TENANT]);
     const [rabbitmq, redis] = await Promise.all([
@@ -70,7 +73,7 @@ export class TestFleet {
     ]);
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const addresses = { BERTH_STORE_URL: redis.url };
-    const store = readConfig(placementOptions, addresses);
+    const store = readConfig(placementOptions, { ...addresses, ...settings });
     const busAs = (user: string) =>
       openBus(
         { ...readConfig(busOptions, {}), busUrl: credentials.brokerUrl(user, rabbitmq.port) },
