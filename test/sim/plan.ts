@@ -152,11 +152,13 @@ function send(world: World, { who, requestId, uuidsIn, requestSpec: encoded }: R
   void confirmed(cast()).then((isConfirmed) => isConfirmed && checker.confirmed.set(requestId, uuids));
 }
 
+/** The tenant whose instance it is, or an operator, ends it. */
 function terminateNow({ fleet, checker }: World, instanceUuid: string): void {
-  const isThere = checker.known.has(instanceUuid);
+  const owner = checker.known.get(instanceUuid)?.latest.projectId;
   checker.terminated.add(instanceUuid);
-  const { bus } = fleet.member('tenant-a');
+  const { bus } = fleet.member(owner ?? 'operator');
   const cast = castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+  const isThere = owner !== undefined;
   void confirmed(cast).then((isConfirmed) => isConfirmed && isThere && checker.terminating.add(instanceUuid));
 }
 
