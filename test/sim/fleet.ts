@@ -191,11 +191,14 @@ export class Fleet {
   /** Puts the dead letters back into the queues that they came from, as an operator does. */
   async putBackDeadLetters(): Promise<void> {
     this.note('operator', 'puts the dead letters back');
-    const subscription = await this.observer.consume(DEAD_LETTER_QUEUE, async ({ type, body, id, sender, headers }) => {
-      const queue = headers?.['berth-queue'] ?? '';
-      await this.observer.cast(queue, { type, body, sender }, { id }).catch(() => {});
-      return ACK;
-    });
+    const subscription = await this.observer.consume(
+      DEAD_LETTER_QUEUE,
+      async ({ type, body, id, identity, headers }) => {
+        const queue = headers?.['berth-queue'] ?? '';
+        await this.observer.cast(queue, { type, body }, { id, onBehalfOf: identity }).catch(() => {});
+        return ACK;
+      },
+    );
     this.time.at(this.time.nowMs + 100, () => void subscription.cancel());
   }
 
