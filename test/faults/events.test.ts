@@ -43,7 +43,7 @@ async function buildAndTerminate(strike: () => Promise<void>): Promise<void> {
     return gaps.length === 0 || gaps;
   });
   await fleet.eventually('nothing waits to be published', async () => {
-    const { instanceCount } = await fleet.instances.readOutbox(0, 0, 0);
+    const { instanceCount } = await fleet.instances.scanOutbox(0, async () => {});
     return instanceCount === 0 || instanceCount;
   });
 }
