@@ -3,6 +3,7 @@ import { MemoryBroker } from '#libs/bus/memory/broker';
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus } from '#libs/bus/port';
+import { SERVICE } from '#libs/contracts/identity';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
@@ -85,7 +86,7 @@ export class Fleet {
     this.observer = this.#openSession();
     this.server = new StoreServer(this.time, this.history, () => ({
       placement: new MemoryPlacementStore(),
-      instances: memoryInstanceStore(),
+      instances: memoryInstanceStore(this.#world.clock),
       leases: memoryLeaseStore(this.#world.clock),
     }));
     const names = Object.values(AGENTS).flatMap((hosts) => hosts.flatMap((host) => [host, `${host}-clone`]));
@@ -282,7 +283,7 @@ export class Fleet {
   #openSession(): MemoryBus {
     const config = { ...readConfig(busOptions, {}), drainTimeoutMs: 0 };
     const around = { clock: this.#world.clock, random: this.#world.random, log: silentLog, metrics: createMetrics({}) };
-    const session = new MemoryBus(this.#memoryBroker, config, around);
+    const session = new MemoryBus(this.#memoryBroker, SERVICE, config, around);
     this.sessions.add(session);
     return session;
   }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, OutgoingMessage, Settlement } from '#libs/bus/port';
 import { buildReportCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { SERVICE } from '#libs/contracts/identity';
 import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Consumer } from '#libs/domain/consumer';
@@ -46,7 +47,7 @@ export class OneInstance implements SmallWorld {
   readonly #clock = { now: () => this.#nowMs, after: () => () => {} };
   readonly #stores: Stores = {
     placement: new MemoryPlacementStore(),
-    instances: memoryInstanceStore(),
+    instances: memoryInstanceStore(this.#clock),
     leases: memoryLeaseStore(this.#clock),
   };
   readonly #queue: Queued[] = [];
@@ -255,7 +256,7 @@ export class OneInstance implements SmallWorld {
 
 function incoming({ name, type, body, redelivered }: Queued): IncomingMessage {
   const none = { sender: '', replyTo: undefined, correlationId: undefined, deadlineMs: undefined, isAborted: false };
-  return { type, body, redelivered, id: name, ...none, signal: new AbortController().signal };
+  return { type, body, redelivered, id: name, identity: SERVICE, ...none, signal: new AbortController().signal };
 }
 
 /** A turn of the event loop: every promise that can go on has gone on. */
