@@ -7,7 +7,7 @@ import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { type Bus, DEAD_LETTERS } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
-import { buildRequestCodec } from '#libs/contracts/conductor';
+import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import type { Consumer } from '#libs/domain/consumer';
@@ -61,7 +61,10 @@ export class TestFleet {
     this.#settings = settings;
   }
 
-  /** Two schedulers, two conductors and two agents of five hosts each; `settings` go to all of them. */
+  /**
+   * Two schedulers, two conductors and two agents of five hosts each; `settings` go to all of them. With a
+   * `BERTH_STORE_URL` among them the fleet uses that store, not the private Redis.
+   */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<TestFleet> {
     const credentials = deployedCredentials([...AGENTS.map((name) => `service-host.${name}`), TENANT]);
     const [rabbitmq, redis] = await Promise.all([
@@ -70,7 +73,7 @@ export class TestFleet {
     ]);
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const addresses = { BERTH_STORE_URL: redis.url };
-    const store = readConfig(placementOptions, addresses);
+    const store = readConfig(placementOptions, { ...addresses, ...settings });
     const busAs = (user: string) =>
       openBus(
         { ...readConfig(busOptions, {}), busUrl: credentials.brokerUrl(user, rabbitmq.port) },
@@ -135,6 +138,14 @@ export class TestFleet {
       ),
     );
     return uuids;
+  }
+
+  /** Asks for the end of instances; resolves once the broker has all requests. */
+  async terminate(uuids: readonly string[]): Promise<void> {
+    const casts = uuids.map((instanceUuid) =>
+      castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' }),
+    );
+    await Promise.all(casts);
   }
 
   /** Puts what waits in a queue back in a random order, each message so many times; resolves to how many there were. */
@@ -284,6 +295,7 @@ const QUICK: Readonly<Record<string, string>> = {
   BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '3000',
   BERTH_CONDUCTOR_AUDIT_GRACE_MS: '3000',
   BERTH_CONDUCTOR_DUE_INTERVAL_MS: '500',
+  BERTH_CONDUCTOR_EVENT_GRACE_MS: '1000',
   BERTH_SCHEDULER_HOST_TIMEOUT_MS: '5000',
   BERTH_AGENT_REPORT_INTERVAL_MS: '2000',
   BERTH_AGENT_INVENTORY: 'VCPU=64,MEMORY_MB=65536,DISK_GB=1000',

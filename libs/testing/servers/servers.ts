@@ -27,7 +27,8 @@ const RABBITMQ_SERVER: Binary = {
   folders: ['/usr/lib/rabbitmq/bin'],
   debianPackage: 'rabbitmq-server',
 };
-const REDIS_SERVER: Binary = { name: 'redis-server', folders: ['/usr/bin'], debianPackage: 'redis-server' };
+/** Also runs as a Sentinel. */
+export const REDIS_SERVER: Binary = { name: 'redis-server', folders: ['/usr/bin'], debianPackage: 'redis-server' };
 
 /**
  * Starts a private RabbitMQ (3.10 or later), ready to take connections. About three seconds.
@@ -128,7 +129,8 @@ function shippedConfig(configFile: string, own: Readonly<Record<string, string>>
   return `${lines.filter((line) => !((line.split(' ')[0] ?? '') in own)).join('\n')}\n${configText(own)}`;
 }
 
-function configText(settings: Readonly<Record<string, string>>): string {
+/** A configuration of Redis. */
+export function configText(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
     .map(([name, value]) => `${name} ${value}\n`)
     .join('');

@@ -49,7 +49,7 @@ export class ConductorWorld {
   readonly clock = fakeClock();
   readonly random = seededRandom(7);
   readonly placement = new MemoryPlacementStore();
-  readonly instances = memoryInstanceStore();
+  readonly instances = memoryInstanceStore(this.clock);
   readonly leases = memoryLeaseStore(this.clock);
   readonly events: InstanceEvent[] = [];
   /** Best first: what the scheduler answers, as long as there is room. */

@@ -33,7 +33,7 @@ export async function onBuildRequest(c: Conductor, message: IncomingMessage, isR
 
 function observationOf(isNew: boolean, isRepeated: boolean): Observation {
   if (isNew) return { kind: 'accepted' };
-  return isRepeated ? { kind: 'interrupted', isAnnounced: false } : { kind: 'nothing' };
+  return { kind: isRepeated ? 'interrupted' : 'nothing' };
 }
 
 /** Stores the instances of a request; a request sent twice finds those of the first time. Refusals go to the client. */

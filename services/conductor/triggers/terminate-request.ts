@@ -10,9 +10,9 @@ import { reconcileLoop } from '../reconcile-loop';
 import { refuse } from './build-request';
 
 /** A client wants an instance gone, in whatever state it is. */
-export async function onTerminateRequest(c: Conductor, message: IncomingMessage, isRepeated: boolean): Promise<void> {
+export async function onTerminateRequest(c: Conductor, message: IncomingMessage): Promise<void> {
   const record = await ownRecord(c, message);
-  await reconcileLoop(c, [lookAt(record, { kind: 'terminate_requested', isRepeated })]);
+  await reconcileLoop(c, [lookAt(record, { kind: 'terminate_requested' })]);
 }
 
 /** The instance that the message names. Refusals go to the client. */

@@ -1,8 +1,8 @@
-import { hostName, list, name, requiredName, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
+import { hostName, list, name, requiredName, tooMany, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
 import { type Identity, requireHost } from '#libs/contracts/identity';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import { type BerthError, invalidArgument } from '#libs/domain/errors';
+import { invalidArgument } from '#libs/domain/errors';
 import { type Inventory, MAX_AMOUNT, type Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isHostName } from '#libs/domain/names';
 import { isStandardResourceClass, isStandardTrait } from '#libs/domain/standard-names';
@@ -160,8 +160,4 @@ function count(value: number, field: string): void {
 
 function requireDistinct(values: readonly string[], reason: string, field: string): void {
   if (new Set(values).size < values.length) throw invalidArgument(reason, `${field} says the same twice`, field);
-}
-
-function tooMany(field: string, max: number): BerthError {
-  return invalidArgument('too_many', `${field} may have at most ${max} entries`, field);
 }

@@ -24,7 +24,7 @@ import { startRedis } from '#libs/testing/servers/servers';
 jest.setTimeout(60_000);
 
 const DEPLOY = join(__dirname, '../../../deploy');
-const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+const around = () => ({ clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) });
 
 let credentials: DeployedCredentials;
 let server: TestServer;
@@ -53,13 +53,13 @@ const config = (user: string, cell: string) =>
   });
 
 async function openPlacement(user: string, cell: string): Promise<PlacementStore> {
-  const store = await openPlacementStore(config(user, cell), around);
+  const store = await openPlacementStore(config(user, cell), around());
   opened.push(store);
   return store;
 }
 
 async function openInstances(user: string, cell: string): Promise<InstanceStore & LeaseStore> {
-  const store = await openInstanceStore(config(user, cell), around);
+  const store = await openInstanceStore(config(user, cell), around());
   opened.push(store);
   return store;
 }
@@ -91,7 +91,7 @@ it('has its data after a restart, and after it was killed', async () => {
 
 it.each(['', 'default:whatever@'])('lets nobody in who is no user of it (%p)', async (who) => {
   const stranger = readConfig(placementOptions, { BERTH_STORE_URL: `redis://${who}127.0.0.1:${server.port}` });
-  await expect(openPlacementStore(stranger, around)).rejects.toMatchObject({ code: 'permission_denied' });
+  await expect(openPlacementStore(stranger, around())).rejects.toMatchObject({ code: 'permission_denied' });
 });
 
 it("shows a user no keys but those of Berth's cells, and no command that harms the server", async () => {
