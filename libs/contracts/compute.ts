@@ -42,6 +42,7 @@ export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
     claimToken: whole(build.claimToken, 'claim_token'),
     alternates: selectionsFromWire(build.alternates, 'alternates'),
     deadlineAtMs: whole(build.deadlineAtMs, 'deadline_at_ms'),
+    timeLeftMs: whole(build.timeLeftMs, 'time_left_ms'),
   }),
 );
 

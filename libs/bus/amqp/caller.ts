@@ -66,7 +66,7 @@ export class Caller {
       routingKey: name,
       content: bufferOf(body),
       options: properties,
-      deadlineMs: this.#around.clock.now() + timeoutMs,
+      deadlineMs: this.#around.clock.elapsed() + timeoutMs,
       settle: (error?: BerthError) => {
         if (error !== undefined) this.#pending.fail(correlationId, countNotSent(this.#metrics, error));
       },

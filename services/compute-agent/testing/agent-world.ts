@@ -156,6 +156,7 @@ function aBuild({ requestSpec = aRequestSpec(), ...fields }: BuildFields = {}): 
     claimToken: 7,
     alternates: [],
     deadlineAtMs: 0,
+    timeLeftMs: 0,
     ...fields,
   };
 }
