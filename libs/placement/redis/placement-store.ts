@@ -84,7 +84,7 @@ export class RedisPlacementStore implements PlacementStore {
     const replies = await this.#client.run((redis) => redis.pipeline([['time'], ['mget', birth, revision]]).exec());
     const failed = replies?.find(([error]) => error !== null)?.[0];
     if (failed) throw storeError(failed);
-    const [time, [born, present]] = replies?.map(([, reply]) => reply) as [number[], [string | null, string | null]];
+    const [time, [born, present]] = (replies ?? []).map(([, reply]) => reply) as [number[], [string?, string?]];
     return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time);
   }
 
