@@ -37,7 +37,10 @@ export interface InstanceStore {
   /** Every instance, in chunks, for the audit. */
   scan(onRows: (rows: readonly Instance[]) => Promise<void>): Promise<void>;
 
-  /** Forgets `deleted` instances last written before `beforeMs`, and requests with no instance left. Answers how many. */
+  /**
+   * Forgets instances that were deleted, or ended in error and are not due, last written before `beforeMs`, and
+   * requests with no instance left. Answers how many.
+   */
   forget(beforeMs: number, limit: number): Promise<number>;
 
   close(): Promise<void>;

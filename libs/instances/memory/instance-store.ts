@@ -80,7 +80,7 @@ export function memoryInstanceStore(): InstanceStore {
       const old: Instance[] = [];
       for (const instance of records.values()) {
         if (old.length === limit) break;
-        if (instance.state === 'deleted' && instance.updatedAtMs < beforeMs) old.push(instance);
+        if (hasEnded(instance) && instance.updatedAtMs < beforeMs) old.push(instance);
       }
       for (const { uuid, requestId } of old) {
         records.delete(uuid);
@@ -93,4 +93,9 @@ export function memoryInstanceStore(): InstanceStore {
 
     async close() {},
   };
+}
+
+/** By `dueAtMs` as the conductor wrote it: what \`takeDue\` put off is still due. */
+function hasEnded({ state, dueAtMs }: Instance): boolean {
+  return state === 'deleted' || (state === 'error' && dueAtMs === undefined);
 }

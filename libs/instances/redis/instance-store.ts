@@ -38,7 +38,8 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
   const requests = `${records}:requests`;
   const index = `${records}:index`;
   const due = `${records}:due`;
-  const deleted = `${records}:deleted`;
+  /** Its name is of a time when only deleted instances were in it. */
+  const ended = `${records}:deleted`;
 
   const page = async (prefix: string, marker: string, limit: number) => {
     const answer = await client.runScript(scripts['instance-page'], [index, records], [prefix, marker, limit]);
@@ -47,7 +48,7 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
 
   const countOf = ({ count }: Write) => count;
   const write = batchPerTick(MAX_WRITES, countOf, async (writes) => {
-    const keys = [requests, records, index, due, deleted];
+    const keys = [requests, records, index, due, ended];
     const args = writes.flatMap((one) => one.args);
     return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
   });
@@ -143,7 +144,7 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     },
 
     async forget(beforeMs, limit) {
-      const keys = [deleted, records, index, requests, due];
+      const keys = [ended, records, index, requests, due];
       return (await client.runScript(scripts['instance-forget'], keys, [beforeMs, limit])) as number;
     },
 

@@ -5,7 +5,7 @@
 --- KEYS[2] records   hash: uuid to record
 --- KEYS[3] index     sorted set by text
 --- KEYS[4] due       sorted set: uuid by due time
---- KEYS[5] deleted   sorted set: uuid by the time it was deleted
+--- KEYS[5] ended     sorted set: uuid by the time it was deleted or ended in error
 --- ARGV[1..] for each: 'create', request id, count, and for each instance uuid, project id, record;
 ---           or 'update', uuid, record
 --- @return an outcome for each. Of a create, which stores all instances of a request or none:
@@ -26,7 +26,7 @@ end
 
 -- To be written, by request id, uuid and entry; false: to be removed.
 
-local requests, records, entries, due_times, deleted = {}, {}, {}, {}, {}
+local requests, records, entries, due_times, ended = {}, {}, {}, {}, {}
 
 local function request_of(id)
   return requests[id] or redis.call('HGET', KEYS[1], id)
@@ -67,6 +67,7 @@ function operations.create()
     move(false, by_state(new, uuid))
     move(false, by_host(new, uuid))
     if new.due_at_ms ~= '-' then due_times[uuid] = new.due_at_ms end
+    if has_ended(new) then ended[uuid] = new.updated_at_ms end
   end
   return {'created'}
 end
@@ -82,7 +83,8 @@ function operations.update()
   due_times[uuid] = new.due_at_ms ~= '-' and new.due_at_ms
   move(by_state(old, uuid), by_state(new, uuid))
   move(by_host(old, uuid), by_host(new, uuid))
-  if new.state == 'deleted' then deleted[uuid] = new.updated_at_ms end
+  if has_ended(new) then ended[uuid] = new.updated_at_ms
+  elseif has_ended(old) then ended[uuid] = false end
   return {'updated'}
 end
 
@@ -118,5 +120,5 @@ set_fields(KEYS[1], requests)
 set_fields(KEYS[2], records)
 set_scores(KEYS[3], entries)
 set_scores(KEYS[4], due_times)
-set_scores(KEYS[5], deleted)
+set_scores(KEYS[5], ended)
 return outcomes
