@@ -55,8 +55,8 @@ export interface InstanceStore {
   scan(onRows: (rows: readonly Instance[]) => Promise<void>): Promise<void>;
 
   /**
-   * Forgets `deleted` instances last written before `beforeMs`, and requests with no instance left, but none that is in the
-   * outbox. Answers how many.
+   * Forgets instances that were deleted, or ended in error and are not due, last written before `beforeMs`, and
+   * requests with no instance left, but none that is in the outbox. Answers how many.
    */
   forget(beforeMs: number, limit: number): Promise<number>;
 
