@@ -1,4 +1,5 @@
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
+import type { CastOptions } from '#libs/bus/port';
 import * as identity from '#libs/contracts/identity';
 import { type Mutant, mutant } from './mutant';
 
@@ -18,8 +19,9 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
     MemoryBus.prototype,
     'cast',
     (original) => {
-      return function cast(this: MemoryBus, address, message, { onBehalfOf: _, ...options } = {}) {
-        return original.call(this, address, message, options);
+      return function cast(this: MemoryBus, address, message, options = {}) {
+        const { id, replyTo, correlationId } = options;
+        return original.call(this, address, message, { id, replyTo, correlationId } as CastOptions);
       };
     },
   ),
