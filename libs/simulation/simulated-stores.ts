@@ -41,6 +41,11 @@ export function simulatedStores(link: Link, server: StoreServer): Stores {
   };
 }
 
+/** What the store's clock shows, which is the world's. */
+export function askStoreTime(link: Link, server: StoreServer): Promise<number> {
+  return ask(link, 'time', () => server.read(async () => Math.floor(link.process.time.nowMs)));
+}
+
 /** Methods that change nothing: a server that goes back in time need not do them again. */
 const READS: readonly string[] = ['get', 'list', 'consumers', 'hosts', 'revision'];
 

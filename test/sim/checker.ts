@@ -93,6 +93,12 @@ export class Checker {
     await this.fleet.server.goBackTo(atMs);
   }
 
+  /** Whether an instance came to an end after which its record is forgotten some day. */
+  isEnded(uuid: string): boolean {
+    const state = this.known.get(uuid)?.latest.state;
+    return state === 'deleted' || state === 'error';
+  }
+
   fail(invariant: Invariant, message: string): void {
     const violation = { invariant, message };
     if (!isKnown(violation)) this.violation ??= violation;
@@ -133,7 +139,7 @@ export class Checker {
     if (state === 'error' && instance.fault?.message.includes(FORGED)) {
       this.fail('nobody acts for another', `${uuid} is in ERROR by the word of another host`);
     }
-    if (version === 1 && before?.state === 'deleted') this.#beginsAgain(uuid);
+    if (version === 1 && this.isEnded(uuid)) this.#beginsAgain(uuid);
     const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
     known.states.set(version, state);
     known.latest = instance;
@@ -142,7 +148,7 @@ export class Checker {
 
   /** A request that came again after its instances were forgotten is a new one. */
   #beginsAgain(uuid: string): void {
-    this.fail('what has ended stays so', `${uuid} was DELETED and forgotten, and is built again`);
+    this.fail('what has ended stays so', `${uuid} had ended and was forgotten, and is built again`);
     this.known.delete(uuid);
     this.terminated.delete(uuid);
     this.terminating.delete(uuid);

@@ -20,7 +20,6 @@ export const KNOWN_FAULTS: readonly KnownFault[] = [
     explains: ({ invariant }) => invariant === 'what has ended stays so',
   },
   { fault: 'two agents of one host report each other’s instances missing', kinds: ['second agent'] },
-  { fault: 'wall clocks that jump end builds, destructions and leases early', kinds: ['clock jumps'] },
   { fault: 'a store that lost writes is not repaired', kinds: ['store goes back', 'store is wiped'] },
 ];
 

@@ -46,8 +46,8 @@ function kind(share: number, weight: number, prepare: Kind['prepare']): Kind {
 
 /** What can happen. */
 const KINDS: Readonly<Record<string, Kind>> = {
-  build: kind(1, 30, build),
-  terminate: kind(1, 14, terminate),
+  build: kind(1, 60, build),
+  terminate: kind(1, 25, terminate),
   'build and terminate': kind(0.5, 8, buildAndTerminate),
   'build again': kind(0.5, 4, buildAgain),
   'build with a foreign uuid': kind(0.3, 4, buildForeign),
