@@ -27,6 +27,8 @@ export interface Selection {
   readonly allocationRequest: Uint8Array;
   /** The service host whose queue takes the host's orders: the host itself, unless an agent carries many. Nova's term. */
   readonly serviceHost: string;
+  /** The host's, when it was selected; 0 when not known. */
+  readonly epoch: number;
 }
 
 export interface Destination {
@@ -124,6 +126,10 @@ export interface RunningInstance {
   readonly groupId: string;
   readonly requestId: string;
   readonly running: boolean;
+  readonly attempt: number;
+  readonly claimToken: number;
+  /** Sealed; empty when it was not asked for. */
+  readonly allocationRequest: Uint8Array;
 }
 
 /** Not validated by the codec beyond its shape: the scheduler checks it field by field (`services/scheduler`). */
@@ -143,10 +149,38 @@ export interface UpdateResourceStatsRequest {
   readonly instances: readonly RunningInstance[];
   readonly aggregates: readonly string[] | undefined;
   readonly serviceHost: string;
+  readonly epoch: number;
+  readonly position: number;
 }
 
 export interface UpdateResourceStatsResponse {
   readonly sequence: number;
+  readonly wantsAllocationRequests: boolean;
+}
+
+export interface AcquireHostsRequest {
+  readonly serviceHost: string;
+  readonly agentRun: string;
+  readonly hosts: readonly string[];
+  readonly leaseMs: number;
+}
+
+export interface AcquireHostsResponse {
+  readonly grants: readonly HostGrant[];
+}
+
+/** Epoch 0: another run holds the host. */
+export interface HostGrant {
+  readonly epoch: number;
+  readonly holderRun: string;
+  readonly holderServiceHost: string;
+  readonly heldForMs: number;
+}
+
+export interface ReleaseHostsRequest {
+  readonly serviceHost: string;
+  readonly agentRun: string;
+  readonly hosts: readonly string[];
 }
 
 // berth.conductor.v1
@@ -232,6 +266,8 @@ export interface BuildInstance {
   readonly claimToken: number;
   readonly alternates: readonly Selection[];
   readonly deadlineAtMs: number;
+  readonly epoch: number;
+  readonly allocationRequest: Uint8Array;
 }
 
 export interface DestroyInstance {
@@ -240,6 +276,9 @@ export interface DestroyInstance {
   /** Only an attempt up to this one is destroyed; 0 means whatever runs. */
   readonly attempt: number;
   readonly report: boolean;
+  readonly epoch: number;
+  /** What was built for a newer claim stays; 0 means whatever runs. */
+  readonly claimToken: number;
 }
 
 export type BuildOutcome = 'active' | 'failed' | 'refused' | 'destroyed' | 'lost';
@@ -253,6 +292,8 @@ export interface BuildReport {
   readonly message: string;
   readonly claimToken: number;
   readonly alternates: readonly Selection[];
+  readonly epoch: number;
+  readonly position: number;
 }
 
 export interface HostDiscrepancy {
@@ -261,4 +302,9 @@ export interface HostDiscrepancy {
   readonly unclaimed: readonly RunningInstance[];
   readonly missing: readonly string[];
   readonly serviceHost: string;
+  readonly epoch: number;
+  readonly position: number;
+  readonly sequence: number;
+  readonly atMs: number;
+  readonly present: readonly RunningInstance[];
 }

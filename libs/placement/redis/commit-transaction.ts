@@ -24,7 +24,7 @@ export function commitTransaction(
   streamLength: number,
 ): CommitTransaction {
   const tables = [k.provider, k.usage, k.inventory, k.host, k.consumer, k.resource_class, k.trait, k.name, k.tree];
-  const keys = [k.revision, k.changes, k.heartbeats, k.counters, ...tables, k.sequence, k.claimToken];
+  const keys = [k.revision, k.changes, k.heartbeats, k.counters, ...tables, k.sequence, k.claimToken, k.holder];
   return async (tx, atMs) => {
     const reply = (await client.runScript(script, keys, [streamLength, atMs, encodeTransaction(tx)])) as CommitReply;
     if (reply[0] !== 'committed') return { kind: reply[0] };

@@ -8,11 +8,14 @@ import { runCommand } from '../commands/run-command';
 import { asConsumer } from '../commands/tables';
 import { transact } from '../commands/transaction';
 import type {
+  AcquireHosts,
   Change,
   Command,
   CommitResult,
+  HostGrant,
   HostReport,
   PlacementStore,
+  ReleaseHosts,
   ReportResult,
   Rows,
 } from '../port/placement-store';
@@ -23,9 +26,9 @@ import { groupCommit } from './group-commit';
 import { type Keys, keysOf } from './keys';
 import { RedisReader } from './reader';
 import { reportHosts } from './report-hosts';
-import { decodeRow } from './row-format';
+import { decodeHolder, decodeRow, encodeHolder } from './row-format';
 
-const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit', 'heartbeat']);
+const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit', 'heartbeat', 'acquire-hosts', 'release-hosts']);
 const READ_CHUNK = 1_000;
 
 /** Settings of the store on Redis. */
@@ -68,6 +71,18 @@ export class RedisPlacementStore implements PlacementStore {
 
   async reportHost(report: HostReport): Promise<ReportResult> {
     return this.#keepChange(await this.#reportHost(report));
+  }
+
+  async acquireHosts({ hosts, leaseMs, ...holder }: AcquireHosts): Promise<HostGrant[]> {
+    const args = [leaseMs, encodeHolder(holder), ...hosts];
+    const answers = await this.#client.runScript(scripts['acquire-hosts'], [this.#keys.holder], args);
+    return (answers as string[]).map(decodeGrant);
+  }
+
+  async releaseHosts({ hosts, ...holder }: ReleaseHosts): Promise<void> {
+    const nobody = encodeHolder({ agentRun: '', serviceHost: '' });
+    const args = [encodeHolder(holder), nobody, ...hosts];
+    await this.#client.runScript(scripts['release-hosts'], [this.#keys.holder], args);
   }
 
   revision(): Promise<number> {
@@ -141,4 +156,11 @@ export class RedisPlacementStore implements PlacementStore {
     if (result.kind === 'committed') this.#ownChanges.add(result.change);
     return result;
   }
+}
+
+/** What `lua/acquire-hosts.lua` says of one host. */
+function decodeGrant(answer: string): HostGrant {
+  const [, leftMs, holder] = /^0 (\d+) (.*)$/.exec(answer) ?? [];
+  if (holder === undefined) return { kind: 'granted', epoch: Number(answer) };
+  return { kind: 'taken', holder: decodeHolder(holder), leftMs: Number(leftMs) };
 }

@@ -24,15 +24,21 @@ const MAX_BATCH = 128;
 export function reportHosts(
   client: RedisClient,
   script: LuaScript,
-  { heartbeats, provider, host, sequence }: Keys,
+  { heartbeats, provider, host, sequence, holder }: Keys,
   reader: Reader,
   commit: CommitTransaction,
 ): (report: HostReport) => Promise<ReportResult> {
   const beat = batchPerTick(
     upTo<HostReport>(MAX_BATCH, () => 1),
     async (batch) => {
-      const args = batch.flatMap((report) => [report.host, report.sequence, digestOf(report), report.atMs]);
-      return (await client.runScript(script, [heartbeats, provider, host, sequence], args)) as string[];
+      const args = batch.flatMap((report) => [
+        report.host,
+        report.sequence,
+        digestOf(report),
+        report.atMs,
+        report.epoch,
+      ]);
+      return (await client.runScript(script, [heartbeats, provider, host, sequence, holder], args)) as string[];
     },
   );
   return async (report) => {

@@ -1,0 +1,13 @@
+--- Gives hosts back that a run still holds: the epoch rises, so that its reports are refused from now on.
+---
+--- KEYS[1] holder      host -> '<epoch> <until ms> <lease ms> <who>'
+--- ARGV[1] who         run and service host
+--- ARGV[2] nobody
+--- ARGV[3..] hosts
+--- @include holder
+
+local mine, nobody = ARGV[1], ARGV[2]
+for i = 3, #ARGV do
+  local epoch, _, _, who = holder_of(KEYS[1], ARGV[i])
+  if who == mine then put_holder(KEYS[1], ARGV[i], epoch + 1, 0, 0, nobody) end
+end
