@@ -102,6 +102,14 @@ export const agentOptions = {
     unit: 'ms',
     help: 'The least time between two reports of a host; changes within it share the next.',
   }),
+  leaseReports: intOption({
+    env: 'BERTH_AGENT_LEASE_REPORTS',
+    default: 3,
+    min: 2,
+    max: 1_000,
+    unit: 'report intervals',
+    help: 'How long the hosts stay with this process without an accepted report; another one of the same name waits for it.',
+  }),
   reportTimeoutMs: intOption({
     env: 'BERTH_AGENT_REPORT_TIMEOUT_MS',
     default: 5_000,
@@ -139,3 +147,8 @@ export const agentOptions = {
 } as const;
 
 export type AgentConfig = ConfigOf<typeof agentOptions>;
+
+/** How long a host stays with its agent without an accepted report. */
+export function leaseMsOf({ leaseReports, reportIntervalMs }: AgentConfig): number {
+  return leaseReports * reportIntervalMs;
+}
