@@ -16,6 +16,9 @@ export function conductorMetrics(metrics: Metrics) {
     ]),
     stale: metrics.counter('berth_stale_reports_total', 'Reports of attempts that are over.'),
     mended: metrics.counter('berth_audit_mended_total', 'What the audit and the discrepancies mended.', ['finding']),
+    doubts: metrics.counter('berth_doubts_total', 'Instances found in doubt, each time they were: kept as they are.', [
+      'finding',
+    ]),
     audits: metrics.counter('berth_audits_total', 'Audit passes that this conductor ran.'),
   };
 }

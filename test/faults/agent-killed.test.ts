@@ -101,6 +101,8 @@ function destroy(instanceUuid: string): Promise<void> {
     host: HOST,
     attempt: 0,
     report: true,
+    epoch: 0,
+    claimToken: 0,
   });
 }
 

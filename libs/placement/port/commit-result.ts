@@ -38,14 +38,15 @@ export type CommitResult =
       readonly by: 'allocations' | 'children' | 'inventories' | 'providers';
     }
   /** A report older than one already applied. */
-  | { readonly kind: 'stale'; readonly present: number }
-  /** A report of another epoch than the host's; undefined when the host has none (a store that was wiped). */
-  | { readonly kind: 'epoch'; readonly present: number | undefined };
+  | { readonly kind: 'stale'; readonly present: number };
 
 export type Subject = 'provider' | 'inventory' | 'host' | 'consumer' | 'resource_class' | 'trait' | 'parent';
 
 /** How a report ended. `exists`: the host's name belongs to another provider, or the provider to another host. */
-export type ReportResult = Extract<CommitResult, { kind: 'committed' | 'unchanged' | 'stale' | 'epoch' | 'exists' }>;
+export type ReportResult =
+  | Extract<CommitResult, { kind: 'committed' | 'unchanged' | 'stale' | 'exists' }>
+  /** Of another epoch than the host's present one; undefined when the host has none (a store that was wiped). */
+  | { readonly kind: 'epoch'; readonly present: number | undefined };
 
 /** Why nothing was committed. */
 export type RefusedCommit = Exclude<CommitResult, { kind: 'committed' }>;

@@ -152,7 +152,7 @@ export class RedisPlacementStore implements PlacementStore {
     return this.#client.close();
   }
 
-  #keepChange<R extends CommitResult>(result: R): R {
+  #keepChange<R extends CommitResult | ReportResult>(result: R): R {
     if (result.kind === 'committed') this.#ownChanges.add(result.change);
     return result;
   }

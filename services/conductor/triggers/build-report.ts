@@ -9,10 +9,12 @@ import { settleMessage } from './settle-message';
 /** An agent reports how an attempt, or an instance, ended. */
 export async function onBuildReport(c: Conductor, message: IncomingMessage): Promise<Settlement> {
   return settleMessage(c, message, async (isRepeated) => {
-    const { instanceUuid: uuid, host, attempt, outcome, reason, message: text } = buildReportCodec.decode(message.body);
+    const report = buildReportCodec.decode(message.body);
+    const { instanceUuid: uuid, host, attempt, claimToken, outcome, reason, message: text, epoch, position } = report;
     const record = await readRecord(c, uuid);
     const why = text === '' ? reason : `${reason}: ${text}`;
-    const observed = { kind: 'reported', host, attempt, outcome, why, isRepeated } as const;
+    const at = { epoch, position };
+    const observed = { kind: 'reported', host, attempt, claimToken, at, outcome, why, isRepeated } as const;
     await reconcileLoop(c, [{ uuid, record, holds: UNREAD, observed }]);
   });
 }
