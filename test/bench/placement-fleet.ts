@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Allocations } from '#libs/domain/consumer';
 import { inventory } from '#libs/domain/inventory';
-import type { Command, CommitResult, HostReport, PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
+import type {
+  Command,
+  CommitResult,
+  HostReport,
+  PlacementStore,
+  ReportResult,
+} from '#libs/placement/port/placement-store';
 import { systemClock } from '#libs/runtime/system';
 import { measureRate, type Rate } from './harness';
 

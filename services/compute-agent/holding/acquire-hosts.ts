@@ -32,6 +32,8 @@ export interface Acquirer {
 }
 
 const FIRST_PAUSE_MS = 100;
+/** A store that grants hosts and refuses their reports all the same is not asked again at once. */
+const MIN_INTERVAL_MS = 1_000;
 
 /**
  * Asks schedulers for the hosts that this process carries and does not hold, until it holds all. All go in one call, which
@@ -47,6 +49,7 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
   let wake = () => {};
   let isAsking = false;
   let failures = 0;
+  let grantedAtMs = Number.NEGATIVE_INFINITY;
   /** The last holder that was logged: one line for each, not one for each try. */
   let knownHolder = '';
 
@@ -56,7 +59,8 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
     while (!stopping.signal.aborted) {
       const wanted = leases.filter((lease) => !lease.isHeld);
       if (wanted.length === 0) break;
-      await pause(await ask(wanted));
+      const earlyMs = grantedAtMs + MIN_INTERVAL_MS - clock.now();
+      await pause(earlyMs > 0 ? earlyMs : await ask(wanted));
     }
     isAsking = false;
   }
@@ -80,7 +84,10 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
       failures = 0;
       const granted = wanted.filter((lease, n) => {
         const epoch = grants[n]?.epoch ?? 0;
-        if (epoch > 0) lease.grant(epoch, askedAtMs);
+        if (epoch > 0) {
+          lease.grant(epoch, askedAtMs);
+          grantedAtMs = clock.now();
+        }
         return epoch > 0;
       });
       const taken = grants.filter(({ epoch }) => epoch === 0);
