@@ -3,7 +3,7 @@ import { holdServers, SERVER_URLS } from './shared-servers';
 
 /** Starts the private RabbitMQ and Redis that the integration tests of a run share. */
 export default async function setup(): Promise<void> {
-  const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis({ appendOnly: true })]);
+  const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
   holdServers([rabbitmq, redis]);
   // Jest's workers inherit the environment only.
   // oxlint-disable-next-line no-restricted-properties -- the only way from jest's global setup to its workers

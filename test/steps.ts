@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
 /** The result of one step of the test run. A static check counts as one test. */
 export interface StepResult {
@@ -10,7 +11,7 @@ export interface StepResult {
   readonly failed: number;
   readonly skipped: number;
   readonly seconds: number;
-  /** Its output, shown when something failed or was skipped. */
+  /** Its output without what passed, shown when something failed or was skipped. */
   readonly output: string;
 }
 
@@ -88,10 +89,10 @@ async function run(
   // Jest prints the JSON of the results file to stdout, too.
   if (bin === 'jest') child.stdout.resume();
   else child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => {
-    const text = chunk.toString();
-    chunks.push(text);
-    for (const line of text.split('\n')) onLine(line, child);
+  const errors = createInterface({ input: child.stderr });
+  errors.on('line', (line) => {
+    if (!line.startsWith('PASS ')) chunks.push(`${line}\n`);
+    onLine(line, child);
   });
   const exitCode = await new Promise<number>((resolve) => {
     child.on('error', (error) => {

@@ -22,19 +22,18 @@ export async function openBus(
   broker = new MemoryBroker(around.clock, around.log),
 ): Promise<Bus> {
   const settings = { ...readConfig(busOptions, {}), ...config };
-  const scheme = config.busUrl.split(':')[0];
+  const [scheme = ''] = config.busUrl.split(':');
   switch (scheme) {
     case 'memory':
       return new MemoryBus(broker, settings, around);
     case 'amqp':
     case 'amqps':
       return await connectAmqp(settings, around);
-    case undefined:
     default:
       throw new BerthError(
         'invalid_argument',
         'bad_bus_url',
-        `a bus URL starts with amqp:, amqps: or memory:, not '${scheme ?? ''}'`,
+        `a bus URL starts with amqp:, amqps: or memory:, not '${scheme}'`,
       );
   }
 }

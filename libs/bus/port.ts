@@ -72,7 +72,7 @@ export interface OutgoingMessage {
   readonly type: string;
   readonly body: Uint8Array;
   /** Who sends, `compute-agent.<host>`; receivers that must know check it. */
-  readonly sender?: string;
+  readonly sender?: string | undefined;
 }
 
 export interface CallOptions {

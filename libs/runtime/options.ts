@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type ConfigOf, enumOption, intOption, stringOption } from './config';
+import { type ConfigOf, durationOption, enumOption, intOption, stringOption } from './config';
 
 /** Where messages go and where the truth is: every process has these two. */
 export const addressOptions = {
@@ -54,12 +54,11 @@ export const processOptions = {
     range: 'letters, digits, . _ -',
     help: 'Names this process among others of its kind, in logs, metrics and leases.',
   }),
-  shutdownTimeoutMs: intOption({
+  shutdownTimeoutMs: durationOption({
     env: 'BERTH_SHUTDOWN_TIMEOUT_MS',
     default: 30_000,
     min: 100,
     max: 600_000,
-    unit: 'ms',
     help: 'How long a stopping process may finish what it has in hand before it is ended.',
   }),
 } as const;

@@ -1,16 +1,21 @@
-/** Starts `work` on each item in order, at most `limit` at once. Ends at the first failure, or when the signal aborts. */
-export async function forEachConcurrently<T>(
+/**
+ * Starts `work` on each item in order, at most `limit` at once, and resolves with the results in the same order. Ends at
+ * the first failure, or when the signal aborts: then the results of items that were not started are missing.
+ */
+export async function mapConcurrently<T, R>(
   items: readonly T[],
   limit: number,
-  work: (item: T) => Promise<void>,
-  signal: AbortSignal = new AbortController().signal,
-): Promise<void> {
-  let next = 0;
+  work: (item: T) => Promise<R>,
+  signal?: AbortSignal,
+): Promise<R[]> {
+  const results: R[] = [];
+  const queue = items.entries();
   const worker = async () => {
-    while (next < items.length && !signal.aborted) {
-      const item = items[next++];
-      if (item !== undefined) await work(item);
+    for (const [i, item] of queue) {
+      if (signal?.aborted) return;
+      results[i] = await work(item);
     }
   };
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return results;
 }

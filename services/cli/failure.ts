@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { CommanderError } from '@commander-js/extra-typings';
 import { BerthError, type ErrorCode } from '#libs/domain/errors';
 import { EXIT, exitCodeOf } from '#libs/runtime/exit-codes';
 import type { Terminal } from './views/terminal';

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '#libs/runtime/exit-codes';
 
 /** Exit codes that any command may end with. */
@@ -13,10 +13,10 @@ const COMMON_EXITS: readonly (readonly [code: number, meaning: string])[] = [
 
 /** Adds examples (a line to type, what it does) and exit codes to the end of a command's help. */
 export function addHelp(
-  command: Command,
+  command: CommandUnknownOpts,
   examples: readonly (readonly [line: string, does: string])[],
   exits: readonly (readonly [code: number, meaning: string])[] = [],
-): Command {
+): CommandUnknownOpts {
   const shown = examples.map(([line, does]) => `  # ${does}\n  $ ${line}`);
   const codes = [...COMMON_EXITS, ...exits]
     .sort(([a], [b]) => a - b)

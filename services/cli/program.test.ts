@@ -1,24 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
-import { systemClock, systemRandom } from '#libs/runtime/system';
-import { runBerth } from './program';
-import { createTerminal } from './views/terminal';
-
-/** Runs `berth` in this process, as if it was typed, with nothing in its environment but what is given. */
-async function berth(line: string, env: Record<string, string> = {}) {
-  const out = new PassThrough();
-  const err = new PassThrough();
-  const code = await runBerth(line.split(' '), {
-    env,
-    terminal: createTerminal(out, err, {}),
-    clock: systemClock(),
-    random: systemRandom,
-    interrupted: new AbortController().signal,
-  });
-  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
-}
+import { runLine as berth } from './testing/run-line';
 
 const COMMANDS =
   `demo, trace replay, up, build, terminate, instance list, instance show, instance delete, explain, events,

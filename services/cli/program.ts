@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { Command, Help, type Option } from 'commander';
+import { Command, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
 import { buildCommand } from './commands/build/build';
 import { explainCommand } from './commands/build/explain';
 import { deadLettersCommand } from './commands/dead-letters';
@@ -37,10 +36,10 @@ export async function runBerth(args: readonly string[], outside: Omit<Context, '
   }
 }
 
-function createProgram(context: Context): Command {
+function createProgram(context: Context): CommandUnknownOpts {
   const program = new Command('berth')
     .description('Berth places workloads on hosts: a placement and scheduling service.')
-    .version(versionAbove(__dirname), '-V, --version', 'print the version')
+    .version(version(), '-V, --version', 'print the version')
     .addHelpText('after', "\nStart with 'berth demo'. Each command's --help has examples and exit codes.")
     .commandsGroup('See it work:')
     .addCommand(demoCommand(context))
@@ -73,7 +72,7 @@ function optionDescription(option: Option): string {
 }
 
 /** Makes a command and all its subcommands throw errors and print on the terminal of the context. */
-function configure(command: Command, context: Context): Command {
+function configure(command: CommandUnknownOpts, context: Context): CommandUnknownOpts {
   command
     .exitOverride()
     .configureOutput({
@@ -88,13 +87,8 @@ function configure(command: Command, context: Context): Command {
   return command;
 }
 
-/** The version in package.json: sources and build lie at different depths below it, so it is searched upwards. */
-function versionAbove(folder: string): string {
-  try {
-    const { version: found } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
-    return found;
-  } catch (error) {
-    if (dirname(folder) === folder) throw error;
-    return versionAbove(dirname(folder));
-  }
+/** That in package.json. */
+function version(): string {
+  const found = JSON.parse(readFileSync(require.resolve('#package.json'), 'utf8')) as { readonly version: string };
+  return found.version;
 }

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { addressOptions, processOptions } from '#libs/runtime/options';
 import { addSettingFlags, flagOf, readSettings } from './settings';
 

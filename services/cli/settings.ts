@@ -1,4 +1,4 @@
-import { type Command, Option as Flag } from 'commander';
+import { type CommandUnknownOpts, Option as Flag } from '@commander-js/extra-typings';
 import { type ConfigsOf, type Option, readConfigs, refuseUnknown, type Tables } from '#libs/runtime/config';
 import type { Environment } from '#libs/runtime/system';
 import { settingsTables } from './settings-tables';
@@ -13,7 +13,7 @@ export interface Settings<T extends Tables> {
 }
 
 /** Adds a flag for each setting to a command: `BERTH_BUS_URL` is `--bus-url`. */
-export function addSettingFlags<T extends Tables>(command: Command, settings: Settings<T>): Command {
+export function addSettingFlags<C extends CommandUnknownOpts>(command: C, settings: Settings<Tables>): C {
   command.optionsGroup('Settings (flag before environment variable before default):');
   for (const option of optionsIn(settings.tables)) {
     const shown = showValue(option.default);
@@ -31,7 +31,7 @@ export function addSettingFlags<T extends Tables>(command: Command, settings: Se
  */
 export function readSettings<T extends Tables>(
   settings: Settings<T>,
-  command: Command,
+  command: CommandUnknownOpts,
   env: Environment,
 ): ConfigsOf<T> {
   refuseUnknownSettings(env);
@@ -39,8 +39,8 @@ export function readSettings<T extends Tables>(
 }
 
 /** The environment, overridden by a command's flags: what a child process gets. */
-export function withFlags<T extends Tables>(settings: Settings<T>, command: Command, env: Environment): Environment {
-  const flags: Record<string, unknown> = command.opts();
+export function withFlags(settings: Settings<Tables>, command: CommandUnknownOpts, env: Environment): Environment {
+  const flags = command.opts();
   const overlay: Record<string, string | undefined> = { ...env };
   for (const { env: name } of optionsIn(settings.tables)) {
     const given = flags[new Flag(flagOf(name, settings.ownPrefix)).attributeName()];

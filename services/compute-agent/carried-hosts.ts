@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import limitConcurrency from 'p-limit';
 import type { Clock } from '#libs/domain/clock';
-import { createSemaphore } from '#libs/runtime/semaphore';
 import type { HostIdentity, OpenDriver } from './drivers/driver';
 import { HostLease, type LossReason } from './holding/host-lease';
 import { createHost, type Host, type HostParts } from './host/host';
@@ -34,7 +34,7 @@ export function carriedHosts(
   onLost: (lease: HostLease, reason: LossReason) => void,
 ): Promise<Carried[]> {
   const leaseMs = leaseMsOf(config);
-  const semaphore = createSemaphore(MAX_OPENING_HOSTS);
+  const semaphore = limitConcurrency(MAX_OPENING_HOSTS);
   return Promise.all(
     hostNames(config).map(async (name, index) => {
       const identity = { name, index };
@@ -44,7 +44,7 @@ export function carriedHosts(
         identity,
         facts,
         lease,
-        journal: await semaphore.run(() => journalOf(config, name)),
+        journal: await semaphore(() => journalOf(config, name)),
         host: undefined,
         reports: undefined,
       };

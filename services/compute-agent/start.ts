@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
+import limitConcurrency from 'p-limit';
 import type { Bus } from '#libs/bus/port';
 import { BUILD_RESULTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { createSemaphore } from '#libs/runtime/semaphore';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { type Carried, carriedHosts, MAX_OPENING_HOSTS, openHost } from './carried-hosts';
 import type { OpenDriver } from './drivers/driver';
@@ -51,7 +51,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   counters.hosts.set(carried.length);
   await bus.declare(BUILD_RESULTS);
   const orders = new OrderQueue({ ...parts, drainEnd }, carried);
-  const opening = createSemaphore(MAX_OPENING_HOSTS);
+  const opening = limitConcurrency(MAX_OPENING_HOSTS);
   let failure: BerthError | undefined;
   let reportedCount = 0;
   let allReported = () => {};
@@ -78,7 +78,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     await orders.declare();
     const granted = leases.map((lease) => byLease.get(lease)).filter((one) => one !== undefined);
     // All have settled before the first failure is told: nothing opens after what was opened is closed.
-    const results = await Promise.allSettled(granted.map((one) => opening.run(() => open(one))));
+    const results = await Promise.allSettled(granted.map((one) => opening(() => open(one))));
     for (const result of results) if (result.status === 'rejected') fail(result.reason);
     await Promise.all([orders.consume(), ...granted.map((one) => one.host && report(one, one.host))]);
     if (reportedCount === carried.length || failure !== undefined) allReported();

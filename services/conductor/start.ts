@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { drop, type IncomingMessage, type Settlement } from '#libs/bus/port';
+import { drop, type IncomingMessage } from '#libs/bus/port';
 import { answer, unknownType } from '#libs/bus/typed-calls';
 import { buildReportCodec, hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
@@ -15,10 +15,10 @@ import { onBuildReport } from './triggers/build-report';
 import { onBuildRequest } from './triggers/build-request';
 import { onHostDiscrepancy } from './triggers/host-discrepancy';
 import { sweepOverdue } from './triggers/overdue-sweep';
-import { retryOptions } from './triggers/settle-message';
+import { retryOptions, settleMessage } from './triggers/settle-message';
 import { onTerminateRequest } from './triggers/terminate-request';
 
-type Handler = (c: Conductor, message: IncomingMessage) => Promise<Settlement>;
+type Handler = (c: Conductor, message: IncomingMessage, isRepeated: boolean) => Promise<void>;
 
 const REQUESTS: Readonly<Record<string, Handler>> = {
   [buildRequestCodec.type]: onBuildRequest,
@@ -42,7 +42,8 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   const { prefetch } = c.config;
   const take = (handlers: Readonly<Record<string, Handler>>) => async (message: IncomingMessage) => {
     const handle = handlers[message.type];
-    return handle ? handle(c, message) : drop(unknownType(message));
+    if (handle === undefined) return drop(unknownType(message));
+    return settleMessage(c, message, (isRepeated) => handle(c, message, isRepeated));
   };
   const subscriptions = [
     await c.bus.serve(

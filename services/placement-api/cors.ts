@@ -42,7 +42,8 @@ function preflightHeaders(
 ): Record<string, string> {
   const origin = allowedOrigin(config, request);
   const method = request.headers['access-control-request-method'];
-  const names = listOf(request.headers['access-control-request-headers']);
+  const asked = (request.headers['access-control-request-headers'] ?? '').split(',');
+  const names = asked.map((name) => name.trim()).filter((name) => name !== '');
   if (origin === undefined || method === undefined || !config.allowMethods.includes(method)) return {};
   if (!names.every((name) => permittedHeaders.has(name.toLowerCase()))) return {};
   return {
@@ -73,9 +74,4 @@ function allowedOrigin({ allowedOrigin: allowed }: CorsConfig, request: FastifyR
   const { origin } = request.headers;
   if (origin === undefined || allowed.includes(origin)) return origin;
   return allowed.includes('*') ? '*' : undefined;
-}
-
-function listOf(header: string | undefined): readonly string[] {
-  const values = (header ?? '').split(',').map((value) => value.trim());
-  return values.filter((value) => value !== '');
 }

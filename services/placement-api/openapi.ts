@@ -2,7 +2,6 @@ import type { ErrorStatus } from './http/http-error';
 import { NEWEST, VERSION_HEADER } from './http/microversion';
 import { RULES } from './policy/rules';
 import { ROUTES, type Route } from './routes';
-import { ANSWERS } from './schemas/answers';
 import { at, exactly, integer, type Schema, text, type Versioned } from './schemas/parts';
 
 type Operation = Readonly<Record<string, unknown>>;
@@ -41,41 +40,25 @@ export function openApiDocument(): object {
   };
 }
 
-const errors: Schema = exactly(
-  {
-    errors: {
-      type: 'array',
-      items: exactly(
-        {
-          status: integer,
-          title: text,
-          detail: text,
-          code: text,
-          request_id: text,
-          max_version: text,
-          min_version: text,
-        },
-        ['status', 'title', 'detail', 'request_id'],
-      ),
-    },
-  },
-  ['errors'],
+const error: Schema = exactly(
+  { status: integer, title: text, detail: text, code: text, request_id: text, max_version: text, min_version: text },
+  ['status', 'title', 'detail', 'request_id'],
 );
+const errors: Schema = exactly({ errors: { type: 'array', items: error } }, ['errors']);
 
 function operationOf(route: Route): Operation {
-  const { method, path, since, rule } = route;
-  const body = bodyOf(route.body);
+  const { method, path, since, rule, input } = route;
   return {
     operationId: operationIdOf(method, path),
-    summary: rule === undefined ? 'See which microversions there are' : RULES[rule].description,
+    summary: rule === undefined ? 'See which microversions there are' : RULES[rule],
     'x-since': `1.${since}`,
-    ...(rule === undefined ? { security: [] } : { 'x-policy': rule }),
+    ...(rule === undefined ? { security: [] } : { 'x-policy': `placement:${rule}` }),
     parameters: [
       { $ref: '#/components/parameters/microversion' },
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: text })),
-      ...queryParametersOf(at(route.query, NEWEST)),
+      ...(method === 'GET' ? queryParametersOf(at(input, NEWEST)) : []),
     ],
-    ...(body ? { requestBody: body } : {}),
+    ...(input && method !== 'GET' ? { requestBody: bodyOf(input) } : {}),
     responses: responsesOf(route),
   };
 }
@@ -88,16 +71,9 @@ function operationIdOf(method: string, path: string): string {
   return [method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('');
 }
 
-function queryParametersOf(schema: Schema | undefined): Operation[] {
-  const {
-    properties = {},
-    patternProperties = {},
-    required = [],
-  } = (schema ?? {}) as {
-    properties?: Record<string, Schema>;
-    patternProperties?: Record<string, Schema>;
-    required?: readonly string[];
-  };
+function queryParametersOf(schema: Schema = {}): Operation[] {
+  const required = (schema['required'] ?? []) as readonly string[];
+  const { properties = {}, patternProperties = {} } = schema as Record<string, Record<string, Schema> | undefined>;
   const named = Object.entries(properties).map(([name, value]) => ({
     name,
     in: 'query',
@@ -114,8 +90,7 @@ function queryParametersOf(schema: Schema | undefined): Operation[] {
   return [...named, ...suffixed];
 }
 
-function bodyOf(versions: Versioned<Schema | undefined> | undefined): Operation | undefined {
-  if (versions === undefined) return undefined;
+function bodyOf(versions: Versioned<Schema | undefined>): Operation {
   const forms = versions.flatMap(([since, schema], i) => {
     const next = versions[i + 1]?.[0];
     const title = next === undefined ? `since 1.${since}` : `1.${since} to 1.${next - 1}`;
@@ -127,12 +102,10 @@ function bodyOf(versions: Versioned<Schema | undefined> | undefined): Operation 
 }
 
 function responsesOf(route: Route): Record<string, Operation> {
-  const takesBody = route.body !== undefined;
   const isRead = route.method === 'GET';
+  const takesBody = route.input !== undefined && !isRead;
   const refusals: Partial<Record<ErrorStatus, string>> = {
-    ...(takesBody || route.query || !isRead
-      ? { 400: 'Something about the request is wrong; the detail says what.' }
-      : {}),
+    ...(route.input || !isRead ? { 400: 'Something about the request is wrong; the detail says what.' } : {}),
     ...(route.rule === undefined ? {} : { 401: 'No good token.', 403: 'The policy rule is not met.' }),
     404: 'No such thing, or not in this microversion.',
     406: 'An unknown microversion, or JSON is not accepted.',
@@ -144,7 +117,7 @@ function responsesOf(route: Route): Record<string, Operation> {
     status,
     { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Errors' } } } },
   ]);
-  const done = Object.entries(ANSWERS[`${route.method} ${route.path}`] ?? {}).map(([status, schema]) => [
+  const done = Object.entries(route.answers).map(([status, schema]) => [
     status,
     { description: DONE[status] ?? 'Done.', ...(schema ? { content: { 'application/json': { schema } } } : {}) },
   ]);

@@ -1,6 +1,5 @@
-import type { Clock } from '#libs/domain/clock';
 import type { Provider } from '#libs/domain/provider';
-import { type Random, randomInt } from '#libs/domain/random';
+import { randomInt } from '#libs/domain/random';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { Command, CommitResult, PlacementStore } from '#libs/placement/port/placement-store';
@@ -8,38 +7,28 @@ import type { PlacementView } from '#libs/placement/port/placement-view';
 import { summariesOf } from '#libs/placement/search/candidate';
 import { findCandidates } from '#libs/placement/search/find-candidates';
 import type { Candidate, CandidateQuery, SearchOptions } from '#libs/placement/search/query';
+import type { Surroundings } from '#libs/runtime/service';
+import type { PlacementApiConfig } from './options';
 import { Revisions } from './revisions';
 
 /** A command without its time, which `commit` adds. */
 export type Order = Command extends infer C ? (C extends Command ? Omit<C, 'atMs'> : never) : never;
 
-export interface PlacementDeps {
-  readonly store: PlacementStore;
+export interface PlacementApiDeps extends Surroundings {
+  readonly placement: PlacementStore;
   readonly mirror: Mirror;
-  readonly clock: Clock;
-  readonly random: Random;
-}
-
-export interface PlacementLimits {
-  /** Limit for a read that waits for the mirror to reach the store's revision. */
-  readonly readTimeoutMs: number;
-  readonly requestGroups: number;
-  /** Limit of candidates in one answer, whatever the client requests. */
-  readonly candidates: number;
-  /** Whether candidates come in random order. */
-  readonly randomizeCandidates: boolean;
+  readonly config: PlacementApiConfig;
 }
 
 /** The store as handlers see it: linearizable reads from the mirror, and writes that read themselves. */
 export class Placement {
+  readonly config: PlacementApiConfig;
   readonly #revisions: Revisions;
   readonly #columns: RootColumns;
 
-  constructor(
-    private readonly deps: PlacementDeps,
-    readonly limits: PlacementLimits,
-  ) {
-    this.#revisions = new Revisions(() => deps.store.revision());
+  constructor(private readonly deps: PlacementApiDeps) {
+    this.config = deps.config;
+    this.#revisions = new Revisions(() => deps.placement.revision());
     this.#columns = new RootColumns(deps.mirror);
   }
 
@@ -50,7 +39,7 @@ export class Placement {
    */
   async now(): Promise<PlacementView> {
     const { mirror } = this.deps;
-    await mirror.waitFor(await this.#revisions.next(), { timeoutMs: this.limits.readTimeoutMs });
+    await mirror.waitFor(await this.#revisions.next(), { timeoutMs: this.config.readTimeoutMs });
     return mirror;
   }
 
@@ -60,8 +49,8 @@ export class Placement {
   }
 
   async commit(order: Order): Promise<CommitResult> {
-    const { store, mirror, clock } = this.deps;
-    const result = await store.commit({ ...order, atMs: clock.now() });
+    const { placement, mirror, clock } = this.deps;
+    const result = await placement.commit({ ...order, atMs: clock.now() });
     if (result.kind === 'committed') mirror.apply(result.change);
     return result;
   }
@@ -71,8 +60,8 @@ export class Placement {
     query: CandidateQuery,
     options: Pick<SearchOptions, 'limit' | 'nestedAware'>,
   ): { readonly candidates: readonly Candidate[]; readonly summaries: readonly Provider[] } {
-    const limit = Math.min(options.limit ?? Number.POSITIVE_INFINITY, this.limits.candidates);
-    const seed = this.limits.randomizeCandidates ? { seed: randomInt(this.deps.random, 2 ** 31) } : {};
+    const limit = Math.min(options.limit ?? Number.POSITIVE_INFINITY, this.config.maxCandidates);
+    const seed = this.config.randomizeCandidates ? { seed: randomInt(this.deps.random, 2 ** 31) } : {};
     const { candidates } = findCandidates(this.recent, query, { ...options, ...seed, limit }, this.#columns);
     return { candidates, summaries: summariesOf(this.recent, candidates, options.nestedAware) };
   }

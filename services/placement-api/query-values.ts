@@ -1,6 +1,6 @@
-import { HttpError } from './http/http-error';
+import { badRequest } from './http/http-error';
 import { type Microversion, SINCE } from './http/microversion';
-import type { Query } from './http/query';
+import { invalidQuery, type Query } from './http/query';
 import { isUuidLike } from './http/uuid';
 
 /** Required: each inner list is any-of, the outer one all-of. */
@@ -9,11 +9,11 @@ export interface Wanted {
   readonly forbidden: readonly string[];
 }
 
-/** `VCPU:2,MEMORY_MB:1024` as amounts. @throws HttpError 400 */
-export function resourcesOf(value: string): Record<string, number> {
+/** `VCPU:2,MEMORY_MB:1024` as amounts; none when the parameter is left out. @throws HttpError 400 */
+export function resourcesOf(value: string | undefined): Record<string, number> {
+  if (value === undefined) return {};
   const malformed = (got: string) =>
-    new HttpError(
-      400,
+    badRequest(
       'Badly formed resources parameter. Expected resources query string parameter in form: ' +
         `?resources=VCPU:2,MEMORY_MB:1024. Got: ${got}.`,
     );
@@ -28,10 +28,10 @@ export function resourcesOf(value: string): Record<string, number> {
 
 function amountOf(name: string, text: string): number {
   if (!/^\s*[+-]?\d+\s*$/.test(text)) {
-    throw new HttpError(400, `Requested resource ${name} expected positive integer amount. Got: ${text}.`);
+    throw badRequest(`Requested resource ${name} expected positive integer amount. Got: ${text}.`);
   }
   const amount = Number(text);
-  if (amount < 1) throw new HttpError(400, `Requested resource ${name} requires amount >= 1. Got: ${amount}.`);
+  if (amount < 1) throw badRequest(`Requested resource ${name} requires amount >= 1. Got: ${amount}.`);
   return amount;
 }
 
@@ -47,18 +47,18 @@ export function traitsOf(query: Query, suffix: string, version: Microversion): W
 
 /** The traits of one value, in the form of a microversion. @throws HttpError 400 */
 export function traitsIn(value: string, version: Microversion): Wanted {
-  const invalid = (detail: string) => new HttpError(400, `Invalid query string parameters: ${detail}`);
   const anyForm = `The format 'in:HW_CPU_X86_VMX,CUSTOM_MAGIC'`;
   if (value.startsWith('in:')) {
-    if (version < SINCE.anyOfTraits) throw invalid(`${anyForm} only supported since microversion 1.39. Got: ${value}`);
+    if (version < SINCE.anyOfTraits)
+      throw invalidQuery(`${anyForm} only supported since microversion 1.39. Got: ${value}`);
     const anyOf = commaList(value.slice(3));
     if (anyOf.includes('')) {
-      throw invalid(
+      throw invalidQuery(
         `Expected 'required' parameter value of the form: in:HW_CPU_X86_VMX,CUSTOM_MAGIC. Got an empty trait in: ${value}`,
       );
     }
     if (anyOf.some((trait) => trait.startsWith('!'))) {
-      throw invalid(`${anyForm} does not support forbidden traits. Got: ${value}`);
+      throw invalidQuery(`${anyForm} does not support forbidden traits. Got: ${value}`);
     }
     return { required: [[...new Set(anyOf)]], forbidden: [] };
   }
@@ -68,11 +68,11 @@ export function traitsIn(value: string, version: Microversion): Wanted {
 /** `A,!B`: what is required and what is forbidden. */
 function forbiddableTraits(value: string, mayForbid: boolean): Wanted {
   const form = mayForbid ? 'HW_CPU_X86_VMX,!CUSTOM_MAGIC' : 'HW_CPU_X86_VMX,CUSTOM_MAGIC';
-  const expected = `Invalid query string parameters: Expected 'required' parameter value of the form: ${form}. `;
+  const expected = `Expected 'required' parameter value of the form: ${form}.`;
   const all = commaList(value);
   const forbidden = all.filter((trait) => trait.startsWith('!')).map((trait) => trait.replace(/^!+/, ''));
-  if ([...all, ...forbidden].includes('')) throw new HttpError(400, `${expected}Got an empty trait in: ${value}`);
-  if (forbidden.length > 0 && !mayForbid) throw new HttpError(400, `${expected}Got: ${value}`);
+  if ([...all, ...forbidden].includes('')) throw invalidQuery(`${expected} Got an empty trait in: ${value}`);
+  if (forbidden.length > 0 && !mayForbid) throw invalidQuery(`${expected} Got: ${value}`);
   return { required: all.filter((trait) => !trait.startsWith('!')).map((trait) => [trait]), forbidden };
 }
 
@@ -80,12 +80,12 @@ function forbiddableTraits(value: string, mayForbid: boolean): Wanted {
 export function aggregatesOf(query: Query, suffix: string, version: Microversion): Wanted {
   const values = query.all(`member_of${suffix}`);
   if (version < SINCE.repeatedMemberOf && values.length > 1) {
-    throw new HttpError(400, `Multiple member_of${suffix} parameters are not supported`);
+    throw badRequest(`Multiple member_of${suffix} parameters are not supported`);
   }
   const parsed = values.map(aggregatesIn);
   const forbidden = parsed.flatMap((wanted) => wanted.forbidden);
   if (forbidden.length > 0 && version < SINCE.forbiddenAggregates) {
-    throw new HttpError(400, `Forbidden member_of${suffix} parameters are not supported in the specified microversion`);
+    throw badRequest(`Forbidden member_of${suffix} parameters are not supported in the specified microversion`);
   }
   return { required: parsed.flatMap(({ required }) => required), forbidden: [...new Set(forbidden)] };
 }
@@ -94,19 +94,13 @@ export function aggregatesOf(query: Query, suffix: string, version: Microversion
 function aggregatesIn(value: string): Wanted {
   const [, not, isList, rest = ''] = /^(!?)(in:)?(.*)$/s.exec(value) ?? [];
   if (isList === undefined && value.includes(',')) {
-    throw new HttpError(
-      400,
+    throw badRequest(
       `Multiple values for 'member_of' must be prefixed with the 'in:' or '!in:' keyword using the valid microversion. Got: ${value}`,
     );
   }
   const uuids = [...new Set(isList === undefined ? [rest] : rest.split(','))];
   const bad = uuids.find((uuid) => !isUuidLike(uuid));
-  if (bad !== undefined) {
-    throw new HttpError(
-      400,
-      `Invalid query string parameters: Expected 'member_of' parameter to contain valid UUID(s). Got: ${bad}`,
-    );
-  }
+  if (bad !== undefined) throw invalidQuery(`Expected 'member_of' parameter to contain valid UUID(s). Got: ${bad}`);
   return not === '!' ? { required: [], forbidden: uuids } : { required: [uuids], forbidden: [] };
 }
 
@@ -114,10 +108,7 @@ function aggregatesIn(value: string): Wanted {
 export function treeOf(value: string): string {
   const uuid = value.trim();
   if (isUuidLike(uuid)) return uuid;
-  throw new HttpError(
-    400,
-    `Invalid query string parameters: Expected 'in_tree' parameter to be a format of uuid. Got: ${value}`,
-  );
+  throw invalidQuery(`Expected 'in_tree' parameter to be a format of uuid. Got: ${value}`);
 }
 
 export function commaList(value: string): string[] {

@@ -15,10 +15,7 @@ export class Revisions {
   /** A revision at least as new as the last commit before this call. */
   next(): Promise<number> {
     if (this.#asking === undefined) return this.#begin();
-    this.#after ??= this.#asking.then(
-      () => this.#begin(),
-      () => this.#begin(),
-    );
+    this.#after ??= this.#asking.catch(() => undefined).then(() => this.#begin());
     return this.#after;
   }
 

@@ -32,74 +32,111 @@ import {
 import { getProviderUsages, getUsages } from './handlers/usages';
 import type { Microversion } from './http/microversion';
 import type { Handler } from './http/request';
-import { type RuleName, ruleOf } from './policy/rules';
+import type { RuleName } from './policy/rules';
 import { allocationsBody, consumerAllocationsBody, reshaperBody, usagesQuery } from './schemas/allocations';
+import { type Answers, answer } from './schemas/answers';
 import { candidatesQuery } from './schemas/candidates';
-import { createInventoryBody, inventoriesBody, inventoryBody } from './schemas/inventories';
+import { inventoriesBody, inventoryBody, newInventoryBody } from './schemas/inventories';
 import { createClassBody, listTraitsQuery, providerTraitsBody, putClassBody } from './schemas/names';
 import type { Schema, Versioned } from './schemas/parts';
 import { aggregatesBody, createProviderBody, listProvidersQuery, updateProviderBody } from './schemas/providers';
 
 /** One operation of the API. */
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+export interface Route extends Operation {
+  readonly method: Method;
   /** `{name}` stands for one step of the path. */
   readonly path: string;
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+interface Operation {
   /** The microversion that brought it. */
   readonly since: Microversion;
   readonly handler: Handler;
-  readonly body: Versioned<Schema | undefined> | undefined;
-  readonly query: Versioned<Schema> | undefined;
   /** The policy rule that lets somebody use it; undefined: everyone, also without a token. */
   readonly rule: RuleName | undefined;
+  readonly answers: Answers;
+  /** What is sent: the query string of a GET, the body of another method. */
+  readonly input: Versioned<Schema | undefined> | undefined;
 }
 
-/** Every operation there is: what, since which microversion, by which handler, with which body or query string. */
-export const ROUTES: readonly Route[] = [
-  route(0, 'GET /', home),
-  route(0, 'GET /resource_providers', listProviders, { query: listProvidersQuery }),
-  route(0, 'POST /resource_providers', createProvider, { body: createProviderBody }),
-  route(0, 'GET /resource_providers/{uuid}', getProvider),
-  route(0, 'PUT /resource_providers/{uuid}', updateProvider, { body: updateProviderBody }),
-  route(0, 'DELETE /resource_providers/{uuid}', deleteProvider),
-  route(0, 'GET /resource_providers/{uuid}/inventories', getInventories),
-  route(0, 'POST /resource_providers/{uuid}/inventories', createInventory, { body: createInventoryBody }),
-  route(0, 'PUT /resource_providers/{uuid}/inventories', putInventories, { body: inventoriesBody }),
-  route(5, 'DELETE /resource_providers/{uuid}/inventories', deleteInventories),
-  route(0, 'GET /resource_providers/{uuid}/inventories/{resource_class}', getInventory),
-  route(0, 'PUT /resource_providers/{uuid}/inventories/{resource_class}', updateInventory, { body: inventoryBody }),
-  route(0, 'DELETE /resource_providers/{uuid}/inventories/{resource_class}', deleteInventory),
-  route(0, 'GET /resource_providers/{uuid}/usages', getProviderUsages),
-  route(1, 'GET /resource_providers/{uuid}/aggregates', getAggregates),
-  route(1, 'PUT /resource_providers/{uuid}/aggregates', putAggregates, { body: aggregatesBody }),
-  route(0, 'GET /resource_providers/{uuid}/allocations', getProviderAllocations),
-  route(6, 'GET /resource_providers/{uuid}/traits', getProviderTraits),
-  route(6, 'PUT /resource_providers/{uuid}/traits', putProviderTraits, { body: providerTraitsBody }),
-  route(6, 'DELETE /resource_providers/{uuid}/traits', deleteProviderTraits),
-  route(2, 'GET /resource_classes', listClasses),
-  route(2, 'POST /resource_classes', createClass, { body: createClassBody }),
-  route(2, 'GET /resource_classes/{name}', getClass),
-  route(2, 'PUT /resource_classes/{name}', putClass, { body: putClassBody }),
-  route(2, 'DELETE /resource_classes/{name}', deleteClass),
-  route(6, 'GET /traits', listTraits, { query: listTraitsQuery }),
-  route(6, 'GET /traits/{name}', getTrait),
-  route(6, 'PUT /traits/{name}', putTrait),
-  route(6, 'DELETE /traits/{name}', deleteTrait),
-  route(10, 'GET /allocation_candidates', listCandidates, { query: candidatesQuery }),
-  route(13, 'POST /allocations', postAllocations, { body: allocationsBody }),
-  route(0, 'GET /allocations/{consumer_uuid}', getConsumerAllocations),
-  route(0, 'PUT /allocations/{consumer_uuid}', putConsumerAllocations, { body: consumerAllocationsBody }),
-  route(0, 'DELETE /allocations/{consumer_uuid}', deleteConsumerAllocations),
-  route(9, 'GET /usages', getUsages, { query: usagesQuery }),
-  route(30, 'POST /reshaper', reshape, { body: reshaperBody }),
-];
+/** Every operation there is: since which microversion, by which handler, for whom, what is answered and what is sent. */
+const PATHS: Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>> = {
+  '/': { GET: operation(0, home, undefined, answer.versions) },
+  '/resource_providers': {
+    GET: operation(0, listProviders, 'resource_providers:list', answer.providers, listProvidersQuery),
+    POST: operation(0, createProvider, 'resource_providers:create', answer.provider, createProviderBody),
+  },
+  '/resource_providers/{uuid}': {
+    GET: operation(0, getProvider, 'resource_providers:show', answer.provider),
+    PUT: operation(0, updateProvider, 'resource_providers:update', answer.provider, updateProviderBody),
+    DELETE: operation(0, deleteProvider, 'resource_providers:delete', answer.nothing),
+  },
+  '/resource_providers/{uuid}/inventories': {
+    GET: operation(0, getInventories, 'resource_providers:inventories:list', answer.inventories),
+    POST: operation(0, createInventory, 'resource_providers:inventories:create', answer.newInventory, newInventoryBody),
+    PUT: operation(0, putInventories, 'resource_providers:inventories:update', answer.inventories, inventoriesBody),
+    DELETE: operation(5, deleteInventories, 'resource_providers:inventories:delete', answer.nothing),
+  },
+  '/resource_providers/{uuid}/inventories/{resource_class}': {
+    GET: operation(0, getInventory, 'resource_providers:inventories:show', answer.inventory),
+    PUT: operation(0, updateInventory, 'resource_providers:inventories:update', answer.inventory, inventoryBody),
+    DELETE: operation(0, deleteInventory, 'resource_providers:inventories:delete', answer.nothing),
+  },
+  '/resource_providers/{uuid}/usages': {
+    GET: operation(0, getProviderUsages, 'resource_providers:usages', answer.providerUsages),
+  },
+  '/resource_providers/{uuid}/aggregates': {
+    GET: operation(1, getAggregates, 'resource_providers:aggregates:list', answer.aggregates),
+    PUT: operation(1, putAggregates, 'resource_providers:aggregates:update', answer.aggregates, aggregatesBody),
+  },
+  '/resource_providers/{uuid}/allocations': {
+    GET: operation(0, getProviderAllocations, 'resource_providers:allocations:list', answer.providerAllocations),
+  },
+  '/resource_providers/{uuid}/traits': {
+    GET: operation(6, getProviderTraits, 'resource_providers:traits:list', answer.traits),
+    PUT: operation(6, putProviderTraits, 'resource_providers:traits:update', answer.traits, providerTraitsBody),
+    DELETE: operation(6, deleteProviderTraits, 'resource_providers:traits:delete', answer.nothing),
+  },
+  '/resource_classes': {
+    GET: operation(2, listClasses, 'resource_classes:list', answer.resourceClasses),
+    POST: operation(2, createClass, 'resource_classes:create', answer.made, createClassBody),
+  },
+  '/resource_classes/{name}': {
+    GET: operation(2, getClass, 'resource_classes:show', answer.resourceClass),
+    PUT: operation(2, putClass, 'resource_classes:update', answer.madeOrThere, putClassBody),
+    DELETE: operation(2, deleteClass, 'resource_classes:delete', answer.nothing),
+  },
+  '/traits': { GET: operation(6, listTraits, 'traits:list', answer.traitNames, listTraitsQuery) },
+  '/traits/{name}': {
+    GET: operation(6, getTrait, 'traits:show', answer.nothing),
+    PUT: operation(6, putTrait, 'traits:update', answer.madeOrThere),
+    DELETE: operation(6, deleteTrait, 'traits:delete', answer.nothing),
+  },
+  '/allocation_candidates': {
+    GET: operation(10, listCandidates, 'allocation_candidates:list', answer.candidates, candidatesQuery),
+  },
+  '/allocations': { POST: operation(13, postAllocations, 'allocations:manage', answer.nothing, allocationsBody) },
+  '/allocations/{consumer_uuid}': {
+    GET: operation(0, getConsumerAllocations, 'allocations:list', answer.consumerAllocations),
+    PUT: operation(0, putConsumerAllocations, 'allocations:update', answer.nothing, consumerAllocationsBody),
+    DELETE: operation(0, deleteConsumerAllocations, 'allocations:delete', answer.nothing),
+  },
+  '/usages': { GET: operation(9, getUsages, 'usages', answer.projectUsages, usagesQuery) },
+  '/reshaper': { POST: operation(30, reshape, 'reshaper:reshape', answer.nothing, reshaperBody) },
+};
 
-function route(
+export const ROUTES: readonly Route[] = Object.entries(PATHS).flatMap(([path, operations]) =>
+  Object.entries(operations).map(([method, its]) => ({ method: method as Method, path, ...its })),
+);
+
+function operation(
   since: Microversion,
-  operation: string,
   handler: Handler,
-  { body, query }: { body?: Versioned<Schema | undefined>; query?: Versioned<Schema> } = {},
-): Route {
-  const [method = '', path = ''] = operation.split(' ');
-  return { method: method as Route['method'], path, since, handler, body, query, rule: ruleOf(operation) };
+  rule: RuleName | undefined,
+  answers: Answers,
+  input?: Versioned<Schema | undefined>,
+): Operation {
+  return { since, handler, rule, answers, input };
 }

@@ -1,20 +1,10 @@
 import { BerthError } from '#libs/domain/errors';
-import type { Mirror } from '#libs/placement/mirror/mirror';
-import type { PlacementStore } from '#libs/placement/port/placement-store';
-import type { Running, Surroundings } from '#libs/runtime/service';
+import type { Running } from '#libs/runtime/service';
 import { requireLoopback } from './auth/noauth';
 import { openAuth } from './auth/open';
 import { createApp } from './http/app';
-import { apiMetrics } from './metrics';
-import type { PlacementApiConfig } from './options';
-import { Placement } from './placement';
+import { Placement, type PlacementApiDeps } from './placement';
 import { makePolicy } from './policy/policy';
-
-export interface PlacementApiDeps extends Surroundings {
-  readonly placement: PlacementStore;
-  readonly mirror: Mirror;
-  readonly config: PlacementApiConfig;
-}
 
 export interface RunningApi extends Running {
   /** Where it listens: `http://127.0.0.1:8778`. */
@@ -29,33 +19,11 @@ export interface RunningApi extends Running {
  *   `openAuth` throws.
  */
 export async function startPlacementApi(deps: PlacementApiDeps): Promise<RunningApi> {
-  const { config, mirror, log, clock, random } = deps;
+  const { config, mirror, log } = deps;
   requireLoopback(config.host, config);
-  const auth = await openAuth(config, { log, clock });
-  const placement = new Placement(
-    { store: deps.placement, mirror, clock, random },
-    {
-      readTimeoutMs: config.readTimeoutMs,
-      requestGroups: config.maxRequestGroups,
-      candidates: config.maxCandidates,
-      randomizeCandidates: config.randomizeCandidates,
-    },
-  );
-  const app = await createApp({
-    placement,
-    authenticate: auth.authenticate,
-    policy: makePolicy(config),
-    cors: config,
-    limits: {
-      bodyBytes: config.maxBodyBytes,
-      headerBytes: config.maxHeaderBytes,
-      queryParameters: config.maxQueryParameters,
-    },
-    clock,
-    random,
-    log,
-    metrics: apiMetrics(deps.metrics),
-  });
+  const auth = await openAuth(config, deps);
+  const placement = new Placement(deps);
+  const app = await createApp({ ...deps, placement, policy: makePolicy(config), authenticate: auth.authenticate });
   try {
     const url = await app.listen({ host: config.host, port: config.port });
     log.info({ event: 'api_listening', url, auth: config.auth }, 'placement API listening');

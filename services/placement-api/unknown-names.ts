@@ -2,7 +2,7 @@ import type { Provider } from '#libs/domain/provider';
 import type { RequestGroup } from '#libs/domain/request-spec';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { CandidateQuery } from '#libs/placement/search/query';
-import { HttpError } from './http/http-error';
+import { badRequest } from './http/http-error';
 import type { Wanted } from './query-values';
 
 /*
@@ -85,21 +85,15 @@ function isMetBySome(
 function requireClasses(view: PlacementView, resources: Readonly<Record<string, number>>): void {
   const unknown = unknownClass(view, Object.keys(resources));
   if (unknown === undefined) return;
-  throw new HttpError(400, `Invalid resource class in resources parameter: No such resource class ${unknown}.`);
+  throw badRequest(`Invalid resource class in resources parameter: No such resource class ${unknown}.`);
 }
 
 function requireTraits(view: PlacementView, traits: readonly string[], prefix = ''): void {
   const unknown = traits.find((name) => !view.hasTrait(name));
-  if (unknown !== undefined) throw new HttpError(400, `${prefix}No such trait(s): ${unknown}.`);
+  if (unknown !== undefined) throw badRequest(`${prefix}No such trait(s): ${unknown}.`);
 }
 
 /** The first unknown class. */
 export function unknownClass(view: PlacementView, classes: readonly string[]): string | undefined {
   return classes.find((resourceClass) => !view.hasResourceClass(resourceClass));
-}
-
-/** The unknown traits as one text; undefined when there are none. */
-export function unknownTraits(view: PlacementView, traits: readonly string[]): string | undefined {
-  const unknown = [...new Set(traits)].filter((trait) => !view.hasTrait(trait));
-  return unknown.length === 0 ? undefined : unknown.sort().join(', ');
 }

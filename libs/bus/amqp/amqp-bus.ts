@@ -3,8 +3,7 @@ import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { cancelled, checkSize, closing, noSuchQueue } from '../errors';
 import { type BusMetrics, busMetrics } from '../handling/bus-metrics';
-import type { Delivery } from '../handling/delivery';
-import { type HandlingOptions, handleCall, handleCast, type MessageActions } from '../handling/handle-message';
+import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
 import { endsWithin } from '../handling/running-handlers';
 import type { BusConfig } from '../options';
 import {
@@ -79,14 +78,11 @@ export class AmqpBus implements Bus {
     handlers: Readonly<Record<string, CallHandler>>,
     options?: ConsumeOptions,
   ): Promise<Subscription> {
-    const table = new Map(Object.entries(handlers));
-    const handling = this.#handling(queue);
-    return this.#consume(handling, options, (delivery, actions) => handleCall(delivery, actions, table, handling));
+    return this.#consume(queue, options, handleCalls(handlers, this.#handling(queue)));
   }
 
   async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
-    const handling = this.#handling(queue);
-    return this.#consume(handling, options, (delivery, actions) => handleCast(delivery, actions, handler, handling));
+    return this.#consume(queue, options, handleCasts(handler, this.#handling(queue)));
   }
 
   async subscribe(pattern: string, handler: EventHandler): Promise<Subscription> {
@@ -126,8 +122,8 @@ export class AmqpBus implements Bus {
       this.#isOpen &&
       this.#connection.isUp &&
       !this.#connection.isBlocked &&
-      this.#caster.isReady &&
-      this.#caller.isReady
+      this.#caster.publisher.isReady &&
+      this.#caller.publisher.isReady
     );
   }
 
@@ -136,7 +132,7 @@ export class AmqpBus implements Bus {
   }
 
   get unconfirmed(): number {
-    return this.#caster.openCount;
+    return this.#caster.publisher.openCount;
   }
 
   get inHand(): number {
@@ -160,18 +156,13 @@ export class AmqpBus implements Bus {
     const isDrained = await endsWithin(drained, this.#config.drainTimeoutMs, clock);
     if (!isDrained) for (const { consumer } of consumers) consumer.abort(reason);
     this.#isOpen = false;
-    await endsWithin(this.#caster.idle(), this.#config.confirmTimeoutMs, clock);
-    const channels = [...this.#channels, this.#caster, this.#admin].map((part) => part.close());
+    await endsWithin(this.#caster.publisher.idle(), this.#config.confirmTimeoutMs, clock);
+    const channels = [...this.#channels, this.#caster.publisher, this.#admin].map((part) => part.close());
     await endsWithin(Promise.all([...channels, this.#caller.close(reason)]), CLOSE_TIMEOUT_MS, clock);
     await this.#connection.close();
   }
 
-  #consume(
-    handling: HandlingOptions,
-    options: ConsumeOptions | undefined,
-    handle: (delivery: Delivery, actions: MessageActions) => Promise<void>,
-  ): Promise<Subscription> {
-    const spec = handling.queue;
+  #consume(spec: QueueSpec, options: ConsumeOptions | undefined, handle: Handle): Promise<Subscription> {
     return this.#start({
       queue: spec.name,
       prefetch: options?.prefetch ?? this.#config.prefetch,

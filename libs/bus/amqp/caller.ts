@@ -11,13 +11,10 @@ import { BatchingPublisher } from './batching/batching-publisher';
 import { unframed } from './batching/frame';
 import type { Connection } from './connection';
 import { bufferOf, outgoingProperties } from './message';
-import { errorOf, type Meanings, type Outcome } from './outcome';
 import { declareAnswerQueue } from './topology';
 
 /** The broker closes the channel of whoever asks for more. */
 const MAX_EXPIRATION_MS = 2_147_483_647;
-
-const MEANINGS: Meanings = { returned: nobodyServes, lost: outcomeUnknown };
 
 /**
  * Calls and their answers, on a channel of their own. Answers come to one queue that lives as long as the connection and
@@ -27,19 +24,20 @@ export class Caller {
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
   readonly #pending: PendingCalls;
-  readonly #publisher: BatchingPublisher;
+  readonly publisher: BatchingPublisher;
   #answerQueue = '';
 
   constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
     this.#metrics = metrics;
     this.#around = around;
     this.#pending = new PendingCalls(around.clock);
-    this.#publisher = new BatchingPublisher(
+    this.publisher = new BatchingPublisher(
       connection,
       {
+        ...config,
         name: 'calls',
-        window: config.publishWindow,
-        maxWaiting: config.maxWaiting,
+        noQueue: nobodyServes,
+        outcomeUnknown,
         // A call has a deadline of its own.
         confirmTimeoutMs: Infinity,
         prepare: (channel) => this.#listen(channel),
@@ -47,10 +45,6 @@ export class Caller {
       },
       around,
     );
-  }
-
-  get isReady(): boolean {
-    return this.#publisher.isReady;
   }
 
   get waitingCount(): number {
@@ -73,22 +67,18 @@ export class Caller {
       content: bufferOf(body),
       options: properties,
       deadlineMs: this.#around.clock.now() + timeoutMs,
-      settle: (outcome: Outcome) => {
-        if (outcome !== 'confirmed') this.#fail(correlationId, name, outcome);
+      settle: (error?: BerthError) => {
+        if (error !== undefined) this.#pending.fail(correlationId, countNotSent(this.#metrics, error));
       },
       isWanted: () => this.#pending.has(correlationId),
     };
-    this.#publisher.send(publication, isBatching(queue));
+    this.publisher.send(publication, isBatching(queue));
     return answer;
   }
 
   async close(reason: BerthError): Promise<void> {
     this.#pending.failAll(reason);
-    await this.#publisher.close();
-  }
-
-  #fail(correlationId: string, queue: string, outcome: Exclude<Outcome, 'confirmed'>): void {
-    this.#pending.fail(correlationId, countNotSent(this.#metrics, errorOf(outcome, queue, MEANINGS)));
+    await this.publisher.close();
   }
 
   async #listen(channel: ConfirmChannel): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Options } from 'amqplib';
 import { isBatching, type QueueAddress, queueName } from '../../contracts/queues';
-import { BerthError } from '../../domain/errors';
+import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { noSuchQueue } from '../errors';
 import { type BusMetrics, countNotSent } from '../handling/bus-metrics';
@@ -11,34 +11,19 @@ import { type CastOptions, DEAD_LETTERS, type OutgoingMessage } from '../port';
 import { BatchingPublisher } from './batching/batching-publisher';
 import type { Connection } from './connection';
 import { bufferOf, outgoingProperties } from './message';
-import { errorOf, type Meanings, type Outcome } from './outcome';
 import { connectionLost, EVENTS_EXCHANGE } from './topology';
-
-const MEANINGS: Meanings = { returned: noSuchQueue, lost: connectionLost };
 
 /** Casts, events and dead letters: what is safe with the broker once its promise resolves. */
 export class Caster {
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
-  readonly #publisher: BatchingPublisher;
+  readonly publisher: BatchingPublisher;
 
   constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
     this.#metrics = metrics;
     this.#around = around;
-    const { publishWindow: window, maxWaiting, confirmTimeoutMs } = config;
-    this.#publisher = new BatchingPublisher(
-      connection,
-      { name: 'casts', window, maxWaiting, confirmTimeoutMs },
-      around,
-    );
-  }
-
-  get isReady(): boolean {
-    return this.#publisher.isReady;
-  }
-
-  get openCount(): number {
-    return this.#publisher.openCount;
+    const settings = { ...config, name: 'casts', noQueue: noSuchQueue, outcomeUnknown: connectionLost };
+    this.publisher = new BatchingPublisher(connection, settings, around);
   }
 
   cast(queue: QueueAddress, message: OutgoingMessage, options: CastOptions): Promise<void> {
@@ -71,15 +56,6 @@ export class Caster {
     });
   }
 
-  /** Resolves when the broker has all that was sent. */
-  idle(): Promise<void> {
-    return this.#publisher.idle();
-  }
-
-  close(): Promise<void> {
-    return this.#publisher.close();
-  }
-
   #propertiesOf({ type, sender }: OutgoingMessage, { id, correlationId }: CastOptions): Options.Publish {
     return outgoingProperties(type, id ?? this.#around.random.uuid(), sender, correlationId);
   }
@@ -92,13 +68,13 @@ export class Caster {
     mayShareFrame: boolean,
   ): Promise<void> {
     return new Promise((resolve, reject) => {
-      const settle = (outcome: Outcome) => {
-        if (outcome === 'confirmed') resolve();
-        else reject(countNotSent(this.#metrics, errorOf(outcome, routingKey, MEANINGS)));
+      const settle = (error?: BerthError) => {
+        if (error === undefined) resolve();
+        else reject(countNotSent(this.#metrics, error));
       };
       const content = bufferOf(body);
       const publication = { exchange, routingKey, content, options, deadlineMs: Infinity, settle, isWanted: always };
-      this.#publisher.send(publication, mayShareFrame);
+      this.publisher.send(publication, mayShareFrame);
     });
   }
 }

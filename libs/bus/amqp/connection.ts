@@ -17,13 +17,6 @@ export interface ConnectionSettings {
   readonly connectionName: string;
 }
 
-export interface ConnectionEvents {
-  /** The broker can't be reached, or does not let us in. */
-  failed(error: Error): void;
-  /** Connected, and every attachment was attached or has failed. */
-  up(): void;
-}
-
 const FIRST_RECONNECT_DELAY_MS = 50;
 /** For one attempt, TCP and AMQP handshake together. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -39,11 +32,16 @@ const CLOSE_TIMEOUT_MS = 2_000;
  * - a connection that closes while `setup` runs, unseen by it, would be taken for good: we look before we say so.
  */
 export class Connection {
-  /** Called for each connection but the first. */
+  /** Why the last attempt that failed did. */
+  lastError: Error | undefined;
+  /** Called when the broker can't be reached, or does not let us in. */
+  onFailed: (error: Error) => void = () => {};
+  /** Called for each connection, once every attachment was attached or has failed. */
+  onUp: () => void = () => {};
+  /** Called besides for each connection but the first. */
   onReconnect: () => void = () => {};
   readonly #settings: ConnectionSettings;
   readonly #around: Surroundings;
-  readonly #events: ConnectionEvents;
   readonly #attachments = new Set<Attachment>();
   #recovering: RecoveringChannelModel | undefined;
   #model: ChannelModel | undefined;
@@ -52,10 +50,9 @@ export class Connection {
   #isBlocked = false;
   #isClosing = false;
 
-  constructor(settings: ConnectionSettings, around: Surroundings, events: ConnectionEvents) {
+  constructor(settings: ConnectionSettings, around: Surroundings) {
     this.#settings = settings;
     this.#around = around;
-    this.#events = events;
   }
 
   /** Connected, and every attachment was attached or has failed. */
@@ -93,7 +90,10 @@ export class Connection {
     recovering.on('handler-error', (error) =>
       log.error({ event: 'bus_listener_threw', error }, 'a listener of the connection threw'),
     );
-    recovering.on('connect-failed', (error: Error) => this.#events.failed(error));
+    recovering.on('connect-failed', (error: Error) => {
+      this.lastError = error;
+      this.onFailed(error);
+    });
     recovering.on('disconnect', (error) =>
       log.warn({ event: 'bus_disconnected', error }, 'disconnected from the broker, reconnecting'),
     );
@@ -103,7 +103,7 @@ export class Connection {
         this.onReconnect();
       }
       this.#wasUp = true;
-      this.#events.up();
+      this.onUp();
     });
     this.#recovering = recovering;
   }

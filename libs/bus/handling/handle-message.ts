@@ -25,8 +25,21 @@ export interface HandlingOptions {
   readonly maxMessageBytes: number;
 }
 
-/** Runs the handler of a cast and settles the message as it says. Never rejects. */
-export async function handleCast(
+/** Does all that there is to be done about a message. Never rejects. */
+export type Handle = (delivery: Delivery, actions: MessageActions) => Promise<void>;
+
+/** Runs the handler of casts and settles each message as it says. */
+export function handleCasts(handler: CastHandler, options: HandlingOptions): Handle {
+  return (delivery, actions) => handleCast(delivery, actions, handler, options);
+}
+
+/** Runs the handler of each call's type, answers, and acks. A request whose caller is gone is acked unanswered. */
+export function handleCalls(handlers: Readonly<Record<string, CallHandler>>, options: HandlingOptions): Handle {
+  const table = new Map(Object.entries(handlers));
+  return (delivery, actions) => handleCall(delivery, actions, table, options);
+}
+
+async function handleCast(
   delivery: Delivery,
   actions: MessageActions,
   handler: CastHandler,
@@ -91,8 +104,7 @@ function deliveryLimitOf({ kind, deliveryLimit: limit = Infinity }: QueueSpec): 
   return kind === 'work' ? limit : Infinity;
 }
 
-/** Runs the handler of a call, answers, and acks. A request whose caller is gone is acked unanswered. Never rejects. */
-export async function handleCall(
+async function handleCall(
   delivery: Delivery,
   actions: MessageActions,
   handlers: ReadonlyMap<string, CallHandler>,

@@ -3,8 +3,7 @@ import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { cancelled, checkSize, closing, nobodyServes, noSuchQueue, queueFull } from '../errors';
 import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
-import type { Delivery } from '../handling/delivery';
-import { handleCall, handleCast, type MessageActions } from '../handling/handle-message';
+import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
 import { PendingCalls } from '../handling/pending-calls';
 import { endsWithin } from '../handling/running-handlers';
 import type { BusConfig } from '../options';
@@ -45,6 +44,7 @@ export class MemoryBus implements Bus {
     this.#answers = broker.declarePrivate('answers');
     this.#answers.add({
       prefetch: Infinity,
+      unsettledCount: 0,
       receive: ({ correlationId, type, body }) => this.#pending.answer(correlationId ?? '', type, body),
     });
   }
@@ -78,14 +78,11 @@ export class MemoryBus implements Bus {
     handlers: Readonly<Record<string, CallHandler>>,
     options?: ConsumeOptions,
   ): Promise<Subscription> {
-    const table = new Map(Object.entries(handlers));
-    const handling = this.#handling(queue);
-    return this.#subscribe(queue, options, (delivery, actions) => handleCall(delivery, actions, table, handling));
+    return this.#subscribe(queue, options, handleCalls(handlers, this.#handling(queue)));
   }
 
   async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
-    const handling = this.#handling(queue);
-    return this.#subscribe(queue, options, (delivery, actions) => handleCast(delivery, actions, handler, handling));
+    return this.#subscribe(queue, options, handleCasts(handler, this.#handling(queue)));
   }
 
   async publish(topic: string, message: OutgoingMessage): Promise<void> {
@@ -152,11 +149,7 @@ export class MemoryBus implements Bus {
     this.#broker.delete(this.#answers);
   }
 
-  #subscribe(
-    spec: QueueSpec,
-    options: ConsumeOptions | undefined,
-    handle: (delivery: Delivery, actions: MessageActions) => Promise<void>,
-  ): Subscription {
+  #subscribe(spec: QueueSpec, options: ConsumeOptions | undefined, handle: Handle): Subscription {
     this.#refuseClosed();
     const queue = this.#broker.declare(spec);
     const prefetch = options?.prefetch ?? this.#config.prefetch;

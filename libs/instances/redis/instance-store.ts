@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Instance, InstanceState } from '../../domain/instance';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
-import { batchPerTick, upTo } from '../../runtime/batch-per-tick';
+import { batchPerTick } from '../../runtime/batch-per-tick';
 import { type InstanceFilter, type InstanceStore, instanceExists, matches } from '../store';
 import { fromRecord, toRecord } from './record';
 
@@ -45,15 +45,15 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     return (answer as string[]).map(fromRecord);
   };
 
-  const writesTogether = upTo<Write>(MAX_WRITES, ({ count }) => count);
-  const write = batchPerTick(writesTogether, async (writes) => {
+  const countOf = ({ count }: Write) => count;
+  const write = batchPerTick(MAX_WRITES, countOf, async (writes) => {
     const keys = [requests, records, index, due, deleted];
     const args = writes.flatMap((one) => one.args);
     return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
   });
 
-  const readsTogether = upTo<readonly string[]>(PAGE, (uuids) => uuids.length);
-  const read = batchPerTick(readsTogether, async (asked) => {
+  const lengthOf = (uuids: readonly string[]) => uuids.length;
+  const read = batchPerTick(PAGE, lengthOf, async (asked) => {
     const answer = await client.run((redis) => redis.hmget(records, ...asked.flat()));
     let end = 0;
     return asked.map(({ length }) => answer.slice(end, (end += length)));

@@ -88,7 +88,8 @@ class ServerProcess implements TestServer {
   async stop(): Promise<void> {
     // Nothing in the folder is kept, so there is nothing to shut down in order.
     await this.#signal('SIGKILL');
-    rmSync(this.#plan.folder, { recursive: true, force: true });
+    // Children of the server die a moment after it, and may still write.
+    rmSync(this.#plan.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 
   async #signal(signal: NodeJS.Signals): Promise<void> {

@@ -1,12 +1,11 @@
-import { intOption, stringOption } from '#libs/runtime/config';
+import { durationOption, stringOption } from '#libs/runtime/config';
 import { addressOptions } from '#libs/runtime/options';
 
-const timeoutMs = intOption({
+const timeoutMs = durationOption({
   env: 'BERTH_CLIENT_TIMEOUT_MS',
   default: 10_000,
   min: 100,
   max: 600_000,
-  unit: 'ms',
   help: 'How long a command waits for an answer.',
 });
 

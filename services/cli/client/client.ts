@@ -7,7 +7,6 @@ import { listInstancesMethod } from '#libs/contracts/instance';
 import type {
   BuildRequest,
   ExplainRequest,
-  ExplainResponse,
   HostSummary,
   InstanceView,
   ListInstancesRequest,
@@ -20,61 +19,46 @@ import type { Clock } from '#libs/domain/clock';
 /** Rows in a page of an answer. */
 const PAGE = 500;
 
-export type InstanceQuery = Omit<ListInstancesRequest, 'marker' | 'limit'>;
-
 /** What a client can ask of Berth over the bus. Errors as of `Bus.call` and `Bus.cast`. */
-export interface Client {
-  readonly bus: Bus;
-  readonly clock: Clock;
-  /**
-   * Resolves when the broker has confirmed the request: each of its instances will end ACTIVE or in ERROR.
-   * @throws BerthError `invalid_argument` when it is malformed.
-   */
-  build(request: BuildRequest): Promise<void>;
-  /** Resolves when the broker has confirmed the request. */
-  terminate(instanceUuid: string): Promise<void>;
-  /** At most `limit` instances, ordered by uuid. */
-  instances(query: Partial<InstanceQuery>, limit: number): Promise<InstanceView[]>;
-  /** All hosts, ordered by name; or the named one. */
-  hosts(host?: string): Promise<HostSummary[]>;
-  setHostEnabled(request: SetHostEnabledRequest): Promise<HostSummary>;
-  explain(request: ExplainRequest): Promise<ExplainResponse>;
-}
+export type Client = ReturnType<typeof createClient>;
 
 /** @param timeoutMs  the deadline of each call */
-export function createClient(bus: Bus, clock: Clock, timeoutMs: number): Client {
-  const toScheduler = RPC_SCHEDULER;
+export function createClient(bus: Bus, clock: Clock, timeoutMs: number) {
   return {
     bus,
     clock,
-    async build(request) {
+    /**
+     * Resolves when the broker has confirmed the request: each of its instances will end ACTIVE or in ERROR.
+     * @throws BerthError `invalid_argument` when it is malformed.
+     */
+    async build(request: BuildRequest): Promise<void> {
       // Validates what the conductor would refuse later.
       requestSpecCodec.decode(buildRequestCodec.decode(buildRequestCodec.encode(request)).requestSpec);
-      const options = { id: request.requestId };
-      await castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, options);
+      await castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, { id: request.requestId });
     },
-    terminate: (instanceUuid) => {
-      const request = { instanceUuid, projectId: '' };
-      return castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, request);
+    /** Resolves when the broker has confirmed the request. */
+    terminate: (instanceUuid: string) =>
+      castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' }),
+    async setHostEnabled(request: SetHostEnabledRequest): Promise<HostSummary> {
+      return (await callMethod(bus, RPC_SCHEDULER, setHostEnabledMethod, request, { timeoutMs })).host;
     },
-    async setHostEnabled(request) {
-      return (await callMethod(bus, toScheduler, setHostEnabledMethod, request, { timeoutMs })).host;
-    },
-    explain: (request) => callMethod(bus, toScheduler, explainMethod, request, { timeoutMs }),
+    explain: (request: ExplainRequest) => callMethod(bus, RPC_SCHEDULER, explainMethod, request, { timeoutMs }),
+    /** All hosts, ordered by name; or the named one. */
     hosts: (host = '') =>
-      allPages(Number.POSITIVE_INFINITY, async (last: HostSummary | undefined, pageLimit) => {
-        const request = { host, marker: last?.host ?? '', limit: pageLimit };
-        return (await callMethod(bus, toScheduler, listHostsMethod, request, { timeoutMs })).hosts;
+      allPages(Number.POSITIVE_INFINITY, async (last: HostSummary | undefined, limit) => {
+        const request = { host, marker: last?.host ?? '', limit };
+        return (await callMethod(bus, RPC_SCHEDULER, listHostsMethod, request, { timeoutMs })).hosts;
       }),
-    instances: (query, limit) =>
-      allPages(limit, async (last: InstanceView | undefined, pageLimit) => {
-        const request = { ...EVERY_INSTANCE, ...query, marker: last?.uuid ?? '', limit: pageLimit };
+    /** At most `most` instances, ordered by uuid. */
+    instances: (query: Partial<ListInstancesRequest>, most: number) =>
+      allPages(most, async (last: InstanceView | undefined, limit) => {
+        const request = { ...EVERY_INSTANCE, ...query, marker: last?.uuid ?? '', limit };
         return (await callMethod(bus, RPC_CONDUCTOR, listInstancesMethod, request, { timeoutMs })).instances;
       }),
   };
 }
 
-const EVERY_INSTANCE: InstanceQuery = { instanceUuid: '', requestId: '', projectId: '', state: undefined, host: '' };
+const EVERY_INSTANCE = { instanceUuid: '', requestId: '', projectId: '', state: undefined, host: '' };
 
 async function allPages<T>(
   limit: number,

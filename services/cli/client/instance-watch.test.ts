@@ -8,10 +8,10 @@ import { instanceTopic, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import type { InstanceState } from '#libs/domain/instance';
 import { seededRandom } from '#libs/domain/random';
+import { requestSpec } from '#libs/domain/request-spec';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { fakeClock } from '#libs/testing/fake-clock';
-import { specOf } from '../demo/workload';
 import { createClient } from './client';
 import { watchInstances } from './instance-watch';
 
@@ -70,7 +70,7 @@ it('asks for an instance whose event was missed', async () => {
     userId: 'u',
     createdAtMs: 0,
     updatedAtMs: atMs,
-    requestSpec: specOf({ VCPU: 1 }, 'p'),
+    requestSpec: requestSpec({ VCPU: 1 }, { projectId: 'p', userId: 'u' }),
   };
   await bus.serve(
     RPC_CONDUCTOR,

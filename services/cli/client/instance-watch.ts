@@ -91,14 +91,12 @@ async function pollOverdue(
     await sleep(client.clock, POLL_INTERVAL_MS, closing);
     const before = client.clock.now() - POLL_INTERVAL_MS;
     const overdue = [...waiters].filter(([, waiter]) => waiter.sinceMs <= before).slice(0, POLL_LIMIT);
-    const found = await Promise.all(overdue.map(([uuid]) => readInstance(client, uuid)));
+    // Errors are ignored: the next poll, or an event, will show the state.
+    const found = await Promise.all(
+      overdue.map(([instanceUuid]) => client.instances({ instanceUuid }, 1).catch((): InstanceView[] => [])),
+    );
     for (const instance of found.flat()) deliver(eventOf(instance));
   }
-}
-
-/** Errors are ignored: the next poll, or an event, will show the state. */
-async function readInstance(client: Client, instanceUuid: string): Promise<InstanceView[]> {
-  return client.instances({ instanceUuid }, 1).catch(() => []);
 }
 
 function eventOf({ uuid, updatedAtMs, ...rest }: InstanceView): InstanceEvent {

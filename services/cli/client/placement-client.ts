@@ -7,42 +7,29 @@ import type {
   ProviderDocument,
   UsagesByType,
 } from './placement-documents';
-import { type PlacementAddress, PlacementHttp, type Query } from './placement-http';
+import { getDocument, type PlacementAddress, type Query } from './placement-http';
 
 /** Limit of concurrent calls of one command. */
 export const CALLS_IN_FLIGHT = 16;
 
-/** What commands ask of the placement API. Each method is one GET; errors as of `PlacementHttp.get`. */
-export interface PlacementClient {
-  providers(query?: Query): Promise<ProviderDocument[]>;
-  inventories(uuid: string): Promise<InventoryDocuments>;
-  /** By class, for each class in the provider's inventories. */
-  usages(uuid: string): Promise<Amounts>;
-  traits(uuid: string): Promise<string[]>;
-  aggregates(uuid: string): Promise<string[]>;
-  allocationsOn(uuid: string): Promise<ProviderAllocations>;
-  allocationsOf(consumerUuid: string): Promise<ConsumerDocument>;
-  candidates(query: Query): Promise<CandidatesDocument>;
-  projectUsages(query: Query): Promise<UsagesByType>;
-}
+/** What commands ask of the placement API. */
+export type PlacementClient = ReturnType<typeof createPlacementClient>;
 
-/** A client of the placement API at this address. It keeps no connection open. */
-export function createPlacementClient(address: PlacementAddress): PlacementClient {
-  const http = new PlacementHttp(address);
-  const ofProvider = async <T>(uuid: string, what: string): Promise<T> => {
-    const document = await http.get<Record<string, T>>(`/resource_providers/${uuid}/${what}`);
-    return document[what] as T;
-  };
+/** A client of the placement API at this address. Each method is one GET; errors as of `getDocument`. */
+export function createPlacementClient(address: PlacementAddress) {
+  const get = async <T>(key: string, path: string, query?: Query): Promise<T> =>
+    (await getDocument<Record<string, T>>(address, path, query))[key] as T;
+  const ofProvider = <T>(uuid: string, what: string) => get<T>(what, `/resource_providers/${uuid}/${what}`);
   return {
-    providers: async (query = []) =>
-      (await http.get<{ resource_providers: ProviderDocument[] }>('/resource_providers', query)).resource_providers,
-    inventories: (uuid) => ofProvider(uuid, 'inventories'),
-    usages: (uuid) => ofProvider(uuid, 'usages'),
-    traits: (uuid) => ofProvider(uuid, 'traits'),
-    aggregates: (uuid) => ofProvider(uuid, 'aggregates'),
-    allocationsOn: (uuid) => ofProvider(uuid, 'allocations'),
-    allocationsOf: (consumerUuid) => http.get(`/allocations/${consumerUuid}`),
-    candidates: (query) => http.get('/allocation_candidates', query),
-    projectUsages: async (query) => (await http.get<{ usages: UsagesByType }>('/usages', query)).usages,
+    providers: (query?: Query) => get<ProviderDocument[]>('resource_providers', '/resource_providers', query),
+    inventories: (uuid: string) => ofProvider<InventoryDocuments>(uuid, 'inventories'),
+    /** By class, for each class in the provider's inventories. */
+    usages: (uuid: string) => ofProvider<Amounts>(uuid, 'usages'),
+    traits: (uuid: string) => ofProvider<string[]>(uuid, 'traits'),
+    aggregates: (uuid: string) => ofProvider<string[]>(uuid, 'aggregates'),
+    allocationsOn: (uuid: string) => ofProvider<ProviderAllocations>(uuid, 'allocations'),
+    allocationsOf: (consumer: string) => getDocument<ConsumerDocument>(address, `/allocations/${consumer}`),
+    candidates: (query: Query) => getDocument<CandidatesDocument>(address, '/allocation_candidates', query),
+    projectUsages: (query: Query) => get<UsagesByType>('usages', '/usages', query),
   };
 }

@@ -13,15 +13,11 @@ interface Meaning {
   readonly code: ErrorCode;
   /** Used when Placement gives no error code of its own. */
   readonly reason: string;
-  readonly hint: string;
+  readonly hint?: string;
 }
 
 const BY_STATUS: Readonly<Record<number, Meaning>> = {
-  400: {
-    code: 'invalid_argument',
-    reason: 'bad_request',
-    hint: 'add --help to the command for what it takes',
-  },
+  400: { code: 'invalid_argument', reason: 'bad_request' },
   401: {
     code: 'permission_denied',
     reason: 'unauthenticated',
@@ -55,7 +51,7 @@ export function refusal(status: number, body: unknown, url: string): BerthError 
   const reason = first.code === undefined || first.code === UNDEFINED_CODE ? meaning?.reason : first.code;
   const why = plainDetail(first.detail ?? '') || 'it gives no reason';
   const message = `the placement API answered ${status}: ${why}`;
-  const details = meaning === undefined ? {} : { hint: meaning.hint };
+  const details = meaning?.hint === undefined ? {} : { hint: meaning.hint };
   return new BerthError(meaning?.code ?? 'internal', reason ?? 'unexpected_answer', message, { details });
 }
 

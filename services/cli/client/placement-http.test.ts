@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '#libs/runtime/system';
-import { PlacementHttp, parameter } from './placement-http';
+import { getDocument, parameter, type Query } from './placement-http';
 
 const stops: (() => void)[] = [];
 afterEach(() => {
@@ -19,7 +19,8 @@ async function clientOf(listener: RequestListener, fields: { timeoutMs?: number;
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/placement/`;
   const interrupted = new AbortController().signal;
-  return new PlacementHttp({ url, token: 'secret', timeoutMs: 5_000, clock: systemClock(), interrupted, ...fields });
+  const address = { url, token: 'secret', timeoutMs: 5_000, clock: systemClock(), interrupted, ...fields };
+  return { get: (path: string, query?: Query) => getDocument(address, path, query) };
 }
 
 function refusing(status: number, error: object = {}): RequestListener {

@@ -23,42 +23,36 @@ export interface PlacementAddress {
 /** The microversion whose documents commands read. */
 const MICROVERSION = 'placement 1.39';
 
-/** GET requests to the placement API, each with a deadline. */
-export class PlacementHttp {
-  constructor(private readonly address: PlacementAddress) {}
+/**
+ * The JSON document at a path of the placement API.
+ *
+ * @throws BerthError `unavailable`, `deadline_exceeded`, `aborted / interrupted`, and `refusal` for any status but 200.
+ */
+export async function getDocument<T>(address: PlacementAddress, path: string, query: Query = []): Promise<T> {
+  const parameters = new URLSearchParams(query.map(([name, value]): [string, string] => [name, value])).toString();
+  const root = address.url.replace(/\/+$/, '');
+  const { status, body } = await fetchJson(address, `${root}${path}${parameters === '' ? '' : `?${parameters}`}`);
+  if (status === 200 && typeof body === 'object' && body !== null) return body as T;
+  throw refusal(status, body, address.url);
+}
 
-  /**
-   * The JSON document at a path.
-   *
-   * @throws BerthError `unavailable`, `deadline_exceeded`, `aborted / interrupted`, and `refusal` for any
-   *   status but 200.
-   */
-  async get<T>(path: string, query: Query = []): Promise<T> {
-    const parameters = new URLSearchParams(query.map(([name, value]): [string, string] => [name, value])).toString();
-    const root = this.address.url.replace(/\/+$/, '');
-    const { status, body } = await this.#fetch(`${root}${path}${parameters === '' ? '' : `?${parameters}`}`);
-    if (status === 200 && typeof body === 'object' && body !== null) return body as T;
-    throw refusal(status, body, this.address.url);
-  }
-
-  async #fetch(url: string): Promise<{ readonly status: number; readonly body: unknown }> {
-    const { token, timeoutMs, clock, interrupted } = this.address;
-    const late = new AbortController();
-    const cancel = clock.after(timeoutMs, () => late.abort());
-    try {
-      const response = await fetch(url, {
-        headers: { accept: 'application/json', 'openstack-api-version': MICROVERSION, 'x-auth-token': token },
-        // Following a redirect would send the token to whatever host it names.
-        redirect: 'manual',
-        signal: AbortSignal.any([late.signal, interrupted]),
-      });
-      return { status: response.status, body: jsonOf(await response.text()) };
-    } catch (thrown) {
-      if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'interrupted');
-      throw unreachable(thrown, this.address, late.signal.aborted);
-    } finally {
-      cancel();
-    }
+async function fetchJson(address: PlacementAddress, url: string): Promise<{ status: number; body: unknown }> {
+  const { token, timeoutMs, clock, interrupted } = address;
+  const late = new AbortController();
+  const cancel = clock.after(timeoutMs, () => late.abort());
+  try {
+    const response = await fetch(url, {
+      headers: { accept: 'application/json', 'openstack-api-version': MICROVERSION, 'x-auth-token': token },
+      // Following a redirect would send the token to whatever host it names.
+      redirect: 'manual',
+      signal: AbortSignal.any([late.signal, interrupted]),
+    });
+    return { status: response.status, body: jsonOf(await response.text()) };
+  } catch (thrown) {
+    if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'interrupted');
+    throw unreachable(thrown, address, late.signal.aborted);
+  } finally {
+    cancel();
   }
 }
 

@@ -1,6 +1,6 @@
 import { BerthError } from '#libs/domain/errors';
 import { isUuid } from '#libs/domain/names';
-import { forEachConcurrently } from '../concurrent';
+import { mapConcurrently } from '../concurrent';
 import { CALLS_IN_FLIGHT, type PlacementClient } from './placement-client';
 import type { Amounts, InventoryDocuments, ProviderDocument } from './placement-documents';
 
@@ -23,25 +23,25 @@ export async function readTrees(
   client: PlacementClient,
   members: Iterable<string>,
 ): Promise<ReadonlyMap<string, ProviderDocument>> {
-  const found = new Map<string, ProviderDocument>();
-  await forEachConcurrently([...new Set(members)], CALLS_IN_FLIGHT, async (member) => {
-    for (const provider of await client.providers([['in_tree', member]])) found.set(provider.uuid, provider);
-  });
-  return found;
+  const trees = await mapConcurrently([...new Set(members)], CALLS_IN_FLIGHT, (member) =>
+    client.providers([['in_tree', member]]),
+  );
+  return new Map(trees.flat().map((provider) => [provider.uuid, provider]));
 }
 
-/** Reads inventories and usages of providers, in their order; two calls per provider, because the API takes one uuid. */
-export async function readStock(
+/** A provider with its inventories and usages: two calls, because the API takes one uuid. */
+export async function readStock(client: PlacementClient, provider: ProviderDocument): Promise<StockedProvider> {
+  const { uuid } = provider;
+  const [inventories, usages] = await Promise.all([client.inventories(uuid), client.usages(uuid)]);
+  return { ...provider, inventories, usages };
+}
+
+/** Reads the stock of several providers. */
+export function readStocks(
   client: PlacementClient,
   providers: readonly ProviderDocument[],
 ): Promise<StockedProvider[]> {
-  const stocked = new Map<string, StockedProvider>();
-  await forEachConcurrently(providers, CALLS_IN_FLIGHT, async (provider) => {
-    const { uuid } = provider;
-    const [inventories, usages] = await Promise.all([client.inventories(uuid), client.usages(uuid)]);
-    stocked.set(uuid, { ...provider, inventories, usages });
-  });
-  return providers.flatMap(({ uuid }) => stocked.get(uuid) ?? []);
+  return mapConcurrently(providers, CALLS_IN_FLIGHT, (provider) => readStock(client, provider));
 }
 
 /** The entries of a document by provider, each with the name of its provider. */
@@ -49,9 +49,6 @@ export function withNames(
   byProvider: Readonly<Record<string, object>>,
   providers: ReadonlyMap<string, ProviderDocument>,
 ): object {
-  const named = Object.entries(byProvider).map(([uuid, entry]) => [
-    uuid,
-    { name: providers.get(uuid)?.name, ...entry },
-  ]);
-  return Object.fromEntries(named) as object;
+  const named = ([uuid, entry]: [string, object]) => [uuid, { name: providers.get(uuid)?.name, ...entry }];
+  return Object.fromEntries(Object.entries(byProvider).map(named)) as object;
 }

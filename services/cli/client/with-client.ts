@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
 import { openBus } from '#libs/bus/open';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { silentLog } from '#libs/runtime/log';
@@ -10,15 +10,21 @@ import { type Client, createClient } from './client';
 import { clientSettings, placementSettings } from './client-options';
 import { createPlacementClient, type PlacementClient } from './placement-client';
 
-/** Adds the flags for the address of the bus. */
-export function addClientFlags(command: Command): Command {
-  return addSettingFlags(command, clientSettings);
+/** Makes a command use the bus: adds the flags for its address; `work` gets a client of it and what was typed. */
+export function useBus<Args extends unknown[], Flags extends OptionValues>(
+  context: Context,
+  command: Command<Args, Flags>,
+  work: (client: Client, flags: Flags, ...args: Args) => Promise<void>,
+): CommandUnknownOpts {
+  return addSettingFlags(command, clientSettings).action(() =>
+    withClient(context, command, (client) => work(client, command.opts(), ...command.processedArgs)),
+  );
 }
 
 /** Runs `work` with a client on the bus of the command's settings, and closes the bus afterwards. */
 export async function withClient(
   context: Context,
-  command: Command,
+  command: CommandUnknownOpts,
   work: (client: Client) => Promise<void>,
 ): Promise<void> {
   const { client: config } = readSettings(clientSettings, command, context.env);
@@ -29,7 +35,7 @@ export async function withClient(
   try {
     // Declared here, too, so that a request is kept although no conductor has run on this broker yet.
     await bus.declare(BUILD_REQUESTS);
-    await work(createClient(bus, context.clock, config.timeoutMs));
+    await work(createClient(bus, clock, config.timeoutMs));
   } finally {
     await bus.close();
   }
@@ -42,13 +48,14 @@ export function requireServer(url: string, env: string, example: string): void {
   throw usageError(`${env} is memory:, which lives within one process and cannot be shared with others`, hint);
 }
 
-/** Adds the flags for address and token of the placement API. */
-export function addPlacementFlags(command: Command): Command {
-  return addSettingFlags(command, placementSettings);
-}
-
-/** A client of the placement API of the command's settings. */
-export function placementFor({ env, clock, interrupted }: Context, command: Command): PlacementClient {
-  const { placement } = readSettings(placementSettings, command, env);
-  return createPlacementClient({ ...placement, clock, interrupted });
+/** Makes a command ask the placement API: adds the flags for its address and token; `work` as that of `useBus`. */
+export function usePlacement<Args extends unknown[], Flags extends OptionValues>(
+  { env, clock, interrupted }: Context,
+  command: Command<Args, Flags>,
+  work: (client: PlacementClient, flags: Flags, ...args: Args) => Promise<void>,
+): CommandUnknownOpts {
+  return addSettingFlags(command, placementSettings).action(() => {
+    const { placement } = readSettings(placementSettings, command, env);
+    return work(createPlacementClient({ ...placement, clock, interrupted }), command.opts(), ...command.processedArgs);
+  });
 }

@@ -1,67 +1,56 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type DeadLetter, visitDeadLetters } from '../client/dead-letters';
-import { addClientFlags, withClient } from '../client/with-client';
+import { useBus } from '../client/with-client';
 import type { Context } from '../context';
 import { addHelp } from '../help-text';
 import { table } from '../views/table';
 import { wholeFrom } from './number-flags';
 
 /** `berth dead-letters list | requeue` */
-export function deadLettersCommand(context: Context): Command {
+export function deadLettersCommand(context: Context): CommandUnknownOpts {
   return new Command('dead-letters')
     .description('See messages that nobody could handle, and send them again.')
     .addCommand(listCommand(context))
     .addCommand(requeueCommand(context));
 }
 
-function listCommand(context: Context): Command {
+function listCommand(context: Context): CommandUnknownOpts {
   const { terminal, clock } = context;
   const command = new Command('list')
     .description('List dead letters, oldest first, with the reason each is one. They stay where they are.')
     .option('--limit <n>', 'at most so many', wholeFrom(1), 100)
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action(() =>
-    withClient(context, command, async ({ bus }) => {
-      const { limit, json } = command.opts<{ limit: number; json: boolean }>();
-      const letters: DeadLetter[] = [];
-      await visitDeadLetters(bus, clock, limit, (letter) => {
-        letters.push(letter);
-        return 'leave';
-      });
-      if (json) return terminal.json(letters);
-      const rows = letters.map(({ id, type, queue, reason, message }) => [id, type, queue, reason, message]);
-      terminal.print(table(terminal, ['MESSAGE', 'TYPE', 'QUEUE', 'REASON', 'WHY'], rows));
-    }),
-  );
+  useBus(context, command, async ({ bus }, { limit, json }) => {
+    const letters: DeadLetter[] = [];
+    await visitDeadLetters(bus, clock, limit, (letter) => {
+      letters.push(letter);
+      return 'leave';
+    });
+    if (json) return terminal.json(letters);
+    const rows = letters.map(({ id, type, queue, reason, message }) => [id, type, queue, reason, message]);
+    terminal.print(table(terminal, ['MESSAGE', 'TYPE', 'QUEUE', 'REASON', 'WHY'], rows));
+  });
   return addHelp(command, [['berth dead-letters list', 'what could not be handled, and why']]);
 }
 
-function requeueCommand(context: Context): Command {
+function requeueCommand(context: Context): CommandUnknownOpts {
   const command = new Command('requeue')
     .description('Send dead letters to the queues they came from, after what was wrong has been mended.')
     .option('--id <message>', 'only this message')
     .option('--reason <reason>', 'only those with this reason')
     .option('--limit <n>', 'look at so many at most', wholeFrom(1), 100)
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action(() =>
-    withClient(context, command, async ({ bus }) => {
-      const { id, reason, limit, json } = command.opts<{
-        id?: string;
-        reason?: string;
-        limit: number;
-        json: boolean;
-      }>();
-      const requeued: string[] = [];
-      await visitDeadLetters(bus, context.clock, limit, (letter) => {
-        const isMeant = (id ?? letter.id) === letter.id && (reason ?? letter.reason) === letter.reason;
-        if (!isMeant || letter.queue === '') return 'leave';
-        requeued.push(letter.id);
-        return 'requeue';
-      });
-      if (json) context.terminal.json({ requeued });
-      else context.terminal.print(`${requeued.length} sent again`);
-    }),
-  );
+  useBus(context, command, async ({ bus }, { id, reason, limit, json }) => {
+    const requeued: string[] = [];
+    await visitDeadLetters(bus, context.clock, limit, (letter) => {
+      const isMeant = (id ?? letter.id) === letter.id && (reason ?? letter.reason) === letter.reason;
+      if (!isMeant || letter.queue === '') return 'leave';
+      requeued.push(letter.id);
+      return 'requeue';
+    });
+    if (json) context.terminal.json({ requeued });
+    else context.terminal.print(`${requeued.length} sent again`);
+  });
   return addHelp(command, [
     ['berth dead-letters requeue', 'all of them'],
     ['berth dead-letters requeue --reason delivery_limit', 'those that were tried too often'],

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
 import type { Context } from '../context';
@@ -9,7 +9,7 @@ import { table } from '../views/table';
 import { share, wholeFrom } from './number-flags';
 
 /** `berth demo`: everything in this process, without any server. */
-export function demoCommand(context: Context): Command {
+export function demoCommand(context: Context): CommandUnknownOpts {
   const command = new Command('demo')
     .description('Place builds on fake hosts, all in this process; no server is needed.')
     .option('--hosts <n>', 'fake hosts', wholeFrom(1), 20)
@@ -19,8 +19,7 @@ export function demoCommand(context: Context): Command {
     .option('--conductors <n>', 'conductors', wholeFrom(1), 2)
     .option('--seed <n>', 'the same seed asks for the same builds', wholeFrom(0), 1)
     .option('--json', 'print the outcome as one JSON value, on the last line', false)
-    .action(async () => {
-      const { json, ...settings } = command.opts<DemoSettings & { json: boolean }>();
+    .action(async ({ json, ...settings }) => {
       const outcome = await runDemo(context, settings);
       if (json) context.terminal.json(figuresOf(outcome));
       else show(context, settings, outcome);
@@ -59,24 +58,15 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
   const active = built.filter(({ event }) => event.state === 'active');
   const failed = built.filter(({ event }) => event.state === 'error');
   const spread = countBy(active, ({ event }) => event.host).map(([, count]) => count);
-  terminal.print('');
-  terminal.print(
-    table(
-      terminal,
-      ['OUTCOME', '', ''],
-      [
-        ['placed', figures.active, `on ${spread.length} hosts, ${Math.min(...spread)} to ${Math.max(...spread)} each`],
-        ['retried on an alternate', figures.retried, `${active.filter(isRetried).length} of them placed`],
-        ...countBy(failed, ({ event }) => event.fault?.reason ?? 'unknown').map(([reason, count]) => [
-          `failed: ${reason}`,
-          count,
-          '',
-        ]),
-        ['time to place, p50', percentile(times, 50), 'ms'],
-        ['time to place, p99', percentile(times, 99), 'ms'],
-      ],
-    ),
-  );
+  const reasons = countBy(failed, ({ event }) => event.fault?.reason ?? 'unknown');
+  const rows = [
+    ['placed', figures.active, `on ${spread.length} hosts, ${Math.min(...spread)} to ${Math.max(...spread)} each`],
+    ['retried on an alternate', figures.retried, `${active.filter(isRetried).length} of them placed`],
+    ...reasons.map(([reason, count]) => [`failed: ${reason}`, count, '']),
+    ['time to place, p50', percentile(times, 50), 'ms'],
+    ['time to place, p99', percentile(times, 99), 'ms'],
+  ];
+  terminal.print(`\n${table(terminal, ['OUTCOME', '', ''], rows)}`);
   const wrong = audit.overAllocated + audit.leaked;
   const verdict = wrong === 0 ? green('the store and the hosts agree') : red('the store and the hosts DISAGREE');
   terminal.print(`\n${bold(verdict)}: over-allocated ${audit.overAllocated}, leaked ${audit.leaked}`);

@@ -1,36 +1,32 @@
-import type { Command } from 'commander';
+import type { Command, OptionValues } from '@commander-js/extra-typings';
 import type { PlacementClient } from '../client/placement-client';
 import { parameter, type Query } from '../client/placement-http';
 import { findProvider } from '../client/providers';
+import { repeatable } from './repeatable-flag';
 
 /** Conditions on providers, as typed. */
 export interface Filter {
-  readonly resources?: string;
+  readonly resources?: string | undefined;
   readonly required: readonly string[];
   readonly forbidden: readonly string[];
   readonly memberOf: readonly string[];
   /** A UUID or a name. */
-  readonly inTree?: string;
+  readonly inTree?: string | undefined;
 }
 
 /** Adds the flags that filter providers. Their values are passed on as they are: Placement validates them. */
-export function addFilterFlags(command: Command): Command {
-  return command
-    .option('--resources <CLASS:N,...>', 'with room for these amounts: VCPU:2,MEMORY_MB:1024')
-    .option(
-      '--required <TRAIT,...>',
-      'with all of these traits, !TRAIT without; in:A,B is one of; may be given again',
-      collect,
-      [],
-    )
-    .option('--forbidden <TRAIT,...>', 'with none of these traits; may be given again', collect, [])
-    .option('--member-of <UUID,...>', 'in one of these aggregates, !UUID in none; may be given again', collect, [])
-    .option('--in-tree <UUID|NAME>', 'in the tree of this provider');
-}
-
-/** The parser of flags that may be repeated. */
-export function collect(text: string, before: readonly string[]): string[] {
-  return [...before, text];
+export function addFilterFlags<Flags extends OptionValues>(command: Command<[], Flags>) {
+  return (
+    command
+      // `String`, because the types take `,...` for several arguments; commander does not.
+      .option('--resources <CLASS:N,...>', 'with room for these amounts: VCPU:2,MEMORY_MB:1024', String)
+      .addOption(
+        repeatable('--required <TRAIT,...>', 'with all of these traits, !TRAIT without; in:A,B is one of', String),
+      )
+      .addOption(repeatable('--forbidden <TRAIT,...>', 'with none of these traits', String))
+      .addOption(repeatable('--member-of <UUID,...>', 'in one of these aggregates, !UUID in none', String))
+      .option('--in-tree <UUID|NAME>', 'in the tree of this provider')
+  );
 }
 
 /**
@@ -38,8 +34,8 @@ export function collect(text: string, before: readonly string[]): string[] {
  *
  * @throws BerthError `not_found` when the provider of `inTree` does not exist, and what the client throws.
  */
-export async function queryOf(client: PlacementClient, filter: Filter, suffix = ''): Promise<Query> {
-  const { resources, required, forbidden, memberOf, inTree } = filter;
+export async function queryOf(client: PlacementClient, filter: Partial<Filter>, suffix = ''): Promise<Query> {
+  const { resources, required = [], forbidden = [], memberOf = [], inTree } = filter;
   const tree = inTree === undefined ? undefined : (await findProvider(client, inTree)).uuid;
   return [
     ...parameter(`resources${suffix}`, resources),

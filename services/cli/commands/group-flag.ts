@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Filter } from './filter-flags';
 
 /** A request group: conditions that one provider meets; those of the group without a suffix a whole tree may meet. */
@@ -8,7 +8,6 @@ export interface Group extends Filter {
 }
 
 const KEYS = ['resources', 'required', 'forbidden', 'member_of', 'in_tree'] as const;
-type Key = (typeof KEYS)[number];
 
 /** A valid suffix since microversion 1.33. */
 const SUFFIX = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -18,9 +17,9 @@ const FORM =
 
 /**
  * The parser of `--group`: `NAME:key=value,key=value`. Commas also separate the values of one key: a part without a key
- * belongs to the key before it.
+ * belongs to the key before it. `before` are the groups that were given before it.
  */
-export function addGroup(text: string, before: readonly Group[]): Group[] {
+export function parseGroup(text: string, before: readonly { readonly suffix: string }[]): Group {
   const colon = text.indexOf(':');
   const suffix = text.slice(0, Math.max(0, colon));
   if (!SUFFIX.test(suffix)) throw new InvalidArgumentError(FORM);
@@ -28,18 +27,15 @@ export function addGroup(text: string, before: readonly Group[]): Group[] {
     throw new InvalidArgumentError(`There is a group ${suffix} already: each needs a name of its own.`);
   }
   const values = valuesIn(text.slice(colon + 1));
-  const listOf = (key: Key) => values.get(key) ?? [];
-  const [resources] = listOf('resources');
-  const [inTree] = listOf('in_tree');
-  const group: Group = {
+  const listOf = (key: (typeof KEYS)[number]) => values.get(key) ?? [];
+  return {
     suffix,
+    resources: listOf('resources')[0],
     required: listOf('required'),
     forbidden: listOf('forbidden'),
     memberOf: listOf('member_of'),
-    ...(resources === undefined ? {} : { resources }),
-    ...(inTree === undefined ? {} : { inTree }),
+    inTree: listOf('in_tree')[0],
   };
-  return [...before, group];
 }
 
 /** The resource classes that a group requests. */
@@ -52,21 +48,14 @@ export function amountsIn(resources: string): string[] {
   return resources.split(',').filter((amount) => amount !== '');
 }
 
-function valuesIn(text: string): ReadonlyMap<Key, string[]> {
-  const values = new Map<Key, string[]>();
-  let key: Key | undefined;
-  for (const part of text.split(',')) {
-    const [, name, value = ''] = /^([a-z_]+)=(.*)$/s.exec(part) ?? [];
-    if (name === undefined) {
-      // Continues the value before it: `resources=VCPU:1,MEMORY_MB:512`.
-      const list = key === undefined ? undefined : values.get(key);
-      if (list === undefined || part === '') throw new InvalidArgumentError(FORM);
-      list.push(`${list.pop()},${part}`);
-      continue;
-    }
-    key = KEYS.find((known) => known === name);
-    if (key === undefined) throw new InvalidArgumentError(FORM);
-    values.set(key, [...(values.get(key) ?? []), value]);
+function valuesIn(text: string): ReadonlyMap<string, readonly string[]> {
+  const values = new Map<string, string[]>(KEYS.map((key) => [key, []]));
+  // A comma that no key follows continues the value before it: `resources=VCPU:1,MEMORY_MB:512`.
+  for (const part of text.split(/,(?=[a-z_]+=)/)) {
+    const [key = '', value = ''] = part.split(/=(.*)/s);
+    const list = values.get(key);
+    if (list === undefined || value.split(',').includes('')) throw new InvalidArgumentError(FORM);
+    list.push(value);
   }
   return values;
 }

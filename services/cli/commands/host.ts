@@ -1,8 +1,7 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { HostSummary } from '#libs/contracts/messages';
 import { capacityOf } from '#libs/domain/inventory';
-import type { Client } from '../client/client';
-import { addClientFlags, withClient } from '../client/with-client';
+import { useBus } from '../client/with-client';
 import type { Context } from '../context';
 import { addHelp } from '../help-text';
 import { ageOf, formatNumber } from '../views/format';
@@ -10,51 +9,47 @@ import { bar, facts, table } from '../views/table';
 import type { Terminal } from '../views/terminal';
 
 /** `berth host list | show | disable | enable` */
-export function hostCommand(context: Context): Command {
+export function hostCommand(context: Context): CommandUnknownOpts {
   return new Command('host')
     .description('See hosts; take them out of service and back.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
-    .addCommand(enableCommand(context, false))
-    .addCommand(enableCommand(context, true));
+    .addCommand(disableCommand(context))
+    .addCommand(enableCommand(context));
 }
 
-function listCommand(context: Context): Command {
+function listCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command('list')
     .description('List hosts with what they have in use.')
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action(() =>
-    withClient(context, command, async (client) => {
-      const hosts = await client.hosts();
-      if (command.opts<{ json: boolean }>().json) return terminal.json(hosts);
-      const rows = hosts.map((host) => [
-        host.host,
-        showStatus(terminal, host),
-        host.availabilityZone || '-',
-        host.instances,
-        ...['VCPU', 'MEMORY_MB', 'DISK_GB'].map((name) => capacityBar(terminal, host, name)),
-      ]);
-      terminal.print(table(terminal, ['HOST', 'STATUS', 'ZONE', 'INSTANCES', 'VCPU', 'MEMORY', 'DISK'], rows));
-    }),
-  );
+  useBus(context, command, async (client, { json }) => {
+    const hosts = await client.hosts();
+    if (json) return terminal.json(hosts);
+    const rows = hosts.map((host) => [
+      host.host,
+      showStatus(terminal, host),
+      host.availabilityZone || '-',
+      host.instances,
+      ...['VCPU', 'MEMORY_MB', 'DISK_GB'].map((name) => capacityBar(terminal, host, name)),
+    ]);
+    terminal.print(table(terminal, ['HOST', 'STATUS', 'ZONE', 'INSTANCES', 'VCPU', 'MEMORY', 'DISK'], rows));
+  });
   return addHelp(command, [['berth host list', 'the fleet at a glance']]);
 }
 
-function showCommand(context: Context): Command {
+function showCommand(context: Context): CommandUnknownOpts {
   const command = new Command('show')
     .description('Show one host: inventories, traits, aggregates.')
     .argument('<host>', 'host')
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action((name: string) =>
-    withClient(context, command, async (client) => {
-      const [host] = await client.hosts(name);
-      // An unknown host is an error of the scheduler's, so there is always one.
-      if (host === undefined) return;
-      if (command.opts<{ json: boolean }>().json) context.terminal.json(host);
-      else show(context, host);
-    }),
-  );
+  useBus(context, command, async (client, { json }, name) => {
+    const [host] = await client.hosts(name);
+    // An unknown host is an error of the scheduler's, so there is always one.
+    if (host === undefined) return;
+    if (json) context.terminal.json(host);
+    else show(context, host);
+  });
   return addHelp(command, [['berth host show host-7', 'what it has, what is in use, what it is']]);
 }
 
@@ -86,25 +81,32 @@ function show({ terminal, clock }: Context, host: HostSummary): void {
   terminal.print(`\n${table(terminal, head, rows)}`);
 }
 
-function enableCommand(context: Context, enabled: boolean): Command {
-  const verb = enabled ? 'enable' : 'disable';
-  const command = new Command(verb)
-    .description(
-      enabled ? 'Let a host get new instances again.' : 'Give a host no new instances; what runs there stays.',
-    )
+function disableCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('disable')
+    .description('Give a host no new instances; what runs there stays.')
+    .argument('<host>', 'host')
+    .option('--json', 'print one JSON value', false)
+    .option('--reason <text>', 'for whoever asks later', '');
+  useBus(context, command, async (client, { json, reason }, host) => {
+    showEnabled(context, json, await client.setHostEnabled({ host, enabled: false, reason }));
+  });
+  return addHelp(command, [['berth host disable host-7 --reason "new disk"', 'out of service']]);
+}
+
+function enableCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('enable')
+    .description('Let a host get new instances again.')
     .argument('<host>', 'host')
     .option('--json', 'print one JSON value', false);
-  if (!enabled) command.option('--reason <text>', 'for whoever asks later', '');
-  addClientFlags(command).action((host: string) =>
-    withClient(context, command, async (client: Client) => {
-      const { reason = '', json } = command.opts<{ reason?: string; json: boolean }>();
-      const summary = await client.setHostEnabled({ host, enabled, reason });
-      if (json) context.terminal.json(summary);
-      else context.terminal.print(`${host} is ${showStatus(context.terminal, summary)}`);
-    }),
-  );
-  const example = enabled ? 'berth host enable host-7' : 'berth host disable host-7 --reason "new disk"';
-  return addHelp(command, [[example, enabled ? 'back in service' : 'out of service']]);
+  useBus(context, command, async (client, { json }, host) => {
+    showEnabled(context, json, await client.setHostEnabled({ host, enabled: true, reason: '' }));
+  });
+  return addHelp(command, [['berth host enable host-7', 'back in service']]);
+}
+
+function showEnabled({ terminal }: Context, json: boolean, host: HostSummary): void {
+  if (json) terminal.json(host);
+  else terminal.print(`${host.host} is ${showStatus(terminal, host)}`);
 }
 
 function showStatus({ colours }: Terminal, host: HostSummary): string {

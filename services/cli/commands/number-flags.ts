@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { MAX_AMOUNT } from '#libs/domain/inventory';
 
 /** Makes a parser of whole numbers from `min` up. */

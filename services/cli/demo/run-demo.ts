@@ -1,21 +1,16 @@
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { BuildRequest, InstanceEvent } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
 import { watchInstances } from '../client/instance-watch';
-import { forEachConcurrently } from '../concurrent';
+import { mapConcurrently } from '../concurrent';
 import type { Context } from '../context';
 import type { Audit } from '../embedded/audit';
-import { type EmbeddedFleet, startEmbedded } from '../embedded/fleet';
+import { type EmbeddedFleet, type FleetSettings, startEmbedded } from '../embedded/fleet';
 import { startProgress } from '../views/progress';
 import { demoRequests, demoShape } from './workload';
 
-export interface DemoSettings {
-  readonly hosts: number;
+export interface DemoSettings extends Omit<FleetSettings, 'shape' | 'latencyMs'> {
   readonly builds: number;
-  /** The probability, 0 to 1, that an attempt fails. */
-  readonly failureRate: number;
-  readonly schedulers: number;
-  readonly conductors: number;
   readonly seed: number;
 }
 
@@ -65,18 +60,14 @@ async function buildAll(context: Context, settings: DemoSettings, fleet: Embedde
   const watch = await watchInstances(fleet.client);
   try {
     const requests = demoRequests(seededRandom(settings.seed), settings.builds);
-    await forEachConcurrently(
-      requests,
-      BUILDS_IN_FLIGHT,
-      async (request) => {
-        const startedMs = clock.now();
-        const settled = watch.until(request.instanceUuids[0] ?? '', ['active', 'error'], BUILD_WAIT);
-        const [event] = await Promise.all([settled, fleet.client.build(request)]);
-        built.push({ event, tookMs: clock.now() - startedMs });
-        progress.show(built.length, () => tally(built));
-      },
-      interrupted,
-    );
+    const build = async (request: BuildRequest) => {
+      const startedMs = clock.now();
+      const settled = watch.until(request.instanceUuids[0] ?? '', ['active', 'error'], BUILD_WAIT);
+      const [event] = await Promise.all([settled, fleet.client.build(request)]);
+      built.push({ event, tookMs: clock.now() - startedMs });
+      progress.show(built.length, () => tally(built));
+    };
+    await mapConcurrently(requests, BUILDS_IN_FLIGHT, build, interrupted);
     progress.finish(tally(built));
     return built;
   } finally {

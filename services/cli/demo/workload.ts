@@ -2,7 +2,7 @@ import type { BuildRequest } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Resources } from '#libs/domain/inventory';
 import { type Random, randomInt } from '#libs/domain/random';
-import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
+import { requestSpec } from '#libs/domain/request-spec';
 
 /** The flavors of the demo's instances. */
 const FLAVORS: readonly Resources[] = [
@@ -15,22 +15,25 @@ const MEAN_VCPUS = 2;
 
 /** Single instances of mixed flavors. */
 export function demoRequests(random: Random, builds: number): BuildRequest[] {
-  return Array.from({ length: builds }, (_, i) => ({
+  return Array.from({ length: builds }, (_, i) => {
+    const flavor = FLAVORS[randomInt(random, FLAVORS.length)] ?? {};
+    return buildRequestFor(random, `demo-${i + 1}`, flavor, 'demo');
+  });
+}
+
+/** A request for one instance with resources only. */
+export function buildRequestFor(random: Random, name: string, resources: Resources, projectId: string): BuildRequest {
+  return {
     requestId: random.uuid(),
-    requestSpec: requestSpecCodec.encode(specOf(FLAVORS[randomInt(random, FLAVORS.length)] ?? {}, 'demo')),
+    requestSpec: requestSpecCodec.encode(requestSpec(resources, { projectId, userId: 'cli' })),
     count: 1,
-    name: `demo-${i + 1}`,
+    name,
     instanceUuids: [random.uuid()],
-  }));
+  };
 }
 
 /** Hosts large enough for all builds: failures must come from the driver, not from a full fleet. */
 export function demoShape(builds: number, hosts: number): Resources {
   const vcpus = Math.max(16, Math.ceil((builds / hosts) * MEAN_VCPUS * 1.6));
   return { VCPU: vcpus, MEMORY_MB: vcpus * 2048, DISK_GB: vcpus * 12 };
-}
-
-/** A request spec with resources only. */
-export function specOf(resources: Resources, projectId: string): RequestSpec {
-  return requestSpec(resources, { projectId, userId: 'cli' });
 }

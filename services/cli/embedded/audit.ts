@@ -40,7 +40,10 @@ export async function auditFleet(store: PlacementStore, hosts: readonly HostTrut
     const used = instances.reduce<Resources>((sum, { resources }) => addResources(sum, resources), {});
     overAllocated += countExceeded(provider, used);
   }
-  return { overAllocated, leaked: countDifferences(running, claims(consumers)) };
+  const claimed = consumers.flatMap(({ uuid, allocations }) =>
+    Object.keys(allocations).map((on) => `${uuid} on ${on}`),
+  );
+  return { overAllocated, leaked: countDifferences(running, new Set(claimed)) };
 }
 
 /** Differences that remain after this are real. */
@@ -73,12 +76,6 @@ function countExceeded(provider: Provider, used: Resources): number {
     const inventory = provider.inventories[name];
     return amount > (inventory === undefined ? 0 : capacityOf(inventory));
   }).length;
-}
-
-function claims(consumers: readonly Consumer[]): Set<string> {
-  return new Set(
-    consumers.flatMap(({ uuid, allocations }) => Object.keys(allocations).map((on) => `${uuid} on ${on}`)),
-  );
 }
 
 /** Number of elements that are in one of the sets only. */

@@ -34,9 +34,13 @@ type Row = Readonly<Record<(typeof COLUMNS)[number], string>>;
  */
 export async function readTrace(path: string, limit: number): Promise<Trace> {
   const vms: TraceVm[] = [];
-  for await (const { row, line } of rowsOf(path)) {
-    vms.push(vmOf(row, line));
-    if (vms.length >= limit) break;
+  try {
+    for await (const { record, info } of openRecords(path)) {
+      vms.push(vmOf(record, info.lines));
+      if (vms.length >= limit) break;
+    }
+  } catch (thrown) {
+    throw thrown instanceof BerthError ? thrown : unreadable(path, thrown as NodeJS.ErrnoException);
   }
   if (vms.length === 0) throw badTrace(`${path} has no VMs`);
   const scale = wholeScale(vms);
@@ -44,19 +48,12 @@ export async function readTrace(path: string, limit: number): Promise<Trace> {
   return { scale, vms: vms.map((vm) => ({ ...vm, cores: whole(vm.cores), ram: whole(vm.ram) })) };
 }
 
-async function* rowsOf(path: string): AsyncGenerator<{ row: Row; line: number }> {
+function openRecords(path: string): AsyncIterable<{ readonly record: Row; readonly info: { readonly lines: number } }> {
   const parser = parse({ columns: checkHead, skip_empty_lines: true, trim: true, info: true });
-  const file = createReadStream(path);
-  // A failure in the pipeline destroys the parser, and its loop below throws the error.
-  if (path.endsWith('.gz')) pipeline(file, createGunzip(), parser, () => {});
-  else pipeline(file, parser, () => {});
-  try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: Row; info: { lines: number } }>) {
-      yield { row: record, line: info.lines };
-    }
-  } catch (thrown) {
-    throw thrown instanceof BerthError ? thrown : unreadable(path, thrown as NodeJS.ErrnoException);
-  }
+  const unzip = path.endsWith('.gz') ? [createGunzip()] : [];
+  // A failure in the pipeline destroys the parser, and whoever reads the records gets the error.
+  pipeline([createReadStream(path), ...unzip, parser], () => {});
+  return parser;
 }
 
 function checkHead(head: string[]): string[] {

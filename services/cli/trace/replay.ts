@@ -1,12 +1,11 @@
-import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { capacityOf } from '#libs/domain/inventory';
 import type { Client } from '../client/client';
 import { type InstanceWatch, watchInstances } from '../client/instance-watch';
-import { forEachConcurrently } from '../concurrent';
+import { mapConcurrently } from '../concurrent';
 import type { Context } from '../context';
-import { specOf } from '../demo/workload';
+import { buildRequestFor } from '../demo/workload';
 import { formatNumber } from '../views/format';
 import { startProgress } from '../views/progress';
 import type { TraceVm } from './read-trace';
@@ -19,15 +18,19 @@ export interface ReplaySettings {
   readonly speed: number;
 }
 
-export interface ReplayOutcome {
-  readonly seconds: number;
+/** What has become of the VMs of a trace. */
+interface Tally {
   /** The host of each placed VM, by vmId. */
-  readonly placed: ReadonlyMap<string, string>;
-  readonly departed: number;
-  /** Numbers of failed VMs, by reason. */
-  readonly failures: ReadonlyMap<string, number>;
+  readonly placed: Map<string, string>;
+  departed: number;
+  /** The reason of each failure. */
+  readonly failures: string[];
   /** From request to ACTIVE, of each placed VM. */
-  readonly latenciesMs: readonly number[];
+  readonly latenciesMs: number[];
+}
+
+export interface ReplayOutcome extends Tally {
+  readonly seconds: number;
   /** The capacity of the whole fleet. */
   readonly capacity: { readonly hosts: number; readonly cores: number; readonly ram: number };
 }
@@ -40,11 +43,9 @@ interface Replay {
   readonly client: Client;
   readonly context: Context;
   readonly watch: InstanceWatch;
+  readonly tally: Tally;
   /** The instance of each requested VM, by vmId; undefined when it was not placed. */
   readonly arrivals: Map<string, Promise<string | undefined>>;
-  readonly placed: Map<string, string>;
-  readonly failures: Map<string, number>;
-  readonly latenciesMs: number[];
 }
 
 /**
@@ -62,38 +63,29 @@ export async function replayTrace(
   const { clock, terminal, interrupted } = context;
   const capacity = await fleetCapacity(client);
   const watch = await watchInstances(client);
-  const replay: Replay = {
-    client,
-    context,
-    watch,
-    arrivals: new Map(),
-    placed: new Map(),
-    failures: new Map(),
-    latenciesMs: [],
-  };
+  const tally: Tally = { placed: new Map(), departed: 0, failures: [], latenciesMs: [] };
+  const replay: Replay = { client, context, watch, tally, arrivals: new Map() };
   const startedMs = clock.now();
   const progress = startProgress(terminal, clock, 'replaying', events.length);
   let done = 0;
-  let departed = 0;
   const detail = () => {
-    const [placed, gone, failed] = [replay.placed.size, departed, sum(replay.failures)].map(formatNumber);
-    return `${placed} placed, ${gone} departed, ${failed} failed`;
+    const [placed, departed, failed] = [tally.placed.size, tally.departed, tally.failures.length].map(formatNumber);
+    return `${placed} placed, ${departed} departed, ${failed} failed`;
   };
   try {
     const step = async (event: TraceEvent) => {
       if (settings.speed > 0) await waitUntilDue(context, event, startedMs, settings.speed);
       if (event.kind === 'arrival') await arrive(replay, event.vm);
-      else if (await depart(replay, event.vm)) departed += 1;
+      else await depart(replay, event.vm);
       progress.show(++done, detail);
     };
-    await forEachConcurrently(events, settings.inFlight, step, interrupted);
+    await mapConcurrently(events, settings.inFlight, step, interrupted);
     progress.finish(detail());
   } finally {
     await watch.close();
   }
   if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'the replay was interrupted');
-  const { placed, failures, latenciesMs } = replay;
-  return { seconds: (clock.now() - startedMs) / 1000, placed, departed, failures, latenciesMs, capacity };
+  return { ...tally, seconds: (clock.now() - startedMs) / 1000, capacity };
 }
 
 /** VMs from before the beginning of the trace arrive at its beginning. */
@@ -108,51 +100,45 @@ async function arrive(replay: Replay, vm: TraceVm): Promise<void> {
   await arrival;
 }
 
-async function build({ client, context, watch, placed, failures, latenciesMs }: Replay, vm: TraceVm) {
+async function build({ client, context, watch, tally }: Replay, vm: TraceVm): Promise<string | undefined> {
   const { clock, random } = context;
-  const uuid = random.uuid();
   const startedMs = clock.now();
-  const settled = watch.until(uuid, ['active', 'error'], EVENT_WAIT);
-  const request = {
-    requestId: random.uuid(),
-    requestSpec: requestSpecCodec.encode(specOf({ VCPU: vm.cores, MEMORY_MB: vm.ram }, `tenant-${vm.tenantId}`)),
-    count: 1,
-    name: `vm-${vm.vmId}`,
-    instanceUuids: [uuid],
-  };
-  const outcome = await Promise.all([settled, client.build(request)]).then(
-    ([event]) => event,
-    (thrown: unknown) => orInterrupted(BerthError.from(thrown)),
-  );
-  if (!(outcome instanceof BerthError) && outcome.state === 'active') {
-    latenciesMs.push(clock.now() - startedMs);
-    placed.set(vm.vmId, outcome.host);
-    return uuid;
+  const resources = { VCPU: vm.cores, MEMORY_MB: vm.ram };
+  const request = buildRequestFor(random, `vm-${vm.vmId}`, resources, `tenant-${vm.tenantId}`);
+  const [uuid = ''] = request.instanceUuids;
+  try {
+    const settled = watch.until(uuid, ['active', 'error'], EVENT_WAIT);
+    const [{ state, host, fault }] = await Promise.all([settled, client.build(request)]);
+    if (state === 'active') {
+      tally.latenciesMs.push(clock.now() - startedMs);
+      tally.placed.set(vm.vmId, host);
+      return uuid;
+    }
+    tally.failures.push(fault?.reason ?? 'unknown');
+  } catch (thrown) {
+    tally.failures.push(reasonOf(thrown));
   }
-  const reason = outcome instanceof BerthError ? outcome.reason : (outcome.fault?.reason ?? 'unknown');
-  failures.set(reason, (failures.get(reason) ?? 0) + 1);
   return undefined;
 }
 
-/** Terminates a VM; false when it was never placed or the termination failed. */
-async function depart({ client, watch, arrivals, failures }: Replay, vm: TraceVm): Promise<boolean> {
+/** Terminates a VM, if it was placed. */
+async function depart({ client, watch, tally, arrivals }: Replay, vm: TraceVm): Promise<void> {
   const uuid = await arrivals.get(vm.vmId);
   arrivals.delete(vm.vmId);
-  if (uuid === undefined) return false;
-  const gone = watch.until(uuid, ['deleted'], EVENT_WAIT);
-  return Promise.all([gone, client.terminate(uuid)]).then(
-    () => true,
-    (thrown: unknown) => {
-      const reason = `departure: ${orInterrupted(BerthError.from(thrown)).reason}`;
-      failures.set(reason, (failures.get(reason) ?? 0) + 1);
-      return false;
-    },
-  );
+  if (uuid === undefined) return;
+  try {
+    await Promise.all([watch.until(uuid, ['deleted'], EVENT_WAIT), client.terminate(uuid)]);
+    tally.departed += 1;
+  } catch (thrown) {
+    tally.failures.push(`departure: ${reasonOf(thrown)}`);
+  }
 }
 
-function orInterrupted(error: BerthError): BerthError {
+/** @throws BerthError what ends the whole replay: an interruption, or a defect. */
+function reasonOf(thrown: unknown): string {
+  const error = BerthError.from(thrown);
   if (error.reason === 'interrupted' || error.code === 'internal') throw error;
-  return error;
+  return error.reason;
 }
 
 async function fleetCapacity(client: Client) {
@@ -160,8 +146,4 @@ async function fleetCapacity(client: Client) {
   const total = (name: string) =>
     hosts.reduce((all, { resources }) => all + (resources[name] ? capacityOf(resources[name].inventory) : 0), 0);
   return { hosts: hosts.length, cores: total('VCPU'), ram: total('MEMORY_MB') };
-}
-
-function sum(counts: ReadonlyMap<string, number>): number {
-  return [...counts.values()].reduce((all, count) => all + count, 0);
 }

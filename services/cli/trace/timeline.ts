@@ -24,33 +24,28 @@ function rank({ kind, vm }: TraceEvent): number {
   return vm.startDays === vm.endDays ? 2 : 0;
 }
 
+export interface CoresAndRam {
+  readonly cores: number;
+  readonly ram: number;
+}
+
 /** The most cores and ram in use at once: what a fleet must have to place everything. */
-export function peakDemand(events: readonly TraceEvent[]): { readonly cores: number; readonly ram: number } {
-  let cores = 0;
-  let ram = 0;
-  const peak = { cores: 0, ram: 0 };
-  for (const { kind, vm } of events) {
-    const sign = kind === 'arrival' ? 1 : -1;
-    cores += sign * vm.cores;
-    ram += sign * vm.ram;
-    peak.cores = Math.max(peak.cores, cores);
-    peak.ram = Math.max(peak.ram, ram);
-  }
-  return peak;
+export function peakDemand(events: readonly TraceEvent[]): CoresAndRam {
+  return utilisationOf(events, () => true, { cores: 1, ram: 1 }).peak;
 }
 
 export interface Utilisation {
   /** Shares of the fleet's capacity, 0 to 1. */
-  readonly peak: { readonly cores: number; readonly ram: number };
+  readonly peak: CoresAndRam;
   /** Averaged over the trace's own time, from day 0 to the last arrival. */
-  readonly mean: { readonly cores: number; readonly ram: number };
+  readonly mean: CoresAndRam;
 }
 
 /** The fleet's utilisation in the trace's own time, given which VMs were placed. */
 export function utilisationOf(
   events: readonly TraceEvent[],
   isPlaced: (vmId: string) => boolean,
-  capacity: { readonly cores: number; readonly ram: number },
+  capacity: CoresAndRam,
 ): Utilisation {
   const fromDays = Math.max(0, events[0]?.atDays ?? 0);
   const toDays = events.findLast(({ kind }) => kind === 'arrival')?.atDays ?? 0;
@@ -72,7 +67,7 @@ export function utilisationOf(
     peak.ram = Math.max(peak.ram, used.ram);
   }
   const days = Math.max(Number.EPSILON, atDays - fromDays);
-  const shares = ({ cores, ram }: { cores: number; ram: number }) => ({
+  const shares = ({ cores, ram }: CoresAndRam) => ({
     cores: capacity.cores > 0 ? cores / capacity.cores : 0,
     ram: capacity.ram > 0 ? ram / capacity.ram : 0,
   });

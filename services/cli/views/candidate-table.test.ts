@@ -1,10 +1,10 @@
-import { addGroup } from '../commands/group-flag';
+import { parseGroup } from '../commands/group-flag';
 import { allocationLinesOf } from './candidate-table';
 
 const plain = { suffix: '', resources: 'DISK_GB:10,MEMORY_MB:5', required: [], forbidden: [], memberOf: [] };
 
 it('tells for which groups a candidate takes what, in the order of the groups, then of the classes', () => {
-  const groups = [plain, ...addGroup('b:required=X', addGroup('a:resources=VCPU:1', []))];
+  const groups = [plain, parseGroup('a:resources=VCPU:1', []), parseGroup('b:required=X', [])];
   const request = {
     allocations: { nfs: { resources: { DISK_GB: 10 } }, host: { resources: { VCPU: 1, MEMORY_MB: 5 } } },
     mappings: { '': ['nfs', 'host'], a: ['host'], b: ['root'] },
@@ -18,7 +18,7 @@ it('tells for which groups a candidate takes what, in the order of the groups, t
 });
 
 it('names both groups that take the same class of one provider', () => {
-  const groups = addGroup('b:resources=VF:1', addGroup('a:resources=VF:1', []));
+  const groups = [parseGroup('a:resources=VF:1', []), parseGroup('b:resources=VF:1', [])];
   const request = { allocations: { nic: { resources: { VF: 2 } } }, mappings: { a: ['nic'], b: ['nic'] } };
   expect(allocationLinesOf(request, groups)).toEqual([
     { groups: ['a', 'b'], providerUuid: 'nic', taken: { resourceClass: 'VF', amount: 2 } },

@@ -3,26 +3,23 @@ import { STANDARD_RESOURCE_CLASSES } from '#libs/domain/standard-names';
 import type { InventoryDocument } from '../client/placement-documents';
 import type { StockedProvider } from '../client/providers';
 
-/** A provider's usage and capacity of one class. */
+/** A provider's inventory, usage and capacity of one class. */
 export interface Fill {
   readonly resourceClass: string;
+  readonly inventory: InventoryDocument;
   readonly used: number;
   readonly capacity: number;
 }
 
-/** A provider's usage and capacity, by class in the order of `compareClasses`. */
+/** What a provider has and how much of it is used, by class in the order of `compareClasses`. */
 export function fillsOf({ inventories, usages }: Pick<StockedProvider, 'inventories' | 'usages'>): Fill[] {
   return Object.entries(inventories)
-    .map(([resourceClass, inventory]) => ({
-      resourceClass,
-      used: usages[resourceClass] ?? 0,
-      capacity: capacityIn(inventory),
-    }))
+    .map(([resourceClass, inventory]) => {
+      const { total, reserved, allocation_ratio: allocationRatio } = inventory;
+      const capacity = capacityOf({ total, reserved, allocationRatio });
+      return { resourceClass, inventory, used: usages[resourceClass] ?? 0, capacity };
+    })
     .sort((a, b) => compareClasses(a.resourceClass, b.resourceClass));
-}
-
-function capacityIn({ total, reserved, allocation_ratio: allocationRatio }: InventoryDocument): number {
-  return capacityOf({ total, reserved, allocationRatio });
 }
 
 /** Standard classes as Placement numbers them (VCPU, MEMORY_MB, DISK_GB, ...), then others by name. */

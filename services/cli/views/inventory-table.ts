@@ -9,13 +9,11 @@ import type { Terminal } from './terminal';
 export function inventoryTable(terminal: Terminal, provider: StockedProvider): string {
   const fills = fillsOf(provider);
   if (fills.length === 0) return 'It has no inventories: nothing can be allocated from it.';
-  const rows = fills.flatMap(({ resourceClass, used, capacity }) => {
-    const inventory = provider.inventories[resourceClass];
-    if (inventory === undefined) return [];
+  const rows = fills.map(({ resourceClass, inventory, used, capacity }) => {
     const { total, reserved, allocation_ratio: ratio } = inventory;
     const free = Math.max(0, capacity - used);
     const fill = bar(terminal, used, capacity);
-    return [[resourceClass, total, reserved, formatRatio(ratio), used, free, fill, unitsOf(inventory)]];
+    return [resourceClass, total, reserved, formatRatio(ratio), used, free, fill, unitsOf(inventory)];
   });
   const units = rows.some((row) => row.at(-1) !== '') ? 'UNITS' : '';
   return table(terminal, ['RESOURCE CLASS', 'TOTAL', 'RESERVED', 'RATIO', 'USED', 'FREE', '', units], rows);

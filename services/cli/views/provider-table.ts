@@ -9,11 +9,11 @@ import type { Terminal } from './terminal';
 const MAIN_CLASSES = 3;
 const BAR_WIDTH = 5;
 
-/** One line per provider, with bars for the most frequent classes. `names` are by UUID. */
+/** One line per provider, with bars for the most frequent classes. `known` has at least their parents and roots. */
 export function providerTable(
   terminal: Terminal,
   providers: readonly StockedProvider[],
-  names: ReadonlyMap<string, string>,
+  known: ReadonlyMap<string, ProviderDocument>,
 ): string {
   const main = mainClasses(providers);
   const rows = providers.map((provider) => {
@@ -23,7 +23,7 @@ export function providerTable(
       provider.name,
       provider.uuid,
       provider.generation,
-      placeOf(provider, names),
+      placeOf(provider, known),
       ...main.map((resourceClass) => showFill(terminal, fills, resourceClass)),
       others.map(({ resourceClass, used, capacity }) => `${resourceClass} ${used}/${capacity}`).join(' '),
     ];
@@ -34,12 +34,12 @@ export function providerTable(
 
 /** A provider's place in its tree: `-` for a root, else the root, or root and parent. */
 export function placeOf(
-  { parent_provider_uuid: parent, root_provider_uuid: root }: Omit<ProviderDocument, 'generation' | 'name' | 'uuid'>,
-  names: ReadonlyMap<string, string>,
+  { parent_provider_uuid: parent, root_provider_uuid: root }: ProviderDocument,
+  known: ReadonlyMap<string, ProviderDocument>,
 ): string {
   if (parent === null) return '-';
   const path = parent === root ? [root] : [root, parent];
-  return path.map((uuid) => names.get(uuid) ?? uuid).join(' / ');
+  return path.map((uuid) => known.get(uuid)?.name ?? uuid).join(' / ');
 }
 
 function mainClasses(providers: readonly StockedProvider[]): string[] {

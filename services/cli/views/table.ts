@@ -46,8 +46,8 @@ export function bar(terminal: Terminal, used: number, capacity: number, width = 
 }
 
 /** Progress as a bar, in one colour. */
-export function progressBar(terminal: Terminal, done: number, total: number, width = 20): string {
-  return drawBar(terminal, total > 0 ? done / total : 1, width, terminal.colours.cyan);
+export function progressBar(terminal: Terminal, done: number, total: number): string {
+  return drawBar(terminal, total > 0 ? done / total : 1, 20, terminal.colours.cyan);
 }
 
 function drawBar(

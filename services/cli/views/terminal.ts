@@ -20,16 +20,11 @@ export interface Terminal {
   readonly isInteractive: boolean;
 }
 
-/** The characters that bars and trees are drawn with: Unicode or ASCII. */
-export interface Glyphs {
-  readonly full: string;
-  readonly empty: string;
-  /** Before a child: one with siblings after it, and the last one. */
-  readonly branch: string;
-  readonly lastBranch: string;
-  /** Before the lines below a child with siblings after it. */
-  readonly through: string;
-}
+/**
+ * The characters that bars and trees are drawn with. `branch` is before a child with siblings after it, `through` before
+ * the lines below such a child, `lastBranch` before the last child.
+ */
+export type Glyphs = typeof UNICODE;
 
 type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
@@ -39,33 +34,27 @@ export function createTerminal(out: Stream, err: Stream, env: Environment): Term
     !env['NO_COLOR'] && (Boolean(env['FORCE_COLOR']) || (out.isTTY === true && env['TERM'] !== 'dumb'));
   const isInteractive = err.isTTY === true && env['TERM'] !== 'dumb';
   let hasProgress = false;
-  const clearProgress = () => {
-    if (hasProgress) err.write('\r\x1b[K');
+  const printLine = (stream: Stream, text: string) => {
+    if (hasProgress) err.write(CLEAR_LINE);
     hasProgress = false;
+    stream.write(`${text}\n`);
   };
   return {
     colours: pc.createColors(wantsColour),
     glyphs: glyphsFor(env),
     isInteractive,
-    print(text) {
-      clearProgress();
-      out.write(`${text}\n`);
-    },
-    json(value) {
-      clearProgress();
-      out.write(`${JSON.stringify(value)}\n`);
-    },
-    note(text) {
-      clearProgress();
-      err.write(`${text}\n`);
-    },
+    print: (text) => printLine(out, text),
+    json: (value) => printLine(out, JSON.stringify(value)),
+    note: (text) => printLine(err, text),
     progress(text) {
       if (!isInteractive) return;
-      err.write(`\r\x1b[K${cutTo((err.columns ?? 80) - 1, text)}`);
+      err.write(`${CLEAR_LINE}${cutTo((err.columns ?? 80) - 1, text)}`);
       hasProgress = true;
     },
   };
 }
+
+const CLEAR_LINE = '\r\x1b[K';
 
 /** Cuts a line to the width of the terminal (a wrapped line could not be replaced); a cut line has no colours. */
 function cutTo(columns: number, text: string): string {
@@ -73,13 +62,7 @@ function cutTo(columns: number, text: string): string {
   return plain.length <= columns ? text : plain.slice(0, columns);
 }
 
-const UNICODE: Glyphs = {
-  full: '█',
-  empty: '░',
-  branch: '├─ ',
-  lastBranch: '└─ ',
-  through: '│  ',
-};
+const UNICODE = { full: '█', empty: '░', branch: '├─ ', lastBranch: '└─ ', through: '│  ' };
 const ASCII: Glyphs = { full: '#', empty: '.', branch: '|- ', lastBranch: '`- ', through: '|  ' };
 
 /**

@@ -1,11 +1,10 @@
-import { setMaxListeners } from 'node:events';
+import limitConcurrency from 'p-limit';
 import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
 import { agentSender, STATS } from '#libs/contracts/queues';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import { backoffMs } from '#libs/runtime/backoff';
-import { createSemaphore } from '#libs/runtime/semaphore';
 import type { Surroundings } from '#libs/runtime/service';
 import { createTimerWheel } from '#libs/runtime/timer-wheel';
 import type { HostLease, LossReason } from '../holding/host-lease';
@@ -74,10 +73,8 @@ export function createReporter(
   { clock, random, log }: Surroundings,
 ): Reporter {
   const all: Reporting[] = [];
-  const semaphore = createSemaphore(config.reportsInFlight);
-  const stopping = new AbortController();
-  // All hosts may wait for the semaphore, each with a listener.
-  setMaxListeners(0, stopping.signal);
+  const takeTurn = limitConcurrency(config.reportsInFlight);
+  let isStopped = false;
   /** Whether the last report could not be delivered: logged once, not for each host. */
   let isUnavailable = false;
   const wheel = createTimerWheel<Reporting>(clock, TICK_MS, (host) => reportIfDue(host));
@@ -93,12 +90,11 @@ export function createReporter(
   async function report(host: Reporting): Promise<void> {
     if (host.isSending || !host.lease.isHeld) return;
     host.isSending = true;
-    const release = await semaphore.acquire(stopping.signal);
-    if (!release) return;
-    const pauseMs = await send(host).finally(release);
+    const pauseMs = await takeTurn(() => (isStopped ? 0 : send(host)));
+    if (isStopped) return;
     host.isSending = false;
     host.nextAtMs = clock.now() + pauseMs;
-    if (stopping.signal.aborted || !host.lease.isHeld) return;
+    if (!host.lease.isHeld) return;
     wheel.set(host, host.nextAtMs);
     if (isChanged(host)) reportSoon(host);
   }
@@ -179,12 +175,12 @@ export function createReporter(
       };
     },
     stop() {
-      stopping.abort();
+      isStopped = true;
       wheel.stop();
     },
     async reportAll() {
       const held = all.filter(({ lease }) => lease.isHeld);
-      await Promise.all(held.map((host) => semaphore.run(() => send(host))));
+      await Promise.all(held.map((host) => takeTurn(() => send(host))));
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Settlement } from '#libs/bus/port';
+import type { IncomingMessage } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
 import { buildAcceptedCodec, buildRefusedCodec, buildRequestCodec, requestIdOf } from '#libs/contracts/conductor';
 import { internedSpecs } from '#libs/contracts/interned-specs';
@@ -7,10 +7,8 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { createRecords } from '../lifecycle';
-import type { Observation } from '../observation';
-import { lookAt } from '../observation';
+import { lookAt, type Observation } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
-import { settleMessage } from './settle-message';
 
 /**
  * A build request: stores its instances, answers the client, and looks at them.
@@ -18,19 +16,17 @@ import { settleMessage } from './settle-message';
  * The message is acknowledged only when every instance is with an agent or at rest. Whoever gets it again finds the
  * instances by their request id and goes on with each where it stands.
  */
-export async function onBuildRequest(c: Conductor, message: IncomingMessage): Promise<Settlement> {
-  return settleMessage(c, message, async (isRepeated) => {
-    const { request, instances, isNew } = await accept(c, message);
-    if (message.replyTo !== undefined) {
-      const answer = { requestId: request.requestId, instanceUuids: instances.map(({ uuid }) => uuid) };
-      await castTyped(c.bus, message.replyTo, buildAcceptedCodec, answer, answerOptions(message)).catch(clientIsGone);
-    }
-    const observed = observationOf(isNew, isRepeated);
-    await reconcileLoop(
-      c,
-      instances.map((instance) => lookAt(instance, observed)),
-    );
-  });
+export async function onBuildRequest(c: Conductor, message: IncomingMessage, isRepeated: boolean): Promise<void> {
+  const { request, instances, isNew } = await accept(c, message);
+  if (message.replyTo !== undefined) {
+    const answer = { requestId: request.requestId, instanceUuids: instances.map(({ uuid }) => uuid) };
+    await castTyped(c.bus, message.replyTo, buildAcceptedCodec, answer, answerOptions(message)).catch(clientIsGone);
+  }
+  const observed = observationOf(isNew, isRepeated);
+  await reconcileLoop(
+    c,
+    instances.map((instance) => lookAt(instance, observed)),
+  );
 }
 
 function observationOf(isNew: boolean, isRepeated: boolean): Observation {

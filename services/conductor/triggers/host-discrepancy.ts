@@ -1,4 +1,4 @@
-import type { IncomingMessage, Settlement } from '#libs/bus/port';
+import type { IncomingMessage } from '#libs/bus/port';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import type { HostDiscrepancy, RunningInstance } from '#libs/contracts/messages';
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
@@ -7,32 +7,29 @@ import { type Look, lookAt, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { openRequest } from '../steps/claims';
 import { hasOrdersWaiting } from '../steps/orders';
-import { settleMessage } from './settle-message';
 
 /**
  * A host's report and the store do not agree on which instances it runs, or the host is back: each of them is looked at.
  * The agent is the authority on what runs, the record on what should.
  */
-export async function onHostDiscrepancy(c: Conductor, message: IncomingMessage): Promise<Settlement> {
-  return settleMessage(c, message, async () => {
-    const discrepancy = hostDiscrepancyCodec.decode(message.body);
-    const { host, serviceHost, epoch, position, sequence } = discrepancy;
-    const at = { epoch, position };
-    // What is being built or destroyed there is reported by itself.
-    const unclaimed = discrepancy.unclaimed.filter((instance) => instance.running);
-    const running = [...unclaimed, ...discrepancy.present];
-    const records = await c.instances.get([...running.map(({ instanceUuid }) => instanceUuid), ...discrepancy.missing]);
-    const byUuid = new Map(records.map((record) => [record.uuid, record]));
-    const missing = discrepancy.missing.map((uuid) => byUuid.get(uuid)).filter((record) => record !== undefined);
-    const isWaiting = missing.some(isAttemptOpen) && (await hasOrdersWaiting(c, serviceHost));
-    const runs = (isClaimed: boolean) => (instance: RunningInstance) =>
-      lookAtRunning(c, discrepancy, instance, isClaimed, byUuid.get(instance.instanceUuid));
-    await reconcileLoop(c, [
-      ...unclaimed.map(runs(false)),
-      ...discrepancy.present.map(runs(true)),
-      ...missing.map((record) => lookAt(record, { kind: 'missing', host, at, sequence, hasOrdersWaiting: isWaiting })),
-    ]);
-  });
+export async function onHostDiscrepancy(c: Conductor, { body }: IncomingMessage): Promise<void> {
+  const discrepancy = hostDiscrepancyCodec.decode(body);
+  const { host, serviceHost, epoch, position, sequence } = discrepancy;
+  const at = { epoch, position };
+  // What is being built or destroyed there is reported by itself.
+  const unclaimed = discrepancy.unclaimed.filter((instance) => instance.running);
+  const running = [...unclaimed, ...discrepancy.present];
+  const records = await c.instances.get([...running.map(({ instanceUuid }) => instanceUuid), ...discrepancy.missing]);
+  const byUuid = new Map(records.map((record) => [record.uuid, record]));
+  const missing = discrepancy.missing.map((uuid) => byUuid.get(uuid)).filter((record) => record !== undefined);
+  const isWaiting = missing.some(isAttemptOpen) && (await hasOrdersWaiting(c, serviceHost));
+  const runs = (isClaimed: boolean) => (instance: RunningInstance) =>
+    lookAtRunning(c, discrepancy, instance, isClaimed, byUuid.get(instance.instanceUuid));
+  await reconcileLoop(c, [
+    ...unclaimed.map(runs(false)),
+    ...discrepancy.present.map(runs(true)),
+    ...missing.map((record) => lookAt(record, { kind: 'missing', host, at, sequence, hasOrdersWaiting: isWaiting })),
+  ]);
 }
 
 function lookAtRunning(

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Settlement } from '#libs/bus/port';
+import type { IncomingMessage } from '#libs/bus/port';
 import { terminateInstanceCodec } from '#libs/contracts/conductor';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
@@ -7,14 +7,11 @@ import { readRecord } from '../lifecycle';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { refuse } from './build-request';
-import { settleMessage } from './settle-message';
 
 /** A client wants an instance gone, in whatever state it is. */
-export async function onTerminateRequest(c: Conductor, message: IncomingMessage): Promise<Settlement> {
-  return settleMessage(c, message, async (isRepeated) => {
-    const record = await ownRecord(c, message);
-    await reconcileLoop(c, [lookAt(record, { kind: 'terminate_requested', isRepeated })]);
-  });
+export async function onTerminateRequest(c: Conductor, message: IncomingMessage, isRepeated: boolean): Promise<void> {
+  const record = await ownRecord(c, message);
+  await reconcileLoop(c, [lookAt(record, { kind: 'terminate_requested', isRepeated })]);
 }
 
 /** The instance that the message names. Refusals go to the client. */

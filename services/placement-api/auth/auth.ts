@@ -1,4 +1,4 @@
-import type { RequestHeaders } from '../http/headers';
+import type { IncomingHttpHeaders } from 'node:http';
 
 /** The sender of a request, as its token says. */
 export interface Principal {
@@ -16,7 +16,7 @@ export interface Principal {
  *
  * @throws HttpError 401 without a valid token, 503 when the identity service is unavailable.
  */
-export type Authenticate = (headers: RequestHeaders) => Promise<Principal>;
+export type Authenticate = (headers: IncomingHttpHeaders) => Promise<Principal>;
 
 /** A strategy of authentication, in service. */
 export interface Auth {

@@ -1,6 +1,6 @@
-import type { Clock } from '#libs/domain/clock';
-import type { Log } from '#libs/runtime/log';
+import type { Surroundings } from '#libs/runtime/service';
 import { HttpError } from '../http/http-error';
+import type { AuthConfig } from './options';
 
 /** An answer of Keystone's, of any status. */
 export interface KeystoneAnswer {
@@ -19,35 +19,25 @@ export interface KeystoneCall {
   readonly body?: unknown;
 }
 
-interface HttpSurroundings {
-  readonly timeoutMs: number;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 /** Calls to Keystone, each with a deadline. Logs when Keystone becomes unavailable and available, not each failed call. */
 export class KeystoneHttp {
   readonly #root: string;
-  readonly #timeoutMs: number;
-  readonly #log: Log;
-  readonly #clock: Clock;
   readonly #underWay = new Set<AbortController>();
   #isUnavailable = false;
   #isClosed = false;
 
-  /** @param url as it is configured, with or without /v3 */
-  constructor(url: string, { timeoutMs, clock, log }: HttpSurroundings) {
-    this.#root = `${url.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3`;
-    this.#timeoutMs = timeoutMs;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(
+    private readonly config: AuthConfig,
+    private readonly deps: Pick<Surroundings, 'clock' | 'log'>,
+  ) {
+    this.#root = `${config.keystoneUrl.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3`;
   }
 
   /** @throws HttpError 503 when there is no answer in time, or status 5xx or 429. */
   async call(call: KeystoneCall): Promise<KeystoneAnswer> {
+    const { keystoneTimeoutMs: timeoutMs } = this.config;
     const abort = new AbortController();
-    const giveUp = () => abort.abort(new Error(`no answer within ${this.#timeoutMs} ms`));
-    const cancel = this.#clock.after(this.#timeoutMs, giveUp);
+    const cancel = this.deps.clock.after(timeoutMs, () => abort.abort(new Error(`no answer within ${timeoutMs} ms`)));
     this.#underWay.add(abort);
     try {
       if (this.#isClosed) throw new Error('closed');
@@ -89,16 +79,16 @@ export class KeystoneHttp {
     this.#isUnavailable = true;
     const { message, cause } = thrown as Error;
     const why = cause instanceof Error ? cause.message : message;
-    this.#log.error(
+    this.deps.log.error(
       { event: 'keystone_unavailable', keystone: this.#root, why },
       'Keystone unavailable: requests with tokens that are not cached are answered 503',
     );
   }
 
   #noteAvailable(): void {
-    if (this.#isUnavailable)
-      this.#log.info({ event: 'keystone_available', keystone: this.#root }, 'Keystone available again');
+    if (!this.#isUnavailable) return;
     this.#isUnavailable = false;
+    this.deps.log.info({ event: 'keystone_available', keystone: this.#root }, 'Keystone available again');
   }
 }
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '#libs/domain/clock';
-import type { Log } from '#libs/runtime/log';
+import type { Surroundings } from '#libs/runtime/service';
 import { headerOf } from '../http/headers';
 import { HttpError } from '../http/http-error';
 import type { Auth, Principal } from './auth';
@@ -19,9 +19,10 @@ const TOKEN = /^[\x21-\x7e]{1,2048}$/;
  * Concurrent requests with the same token share one call. While Keystone is unavailable, cached tokens stay valid, and
  * requests with others are answered 503.
  */
-export function openKeystone(config: AuthConfig, { clock, log }: { readonly clock: Clock; readonly log: Log }): Auth {
-  const http = new KeystoneHttp(config.keystoneUrl, { timeoutMs: config.keystoneTimeoutMs, clock, log });
-  const login = new KeystoneLogin(http, config, { retryMs: config.keystoneRefusedCacheMs, clock, log });
+export function openKeystone(config: AuthConfig, deps: Pick<Surroundings, 'clock' | 'log'>): Auth {
+  const { clock, log } = deps;
+  const http = new KeystoneHttp(config, deps);
+  const login = new KeystoneLogin(http, config, deps);
   const good = tokenCache<Principal>(config, clock);
   const refused = tokenCache<true>(config, clock);
   const underWay = new Map<string, Promise<Validation>>();
@@ -74,7 +75,7 @@ type Validation = ({ readonly kind: 'good' } & TokenFacts) | { readonly kind: 'r
  */
 async function validateToken(
   token: string,
-  { http, login, log }: { readonly http: KeystoneHttp; readonly login: KeystoneLogin; readonly log: Log },
+  { http, login, log }: { readonly http: KeystoneHttp; readonly login: KeystoneLogin } & Pick<Surroundings, 'log'>,
 ): Promise<Validation> {
   const ask = async () => {
     const own = await login.token();

@@ -1,6 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4 } from 'node:net';
 import { BerthError } from '#libs/domain/errors';
-import { headerOf, type RequestHeaders } from '../http/headers';
+import { headerOf } from '../http/headers';
 import { HttpError } from '../http/http-error';
 import type { Authenticate, Principal } from './auth';
 import type { AuthConfig } from './options';
@@ -25,7 +26,7 @@ export const noAuth: Authenticate = async (headers) => {
   };
 };
 
-function rolesOf(headers: RequestHeaders, userId: string): Principal['roles'] {
+function rolesOf(headers: IncomingHttpHeaders, userId: string): Principal['roles'] {
   // An empty header means no roles.
   const isGiven = headers['x-roles'] !== undefined;
   const text = isGiven ? (headerOf(headers, 'x-roles') ?? '') : userId === 'admin' ? 'admin' : '';

@@ -1,6 +1,5 @@
-import type { Clock } from '#libs/domain/clock';
 import { invalidArgument } from '#libs/domain/errors';
-import type { Log } from '#libs/runtime/log';
+import type { Surroundings } from '#libs/runtime/service';
 import type { Auth } from './auth';
 import { openKeystone } from './keystone';
 import { noAuth } from './noauth';
@@ -12,21 +11,18 @@ import { openStaticTokens } from './static-tokens';
  *
  * @throws BerthError `invalid_argument / bad_config` with every missing setting, `bad_tokens_file`.
  */
-export async function openAuth(
-  config: AuthConfig,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-): Promise<Auth> {
+export async function openAuth(config: AuthConfig, deps: Pick<Surroundings, 'clock' | 'log'>): Promise<Auth> {
   switch (config.auth) {
     case 'noauth':
       return { authenticate: noAuth, async close() {} };
     case 'tokens': {
       refuseProblems(config, lacks(config.tokensFile, 'BERTH_PLACEMENT_TOKENS_FILE'));
       const { tokensFile, tokensCheckMs: checkMs } = config;
-      return { authenticate: await openStaticTokens(tokensFile, { checkMs, clock, log }), async close() {} };
+      return { authenticate: await openStaticTokens(tokensFile, { checkMs, ...deps }), async close() {} };
     }
     case 'keystone':
       refuseProblems(config, keystoneProblems(config));
-      return openKeystone(config, { clock, log });
+      return openKeystone(config, deps);
   }
 }
 

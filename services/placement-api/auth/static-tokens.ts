@@ -1,8 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import type { Log } from '#libs/runtime/log';
+import type { Surroundings } from '#libs/runtime/service';
 import { headerOf } from '../http/headers';
 import { HttpError } from '../http/http-error';
 import type { Authenticate } from './auth';
@@ -17,7 +16,7 @@ import { readTokenFile, type StaticToken, sha256Of } from './token-file';
  */
 export async function openStaticTokens(
   path: string,
-  { checkMs, clock, log }: { readonly checkMs: number; readonly clock: Clock; readonly log: Log },
+  { checkMs, clock, log }: { readonly checkMs: number } & Pick<Surroundings, 'clock' | 'log'>,
 ): Promise<Authenticate> {
   let seen = await versionOf(path);
   let tokens = await readTokenFile(path);

@@ -11,7 +11,7 @@ import { knowsNamesOf } from '../unknown-names';
 
 /** GET /allocation_candidates */
 export async function listCandidates({ query, version }: ApiRequest, placement: Placement): Promise<Answer> {
-  const asked = candidateQuery(query, version, placement.limits.requestGroups);
+  const asked = candidateQuery(query, version, placement.config.maxRequestGroups);
   const view = await placement.now();
   // The schema validates the last value only, Placement reads the first.
   const limit = Number(query.all('limit')[0]) || undefined;
@@ -93,13 +93,8 @@ function namesText(names: readonly string[] = []): string {
   return names.length === 0 ? '[]' : `["${names.join('","')}"]`;
 }
 
-interface CachedSummary {
-  readonly used: Resources;
-  readonly text: string;
-}
-
 /** The last summary of each row of a provider. */
-const cached = new WeakMap<Provider, CachedSummary>();
+const cached = new WeakMap<Provider, { readonly used: Resources; readonly text: string }>();
 
 /** The summary since 1.29, made once for each state of a provider, because the same providers are in many answers. */
 function fullSummary(view: PlacementView, provider: Provider): string {

@@ -1,16 +1,16 @@
-import { HttpError } from '../http/http-error';
+import { badRequest, HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
 import { type Answer, type ApiRequest, newest } from '../http/request';
 import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
 import { type ConsumerBody, consumerUuid, consumerWrites, removal } from './consumer-writes';
-import { unexpected } from './store-results';
+import { partOf, refused } from './store-results';
 import { requireAmounts, whyNotAllocated } from './why-not-allocated';
 
 /** GET /allocations/{consumer_uuid} */
 export async function getConsumerAllocations({ params, version }: ApiRequest, placement: Placement): Promise<Answer> {
   const view = await placement.now();
-  const consumer = view.consumer(consumerUuid(params['consumer_uuid']));
+  const consumer = view.consumer(consumerUuid(params.consumer_uuid));
   if (!consumer) return { status: 200, body: { allocations: {} }, lastModifiedMs: 'now' };
   const { projectId, userId, generation, consumerType, updatedAtMs } = consumer;
   const allocations = Object.entries(consumer.allocations).map(([uuid, resources]) => [
@@ -29,32 +29,25 @@ export async function getConsumerAllocations({ params, version }: ApiRequest, pl
 /** GET /resource_providers/{uuid}/allocations */
 export async function getProviderAllocations({ params, version }: ApiRequest, placement: Placement): Promise<Answer> {
   const view = await placement.now();
-  const provider = view.provider(params['uuid'] ?? '');
+  const { uuid } = params;
+  const provider = view.provider(uuid);
   if (!provider) {
-    const uuid = params['uuid'];
     throw new HttpError(404, `Resource provider '${uuid}' not found: No resource provider with uuid ${uuid} found`);
   }
-  const { uuid, generation } = provider;
   const consumers = [...view.consumersOn(uuid)].flatMap((id) => view.consumer(id) ?? []);
-  const allocations = consumers.map((consumer) => [
-    consumer.uuid,
-    {
-      resources: consumer.allocations[uuid],
-      ...(version >= SINCE.consumerGeneration ? { consumer_generation: consumer.generation } : {}),
-    },
-  ]);
-  return {
-    status: 200,
-    body: { resource_provider_generation: generation, allocations: Object.fromEntries(allocations) as object },
-    lastModifiedMs: newest(consumers.map(({ updatedAtMs }) => updatedAtMs)),
-  };
+  const held = consumers.map(({ uuid: consumer, generation, allocations }) => {
+    const guard = version >= SINCE.consumerGeneration ? { consumer_generation: generation } : {};
+    return [consumer, { resources: allocations[uuid], ...guard }];
+  });
+  const allocations = Object.fromEntries(held) as object;
+  return partOf(provider, { allocations }, newest(consumers.map(({ updatedAtMs }) => updatedAtMs)));
 }
 
 /** PUT /allocations/{consumer_uuid} */
 export async function putConsumerAllocations(request: ApiRequest, placement: Placement): Promise<Answer> {
-  const asked = request.params['consumer_uuid'] ?? '';
+  const asked = request.params.consumer_uuid;
   const uuid = normalUuid(asked);
-  if (uuid === undefined) throw new HttpError(400, `Malformed consumer_uuid: ${asked}`);
+  if (uuid === undefined) throw badRequest(`Malformed consumer_uuid: ${asked}`);
   const bodies = { [uuid]: request.body() as ConsumerBody };
   return write(request.version, bodies, placement, `Unable to allocate inventory for consumer ${uuid}: `);
 }
@@ -67,11 +60,10 @@ export async function postAllocations(request: ApiRequest, placement: Placement)
 
 /** DELETE /allocations/{consumer_uuid} */
 export async function deleteConsumerAllocations({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const asked = params['consumer_uuid'] ?? '';
+  const asked = params.consumer_uuid;
   const result = await placement.commit({ kind: 'write_allocations', consumers: [removal(consumerUuid(asked))] });
   if (result.kind === 'committed') return { status: 204 };
-  if (result.kind === 'unchanged') throw new HttpError(404, `No allocations for consumer '${asked}'`);
-  throw unexpected(result);
+  throw refused(result, { unchanged: () => new HttpError(404, `No allocations for consumer '${asked}'`) });
 }
 
 async function write(

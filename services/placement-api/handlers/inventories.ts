@@ -2,12 +2,12 @@ import { type Inventories, type Inventory, inventory } from '#libs/domain/invent
 import type { Provider } from '#libs/domain/provider';
 import type { CommitResult, WriteInventories } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { ERROR_CODE, HttpError } from '../http/http-error';
+import { badRequest, ERROR_CODE, HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
 import { unknownClass } from '../unknown-names';
-import { conflict, requireProvider, unexpected } from './store-results';
+import { conflict, partOf, type Refusals, requireCommitted, requireProvider } from './store-results';
 
 /** An inventory as clients write it; all but the total are optional. */
 export interface InventoryBody {
@@ -29,17 +29,15 @@ export interface InventoriesBody extends Guarded {
 
 /** GET /resource_providers/{uuid}/inventories */
 export async function getInventories({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  return showAll(requireProvider(await placement.now(), params['uuid']));
+  return showAll(requireProvider(await placement.now(), params.uuid));
 }
 
 /** GET /resource_providers/{uuid}/inventories/{resource_class} */
 export async function getInventory({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const resourceClass = params['resource_class'] ?? '';
-  const provider = requireProvider(await placement.now(), params['uuid']);
-  if (!Object.hasOwn(provider.inventories, resourceClass)) {
-    throw new HttpError(404, `No inventory of class ${resourceClass} for ${provider.uuid}`);
-  }
-  return showOne(provider, resourceClass);
+  const resourceClass = params.resource_class;
+  const provider = requireProvider(await placement.now(), params.uuid);
+  if (Object.hasOwn(provider.inventories, resourceClass)) return showOne(provider, resourceClass);
+  throw new HttpError(404, `No inventory of class ${resourceClass} for ${provider.uuid}`);
 }
 
 /** POST /resource_providers/{uuid}/inventories */
@@ -47,90 +45,86 @@ export async function createInventory(request: ApiRequest, placement: Placement)
   // The request has no generation: on a concurrent write try again, as long as the class is new.
   for (;;) {
     const view = await placement.now();
-    const provider = requireProvider(view, request.params['uuid']);
+    const provider = requireProvider(view, request.params.uuid);
+    const { uuid: providerUuid, generation } = provider;
     const { resource_class: resourceClass, ...body } = request.body() as InventoryBody & { resource_class: string };
-    const refuse = (reason: string) =>
-      new HttpError(400, `Unable to create inventory for resource provider ${provider.uuid}: ${reason}`);
+    const refuse = refusing(`Unable to create inventory for resource provider ${providerUuid}`);
     const inventories = inventoriesOf({ [resourceClass]: body });
     requireCapacity(provider, inventories, request.version, refuse);
-    requireClasses(view, [resourceClass], refuse);
+    requireClasses(view, inventories, refuse);
     if (provider.inventories[resourceClass]) throw conflict(`Update conflict: ${resourceClass} is there already`);
-    const result = await write(placement, provider, { inventories, replace: false, generation: provider.generation });
+    const result = await write(placement, { providerUuid, generation, inventories, replace: false });
     if (result.kind === 'generation') continue;
-    if (result.kind !== 'committed') throw whyNot(result, provider.uuid, refuse);
-    const location = `/resource_providers/${provider.uuid}/inventories/${resourceClass}`;
-    return { ...showOne(requireProvider(placement.recent, provider.uuid), resourceClass), status: 201, location };
+    requireCommitted(result, refusalsOf(provider, refuse));
+    const location = `/resource_providers/${providerUuid}/inventories/${resourceClass}`;
+    return { ...showOne(requireProvider(placement.recent, providerUuid), resourceClass), status: 201, location };
   }
 }
 
 /** PUT /resource_providers/{uuid}/inventories/{resource_class} */
 export async function updateInventory(request: ApiRequest, placement: Placement): Promise<Answer> {
-  const resourceClass = request.params['resource_class'] ?? '';
+  const resourceClass = request.params.resource_class;
   const view = await placement.now();
-  const provider = requireProvider(view, request.params['uuid']);
+  const provider = requireProvider(view, request.params.uuid);
   const { resource_provider_generation: generation, ...body } = request.body() as InventoryBody & Guarded;
-  const refuse = (reason: string) =>
-    new HttpError(400, `No inventory record with resource class for resource provider ${provider.uuid}: ${reason}`);
-  if (generation !== provider.generation) throw conflict('resource provider generation conflict');
   const inventories = inventoriesOf({ [resourceClass]: body });
-  requireCapacity(provider, inventories, request.version, unableToUpdate(provider));
-  requireClasses(view, [resourceClass], (reason) => new HttpError(404, reason));
-  if (!Object.hasOwn(provider.inventories, resourceClass))
+  requireUpdatable(provider, generation, inventories, request.version);
+  requireClasses(view, inventories, (reason) => new HttpError(404, reason));
+  const refuse = refusing(`No inventory record with resource class for resource provider ${provider.uuid}`);
+  if (!Object.hasOwn(provider.inventories, resourceClass)) {
     throw refuse(`No inventory of class ${resourceClass} found.`);
-  const result = await write(placement, provider, { inventories, replace: false, generation });
-  if (result.kind !== 'committed') throw whyNot(result, provider.uuid, refuse);
+  }
+  const result = await write(placement, { providerUuid: provider.uuid, generation, inventories, replace: false });
+  requireCommitted(result, refusalsOf(provider, refuse));
   return showOne(requireProvider(placement.recent, provider.uuid), resourceClass);
 }
 
 /** PUT /resource_providers/{uuid}/inventories */
 export async function putInventories(request: ApiRequest, placement: Placement): Promise<Answer> {
   const view = await placement.now();
-  const provider = requireProvider(view, request.params['uuid']);
-  const body = request.body() as InventoriesBody;
-  const generation = body.resource_provider_generation;
-  if (generation !== provider.generation) throw conflict('resource provider generation conflict');
-  const refuse = (reason: string) =>
-    new HttpError(400, `Unknown resource class in inventory for resource provider ${provider.uuid}: ${reason}`);
-  const inventories = inventoriesOf(body.inventories);
-  requireCapacity(provider, inventories, request.version, unableToUpdate(provider));
-  requireClasses(view, Object.keys(inventories), refuse);
-  const result = await write(placement, provider, { inventories, replace: true, generation });
-  if (result.kind !== 'committed') throw whyNot(result, provider.uuid, refuse);
+  const provider = requireProvider(view, request.params.uuid);
+  const { resource_provider_generation: generation, inventories: bodies } = request.body() as InventoriesBody;
+  const inventories = inventoriesOf(bodies);
+  requireUpdatable(provider, generation, inventories, request.version);
+  const refuse = refusing(`Unknown resource class in inventory for resource provider ${provider.uuid}`);
+  requireClasses(view, inventories, refuse);
+  const result = await write(placement, { providerUuid: provider.uuid, generation, inventories, replace: true });
+  requireCommitted(result, refusalsOf(provider, refuse));
   return showAll(requireProvider(placement.recent, provider.uuid));
 }
 
 /** DELETE /resource_providers/{uuid}/inventories */
 export async function deleteInventories({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const provider = requireProvider(await placement.now(), params['uuid']);
-  const result = await write(placement, provider, { inventories: {}, replace: true, generation: undefined });
-  if (result.kind === 'in_use') {
-    throw new HttpError(409, inUse(result.key, provider.uuid), ERROR_CODE.inventoryInUse);
-  }
-  if (result.kind !== 'committed') throw whyNot(result, provider.uuid, (reason) => new HttpError(400, reason));
+  const { uuid: providerUuid } = requireProvider(await placement.now(), params.uuid);
+  const result = await write(placement, { providerUuid, inventories: {}, replace: true, generation: undefined });
+  requireCommitted(result, {
+    in_use: ({ key }) => new HttpError(409, inUse(key, providerUuid), ERROR_CODE.inventoryInUse),
+  });
   return { status: 204 };
 }
 
 /** DELETE /resource_providers/{uuid}/inventories/{resource_class} */
 export async function deleteInventory({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const resourceClass = params['resource_class'] ?? '';
-  const provider = requireProvider(await placement.now(), params['uuid']);
+  const resourceClass = params.resource_class;
+  const { uuid: providerUuid } = requireProvider(await placement.now(), params.uuid);
   const remove = [resourceClass];
-  const result = await write(placement, provider, { inventories: {}, replace: false, remove, generation: undefined });
-  switch (result.kind) {
-    case 'committed':
-      return { status: 204 };
-    case 'in_use':
-      throw conflict(`Unable to delete inventory of class ${resourceClass}: ${inUse(resourceClass, provider.uuid)}`);
-    case 'not_found': {
-      const because =
-        unknownClass(placement.recent, remove) === undefined
-          ? `No inventory of class ${resourceClass} found for delete`
-          : `No such resource class ${resourceClass}.`;
-      throw new HttpError(404, `No inventory of class ${resourceClass} found for delete: ${because}`);
-    }
-    default:
-      throw unexpected(result);
-  }
+  const result = await write(placement, {
+    providerUuid,
+    inventories: {},
+    replace: false,
+    remove,
+    generation: undefined,
+  });
+  const missing = `No inventory of class ${resourceClass} found for delete`;
+  requireCommitted(result, {
+    in_use: () =>
+      conflict(`Unable to delete inventory of class ${resourceClass}: ${inUse(resourceClass, providerUuid)}`),
+    not_found() {
+      const isKnown = placement.recent.hasResourceClass(resourceClass);
+      return new HttpError(404, `${missing}: ${isKnown ? missing : `No such resource class ${resourceClass}.`}`);
+    },
+  });
+  return { status: 204 };
 }
 
 /** The inventories of a body, with Placement's defaults. */
@@ -145,13 +139,30 @@ function inventoryOf(body: InventoryBody): Inventory {
   return inventory(total, Object.fromEntries(given.filter(([, value]) => value !== undefined)));
 }
 
-/** @throws HttpError made by `refuse` when more is reserved than there is. */
-function requireCapacity(
-  { uuid }: Provider,
+function write(placement: Placement, what: Omit<WriteInventories, 'kind'>): Promise<CommitResult> {
+  return placement.commit({ kind: 'write_inventories', ...what });
+}
+
+type Refuse = (reason: string) => HttpError;
+
+function refusing(what: string): Refuse {
+  return (reason) => badRequest(`${what}: ${reason}`);
+}
+
+/** @throws HttpError when the generation is not the provider's, or more is reserved than there is. */
+function requireUpdatable(
+  provider: Provider,
+  generation: number,
   inventories: Inventories,
   version: Microversion,
-  refuse: (reason: string) => HttpError,
 ): void {
+  if (generation !== provider.generation) throw conflict('resource provider generation conflict');
+  const refuse = refusing(`Unable to update inventory for resource provider ${provider.uuid}`);
+  requireCapacity(provider, inventories, version, refuse);
+}
+
+/** @throws HttpError made by `refuse` when more is reserved than there is. */
+function requireCapacity({ uuid }: Provider, inventories: Inventories, version: Microversion, refuse: Refuse): void {
   for (const [resourceClass, { total, reserved, allocationRatio }] of Object.entries(inventories)) {
     const free = Math.trunc((total - reserved) * allocationRatio);
     const mayBeNone = version >= SINCE.reservedMayBeTotal;
@@ -164,61 +175,39 @@ function requireCapacity(
 }
 
 /** @throws HttpError made by `refuse` when one of the classes does not exist. */
-function requireClasses(view: PlacementView, classes: readonly string[], refuse: (reason: string) => HttpError): void {
-  const unknown = unknownClass(view, classes);
+function requireClasses(view: PlacementView, inventories: Inventories, refuse: Refuse): void {
+  const unknown = unknownClass(view, Object.keys(inventories));
   if (unknown !== undefined) throw refuse(`No such resource class ${unknown}.`);
 }
 
-function unableToUpdate({ uuid }: Provider) {
-  return (reason: string) => new HttpError(400, `Unable to update inventory for resource provider ${uuid}: ${reason}`);
-}
-
-function write(
-  placement: Placement,
-  { uuid: providerUuid }: Provider,
-  what: Omit<WriteInventories, 'kind' | 'providerUuid'>,
-): Promise<CommitResult> {
-  return placement.commit({ kind: 'write_inventories', providerUuid, ...what });
-}
-
-function whyNot(result: CommitResult, uuid: string, refuse: (reason: string) => HttpError): Error {
-  switch (result.kind) {
-    case 'generation':
-      return conflict(
+function refusalsOf({ uuid }: Provider, refuse: Refuse): Refusals {
+  return {
+    generation: () =>
+      conflict(
         'update conflict: Another thread concurrently updated the resource provider data. Please retry your update',
-      );
-    case 'in_use':
-      return new HttpError(409, `update conflict: ${inUse(result.key, uuid)}`, ERROR_CODE.inventoryInUse);
-    case 'not_found':
-      return result.subject === 'provider'
-        ? new HttpError(404, `No resource provider with uuid ${uuid} found`)
-        : refuse(`No such resource class ${result.key}.`);
-    default:
-      return unexpected(result);
-  }
+      ),
+    in_use: ({ key }) => inUseConflict(key, uuid),
+    not_found: ({ subject, key }) => (subject === 'provider' ? undefined : refuse(`No such resource class ${key}.`)),
+  };
 }
 
-/** The error text for an inventory that is in use. */
-export function inUse(resourceClass: string, uuid: string): string {
+/** The refusal of a write that would remove an inventory that is in use. */
+export function inUseConflict(resourceClass: string, uuid: string): HttpError {
+  return new HttpError(409, `update conflict: ${inUse(resourceClass, uuid)}`, ERROR_CODE.inventoryInUse);
+}
+
+function inUse(resourceClass: string, uuid: string): string {
   return `Inventory for '${resourceClass}' on resource provider '${uuid}' in use.`;
 }
 
-function showAll({ generation, inventories, updatedAtMs }: Provider): Answer {
-  const bodies = Object.entries(inventories).map(([resourceClass, inv]) => [resourceClass, inventoryBody(inv)]);
-  return {
-    status: 200,
-    body: { resource_provider_generation: generation, inventories: Object.fromEntries(bodies) as object },
-    lastModifiedMs: updatedAtMs,
-  };
+function showAll(provider: Provider): Answer {
+  const bodies = Object.entries(provider.inventories).map(([name, inv]) => [name, inventoryBody(inv)]);
+  return partOf(provider, { inventories: Object.fromEntries(bodies) as object });
 }
 
-function showOne({ generation, inventories, updatedAtMs }: Provider, resourceClass: string): Answer {
-  const inv = inventories[resourceClass];
-  return {
-    status: 200,
-    body: { ...(inv ? inventoryBody(inv) : {}), resource_provider_generation: generation },
-    lastModifiedMs: updatedAtMs,
-  };
+function showOne(provider: Provider, resourceClass: string): Answer {
+  const inv = provider.inventories[resourceClass];
+  return partOf(provider, inv ? inventoryBody(inv) : {});
 }
 
 function inventoryBody(inv: Inventory) {

@@ -1,15 +1,14 @@
 import { refusalOf } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
-import type { CommitResult } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { ERROR_CODE, HttpError } from '../http/http-error';
+import { badRequest, ERROR_CODE, HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
 import { type Answer, type ApiRequest, newest } from '../http/request';
 import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
 import { aggregatesOf, resourcesOf, traitsOf } from '../query-values';
 import { knowsNames } from '../unknown-names';
-import { requireProvider, unexpected } from './store-results';
+import { requireCommitted, requireProvider } from './store-results';
 
 const NO_PARENT = 'parent provider UUID does not exist.';
 
@@ -23,7 +22,7 @@ interface ProviderBody {
 export async function listProviders({ query, version }: ApiRequest, placement: Placement): Promise<Answer> {
   const traits = traitsOf(query, '', version);
   const aggregates = aggregatesOf(query, '', version);
-  const resources = query.has('resources') ? resourcesOf(query.last('resources') ?? '') : {};
+  const resources = resourcesOf(query.last('resources'));
   // An empty name is no filter.
   const [uuid, name, inTree] = [query.last('uuid'), query.last('name') || undefined, query.last('in_tree')];
   const view = await placement.now();
@@ -54,33 +53,19 @@ export async function createProvider({ body, version }: ApiRequest, placement: P
   const { name, uuid: asked, parent_provider_uuid: parent } = body() as ProviderBody;
   const uuid = (asked !== undefined && normalUuid(asked)) || placement.newUuid();
   const refuse = (reason: string) =>
-    new HttpError(
-      400,
-      `Unable to create resource provider "${name}", ${uuid}: Object action create failed because: ${reason}`,
-    );
+    badRequest(`Unable to create resource provider "${name}", ${uuid}: Object action create failed because: ${reason}`);
   if (name === '') throw refuse('name is required');
   if (parent === uuid) {
     throw refuse(
       'parent provider UUID cannot be same as UUID. Please set parent provider UUID to None if there is no parent.',
     );
   }
-  const result = await placement.commit({
-    kind: 'put_provider',
-    mode: 'create',
-    uuid,
-    name,
-    parentUuid: parent ?? undefined,
+  const parentUuid = parent ?? undefined;
+  const result = await placement.commit({ kind: 'put_provider', mode: 'create', uuid, name, parentUuid });
+  requireCommitted(result, {
+    exists: ({ key }) => nameTaken(key === uuid ? `uuid: ${uuid}` : `name: ${name}`),
+    not_found: () => refuse(NO_PARENT),
   });
-  switch (result.kind) {
-    case 'committed':
-      break;
-    case 'exists':
-      throw nameTaken(result.key === uuid ? `uuid: ${uuid}` : `name: ${name}`);
-    case 'not_found':
-      throw refuse(NO_PARENT);
-    default:
-      throw unexpected(result);
-  }
   const location = `/resource_providers/${uuid}`;
   if (version < SINCE.createdProviderInBody) return { status: 201, location };
   return { ...show(requireProvider(placement.recent, uuid), version), location };
@@ -88,54 +73,48 @@ export async function createProvider({ body, version }: ApiRequest, placement: P
 
 /** GET /resource_providers/{uuid} */
 export async function getProvider({ params, version }: ApiRequest, placement: Placement): Promise<Answer> {
-  return show(requireProvider(await placement.now(), params['uuid']), version);
+  return show(requireProvider(await placement.now(), params.uuid), version);
 }
 
 /** PUT /resource_providers/{uuid} */
 export async function updateProvider(request: ApiRequest, placement: Placement): Promise<Answer> {
   const { params, version } = request;
   const view = await placement.now();
-  const { uuid, parentUuid: present } = requireProvider(view, params['uuid']);
+  const { uuid, parentUuid: present } = requireProvider(view, params.uuid);
   const { name, parent_provider_uuid: parent } = request.body() as ProviderBody;
   const refuse = (action: string, reason: string) =>
-    new HttpError(400, `Unable to save resource provider ${uuid}: Object action ${action} failed because: ${reason}`);
+    badRequest(`Unable to save resource provider ${uuid}: Object action ${action} failed because: ${reason}`);
   const parentUuid = parent === undefined ? present : (parent ?? undefined);
   if (parent && !view.provider(parent)) throw refuse('create', NO_PARENT);
   if (version < SINCE.reparenting && present !== undefined && parentUuid !== present) {
     throw refuse('update', `${parentUuid === undefined ? 'un' : 're'}-parenting a provider is not currently allowed.`);
   }
   const result = await placement.commit({ kind: 'put_provider', mode: 'update', uuid, name, parentUuid });
-  switch (result.kind) {
-    case 'committed':
-    case 'unchanged':
-      return show(requireProvider(placement.recent, uuid), version);
-    case 'exists':
-      throw nameTaken(name);
-    case 'in_use':
-      throw refuse('update', 'creating loop in the provider tree is not allowed.');
-    case 'not_found':
-      if (result.subject === 'parent') throw refuse('create', NO_PARENT);
-      throw new HttpError(404, `No resource provider with uuid ${uuid} found`);
-    default:
-      throw unexpected(result);
-  }
+  requireCommitted(result, {
+    exists: () => nameTaken(name),
+    in_use: () => refuse('update', 'creating loop in the provider tree is not allowed.'),
+    not_found: ({ subject }) => (subject === 'parent' ? refuse('create', NO_PARENT) : undefined),
+  });
+  return show(requireProvider(placement.recent, uuid), version);
 }
 
 /** DELETE /resource_providers/{uuid} */
 export async function deleteProvider({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const uuid = params['uuid'] ?? '';
+  const uuid = params.uuid;
   const result = await placement.commit({ kind: 'delete_provider', uuid });
-  if (result.kind === 'committed') return { status: 204 };
-  throw whyNotDeleted(uuid, result);
+  requireCommitted(result, {
+    not_found: () => new HttpError(404, `No resource provider with uuid ${uuid} found for delete`),
+    in_use: ({ by }) => (by === 'children' ? hasChildren(uuid) : hasAllocations(uuid)),
+  });
+  return { status: 204 };
 }
 
-function whyNotDeleted(uuid: string, result: CommitResult): Error {
-  if (result.kind === 'not_found') return new HttpError(404, `No resource provider with uuid ${uuid} found for delete`);
-  if (result.kind !== 'in_use') return unexpected(result);
-  if (result.by === 'children') {
-    const detail = `Unable to delete parent resource provider ${uuid}: It has child resource providers.`;
-    return new HttpError(409, detail, ERROR_CODE.cannotDeleteParent);
-  }
+function hasChildren(uuid: string): HttpError {
+  const detail = `Unable to delete parent resource provider ${uuid}: It has child resource providers.`;
+  return new HttpError(409, detail, ERROR_CODE.cannotDeleteParent);
+}
+
+function hasAllocations(uuid: string): HttpError {
   const detail = `Unable to delete resource provider ${uuid}: Resource provider has allocations.`;
   return new HttpError(409, detail, ERROR_CODE.providerInUse);
 }

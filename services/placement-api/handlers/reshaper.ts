@@ -1,12 +1,12 @@
 import type { Inventories } from '#libs/domain/inventory';
 import type { CommitResult } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { ERROR_CODE, HttpError } from '../http/http-error';
+import { badRequest, ERROR_CODE, type HttpError } from '../http/http-error';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
 import { unknownClass } from '../unknown-names';
 import { type ConsumerBody, consumerWrites } from './consumer-writes';
-import { type InventoriesBody, inUse, inventoriesOf } from './inventories';
+import { type InventoriesBody, inUseConflict, inventoriesOf } from './inventories';
 import { conflict } from './store-results';
 import { type Asked, firstFault, requireAmounts, whyNotAllocated } from './why-not-allocated';
 
@@ -46,7 +46,7 @@ function requireProviders({ inventories }: Body, view: PlacementView): void {
     const provider = view.provider(uuid);
     if (!provider) {
       const detail = `Resource provider ${uuid} in inventories not found: No resource provider with uuid ${uuid} found`;
-      throw new HttpError(400, detail, ERROR_CODE.providerNotFound);
+      throw badRequest(detail, ERROR_CODE.providerNotFound);
     }
     if (provider.generation !== given) {
       throw conflict(
@@ -65,7 +65,7 @@ function whyNotReshaped(
       Object.entries(asked.inventories).find(
         ([provider, next]) => !next[result.key] && asked.view.provider(provider)?.inventories[result.key],
       ) ?? [];
-    return new HttpError(409, `update conflict: ${inUse(result.key, uuid)}`, ERROR_CODE.inventoryInUse);
+    return inUseConflict(result.key, uuid);
   }
   if (result.kind === 'not_found' && result.subject === 'resource_class') {
     return firstFault(asked) ?? malformed(result.key);
@@ -74,5 +74,5 @@ function whyNotReshaped(
 }
 
 function malformed(resourceClass: string): HttpError {
-  return new HttpError(400, `${MALFORMED}No such resource class ${resourceClass}.`);
+  return badRequest(`${MALFORMED}No such resource class ${resourceClass}.`);
 }

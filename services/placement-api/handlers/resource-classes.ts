@@ -1,10 +1,10 @@
 import { isStandardResourceClass } from '#libs/domain/standard-names';
-import { HttpError } from '../http/http-error';
+import { badRequest, HttpError } from '../http/http-error';
 import { type Answer, type ApiRequest, newest } from '../http/request';
 import { whyInvalid } from '../http/validate';
 import type { Placement } from '../placement';
 import { customClass } from '../schemas/names';
-import { createName, deleteName, unexpected } from './store-results';
+import { createName, requireCommitted } from './store-results';
 
 /** GET /resource_classes */
 export async function listClasses(_request: ApiRequest, placement: Placement): Promise<Answer> {
@@ -18,7 +18,7 @@ export async function listClasses(_request: ApiRequest, placement: Placement): P
 
 /** GET /resource_classes/{name} */
 export async function getClass({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const { name, createdAtMs } = await requireClass(placement, params['name'] ?? '');
+  const { name, createdAtMs } = await requireClass(placement, params.name);
   return { status: 200, body: classBody(name), lastModifiedMs: createdAtMs || 'now' };
 }
 
@@ -31,20 +31,19 @@ export async function createClass({ body }: ApiRequest, placement: Placement): P
 
 /** PUT /resource_classes/{name}: renames it until 1.6, makes sure that it exists since 1.7. */
 export async function putClass(request: ApiRequest, placement: Placement): Promise<Answer> {
-  const name = request.params['name'] ?? '';
+  const name = request.params.name;
   if (request.version < 7) return renameClass(name, (request.body() as { name: string }).name, placement);
   const invalid = whyInvalid({ name }, customClass);
-  if (invalid !== undefined) throw new HttpError(400, `JSON does not validate: ${invalid}`);
+  if (invalid !== undefined) throw badRequest(`JSON does not validate: ${invalid}`);
   return { status: (await createName(placement, 'resource_class', name)) ? 201 : 204, location: locationOf(name) };
 }
 
 /** DELETE /resource_classes/{name} */
-export async function deleteClass({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const name = params['name'] ?? '';
+export async function deleteClass({ params: { name } }: ApiRequest, placement: Placement): Promise<Answer> {
   const refusal = 'Error in delete resource class: ';
-  if (isStandardResourceClass(name))
-    throw new HttpError(400, `${refusal}Cannot delete standard resource class ${name}.`);
-  await deleteName(placement, 'resource_class', name, {
+  if (isStandardResourceClass(name)) throw badRequest(`${refusal}Cannot delete standard resource class ${name}.`);
+  const result = await placement.commit({ kind: 'delete_name', catalogue: 'resource_class', name });
+  requireCommitted(result, {
     not_found: () => noSuchClass(name),
     in_use: () => new HttpError(409, `${refusal}Cannot delete resource class ${name}. Class is in use in inventory.`),
   });
@@ -53,19 +52,14 @@ export async function deleteClass({ params }: ApiRequest, placement: Placement):
 
 async function renameClass(name: string, newName: string, placement: Placement): Promise<Answer> {
   await requireClass(placement, name);
-  if (isStandardResourceClass(name)) throw new HttpError(400, `Cannot update standard resource class ${name}`);
+  if (isStandardResourceClass(name)) throw badRequest(`Cannot update standard resource class ${name}`);
   if (newName === name) return { status: 200, body: classBody(name) };
   const result = await placement.commit({ kind: 'rename_class', name, newName });
-  switch (result.kind) {
-    case 'committed':
-      return { status: 200, body: classBody(newName) };
-    case 'exists':
-      throw new HttpError(409, `Resource class already exists: ${newName}`);
-    case 'not_found':
-      throw noSuchClass(name);
-    default:
-      throw unexpected(result);
-  }
+  requireCommitted(result, {
+    exists: () => new HttpError(409, `Resource class already exists: ${newName}`),
+    not_found: () => noSuchClass(name),
+  });
+  return { status: 200, body: classBody(newName) };
 }
 
 async function requireClass(placement: Placement, name: string): Promise<{ name: string; createdAtMs: number }> {

@@ -1,12 +1,11 @@
 import type { Provider } from '#libs/domain/provider';
 import { isStandardTrait } from '#libs/domain/standard-names';
-import { HttpError } from '../http/http-error';
+import { badRequest, HttpError } from '../http/http-error';
 import { type Answer, type ApiRequest, newest } from '../http/request';
 import { whyInvalid } from '../http/validate';
 import type { Placement } from '../placement';
 import { customTrait } from '../schemas/names';
-import { unknownTraits } from '../unknown-names';
-import { conflict, createName, deleteName, requireProvider, unexpected } from './store-results';
+import { createName, partOf, providerConflict, requireCommitted, requireProvider } from './store-results';
 
 /** GET /traits */
 export async function listTraits({ query }: ApiRequest, placement: Placement): Promise<Answer> {
@@ -14,7 +13,7 @@ export async function listTraits({ query }: ApiRequest, placement: Placement): P
   const isNamed = name === undefined ? () => true : nameFilter(name);
   const associated = query.last('associated')?.toLowerCase();
   if (associated !== undefined && associated !== 'true' && associated !== 'false') {
-    throw new HttpError(400, 'The query parameter "associated" only accepts "true" or "false"');
+    throw badRequest('The query parameter "associated" only accepts "true" or "false"');
   }
   const view = await placement.now();
   const isAssociated = (trait: string) => view.providersWithTrait(trait).size > 0;
@@ -31,17 +30,15 @@ export async function listTraits({ query }: ApiRequest, placement: Placement): P
 
 /** GET /traits/{name} */
 export async function getTrait({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const found = (await placement.now()).traits().find(({ name }) => name === params['name']);
+  const found = (await placement.now()).traits().find(({ name }) => name === params.name);
   if (found) return { status: 204, lastModifiedMs: found.createdAtMs || 'now' };
-  throw noSuchTrait(params['name']);
+  throw noSuchTrait(params.name);
 }
 
 /** PUT /traits/{name} */
-export async function putTrait({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const name = params['name'] ?? '';
+export async function putTrait({ params: { name } }: ApiRequest, placement: Placement): Promise<Answer> {
   if (whyInvalid(name, customTrait) !== undefined) {
-    throw new HttpError(
-      400,
+    throw badRequest(
       'The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix "CUSTOM_" ' +
         'and use following characters: "A"-"Z", "0"-"9" and "_"',
     );
@@ -51,10 +48,10 @@ export async function putTrait({ params }: ApiRequest, placement: Placement): Pr
 }
 
 /** DELETE /traits/{name} */
-export async function deleteTrait({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  const name = params['name'] ?? '';
-  if (isStandardTrait(name)) throw new HttpError(400, `Cannot delete standard trait ${name}.`);
-  await deleteName(placement, 'trait', name, {
+export async function deleteTrait({ params: { name } }: ApiRequest, placement: Placement): Promise<Answer> {
+  if (isStandardTrait(name)) throw badRequest(`Cannot delete standard trait ${name}.`);
+  const result = await placement.commit({ kind: 'delete_name', catalogue: 'trait', name });
+  requireCommitted(result, {
     not_found: () => noSuchTrait(name),
     in_use: () => new HttpError(409, `The trait ${name} is in use by a resource provider.`),
   });
@@ -63,25 +60,25 @@ export async function deleteTrait({ params }: ApiRequest, placement: Placement):
 
 /** GET /resource_providers/{uuid}/traits */
 export async function getProviderTraits({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  return show(requireProvider(await placement.now(), params['uuid']));
+  return show(requireProvider(await placement.now(), params.uuid));
 }
 
 /** PUT /resource_providers/{uuid}/traits */
 export async function putProviderTraits(request: ApiRequest, placement: Placement): Promise<Answer> {
   const body = request.body() as { traits: string[]; resource_provider_generation: number };
   const view = await placement.now();
-  const provider = requireProvider(view, request.params['uuid']);
-  if (provider.generation !== body.resource_provider_generation) throw generationConflict();
+  const provider = requireProvider(view, request.params.uuid);
+  if (provider.generation !== body.resource_provider_generation) throw providerConflict();
   const traits = [...new Set(body.traits)];
-  const unknown = unknownTraits(view, traits);
-  if (unknown !== undefined) throw new HttpError(400, `No such trait ${unknown}`);
+  const unknown = traits.filter((trait) => !view.hasTrait(trait));
+  if (unknown.length > 0) throw unknownTraits(unknown.sort().join(', '));
   await writeTraits(placement, provider, traits, provider.generation);
   return show(requireProvider(placement.recent, provider.uuid));
 }
 
 /** DELETE /resource_providers/{uuid}/traits */
 export async function deleteProviderTraits({ params }: ApiRequest, placement: Placement): Promise<Answer> {
-  await writeTraits(placement, requireProvider(await placement.now(), params['uuid']), [], undefined);
+  await writeTraits(placement, requireProvider(await placement.now(), params.uuid), [], undefined);
   return { status: 204 };
 }
 
@@ -94,25 +91,16 @@ async function writeTraits(
 ): Promise<void> {
   if (traits.length === present.length && traits.every((trait) => present.includes(trait))) return;
   const result = await placement.commit({ kind: 'write_traits', providerUuid, generation, traits });
-  switch (result.kind) {
-    case 'committed':
-    case 'unchanged':
-      return;
-    case 'generation':
-      throw generationConflict();
-    case 'not_found':
-      if (result.subject === 'trait') throw new HttpError(400, `No such trait ${result.key}`);
-      throw new HttpError(404, `No resource provider with uuid ${providerUuid} found`);
-    default:
-      throw unexpected(result);
-  }
+  requireCommitted(result, {
+    generation: providerConflict,
+    not_found: ({ subject, key }) => (subject === 'trait' ? unknownTraits(key) : undefined),
+  });
 }
 
 function nameFilter(value: string): (trait: string) => boolean {
   const [, how, what = ''] = /^([^:]*):(.*)$/s.exec(value) ?? [];
   if (how === undefined) {
-    throw new HttpError(
-      400,
+    throw badRequest(
       'Badly formatted name parameter. Expected name query string parameter in form: ' +
         `?name=[in|startswith]:[name1,name2|prefix]. Got: "${value}"`,
     );
@@ -122,14 +110,14 @@ function nameFilter(value: string): (trait: string) => boolean {
   return how === 'startswith' ? (trait) => trait.startsWith(what) : () => true;
 }
 
-function generationConflict(): HttpError {
-  return conflict("Resource provider's generation already changed. Please update the generation and try again.");
+function unknownTraits(names: string): HttpError {
+  return badRequest(`No such trait ${names}`);
 }
 
-function noSuchTrait(name = ''): HttpError {
+function noSuchTrait(name: string): HttpError {
   return new HttpError(404, `No such trait(s): ${name}.`);
 }
 
-function show({ traits, generation, updatedAtMs }: Provider): Answer {
-  return { status: 200, body: { traits, resource_provider_generation: generation }, lastModifiedMs: updatedAtMs };
+function show(provider: Provider): Answer {
+  return partOf(provider, { traits: provider.traits });
 }

@@ -3,7 +3,7 @@ import { addResources, type Resources } from '#libs/domain/inventory';
 import { SINCE } from '../http/microversion';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
-import { requireProvider } from './store-results';
+import { partOf, requireProvider } from './store-results';
 
 /** The type shown for consumers that were written before 1.38, without a type. */
 const UNTYPED = 'unknown';
@@ -11,10 +11,10 @@ const UNTYPED = 'unknown';
 /** GET /resource_providers/{uuid}/usages */
 export async function getProviderUsages({ params }: ApiRequest, placement: Placement): Promise<Answer> {
   const view = await placement.now();
-  const { uuid, generation, inventories } = requireProvider(view, params['uuid']);
-  const used = view.usage(uuid);
-  const usages = Object.fromEntries(Object.keys(inventories).map((name) => [name, used[name] ?? 0]));
-  return { status: 200, body: { resource_provider_generation: generation, usages }, lastModifiedMs: 'now' };
+  const provider = requireProvider(view, params.uuid);
+  const used = view.usage(provider.uuid);
+  const usages = Object.fromEntries(Object.keys(provider.inventories).map((name) => [name, used[name] ?? 0]));
+  return partOf(provider, { usages }, 'now');
 }
 
 /** GET /usages: what a project, or a user of it, holds; by consumer type since 1.38. */

@@ -1,9 +1,9 @@
 import { type Inventories, MAX_AMOUNT } from '#libs/domain/inventory';
 import type { CommitResult, ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { HttpError } from '../http/http-error';
+import { badRequest, HttpError } from '../http/http-error';
 import { unknownClass } from '../unknown-names';
-import { conflict, unexpected } from './store-results';
+import { conflict, refused } from './store-results';
 
 /** The request, for the text of its refusal. */
 export interface Asked {
@@ -26,20 +26,16 @@ export function requireAmounts(asked: Asked): void {
 
 /** Why the store refused. Of several reasons it is the one that Placement checks first. */
 export function whyNotAllocated(result: CommitResult, asked: Asked): Error {
-  switch (result.kind) {
-    case 'generation':
-      return staleConsumer(asked.consumers.find(({ uuid }) => uuid === result.uuid)?.expect, result.present);
-    case 'capacity': {
-      const { providerUuid, resourceClass, refusal } = result;
-      return whatIsMissing(asked) ?? refusedAmount(providerUuid, resourceClass, refusal === 'capacity');
-    }
-    case 'not_found': {
-      const [providerUuid = '', resourceClass = ''] = result.key.split(' ');
+  return refused(result, {
+    generation: (stale) =>
+      staleConsumer(asked.consumers.find(({ uuid }) => uuid === stale.uuid)?.expect, stale.present),
+    capacity: ({ providerUuid, resourceClass, refusal }) =>
+      whatIsMissing(asked) ?? refusedAmount(providerUuid, resourceClass, refusal === 'capacity'),
+    not_found({ key }) {
+      const [providerUuid = '', resourceClass = ''] = key.split(' ');
       return whatIsMissing(asked) ?? noInventory([providerUuid], [resourceClass]);
-    }
-    default:
-      return unexpected(result);
-  }
+    },
+  });
 }
 
 /** The first check: a consumer that has changed, or a provider that does not exist. */
@@ -50,7 +46,7 @@ export function firstFault(asked: Asked): HttpError | undefined {
     if (expect.kind !== 'any' && present !== given) return staleConsumer(expect, present);
   }
   const missing = takenIn(asked).find(([uuid]) => !asked.view.provider(uuid));
-  return missing && new HttpError(400, `Allocation for resource provider '${missing[0]}' that does not exist.`);
+  return missing && badRequest(`Allocation for resource provider '${missing[0]}' that does not exist.`);
 }
 
 /** The checks after it: classes that don't exist, then providers without an inventory of any requested class. */
@@ -60,7 +56,7 @@ function whatIsMissing(asked: Asked): HttpError | undefined {
   const taken = takenIn(asked);
   const classes = [...new Set(taken.flatMap(([, resources]) => Object.keys(resources)))];
   const unknown = unknownClass(asked.view, classes);
-  if (unknown !== undefined) return new HttpError(400, `${asked.noClass}No such resource class ${unknown}.`);
+  if (unknown !== undefined) return badRequest(`${asked.noClass}No such resource class ${unknown}.`);
   const providers = [...new Set(taken.map(([uuid]) => uuid))];
   const bare = providers.filter((uuid) => {
     const inventories = { ...asked.view.provider(uuid)?.inventories, ...asked.inventories?.[uuid] };

@@ -1,37 +1,21 @@
 import accepts from '@fastify/accepts';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import type { Random } from '#libs/domain/random';
-import type { Log } from '#libs/runtime/log';
+import type { Surroundings } from '#libs/runtime/service';
 import type { Authenticate, Principal } from '../auth/auth';
 import { registerCors } from '../cors';
-import type { CorsConfig } from '../cors-options';
-import type { ApiMetrics } from '../metrics';
+import { apiMetrics } from '../metrics';
 import { openApiDocument } from '../openapi';
-import { ROUTES, type Route } from '../routes';
+import { ROUTES } from '../routes';
 import { headerOf, mediaTypeOf, requestedVersion } from './headers';
-import { HttpError, httpErrorOf } from './http-error';
+import { badRequest, HttpError, httpErrorOf } from './http-error';
 import { type Microversion, VERSION_HEADER } from './microversion';
 import { jsonBytes, sendAnswer, sendError } from './reply';
 import { methodNotAllowed, type ServeDeps, serve } from './serve';
 import { refuseUnreadable, routableUrl } from './unreadable';
 
-export interface AppDeps extends ServeDeps {
+export interface AppDeps extends ServeDeps, Surroundings {
   readonly authenticate: Authenticate;
-  readonly cors: CorsConfig;
-  readonly limits: AppLimits;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly metrics: ApiMetrics;
-}
-
-export interface AppLimits {
-  readonly bodyBytes: number;
-  /** Limit of request line and headers together, and so of a query string. */
-  readonly headerBytes: number;
-  readonly queryParameters: number;
 }
 
 /** What the hooks find out about a request. */
@@ -49,24 +33,23 @@ const OPENAPI_PATH = '/openapi.json';
  * microversion, and its route (`serve`).
  */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
+  const { config, random, log } = deps;
+  const metrics = apiMetrics(deps.metrics);
   const known = new WeakMap<FastifyRequest, Known>();
   const app = fastify({
-    genReqId: () => `req-${deps.random.uuid()}`,
+    genReqId: () => `req-${random.uuid()}`,
     exposeHeadRoutes: false,
-    bodyLimit: deps.limits.bodyBytes,
-    http: { maxHeaderSize: deps.limits.headerBytes },
-    routerOptions: { maxParamLength: deps.limits.headerBytes, querystringParser: () => ({}) },
+    bodyLimit: config.maxBodyBytes,
+    http: { maxHeaderSize: config.maxHeaderBytes },
+    routerOptions: { maxParamLength: config.maxHeaderBytes, querystringParser: () => ({}) },
     rewriteUrl: ({ url = '/' }) => routableUrl(url),
-    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, `req-${deps.random.uuid()}`),
+    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, `req-${random.uuid()}`),
   });
   const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const error = httpErrorOf(thrown);
     if (error.status === 500) {
       const fields = { request_id: request.id, method: request.method, url: request.url };
-      deps.log.error(
-        { event: 'request_failed', ...fields, error: BerthError.from(thrown) },
-        'request failed, a defect',
-      );
+      log.error({ event: 'request_failed', ...fields, error: BerthError.from(thrown) }, 'request failed, a defect');
     }
     return sendError(request, reply, error, known.get(request)?.version);
   };
@@ -75,7 +58,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-openstack-request-id', request.id);
   });
-  registerCors(app, deps.cors);
+  registerCors(app, config);
   app.addHook('onRequest', async (request, reply) => {
     const here: Known = {};
     known.set(request, here);
@@ -83,13 +66,22 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     here.version = requestedVersion(headerOf(request.headers, VERSION_HEADER));
     reply.header(VERSION_HEADER, `placement 1.${here.version}`).header('vary', VERSION_HEADER);
     if (mediaTypeOf(request.headers) === undefined && Number(headerOf(request.headers, 'content-length') ?? 0) > 0) {
-      throw new HttpError(400, 'content-type header required when content-length > 0');
+      throw badRequest('content-type header required when content-length > 0');
     }
     // `/traits/` and `/traits/a%2Fb` are no paths of the API: Placement answers 404.
     const steps = Object.values(request.params as Record<string, string>);
     if (steps.some((step) => step === '' || step.includes('/'))) throw new HttpError(404);
   });
-  app.addHook('onResponse', async (request, reply) => observe(deps, request, reply, known.get(request) ?? {}));
+  app.addHook('onResponse', async (request, reply) => {
+    const { id, method, url } = request;
+    const { statusCode: status, elapsedTime: elapsedMs } = reply;
+    const { principal, version } = known.get(request) ?? {};
+    const path = request.routeOptions.url ?? 'unknown';
+    metrics.requests.inc({ method, path, status: String(status) });
+    metrics.requestSeconds.observe({ method, path }, elapsedMs / 1000);
+    const fields = { request_id: id, method, url, status, user_id: principal?.userId, microversion: version };
+    log.debug({ event: 'request_answered', ...fields, elapsed_ms: elapsedMs }, 'request answered');
+  });
   app.setErrorHandler((thrown, request, reply) => fail(thrown, request, reply));
   app.setNotFoundHandler((request, reply) => fail(new HttpError(404), request, reply));
   // Bodies stay bytes until the handler reads them: their media type is checked by the route.
@@ -98,7 +90,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 
   const document = JSON.stringify(openApiDocument());
   app.get(OPENAPI_PATH, async (_request, reply) => reply.send(jsonBytes(reply, document)));
-  for (const [path, routes] of byPath(ROUTES)) {
+  for (const path of new Set(ROUTES.map((route) => route.path))) {
+    const routes = ROUTES.filter((route) => route.path === path);
     const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
     for (const route of routes) {
       app.route({
@@ -123,32 +116,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   return app;
 }
 
-function observe({ log, metrics }: AppDeps, request: FastifyRequest, reply: FastifyReply, known: Known): void {
-  const path = request.routeOptions.url ?? 'unknown';
-  metrics.requests.inc({ method: request.method, path, status: String(reply.statusCode) });
-  metrics.requestSeconds.observe({ method: request.method, path }, reply.elapsedTime / 1000);
-  log.debug(
-    {
-      event: 'request_answered',
-      request_id: request.id,
-      method: request.method,
-      url: request.url,
-      status: reply.statusCode,
-      user_id: known.principal?.userId,
-      microversion: known.version,
-      elapsed_ms: reply.elapsedTime,
-    },
-    'request answered',
-  );
-}
-
 function isPublic(request: FastifyRequest): boolean {
   const path = request.url.split('?')[0];
   return path === '/' || path === OPENAPI_PATH;
-}
-
-function byPath(routes: readonly Route[]): Map<string, Route[]> {
-  const paths = new Map<string, Route[]>();
-  for (const route of routes) paths.set(route.path, [...(paths.get(route.path) ?? []), route]);
-  return paths;
 }

@@ -17,41 +17,30 @@ export interface Fault {
 /** Longer values and schemas are cut in texts. */
 const MAX_SHOWN = 5_000;
 
+/** What jsonschema says of a value that breaks a keyword; `{limit}` is what the schema has there. */
+const WORDS: Readonly<Record<string, string>> = {
+  type: 'is not of type {limit}',
+  enum: 'is not one of {limit}',
+  minimum: 'is less than the minimum of {limit}',
+  maximum: 'is greater than the maximum of {limit}',
+  minLength: 'is too short',
+  minItems: 'is too short',
+  maxLength: 'is too long',
+  pattern: 'does not match {limit}',
+  format: 'is not a {limit}',
+  uniqueItems: 'has non-unique elements',
+  minProperties: 'does not have enough properties',
+  anyOf: 'is not valid under any of the given schemas',
+};
+
 /** One error of ajv in the words of jsonschema. */
 export function messageOf(error: ErrorObject, errors: readonly ErrorObject[]): string {
   const { keyword, params, data, schema } = error;
-  const [value, limit] = [shown(data), repr(schema)];
-  switch (keyword) {
-    case 'required':
-      return `${repr(params['missingProperty'])} is a required property`;
-    case 'additionalProperties':
-      return strangersMessage(error, errors);
-    case 'type':
-      return `${value} is not of type ${[schema].flat().map(repr).join(', ')}`;
-    case 'enum':
-      return `${value} is not one of ${limit}`;
-    case 'minimum':
-      return `${value} is less than the minimum of ${limit}`;
-    case 'maximum':
-      return `${value} is greater than the maximum of ${limit}`;
-    case 'minLength':
-    case 'minItems':
-      return `${value} is too short`;
-    case 'maxLength':
-      return `${value} is too long`;
-    case 'pattern':
-      return `${value} does not match ${limit}`;
-    case 'format':
-      return `${value} is not a ${limit}`;
-    case 'uniqueItems':
-      return `${value} has non-unique elements`;
-    case 'minProperties':
-      return `${value} does not have enough properties`;
-    case 'anyOf':
-      return `${value} is not valid under any of the given schemas`;
-    default:
-      return `${value} ${error.message ?? 'is not valid'}`;
-  }
+  if (keyword === 'required') return `${repr(params['missingProperty'])} is a required property`;
+  if (keyword === 'additionalProperties') return strangersMessage(error, errors);
+  const limit = keyword === 'type' ? [schema].flat().map(repr).join(', ') : repr(schema);
+  const words = WORDS[keyword] ?? error.message ?? 'is not valid';
+  return `${shown(data)} ${words.replace('{limit}', () => limit)}`;
 }
 
 function strangersMessage({ instancePath, parentSchema }: ErrorObject, errors: readonly ErrorObject[]): string {

@@ -1,20 +1,18 @@
-import { HttpError } from './http-error';
+import type { IncomingHttpHeaders } from 'node:http';
+import { badRequest, HttpError } from './http-error';
 import { type Microversion, NEWEST } from './microversion';
-
-/** Headers of a request: lower-case names, as Node gives them. */
-export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The media type of every body of the API. */
 export const JSON_TYPE = 'application/json';
 
 /** The value of a header; undefined when it is absent or empty. */
-export function headerOf(headers: RequestHeaders, name: string): string | undefined {
+export function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];
   return (Array.isArray(value) ? value.join(',') : value) || undefined;
 }
 
 /** The media type of the body without its parameters; undefined when there is no content type. */
-export function mediaTypeOf(headers: RequestHeaders): string | undefined {
+export function mediaTypeOf(headers: IncomingHttpHeaders): string | undefined {
   return headerOf(headers, 'content-type')?.split(';')[0]?.trim().toLowerCase() || undefined;
 }
 
@@ -29,7 +27,7 @@ export function requestedVersion(header: string | undefined): Microversion {
   if (text === undefined) return 0;
   if (text === 'latest') return NEWEST;
   const parts = /^(-?\d+)\s*\.\s*(-?\d+)$/.exec(text);
-  if (!parts) throw new HttpError(400, `Invalid microversion: invalid version string: ${text}`);
+  if (!parts) throw badRequest(`Invalid microversion: invalid version string: ${text}`);
   const [major, minor] = [Number(parts[1]), Number(parts[2])];
   if (major !== 1 || minor < 0 || minor > NEWEST) {
     throw new HttpError(406, `Invalid microversion: Unacceptable version header: ${text}`);

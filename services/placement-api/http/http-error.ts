@@ -50,13 +50,18 @@ export class HttpError extends Error {
   }
 }
 
+/** The refusal of a malformed request. */
+export function badRequest(detail: string, code?: PlacementErrorCode): HttpError {
+  return new HttpError(400, detail, code);
+}
+
 /** The HTTP error for anything that a handler, the store or fastify throws; 500 without details for a defect. */
 export function httpErrorOf(thrown: unknown): HttpError {
   if (thrown instanceof HttpError) return thrown;
   if (thrown instanceof BerthError) {
     switch (thrown.code) {
       case 'invalid_argument':
-        return new HttpError(400, thrown.message);
+        return badRequest(thrown.message);
       case 'aborted':
         return new HttpError(409, thrown.message, ERROR_CODE.concurrentUpdate);
       case 'unavailable':

@@ -7,7 +7,6 @@ export const NEWEST: Microversion = 39;
 export const SINCE = {
   aggregateLinks: 1,
   traitLinks: 6,
-  consumerOwner: 8,
   allocationLinks: 11,
   allocationsByProvider: 12,
   trees: 14,

@@ -7,8 +7,8 @@ import type { Query } from './query';
 export interface ApiRequest {
   readonly version: Microversion;
   readonly principal: Principal;
-  /** The parameters of the path, decoded: `uuid`, `name`, `resource_class`, `consumer_uuid`. */
-  readonly params: Readonly<Record<string, string>>;
+  /** The parameters of the path, decoded; only those that the route has. */
+  readonly params: Readonly<Record<'uuid' | 'name' | 'resource_class' | 'consumer_uuid', string>>;
   readonly query: Query;
   /** The body, validated by the route's schema of this microversion. @throws HttpError 400 */
   readonly body: () => unknown;

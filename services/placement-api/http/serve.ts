@@ -1,23 +1,23 @@
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/auth';
+import type { PlacementApiConfig } from '../options';
 import type { Placement } from '../placement';
 import type { Policy } from '../policy/policy';
 import type { Route } from '../routes';
 import { at, type Schema } from '../schemas/parts';
 import { JSON_TYPE, mediaTypeOf } from './headers';
-import { ERROR_CODE, HttpError } from './http-error';
+import { badRequest, ERROR_CODE, HttpError } from './http-error';
 import type { Microversion } from './microversion';
-import { Query, queryStringOf } from './query';
-import type { Answer } from './request';
+import { invalidQuery, Query } from './query';
+import type { Answer, ApiRequest } from './request';
 import { whyInvalid } from './validate';
 
 export interface ServeDeps {
   readonly placement: Placement;
   readonly policy: Policy;
-  readonly limits: { readonly queryParameters: number };
+  readonly config: PlacementApiConfig;
 }
 
-const ANYTHING: Schema = {};
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Paths whose answer does not depend on `accept`, because it is the version document or has no body. */
 const ANSWERED_TO_ALL: ReadonlySet<string> = new Set(['/', '/traits/{name}']);
@@ -29,29 +29,29 @@ const ANSWERED_TO_ALL: ReadonlySet<string> = new Set(['/', '/traits/{name}']);
  * @throws HttpError, and what the handler throws.
  */
 export async function serve(
-  { placement, policy, limits }: ServeDeps,
+  { placement, policy, config }: ServeDeps,
   route: Route,
   request: FastifyRequest,
   principal: Principal,
   version: Microversion,
 ): Promise<Answer> {
   if (version < route.since) throw notYet(route);
-  const schema = at(route.body, version);
+  const schema = at(route.input, version);
+  const isRead = route.method === 'GET';
   const type = mediaTypeOf(request.headers);
-  if (schema && type !== JSON_TYPE) {
+  if (schema && !isRead && type !== JSON_TYPE) {
     throw new HttpError(415, `The media type ${type ?? 'None'} is not supported, use ${JSON_TYPE}`);
   }
-  if (route.method === 'GET' && !ANSWERED_TO_ALL.has(route.path)) requireJsonAccepted(request);
-  const query = new Query(queryStringOf(request.url), limits.queryParameters);
-  if (route.rule) policy(route.rule, principal, { projectId: query.last('project_id') });
-  const querySchema = at(route.query, version);
-  const invalid = querySchema && whyInvalid(query.asObject(), querySchema);
-  if (invalid !== undefined) throw new HttpError(400, `Invalid query string parameters: ${invalid}`);
+  if (isRead && !ANSWERED_TO_ALL.has(route.path)) requireJsonAccepted(request);
+  const query = new Query(request.url, config.maxQueryParameters);
+  if (route.rule) policy(route.rule, principal, query.last('project_id'));
+  const invalid = schema && isRead ? whyInvalid(query.asObject(), schema) : undefined;
+  if (invalid !== undefined) throw invalidQuery(invalid);
   return route.handler(
     {
       version,
       principal,
-      params: request.params as Readonly<Record<string, string>>,
+      params: request.params as ApiRequest['params'],
       query,
       body: () => validBody(request.body, schema),
     },
@@ -59,15 +59,15 @@ export async function serve(
   );
 }
 
-function validBody(bytes: unknown, schema = ANYTHING): unknown {
+function validBody(bytes: unknown, schema: Schema = {}): unknown {
   let value: unknown;
   try {
     value = parseJson(utf8.decode(bytes instanceof Buffer ? bytes : undefined));
   } catch (thrown) {
-    throw new HttpError(400, `Malformed JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    throw badRequest(`Malformed JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   }
   const invalid = whyInvalid(value, schema);
-  if (invalid !== undefined) throw new HttpError(400, `JSON does not validate: ${invalid}`);
+  if (invalid !== undefined) throw badRequest(`JSON does not validate: ${invalid}`);
   return value;
 }
 

@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { JSON_TYPE } from './headers';
-import { errorDocument, HttpError } from './http-error';
+import { badRequest, errorDocument, HttpError } from './http-error';
+import { isDecodable } from './query';
 
 /**
  * Answers input that is not HTTP or exceeds the header limit. There is no request for the hooks, so the error document is
@@ -9,13 +10,12 @@ import { errorDocument, HttpError } from './http-error';
  */
 export function refuseUnreadable(thrown: Error, socket: Socket, requestId: string): void {
   const { code } = thrown as NodeJS.ErrnoException;
-  const error = code === 'HPE_HEADER_OVERFLOW' ? new HttpError(431) : new HttpError(400, 'The request is not HTTP');
-  const type = JSON_TYPE;
-  const refused = { requestId, method: '', accept: type, mediaType: undefined, version: undefined };
+  const error = code === 'HPE_HEADER_OVERFLOW' ? new HttpError(431) : badRequest('The request is not HTTP');
+  const refused = { requestId, method: '', accept: JSON_TYPE, mediaType: undefined, version: undefined };
   const body = JSON.stringify(errorDocument(error, refused));
   const head = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
-    `content-type: ${type}`,
+    `content-type: ${JSON_TYPE}`,
     `content-length: ${Buffer.byteLength(body)}`,
     `x-openstack-request-id: ${requestId}`,
     'connection: close',
@@ -28,13 +28,4 @@ export function refuseUnreadable(thrown: Error, socket: Socket, requestId: strin
 export function routableUrl(url: string): string {
   const [path = '', ...query] = url.replace(/^\/+/, '/').split('?');
   return [isDecodable(path) ? path : path.replaceAll('%', '%25'), ...query].join('?');
-}
-
-function isDecodable(path: string): boolean {
-  try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,7 +1,7 @@
 import { booleanOption, type ConfigOf, enumOption } from '#libs/runtime/config';
 import type { Principal } from '../auth/auth';
 import { HttpError } from '../http/http-error';
-import { type Allowed, RULES, type RuleName } from './rules';
+import type { RuleName } from './rules';
 
 /**
  * Who may do what. Without any of these the defaults are those that Placement's clients have always met: its new rules, or
@@ -28,47 +28,27 @@ export const policyOptions = {
 
 export type PolicyConfig = ConfigOf<typeof policyOptions>;
 
-/** What a request is about, where a rule depends on it. */
-export interface PolicyTarget {
-  /** The project whose usages are asked for. */
-  readonly projectId?: string | undefined;
-}
-
 /**
  * Lets a principal pass or not.
  *
+ * @param askedProject  the project whose usages are asked for
  * @throws HttpError 403 that names the rule.
  */
-export type Policy = (rule: RuleName, principal: Principal, target?: PolicyTarget) => void;
+export type Policy = (rule: RuleName, principal: Principal, askedProject?: string) => void;
 
 /** The policy that the configuration asks for. What it decides depends on nothing but its arguments. */
-export function makePolicy(config: PolicyConfig): Policy {
-  const isMet = checkOf(config);
-  return (rule, principal, target = {}) => {
-    const isOutOfScope = config.enforceScope && principal.isSystemScoped;
-    if (isOutOfScope || !isMet(RULES[rule].allowed, principal, target)) {
-      throw new HttpError(403, `Policy does not allow ${rule} to be performed.`);
-    }
+export function makePolicy({ policy, enforceNewDefaults, enforceScope }: PolicyConfig): Policy {
+  return (rule, principal, askedProject) => {
+    const isInScope = !(enforceScope && principal.isSystemScoped);
+    const isMetByAdmin = !enforceNewDefaults && principal.roles.has('admin');
+    const isMet = policy === 'open' || isMetByAdmin || meetsNewDefault(rule, principal, askedProject);
+    if (!isInScope || !isMet) throw new HttpError(403, `Policy does not allow placement:${rule} to be performed.`);
   };
 }
 
-type Check = (allowed: Allowed, principal: Principal, target: PolicyTarget) => boolean;
-
-function checkOf({ policy, enforceNewDefaults }: PolicyConfig): Check {
-  if (policy === 'open') return () => true;
-  if (enforceNewDefaults) return meetsNewDefault;
-  return (allowed, principal, target) => principal.roles.has('admin') || meetsNewDefault(allowed, principal, target);
-}
-
-function meetsNewDefault(allowed: Allowed, { roles, projectId }: Principal, target: PolicyTarget): boolean {
-  switch (allowed) {
-    case 'service':
-      return roles.has('service');
-    case 'admin_or_service':
-      return roles.has('admin') || roles.has('service');
-    case 'admin_or_service_or_project_reader': {
-      const isOwnProject = projectId !== undefined && projectId === target.projectId;
-      return roles.has('admin') || roles.has('service') || (roles.has('reader') && isOwnProject);
-    }
-  }
+/** The defaults since Placement's role `service` replaced system scope. */
+function meetsNewDefault(rule: RuleName, { roles, projectId }: Principal, askedProject: string | undefined): boolean {
+  if (rule === 'reshaper:reshape') return roles.has('service');
+  if (roles.has('admin') || roles.has('service')) return true;
+  return rule === 'usages' && roles.has('reader') && projectId !== undefined && projectId === askedProject;
 }

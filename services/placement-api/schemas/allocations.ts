@@ -1,5 +1,4 @@
 import { inventories } from './inventories';
-import type { Versioned } from './parts';
 import {
   CLASS_NAME,
   exactly,
@@ -11,6 +10,7 @@ import {
   text,
   UUID_KEY,
   uuid,
+  type Versioned,
 } from './parts';
 
 const resources = keyed(CLASS_NAME, { type: 'integer', minimum: 1 }, { minProperties: 1 });

@@ -1,5 +1,4 @@
-import type { Versioned } from './parts';
-import { exactly, NAMED_GROUP, NUMBERED_GROUP, type Schema, text } from './parts';
+import { exactly, NAMED_GROUP, NUMBERED_GROUP, type Schema, text, type Versioned } from './parts';
 
 const limit: Schema = { type: ['integer', 'string'], pattern: '^[1-9][0-9]*$', minimum: 1, minLength: 1 };
 const plain = { resources: text };

@@ -1,5 +1,4 @@
-import type { Versioned } from './parts';
-import { amount, CLASS_NAME, exactly, integer, type Schema, text } from './parts';
+import { amount, CLASS_NAME, exactly, integer, type Schema, text, type Versioned } from './parts';
 
 /** The largest single-precision float of SQL. */
 const MAX_RATIO = 3.402_82e38;
@@ -18,7 +17,7 @@ const fields: Schema = {
 export const inventoryBody: Versioned<Schema> = [[0, exactly(fields, ['total', 'resource_provider_generation'])]];
 
 /** POST /resource_providers/{uuid}/inventories */
-export const createInventoryBody: Versioned<Schema> = [
+export const newInventoryBody: Versioned<Schema> = [
   [0, exactly({ ...fields, resource_class: { ...text, pattern: CLASS_NAME } }, ['total', 'resource_class'])],
 ];
 

@@ -1,5 +1,4 @@
-import type { Versioned } from './parts';
-import { CUSTOM_NAME, exactly, integer, type Schema, shortText, text } from './parts';
+import { CUSTOM_NAME, exactly, integer, type Schema, shortText, text, type Versioned } from './parts';
 
 /** The name of a custom resource class. */
 export const customClass: Schema = exactly({ name: { ...text, pattern: CUSTOM_NAME, maxLength: 255 } }, ['name']);

@@ -1,5 +1,4 @@
-import type { Versioned } from './parts';
-import { exactly, integer, type Schema, text, uuid } from './parts';
+import { exactly, integer, type Schema, text, uuid, type Versioned } from './parts';
 
 const name: Schema = { type: 'string', maxLength: 200 };
 const parent: Schema = { parent_provider_uuid: { anyOf: [uuid, { type: 'null' }] } };

@@ -137,7 +137,7 @@ const PLAIN = [
 ];
 
 function queryOf(route: Route): fc.Arbitrary<string> {
-  if (!route.query) return mostly(fc.constant(''), parameters(3));
+  if (route.method !== 'GET' || !route.input) return mostly(fc.constant(''), parameters(3));
   const many = fc
     .tuple(
       fc.oneof(fc.integer({ min: 1, max: 110 }), fc.integer({ min: 1, max: 1_500 })),
@@ -202,7 +202,7 @@ function values(): fc.Arbitrary<string> {
 }
 
 function headersOf(route: Route): fc.Arbitrary<WireRequest['headers']> {
-  const usual = { 'x-auth-token': 'admin', ...(route.body ? { 'content-type': 'application/json' } : {}) };
+  const usual = { 'x-auth-token': 'admin', ...(takesBody(route) ? { 'content-type': 'application/json' } : {}) };
   const text = fc.oneof(
     fc.constantFrom(
       '',
@@ -248,8 +248,12 @@ function headersOf(route: Route): fc.Arbitrary<WireRequest['headers']> {
 }
 
 function bodyOf(route: Route, version: string): fc.Arbitrary<string | undefined> {
-  const schema = at(route.body, version === 'latest' ? NEWEST : Number(version.slice(2)));
-  return schema ? bodiesOf(schema) : noBody;
+  const schema = at(route.input, version === 'latest' ? NEWEST : Number(version.slice(2)));
+  return schema && takesBody(route) ? bodiesOf(schema) : noBody;
+}
+
+function takesBody({ method, input }: Route): boolean {
+  return method !== 'GET' && input !== undefined;
 }
 
 const noBody: fc.Arbitrary<string | undefined> = mostly(

@@ -68,7 +68,7 @@ it('knows a token for the whole system, which the policy refuses', async () => {
   const principal = await authenticate(await admin.issueToken(users.admin, { system: { all: true } }));
   expect(principal).toMatchObject({ isSystemScoped: true, projectId: undefined });
   expect(principal.roles.has('admin')).toBe(true);
-  expect(() => makePolicy(readConfig(policyOptions, {}))('placement:traits:list', principal)).toThrow(
+  expect(() => makePolicy(readConfig(policyOptions, {}))('traits:list', principal)).toThrow(
     expect.objectContaining({ status: 403 }),
   );
 });

@@ -76,8 +76,8 @@ function frameOf(first: Publication, publications: readonly Publication[]): Publ
     content: bufferOf(frameCodec.encode(publications.map(({ options: own, content }) => framedMessage(own, content)))),
     options,
     deadlineMs,
-    settle: (outcome) => {
-      for (const publication of publications) publication.settle(outcome);
+    settle: (error) => {
+      for (const publication of publications) publication.settle(error);
     },
     isWanted: () => publications.some((publication) => publication.isWanted()),
   };

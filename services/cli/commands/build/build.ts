@@ -1,40 +1,46 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { BuildRequest, InstanceEvent } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { EXIT } from '#libs/runtime/exit-codes';
 import type { Client } from '../../client/client';
+import { clientSettings } from '../../client/client-options';
 import { watchInstances } from '../../client/instance-watch';
-import { addClientFlags, withClient } from '../../client/with-client';
+import { withClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
+import { addSettingFlags } from '../../settings';
 import { attemptSummary, showState } from '../../views/attempt-summary';
 import { table } from '../../views/table';
 import { amount } from '../number-flags';
-import { addHost, addRequestFlags, requestSpecOf } from './request-flags';
-
-interface BuildFlags {
-  readonly count: number;
-  readonly name: string;
-  readonly host: readonly string[];
-  readonly wait: boolean;
-  readonly timeout: number;
-  readonly json: boolean;
-}
+import { repeatable } from '../repeatable-flag';
+import { addRequestFlags, hostName, requestSpecOf } from './request-flags';
 
 /** `berth build`: requests instances; with --wait, prints their outcome. */
-export function buildCommand(context: Context): Command {
-  const command = new Command('build').description('Ask for one or more instances to be placed and built.');
-  addRequestFlags(command)
+export function buildCommand(context: Context): CommandUnknownOpts {
+  const command = addRequestFlags(
+    new Command('build').description('Ask for one or more instances to be placed and built.'),
+  )
     .optionsGroup('How many, and what to wait for:')
     .option('--count <n>', 'instances, all placed or none', amount, 1)
     .option('--name <name>', 'for people; with --count they are called name-1, name-2, ...', 'instance')
-    .option('--host <name>', 'only on this host; may be given again', addHost, [])
+    .addOption(repeatable('--host <name>', 'only on this host', hostName))
     .option('--wait', 'wait until each is ACTIVE or in ERROR', false)
     .option('--timeout <seconds>', 'how long --wait waits', amount, 300)
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action(async () => {
-    const request = requestOf(context, command);
-    await withClient(context, command, (client) => build(context, command.opts(), client, request));
+  addSettingFlags(command, clientSettings).action(async (flags) => {
+    const { host, count, name, wait, timeout, json } = flags;
+    const request: BuildRequest = {
+      requestId: context.random.uuid(),
+      requestSpec: requestSpecCodec.encode(requestSpecOf(flags, host)),
+      count,
+      name,
+      instanceUuids: Array.from({ length: count }, () => context.random.uuid()),
+    };
+    await withClient(context, command, async (client) => {
+      if (wait) return showOutcome(context, json, await buildAndWait(context, client, request, timeout * 1000));
+      await client.build(request);
+      showRequested(context, json, request);
+    });
   });
   return addHelp(
     command,
@@ -51,44 +57,29 @@ export function buildCommand(context: Context): Command {
   );
 }
 
-function requestOf({ random }: Context, command: Command): BuildRequest {
-  const { host, count, name } = command.opts<BuildFlags>();
-  return {
-    requestId: random.uuid(),
-    requestSpec: requestSpecCodec.encode(requestSpecOf(command, host)),
-    count,
-    name,
-    instanceUuids: Array.from({ length: count }, () => random.uuid()),
-  };
-}
-
-async function build(context: Context, flags: BuildFlags, client: Client, request: BuildRequest): Promise<void> {
-  if (!flags.wait) {
-    await client.build(request);
-    return showRequested(context, flags, request);
-  }
+async function buildAndWait(context: Context, client: Client, request: BuildRequest, timeoutMs: number) {
   const watch = await watchInstances(client);
   context.interrupted.addEventListener('abort', () => void watch.close(), { once: true });
   try {
-    const wait = { timeoutMs: flags.timeout * 1000, requestId: request.requestId };
+    const wait = { timeoutMs, requestId: request.requestId };
     const settled = request.instanceUuids.map((uuid) => watch.until(uuid, ['active', 'error'], wait));
     const [events] = await Promise.all([Promise.all(settled), client.build(request)]);
-    showOutcome(context, flags, events);
+    return events;
   } finally {
     await watch.close();
   }
 }
 
-function showRequested({ terminal }: Context, flags: BuildFlags, request: BuildRequest): void {
+function showRequested({ terminal }: Context, json: boolean, request: BuildRequest): void {
   const { requestId, instanceUuids } = request;
-  if (flags.json) return terminal.json({ requestId, instanceUuids });
+  if (json) return terminal.json({ requestId, instanceUuids });
   for (const uuid of instanceUuids) terminal.print(uuid);
   terminal.note(`requested; 'berth instance list --request ${requestId}' shows their state`);
 }
 
-function showOutcome(context: Context, flags: BuildFlags, events: readonly InstanceEvent[]): void {
+function showOutcome(context: Context, json: boolean, events: readonly InstanceEvent[]): void {
   const { terminal } = context;
-  if (flags.json) terminal.json(events);
+  if (json) terminal.json(events);
   else {
     const rows = events.map((e) => [e.instanceUuid, e.name, showState(terminal, e.state), e.host, attemptSummary(e)]);
     terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'ATTEMPTS'], rows));

@@ -1,10 +1,12 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { ExplainResponse } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { EXIT } from '#libs/runtime/exit-codes';
-import { addClientFlags, withClient } from '../../client/with-client';
+import { clientSettings } from '../../client/client-options';
+import { withClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
+import { addSettingFlags } from '../../settings';
 import { formatNumber } from '../../views/format';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
@@ -12,18 +14,17 @@ import { amount } from '../number-flags';
 import { addRequestFlags, requestSpecOf } from './request-flags';
 
 /** `berth explain`: a decision as a dry run, with the reasons of every refusal. */
-export function explainCommand(context: Context): Command {
-  const command = new Command('explain').description(
-    'Say where an instance would go and why not elsewhere; nothing is claimed.',
-  );
-  addRequestFlags(command)
+export function explainCommand(context: Context): CommandUnknownOpts {
+  const command = addRequestFlags(
+    new Command('explain').description('Say where an instance would go and why not elsewhere; nothing is claimed.'),
+  )
     .optionsGroup('What to explain:')
     .option('--host <name>', 'why, or why not, this host', '')
     .option('--limit <n>', 'best hosts to list', amount, 10)
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action(async () => {
-    const { host, limit, json } = command.opts<{ host: string; limit: number; json: boolean }>();
-    const requestSpec = requestSpecCodec.encode(requestSpecOf(command, []));
+  addSettingFlags(command, clientSettings).action(async (flags) => {
+    const { host, limit, json } = flags;
+    const requestSpec = requestSpecCodec.encode(requestSpecOf(flags, []));
     await withClient(context, command, async (client) => {
       const answer = await client.explain({ requestSpec, host, limit });
       if (json) context.terminal.json(answer);

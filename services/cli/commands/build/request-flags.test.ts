@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { addRequestFlags, requestSpecOf } from './request-flags';
 
 function parse(...args: string[]) {
@@ -6,7 +6,7 @@ function parse(...args: string[]) {
     .exitOverride()
     .configureOutput({ writeErr() {} });
   command.parse(args, { from: 'user' });
-  return requestSpecOf(command, []);
+  return requestSpecOf(command.opts(), []);
 }
 
 it('turns flags into a request spec', () => {

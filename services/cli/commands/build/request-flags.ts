@@ -1,73 +1,44 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import type { Resources } from '#libs/domain/inventory';
+import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { isClassOrTraitName, isHostName, isUuid } from '#libs/domain/names';
-import { type RequestGroup, type RequestSpec, requestSpec } from '#libs/domain/request-spec';
-import { GROUP_POLICIES, type GroupPolicy, type ServerGroup } from '#libs/domain/server-group';
+import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
+import { GROUP_POLICIES, type ServerGroup } from '#libs/domain/server-group';
 import { usageError } from '../../failure';
 import { amount } from '../number-flags';
-import { addRequestGroup } from './request-group-flag';
-
-/** The parsed flags that describe one instance. */
-interface RequestFlags {
-  readonly vcpu?: number;
-  readonly memoryMb?: number;
-  readonly diskGb?: number;
-  readonly resource: Resources;
-  readonly trait: readonly string[];
-  readonly forbidTrait: readonly string[];
-  readonly preferTrait: readonly string[];
-  readonly preferResource: Resources;
-  readonly zone?: string;
-  readonly group?: ServerGroup;
-  readonly sameHost: readonly string[];
-  readonly differentHost: readonly string[];
-  readonly imageProperty: Readonly<Record<string, string>>;
-  readonly extraSpec: Readonly<Record<string, string>>;
-  readonly project: string;
-  readonly user: string;
-  readonly requestGroup: readonly RequestGroup[];
-  readonly isolateGroups: boolean;
-  readonly sameSubtree: readonly (readonly string[])[];
-  readonly rootTrait: readonly string[];
-  readonly forbidRootTrait: readonly string[];
-}
+import { repeatable } from '../repeatable-flag';
+import { parseRequestGroup } from './request-group-flag';
 
 /** Adds the flags of a request spec, for `build` and `explain`. */
-export function addRequestFlags(command: Command): Command {
+export function addRequestFlags(command: Command) {
   return command
     .optionsGroup('What each instance needs:')
     .option('--vcpu <n>', 'virtual CPUs', amount)
     .option('--memory-mb <n>', 'memory, MiB', amount)
     .option('--disk-gb <n>', 'disk, GiB', amount)
-    .option('--resource <CLASS=N>', 'an amount of any resource class; may be given again', addAmount, {})
-    .option('--trait <NAME>', 'a trait the host must have; may be given again', addName, [])
-    .option('--forbid-trait <NAME>', 'a trait the host must not have; may be given again', addName, [])
+    .addOption(repeatable('--resource <CLASS=N>', 'an amount of any resource class', amountOfClass))
+    .addOption(repeatable('--trait <NAME>', 'a trait the host must have', traitName))
+    .addOption(repeatable('--forbid-trait <NAME>', 'a trait the host must not have', traitName))
     .option('--zone <name>', 'the availability zone; any when not given')
-    .option(
-      '--image-property <key=value>',
-      'hw_architecture, img_hv_type or hw_vm_mode; may be given again',
-      addPair,
-      {},
-    )
-    .option('--extra-spec <key=value>', "a fact the host's aggregates must match; may be given again", addPair, {})
+    .addOption(repeatable('--image-property <key=value>', 'hw_architecture, img_hv_type or hw_vm_mode', keyAndValue))
+    .addOption(repeatable('--extra-spec <key=value>', "a fact the host's aggregates must match", keyAndValue))
     .optionsGroup('What it needs of single providers (NUMA nodes, devices, bandwidth):')
-    .option(
-      '--request-group <NAME:KEY=VALUE,...>',
-      'met by one provider alone; keys: resources, required, forbidden, member_of, in_tree; may be given again',
-      addRequestGroup,
-      [],
+    .addOption(
+      repeatable(
+        '--request-group <NAME:KEY=VALUE,...>',
+        'met by one provider alone; keys: resources, required, forbidden, member_of, in_tree',
+        parseRequestGroup,
+      ),
     )
     .option('--isolate-groups', 'no two request groups from the same provider', false)
-    .option('--same-subtree <NAME,...>', 'request groups below one ancestor; may be given again', addNames, [])
-    .option('--root-trait <NAME>', "a trait of the host's root provider; may be given again", addName, [])
-    .option('--forbid-root-trait <NAME>', 'one that the root must not have; may be given again', addName, [])
+    .addOption(repeatable('--same-subtree <NAME,...>', 'request groups below one ancestor', (text) => text.split(',')))
+    .addOption(repeatable('--root-trait <NAME>', "a trait of the host's root provider", traitName))
+    .addOption(repeatable('--forbid-root-trait <NAME>', 'one that the root must not have', traitName))
     .optionsGroup('Where it goes, relative to others:')
     .option('--group <NAME:POLICY>', `server group; policies: ${GROUP_POLICIES.join(', ')}`, serverGroup)
-    .option('--same-host <uuid>', 'on a host of one of these instances; may be given again', addUuid, [])
-    .option('--different-host <uuid>', 'on a host of none of these instances; may be given again', addUuid, [])
+    .addOption(repeatable('--same-host <uuid>', 'on a host of one of these instances', instanceUuid))
+    .addOption(repeatable('--different-host <uuid>', 'on a host of none of these instances', instanceUuid))
     .optionsGroup('What it would like (weighs, never refuses):')
-    .option('--prefer-trait <NAME>', 'may be given again', addName, [])
-    .option('--prefer-resource <CLASS=N>', 'free on the host beside what it takes; may be given again', addAmount, {})
+    .addOption(repeatable('--prefer-trait <NAME>', 'a trait the host should have', traitName))
+    .addOption(repeatable('--prefer-resource <CLASS=N>', 'free on the host beside what it takes', amountOfClass))
     .optionsGroup('Whose it is:')
     .option('--project <id>', 'project', 'default')
     .option('--user <id>', 'user', 'default');
@@ -78,9 +49,11 @@ export function addRequestFlags(command: Command): Command {
  *
  * @throws BerthError `invalid_argument / usage` when no resource is asked for.
  */
-export function requestSpecOf(command: Command, forceHosts: readonly string[]): RequestSpec {
-  const flags = command.opts<RequestFlags>();
-  const resources: Record<string, number> = { ...flags.resource };
+export function requestSpecOf(
+  flags: ReturnType<ReturnType<typeof addRequestFlags>['opts']>,
+  forceHosts: readonly string[],
+): RequestSpec {
+  const resources = Object.fromEntries(flags.resource);
   if (flags.vcpu !== undefined) resources['VCPU'] = flags.vcpu;
   if (flags.memoryMb !== undefined) resources['MEMORY_MB'] = flags.memoryMb;
   if (flags.diskGb !== undefined) resources['DISK_GB'] = flags.diskGb;
@@ -93,10 +66,10 @@ export function requestSpecOf(command: Command, forceHosts: readonly string[]): 
     requiredTraits: flags.trait,
     forbiddenTraits: flags.forbidTrait,
     preferredTraits: flags.preferTrait,
-    preferredResources: flags.preferResource,
+    preferredResources: Object.fromEntries(flags.preferResource),
     availabilityZone: flags.zone,
-    extraSpecs: flags.extraSpec,
-    imageProperties: flags.imageProperty,
+    extraSpecs: Object.fromEntries(flags.extraSpec),
+    imageProperties: Object.fromEntries(flags.imageProperty),
     sameHost: flags.sameHost,
     differentHost: flags.differentHost,
     group: flags.group,
@@ -109,56 +82,44 @@ export function requestSpecOf(command: Command, forceHosts: readonly string[]): 
   });
 }
 
-/** The parser of host names; the flag may be repeated. */
-export function addHost(text: string, before: readonly string[]): string[] {
-  if (!isHostName(text)) throw new InvalidArgumentError('It must be a host name: letters, digits, dots, dashes.');
-  return [...before, text];
+/** The parser of host names. */
+export function hostName(text: string): string {
+  if (isHostName(text)) return text;
+  throw new InvalidArgumentError('It must be a host name: letters, digits, dots, dashes.');
 }
 
-function addUuid(text: string, before: readonly string[]): string[] {
+function instanceUuid(text: string): string {
   const uuid = text.toLowerCase();
-  if (!isUuid(uuid)) throw new InvalidArgumentError('It must be the UUID of an instance.');
-  return [...before, uuid];
+  if (isUuid(uuid)) return uuid;
+  throw new InvalidArgumentError('It must be the UUID of an instance.');
 }
 
-function addName(text: string, before: readonly string[]): string[] {
-  if (!isClassOrTraitName(text)) {
-    throw new InvalidArgumentError('Traits are upper case letters, digits and underscores, such as HW_CPU_X86_AVX2.');
-  }
-  return [...before, text];
+function traitName(text: string): string {
+  if (isClassOrTraitName(text)) return text;
+  throw new InvalidArgumentError('Traits are upper case letters, digits and underscores, such as HW_CPU_X86_AVX2.');
 }
 
-function addNames(text: string, before: readonly (readonly string[])[]): string[][] {
-  return [...before.map((names) => [...names]), text.split(',')];
+function amountOfClass(text: string): [resourceClass: string, amount: number] {
+  const [resourceClass, value] = splitPair(text, 'CLASS=N, such as VGPU=1');
+  if (isClassOrTraitName(resourceClass)) return [resourceClass, amount(value)];
+  throw new InvalidArgumentError('Resource classes are upper case letters, digits and underscores, such as VGPU.');
 }
 
-function addPair(text: string, before: Readonly<Record<string, string>>): Record<string, string> {
-  const { key, value } = splitPair(text, 'key=value');
-  return { ...before, [key]: value };
+function keyAndValue(text: string): [key: string, value: string] {
+  return splitPair(text, 'key=value');
 }
 
-function addAmount(text: string, before: Resources): Record<string, number> {
-  const { key, value } = splitPair(text, 'CLASS=N, such as VGPU=1');
-  if (!isClassOrTraitName(key)) {
-    throw new InvalidArgumentError('Resource classes are upper case letters, digits and underscores, such as VGPU.');
-  }
-  return { ...before, [key]: amount(value) };
-}
-
-function splitPair(text: string, form: string): { key: string; value: string } {
+function splitPair(text: string, form: string): [key: string, value: string] {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError(`It must look like ${form}.`);
-  return { key: text.slice(0, at), value: text.slice(at + 1) };
+  return [text.slice(0, at), text.slice(at + 1)];
 }
 
 function serverGroup(text: string): ServerGroup {
-  const [id = '', policy = '', maxPerHost, ...rest] = text.split(':');
-  if (id === '' || !isPolicy(policy) || rest.length > 0) {
+  const [id = '', name, maxPerHost, ...rest] = text.split(':');
+  const policy = GROUP_POLICIES.find((known) => known === name);
+  if (id === '' || policy === undefined || rest.length > 0) {
     throw new InvalidArgumentError(`It must look like NAME:POLICY, the policy one of ${GROUP_POLICIES.join(', ')}.`);
   }
   return { id, policy, maxPerHost: maxPerHost === undefined ? 1 : amount(maxPerHost) };
-}
-
-function isPolicy(text: string): text is GroupPolicy {
-  return GROUP_POLICIES.some((policy) => policy === text);
 }

@@ -1,20 +1,12 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { isClassOrTraitName, isUuid } from '#libs/domain/names';
 import type { RequestGroup } from '#libs/domain/request-spec';
-import { addGroup, amountsIn, type Group } from '../group-flag';
+import { amountsIn, parseGroup } from '../group-flag';
 import { amount } from '../number-flags';
 
 /** The parser of `--request-group`: the syntax of `berth candidates --group`, for a request spec. */
-export function addRequestGroup(text: string, before: readonly RequestGroup[]): RequestGroup[] {
-  const [group] = addGroup(text, []);
-  if (group === undefined) return [...before];
-  if (before.some(({ suffix }) => suffix === group.suffix)) {
-    throw new InvalidArgumentError(`There is a group ${group.suffix} already: each needs a name of its own.`);
-  }
-  return [...before, toRequestGroup(group)];
-}
-
-function toRequestGroup({ suffix, resources = '', required, forbidden, memberOf, inTree }: Group): RequestGroup {
+export function parseRequestGroup(text: string, before: readonly RequestGroup[]): RequestGroup {
+  const { suffix, resources = '', required, forbidden, memberOf, inTree } = parseGroup(text, before);
   const traits = required.map(parseNames);
   const aggregates = memberOf.map(parseNames);
   return {

@@ -1,25 +1,16 @@
-import { Command, Option } from 'commander';
+import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { instanceEventCodec } from '#libs/contracts/instance';
 import type { InstanceEvent } from '#libs/contracts/messages';
 import { instanceTopic } from '#libs/contracts/queues';
 import { INSTANCE_STATES } from '#libs/domain/instance';
-import type { Client } from '../../client/client';
-import { addClientFlags, withClient } from '../../client/with-client';
+import { useBus } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
 import { amount } from '../number-flags';
 
-interface EventsFlags {
-  readonly state: string;
-  readonly project: string;
-  readonly instance: string;
-  readonly count?: number;
-  readonly json: boolean;
-}
-
 /** `berth events`: follows the events of instances. */
-export function eventsCommand(context: Context): Command {
+export function eventsCommand(context: Context): CommandUnknownOpts {
   const command = new Command('events')
     .description('Follow what happens to instances, from now until Ctrl-C.')
     .addOption(new Option('--state <state>', 'only this state').choices(INSTANCE_STATES).default('*', 'all'))
@@ -27,33 +18,27 @@ export function eventsCommand(context: Context): Command {
     .option('--instance <uuid>', 'only this instance', '*')
     .option('--count <n>', 'end after so many', amount)
     .option('--json', 'print one JSON value per line', false);
-  addClientFlags(command).action(() => withClient(context, command, (client) => follow(context, command, client)));
+  useBus(context, command, async ({ bus }, { state, project, instance, count = Number.POSITIVE_INFINITY, json }) => {
+    let left = count;
+    await new Promise<void>((resolve, reject) => {
+      context.interrupted.addEventListener('abort', () => resolve(), { once: true });
+      const listening = bus.subscribe(instanceTopic(state, project, instance), (_topic, message) => {
+        if (message.type !== instanceEventCodec.type || left <= 0) return;
+        show(context, json, instanceEventCodec.decode(message.body));
+        left -= 1;
+        if (left === 0) resolve();
+      });
+      listening.then(() => context.terminal.note('listening; Ctrl-C ends'), reject);
+    });
+  });
   return addHelp(command, [
     ['berth events', 'everything that happens'],
     ['berth events --state error --json', 'failures, for a program'],
   ]);
 }
 
-async function follow(context: Context, command: Command, client: Client): Promise<void> {
-  const flags = command.opts<EventsFlags>();
-  let left = flags.count ?? Number.POSITIVE_INFINITY;
-  await new Promise<void>((resolve, reject) => {
-    context.interrupted.addEventListener('abort', () => resolve(), { once: true });
-    const listening = client.bus.subscribe(
-      instanceTopic(flags.state, flags.project, flags.instance),
-      (_topic, message) => {
-        if (message.type !== instanceEventCodec.type || left <= 0) return;
-        show(context, flags, instanceEventCodec.decode(message.body));
-        left -= 1;
-        if (left === 0) resolve();
-      },
-    );
-    listening.then(() => context.terminal.note('listening; Ctrl-C ends'), reject);
-  });
-}
-
-function show({ terminal }: Context, flags: EventsFlags, event: InstanceEvent): void {
-  if (flags.json) return terminal.json(event);
+function show({ terminal }: Context, json: boolean, event: InstanceEvent): void {
+  if (json) return terminal.json(event);
   const time = terminal.colours.dim(new Date(event.atMs).toISOString());
   const { instanceUuid, name, host } = event;
   const summary = event.state === 'error' ? attemptSummary(event) : '';

@@ -1,20 +1,18 @@
-import { Command, Option } from 'commander';
+import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { InstanceView } from '#libs/contracts/messages';
-import { BerthError } from '#libs/domain/errors';
 import { INSTANCE_STATES } from '#libs/domain/instance';
 import { requireUuid } from '#libs/domain/names';
-import type { Client, InstanceQuery } from '../../client/client';
-import { addClientFlags, withClient } from '../../client/with-client';
+import { useBus } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
 import { ageOf } from '../../views/format';
 import { facts, table } from '../../views/table';
 import { amount } from '../number-flags';
-import { terminateCommand } from './terminate';
+import { noSuchInstance, terminateCommand } from './terminate';
 
 /** `berth instance list | show | delete` */
-export function instanceCommand(context: Context): Command {
+export function instanceCommand(context: Context): CommandUnknownOpts {
   return new Command('instance')
     .description('See and destroy instances.')
     .addCommand(listCommand(context))
@@ -22,7 +20,7 @@ export function instanceCommand(context: Context): Command {
     .addCommand(terminateCommand(context, 'delete'));
 }
 
-function listCommand(context: Context): Command {
+function listCommand(context: Context): CommandUnknownOpts {
   const command = new Command('list')
     .description('List instances, with failed attempts and faults.')
     .addOption(new Option('--state <state>', 'only in this state').choices(INSTANCE_STATES))
@@ -31,56 +29,47 @@ function listCommand(context: Context): Command {
     .option('--request <uuid>', 'only of this build request', '')
     .option('--limit <n>', 'at most so many', amount, 1000)
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action(() => withClient(context, command, (client) => list(context, command, client)));
+  useBus(context, command, async (client, { state, host, project: projectId, request: requestId, limit, json }) => {
+    const instances = await client.instances({ state, host, projectId, requestId }, limit);
+    if (json) return context.terminal.json(instances);
+    list(context, instances);
+    if (instances.length === limit) {
+      context.terminal.note(`the first ${limit}; there may be more: --limit shows them`);
+    }
+  });
   return addHelp(command, [
     ['berth instance list --state error', 'what failed, and why'],
     ['berth instance list --host host-7 --json', 'what runs on a host, for a program'],
   ]);
 }
 
-async function list(context: Context, command: Command, client: Client): Promise<void> {
-  const { limit, json, request, project, ...rest } = command.opts<
-    Pick<InstanceQuery, 'state' | 'host'> & { limit: number; json: boolean; request: string; project: string }
-  >();
-  const query = { state: rest.state, host: rest.host, requestId: request, projectId: project };
-  const instances = await client.instances(query, limit);
-  const { terminal } = context;
-  if (json) return terminal.json(instances);
+function list({ terminal, clock }: Context, instances: readonly InstanceView[]): void {
   const rows = instances.map((i) => [
     i.uuid,
     i.name,
     showState(terminal, i.state),
     i.host || '-',
     i.projectId,
-    ageOf(context.clock, i.createdAtMs),
+    ageOf(clock, i.createdAtMs),
     attemptSummary(i),
   ]);
   terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'PROJECT', 'AGE', 'ATTEMPTS'], rows));
-  if (instances.length === limit) terminal.note(`the first ${limit}; there may be more: --limit shows them`);
 }
 
-function showCommand(context: Context): Command {
+function showCommand(context: Context): CommandUnknownOpts {
   const command = new Command('show')
     .description('Show one instance with all attempts to build it.')
-    .argument('<uuid>', 'instance')
+    .argument('<uuid>', 'instance', (text) => requireUuid(text, 'uuid'))
     .option('--json', 'print one JSON value', false);
-  addClientFlags(command).action(async (text: string) => {
-    const uuid = requireUuid(text, 'uuid');
-    await withClient(context, command, async (client) => {
-      const instance = await oneInstance(client, uuid);
-      if (command.opts<{ json: boolean }>().json) context.terminal.json(instance);
-      else show(context, instance);
-    });
+  useBus(context, command, async (client, { json }, instanceUuid) => {
+    const [instance] = await client.instances({ instanceUuid }, 1);
+    if (instance === undefined) throw noSuchInstance(instanceUuid);
+    if (json) context.terminal.json(instance);
+    else show(context, instance);
   });
   return addHelp(command, [
     ['berth instance show 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11', 'where it is and how it got there'],
   ]);
-}
-
-async function oneInstance(client: Client, instanceUuid: string): Promise<InstanceView> {
-  const [instance] = await client.instances({ instanceUuid }, 1);
-  if (instance !== undefined) return instance;
-  throw new BerthError('not_found', 'no_such_instance', `there is no instance ${instanceUuid}`);
 }
 
 function show({ terminal, clock }: Context, i: InstanceView): void {

@@ -1,10 +1,9 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { BerthError } from '#libs/domain/errors';
 import { requireUuid } from '#libs/domain/names';
-import type { PlacementClient } from '../../client/placement-client';
 import type { ConsumerDocument, ProviderDocument } from '../../client/placement-documents';
 import { readTrees, withNames } from '../../client/providers';
-import { addPlacementFlags, placementFor } from '../../client/with-client';
+import { usePlacement } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { compareClasses } from '../../views/fill';
@@ -14,35 +13,30 @@ import type { Terminal } from '../../views/terminal';
 import { compareNames } from '../../views/tree-table';
 
 /** `berth allocation show` */
-export function allocationCommand(context: Context): Command {
+export function allocationCommand(context: Context): CommandUnknownOpts {
   return new Command('allocation')
     .description('See what a consumer (an instance, a migration) holds of which providers.')
     .addCommand(showCommand(context));
 }
 
-function showCommand(context: Context): Command {
+function showCommand(context: Context): CommandUnknownOpts {
   const command = new Command('show')
     .description('Show what one consumer holds.')
-    .argument('<consumer>', 'its UUID: that of the instance')
+    .argument('<consumer>', 'its UUID: that of the instance', (text) => requireUuid(text, 'consumer'))
     .option('--json', 'print one JSON value', false);
-  addPlacementFlags(command).action(async (text: string) => {
-    const uuid = requireUuid(text, 'consumer');
-    const client = placementFor(context, command);
-    const consumer = await readConsumer(client, uuid);
+  usePlacement(context, command, async (client, { json }, uuid) => {
+    const consumer = await client.allocationsOf(uuid);
+    if (Object.keys(consumer.allocations).length === 0) {
+      const details = { hint: "'berth provider show' lists the consumers of a provider" };
+      throw new BerthError('not_found', 'no_such_consumer', `nothing is allocated to ${uuid}`, { details });
+    }
     const providers = await readTrees(client, Object.keys(consumer.allocations));
-    if (!command.opts<{ json: boolean }>().json) return show(context.terminal, uuid, consumer, providers);
+    if (!json) return show(context.terminal, uuid, consumer, providers);
     context.terminal.json({ ...consumer, allocations: withNames(consumer.allocations, providers) });
   });
   return addHelp(command, [
     ['berth allocation show 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11', 'what an instance holds, provider by provider'],
   ]);
-}
-
-async function readConsumer(client: PlacementClient, uuid: string): Promise<ConsumerDocument> {
-  const consumer = await client.allocationsOf(uuid);
-  if (Object.keys(consumer.allocations).length > 0) return consumer;
-  const details = { hint: "'berth provider show' lists the consumers of a provider" };
-  throw new BerthError('not_found', 'no_such_consumer', `nothing is allocated to ${uuid}`, { details });
 }
 
 function show(
@@ -58,10 +52,9 @@ function show(
     ['generation', String(consumer.consumer_generation ?? '-')],
   ];
   terminal.print(facts(terminal, pairs));
-  const names = new Map([...providers.values()].map((provider) => [provider.uuid, provider.name]));
   const holdings = Object.entries(consumer.allocations).map(([providerUuid, { resources }]) => {
     const provider = providers.get(providerUuid);
-    const place = provider === undefined ? '-' : placeOf(provider, names);
+    const place = provider === undefined ? '-' : placeOf(provider, providers);
     return { name: provider?.name ?? providerUuid, place, resources };
   });
   const rows = holdings.sort(compareNames).flatMap(({ name, place, resources }) =>

@@ -1,8 +1,8 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { PlacementClient } from '../../client/placement-client';
 import type { Amounts, ProviderAllocations, ProviderDocument } from '../../client/placement-documents';
-import { findProvider, readStock, type StockedProvider } from '../../client/providers';
-import { addPlacementFlags, placementFor } from '../../client/with-client';
+import { findProvider, readStock } from '../../client/providers';
+import { usePlacement } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { compareClasses } from '../../views/fill';
@@ -12,28 +12,19 @@ import { facts, table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 import { compareNames } from '../../views/tree-table';
 
-/** One provider with everything that the API has about it. */
-interface WholeProvider extends StockedProvider {
-  readonly traits: readonly string[];
-  readonly aggregates: readonly string[];
-  readonly allocations: ProviderAllocations;
-}
-
 /** Consumers in the table; `--json` has all. */
 const CONSUMERS_SHOWN = 20;
 
 /** `berth provider show` */
-export function providerShowCommand(context: Context): Command {
+export function providerShowCommand(context: Context): CommandUnknownOpts {
   const command = new Command('show')
     .description('Show one provider: inventories, traits, aggregates, and who holds what of it.')
     .argument('<provider>', 'its UUID or name')
     .option('--json', 'print one JSON value', false);
-  addPlacementFlags(command).action(async (uuidOrName: string) => {
-    const client = placementFor(context, command);
-    const provider = await findProvider(client, uuidOrName);
-    const whole = await readWhole(client, provider);
-    if (command.opts<{ json: boolean }>().json) return context.terminal.json(whole);
-    show(context.terminal, whole, await client.providers([['in_tree', provider.uuid]]));
+  usePlacement(context, command, async (client, { json }, uuidOrName) => {
+    const whole = await readWhole(client, await findProvider(client, uuidOrName));
+    if (json) return context.terminal.json(whole);
+    show(context.terminal, whole, await client.providers([['in_tree', whole.uuid]]));
   });
   return addHelp(command, [
     ['berth provider show host-7', 'what it has, what is in use, what it is'],
@@ -41,18 +32,23 @@ export function providerShowCommand(context: Context): Command {
   ]);
 }
 
-async function readWhole(client: PlacementClient, provider: ProviderDocument): Promise<WholeProvider> {
+/** One provider with everything that the API has about it. */
+async function readWhole(client: PlacementClient, provider: ProviderDocument) {
   const { uuid } = provider;
-  const [[stocked], traits, aggregates, allocations] = await Promise.all([
-    readStock(client, [provider]),
+  const [stocked, traits, aggregates, allocations] = await Promise.all([
+    readStock(client, provider),
     client.traits(uuid),
     client.aggregates(uuid),
     client.allocationsOn(uuid),
   ]);
-  return { ...provider, inventories: {}, usages: {}, ...stocked, traits, aggregates, allocations };
+  return { ...stocked, traits, aggregates, allocations };
 }
 
-function show(terminal: Terminal, provider: WholeProvider, tree: readonly ProviderDocument[]): void {
+function show(
+  terminal: Terminal,
+  provider: Awaited<ReturnType<typeof readWhole>>,
+  tree: readonly ProviderDocument[],
+): void {
   const named = (uuid: string | null) => {
     const name = tree.find((other) => other.uuid === uuid)?.name;
     return uuid === null ? '-' : `${name ?? '?'} ${terminal.colours.dim(`(${uuid})`)}`;

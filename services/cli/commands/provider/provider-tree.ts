@@ -1,33 +1,26 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { PlacementClient } from '../../client/placement-client';
 import type { ProviderDocument } from '../../client/placement-documents';
-import { findProvider, readStock, type StockedProvider } from '../../client/providers';
-import { addPlacementFlags, placementFor } from '../../client/with-client';
+import { findProvider, readStocks, type StockedProvider } from '../../client/providers';
+import { usePlacement } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { compareNames, treeTable } from '../../views/tree-table';
 import { amount } from '../number-flags';
 
-interface Flags {
-  readonly limit: number;
-  readonly json: boolean;
-}
-
 /** Placement's trait of providers that share their inventories with the trees of their aggregates. */
 const SHARES = 'MISC_SHARES_VIA_AGGREGATE';
 
 /** `berth provider tree` */
-export function providerTreeCommand(context: Context): Command {
+export function providerTreeCommand(context: Context): CommandUnknownOpts {
   const command = new Command('tree')
     .description('Draw trees of providers, and how full each provider is.')
     .argument('[provider]', 'UUID or name of any provider of the tree; all trees when not given')
     .option('--limit <n>', 'at most so many trees', amount, 20)
     .option('--json', 'print one JSON value: the providers of the trees', false);
-  addPlacementFlags(command).action(async (uuidOrName: string | undefined) => {
-    const client = placementFor(context, command);
-    const flags = command.opts<Flags>();
-    if (uuidOrName === undefined) await drawAll(context, client, flags);
-    else await drawOne(context, client, uuidOrName, flags);
+  usePlacement(context, command, async (client, { limit, json }, uuidOrName) => {
+    if (uuidOrName === undefined) await drawAll(context, client, limit, json);
+    else await drawOne(context, client, uuidOrName, json);
   });
   return addHelp(command, [
     ['berth provider tree host-7', 'the tree of a host, and who shares with it'],
@@ -36,13 +29,13 @@ export function providerTreeCommand(context: Context): Command {
   ]);
 }
 
-async function drawAll({ terminal }: Context, client: PlacementClient, flags: Flags): Promise<void> {
+async function drawAll({ terminal }: Context, client: PlacementClient, limit: number, json: boolean): Promise<void> {
   const [all, sharing] = await Promise.all([client.providers(), client.providers([['required', SHARES]])]);
   const roots = all.filter((provider) => provider.parent_provider_uuid === null).toSorted(compareNames);
-  const shownRoots = new Set(roots.slice(0, flags.limit).map(({ uuid }) => uuid));
+  const shownRoots = new Set(roots.slice(0, limit).map(({ uuid }) => uuid));
   const shown = all.filter((provider) => shownRoots.has(provider.root_provider_uuid));
-  const stocked = await readStock(client, shown);
-  if (flags.json) return terminal.json({ resource_providers: stocked, trees: roots.length });
+  const stocked = await readStocks(client, shown);
+  if (json) return terminal.json({ resource_providers: stocked, trees: roots.length });
   if (roots.length === 0) return terminal.print('There are no providers yet.');
   terminal.print(treeTable(terminal, [stocked], { sharing }));
   if (roots.length > shownRoots.size) {
@@ -50,11 +43,11 @@ async function drawAll({ terminal }: Context, client: PlacementClient, flags: Fl
   }
 }
 
-async function drawOne({ terminal }: Context, client: PlacementClient, of: string, flags: Flags): Promise<void> {
+async function drawOne({ terminal }: Context, client: PlacementClient, of: string, json: boolean): Promise<void> {
   const asked = await findProvider(client, of);
   const tree = await client.providers([['in_tree', asked.uuid]]);
-  const [stocked, sharing] = await Promise.all([readStock(client, tree), sharingWith(client, tree)]);
-  if (flags.json) return terminal.json({ resource_providers: stocked, sharing_providers: sharing });
+  const [stocked, sharing] = await Promise.all([readStocks(client, tree), sharingWith(client, tree)]);
+  if (json) return terminal.json({ resource_providers: stocked, sharing_providers: sharing });
   terminal.print(treeTable(terminal, [stocked, sharing], { sharing, asked }));
 }
 
@@ -67,5 +60,5 @@ async function sharingWith(client: PlacementClient, tree: readonly ProviderDocum
     ['required', SHARES],
   ]);
   const outside = found.filter(({ uuid }) => !tree.some((member) => member.uuid === uuid));
-  return readStock(client, outside.toSorted(compareNames));
+  return readStocks(client, outside.toSorted(compareNames));
 }

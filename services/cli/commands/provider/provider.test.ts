@@ -1,8 +1,5 @@
-import { PassThrough } from 'node:stream';
-import { systemClock, systemRandom } from '#libs/runtime/system';
-import { runBerth } from '../../program';
+import { runLine } from '../../testing/run-line';
 import { type SmallCloud, startSmallCloud, uuidOf } from '../../testing/small-cloud';
-import { createTerminal } from '../../views/terminal';
 
 /* The commands that ask the placement API, on one in this process. */
 
@@ -12,17 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => cloud.close());
 
-async function berth(line: string, env: Record<string, string> = {}) {
-  const out = new PassThrough();
-  const err = new PassThrough();
-  const code = await runBerth(line.split(' '), {
-    env: { BERTH_PLACEMENT_URL: cloud.url, ...env },
-    terminal: createTerminal(out, err, env),
-    clock: systemClock(),
-    random: systemRandom,
-    interrupted: new AbortController().signal,
-  });
-  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+function berth(line: string, env: Record<string, string> = {}) {
+  return runLine(line, { BERTH_PLACEMENT_URL: cloud.url, ...env });
 }
 
 /** What a command answers when it goes well. */

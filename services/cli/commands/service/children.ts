@@ -10,19 +10,12 @@ export interface ChildService {
   readonly args: readonly string[];
 }
 
-export interface Children {
-  /** The first process to end, and how. */
-  readonly ended: Promise<{ readonly name: string; readonly how: string }>;
-  /** Stops all processes and waits for their end. */
-  stop(): Promise<void>;
-}
-
 /**
  * Starts `berth` processes and prints their output, each line after the process's name. Each has a process group of its
  * own, so that Ctrl-C reaches only this process, which then stops them in order, and an IPC channel to it, so that it
  * stops by itself when this process is killed (`runService` listens).
  */
-export function startChildren(context: Context, services: readonly ChildService[], env: Environment): Children {
+export function startChildren(context: Context, services: readonly ChildService[], env: Environment) {
   const { terminal } = context;
   const width = Math.max(...services.map(({ name }) => name.length));
   const colours = [terminal.colours.cyan, terminal.colours.magenta, terminal.colours.yellow, terminal.colours.blue];
@@ -39,8 +32,10 @@ export function startChildren(context: Context, services: readonly ChildService[
     return { name, child, end: endOf(child) };
   });
   return {
+    /** The first process to end, and how. */
     ended: Promise.race(children.map(async ({ name, end }) => ({ name, how: await end }))),
-    async stop() {
+    /** Stops all processes and waits for their end. */
+    async stop(): Promise<void> {
       // In reverse order of their start, agents first: no process then waits for one that has stopped.
       for (const { child } of children.toReversed()) child.kill('SIGTERM');
       await Promise.all(children.map(({ end }) => end));

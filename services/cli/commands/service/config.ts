@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Option, Options } from '#libs/runtime/config';
 import { EXIT } from '#libs/runtime/exit-codes';
 import type { Environment } from '#libs/runtime/system';
@@ -8,30 +8,18 @@ import { flagOf, refuseUnknownSettings, showValue } from '../../settings';
 import { settingsTables } from '../../settings-tables';
 import { table } from '../../views/table';
 
-interface Setting {
-  readonly of: string;
-  readonly name: string;
-  readonly flag: string;
-  readonly default: string;
-  readonly range: string;
-  readonly unit: string;
-  readonly help: string;
-  /** The present value; secrets hidden. */
-  readonly value: string;
-  readonly isSet: boolean;
-  readonly problem: string | undefined;
-}
+/** What `--json` prints of a setting. */
+type Setting = ReturnType<typeof settingsIn>[number];
 
 const LONGEST_CELL = 36;
 
 /** `berth config`: all settings, with their present values. */
-export function configCommand(context: Context): Command {
+export function configCommand(context: Context): CommandUnknownOpts {
   const command = new Command('config')
     .description('List every setting: default, range, unit, help, and what it is now. Secrets are hidden.')
     .option('--set', 'only what is set here', false)
     .option('--json', 'print one JSON value', false)
-    .action(() => {
-      const { set, json } = command.opts<{ set: boolean; json: boolean }>();
+    .action(({ set, json }) => {
       const all = settingsTables.flatMap(({ of, options }) => settingsIn(of, options, context.env));
       const settings = all
         .filter(({ name }, i) => all.findIndex((other) => other.name === name) === i)
@@ -47,7 +35,7 @@ export function configCommand(context: Context): Command {
   ]);
 }
 
-function settingsIn(of: string, options: Options, env: Environment): Setting[] {
+function settingsIn(of: string, options: Options, env: Environment) {
   return Object.values(options).map((option) => {
     const text = env[option.env];
     const isSet = text !== undefined && text !== '';
@@ -60,6 +48,7 @@ function settingsIn(of: string, options: Options, env: Environment): Setting[] {
       range: option.range,
       unit: option.unit,
       help: option.help,
+      /** The present value; secrets hidden. */
       value: hide(option, isSet ? text : showValue(option.default)),
       isSet,
       problem: 'problem' in parsed ? parsed.problem : undefined,

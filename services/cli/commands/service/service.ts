@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { processOptions } from '#libs/runtime/options';
 import { runService, type ServiceProcess } from '#libs/runtime/run-service';
@@ -13,12 +13,12 @@ import { addSettingFlags, readSettings } from '../../settings';
 const SERVICES: readonly ServiceProcess[] = [scheduler, conductor, computeAgent, placementApi];
 
 /** The commands that run a service: `berth scheduler`, `berth conductor`, ... */
-export function serviceCommands(context: Context): Command[] {
+export function serviceCommands(context: Context): CommandUnknownOpts[] {
   return SERVICES.map((service) => serviceCommand(context, service));
 }
 
 /** Runs one service as this process until it is told to stop. */
-function serviceCommand(context: Context, service: ServiceProcess): Command {
+function serviceCommand(context: Context, service: ServiceProcess): CommandUnknownOpts {
   const settings = { tables: { process: processOptions, ...service.tables }, ownPrefix: service.prefix };
   const command = new Command(service.name).description(service.purpose);
   addSettingFlags(command, settings).action(async () => {

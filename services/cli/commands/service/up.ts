@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { once } from 'node:events';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { addressOptions } from '#libs/runtime/options';
 import { placementApiOptions } from '../../../placement-api/options';
@@ -13,14 +14,37 @@ const { host, port } = placementApiOptions;
 const SETTINGS = { tables: { addresses: addressOptions, placementApi: { host, port } } };
 
 /** `berth up`: every service on this machine, each as its own process. */
-export function upCommand(context: Context): Command {
+export function upCommand(context: Context): CommandUnknownOpts {
+  const { terminal } = context;
   const command = new Command('up')
     .description('Start every service on this machine, each as its own process, on the servers named.')
     .option('--schedulers <n>', 'schedulers', amount, 2)
     .option('--conductors <n>', 'conductors', amount, 2)
     .option('--placement-apis <n>', 'placement APIs, on BERTH_PLACEMENT_PORT and the ports after it', wholeFrom(0), 1)
     .option('--hosts <n>', 'fake hosts, carried by one compute agent', amount, 20);
-  addSettingFlags(command, SETTINGS).action(() => up(context, command));
+  addSettingFlags(command, SETTINGS).action(async ({ schedulers, conductors, placementApis, hosts }) => {
+    const { addresses, placementApi } = readSettings(SETTINGS, command, context.env);
+    requireServer(addresses.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@localhost:5672');
+    requireServer(addresses.storeUrl, 'BERTH_STORE_URL', 'redis://localhost:6379');
+    const ports = portsOf(placementApi.port, placementApis);
+    const services = [
+      ...several('scheduler', schedulers),
+      ...several('conductor', conductors),
+      ...ports.map((it, i) => ({ name: `placement-api-${i + 1}`, args: ['placement-api', '--port', String(it)] })),
+      { name: 'compute-agent', args: ['compute-agent', '--hosts', String(hosts)] },
+    ];
+    const children = startChildren(context, services, withFlags(SETTINGS, command, context.env));
+    for (const it of ports.filter((number) => number !== 0)) {
+      terminal.note(`placement API: http://${placementApi.host}:${it}, for 'berth provider tree' and others`);
+    }
+    const interrupted = once(context.interrupted, 'abort').then(() => undefined);
+    const first = await Promise.race([children.ended, interrupted]);
+    if (first !== undefined) {
+      terminal.note(`berth: ${first.name} ended by itself (${first.how}); stopping the others`);
+      context.exit(EXIT.failed);
+    }
+    await children.stop();
+  });
   return addHelp(
     command,
     [
@@ -32,38 +56,6 @@ export function upCommand(context: Context): Command {
     ],
     [[EXIT.failed, 'one of the services ended by itself; the others are stopped']],
   );
-}
-
-async function up(context: Context, command: Command): Promise<void> {
-  const { addresses, placementApi } = readSettings(SETTINGS, command, context.env);
-  requireServer(addresses.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@localhost:5672');
-  requireServer(addresses.storeUrl, 'BERTH_STORE_URL', 'redis://localhost:6379');
-  const flags = command.opts<{ schedulers: number; conductors: number; placementApis: number; hosts: number }>();
-  const apiPorts = portsOf(placementApi.port, flags.placementApis);
-  const services: ChildService[] = [
-    ...several('scheduler', flags.schedulers),
-    ...several('conductor', flags.conductors),
-    ...apiPorts.map((apiPort, i) => ({
-      name: `placement-api-${i + 1}`,
-      args: ['placement-api', '--port', String(apiPort)],
-    })),
-    { name: 'compute-agent', args: ['compute-agent', '--hosts', String(flags.hosts)] },
-  ];
-  const children = startChildren(context, services, withFlags(SETTINGS, command, context.env));
-  for (const apiPort of apiPorts.filter((number) => number !== 0)) {
-    context.terminal.note(
-      `placement API: http://${placementApi.host}:${apiPort}, for 'berth provider tree' and others`,
-    );
-  }
-  const interrupted = new Promise<'interrupted'>((resolve) => {
-    context.interrupted.addEventListener('abort', () => resolve('interrupted'), { once: true });
-  });
-  const first = await Promise.race([children.ended, interrupted]);
-  if (first !== 'interrupted') {
-    context.terminal.note(`berth: ${first.name} ended by itself (${first.how}); stopping the others`);
-    context.exit(EXIT.failed);
-  }
-  await children.stop();
 }
 
 /** Consecutive ports; for 0 each process takes a free one and logs it. */

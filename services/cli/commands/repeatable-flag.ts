@@ -1,0 +1,12 @@
+import { Option } from '@commander-js/extra-typings';
+
+/** A flag that may be given again: its value is the list of what was given. `parse` also gets those before it. */
+export function repeatable<const F extends string, T>(
+  flags: F,
+  help: string,
+  parse: (text: string, before: readonly T[]) => T,
+) {
+  return new Option(flags, `${help}; may be given again`)
+    .default<readonly T[]>([])
+    .argParser((text, before: readonly T[]): readonly T[] => [...before, parse(text, before)]);
+}

@@ -1,0 +1,18 @@
+import { PassThrough } from 'node:stream';
+import { type Environment, systemClock, systemRandom } from '#libs/runtime/system';
+import { runBerth } from '../program';
+import { createTerminal } from '../views/terminal';
+
+/** Runs `berth` in this process, as if it was typed, with nothing in its environment but what is given. */
+export async function runLine(line: string, env: Environment = {}) {
+  const out = new PassThrough();
+  const err = new PassThrough();
+  const code = await runBerth(line.split(' '), {
+    env,
+    terminal: createTerminal(out, err, env),
+    clock: systemClock(),
+    random: systemRandom,
+    interrupted: new AbortController().signal,
+  });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
