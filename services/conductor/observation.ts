@@ -1,7 +1,7 @@
 import type { BuildOutcome, RunningInstance, Selection } from '#libs/contracts/messages';
 import type { HostPosition } from '#libs/domain/host-position';
 import type { Attempt, Instance } from '#libs/domain/instance';
-import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
+import type { Resources } from '#libs/domain/inventory';
 
 /** The claim that an instance holds in the placement store, as far as it was read. */
 export type Holds =
@@ -28,6 +28,13 @@ export interface ClaimedHost {
 export interface Fault {
   readonly reason: string;
   readonly message: string;
+}
+
+/** A scheduler's word that exactly this instance was to run on exactly this host: whose it is, and what it holds. */
+export interface Voucher {
+  readonly projectId: string;
+  readonly userId: string;
+  readonly resources: Resources;
 }
 
 /** What somebody saw of an instance, or what came of the step before. */
@@ -69,8 +76,7 @@ export type Observation =
       readonly at: HostPosition;
       readonly isClaimed: boolean;
       readonly instance: RunningInstance;
-      /** A scheduler's word that exactly this instance was to run on exactly this host, if the agent has it. */
-      readonly voucher: AllocationRequest | undefined;
+      readonly voucher: Voucher | undefined;
     }
   /** A host's report does not have it, and it holds a claim there. */
   | {

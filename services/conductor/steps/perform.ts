@@ -2,7 +2,6 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { alternatesCodec } from '#libs/contracts/selection';
 import type { HostPosition } from '#libs/domain/host-position';
 import { type Attempt, attemptNumber, type Instance, type MissedReport } from '#libs/domain/instance';
-import { addResources, type Resources } from '#libs/domain/inventory';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
 import {
@@ -243,8 +242,8 @@ async function adopt(
 ): Promise<Look | undefined> {
   if (!voucher) return undefined;
   const nowMs = c.clock.now();
-  const { consumerUuid: uuid, projectId, userId, allocations } = voucher;
-  const resources = Object.values(allocations).reduce<Resources>(addResources, {});
+  const { uuid } = look;
+  const { projectId, userId, resources } = voucher;
   const attempt: Attempt = {
     host,
     number: instance.attempt,

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BuildOutcome } from '#libs/contracts/messages';
 import { type Attempt, INSTANCE_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
-import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
-import type { ClaimedHost, Holds, Observation } from '../observation';
+import type { ClaimedHost, Holds, Observation, Voucher } from '../observation';
 
 /** What is varied to go through all cases of `reconcile`, each with the words that the table says it by. */
 export interface Case {
@@ -67,15 +66,7 @@ const instance = {
   allocationRequest: new Uint8Array(),
 };
 
-const VOUCHER: AllocationRequest = {
-  consumerUuid: instance.instanceUuid,
-  projectId: instance.projectId,
-  userId: instance.userId,
-  group: undefined,
-  host: HOST,
-  allocations: {},
-  mappings: {},
-};
+const VOUCHER: Voucher = { projectId: instance.projectId, userId: instance.userId, resources: instance.resources };
 
 const RUNNING = {
   kind: 'running',

@@ -2,8 +2,9 @@ import type { IncomingMessage } from '#libs/bus/port';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import type { HostDiscrepancy, RunningInstance } from '#libs/contracts/messages';
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { addResources, type Resources } from '#libs/domain/inventory';
 import type { Conductor } from '../context';
-import { type Look, lookAt, UNREAD } from '../observation';
+import { type Look, lookAt, UNREAD, type Voucher } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { openRequest } from '../steps/claims';
 import { hasOrdersWaiting } from '../steps/orders';
@@ -50,8 +51,10 @@ function lookAtRunning(
  * What a scheduler sealed for exactly this instance on exactly this host. A report that is older than deleted records are
  * kept proves nothing: the record may have come to its end since, and have been forgotten.
  */
-function voucherOf(c: Conductor, { host, atMs }: HostDiscrepancy, instance: RunningInstance) {
+function voucherOf(c: Conductor, { host, atMs }: HostDiscrepancy, instance: RunningInstance): Voucher | undefined {
   if (c.clock.now() - atMs > c.config.retentionMs) return undefined;
-  const voucher = openRequest(c, instance.allocationRequest);
-  return voucher?.consumerUuid === instance.instanceUuid && voucher.host === host ? voucher : undefined;
+  const request = openRequest(c, instance.allocationRequest);
+  if (request?.consumerUuid !== instance.instanceUuid || request.host !== host) return undefined;
+  const { projectId, userId, allocations } = request;
+  return { projectId, userId, resources: Object.values(allocations).reduce<Resources>(addResources, {}) };
 }

@@ -4,6 +4,7 @@
 --- ARGV[1] who         run and service host
 --- ARGV[2] nobody
 --- ARGV[3..] hosts
+--- @return nothing
 --- @include holder
 
 local mine, nobody = ARGV[1], ARGV[2]
