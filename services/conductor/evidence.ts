@@ -39,7 +39,7 @@ export function isOfPresentBuild(record: Instance, build: Build): boolean {
   return isClaim && isOfPresentAttempt(record, build);
 }
 
-/** An adopted record does not know its attempt; agents of before 0.2 do not say it. */
+/** An adopted record does not know its attempt; agents of an older version do not say it. */
 export function isWhereItBelongs(record: Instance, { host, instance: { attempt } }: RunningAt): boolean {
   if (host !== record.host) return false;
   return attempt === 0 || record.attempts.length === 0 || attempt === attemptNumber(record);

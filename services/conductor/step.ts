@@ -53,7 +53,7 @@ export type Step =
   | { readonly kind: 'adopt'; readonly at: RunningAt; readonly finding: Finding }
   /**
    * Claim again what the record vouches for, whether it fits or not, and all of it: in place of the claim that is named, or
-   * of none. A record of before 0.2 vouches for nothing; then what its host reports that it uses.
+   * of none. A record of an older version vouches for nothing; then what its host reports that it uses.
    */
   | {
       readonly kind: 'claim_again';

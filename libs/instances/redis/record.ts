@@ -25,7 +25,7 @@ export function toRecord(instance: Instance): string {
   return `${version} ${state} ${host} ${updatedAtMs} ${dueAtMs} ${bytes}\n${JSON.stringify(body)}`;
 }
 
-/** The instance of a record. Fields that JSON left out, or a version before 0.2 did not know, are undefined or empty. */
+/** The instance of a record. Fields that JSON left out, or an older version did not know, are undefined or empty. */
 export function fromRecord(record: string): Instance {
   const endOfHead = record.indexOf('\n');
   const [version, state, host, updatedAtMs, dueAtMs, requestSpec = '', alternates = '', request = ''] = record

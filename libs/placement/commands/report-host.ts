@@ -42,7 +42,7 @@ export function digestOf(report: HostReport): string {
   return hash('sha256', JSON.stringify({ ...report, atMs: 0, sequence: 0 }), 'base64');
 }
 
-/** Only the holder of the host is heard; a run without an epoch, of before 0.2, while nobody holds it. */
+/** Only the holder of the host is heard; a run without an epoch, of an older version, while nobody holds it. */
 function refuseEpoch(holder: Stored<StoredHolder> | undefined, { epoch, atMs }: HostReport): RefusedReport | undefined {
   const isHeard = epoch === 0 ? !holder || holder.row.untilMs <= atMs : holder?.revision === epoch;
   return isHeard ? undefined : { kind: 'epoch', present: holder?.revision };

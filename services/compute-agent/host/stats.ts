@@ -61,7 +61,7 @@ const NOT_ASKED_FOR = new Uint8Array();
 
 function runningInstance(instance: TrackedInstance, hasAllocationRequest: boolean): RunningInstance {
   const { uuid: instanceUuid, projectId, userId, resources, name, groupId, requestId, attempt, claimToken } = instance;
-  // A journal of before 0.2 has none.
+  // A journal of an older version has none.
   const allocationRequest = hasAllocationRequest
     ? Buffer.from(instance.allocationRequest ?? '', 'base64')
     : NOT_ASKED_FOR;

@@ -46,7 +46,7 @@ export type ClaimedAgain =
 
 /**
  * Claims again what a running instance holds by its record, whether it fits or not: it runs. All of it, on every provider,
- * with its group. A record of before 0.2 has no allocation request; then what its host says that it uses is claimed, on the
+ * with its group. A record of an older version has no allocation request; then what its host says that it uses is claimed, on the
  * host's root provider.
  *
  * @param replaces  the token of the claim that it takes the place of; undefined for none

@@ -175,7 +175,7 @@ async function recordActive(
     attempts: concludeAttempt(record, 'active', '', nowMs),
     alternates: NO_ALTERNATES,
     dueAtMs: undefined,
-    // Agents of before 0.2 have no epoch: what they say has no order.
+    // Agents of an older version have no epoch: what they say has no order.
     activeAt: at?.epoch ? at : undefined,
     missingIn: undefined,
   });
