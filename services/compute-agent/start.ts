@@ -116,7 +116,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
       await acquirer.release();
     };
     await Promise.race([goodbye(), sleep(clock, config.reportTimeoutMs)]);
-    await Promise.all(carried.map(({ host }) => host?.driver.close()));
+    await Promise.all(carried.map(async ({ host }) => host?.driver.close()));
   };
   if (failure !== undefined) {
     await close();

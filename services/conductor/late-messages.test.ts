@@ -61,24 +61,22 @@ async function aStory() {
   await send(messages['a report that h2 has it active']);
   await world.clock.advance(100);
   expect((await world.only()).state).toBe('active');
+  const at = [`${uuid} h2`];
   return {
     world,
+    /** How it must stand. */
+    unharmed: { state: 'active', host: 'h2', runs: at, claims: at, harmed: [] },
     messages,
     send,
+    /** How it stands, when all is settled. */
     async end() {
       await world.clock.advance(60_000);
       const { state, host } = await world.only();
-      const at = [`${uuid} h2`];
-      expect({ state, host, runs: world.runs(), claims: await world.claims(), harmed: world.harmed }).toEqual({
-        state: 'active',
-        host: 'h2',
-        runs: at,
-        claims: at,
-        harmed: [],
-      });
+      const outcome = { state, host, runs: world.runs(), claims: await world.claims(), harmed: world.harmed };
       const closing = conductor.close();
       await world.clock.advance(1_000);
       await closing;
+      return outcome;
     },
   };
 }
@@ -107,6 +105,6 @@ describe.each(KINDS)('%s', (kind) => {
   it.each(Object.keys(DISTURBANCES))('that %s changes nothing', async (disturbance) => {
     const story = await aStory();
     await DISTURBANCES[disturbance]?.(story, story.messages[kind]);
-    await story.end();
+    expect(await story.end()).toEqual(story.unharmed);
   });
 });

@@ -31,6 +31,9 @@ export interface Acquirer {
   release(): Promise<void>;
 }
 
+/** Without an epoch: another run holds the host. */
+type Grant = Omit<HostGrant, 'epoch'> & { readonly epoch: number | undefined };
+
 const FIRST_PAUSE_MS = 100;
 /** A store that grants hosts and refuses their reports all the same is not asked again at once. */
 const MIN_INTERVAL_MS = 1_000;
@@ -78,41 +81,50 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
   async function ask(wanted: readonly HostLease[]): Promise<number> {
     const askedAtMs = clock.now();
     try {
-      const hosts = wanted.map(({ host }) => host);
-      const request = { serviceHost: config.host, agentRun: parts.agentRun, hosts, leaseMs: leaseMsOf(config) };
-      const { grants } = await callMethod(parts.bus, STATS, acquireHostsMethod, request, callOptions(config));
+      const grants = await grantsFor(wanted.map(({ host }) => host));
       failures = 0;
       const granted = wanted.filter((lease, n) => {
-        const epoch = grants[n]?.epoch ?? 0;
-        if (epoch > 0) {
-          lease.grant(epoch, askedAtMs);
-          grantedAtMs = clock.now();
-        }
-        return epoch > 0;
+        const epoch = grants[n]?.epoch;
+        if (epoch !== undefined) lease.grant(epoch, askedAtMs);
+        return epoch !== undefined;
       });
-      const taken = grants.filter(({ epoch }) => epoch === 0);
-      noteTaken(wanted, grants, taken);
+      if (granted.length > 0) grantedAtMs = clock.now();
+      const taken = grants.flatMap((grant, n) =>
+        grant.epoch === undefined ? [{ ...grant, host: wanted[n]?.host }] : [],
+      );
+      noteTaken(taken);
       if (granted.length > 0 && !stopping.signal.aborted) await parts.onGranted(granted);
       return taken.length === 0 ? 0 : Math.max(FIRST_PAUSE_MS, Math.min(...taken.map(({ heldForMs }) => heldForMs)));
     } catch (thrown) {
       failures += 1;
-      const pauseMs = backoffMs(failures, pauses, random);
       if (failures === 1) {
         const error = BerthError.from(thrown);
         log.warn({ event: 'hosts_not_acquired', service_host: config.host, error }, 'hosts not acquired, retrying');
       }
-      return pauseMs;
+      return backoffMs(failures, pauses, random);
     }
   }
 
-  function noteTaken(wanted: readonly HostLease[], grants: readonly HostGrant[], taken: readonly HostGrant[]): void {
+  /** What is granted has an epoch. A scheduler of an older version knows of none, and lets every agent report. */
+  async function grantsFor(hosts: readonly string[]): Promise<readonly Grant[]> {
+    const request = { serviceHost: config.host, agentRun: parts.agentRun, hosts, leaseMs: leaseMsOf(config) };
+    try {
+      const { grants } = await callMethod(parts.bus, STATS, acquireHostsMethod, request, callOptions(config));
+      return grants.map((grant) => ({ ...grant, epoch: grant.epoch === 0 ? undefined : grant.epoch }));
+    } catch (thrown) {
+      if (BerthError.from(thrown).code !== 'unimplemented') throw thrown;
+      return hosts.map(() => ({ epoch: 0, holderRun: '', holderServiceHost: '', heldForMs: 0 }));
+    }
+  }
+
+  function noteTaken(taken: readonly (Grant & { readonly host: string | undefined })[]): void {
     counters.hostsTaken.set(taken.length);
     const [first] = taken;
     const holder = first ? `${first.holderServiceHost} ${first.holderRun}` : '';
     if (first && holder !== knownHolder) {
       const fields = {
         event: 'host_taken',
-        host: wanted[grants.indexOf(first)]?.host,
+        host: first.host,
         host_count: taken.length,
         holder_service_host: first.holderServiceHost,
         holder_run: first.holderRun,

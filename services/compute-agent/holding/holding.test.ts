@@ -141,6 +141,7 @@ describe('a host that another run took over', () => {
     await world.startAll(SETTINGS);
     for (const epoch of [0, 1, 2]) await world.build({ epoch });
     await world.results.has(3);
+    expect(world.outcomes()).toEqual(['1 active', '1 active', '1 active']);
   });
 });
 
@@ -170,6 +171,15 @@ describe('a lease', () => {
     expect(world.outcomes()).toEqual(['1 active']);
     expect(world.stats.items.at(-1)?.epoch).toBe(1);
   });
+});
+
+it('goes on without an epoch while schedulers know of none', async () => {
+  world.isOldScheduler = true;
+  const agent = await world.startAll(SETTINGS);
+  expect(agent.readiness()).toEqual({ ready: true });
+  await world.build();
+  await world.results.has(1);
+  expect([world.stats.items[0]?.epoch, world.results.items[0]?.epoch]).toEqual([0, 0]);
 });
 
 describe('what an agent says of a host', () => {

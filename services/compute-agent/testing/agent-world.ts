@@ -77,9 +77,11 @@ export class AgentWorld {
       this.stats.put({ ...stats, atMs: this.clock.now(), sender });
       return { sequence: stats.sequence, wantsAllocationRequests: this.wantsAllocationRequests };
     });
-    return this.bus.serve(STATS, { ...take, ...this.#holderCalls() });
+    return this.bus.serve(STATS, this.isOldScheduler ? take : { ...take, ...this.#holderCalls() });
   }
 
+  /** Of a version that knows of no epochs. */
+  isOldScheduler = false;
   /** What the scheduler's answers ask for. */
   wantsAllocationRequests = false;
 

@@ -9,6 +9,6 @@
 
 local mine, nobody = ARGV[1], ARGV[2]
 for i = 3, #ARGV do
-  local epoch, _, _, who = holder_of(KEYS[1], ARGV[i])
-  if who == mine then put_holder(KEYS[1], ARGV[i], epoch + 1, 0, 0, nobody) end
+  local epoch, _, _, who = parse_holder(redis.call('HGET', KEYS[1], ARGV[i]))
+  if who == mine then redis.call('HSET', KEYS[1], ARGV[i], format_holder(epoch + 1, 0, 0, nobody)) end
 end

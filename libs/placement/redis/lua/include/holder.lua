@@ -6,18 +6,17 @@ local function store_ms()
 end
 
 -- Epoch, until, lease and who, or nothing.
-local function holder_of(key, host)
-  local epoch, until_ms, lease_ms, who = string.match(redis.call('HGET', key, host) or '', '^(%d+) (%d+) (%d+) (.*)$')
+local function parse_holder(row)
+  local epoch, until_ms, lease_ms, who = string.match(row or '', '^(%d+) (%d+) (%d+) (.*)$')
   return tonumber(epoch), tonumber(until_ms), tonumber(lease_ms), who
 end
-
-local function put_holder(key, host, epoch, until_ms, lease_ms, who)
-  redis.call('HSET', key, host, string.format('%.0f %.0f %.0f ', epoch, until_ms, lease_ms) .. who)
+local function format_holder(epoch, until_ms, lease_ms, who)
+  return string.format('%.0f %.0f %.0f ', epoch, until_ms, lease_ms) .. who
 end
 
 -- The lease of whoever holds the host begins anew.
 local function renew_holder(key, host, now_ms)
-  local epoch, until_ms, lease_ms, who = holder_of(key, host)
+  local epoch, until_ms, lease_ms, who = parse_holder(redis.call('HGET', key, host))
   if not epoch or lease_ms == 0 then return end
-  put_holder(key, host, epoch, math.max(until_ms, now_ms + lease_ms), lease_ms, who)
+  redis.call('HSET', key, host, format_holder(epoch, math.max(until_ms, now_ms + lease_ms), lease_ms, who))
 end
