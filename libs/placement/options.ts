@@ -18,6 +18,14 @@ export const placementOptions = {
     max: 60_000,
     help: 'How long the store may be silent before its connection counts as dead and operations fail.',
   }),
+  storeReplicas: intOption({
+    env: 'BERTH_STORE_REPLICAS',
+    default: 0,
+    min: 0,
+    max: 8,
+    unit: 'replicas',
+    help: 'How many replicas of the store must have a write before it counts as done; 0 does not wait for them.',
+  }),
   storeStreamLength: intOption({
     env: 'BERTH_STORE_STREAM_LENGTH',
     default: 100_000,

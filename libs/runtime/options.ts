@@ -14,8 +14,9 @@ export const addressOptions = {
   storeUrl: stringOption({
     env: 'BERTH_STORE_URL',
     default: 'memory:',
-    pattern: /^(rediss?:\/\/\S+|memory:)$/,
-    range: 'redis://..., rediss://... or memory:',
+    pattern:
+      /^(rediss?:\/\/\S+|rediss?\+sentinel:\/\/[^\s/?]+\/[^\s/?]+(\?\S*)?|rediss?\+cluster:\/\/[^\s/?]+\/?|memory:)$/,
+    range: 'redis://..., redis+sentinel://host,host/name, redis+cluster://host,host (rediss for TLS) or memory:',
     help: 'The store: Redis, or memory: for everything in one process. The password in it is not shown.',
     secret: true,
   }),

@@ -23,18 +23,26 @@ export interface Carried extends CarriedHost {
   reports: HostReporter | undefined;
 }
 
+/** What says which hosts a process carries, and where their instances are remembered. */
+export interface ConfiguredHosts {
+  readonly config: AgentConfig;
+  readonly clock: Clock;
+  /** In the folder that the configuration names, if it names one, unless given. */
+  readonly journal?: (host: string) => Promise<Journal>;
+}
+
 /**
  * The hosts that a process is configured to carry, none of them open or held.
  *
  * @throws BerthError `invalid_argument / bad_config`, `failed_precondition / state_dir`
  */
 export function carriedHosts(
-  config: AgentConfig,
-  clock: Clock,
+  { config, clock, journal }: ConfiguredHosts,
   onLost: (lease: HostLease, reason: LossReason) => void,
 ): Promise<Carried[]> {
   const leaseMs = leaseMsOf(config);
-  const semaphore = limitConcurrency(MAX_OPENING_HOSTS);
+  const openOne = journal ?? ((host: string) => journalOf(config, host));
+  const takeTurn = limitConcurrency(MAX_OPENING_HOSTS);
   return Promise.all(
     hostNames(config).map(async (name, index) => {
       const identity = { name, index };
@@ -44,7 +52,7 @@ export function carriedHosts(
         identity,
         facts,
         lease,
-        journal: await semaphore(() => journalOf(config, name)),
+        journal: await takeTurn(() => openOne(name)),
         host: undefined,
         reports: undefined,
       };

@@ -10,6 +10,7 @@ import type { OpenDriver } from './drivers/driver';
 import { acquireHosts } from './holding/acquire-hosts';
 import { type HostLease, type LossReason } from './holding/host-lease';
 import { collectStats, type Host } from './host/host';
+import type { Journal } from './host/journal';
 import { ioOpsOf } from './host/stats';
 import { agentMetrics } from './metrics';
 import type { AgentConfig } from './options';
@@ -21,6 +22,8 @@ export interface ComputeAgentParts extends Surroundings {
   readonly bus: Bus;
   readonly config: AgentConfig;
   readonly driver: OpenDriver;
+  /** Where a host's instances are remembered; in the folder that the configuration names, if it names one, unless given. */
+  readonly journal?: (host: string) => Promise<Journal>;
 }
 
 /**
@@ -46,7 +49,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   const drainEnd = draining.signal;
   // Each host and each retry listens.
   setMaxListeners(0, drainEnd);
-  const carried = await carriedHosts(config, clock, onLost);
+  const carried = await carriedHosts(parts, onLost);
   const byLease = new Map<HostLease, Carried>(carried.map((one) => [one.lease, one]));
   counters.hosts.set(carried.length);
   await bus.declare(BUILD_RESULTS);

@@ -19,6 +19,9 @@ export function conductorMetrics(metrics: Metrics) {
     doubts: metrics.counter('berth_doubts_total', 'Instances found in doubt, each time they were: kept as they are.', [
       'finding',
     ]),
+    outboxInstances: metrics.gauge('berth_outbox_instances', 'Instances with events that are not published.'),
+    outboxAge: metrics.gauge('berth_outbox_age_seconds', 'How long the oldest of them has waited.'),
+    takenOver: metrics.counter('berth_events_taken_over_total', 'Instances whose events another conductor left.'),
     audits: metrics.counter('berth_audits_total', 'Audit passes that this conductor ran.'),
   };
 }

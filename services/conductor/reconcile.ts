@@ -19,7 +19,6 @@ import type { Doubt, NoneReason, Step } from './step';
  */
 export function reconcile(record: Instance | undefined, holds: Holds, observed: Observation, nowMs: number): Step {
   if (record === undefined) return withoutRecord(holds, observed);
-  if (observed.kind === 'interrupted' && !observed.isAnnounced) return { kind: 'announce' };
   if (isOlder(record, observed)) return none('older observation');
   switch (record.state) {
     case 'scheduling':
@@ -56,9 +55,8 @@ function withoutRecord(holds: Holds, observed: Observation): Step {
 function scheduling(record: Instance, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'accepted':
-      return { kind: 'select_destinations', announces: true };
     case 'interrupted':
-      return { kind: 'select_destinations', announces: false };
+      return { kind: 'select_destinations' };
     case 'claimed':
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
@@ -70,7 +68,7 @@ function scheduling(record: Instance, observed: Observation, nowMs: number): Ste
     case 'running':
       return runsElsewhere(record, observed);
     default:
-      return isOverdue(record, nowMs) ? { kind: 'select_destinations', announces: false } : wait(record);
+      return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : wait(record);
   }
 }
 
@@ -133,8 +131,7 @@ function active(record: Instance, holds: Holds, observed: Observation): Step {
   switch (observed.kind) {
     case 'reported':
       if (!isOfPresentAttempt(record, observed)) return lateReport(record, observed);
-      if (observed.outcome === 'lost') return recordLost(record, observed.why);
-      return observed.isRepeated ? { kind: 'announce' } : none('at rest');
+      return observed.outcome === 'lost' ? recordLost(record, observed.why) : none('at rest');
     case 'missing':
       return observed.host === record.host ? missing(record, observed) : none('at rest');
     case 'running':
@@ -195,7 +192,7 @@ function inError(record: Instance, holds: Holds, observed: Observation): Step {
       return releaseHeld(holds);
     case 'reported':
       if (observed.outcome === 'active' || !isOfPresentAttempt(record, observed)) return lateReport(record, observed);
-      return observed.isRepeated ? { kind: 'announce' } : none('late report');
+      return observed.isRepeated ? releaseHeld(holds) : none('late report');
     case 'running':
       return runsElsewhere(record, observed);
     case 'terminate_requested':
@@ -251,8 +248,6 @@ function atItsEnd(holds: Holds, observed: Observation): Step {
       return { kind: 'release', claimToken: observed.target.claimToken };
     case 'audited':
       return releaseOrphan(holds);
-    case 'terminate_requested':
-      return observed.isRepeated ? { kind: 'announce' } : none('at rest');
     default:
       return none('at rest');
   }

@@ -14,7 +14,7 @@ import type {
   ReleaseHostsRequest,
   UpdateResourceStatsRequest,
 } from '#libs/contracts/messages';
-import { agentSender, BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
+import { BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { inventory } from '#libs/domain/inventory';
@@ -75,15 +75,16 @@ async function aCell() {
     discrepancies,
     call: <Q, A>(method: Method<Q, A>, request: Q) =>
       callMethod(client, RPC_SCHEDULER, method, request, { timeoutMs: 5_000 }),
-    report: (fields: Partial<UpdateResourceStatsRequest> = {}, sender = agentSender(fields.host ?? 'host-1')) =>
-      callMethod(client, STATS, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000, sender }),
-    acquire: (fields: Partial<AcquireHostsRequest> = {}, sender = agentSender('host-1')) => {
+    as: (user: string) => open(openBus({ busUrl: `memory://${user}@broker` }, around(), broker)),
+    report: (fields: Partial<UpdateResourceStatsRequest> = {}, from = client) =>
+      callMethod(from, STATS, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000 }),
+    acquire: (fields: Partial<AcquireHostsRequest> = {}, from = client) => {
       const request = { serviceHost: 'host-1', agentRun: 'run-1', hosts: ['host-1'], leaseMs: 60_000, ...fields };
-      return callMethod(client, STATS, acquireHostsMethod, request, { timeoutMs: 5_000, sender });
+      return callMethod(from, STATS, acquireHostsMethod, request, { timeoutMs: 5_000 });
     },
-    release: (fields: Partial<ReleaseHostsRequest> = {}, sender = agentSender('host-1')) => {
+    release: (fields: Partial<ReleaseHostsRequest> = {}, from = client) => {
       const request = { serviceHost: 'host-1', agentRun: 'run-1', hosts: ['host-1'], ...fields };
-      return callMethod(client, STATS, releaseHostsMethod, request, { timeoutMs: 5_000, sender });
+      return callMethod(from, STATS, releaseHostsMethod, request, { timeoutMs: 5_000 });
     },
     metrics: () => surroundings.metrics.expose(),
     async close() {
@@ -152,7 +153,7 @@ describe('stats', () => {
 
   it('refuses a report of another host and a stale one with the reason, counted, and applies nothing of it', async () => {
     await cell.report({ sequence: 2 });
-    await expect(cell.report({ host: 'host-1', sequence: 3 }, agentSender('host-2'))).rejects.toMatchObject({
+    await expect(cell.report({ host: 'host-1', sequence: 3 }, await cell.as('agent.host-2'))).rejects.toMatchObject({
       code: 'permission_denied',
       reason: 'wrong_host',
     });
@@ -323,8 +324,10 @@ describe('holding a host', () => {
   });
 
   it('is for the agent of the service host alone', async () => {
-    await expect(cell.acquire({}, agentSender('host-2'))).rejects.toMatchObject({ reason: 'wrong_host' });
-    await expect(cell.release({}, agentSender('host-2'))).rejects.toMatchObject({ reason: 'wrong_host' });
+    const other = await cell.as('agent.host-2');
+    await expect(cell.acquire({}, other)).rejects.toMatchObject({ reason: 'wrong_host' });
+    await expect(cell.acquire({ serviceHost: 'host-2' }, other)).rejects.toMatchObject({ reason: 'wrong_host' });
+    await expect(cell.release({}, other)).rejects.toMatchObject({ reason: 'wrong_host' });
   });
 
   it('goes with what a selection says of the host, so that orders carry it', async () => {

@@ -2,6 +2,7 @@ import type { Bus } from '#libs/bus/port';
 import { answer } from '#libs/bus/typed-calls';
 import { explainMethod } from '#libs/contracts/diagnosis';
 import { listHostsMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
+import { requireProject, requireService } from '#libs/contracts/identity';
 import type { SelectDestinationsRequest } from '#libs/contracts/messages';
 import { RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
@@ -76,19 +77,26 @@ class Scheduler {
   calls() {
     const { fleet, clock } = this.select;
     return {
-      ...answer(selectDestinationsMethod, (request, caller) => this.selectDestinations(request, caller)),
-      ...answer(explainMethod, async (request) => {
+      ...answer(selectDestinationsMethod, (request, caller) => {
+        requireService(caller.identity, selectDestinationsMethod.request.type);
+        return this.selectDestinations(request, caller);
+      }),
+      ...answer(explainMethod, async (request, { identity }) => {
         this.requireReady();
         const { requestSpec, host, limit } = request;
-        return explain({ ...this.classify(requestSpec), host, limit }, clock.now(), this.select);
+        const classified = this.classify(requestSpec);
+        requireProject(identity, classified.spec.projectId);
+        return explain({ ...classified, host, limit }, clock.now(), this.select);
       }),
-      ...answer(listHostsMethod, async (request) => {
+      ...answer(listHostsMethod, async (request, { identity }) => {
+        requireService(identity, listHostsMethod.request.type);
         this.requireReady();
         return listHosts(request, fleet, clock.now());
       }),
-      ...answer(setHostEnabledMethod, (request) =>
-        setHostEnabled(request, { ...this.select, mirror: this.deps.mirror, nowMs: this.deps.clock.now() }),
-      ),
+      ...answer(setHostEnabledMethod, (request, { identity }) => {
+        requireService(identity, setHostEnabledMethod.request.type);
+        return setHostEnabled(request, { ...this.select, mirror: this.deps.mirror, nowMs: clock.now() });
+      }),
     };
   }
 

@@ -47,13 +47,13 @@ type RefusalReply = readonly [i: number, kind: string, ...details: string[]];
 export function groupCommit(
   client: RedisClient,
   script: LuaScript,
-  { revision, changes, usage, inventory, consumer, resource_class, counters, claimToken }: Keys,
+  { revision, changes, usage, inventory, consumer, resource_class, counters, claimToken, birth }: Keys,
   streamLength: number,
 ): (command: AllocationCommand) => Promise<CommitResult> {
-  const keys = [revision, changes, usage, inventory, consumer, resource_class, counters, claimToken];
+  const keys = [revision, changes, usage, inventory, consumer, resource_class, counters, claimToken, birth];
   const sizeOf = ({ write }: Commit) => write.consumers.length;
   const commit = batchPerTick(MAX_CONSUMERS, sizeOf, async (batch): Promise<CommitResult[]> => {
-    const args = [streamLength, batch[0]?.command.atMs ?? 0, batch.length, ...batch.flatMap(argsOf)];
+    const args = [streamLength, batch.length, ...batch.flatMap(argsOf)];
     return resultsOf(batch, (await client.runScript(script, keys, args)) as ClaimReply);
   });
   return (command) => {

@@ -46,10 +46,6 @@ export function reportHosts(
     const answer = await beat(report);
     if (answer === 'unchanged') return { kind: answer };
     if (answer !== 'changed') return { kind: 'stale', present: Number(answer) };
-    return transact(
-      reader,
-      (tx) => reportHost(tx, report),
-      (tx) => commit(tx, report.atMs),
-    );
+    return transact(reader, (tx) => reportHost(tx, report), commit);
   };
 }

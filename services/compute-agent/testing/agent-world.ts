@@ -6,6 +6,7 @@ import { ACK, type Bus, type Subscription } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
+import { type Identity, SERVICE } from '#libs/contracts/identity';
 import type {
   BuildInstance,
   BuildReport,
@@ -56,8 +57,8 @@ export class AgentWorld {
   #serviceHost = 'h1';
   readonly bus = this.openBus();
 
-  openBus(): Bus {
-    return new MemoryBus(this.#broker, readConfig(busOptions, {}), this.around());
+  openBus(identity: Identity = SERVICE): Bus {
+    return new MemoryBus(this.#broker, identity, readConfig(busOptions, {}), this.around());
   }
 
   around() {

@@ -4,15 +4,7 @@ import type { HostPosition } from '#libs/domain/host-position';
 import { type Attempt, attemptNumber, type Instance, type MissedReport } from '#libs/domain/instance';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
-import {
-  announce,
-  concludeAttempt,
-  createRecords,
-  type RecordChange,
-  type WriteResult,
-  writeAndAnnounce,
-  writeRecord,
-} from '../lifecycle';
+import { concludeAttempt, createRecords, type RecordChange, type WriteResult, writeRecord } from '../lifecycle';
 import type { ClaimedHost, Look, Observation, RunningAt } from '../observation';
 import type { Doubt, Finding, Step } from '../step';
 import { claimAgain, readClaim, release, releaseHeld } from './claims';
@@ -61,9 +53,6 @@ async function performOnRecord(
   step: Exclude<OwnStep, { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'doubt' | 'adopt' }>,
 ): Promise<Look | undefined> {
   switch (step.kind) {
-    case 'announce':
-      await announce(c, record);
-      return { ...look, observed: { kind: 'interrupted', isAnnounced: true } };
     case 'dispatch_build':
       return dispatchBuild(c, look, record, step.target);
     case 'order_again':
@@ -75,7 +64,7 @@ async function performOnRecord(
     case 'record_active':
       return recordActive(c, look, record, step.at);
     case 'record_unknown':
-      return after(look, await writeAndAnnounce(c, record, { state: 'unknown' }), undefined);
+      return after(look, await writeRecord(c, record, { state: 'unknown' }), undefined);
     case 'record_missing':
       return recordMissing(c, look, record, step.missingIn);
     case 'record_error':
@@ -88,16 +77,16 @@ async function performOnRecord(
         c.log.warn(fields, 'closing the record without word from its host');
       }
       await releaseHeld(c, record.uuid);
-      return after(look, await writeAndAnnounce(c, record, closed('deleted')), undefined);
+      return after(look, await writeRecord(c, record, closed('deleted')), undefined);
     case 'claim_again': {
       const claimed = await claimAgain(c, record, step.replaces, step.at);
       if (claimed.kind === 'refused') noteDoubt(c, look, 'claim_refused', claimed.reason);
       if (claimed.kind !== 'claimed') return undefined;
       const activeAt = step.at?.at ?? record.activeAt;
-      return after(look, await writeAndAnnounce(c, record, { claimToken: claimed.claimToken, activeAt }), undefined);
+      return after(look, await writeRecord(c, record, { claimToken: claimed.claimToken, activeAt }), undefined);
     }
     case 'correct_token':
-      return after(look, await writeAndAnnounce(c, record, { claimToken: step.claimToken }), undefined);
+      return after(look, await writeRecord(c, record, { claimToken: step.claimToken }), undefined);
   }
 }
 
@@ -107,14 +96,7 @@ function after(look: Look, result: WriteResult, observed: Observation | undefine
   return observed && { ...look, record: result.record, observed };
 }
 
-/**
- * Records the attempt, then sends the order, so that a crash between the two is found by the record's deadline.
- *
- * The event and the order go out together. The naive way is to wait for the event's confirm first, so that nobody can
- * write the next version while this one is not published; it costs every build a round trip to the broker. But it is the
- * host's answer to the order that brings the next version about, and the broker takes what one process sends in turn: who
- * has the order comes after the event. When either fails, both are sent again.
- */
+/** Records the attempt, then sends the order, so that a crash between the two is found by the record's deadline. */
 async function dispatchBuild(c: Conductor, look: Look, record: Instance, target: ClaimedHost) {
   const nowMs = c.clock.now();
   const { host, claimToken, allocationRequest, alternates } = target;
@@ -131,8 +113,7 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
     dueAtMs: nowMs + c.config.buildTimeoutMs,
   });
   if (result.kind !== 'written') return after(look, result, undefined);
-  const [, next] = await Promise.all([announce(c, result.record), order(c, look, result.record, target)]);
-  return next;
+  return order(c, look, result.record, target);
 }
 
 async function order(c: Conductor, look: Look, record: Instance, details?: OrderDetails): Promise<Look | undefined> {
@@ -148,7 +129,7 @@ async function conclude(
 ): Promise<Look | undefined> {
   const nowMs = c.clock.now();
   const { uuid, requestId, host = '' } = record;
-  const result = await writeAndAnnounce(c, record, {
+  const result = await writeRecord(c, record, {
     attempts: concludeAttempt(record, outcome, why, nowMs),
     dueAtMs: nowMs + c.config.schedulingTimeoutMs,
   });
@@ -170,7 +151,7 @@ async function recordActive(
   at: HostPosition | undefined,
 ): Promise<Look | undefined> {
   const nowMs = c.clock.now();
-  const result = await writeAndAnnounce(c, record, {
+  const result = await writeRecord(c, record, {
     state: 'active',
     attempts: concludeAttempt(record, 'active', '', nowMs),
     alternates: NO_ALTERNATES,
@@ -195,7 +176,7 @@ async function recordMissing(
 ): Promise<Look | undefined> {
   const { uuid, host } = record;
   c.log.warn({ event: 'instance_missing', instance_uuid: uuid, host, ...missingIn }, 'a report of its host lacks it');
-  return after(look, await writeAndAnnounce(c, record, { missingIn }), undefined);
+  return after(look, await writeRecord(c, record, { missingIn }), undefined);
 }
 
 /** The claim that the record names goes first, so that an instance in ERROR does not hold it. */
@@ -207,14 +188,14 @@ async function recordError(
 ): Promise<Look | undefined> {
   if (claimToken !== undefined) await release(c, record.uuid, claimToken);
   const attempts = [...record.attempts, ...passedOver];
-  const result = await writeAndAnnounce(c, record, { ...closed('error'), fault, attempts, alternates: NO_ALTERNATES });
+  const result = await writeRecord(c, record, { ...closed('error'), fault, attempts, alternates: NO_ALTERNATES });
   // A record that names no claim may hold one all the same, of an earlier try that was interrupted.
   const isReleased = claimToken !== undefined;
-  return after(look, result, isReleased ? undefined : { kind: 'interrupted', isAnnounced: true });
+  return after(look, result, isReleased ? undefined : { kind: 'interrupted' });
 }
 
 async function recordDeleting(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
-  const result = await writeAndAnnounce(c, record, {
+  const result = await writeRecord(c, record, {
     state: 'deleting',
     // An instance in ERROR was on its host, if at all, only until its claim was released.
     host: record.state === 'error' ? undefined : record.host,

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from '#libs/bus/port';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { requireService } from '#libs/contracts/identity';
 import type { HostDiscrepancy, RunningInstance } from '#libs/contracts/messages';
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { addResources, type Resources } from '#libs/domain/inventory';
@@ -13,7 +14,8 @@ import { hasOrdersWaiting } from '../steps/orders';
  * A host's report and the store do not agree on which instances it runs, or the host is back: each of them is looked at.
  * The agent is the authority on what runs, the record on what should.
  */
-export async function onHostDiscrepancy(c: Conductor, { body }: IncomingMessage): Promise<void> {
+export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: IncomingMessage): Promise<void> {
+  requireService(identity, type);
   const discrepancy = hostDiscrepancyCodec.decode(body);
   const { host, serviceHost, epoch, position, sequence } = discrepancy;
   const at = { epoch, position };

@@ -1,22 +1,20 @@
+import { type Identity, requireHost } from '#libs/contracts/identity';
 import type { AcquireHostsRequest, HostGrant, ReleaseHostsRequest } from '#libs/contracts/messages';
-import { agentSender } from '#libs/contracts/queues';
-import { BerthError } from '#libs/domain/errors';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 
 /**
  * Makes an agent's run the holder of the hosts that no other live run holds.
  *
- * @throws BerthError `permission_denied / wrong_host` when the sender is not the service host's agent; `unavailable`.
+ * @throws BerthError `permission_denied / wrong_host` when a host is not the sender's; `unavailable`.
  */
 export async function acquireHosts(
-  { serviceHost, agentRun, hosts, leaseMs }: AcquireHostsRequest,
-  sender: string,
+  request: AcquireHostsRequest,
+  sender: Identity,
   placement: PlacementStore,
   nowMs: number,
 ): Promise<readonly HostGrant[]> {
-  requireSender(serviceHost, sender);
-  const wanted = { atMs: nowMs, agentRun, serviceHost, hosts, leaseMs };
-  const grants = await placement.acquireHosts(wanted);
+  requireSender(sender, request);
+  const grants = await placement.acquireHosts({ ...request, atMs: nowMs });
   return grants.map((grant) => {
     if (grant.kind === 'granted') return { epoch: grant.epoch, holderRun: '', holderServiceHost: '', heldForMs: 0 };
     const { holder, leftMs } = grant;
@@ -26,16 +24,16 @@ export async function acquireHosts(
 
 /** Gives hosts back that the run holds. @throws BerthError likewise. */
 export async function releaseHosts(
-  { serviceHost, agentRun, hosts }: ReleaseHostsRequest,
-  sender: string,
+  request: ReleaseHostsRequest,
+  sender: Identity,
   placement: PlacementStore,
 ): Promise<void> {
-  requireSender(serviceHost, sender);
-  await placement.releaseHosts({ agentRun, serviceHost, hosts });
+  requireSender(sender, request);
+  await placement.releaseHosts(request);
 }
 
-function requireSender(serviceHost: string, sender: string): void {
-  if (sender === agentSender(serviceHost)) return;
-  const message = `'${sender.slice(0, 64)}' may not hold hosts of ${serviceHost}: only ${agentSender(serviceHost)} may`;
-  throw new BerthError('permission_denied', 'wrong_host', message, { details: { field: 'service_host' } });
+/** Both the service host and each host that it is to carry must be the sender's. */
+function requireSender(sender: Identity, { serviceHost, hosts }: ReleaseHostsRequest): void {
+  requireHost(sender, serviceHost);
+  for (const host of hosts) requireHost(sender, host);
 }

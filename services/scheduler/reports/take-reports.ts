@@ -2,6 +2,7 @@ import type { Bus } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
+import { type Identity, nameOf } from '#libs/contracts/identity';
 import type { AcquireHostsRequest, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { BUILD_RESULTS } from '#libs/contracts/queues';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
@@ -27,10 +28,10 @@ export interface ReportDeps extends Pick<Surroundings, 'clock' | 'log'> {
 export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
   const { placement, clock } = deps;
   return {
-    ...answer(updateResourceStatsMethod, (stats, { sender }) => takeReport(deps, metrics, stats, sender)),
-    ...answer(acquireHostsMethod, (request, { sender }) => takeAcquisition(deps, metrics, request, sender)),
-    ...answer(releaseHostsMethod, async (request, { sender }) => {
-      await releaseHosts(request, sender, placement);
+    ...answer(updateResourceStatsMethod, (stats, { identity }) => takeReport(deps, metrics, stats, identity)),
+    ...answer(acquireHostsMethod, (request, { identity }) => takeAcquisition(deps, metrics, request, identity)),
+    ...answer(releaseHostsMethod, async (request, { identity }) => {
+      await releaseHosts(request, identity, placement);
       return {};
     }),
   };
@@ -39,7 +40,7 @@ export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
     { log }: ReportDeps,
     { grants: counted }: SchedulerMetrics,
     request: AcquireHostsRequest,
-    sender: string,
+    sender: Identity,
   ) {
     const grants = await acquireHosts(request, sender, placement, clock.now());
     const takenCount = grants.filter(({ epoch }) => epoch === 0).length;
@@ -57,7 +58,7 @@ async function takeReport(
   deps: ReportDeps,
   metrics: SchedulerMetrics,
   stats: UpdateResourceStatsRequest,
-  sender: string,
+  sender: Identity,
 ) {
   const { mirror, placement, clock, config, log } = deps;
   const nowMs = clock.now();
@@ -79,7 +80,13 @@ async function takeReport(
     const error = BerthError.from(thrown);
     metrics.stats.inc({ outcome: error.reason });
     log.warn(
-      { event: 'host_report_refused', sender, code: error.code, reason: error.reason, ...error.details },
+      {
+        event: 'host_report_refused',
+        sender: nameOf(sender),
+        code: error.code,
+        reason: error.reason,
+        ...error.details,
+      },
       `host report refused: ${error.message}`,
     );
     throw error;

@@ -6,7 +6,7 @@ import type {
 import { BerthError } from '#libs/domain/errors';
 import { addResources, type Inventories, type Resources } from '#libs/domain/inventory';
 import type { Mirror } from '#libs/placement/mirror/mirror';
-import type { HostReport, PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
+import type { PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
 
 /**
  * Applies a report that is valid: whole, or not at all.
@@ -27,31 +27,13 @@ export async function updateResourceStats(
   },
 ): Promise<UpdateResourceStatsResponse> {
   const { placement, mirror, nowMs, unclaimed } = deps;
-  const result = await placement.reportHost(asReport(stats, unclaimed, nowMs));
+  const { instances: _instances, externalUsage: _externalUsage, position: _position, ...said } = stats;
+  const report = { ...said, inventories: withExternalUsage(stats, unclaimed), atMs: nowMs };
+  const result = await placement.reportHost(report);
   if (result.kind === 'committed') mirror.apply(result.change);
   else if (result.kind !== 'unchanged') throw refusal(result, stats);
   const wantsAllocationRequests = unclaimed.some(({ allocationRequest }) => allocationRequest.length === 0);
   return { sequence: stats.sequence, wantsAllocationRequests };
-}
-
-function asReport(stats: UpdateResourceStatsRequest, unclaimed: readonly RunningInstance[], atMs: number): HostReport {
-  return {
-    atMs,
-    host: stats.host,
-    providerUuid: stats.providerUuid,
-    cell: stats.cell,
-    serviceHost: stats.serviceHost,
-    availabilityZone: stats.availabilityZone,
-    agentRun: stats.agentRun,
-    sequence: stats.sequence,
-    epoch: stats.epoch,
-    inventories: withExternalUsage(stats, unclaimed),
-    traits: stats.traits,
-    aggregates: stats.aggregates,
-    capabilities: stats.capabilities,
-    ioOps: stats.ioOps,
-    externalInstances: stats.externalInstances,
-  };
 }
 
 /**

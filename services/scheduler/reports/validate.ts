@@ -1,9 +1,9 @@
-import { hostName, list, name, requiredName, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
+import { hostName, list, name, requiredName, tooMany, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
+import { type Identity, requireHost } from '#libs/contracts/identity';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import { agentSender } from '#libs/contracts/queues';
 import { sealedRequest } from '#libs/contracts/selection';
-import { BerthError, invalidArgument } from '#libs/domain/errors';
+import { invalidArgument } from '#libs/domain/errors';
 import { type Inventory, MAX_AMOUNT, type Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isHostName } from '#libs/domain/names';
 import { isStandardResourceClass, isStandardTrait } from '#libs/domain/standard-names';
@@ -11,13 +11,16 @@ import { isStandardResourceClass, isStandardTrait } from '#libs/domain/standard-
 /**
  * Checks a report field by field, so that nothing of a bad one is ever applied.
  *
- * @throws BerthError `permission_denied / wrong_host` when the sender is not the host's agent; `invalid_argument` with the
+ * @throws BerthError `permission_denied / wrong_host` when the host is not the sender's to report for; `invalid_argument` with the
  *   path in `details.field` and one of the reasons malformed_host, malformed_uuid, malformed_name, missing_field, too_long,
  *   too_many, bad_number, unknown_class, unknown_trait, negative_amount, bad_amount, reserved_above_total,
  *   used_above_total, bad_ratio, bad_unit, duplicate_instance, duplicate_trait, duplicate_aggregate.
  */
-export function validateStats(stats: UpdateResourceStatsRequest, sender: string, maxInstances: number): void {
-  requireSender(stats.host, sender);
+export function validateStats(stats: UpdateResourceStatsRequest, sender: Identity, maxInstances: number): void {
+  if (!isHostName(stats.host)) {
+    throw invalidArgument('malformed_host', `'${stats.host.slice(0, 64)}' is no host name`, 'host');
+  }
+  requireHost(sender, stats.host);
   requiredName(stats.agentRun, 'agent_run');
   whole(stats.sequence, 'sequence');
   whole(stats.epoch, 'epoch');
@@ -26,6 +29,7 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: string,
   requiredName(stats.cell, 'cell');
   name(stats.availabilityZone, 'availability_zone');
   hostName(stats.serviceHost, 'service_host');
+  requireHost(sender, stats.serviceHost);
   checkInventories(stats);
   checkTraits(stats.traits);
   checkCapabilities(stats.capabilities);
@@ -37,13 +41,6 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: string,
     uuids(stats.aggregates, 'aggregates');
     requireDistinct(stats.aggregates, 'duplicate_aggregate', 'aggregates');
   }
-}
-
-function requireSender(host: string, sender: string): void {
-  if (!isHostName(host)) throw invalidArgument('malformed_host', `'${host.slice(0, 64)}' is no host name`, 'host');
-  if (sender === agentSender(host)) return;
-  const message = `'${sender.slice(0, 64)}' may not report for host ${host}: only ${agentSender(host)} may`;
-  throw new BerthError('permission_denied', 'wrong_host', message, { details: { field: 'host' } });
 }
 
 function checkInventories({ inventories }: UpdateResourceStatsRequest): void {
@@ -168,8 +165,4 @@ function count(value: number, field: string): void {
 
 function requireDistinct(values: readonly string[], reason: string, field: string): void {
   if (new Set(values).size < values.length) throw invalidArgument(reason, `${field} says the same twice`, field);
-}
-
-function tooMany(field: string, max: number): BerthError {
-  return invalidArgument('too_many', `${field} may have at most ${max} entries`, field);
 }
