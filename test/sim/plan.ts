@@ -203,7 +203,9 @@ function reportForAnother(random: Random): Action['perform'] {
     const instance = instanceAt(world, place);
     if (instance?.host === undefined) return;
     const { uuid: instanceUuid, host } = instance;
-    const about = { instanceUuid, host, attempt: attemptNumber(instance), claimToken: 0, alternates: [] };
+    const epoch = world.checker.hosts.get(host)?.epoch ?? 0;
+    const when = { epoch, position: Number.MAX_SAFE_INTEGER };
+    const about = { instanceUuid, host, attempt: attemptNumber(instance), claimToken: 0, alternates: [], ...when };
     const report = { ...about, outcome: 'lost', reason: FORGED, message: FORGED } as const;
     const { bus } = world.fleet.member(host === 'h1' ? 'agent-h2' : 'agent-h1');
     void confirmed(castTyped(bus, BUILD_RESULTS, buildReportCodec, report));
