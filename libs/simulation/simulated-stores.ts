@@ -139,8 +139,8 @@ async function scan(
     server.read(async (stores) => {
       const found: unknown[][] = [];
       const collect = async (...chunk: unknown[]) => void found.push(chunk);
-      const method = (stores[port] as unknown as Record<string, Method>)[name];
-      return { chunks: found, result: await method?.(...args.with(at, collect)) };
+      const store = stores[port] as unknown as Record<string, Method>;
+      return { chunks: found, result: await store[name]?.(...args.with(at, collect)) };
     }),
   );
   for (const chunk of chunks) await (args[at] as Method)(...chunk);

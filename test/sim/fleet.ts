@@ -308,7 +308,7 @@ export class Fleet {
   /** Warnings and errors of a process go to the history. */
   #logOf(process: SimulatedProcess): Log {
     const note = (fields: object, message: string) => {
-      const { event, finding, host, error } = fields as Record<string, unknown>;
+      const { event, finding, host, err, error = err } = fields as Record<string, unknown>;
       const details = [finding, host].filter((value) => typeof value === 'string').join(', ');
       this.note(process.name, `says: ${message}${details === '' ? '' : ` (${details})`}`);
       const isDefect = error instanceof BerthError && error.code === 'internal' && error.reason === 'unexpected';
