@@ -62,7 +62,7 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
     while (!stopping.signal.aborted) {
       const wanted = leases.filter((lease) => !lease.isHeld);
       if (wanted.length === 0) break;
-      const earlyMs = grantedAtMs + MIN_INTERVAL_MS - clock.now();
+      const earlyMs = grantedAtMs + MIN_INTERVAL_MS - clock.elapsed();
       await pause(earlyMs > 0 ? earlyMs : await ask(wanted));
     }
     isAsking = false;
@@ -79,7 +79,7 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
 
   /** Asks once, and resolves to the pause before the next try. */
   async function ask(wanted: readonly HostLease[]): Promise<number> {
-    const askedAtMs = clock.now();
+    const askedAtMs = clock.elapsed();
     try {
       const grants = await grantsFor(wanted.map(({ host }) => host));
       failures = 0;
@@ -88,7 +88,7 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
         if (epoch !== undefined) lease.grant(epoch, askedAtMs);
         return epoch !== undefined;
       });
-      if (granted.length > 0) grantedAtMs = clock.now();
+      if (granted.length > 0) grantedAtMs = clock.elapsed();
       const taken = grants.flatMap((grant, n) =>
         grant.epoch === undefined ? [{ ...grant, host: wanted[n]?.host }] : [],
       );

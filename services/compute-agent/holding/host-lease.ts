@@ -36,7 +36,7 @@ export class HostLease {
 
   /** Whether nobody else can hold the host now: orders are taken. */
   get isCertain(): boolean {
-    return this.#isHeld && this.clock.now() < this.#untilMs;
+    return this.#isHeld && this.clock.elapsed() < this.#untilMs;
   }
 
   grant(epoch: number, askedAtMs: number): void {

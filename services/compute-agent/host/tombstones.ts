@@ -40,7 +40,7 @@ export function createTombstones(clock: Clock): Tombstones {
   return {
     add(uuid, { attempt, claimToken }) {
       const before = tombstones.get(uuid);
-      const nowMs = clock.now();
+      const nowMs = clock.elapsed();
       tombstones.delete(uuid);
       tombstones.set(uuid, {
         attempt: Math.max(attempt, before?.attempt ?? 0),

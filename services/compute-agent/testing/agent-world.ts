@@ -202,6 +202,7 @@ function aBuild({ requestSpec = aRequestSpec(), ...fields }: BuildFields = {}): 
     deadlineAtMs: 0,
     epoch: 0,
     allocationRequest: Uint8Array.of(1, 2, 3),
+    timeLeftMs: 0,
     ...fields,
   };
 }
