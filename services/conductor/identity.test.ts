@@ -6,7 +6,7 @@ import { listInstancesMethod } from '#libs/contracts/instance';
 import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { Running } from '#libs/runtime/service';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
-import { ConductorWorld, providerOf } from './testing/conductor-world';
+import { ConductorWorld } from './testing/conductor-world';
 
 /* Nobody acts for another: what each sender may have of a conductor. The world's requests are those of project-1. */
 
