@@ -179,7 +179,7 @@ function unknownValue(field: string, value: string, known: readonly string[]): B
   return invalidArgument('unknown_value', message, field);
 }
 
-function tooMany(field: string, max: number): BerthError {
+export function tooMany(field: string, max: number): BerthError {
   return invalidArgument('too_many', `${field} may have at most ${max} entries`, field);
 }
 

@@ -61,3 +61,8 @@ function parse<P, W>(type: string, message: WireMessage<P, W>, body: Uint8Array)
     });
   }
 }
+
+/** A map with each value changed. By entries: clients choose keys as they like, `__proto__` too. */
+export function mapValues<V, W>(map: Readonly<Record<string, V>>, change: (value: V) => W): Record<string, W> {
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
+}

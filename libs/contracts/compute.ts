@@ -1,7 +1,6 @@
 import { berth } from '#generated/berth';
 import { amounts, enumeration, hostName, list, name, serviceHostName, text, uuid, uuidOrEmpty, whole } from './checks';
-import type { Codec } from './codec';
-import { codec } from './codec';
+import { type Codec, codec } from './codec';
 import { MAX_INSTANCES_PER_HOST } from './limits';
 import type {
   BuildInstance,
@@ -13,7 +12,7 @@ import type {
 } from './messages';
 import { codecAroundSpec } from './request-spec';
 import { selectionsFromWire } from './selection';
-import { runningFromWire, runningToWire } from './stats';
+import { runningFromWire } from './stats';
 
 const wire = berth.compute.v1;
 const { BuildOutcome } = wire;
@@ -86,7 +85,7 @@ export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
   wire.HostDiscrepancy,
   (discrepancy) => ({
     ...discrepancy,
-    unclaimed: runningToWire(discrepancy.unclaimed),
+    unclaimed: discrepancy.unclaimed as RunningInstance[],
     missing: discrepancy.missing as string[],
   }),
   (discrepancy) => ({

@@ -1,8 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { missing, name, uuid, uuids } from './checks';
-import type { Codec } from './codec';
-import { codec, type Mutable } from './codec';
+import { type Codec, codec, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_LENGTH } from './limits';
 import type { BuildAccepted, BuildRefused, BuildRequest, TerminateInstance } from './messages';

@@ -1,7 +1,6 @@
 import { berth } from '#generated/berth';
 import { hostName, hostNameOrEmpty, list, missing, pageLimit, pairs, requiredName, text } from './checks';
-import type { Method } from './codec';
-import { codec, type Mutable } from './codec';
+import { codec, type Method, type Mutable } from './codec';
 import { MAX_NAMES, MAX_PAGE } from './limits';
 import type { Diagnosis, ExplainRequest, ExplainResponse, FilterDiagnosis, HostVerdict } from './messages';
 import { codecAroundSpec } from './request-spec';
@@ -26,7 +25,7 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
     'berth.scheduler.v1.ExplainResponse',
     berth.scheduler.v1.ExplainResponse,
     (response) => ({
-      diagnosis: diagnosisToWire(response.diagnosis),
+      diagnosis: response.diagnosis as Mutable<Diagnosis>,
       hosts: response.hosts as Mutable<HostVerdict>[],
     }),
     (response) => ({
@@ -35,10 +34,6 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
     }),
   ),
 };
-
-export function diagnosisToWire(diagnosis: Diagnosis): berth.scheduler.v1.IDiagnosis {
-  return diagnosis as Mutable<Diagnosis>;
-}
 
 export function diagnosisFromWire(wire: berth.scheduler.v1.IDiagnosis | null | undefined, field: string): Diagnosis {
   if (!wire) throw missing(field);

@@ -1,7 +1,6 @@
 import { berth } from '#generated/berth';
 import { BerthError, type ErrorCode } from '../domain/errors';
-import type { Codec } from './codec';
-import { codec } from './codec';
+import { type Codec, codec } from './codec';
 
 const { Code } = berth.common.v1;
 

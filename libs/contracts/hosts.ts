@@ -14,8 +14,7 @@ import {
   uuids,
   whole,
 } from './checks';
-import type { Method } from './codec';
-import { codec, type Mutable } from './codec';
+import { codec, type Method, type Mutable } from './codec';
 import { MAX_PAGE } from './limits';
 import type {
   HostSummary,
@@ -43,7 +42,7 @@ export const listHostsMethod: Method<ListHostsRequest, ListHostsResponse> = {
   response: codec(
     'berth.scheduler.v1.ListHostsResponse',
     wire.ListHostsResponse,
-    (response) => ({ hosts: response.hosts.map(summaryToWire) }),
+    (response) => ({ hosts: response.hosts as Mutable<HostSummary>[] }),
     (response) => ({ hosts: list(response.hosts, 'hosts', MAX_PAGE, summaryFromWire) }),
   ),
 };
@@ -63,14 +62,10 @@ export const setHostEnabledMethod: Method<SetHostEnabledRequest, SetHostEnabledR
   response: codec(
     'berth.scheduler.v1.SetHostEnabledResponse',
     wire.SetHostEnabledResponse,
-    (response) => ({ host: summaryToWire(response.host) }),
+    (response) => ({ host: response.host as Mutable<HostSummary> }),
     (response) => ({ host: summaryFromWire(response.host, 'host') }),
   ),
 };
-
-function summaryToWire(summary: HostSummary): berth.scheduler.v1.IHostSummary {
-  return summary as Mutable<HostSummary>;
-}
 
 function summaryFromWire(value: berth.scheduler.v1.IHostSummary | null | undefined, field: string): HostSummary {
   if (!value) throw missing(field);

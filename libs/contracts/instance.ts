@@ -1,8 +1,7 @@
 import { berth } from '#generated/berth';
 import type { Attempt } from '../domain/instance';
 import { enumeration, hostNameOrEmpty, list, name, pageLimit, text, uuid, uuidOrEmpty, whole, word } from './checks';
-import type { Codec, Method } from './codec';
-import { codec, type Mutable } from './codec';
+import { type Codec, codec, type Method, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_ATTEMPTS, MAX_PAGE } from './limits';
 import type { InstanceEvent, InstanceView, ListInstancesRequest, ListInstancesResponse } from './messages';

@@ -1,39 +1,38 @@
+import type { berth } from '#generated/berth';
 import type { BerthError } from '../domain/errors';
 import type { Attempt, InstanceState } from '../domain/instance';
-import type { Inventories, Inventory, Resources } from '../domain/inventory';
+import type { Inventories, Inventory } from '../domain/inventory';
 import type { RequestSpec } from '../domain/request-spec';
 
 /*
- * The messages of the wire as plain data, one interface each, field for field as in `proto/` (whose comments are the
- * documentation). Codecs in this folder turn them into bytes and back and refuse what is malformed.
+ * The messages of the wire as plain data, field for field as in `proto/`, whose comments are the documentation. Codecs in
+ * this folder turn them into bytes and back and refuse what is malformed.
  */
+
+/** The fields of a generated message, but for those with a type of Berth's own. */
+type Fields<W, Own extends keyof W = never> = {
+  readonly [K in keyof W as K extends Own | '$unknowns' | 'toJSON' ? never : K]: W[K] extends (infer E)[]
+    ? readonly E[]
+    : W[K];
+};
 
 /** The bytes of a `berth.scheduler.v1.RequestSpec`, unchecked: most who have a message with one only pass it on. */
 export type EncodedRequestSpec = Uint8Array;
 
+type WithSpec<W extends { requestSpec?: unknown }> = Fields<W, 'requestSpec'> & {
+  readonly requestSpec: EncodedRequestSpec;
+};
+
 // berth.scheduler.v1
 
-export interface SelectDestinationsRequest {
-  readonly requestId: string;
-  readonly requestSpec: EncodedRequestSpec;
-  readonly instanceUuids: readonly string[];
-  readonly numAlternates: number;
-}
+export type SelectDestinationsRequest = WithSpec<berth.scheduler.v1.SelectDestinationsRequest>;
 
-export interface Selection {
-  readonly host: string;
-  readonly cell: string;
-  /** Sealed; see `libs/placement/allocation-request`. */
-  readonly allocationRequest: Uint8Array;
-  /** The service host whose queue takes the host's orders: the host itself, unless an agent carries many. Nova's term. */
-  readonly serviceHost: string;
-}
+/** `allocationRequest` is sealed; see `libs/placement/sealed`. */
+export type Selection = Fields<berth.scheduler.v1.Selection>;
 
-export interface Destination {
-  readonly instanceUuid: string;
+export interface Destination extends Fields<berth.scheduler.v1.Destination> {
   readonly selected: Selection;
   readonly alternates: readonly Selection[];
-  readonly claimToken: number;
 }
 
 /** Either as many destinations as instances, or none and why. */
@@ -42,176 +41,81 @@ export interface SelectDestinationsResponse {
   readonly noValidHost: Diagnosis | undefined;
 }
 
-export interface Diagnosis {
-  readonly hostsConsidered: number;
-  readonly hostsPassed: number;
+export interface Diagnosis extends Fields<berth.scheduler.v1.Diagnosis> {
   readonly filters: readonly FilterDiagnosis[];
-  readonly claimConflicts: number;
-  readonly summary: string;
 }
 
-export interface FilterDiagnosis {
-  readonly filter: string;
-  readonly refused: number;
-  readonly reasons: Readonly<Record<string, number>>;
-}
+export type FilterDiagnosis = Fields<berth.scheduler.v1.FilterDiagnosis>;
 
-export interface ExplainRequest {
-  readonly requestSpec: EncodedRequestSpec;
-  /** '' for all. */
-  readonly host: string;
-  readonly limit: number;
-}
+/** `host` is '' for all. */
+export type ExplainRequest = WithSpec<berth.scheduler.v1.ExplainRequest>;
 
 export interface ExplainResponse {
   readonly diagnosis: Diagnosis;
   readonly hosts: readonly HostVerdict[];
 }
 
-export interface HostVerdict {
-  readonly host: string;
-  readonly passed: boolean;
-  readonly refusals: readonly string[];
-  readonly weight: number;
-  readonly weights: Readonly<Record<string, number>>;
-}
+export type HostVerdict = Fields<berth.scheduler.v1.HostVerdict>;
 
-export interface HostSummary {
-  readonly host: string;
-  readonly providerUuid: string;
-  readonly cell: string;
-  readonly availabilityZone: string;
-  readonly up: boolean;
-  readonly enabled: boolean;
-  readonly disabledReason: string;
-  readonly instances: number;
-  readonly externalInstances: number;
+export interface HostSummary extends Fields<berth.scheduler.v1.HostSummary> {
   readonly resources: Readonly<Record<string, { readonly inventory: Inventory; readonly used: number }>>;
-  readonly traits: readonly string[];
-  readonly aggregates: readonly string[];
-  readonly failures: number;
-  readonly updatedAtMs: number;
-  readonly ioOps: number;
-  readonly serviceHost: string;
 }
 
-export interface ListHostsRequest {
-  readonly host: string;
-  readonly marker: string;
-  readonly limit: number;
-}
+export type ListHostsRequest = Fields<berth.scheduler.v1.ListHostsRequest>;
 
 export interface ListHostsResponse {
   readonly hosts: readonly HostSummary[];
 }
 
-export interface SetHostEnabledRequest {
-  readonly host: string;
-  readonly enabled: boolean;
-  readonly reason: string;
-}
+export type SetHostEnabledRequest = Fields<berth.scheduler.v1.SetHostEnabledRequest>;
 
 export interface SetHostEnabledResponse {
   readonly host: HostSummary;
 }
 
-export interface RunningInstance {
-  readonly instanceUuid: string;
-  readonly projectId: string;
-  readonly userId: string;
-  readonly resources: Resources;
-  readonly name: string;
-  readonly groupId: string;
-  readonly requestId: string;
-  readonly running: boolean;
-}
+export type RunningInstance = Fields<berth.scheduler.v1.RunningInstance>;
 
 /** Not validated by the codec beyond its shape: the scheduler checks it field by field (`services/scheduler`). */
-export interface UpdateResourceStatsRequest {
-  readonly host: string;
-  readonly agentRun: string;
-  readonly sequence: number;
-  readonly providerUuid: string;
-  readonly cell: string;
-  readonly availabilityZone: string;
+export interface UpdateResourceStatsRequest
+  extends Fields<berth.scheduler.v1.UpdateResourceStatsRequest, 'aggregates' | 'capabilities'> {
   readonly inventories: Inventories;
-  readonly traits: readonly string[];
   readonly capabilities: Readonly<Record<string, readonly string[]>>;
-  readonly externalUsage: Resources;
-  readonly externalInstances: number;
-  readonly ioOps: number;
   readonly instances: readonly RunningInstance[];
   readonly aggregates: readonly string[] | undefined;
-  readonly serviceHost: string;
 }
 
-export interface UpdateResourceStatsResponse {
-  readonly sequence: number;
-}
+export type UpdateResourceStatsResponse = Fields<berth.scheduler.v1.UpdateResourceStatsResponse>;
 
 // berth.conductor.v1
 
-export interface BuildRequest {
-  readonly requestId: string;
-  readonly requestSpec: EncodedRequestSpec;
-  readonly count: number;
-  readonly name: string;
-  readonly instanceUuids: readonly string[];
-}
+export type BuildRequest = WithSpec<berth.conductor.v1.BuildRequest>;
 
-export interface BuildAccepted {
-  readonly requestId: string;
-  readonly instanceUuids: readonly string[];
-}
+export type BuildAccepted = Fields<berth.conductor.v1.BuildAccepted>;
 
 export interface BuildRefused {
   readonly requestId: string;
   readonly error: BerthError;
 }
 
-export interface TerminateInstance {
-  readonly instanceUuid: string;
-  readonly projectId: string;
-}
+export type TerminateInstance = Fields<berth.conductor.v1.TerminateInstance>;
 
-export interface InstanceEvent {
-  readonly instanceUuid: string;
-  readonly requestId: string;
-  readonly projectId: string;
+export interface InstanceEvent extends Fields<berth.conductor.v1.InstanceEvent, 'state' | 'fault' | 'attempts'> {
   readonly state: InstanceState;
-  readonly host: string;
-  readonly atMs: number;
-  readonly version: number;
   readonly fault: BerthError | undefined;
   readonly attempts: readonly Attempt[];
-  readonly name: string;
 }
 
-export interface InstanceView {
-  readonly uuid: string;
-  readonly requestId: string;
-  readonly name: string;
-  readonly projectId: string;
-  readonly userId: string;
+export interface InstanceView
+  extends Fields<berth.conductor.v1.Instance, 'state' | 'fault' | 'attempts' | 'requestSpec'> {
   readonly state: InstanceState;
-  readonly host: string;
-  readonly attempts: readonly Attempt[];
   readonly fault: BerthError | undefined;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
+  readonly attempts: readonly Attempt[];
   readonly requestSpec: RequestSpec;
-  readonly version: number;
 }
 
-export interface ListInstancesRequest {
-  /** '' matches all, here and below. */
-  readonly instanceUuid: string;
-  readonly requestId: string;
-  readonly projectId: string;
+/** What is '' matches all, and so does no state. */
+export interface ListInstancesRequest extends Fields<berth.conductor.v1.ListInstancesRequest, 'state'> {
   readonly state: InstanceState | undefined;
-  readonly host: string;
-  readonly marker: string;
-  readonly limit: number;
 }
 
 export interface ListInstancesResponse {
@@ -220,45 +124,20 @@ export interface ListInstancesResponse {
 
 // berth.compute.v1
 
-export interface BuildInstance {
-  readonly instanceUuid: string;
-  readonly requestId: string;
-  readonly name: string;
-  readonly projectId: string;
-  readonly userId: string;
-  readonly requestSpec: EncodedRequestSpec;
-  readonly host: string;
-  readonly attempt: number;
-  readonly claimToken: number;
+export interface BuildInstance extends WithSpec<berth.compute.v1.BuildInstance> {
   readonly alternates: readonly Selection[];
-  readonly deadlineAtMs: number;
 }
 
-export interface DestroyInstance {
-  readonly instanceUuid: string;
-  readonly host: string;
-  /** Only an attempt up to this one is destroyed; 0 means whatever runs. */
-  readonly attempt: number;
-  readonly report: boolean;
-}
+/** Only an attempt up to `attempt` is destroyed; 0 means whatever runs. */
+export type DestroyInstance = Fields<berth.compute.v1.DestroyInstance>;
 
 export type BuildOutcome = 'active' | 'failed' | 'refused' | 'destroyed' | 'lost';
 
-export interface BuildReport {
-  readonly instanceUuid: string;
-  readonly host: string;
-  readonly attempt: number;
+export interface BuildReport extends Fields<berth.compute.v1.BuildReport, 'outcome'> {
   readonly outcome: BuildOutcome;
-  readonly reason: string;
-  readonly message: string;
-  readonly claimToken: number;
   readonly alternates: readonly Selection[];
 }
 
-export interface HostDiscrepancy {
-  readonly host: string;
-  readonly providerUuid: string;
+export interface HostDiscrepancy extends Fields<berth.compute.v1.HostDiscrepancy> {
   readonly unclaimed: readonly RunningInstance[];
-  readonly missing: readonly string[];
-  readonly serviceHost: string;
 }

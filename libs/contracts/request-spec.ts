@@ -16,8 +16,7 @@ import {
   uuid,
   uuids,
 } from './checks';
-import type { Codec, WireMessage } from './codec';
-import { codec, type Mutable } from './codec';
+import { type Codec, codec, type Mutable, type WireMessage } from './codec';
 import { MAX_NAMES, MAX_REQUEST_GROUPS } from './limits';
 import type { EncodedRequestSpec } from './messages';
 import { appendField, cutField } from './opaque-field';

@@ -1,11 +1,16 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { hostName, list, missing, name, serviceHostName, uuid, uuids, whole } from './checks';
-import type { Codec, Method } from './codec';
-import { codec, type Mutable } from './codec';
-import { diagnosisFromWire, diagnosisToWire } from './diagnosis';
+import { type Codec, codec, type Method, type Mutable } from './codec';
+import { diagnosisFromWire } from './diagnosis';
 import { MAX_ALLOCATION_REQUEST_BYTES, MAX_ALTERNATES, MAX_INSTANCES_PER_REQUEST } from './limits';
-import type { Destination, SelectDestinationsRequest, SelectDestinationsResponse, Selection } from './messages';
+import type {
+  Destination,
+  Diagnosis,
+  SelectDestinationsRequest,
+  SelectDestinationsResponse,
+  Selection,
+} from './messages';
 import { codecAroundSpec } from './request-spec';
 
 const wire = berth.scheduler.v1;
@@ -33,7 +38,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
     wire.SelectDestinationsResponse,
     (response) => ({
       destinations: response.destinations as Mutable<Destination>[],
-      noValidHost: response.noValidHost ? diagnosisToWire(response.noValidHost) : null,
+      noValidHost: response.noValidHost as Mutable<Diagnosis> | null,
     }),
     (response) => ({
       destinations: list(response.destinations, 'destinations', MAX_INSTANCES_PER_REQUEST, destinationFromWire),

@@ -1,7 +1,6 @@
 import { berth } from '#generated/berth';
 import { list } from './checks';
-import type { Method } from './codec';
-import { codec, type Mutable } from './codec';
+import { codec, type Method, type Mutable, mapValues } from './codec';
 import { MAX_INSTANCES_PER_HOST } from './limits';
 import type { RunningInstance, UpdateResourceStatsRequest, UpdateResourceStatsResponse } from './messages';
 import { inventoryFromWire } from './placement';
@@ -17,7 +16,7 @@ export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, Updat
     (stats) => ({
       ...(stats as Mutable<UpdateResourceStatsRequest>),
       capabilities: mapValues(stats.capabilities, (values) => ({ values: values as string[] })),
-      instances: runningToWire(stats.instances),
+      instances: stats.instances as RunningInstance[],
       aggregates: stats.aggregates ? { values: stats.aggregates as string[] } : null,
     }),
     statsFromWire,
@@ -29,10 +28,6 @@ export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, Updat
     ({ sequence }) => ({ sequence }),
   ),
 };
-
-export function runningToWire(instances: readonly RunningInstance[]): berth.scheduler.v1.IRunningInstance[] {
-  return instances as RunningInstance[];
-}
 
 export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance): RunningInstance {
   const one = wire as berth.scheduler.v1.RunningInstance;
@@ -66,8 +61,4 @@ function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): Up
     aggregates: stats.aggregates ? (stats.aggregates.values ?? []) : undefined,
     serviceHost: stats.serviceHost || stats.host,
   };
-}
-
-function mapValues<W, T>(map: Readonly<Record<string, W>>, change: (value: W) => T): Record<string, T> {
-  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }

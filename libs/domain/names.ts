@@ -24,3 +24,15 @@ export function requireUuid(text: string, field: string): string {
   if (!isUuid(uuid)) throw invalidArgument('malformed_uuid', `${field} must be a UUID, not '${text}'`, field);
   return uuid;
 }
+
+/** The index of the first of sorted names that is greater than the marker, by halving. */
+export function indexAfter(sorted: readonly string[], marker: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] as string) <= marker) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

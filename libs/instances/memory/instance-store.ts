@@ -1,4 +1,5 @@
 import type { Instance } from '../../domain/instance';
+import { indexAfter } from '../../domain/names';
 import { type InstanceFilter, type InstanceStore, instanceExists, matches } from '../store';
 
 /**
@@ -92,16 +93,4 @@ export function memoryInstanceStore(): InstanceStore {
 
     async close() {},
   };
-}
-
-/** The index of the first uuid above the marker. */
-function indexAfter(sorted: readonly string[], marker: string): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] ?? '') <= marker) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -61,60 +61,58 @@ export function decideAllocations(
 /** What a command has released and taken so far. */
 class Tally {
   /** Amounts now, by provider and class: `providerUuid CLASS`. */
-  readonly #used = new Map<string, Record<string, number>>();
+  private readonly used = new Map<string, Record<string, number>>();
   /** By how much each class of a provider is more than before the command. */
-  readonly #growth = new Map<string, number>();
-  readonly #raised = new Set<string>();
+  private readonly growth = new Map<string, number>();
+  private readonly raised = new Set<string>();
   readonly counts = new Map<string, number>();
-  readonly #state: AllocationState;
-  readonly #force: boolean;
 
-  constructor(state: AllocationState, terms: AllocationTerms) {
-    this.#state = state;
-    this.#force = terms.force;
-  }
+  constructor(
+    private readonly state: AllocationState,
+    private readonly terms: AllocationTerms,
+  ) {}
 
   release(old: StoredConsumer, raises = false): void {
     for (const [providerUuid, resources] of Object.entries(old.allocations)) {
-      if (raises) this.#raised.add(providerUuid);
+      if (raises) this.raised.add(providerUuid);
       for (const [resourceClass, amount] of Object.entries(resources)) {
-        this.#add(providerUuid, resourceClass, -amount);
-        this.#grow(providerUuid, resourceClass, -amount);
+        this.add(providerUuid, resourceClass, -amount);
+        this.grow(providerUuid, resourceClass, -amount);
       }
     }
-    if (old.groupId !== undefined && old.groupHost !== undefined) this.#join(old.groupId, old.groupHost, -1);
+    if (old.groupId !== undefined && old.groupHost !== undefined) this.join(old.groupId, old.groupHost, -1);
   }
 
   expectGrowth(write: ConsumerWrite): void {
     for (const [providerUuid, resources] of Object.entries(write.allocations)) {
-      for (const [resourceClass, amount] of Object.entries(resources)) this.#grow(providerUuid, resourceClass, amount);
+      for (const [resourceClass, amount] of Object.entries(resources)) this.grow(providerUuid, resourceClass, amount);
     }
   }
 
   take(write: ConsumerWrite): RefusedCommit | undefined {
     for (const [providerUuid, resources] of Object.entries(write.allocations)) {
-      const inventories = this.#state.inventories(providerUuid);
+      const inventories = this.state.inventories(providerUuid);
       if (!inventories) return { kind: 'not_found', subject: 'provider', key: providerUuid };
-      this.#raised.add(providerUuid);
+      this.raised.add(providerUuid);
       for (const [resourceClass, amount] of Object.entries(resources)) {
-        const refusal = this.#takeClass(providerUuid, inventories, resourceClass, amount);
+        const refusal = this.takeClass(providerUuid, inventories, resourceClass, amount);
         if (refusal) return refusal;
       }
     }
-    return isEmpty(write) ? undefined : this.#takeMembership(write);
+    return isEmpty(write) ? undefined : this.takeMembership(write);
   }
 
   usages(): Map<string, Tables['usage']> {
     const next = new Map<string, Tables['usage']>();
-    for (const [uuid, amounts] of this.#used) {
-      const generation = this.#state.usage(uuid)?.row.generation ?? 0;
+    for (const [uuid, amounts] of this.used) {
+      const generation = this.state.usage(uuid)?.row.generation ?? 0;
       const used = Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0));
-      next.set(uuid, { generation: generation + (this.#raised.has(uuid) ? 1 : 0), used });
+      next.set(uuid, { generation: generation + (this.raised.has(uuid) ? 1 : 0), used });
     }
     return next;
   }
 
-  #takeClass(
+  private takeClass(
     providerUuid: string,
     inventories: Inventories,
     resourceClass: string,
@@ -122,58 +120,60 @@ class Tally {
   ): RefusedCommit | undefined {
     const inv = inventories[resourceClass];
     if (!inv) {
-      const isUnknown = isCustom(resourceClass) && !this.#state.hasClass(resourceClass);
+      const isUnknown = isCustom(resourceClass) && !this.state.hasClass(resourceClass);
       if (isUnknown) return { kind: 'not_found', subject: 'resource_class', key: resourceClass };
       return { kind: 'not_found', subject: 'inventory', key: `${providerUuid} ${resourceClass}` };
     }
-    const refusal = this.#force ? undefined : refusalOf(inv, this.#usedOf(providerUuid)[resourceClass] ?? 0, amount);
-    const isNoWorse = (this.#growth.get(`${providerUuid} ${resourceClass}`) ?? 0) <= 0;
+    const refusal = this.terms.force
+      ? undefined
+      : refusalOf(inv, this.usedOf(providerUuid)[resourceClass] ?? 0, amount);
+    const isNoWorse = (this.growth.get(`${providerUuid} ${resourceClass}`) ?? 0) <= 0;
     if (refusal && !(refusal === 'capacity' && isNoWorse)) {
-      return { kind: 'capacity', providerUuid, resourceClass, refusal, usage: this.#present(providerUuid) };
+      return { kind: 'capacity', providerUuid, resourceClass, refusal, usage: this.present(providerUuid) };
     }
-    this.#add(providerUuid, resourceClass, amount);
+    this.add(providerUuid, resourceClass, amount);
     return undefined;
   }
 
-  #takeMembership({ group: membership }: ConsumerWrite): RefusedCommit | undefined {
+  private takeMembership({ group: membership }: ConsumerWrite): RefusedCommit | undefined {
     if (!membership) return undefined;
     const { group, host } = membership;
-    const members = this.#countOf(counters.membersOf(group.id));
-    const here = this.#countOf(counters.membersOn(group.id, host));
+    const members = this.countOf(counters.membersOf(group.id));
+    const here = this.countOf(counters.membersOn(group.id, host));
     const isForbidden =
       (group.policy === 'affinity' && members > here) || (group.policy === 'anti-affinity' && here >= group.maxPerHost);
-    if (isForbidden && !this.#force) return { kind: 'group', groupId: group.id, host };
-    this.#join(group.id, host, 1);
+    if (isForbidden && !this.terms.force) return { kind: 'group', groupId: group.id, host };
+    this.join(group.id, host, 1);
     return undefined;
   }
 
-  #present(providerUuid: string) {
-    const usage = this.#state.usage(providerUuid);
+  private present(providerUuid: string) {
+    const usage = this.state.usage(providerUuid);
     const row = usage?.row ?? { generation: 0, used: {} };
     return { providerUuid, ...row, revision: usage?.revision ?? 0 };
   }
 
-  #usedOf(providerUuid: string): Record<string, number> {
-    let used = this.#used.get(providerUuid);
-    if (!used) this.#used.set(providerUuid, (used = { ...this.#state.usage(providerUuid)?.row.used }));
+  private usedOf(providerUuid: string): Record<string, number> {
+    let used = this.used.get(providerUuid);
+    if (!used) this.used.set(providerUuid, (used = { ...this.state.usage(providerUuid)?.row.used }));
     return used;
   }
 
-  #add(providerUuid: string, resourceClass: string, amount: number): void {
-    const used = this.#usedOf(providerUuid);
+  private add(providerUuid: string, resourceClass: string, amount: number): void {
+    const used = this.usedOf(providerUuid);
     used[resourceClass] = (used[resourceClass] ?? 0) + amount;
   }
 
-  #grow(providerUuid: string, resourceClass: string, amount: number): void {
+  private grow(providerUuid: string, resourceClass: string, amount: number): void {
     const key = `${providerUuid} ${resourceClass}`;
-    this.#growth.set(key, (this.#growth.get(key) ?? 0) + amount);
+    this.growth.set(key, (this.growth.get(key) ?? 0) + amount);
   }
 
-  #countOf(name: string): number {
-    return this.#state.count(name) + (this.counts.get(name) ?? 0);
+  private countOf(name: string): number {
+    return this.state.count(name) + (this.counts.get(name) ?? 0);
   }
 
-  #join(groupId: string, host: string, by: number): void {
+  private join(groupId: string, host: string, by: number): void {
     for (const name of [counters.membersOf(groupId), counters.membersOn(groupId, host)]) {
       this.counts.set(name, (this.counts.get(name) ?? 0) + by);
     }

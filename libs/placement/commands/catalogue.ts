@@ -1,37 +1,21 @@
 import type { Inventories, Resources } from '../../domain/inventory';
-import type { CatalogueCommand, RefusedCommit } from '../port/placement-store';
+import type { CatalogueCommand } from '../port/placement-store';
 import { counters } from './tables';
-import type { Transaction } from './transaction';
+import type { Decided, Timed, Transaction } from './transaction';
 
 type Catalogue = 'resource_class' | 'trait';
 
-/** Creates, deletes or renames a custom class or trait. */
-export function writeCatalogue(
-  tx: Transaction,
-  command: CatalogueCommand & { atMs: number },
-): Promise<RefusedCommit | undefined> {
-  switch (command.kind) {
-    case 'create_name':
-      return createName(tx, command.catalogue, command.name, command.atMs);
-    case 'delete_name':
-      return deleteName(tx, command.catalogue, command.name);
-    case 'rename_class':
-      return renameClass(tx, command.name, command.newName);
-  }
-}
+type OneName = Extract<CatalogueCommand, { kind: 'create_name' | 'delete_name' }>;
 
-async function createName(
-  tx: Transaction,
-  catalogue: Catalogue,
-  name: string,
-  atMs: number,
-): Promise<RefusedCommit | undefined> {
+/** Creates a custom class or trait. */
+export async function createName(tx: Transaction, { catalogue, name, atMs }: Timed<OneName>): Decided {
   if (await tx.get(catalogue, name)) return { kind: 'exists', subject: catalogue, key: name };
   tx.put(catalogue, name, { createdAtMs: atMs });
   return undefined;
 }
 
-async function deleteName(tx: Transaction, catalogue: Catalogue, name: string): Promise<RefusedCommit | undefined> {
+/** Deletes one that nothing uses. */
+export async function deleteName(tx: Transaction, { catalogue, name }: OneName): Decided {
   if (!(await tx.get(catalogue, name))) return { kind: 'not_found', subject: catalogue, key: name };
   if ((await tx.count(counters.usersOf(catalogue, name))) > 0) {
     const by = catalogue === 'trait' ? 'providers' : 'inventories';
@@ -42,7 +26,10 @@ async function deleteName(tx: Transaction, catalogue: Catalogue, name: string): 
 }
 
 /** Rewrites every row that names the class: slow, and rarely used (Placement dropped it in microversion 1.7). */
-async function renameClass(tx: Transaction, name: string, newName: string): Promise<RefusedCommit | undefined> {
+export async function renameClass(
+  tx: Transaction,
+  { name, newName }: Extract<CatalogueCommand, { kind: 'rename_class' }>,
+): Decided {
   const [row, taken] = await tx.getAll('resource_class', [name, newName]);
   if (!row) return { kind: 'not_found', subject: 'resource_class', key: name };
   // Standard classes always exist, but not in the catalogue.
@@ -96,11 +83,7 @@ export function isCustom(name: string): boolean {
 }
 
 /** Refuses custom names that the catalogue does not have. */
-export async function refuseUnknown(
-  tx: Transaction,
-  catalogue: Catalogue,
-  names: readonly string[],
-): Promise<RefusedCommit | undefined> {
+export async function refuseUnknown(tx: Transaction, catalogue: Catalogue, names: readonly string[]): Decided {
   const unknown = (await missingNames(tx, catalogue, names))[0];
   return unknown === undefined ? undefined : { kind: 'not_found', subject: catalogue, key: unknown };
 }

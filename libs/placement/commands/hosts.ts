@@ -1,11 +1,11 @@
-import type { RecordFailure, RefusedCommit, SetHostEnabled, SweepHosts } from '../port/placement-store';
-import type { Transaction } from './transaction';
+import type { RecordFailure, SetHostEnabled, SweepHosts } from '../port/placement-store';
+import type { Decided, Timed, Transaction } from './transaction';
 
 /** Enables or disables a host, as an operator decided. */
 export async function setHostEnabled(
   tx: Transaction,
-  { host: name, enabled, reason, atMs }: SetHostEnabled & { atMs: number },
-): Promise<RefusedCommit | undefined> {
+  { host: name, enabled, reason, atMs }: Timed<SetHostEnabled>,
+): Decided {
   const host = await tx.get('host', name);
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
   if (host.enabled === enabled && host.disabledReason === reason) return { kind: 'unchanged' };
@@ -14,10 +14,7 @@ export async function setHostEnabled(
 }
 
 /** One more failed build. The count is a number that halves every `halfLifeMs`, so it has a fraction. */
-export async function recordFailure(
-  tx: Transaction,
-  { host: name, halfLifeMs, atMs }: RecordFailure & { atMs: number },
-): Promise<RefusedCommit | undefined> {
+export async function recordFailure(tx: Transaction, { host: name, halfLifeMs, atMs }: Timed<RecordFailure>): Decided {
   const host = await tx.get('host', name);
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
   const agedMs = Math.max(0, atMs - host.lastFailureAtMs);
@@ -27,10 +24,7 @@ export async function recordFailure(
 }
 
 /** Marks hosts down that were silent for too long; their next report marks them up again. */
-export async function sweepHosts(
-  tx: Transaction,
-  { silentSinceMs, limit, atMs }: SweepHosts & { atMs: number },
-): Promise<RefusedCommit | undefined> {
+export async function sweepHosts(tx: Transaction, { silentSinceMs, limit, atMs }: Timed<SweepHosts>): Decided {
   const silent = await tx.silentHosts(silentSinceMs, limit);
   if (silent.length === 0) return { kind: 'unchanged' };
   for (const host of await tx.getAll('host', silent)) {

@@ -1,14 +1,11 @@
 import type { Inventories } from '../../domain/inventory';
-import type { RefusedCommit, WriteAggregates, WriteInventories, WriteTraits } from '../port/placement-store';
+import type { WriteAggregates, WriteInventories, WriteTraits } from '../port/placement-store';
 import { countUsers, refuseUnknown } from './catalogue';
 import type { Tables } from './tables';
-import type { Transaction } from './transaction';
+import type { Decided, Timed, Transaction } from './transaction';
 
 /** Sets or removes inventories of a provider. A total below what is used is accepted; a class in use can't be removed. */
-export async function writeInventories(
-  tx: Transaction,
-  command: WriteInventories & { atMs: number },
-): Promise<RefusedCommit | undefined> {
+export async function writeInventories(tx: Transaction, command: Timed<WriteInventories>): Decided {
   const { providerUuid, generation, atMs, remove = [] } = command;
   const provider = await tx.get('provider', providerUuid);
   if (!provider) return { kind: 'not_found', subject: 'provider', key: providerUuid };
@@ -31,8 +28,8 @@ export async function writeInventories(
 /** Replaces a provider's traits. */
 export async function writeTraits(
   tx: Transaction,
-  { providerUuid, generation, traits, atMs }: WriteTraits & { atMs: number },
-): Promise<RefusedCommit | undefined> {
+  { providerUuid, generation, traits, atMs }: Timed<WriteTraits>,
+): Decided {
   const provider = await tx.get('provider', providerUuid);
   if (!provider) return { kind: 'not_found', subject: 'provider', key: providerUuid };
   const refusal = (await refuseGeneration(tx, providerUuid, generation)) ?? (await refuseUnknown(tx, 'trait', traits));
@@ -46,8 +43,8 @@ export async function writeTraits(
 /** Replaces a provider's aggregates. */
 export async function writeAggregates(
   tx: Transaction,
-  { providerUuid, generation, aggregates, atMs }: WriteAggregates & { atMs: number },
-): Promise<RefusedCommit | undefined> {
+  { providerUuid, generation, aggregates, atMs }: Timed<WriteAggregates>,
+): Decided {
   const provider = await tx.get('provider', providerUuid);
   if (!provider) return { kind: 'not_found', subject: 'provider', key: providerUuid };
   const refusal = await refuseGeneration(tx, providerUuid, generation);
@@ -58,11 +55,7 @@ export async function writeAggregates(
 }
 
 /** Refuses when a generation is given and is not the provider's. */
-export async function refuseGeneration(
-  tx: Transaction,
-  uuid: string,
-  generation: number | undefined,
-): Promise<RefusedCommit | undefined> {
+export async function refuseGeneration(tx: Transaction, uuid: string, generation: number | undefined): Decided {
   if (generation === undefined) return undefined;
   const present = (await tx.get('usage', uuid))?.generation;
   return present === generation ? undefined : { kind: 'generation', subject: 'provider', uuid, present };

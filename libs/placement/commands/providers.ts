@@ -1,19 +1,16 @@
-import type { DeleteProvider, PutProvider, RefusedCommit } from '../port/placement-store';
+import type { DeleteProvider, PutProvider } from '../port/placement-store';
 import { countUsers } from './catalogue';
 import type { Tables } from './tables';
-import type { Transaction } from './transaction';
+import type { Decided, Timed, Transaction } from './transaction';
 
 type Row = Tables['provider'];
 
 /** Creates a provider, or changes its name or parent. */
-export function putProvider(
-  tx: Transaction,
-  command: PutProvider & { atMs: number },
-): Promise<RefusedCommit | undefined> {
+export function putProvider(tx: Transaction, command: Timed<PutProvider>): Decided {
   return command.mode === 'create' ? create(tx, command) : update(tx, command);
 }
 
-async function create(tx: Transaction, command: PutProvider & { atMs: number }): Promise<RefusedCommit | undefined> {
+async function create(tx: Transaction, command: Timed<PutProvider>): Decided {
   const { uuid, name, parentUuid, atMs } = command;
   const parent = parentUuid === undefined ? undefined : await tx.get('provider', parentUuid);
   if (parentUuid !== undefined && !parent) return { kind: 'not_found', subject: 'parent', key: parentUuid };
@@ -28,7 +25,7 @@ async function create(tx: Transaction, command: PutProvider & { atMs: number }):
   return undefined;
 }
 
-async function update(tx: Transaction, command: PutProvider & { atMs: number }): Promise<RefusedCommit | undefined> {
+async function update(tx: Transaction, command: Timed<PutProvider>): Decided {
   const { uuid, name, parentUuid, atMs } = command;
   const provider = await tx.get('provider', uuid);
   if (!provider) return { kind: 'not_found', subject: 'provider', key: uuid };
@@ -46,11 +43,7 @@ async function update(tx: Transaction, command: PutProvider & { atMs: number }):
 }
 
 /** Moves a provider and all below it to another parent, or makes it a root. */
-async function move(
-  tx: Transaction,
-  provider: Row,
-  parentUuid: string | undefined,
-): Promise<RefusedCommit | undefined> {
+async function move(tx: Transaction, provider: Row, parentUuid: string | undefined): Decided {
   const parent = parentUuid === undefined ? undefined : await tx.get('provider', parentUuid);
   if (parentUuid !== undefined && !parent) return { kind: 'not_found', subject: 'parent', key: parentUuid };
   const tree = await treeOf(tx, provider.rootUuid);
@@ -71,7 +64,7 @@ async function move(
 }
 
 /** Deletes a provider without allocations and children; with a host's root, the host too. */
-export async function deleteProvider(tx: Transaction, { uuid }: DeleteProvider): Promise<RefusedCommit | undefined> {
+export async function deleteProvider(tx: Transaction, { uuid }: DeleteProvider): Decided {
   const [provider, usage] = await Promise.all([tx.get('provider', uuid), tx.get('usage', uuid)]);
   if (!provider) return { kind: 'not_found', subject: 'provider', key: uuid };
   const tree = await treeOf(tx, provider.rootUuid);

@@ -1,19 +1,16 @@
 import type { Inventories } from '../../domain/inventory';
-import type { ConsumerWrite, RefusedCommit, Reshape } from '../port/placement-store';
+import type { ConsumerWrite, Reshape } from '../port/placement-store';
 import { checkedWrites } from './allocation-command';
 import { type AllocationPlan, type AllocationState, decideAllocations, planWrites } from './allocations';
 import { isCustom, refuseUnknown } from './catalogue';
 import { putInventories, refuseGeneration } from './provider-attributes';
 import { counters, type Stored, type StoredConsumer, type TableName, type Tables } from './tables';
-import type { Transaction } from './transaction';
+import type { Decided, Timed, Transaction } from './transaction';
 
 const NO_PLAN: AllocationPlan = { kind: 'plan', consumers: new Map(), usages: new Map(), counts: new Map() };
 
 /** Inventories and allocations in one step. Whether a removed class is in use is checked on the result. */
-export async function reshape(
-  tx: Transaction,
-  command: Reshape & { atMs: number },
-): Promise<RefusedCommit | undefined> {
+export async function reshape(tx: Transaction, command: Timed<Reshape>): Decided {
   const { atMs } = command;
   const consumers = checkedWrites(command.consumers);
   const next = new Map<string, Inventories>();

@@ -64,7 +64,7 @@ export const counters = {
   membersOn: (groupId: string, host: string) => `group ${groupId}\n${host}`,
 } as const;
 
-function asProvider(stored: Stored<Tables['provider']>, generation: number): Revised<Provider> {
+function asProvider(_key: string, stored: Stored<Tables['provider']>, generation: number): Revised<Provider> {
   const { host: _, ...provider } = stored.row;
   return { ...provider, generation, revision: stored.revision };
 }
@@ -98,39 +98,25 @@ export function addRow<T extends TableName>(
   stored: Stored<Tables[T]> | undefined,
   generation = 0,
 ): void {
-  adders[table]?.(rows, key, stored, generation);
+  const seen = SEEN[table];
+  if (seen === undefined) return;
+  const [list, deleted, view] = seen;
+  if (stored) ((rows[list] ??= []) as unknown[]).push(view(key, stored, generation));
+  else if (deleted) (rows[deleted] ??= []).push(key);
 }
 
-type Adder<T extends TableName> = (
-  rows: RowLists,
-  key: string,
-  stored: Stored<Tables[T]> | undefined,
-  generation: number,
-) => void;
+type SeenAs<T extends TableName> = readonly [
+  list: keyof Rows,
+  deleted: (keyof Rows & `deleted${string}`) | undefined,
+  view: (key: string, stored: Stored<Tables[T]>, generation: number) => unknown,
+];
 
-const adders: { readonly [T in TableName]?: Adder<T> } = {
-  provider(rows, key, stored, generation) {
-    if (stored) (rows.providers ??= []).push(asProvider(stored, generation));
-    else (rows.deletedProviders ??= []).push(key);
-  },
+const SEEN: { readonly [T in TableName]?: SeenAs<T> } = {
+  provider: ['providers', 'deletedProviders', asProvider],
   // A usage goes with its provider.
-  usage(rows, key, stored) {
-    if (stored) (rows.usages ??= []).push(asUsage(key, stored));
-  },
-  host(rows, key, stored) {
-    if (stored) (rows.hosts ??= []).push({ ...stored.row, revision: stored.revision });
-    else (rows.deletedHosts ??= []).push(key);
-  },
-  consumer(rows, key, stored) {
-    if (stored) (rows.consumers ??= []).push(asConsumer(stored));
-    else (rows.deletedConsumers ??= []).push(key);
-  },
-  resource_class(rows, key, stored) {
-    if (stored) (rows.resourceClasses ??= []).push(asCatalogueName(key, stored));
-    else (rows.deletedResourceClasses ??= []).push(key);
-  },
-  trait(rows, key, stored) {
-    if (stored) (rows.traits ??= []).push(asCatalogueName(key, stored));
-    else (rows.deletedTraits ??= []).push(key);
-  },
+  usage: ['usages', undefined, asUsage],
+  host: ['hosts', 'deletedHosts', (_, { row, revision }) => ({ ...row, revision })],
+  consumer: ['consumers', 'deletedConsumers', (_, stored) => asConsumer(stored)],
+  resource_class: ['resourceClasses', 'deletedResourceClasses', asCatalogueName],
+  trait: ['traits', 'deletedTraits', asCatalogueName],
 };

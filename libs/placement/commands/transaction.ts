@@ -1,4 +1,5 @@
 import { BerthError } from '../../domain/errors';
+import type { RefusedCommit } from '../port/placement-store';
 import type { Stored, StoredConsumer, TableName, Tables } from './tables';
 
 /** What a transaction reads of a store. Its reads need not be one snapshot: the guards are checked together. */
@@ -61,11 +62,7 @@ export class Transaction {
   readonly guards: Guard[] = [];
   readonly writes: Write[] = [];
 
-  readonly #reader: Reader;
-
-  constructor(reader: Reader) {
-    this.#reader = reader;
-  }
+  constructor(private readonly reader: Reader) {}
 
   async get<T extends TableName>(table: T, key: string): Promise<Tables[T] | undefined> {
     return (await this.getAll(table, [key]))[0];
@@ -78,24 +75,24 @@ export class Transaction {
   /** Rows with their revisions. */
   async getStored<T extends TableName>(table: T, keys: readonly string[]): Promise<(Stored<Tables[T]> | undefined)[]> {
     if (keys.length === 0) return [];
-    const found = await this.#reader.rows(table, keys);
+    const found = await this.reader.rows(table, keys);
     for (const [i, key] of keys.entries()) this.guards.push({ kind: 'row', table, key, stored: found[i] });
     return found;
   }
 
   async scan<T extends TableName>(table: T): Promise<[key: string, row: Tables[T]][]> {
-    const found = await this.#reader.scan(table);
+    const found = await this.reader.scan(table);
     return found.map(([key, stored]) => [key, stored.row]);
   }
 
   async count(name: string): Promise<number> {
-    const [count = 0] = await this.#reader.counts([name]);
+    const [count = 0] = await this.reader.counts([name]);
     this.guards.push({ kind: 'count', name, count });
     return count;
   }
 
   async silentHosts(silentSinceMs: number, limit: number): Promise<string[]> {
-    const hosts = await this.#reader.silentHosts(silentSinceMs, limit);
+    const hosts = await this.reader.silentHosts(silentSinceMs, limit);
     for (const host of hosts) this.guards.push({ kind: 'silent', host, silentSinceMs });
     return hosts;
   }
@@ -108,6 +105,12 @@ export class Transaction {
     this.writes.push(...writes);
   }
 }
+
+/** Why a command is refused, or undefined when the transaction has the writes to commit. */
+export type Decided = Promise<RefusedCommit | undefined>;
+
+/** A command with the time that stamps its rows. */
+export type Timed<C> = C & { readonly atMs: number };
 
 /** Each conflict means that another transaction got through, so this many in a row mean that something is wrong. */
 const MAX_ATTEMPTS = 1_000;

@@ -3,23 +3,20 @@ import { revisionTrimmed } from '../port/revisions';
 
 /** The stream of changes: the last ones, for followers to catch up. */
 export class ChangeLog {
-  readonly #maxLength: number;
-  #changes: Change[] = [];
-  #isTrimmed = false;
-  #waiting: (() => void)[] = [];
+  private changes: Change[] = [];
+  private isTrimmed = false;
+  private waiting: (() => void)[] = [];
 
-  constructor(maxLength: number) {
-    this.#maxLength = maxLength;
-  }
+  constructor(private readonly maxLength: number) {}
 
   append(change: Change): void {
-    this.#changes.push(change);
+    this.changes.push(change);
     // Trimmed in large steps, so that the amortised cost is nothing.
-    if (this.#changes.length >= 2 * this.#maxLength) {
-      this.#changes = this.#changes.slice(-this.#maxLength);
-      this.#isTrimmed = true;
+    if (this.changes.length >= 2 * this.maxLength) {
+      this.changes = this.changes.slice(-this.maxLength);
+      this.isTrimmed = true;
     }
-    for (const wake of this.#waiting.splice(0)) wake();
+    for (const wake of this.waiting.splice(0)) wake();
   }
 
   /** As `PlacementStore.follow`; `present` gives the store's revision. */
@@ -31,32 +28,32 @@ export class ChangeLog {
   ): Promise<void> {
     let revision = from;
     while (!signal.aborted) {
-      const changes = this.#after(revision, present());
+      const changes = this.after(revision, present());
       if (changes.length > 0) {
         onChanges(changes);
         revision = changes.at(-1)?.revision ?? revision;
       } else {
-        await this.#next(signal);
+        await this.next(signal);
       }
     }
   }
 
-  #after(revision: number, present: number): readonly Change[] {
+  private after(revision: number, present: number): readonly Change[] {
     if (revision === present) return [];
     // The first revision of a store is not 1.
-    if (revision === 0 && !this.#isTrimmed) return this.#changes.slice();
-    const index = revision + 1 - (this.#changes[0]?.revision ?? present + 1);
+    if (revision === 0 && !this.isTrimmed) return this.changes.slice();
+    const index = revision + 1 - (this.changes[0]?.revision ?? present + 1);
     if (index < 0 || revision > present) throw revisionTrimmed(revision);
-    return this.#changes.slice(index);
+    return this.changes.slice(index);
   }
 
-  #next(signal: AbortSignal): Promise<void> {
+  private next(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
         signal.removeEventListener('abort', wake);
         resolve();
       };
-      this.#waiting.push(wake);
+      this.waiting.push(wake);
       signal.addEventListener('abort', wake, { once: true });
     });
   }

@@ -1,19 +1,11 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
-import type { Resources } from '../../domain/inventory';
-import { type Provider, SHARING_TRAIT } from '../../domain/provider';
-import {
-  isStandardResourceClass,
-  isStandardTrait,
-  STANDARD_RESOURCE_CLASSES,
-  STANDARD_TRAITS,
-} from '../../domain/standard-names';
+import type { Provider } from '../../domain/provider';
 import { SetIndex } from '../index/set-index';
 import type { CatalogueName, Change, Revised, Rows, Usage } from '../port/placement-store';
 import type { Changed } from '../port/placement-view';
 import { NOT_NEWER, VersionedRows } from './versioned-rows';
 
-const NOTHING: Resources = {};
 const NO_NAMES: readonly string[] = [];
 
 /** All rows of a mirror with their indexes. A resync fills a new one beside the old. */
@@ -24,13 +16,13 @@ export class MirrorState {
   readonly providers = new VersionedRows<Provider>();
   readonly hosts = new VersionedRows<Host>();
   readonly consumers = new VersionedRows<Consumer>();
-  readonly #usages = new VersionedRows<Usage>();
-  readonly #resourceClasses = new VersionedRows<CatalogueName>();
-  readonly #traits = new VersionedRows<CatalogueName>();
+  readonly usages = new VersionedRows<Usage>();
+  readonly resourceClasses = new VersionedRows<CatalogueName>();
+  readonly traits = new VersionedRows<CatalogueName>();
 
   // Unique in the store; but while a change is ahead of the stream two rows may have one name, and the newer one counts.
-  readonly #byName = new SetIndex();
-  readonly #hostsByRoot = new SetIndex();
+  readonly byName = new SetIndex();
+  readonly hostsByRoot = new SetIndex();
   readonly children = new SetIndex();
   readonly byAggregate = new SetIndex();
   readonly byTrait = new SetIndex();
@@ -42,16 +34,11 @@ export class MirrorState {
   #changedRoots = new Set<string>();
   #changedConsumers = new Set<string>();
 
-  /** The snapshot is complete as of `revision`. */
-  loaded(revision: number): void {
-    this.#advance(revision);
-  }
-
   /** Takes the next change of the stream. */
   advance(change: Change): void {
     if (change.revision <= this.revision) return;
     this.#apply(change, change.revision);
-    this.#advance(change.revision);
+    this.reached(change.revision);
   }
 
   /** Takes a change ahead of the stream, or one that may be old. */
@@ -76,18 +63,6 @@ export class MirrorState {
     return changed;
   }
 
-  providerByName(name: string): Provider | undefined {
-    return newest(this.providers, this.#byName.get(name));
-  }
-
-  usage(providerUuid: string): Resources {
-    return this.#usages.get(providerUuid)?.used ?? NOTHING;
-  }
-
-  hostOfRoot(rootUuid: string): Host | undefined {
-    return newest(this.hosts, this.#hostsByRoot.get(rootUuid));
-  }
-
   tree(rootUuid: string): readonly Provider[] {
     const root = this.providers.get(rootUuid);
     if (!root) return [];
@@ -102,36 +77,10 @@ export class MirrorState {
     return found;
   }
 
-  sharingProviders(): ReadonlySet<string> {
-    return this.byTrait.get(SHARING_TRAIT);
-  }
-
-  hasResourceClass(name: string): boolean {
-    return isStandardResourceClass(name) || this.#resourceClasses.get(name) !== undefined;
-  }
-
-  hasTrait(name: string): boolean {
-    return isStandardTrait(name) || this.#traits.get(name) !== undefined;
-  }
-
-  resourceClasses(): CatalogueName[] {
-    return withStandard(STANDARD_RESOURCE_CLASSES, this.#resourceClasses);
-  }
-
-  traits(): CatalogueName[] {
-    return withStandard(STANDARD_TRAITS, this.#traits);
-  }
-
-  #advance(revision: number): void {
+  /** Nothing is missing up to `revision`: of the snapshot, or of the stream. */
+  reached(revision: number): void {
     this.revision = revision;
-    for (const rows of [
-      this.providers,
-      this.hosts,
-      this.consumers,
-      this.#usages,
-      this.#resourceClasses,
-      this.#traits,
-    ]) {
+    for (const rows of [this.providers, this.hosts, this.consumers, this.usages, this.resourceClasses, this.traits]) {
       rows.passed(revision);
     }
   }
@@ -142,16 +91,16 @@ export class MirrorState {
       this.#indexConsumer(uuid, this.consumers.delete(uuid, revision, floor), undefined);
     }
     for (const uuid of rows.deletedProviders ?? NO_NAMES) {
-      this.#usages.delete(uuid, revision, floor);
+      this.usages.delete(uuid, revision, floor);
       this.#indexProvider(uuid, this.providers.delete(uuid, revision, floor), undefined);
     }
     for (const name of rows.deletedHosts ?? NO_NAMES) {
       this.#indexHost(name, this.hosts.delete(name, revision, floor), undefined);
     }
-    for (const name of rows.deletedResourceClasses ?? NO_NAMES) this.#resourceClasses.delete(name, revision, floor);
-    for (const name of rows.deletedTraits ?? NO_NAMES) this.#traits.delete(name, revision, floor);
-    for (const row of rows.resourceClasses ?? []) this.#resourceClasses.set(row.name, row, floor);
-    for (const row of rows.traits ?? []) this.#traits.set(row.name, row, floor);
+    for (const name of rows.deletedResourceClasses ?? NO_NAMES) this.resourceClasses.delete(name, revision, floor);
+    for (const name of rows.deletedTraits ?? NO_NAMES) this.traits.delete(name, revision, floor);
+    for (const row of rows.resourceClasses ?? []) this.resourceClasses.set(row.name, row, floor);
+    for (const row of rows.traits ?? []) this.traits.set(row.name, row, floor);
     // Usages first: they have the generations.
     for (const row of rows.usages ?? []) this.#setUsage(row, floor);
     for (const row of rows.providers ?? []) this.#setProvider(row, floor);
@@ -166,7 +115,7 @@ export class MirrorState {
   }
 
   #setUsage(row: Revised<Usage>, floor: number): void {
-    if (this.#usages.set(row.providerUuid, row, floor) === NOT_NEWER) return;
+    if (this.usages.set(row.providerUuid, row, floor) === NOT_NEWER) return;
     const provider = this.providers.get(row.providerUuid);
     if (!provider) return;
     this.providers.amend(row.providerUuid, { ...provider, generation: row.generation });
@@ -175,7 +124,7 @@ export class MirrorState {
 
   #setProvider(row: Revised<Provider>, floor: number): void {
     // A claim that was applied ahead of the stream may have raised the generation since.
-    const generation = this.#usages.get(row.uuid)?.generation ?? row.generation;
+    const generation = this.usages.get(row.uuid)?.generation ?? row.generation;
     const after = generation === row.generation ? row : { ...row, generation };
     const before = this.providers.set(row.uuid, after, floor);
     if (before !== NOT_NEWER) this.#indexProvider(row.uuid, before, after);
@@ -183,7 +132,7 @@ export class MirrorState {
 
   #indexProvider(uuid: string, before: Provider | undefined, after: Provider | undefined): void {
     if (!before && !after) return;
-    this.#byName.move(uuid, listOf(before?.name), listOf(after?.name));
+    this.byName.move(uuid, listOf(before?.name), listOf(after?.name));
     this.children.move(uuid, listOf(before?.parentUuid), listOf(after?.parentUuid));
     this.byTrait.move(uuid, before?.traits ?? NO_NAMES, after?.traits ?? NO_NAMES);
     this.byAggregate.move(uuid, before?.aggregates ?? NO_NAMES, after?.aggregates ?? NO_NAMES);
@@ -193,7 +142,7 @@ export class MirrorState {
   }
 
   #indexHost(name: string, before: Host | undefined, after: Host | undefined): void {
-    this.#hostsByRoot.move(name, listOf(before?.providerUuid), listOf(after?.providerUuid));
+    this.hostsByRoot.move(name, listOf(before?.providerUuid), listOf(after?.providerUuid));
     if (before) this.#changedRoots.add(before.providerUuid);
     if (after) this.#changedRoots.add(after.providerUuid);
   }
@@ -206,25 +155,10 @@ export class MirrorState {
   }
 }
 
-function newest<T>(rows: VersionedRows<T>, keys: ReadonlySet<string>): T | undefined {
-  let found: Revised<T> | undefined;
-  for (const key of keys) {
-    const row = rows.get(key);
-    if (row && row.revision > (found?.revision ?? -1)) found = row;
-  }
-  return found;
-}
-
 function keysOf(map: object | undefined): readonly string[] {
   return map === undefined ? NO_NAMES : Object.keys(map);
 }
 
 function listOf(label: string | undefined): readonly string[] {
   return label === undefined ? NO_NAMES : [label];
-}
-
-function withStandard(standard: readonly string[], custom: VersionedRows<CatalogueName>): CatalogueName[] {
-  return [...standard.map((name) => ({ name, createdAtMs: 0 })), ...custom.values()].sort((a, b) =>
-    a.name < b.name ? -1 : 1,
-  );
 }

@@ -22,17 +22,17 @@ function contentsOfState(state: MirrorState) {
   const providers = sorted(state.providers.values(), (row) => row.uuid);
   return {
     providers,
-    used: providers.map((provider) => state.usage(provider.uuid)),
+    used: providers.map((provider) => state.usages.get(provider.uuid)?.used ?? {}),
     hosts: sorted(state.hosts.values(), (row) => row.name),
     consumers: sorted(state.consumers.values(), (row) => row.uuid),
-    names: providers.map((provider) => state.providerByName(provider.name)?.uuid),
+    names: providers.map((provider) => state.providers.newestOf(state.byName.get(provider.name))?.uuid),
     children: providers.map((provider) => [...state.children.get(provider.uuid)].sort()),
     holders: providers.map((provider) => [...state.byProvider.get(provider.uuid)].sort()),
     classes: ['VCPU', 'CUSTOM_GOLD'].map((name) => [...state.byClass.get(name)].sort()),
     traits: ['HW_CPU_X86_AVX', 'CUSTOM_FAST'].map((name) => [...state.byTrait.get(name)].sort()),
     groups: ['g1', 'g2'].map((id) => [...state.byGroup.get(id)].sort()),
-    hostsOfRoots: providers.map((provider) => state.hostOfRoot(provider.uuid)?.name),
-    resourceClasses: state.resourceClasses(),
+    hostsOfRoots: providers.map((provider) => state.hosts.newestOf(state.hostsByRoot.get(provider.uuid))?.name),
+    resourceClasses: sorted(state.resourceClasses.values(), (row) => row.name),
   };
 }
 
@@ -51,7 +51,7 @@ it('reaches the same state whichever changes arrive ahead of the stream, in any 
     asyncProperty(actionSequences(40), infiniteStream(nat()), async (commands, choices) => {
       const changes = await changesOf(commands);
       const [inOrder, disturbed] = [new MirrorState(), new MirrorState()];
-      for (const state of [inOrder, disturbed]) state.loaded(AT_MS - 1);
+      for (const state of [inOrder, disturbed]) state.reached(AT_MS - 1);
       for (const change of changes) inOrder.advance(change);
       for (const change of changes) {
         for (let i = 0; i < 2; i++) {
@@ -85,11 +85,11 @@ it('reaches the same state from a snapshot that was read during writes', async (
       await store.snapshot((rows) => state.applyRows({ consumers: rows.consumers ?? [], hosts: rows.hosts ?? [] }));
       await runAll(commands.slice(begins, ends));
       await store.snapshot((rows) => state.applyRows(rows));
-      state.loaded(from);
+      state.reached(from);
       await runAll(commands.slice(ends));
       for (const change of changes) state.advance(change);
       const inOrder = new MirrorState();
-      inOrder.loaded(AT_MS - 1);
+      inOrder.reached(AT_MS - 1);
       for (const change of changes) inOrder.advance(change);
       expect(contentsOfState(state)).toEqual(contentsOfState(inOrder));
     }),

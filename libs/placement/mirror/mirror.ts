@@ -3,15 +3,22 @@ import type { Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
-import type { Provider } from '../../domain/provider';
+import { type Provider, SHARING_TRAIT } from '../../domain/provider';
 import type { Random } from '../../domain/random';
+import {
+  isStandardResourceClass,
+  isStandardTrait,
+  STANDARD_RESOURCE_CLASSES,
+  STANDARD_TRAITS,
+} from '../../domain/standard-names';
 import { type BackoffLimits, backoffMs } from '../../runtime/backoff';
 import type { Log } from '../../runtime/log';
 import type { Running } from '../../runtime/service';
-import type { Change, PlacementStore, Revised, Rows } from '../port/placement-store';
+import type { CatalogueName, Change, PlacementStore, Revised, Rows } from '../port/placement-store';
 import type { Changed, PlacementView } from '../port/placement-view';
 import { MirrorState } from './mirror-state';
 import { RevisionWaiters } from './revision-waiters';
+import type { VersionedRows } from './versioned-rows';
 
 export interface MirrorOptions {
   readonly clock: Clock;
@@ -23,6 +30,7 @@ export interface MirrorOptions {
 
 type Listener = (changed: Changed | 'all') => void;
 
+const NOTHING: Resources = {};
 const RETRY: BackoffLimits = { firstMs: 50, maxMs: 2_000 };
 
 /**
@@ -33,21 +41,20 @@ const RETRY: BackoffLimits = { firstMs: 50, maxMs: 2_000 };
  * this process applies meanwhile go to both states, so that it always reads its own writes.
  */
 export class Mirror implements PlacementView {
-  readonly #store: PlacementStore;
-  readonly #options: MirrorOptions;
-  readonly #closing = new AbortController();
-  readonly #waiters: RevisionWaiters;
-  readonly #listeners = new Set<Listener>();
-  #state = new MirrorState();
+  private readonly closing = new AbortController();
+  private readonly waiters: RevisionWaiters;
+  private readonly listeners = new Set<Listener>();
+  private state = new MirrorState();
   /** The state that is being loaded, before it is shown. */
-  #next: MirrorState | undefined;
-  #problem: string | undefined = 'loading the first snapshot';
-  #running: Promise<void> = Promise.resolve();
+  private next: MirrorState | undefined;
+  private problem: string | undefined = 'loading the first snapshot';
+  private running: Promise<void> = Promise.resolve();
 
-  private constructor(store: PlacementStore, options: MirrorOptions) {
-    this.#store = store;
-    this.#options = options;
-    this.#waiters = new RevisionWaiters(options.clock);
+  private constructor(
+    private readonly store: PlacementStore,
+    private readonly options: MirrorOptions,
+  ) {
+    this.waiters = new RevisionWaiters(options.clock);
   }
 
   /** Resolves when the first snapshot is shown, however long the store is away. @throws BerthError `aborted / cancelled`. */
@@ -62,7 +69,7 @@ export class Mirror implements PlacementView {
       options.signal?.addEventListener('abort', cancelled, { once: true });
       if (options.signal?.aborted) cancelled();
     });
-    mirror.#running = mirror.#run();
+    mirror.running = mirror.run();
     try {
       await shown;
     } catch (thrown) {
@@ -74,16 +81,16 @@ export class Mirror implements PlacementView {
 
   /** Shows a commit of this process at once, ahead of the stream. */
   apply(change: Change): void {
-    this.#next?.apply(change);
-    this.#state.apply(change);
-    this.#notify();
+    this.next?.apply(change);
+    this.state.apply(change);
+    this.notify();
   }
 
   /** Shows rows that are newer than the mirror's, such as the usage that a refused claim brings. */
   applyRows(rows: Rows): void {
-    this.#next?.applyRows(rows);
-    this.#state.applyRows(rows);
-    this.#notify();
+    this.next?.applyRows(rows);
+    this.state.applyRows(rows);
+    this.notify();
   }
 
   /**
@@ -92,31 +99,31 @@ export class Mirror implements PlacementView {
    * @throws BerthError `unavailable / mirror_behind` after the time, `aborted / cancelled` by the signal.
    */
   waitFor(revision: number, limits: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<void> {
-    return this.#waiters.waitFor(revision, this.#state.revision, limits);
+    return this.waiters.waitFor(revision, this.state.revision, limits);
   }
 
   readiness(): ReturnType<Running['readiness']> {
-    return this.#problem === undefined ? { ready: true } : { ready: false, reason: `mirror: ${this.#problem}` };
+    return this.problem === undefined ? { ready: true } : { ready: false, reason: `mirror: ${this.problem}` };
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#running;
-    this.#waiters.close();
+    this.closing.abort();
+    await this.running;
+    this.waiters.close();
   }
 
-  async #run(): Promise<void> {
-    const { clock, random, log } = this.#options;
-    const { signal } = this.#closing;
+  private async run(): Promise<void> {
+    const { clock, random, log } = this.options;
+    const { signal } = this.closing;
     let failures = 0;
     while (!signal.aborted) {
       try {
-        await this.#sync(() => {
+        await this.sync(() => {
           failures = 0;
         });
       } catch (thrown) {
         const error = BerthError.from(thrown);
-        this.#problem = error.message;
+        this.problem = error.message;
         const pauseMs = backoffMs(++failures, RETRY, random);
         if (error.code === 'internal') log.error({ event: 'mirror_failed', error }, 'mirror failed, retrying');
         else log.info({ event: 'mirror_resync', reason: error.reason, pauseMs }, 'mirror lost the stream, retrying');
@@ -126,124 +133,130 @@ export class Mirror implements PlacementView {
   }
 
   /** Loads a snapshot, shows it as soon as it has caught up, and follows until the stream breaks. */
-  async #sync(onShown: () => void): Promise<void> {
+  private async sync(onShown: () => void): Promise<void> {
     const next = new MirrorState();
-    this.#next = next;
-    const from = await this.#store.snapshot((rows) => next.applyRows(rows));
-    next.loaded(from);
-    const target = await this.#store.revision();
+    this.next = next;
+    const from = await this.store.snapshot((rows) => next.applyRows(rows));
+    next.reached(from);
+    const target = await this.store.revision();
     const showWhenReady = () => {
-      if (this.#next !== next || next.revision < target) return;
-      this.#show(next);
+      if (this.next !== next || next.revision < target) return;
+      this.show(next);
       onShown();
     };
     showWhenReady();
     const onChanges = (changes: readonly Change[]) => {
       for (const change of changes) next.advance(change);
       showWhenReady();
-      this.#notify();
+      this.notify();
     };
-    await this.#store.follow(from, onChanges, this.#closing.signal);
+    await this.store.follow(from, onChanges, this.closing.signal);
   }
 
-  #show(next: MirrorState): void {
+  private show(next: MirrorState): void {
     next.takeChanged();
-    this.#state = next;
-    this.#next = undefined;
-    this.#problem = undefined;
-    this.#waiters.reached(next.revision);
-    for (const listener of this.#listeners) this.#notifyOne(listener, 'all');
+    this.state = next;
+    this.next = undefined;
+    this.problem = undefined;
+    this.waiters.reached(next.revision);
+    for (const listener of this.listeners) this.notifyOne(listener, 'all');
   }
 
-  #notify(): void {
-    this.#waiters.reached(this.#state.revision);
-    const changed = this.#state.takeChanged();
+  private notify(): void {
+    this.waiters.reached(this.state.revision);
+    const changed = this.state.takeChanged();
     if (changed.roots.size === 0 && changed.consumers.size === 0) return;
-    for (const listener of this.#listeners) this.#notifyOne(listener, changed);
+    for (const listener of this.listeners) this.notifyOne(listener, changed);
   }
 
-  #notifyOne(listener: Listener, changed: Parameters<Listener>[0]): void {
+  private notifyOne(listener: Listener, changed: Parameters<Listener>[0]): void {
     try {
       listener(changed);
     } catch (thrown) {
       const error = BerthError.from(thrown);
-      this.#options.log.error({ event: 'mirror_listener_failed', error }, 'mirror listener failed');
+      this.options.log.error({ event: 'mirror_listener_failed', error }, 'mirror listener failed');
     }
   }
 
   // PlacementView, on the state that is shown now.
 
   get revision(): number {
-    return this.#state.revision;
+    return this.state.revision;
   }
   provider(uuid: string): Revised<Provider> | undefined {
-    return this.#state.providers.get(uuid);
+    return this.state.providers.get(uuid);
   }
   providerByName(name: string): Provider | undefined {
-    return this.#state.providerByName(name);
+    return this.state.providers.newestOf(this.state.byName.get(name));
   }
   providers(): Iterable<Provider> {
-    return this.#state.providers.values();
+    return this.state.providers.values();
   }
   get providerCount(): number {
-    return this.#state.providers.size;
+    return this.state.providers.size;
   }
   usage(providerUuid: string): Resources {
-    return this.#state.usage(providerUuid);
+    return this.state.usages.get(providerUuid)?.used ?? NOTHING;
   }
   tree(rootUuid: string): readonly Provider[] {
-    return this.#state.tree(rootUuid);
+    return this.state.tree(rootUuid);
   }
   children(providerUuid: string): ReadonlySet<string> {
-    return this.#state.children.get(providerUuid);
+    return this.state.children.get(providerUuid);
   }
   membersOf(aggregate: string): ReadonlySet<string> {
-    return this.#state.byAggregate.get(aggregate);
+    return this.state.byAggregate.get(aggregate);
   }
   providersWithTrait(trait: string): ReadonlySet<string> {
-    return this.#state.byTrait.get(trait);
+    return this.state.byTrait.get(trait);
   }
   providersWithClass(resourceClass: string): ReadonlySet<string> {
-    return this.#state.byClass.get(resourceClass);
+    return this.state.byClass.get(resourceClass);
   }
   sharingProviders(): ReadonlySet<string> {
-    return this.#state.sharingProviders();
+    return this.state.byTrait.get(SHARING_TRAIT);
   }
   host(name: string): Revised<Host> | undefined {
-    return this.#state.hosts.get(name);
+    return this.state.hosts.get(name);
   }
   hosts(): Iterable<Host> {
-    return this.#state.hosts.values();
+    return this.state.hosts.values();
   }
   hostOfRoot(rootUuid: string): Host | undefined {
-    return this.#state.hostOfRoot(rootUuid);
+    return this.state.hosts.newestOf(this.state.hostsByRoot.get(rootUuid));
   }
   consumer(uuid: string): Consumer | undefined {
-    return this.#state.consumers.get(uuid);
+    return this.state.consumers.get(uuid);
   }
   consumers(): Iterable<Consumer> {
-    return this.#state.consumers.values();
+    return this.state.consumers.values();
   }
   consumersOn(providerUuid: string): ReadonlySet<string> {
-    return this.#state.byProvider.get(providerUuid);
+    return this.state.byProvider.get(providerUuid);
   }
   groupMembers(groupId: string): ReadonlySet<string> {
-    return this.#state.byGroup.get(groupId);
+    return this.state.byGroup.get(groupId);
   }
   hasResourceClass(name: string): boolean {
-    return this.#state.hasResourceClass(name);
+    return isStandardResourceClass(name) || this.state.resourceClasses.get(name) !== undefined;
   }
   hasTrait(name: string): boolean {
-    return this.#state.hasTrait(name);
+    return isStandardTrait(name) || this.state.traits.get(name) !== undefined;
   }
-  resourceClasses(): readonly { readonly name: string; readonly createdAtMs: number }[] {
-    return this.#state.resourceClasses();
+  resourceClasses(): readonly CatalogueName[] {
+    return withStandard(STANDARD_RESOURCE_CLASSES, this.state.resourceClasses);
   }
-  traits(): readonly { readonly name: string; readonly createdAtMs: number }[] {
-    return this.#state.traits();
+  traits(): readonly CatalogueName[] {
+    return withStandard(STANDARD_TRAITS, this.state.traits);
   }
   onChange(listener: Listener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
   }
+}
+
+function withStandard(standard: readonly string[], custom: VersionedRows<CatalogueName>): CatalogueName[] {
+  return [...standard.map((name) => ({ name, createdAtMs: 0 })), ...custom.values()].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
 }

@@ -8,12 +8,9 @@ interface Waiter {
 
 /** The reads that wait for the mirror to reach a revision. */
 export class RevisionWaiters {
-  readonly #clock: Clock;
-  readonly #waiting = new Set<Waiter>();
+  private readonly waiting = new Set<Waiter>();
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: Clock) {}
 
   /** As `Mirror.waitFor`. */
   waitFor(
@@ -24,7 +21,7 @@ export class RevisionWaiters {
     if (revision <= present) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const settle = (error?: BerthError) => {
-        this.#waiting.delete(waiter);
+        this.waiting.delete(waiter);
         cancel();
         signal?.removeEventListener('abort', onAbort);
         if (error) reject(error);
@@ -32,21 +29,21 @@ export class RevisionWaiters {
       };
       const waiter = { revision, settle };
       const onAbort = () => settle(new BerthError('aborted', 'cancelled', 'stopped waiting for the mirror'));
-      const cancel = this.#clock.after(timeoutMs, () =>
+      const cancel = this.clock.after(timeoutMs, () =>
         settle(new BerthError('unavailable', 'mirror_behind', `the mirror is behind revision ${revision}; try again`)),
       );
-      this.#waiting.add(waiter);
+      this.waiting.add(waiter);
       signal?.addEventListener('abort', onAbort, { once: true });
       if (signal?.aborted) onAbort();
     });
   }
 
   reached(revision: number): void {
-    for (const waiter of this.#waiting) if (waiter.revision <= revision) waiter.settle();
+    for (const waiter of this.waiting) if (waiter.revision <= revision) waiter.settle();
   }
 
   close(): void {
     const error = new BerthError('unavailable', 'closing', 'the mirror is closing');
-    for (const waiter of this.#waiting) waiter.settle(error);
+    for (const waiter of this.waiting) waiter.settle(error);
   }
 }

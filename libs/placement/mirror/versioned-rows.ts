@@ -20,6 +20,16 @@ export class VersionedRows<T> {
     return this.#rows.get(key);
   }
 
+  /** Of the rows with these keys the one that was written last. */
+  newestOf(keys: Iterable<string>): Revised<T> | undefined {
+    let found: Revised<T> | undefined;
+    for (const key of keys) {
+      const row = this.#rows.get(key);
+      if (row && row.revision > (found?.revision ?? -1)) found = row;
+    }
+    return found;
+  }
+
   values(): Iterable<Revised<T>> {
     return this.#rows.values();
   }

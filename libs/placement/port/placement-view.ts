@@ -2,6 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
+import type { CatalogueName } from './rows';
 
 /**
  * What a mirror shows: all of a cell's placement, in memory, as of `revision`. Reads are synchronous and cheap (maps and
@@ -43,8 +44,8 @@ export interface PlacementView {
   hasResourceClass(name: string): boolean;
   hasTrait(name: string): boolean;
   /** Custom and standard, sorted. `createdAtMs` is 0 for standard ones. */
-  resourceClasses(): readonly { readonly name: string; readonly createdAtMs: number }[];
-  traits(): readonly { readonly name: string; readonly createdAtMs: number }[];
+  resourceClasses(): readonly CatalogueName[];
+  traits(): readonly CatalogueName[];
 
   /**
    * Notifies of what changed, after each applied change, or of `all` after a resync. Returns how to stop.

@@ -8,13 +8,10 @@ const SCAN_COUNT = 1_000;
 
 /** Reads rows from Redis: for transactions decoded, for snapshots as texts. */
 export class RedisReader implements Reader {
-  readonly #client: RedisClient;
-  readonly #keys: Keys;
-
-  constructor(client: RedisClient, keys: Keys) {
-    this.#client = client;
-    this.#keys = keys;
-  }
+  constructor(
+    private readonly client: RedisClient,
+    private readonly keys: Keys,
+  ) {}
 
   async rows<T extends TableName>(table: T, keys: readonly string[]): Promise<(Stored<Tables[T]> | undefined)[]> {
     const texts = await this.texts(table, keys);
@@ -24,17 +21,17 @@ export class RedisReader implements Reader {
   /** Row texts, null for those that are not there. */
   async texts(table: TableName, keys: readonly string[]): Promise<(string | null)[]> {
     if (keys.length === 0) return [];
-    return this.#client.run((redis) => redis.hmget(this.#keys[table], ...keys));
+    return this.client.run((redis) => redis.hmget(this.keys[table], ...keys));
   }
 
   async counts(names: readonly string[]): Promise<number[]> {
-    const counts = await this.#client.run((redis) => redis.hmget(this.#keys.counters, ...names));
+    const counts = await this.client.run((redis) => redis.hmget(this.keys.counters, ...names));
     return counts.map(Number);
   }
 
   silentHosts(silentSinceMs: number, limit: number): Promise<string[]> {
-    return this.#client.run((redis) =>
-      redis.zrangebyscore(this.#keys.heartbeats, '-inf', silentSinceMs, 'LIMIT', 0, limit),
+    return this.client.run((redis) =>
+      redis.zrangebyscore(this.keys.heartbeats, '-inf', silentSinceMs, 'LIMIT', 0, limit),
     );
   }
 
@@ -50,9 +47,7 @@ export class RedisReader implements Reader {
   async scanTexts(table: TableName, onTexts: (texts: [key: string, text: string][]) => Promise<void>): Promise<void> {
     let cursor = '0';
     do {
-      const [next, flat] = await this.#client.run((redis) =>
-        redis.hscan(this.#keys[table], cursor, 'COUNT', SCAN_COUNT),
-      );
+      const [next, flat] = await this.client.run((redis) => redis.hscan(this.keys[table], cursor, 'COUNT', SCAN_COUNT));
       const texts: [string, string][] = [];
       for (let i = 0; i + 1 < flat.length; i += 2) texts.push([flat[i] as string, flat[i + 1] as string]);
       if (texts.length > 0) await onTexts(texts);

@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { berth } from '#generated/berth';
+import { mapValues } from '../../contracts/codec';
 import { groupFromWire, groupToWire } from '../../contracts/placement';
 import type { Allocations } from '../../domain/consumer';
 import { type BerthError, invalidArgument } from '../../domain/errors';
@@ -126,11 +127,6 @@ function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequ
     group: message.group ? groupFromWire(message.group, 'allocation_request.group') : undefined,
     mappings: mapValues(message.mappings, ({ indexes }) => (indexes ?? []).map((index) => providers[index] ?? '')),
   };
-}
-
-/** By entries: clients name groups as they like, `__proto__` too. */
-function mapValues<V, W>(map: Readonly<Record<string, V>>, change: (value: V) => W): Record<string, W> {
-  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }
 
 /** The MAC of bytes that begin with the key, a byte a character: a Buffer would take half as long again as the MAC. */

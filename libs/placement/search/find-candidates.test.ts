@@ -285,10 +285,6 @@ describe('with many hosts', () => {
     expect(findCandidates(forest.view, query)).toMatchObject({ isComplete: true, candidates: { length: 200 } });
   });
 
-  it('keeps to a bound on candidates of one root', () => {
-    expect(findCandidates(forest.view, query, { maxPerRoot: 1 }).candidates).toHaveLength(20);
-  });
-
   it('has an order for each seed, the same every time', () => {
     const order = (seed: number) => findCandidates(forest.view, query, { seed }).candidates.map((c) => c.rootUuid);
     expect(order(1)).toEqual(order(1));

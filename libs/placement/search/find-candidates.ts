@@ -62,11 +62,7 @@ export function* candidatesInTree(
     symmetry: options.symmetry ?? 'every',
     maxSteps: options.maxStepsPerRoot ?? MAX_STEPS_PER_ROOT,
   };
-  let left = options.maxPerRoot ?? Number.POSITIVE_INFINITY;
-  for (const chosen of assignments(problem, settings, effort)) {
-    yield candidateOf(problem, chosen);
-    if (--left <= 0) return;
-  }
+  for (const chosen of assignments(problem, settings, effort)) yield candidateOf(problem, chosen);
 }
 
 /** Searches that are kept for the second round. */

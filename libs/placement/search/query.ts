@@ -49,8 +49,6 @@ export interface SearchOptions {
    * - `distinct` leaves out those that differ from a listed one only by swapping symmetric devices or groups
    */
   readonly symmetry?: 'every' | 'distinct';
-  /** At most this many candidates of one root; no bound when not given. */
-  readonly maxPerRoot?: number;
   /** For a random order that can be repeated. In the view's order when not given. */
   readonly seed?: number;
   /** At most this many steps in one tree, so that no query can hold the process. {@link MAX_STEPS_PER_ROOT} when not given. */
@@ -89,16 +87,4 @@ export function queryFromRequestSpec(spec: Asked): CandidateQuery {
 }
 
 /** The part of a request spec that is for providers to meet. */
-type Asked = Pick<
-  RequestSpec,
-  | 'resources'
-  | 'requiredTraits'
-  | 'forbiddenTraits'
-  | 'memberOf'
-  | 'forbiddenAggregates'
-  | 'requestGroups'
-  | 'groupPolicy'
-  | 'sameSubtrees'
-  | 'rootRequiredTraits'
-  | 'rootForbiddenTraits'
->;
+type Asked = Pick<RequestSpec, keyof RequestSpec & (keyof CandidateQuery | keyof RequestGroup | 'requestGroups')>;

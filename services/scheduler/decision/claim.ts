@@ -1,17 +1,13 @@
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import type { CommitResult, PlacementStore } from '#libs/placement/port/placement-store';
-import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { PickedHost } from './pick-hosts';
 
 /** What a claim needs of the mirror: to read its own writes, and to catch up after a conflict. */
-export interface ClaimMirror extends PlacementView {
-  apply(change: Extract<CommitResult, { kind: 'committed' }>['change']): void;
-  applyRows(rows: { readonly usages: readonly Extract<CommitResult, { kind: 'capacity' }>['usage'][] }): void;
-  waitFor(revision: number, limits: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<void>;
-}
+export type ClaimMirror = Pick<Mirror, 'consumer' | 'apply' | 'applyRows' | 'waitFor'>;
 
 /** The claim is made and has this token; or the decision was stale, the mirror is up to date now, and it must be made again. */
 export type Claimed = { readonly kind: 'claimed'; readonly claimToken: number } | { readonly kind: 'conflict' };
@@ -31,18 +27,11 @@ export async function claimAll(
     clock,
   }: { readonly placement: PlacementStore; readonly mirror: ClaimMirror; readonly clock: Clock },
 ): Promise<Claimed> {
-  const consumers = picks.map((pick) => {
-    const present = mirror.consumer(pick.instanceUuid);
-    const { host, candidate } = pick;
-    const request = {
-      consumerUuid: pick.instanceUuid,
-      projectId: spec.projectId,
-      userId: spec.userId,
-      group: spec.group,
-      host: host.host.name,
-      allocations: candidate.allocations,
-      mappings: candidate.mappings,
-    };
+  const { projectId, userId, group } = spec;
+  const consumers = picks.map(({ instanceUuid: consumerUuid, host: { host }, candidate }) => {
+    const { allocations, mappings } = candidate;
+    const present = mirror.consumer(consumerUuid);
+    const request = { consumerUuid, projectId, userId, group, host: host.name, allocations, mappings };
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
   });

@@ -70,3 +70,9 @@ it('says so when there are no hosts at all', async () => {
     summary: 'there are no hosts',
   });
 });
+
+it('explains no other host in place of one that does not exist, also where the fleet fills its last place', async () => {
+  for (let n = 0; n < 32; n++) await world.report(`host-${n}`);
+  const scheduler = await world.scheduler();
+  expect(() => scheduler.explain({}, 'nobody')).toThrow(expect.objectContaining({ reason: 'no_such_host' }));
+});

@@ -33,7 +33,7 @@ export function explain(
   const snapshot = fleet.snapshot(nowMs);
   const constraints = new RequestConstraints(locate(spec, [], fleet, snapshot), settings);
   const ranked = rankHosts(equivalenceClass, snapshot);
-  const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name) ?? -1);
+  const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name));
   if (name !== '' && !named) throw new BerthError('not_found', 'no_such_host', `there is no host '${name}'`);
   const bestHosts = () => best(limit, ranked.bestFirst(constraints, seededRandom(0))).map(({ host }) => host);
   const hosts = named ? [named] : bestHosts();

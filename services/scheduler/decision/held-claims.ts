@@ -35,8 +35,7 @@ export function claimsHeld(
   for (const uuid of instanceUuids) {
     const consumer = fleet.view.consumer(uuid);
     if (consumer && consumer.owner !== 'conductor') throw foreign(uuid);
-    const index = consumer && fleet.indexOfAllocations(consumer.allocations);
-    const host = index === undefined ? undefined : snapshot.at(index);
+    const host = consumer && snapshot.at(fleet.indexOfAllocations(consumer.allocations));
     if (consumer && host && holdsWhatIsAsked(consumer, spec)) {
       const { allocations, mappings, claimToken } = consumer;
       held.set(uuid, { host, candidate: { rootUuid: host.root.uuid, allocations, mappings }, claimToken });

@@ -62,7 +62,7 @@ function sentence({ inventories, free }: HostState, resourceClass: string, amoun
   return `wants ${amount} ${resourceClass}, ${free[resourceClass]} of ${capacityOf(inventory)} free, in ${units}`;
 }
 
-function reasonsFor(resourceClass: string): Readonly<Record<Kind, Reason>> {
+function reasonsFor(resourceClass: string) {
   const name = resourceClass.toLowerCase();
   return {
     absent: { symbol: `no_inventory_${name}`, phrase: `have no ${resourceClass}` },
@@ -70,7 +70,5 @@ function reasonsFor(resourceClass: string): Readonly<Record<Kind, Reason>> {
     minUnit: { symbol: `min_unit_${name}`, phrase: `give ${resourceClass} in larger units only` },
     maxUnit: { symbol: `max_unit_${name}`, phrase: `give ${resourceClass} in smaller units only` },
     stepSize: { symbol: `step_size_${name}`, phrase: `give ${resourceClass} in other steps only` },
-  };
+  } satisfies Record<string, Reason>;
 }
-
-type Kind = 'absent' | 'capacity' | 'minUnit' | 'maxUnit' | 'stepSize';

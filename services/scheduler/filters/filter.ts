@@ -58,8 +58,3 @@ export type AggregateFacts = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet
 export function allows(constraint: Constraint, index: number): boolean {
   return constraint.hosts.has(index) === (constraint.kind === 'only');
 }
-
-/** The indexes of hosts, for a constraint. */
-export function indexesOf(hosts: readonly HostState[]): ReadonlySet<number> {
-  return new Set(hosts.map((host) => host.index));
-}

@@ -6,8 +6,7 @@ import { extraSpecsFilter } from './extra-specs';
 import type { Filter } from './filter';
 import { imagePropertiesFilter } from './image-properties';
 import { buildLimitFilter, instanceLimitFilter } from './limits';
-import { forcedHostsFilter, ignoredHostsFilter } from './named-hosts';
-import { differentHostFilter, sameHostFilter } from './named-instances';
+import { differentHostFilter, forcedHostsFilter, ignoredHostsFilter, sameHostFilter } from './named';
 import { groupAffinityFilter, groupAntiAffinityFilter } from './server-groups';
 import { traitsFilter } from './traits';
 

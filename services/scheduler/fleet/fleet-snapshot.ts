@@ -18,8 +18,9 @@ export class FleetSnapshot {
     private readonly sharedUsers: SharedUsers,
   ) {}
 
-  at(index: number): HostState | undefined {
-    return this.hosts.at(index);
+  /** The host at a place; undefined without a place, and at one of a host that is gone. */
+  at(index: number | undefined): HostState | undefined {
+    return index === undefined ? undefined : this.hosts.at(index);
   }
 
   /**

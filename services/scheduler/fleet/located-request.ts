@@ -18,13 +18,13 @@ export interface LocatedRequest {
   readonly spec: RequestSpec;
   /** Where the other members of the request's group are; undefined without a group. */
   readonly members: GroupMembers | undefined;
-  readonly forcedHosts: readonly HostState[];
-  readonly ignoredHosts: readonly HostState[];
-  /** Hosts of the instances in `spec.sameHost`. */
-  readonly sameHosts: readonly HostState[];
-  /** Hosts of the instances in `spec.differentHost`. */
-  readonly otherHosts: readonly HostState[];
+  readonly named: NamedHosts;
 }
+
+/** The hosts that the spec's lists name, or that have the instances which they name. */
+export type NamedHosts = Readonly<
+  Record<'forceHosts' | 'ignoreHosts' | 'sameHost' | 'differentHost', readonly HostState[]>
+>;
 
 /** Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet. */
 export function locate(
@@ -36,14 +36,18 @@ export function locate(
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
     names.length === 0
       ? NO_HOSTS
-      : names.map((name) => at(snapshot, indexOf(name))).filter((host) => host !== undefined);
+      : names.map((name) => snapshot.at(indexOf(name))).filter((host) => host !== undefined);
+  const byHost = (name: string) => fleet.indexOfHost(name);
+  const byInstance = (uuid: string) => fleet.indexOfConsumer(uuid);
   return {
     spec,
     members: spec.group && { group: spec.group, perHost: membersPerHost(spec.group, new Set(instanceUuids), fleet) },
-    forcedHosts: found(spec.forceHosts, (name) => fleet.indexOfHost(name)),
-    ignoredHosts: found(spec.ignoreHosts, (name) => fleet.indexOfHost(name)),
-    sameHosts: found(spec.sameHost, (uuid) => fleet.indexOfConsumer(uuid)),
-    otherHosts: found(spec.differentHost, (uuid) => fleet.indexOfConsumer(uuid)),
+    named: {
+      forceHosts: found(spec.forceHosts, byHost),
+      ignoreHosts: found(spec.ignoreHosts, byHost),
+      sameHost: found(spec.sameHost, byInstance),
+      differentHost: found(spec.differentHost, byInstance),
+    },
   };
 }
 
@@ -58,10 +62,6 @@ export function withMembers(request: LocatedRequest, index: number, count: numbe
 }
 
 const NO_HOSTS: readonly HostState[] = [];
-
-function at(snapshot: FleetSnapshot, index: number | undefined): HostState | undefined {
-  return index === undefined ? undefined : snapshot.at(index);
-}
 
 /** Counts members that hold claims or are about to. */
 function membersPerHost({ id }: ServerGroup, except: ReadonlySet<string>, fleet: Fleet): ReadonlyMap<number, number> {

@@ -17,18 +17,12 @@ export class RefusalCounts {
 
   /** Counts the refusals of one host, in the order of the filters. */
   add(refusals: readonly Refusal[]): void {
-    for (const [i, { filter, reason }] of refusals.entries()) {
-      const isFirst = refusals[i - 1]?.filter !== filter;
-      this.count(filter, reason, isFirst ? 1 : 0, 1);
-    }
+    this.countEach(refusals, 1);
   }
 
   /** Takes away the refusals of one host that were counted. */
   remove(refusals: readonly Refusal[]): void {
-    for (const [i, { filter, reason }] of refusals.entries()) {
-      const isFirst = refusals[i - 1]?.filter !== filter;
-      this.count(filter, reason, isFirst ? -1 : 0, -1);
-    }
+    this.countEach(refusals, -1);
   }
 
   /** Counts hosts that a filter refuses for one reason. */
@@ -42,6 +36,13 @@ export class RefusalCounts {
       copy.byFilter.set(filter, { hostCount, reasons: new Map([...reasons].map(([key, one]) => [key, { ...one }])) });
     }
     return copy;
+  }
+
+  private countEach(refusals: readonly Refusal[], by: 1 | -1): void {
+    for (const [i, { filter, reason }] of refusals.entries()) {
+      const isFirst = refusals[i - 1]?.filter !== filter;
+      this.count(filter, reason, isFirst ? by : 0, by);
+    }
   }
 
   private count(filter: string, { symbol, phrase }: Reason, hosts: number, hostsWithReason: number): void {

@@ -1,5 +1,6 @@
 import type { ListHostsRequest, ListHostsResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
+import { indexAfter } from '#libs/domain/names';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Fleet } from '../fleet/fleet';
 import { summarise } from './host-summary';
@@ -17,7 +18,7 @@ export function listHosts(
   const { view } = fleet;
   if (name !== '') return { hosts: [summarise(view, requireHost(view, name))] };
   const names = fleet.names(nowMs);
-  const from = firstAfter(names, marker);
+  const from = indexAfter(names, marker);
   const hosts = names.slice(from, from + limit).map((one) => view.host(one));
   return { hosts: hosts.filter((host) => host !== undefined).map((host) => summarise(view, host)) };
 }
@@ -28,16 +29,4 @@ export function requireHost(view: PlacementView, name: string) {
   if (!host)
     throw new BerthError('not_found', 'no_such_host', `there is no host '${name}'`, { details: { host: name } });
   return host;
-}
-
-/** Where the names greater than `marker` begin, by halving. */
-function firstAfter(names: readonly string[], marker: string): number {
-  let low = 0;
-  let high = names.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((names[middle] as string) <= marker) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -2,7 +2,7 @@ import type { UpdateResourceStatsRequest, UpdateResourceStatsResponse } from '#l
 import { BerthError } from '#libs/domain/errors';
 import type { Inventories } from '#libs/domain/inventory';
 import type { Mirror } from '#libs/placement/mirror/mirror';
-import type { HostReport, PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
+import type { PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
 import { validateStats } from './validate';
 
 /**
@@ -23,29 +23,12 @@ export async function updateResourceStats(
   },
 ): Promise<UpdateResourceStatsResponse> {
   validateStats(stats, sender, deps.maxInstances);
-  const result = await deps.placement.reportHost(asReport(stats, deps.nowMs));
+  const { instances: _instances, externalUsage: _externalUsage, ...said } = stats;
+  const report = { ...said, inventories: withExternalUsage(stats), atMs: deps.nowMs };
+  const result = await deps.placement.reportHost(report);
   if (result.kind === 'committed') deps.mirror.apply(result.change);
   else if (result.kind !== 'unchanged') throw refusal(result, stats);
   return { sequence: stats.sequence };
-}
-
-function asReport(stats: UpdateResourceStatsRequest, atMs: number): HostReport {
-  return {
-    atMs,
-    host: stats.host,
-    providerUuid: stats.providerUuid,
-    cell: stats.cell,
-    serviceHost: stats.serviceHost,
-    availabilityZone: stats.availabilityZone,
-    agentRun: stats.agentRun,
-    sequence: stats.sequence,
-    inventories: withExternalUsage(stats),
-    traits: stats.traits,
-    aggregates: stats.aggregates,
-    capabilities: stats.capabilities,
-    ioOps: stats.ioOps,
-    externalInstances: stats.externalInstances,
-  };
 }
 
 /** What workloads use that Berth does not manage is reserved, so that claims leave it free. */

@@ -1,4 +1,4 @@
-import { hostName, list, name, requiredName, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
+import { hostName, list, name, requiredName, tooMany, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { agentSender } from '#libs/contracts/queues';
@@ -163,8 +163,4 @@ function count(value: number, field: string): void {
 
 function requireDistinct(values: readonly string[], reason: string, field: string): void {
   if (new Set(values).size < values.length) throw invalidArgument(reason, `${field} says the same twice`, field);
-}
-
-function tooMany(field: string, max: number): BerthError {
-  return invalidArgument('too_many', `${field} may have at most ${max} entries`, field);
 }

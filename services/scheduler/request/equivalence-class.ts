@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { internedSpecs } from '#libs/contracts/interned-specs';
 import type { EncodedRequestSpec } from '#libs/contracts/messages';
-import type { Resources } from '#libs/domain/inventory';
 import type { RequestGroup, RequestSpec } from '#libs/domain/request-spec';
 
 /**
@@ -10,27 +9,14 @@ import type { RequestGroup, RequestSpec } from '#libs/domain/request-spec';
  * section 3.4; kube-scheduler's equivalence cache). What names other instances, groups or hosts is not in it: that
  * becomes constraints of the single request. Immutable.
  */
-export interface EquivalenceClass {
+export interface EquivalenceClass extends Omit<RequestSpec, OfOneRequest> {
   /** The same for equal classes, whatever the order in which a client lists things. */
   readonly key: string;
-  readonly resources: Resources;
-  readonly requiredTraits: readonly string[];
-  readonly forbiddenTraits: readonly string[];
-  readonly preferredTraits: readonly string[];
-  readonly preferredResources: Resources;
-  readonly availabilityZone: string | undefined;
-  readonly memberOf: readonly (readonly string[])[];
-  readonly forbiddenAggregates: readonly string[];
-  readonly extraSpecs: Readonly<Record<string, string>>;
-  readonly imageProperties: Readonly<Record<string, string>>;
-  readonly requestGroups: readonly RequestGroup[];
-  readonly groupPolicy: RequestSpec['groupPolicy'];
-  readonly sameSubtrees: RequestSpec['sameSubtrees'];
-  readonly rootRequiredTraits: readonly string[];
-  readonly rootForbiddenTraits: readonly string[];
   /** Instances that must fit on one host together: those of an affinity group's request. 1 for all others. */
   readonly batchSize: number;
 }
+
+type OfOneRequest = 'projectId' | 'userId' | 'sameHost' | 'differentHost' | 'group' | 'forceHosts' | 'ignoreHosts';
 
 /** A request spec and its equivalence class, for a single instance. Immutable. */
 export interface ClassifiedSpec {

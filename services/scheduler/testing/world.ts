@@ -121,7 +121,7 @@ async function openScheduler(
     rankHosts,
     settings,
     config,
-    host: (name) => fleet.snapshot(clock.now()).at(fleet.indexOfHost(name) ?? -1),
+    host: (name) => fleet.snapshot(clock.now()).at(fleet.indexOfHost(name)),
     explain: (spec = {}, host = '', limit = 100) => explain({ ...classified(spec), host, limit }, clock.now(), deps),
     select(spec = {}, instances = 1, numAlternates = 0) {
       const instanceUuids =

@@ -90,11 +90,13 @@ local function read_consumer(uuid)
   }
 end
 
-local consumers = {}
--- False when there is no such consumer.
+-- By uuid, the last write of this batch that was made.
+local written = {}
+-- What a consumer holds; false when it holds nothing.
 local function consumer_of(uuid)
-  if consumers[uuid] == nil then consumers[uuid] = read_consumer(uuid) end
-  return consumers[uuid]
+  local write = written[uuid]
+  if write then return #write.takes > 0 and write end
+  return read_consumer(uuid)
 end
 
 local usages = {}
@@ -126,9 +128,9 @@ local function count_of(counter)
   return counts[counter] + (moves[counter] or 0)
 end
 
--- To be written: usages, and uuids of consumers, each once.
+-- To be written: usages, and writes of consumers, of which each consumer's last counts.
 
-local changed_usages, changed_consumers, is_changed = {}, {}, {}
+local changed_usages, changed_consumers = {}, {}
 
 -- Adds to what is used, or with -1 takes away.
 local function use(take, by)
@@ -247,21 +249,14 @@ local function refusal_of_commit(commit)
   local token = text_of(first_token + made_count)
   made_count = made_count + 1
   for _, write in ipairs(commit.writes) do
-    local uuid, old = write.uuid, write.old
+    local old = write.old
     if old then mark_changed(old.takes, commit, write.raises_released) end
     mark_changed(write.takes, commit, true)
-    if #write.takes > 0 then
-      consumers[uuid] = {
-        claim = token, generation = text_of((old and tonumber(old.generation) or 0) + 1),
-        created = old and old.created or commit.at_ms,
-        takes = write.takes, group = write.group, host = write.host, body = write.body,
-      }
-    else
-      consumers[uuid] = false
-    end
-    if (old or consumers[uuid]) and not is_changed[uuid] then
-      changed_consumers[#changed_consumers + 1] = uuid
-      is_changed[uuid] = true
+    write.claim, write.generation = token, old and text_of(tonumber(old.generation) + 1) or '1'
+    write.created = old and old.created or commit.at_ms
+    if old or #write.takes > 0 then
+      changed_consumers[#changed_consumers + 1] = write
+      written[write.uuid] = write
     end
   end
   return nil
@@ -278,30 +273,42 @@ end
 
 -- All is decided: write.
 
+-- Sets rows, given as { key, row, key, row, ... }, with one command for hundreds: each costs more than its rows.
+local function set_rows(table_key, rows)
+  for from = 1, #rows, 1000 do
+    redis.call('HSET', table_key, unpack(rows, from, math.min(from + 999, #rows)))
+  end
+end
+
 if made_count > 0 then
   -- For the stream, and for the caller.
   local lines, brief = {}, {}
+  local usage_rows, consumer_rows = {}, {}
   for _, usage in ipairs(changed_usages) do
     for class, amount in pairs(usage.used) do
       if amount == 0 then usage.used[class] = nil end
     end
     usage.row = revision .. ' ' .. usage.generation .. ' ' .. cjson.encode(usage.used)
-    redis.call('HSET', usages_key, usage.provider, usage.row)
+    usage_rows[#usage_rows + 1], usage_rows[#usage_rows + 2] = usage.provider, usage.row
     local line = 'usage ' .. usage.provider .. ' ' .. usage.row
     lines[#lines + 1], brief[#brief + 1] = line, line
   end
-  for _, uuid in ipairs(changed_consumers) do
-    local consumer, head, row = consumers[uuid], '', ''
-    if consumer then
-      head = revision .. ' ' .. consumer.claim .. ' ' .. consumer.generation .. ' ' .. consumer.created
-      row = head .. ' ' .. consumer.body
-      redis.call('HSET', consumers_key, uuid, row)
-    else
-      redis.call('HDEL', consumers_key, uuid)
+  for _, write in ipairs(changed_consumers) do
+    local uuid, head, row = write.uuid, '', ''
+    if written[uuid] == write then
+      if #write.takes > 0 then
+        head = revision .. ' ' .. write.claim .. ' ' .. write.generation .. ' ' .. write.created
+        row = head .. ' ' .. write.body
+        consumer_rows[#consumer_rows + 1], consumer_rows[#consumer_rows + 2] = uuid, row
+      else
+        redis.call('HDEL', consumers_key, uuid)
+      end
+      lines[#lines + 1] = 'consumer ' .. uuid .. ' ' .. row
+      brief[#brief + 1] = 'consumer ' .. uuid .. ' ' .. head
     end
-    lines[#lines + 1] = 'consumer ' .. uuid .. ' ' .. row
-    brief[#brief + 1] = 'consumer ' .. uuid .. ' ' .. head
   end
+  set_rows(usages_key, usage_rows)
+  set_rows(consumers_key, consumer_rows)
   for counter, by in pairs(moves) do
     if by ~= 0 and redis.call('HINCRBY', counters_key, counter, by) == 0 then redis.call('HDEL', counters_key, counter) end
   end
