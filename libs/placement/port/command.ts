@@ -37,6 +37,7 @@ export interface ConsumerWrite {
   readonly projectId: string;
   readonly userId: string;
   readonly consumerType: string | undefined;
+  /** A consumer that has another owner is refused. */
   readonly owner: ConsumerOwner;
   readonly allocations: Allocations;
   readonly mappings: Readonly<Record<string, readonly string[]>>;
@@ -60,7 +61,7 @@ export type ConsumerGuard =
   | { readonly kind: 'generation'; readonly generation: number }
   | { readonly kind: 'claim'; readonly claimToken: number };
 
-/** Gives a claim back; `unchanged` when the consumer is gone or holds a newer claim. */
+/** Gives a conductor's claim back; `unchanged` when the consumer is gone, or another's, or holds a newer claim. */
 export interface ReleaseClaim {
   readonly kind: 'release_claim';
   readonly consumerUuid: string;

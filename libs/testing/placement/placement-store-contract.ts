@@ -3,6 +3,7 @@ import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups } from './placement-store-groups';
 import { describeHosts } from './placement-store-hosts';
+import { describeOwners } from './placement-store-owners';
 import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
 
@@ -26,6 +27,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
 
     describeProviders(() => world.store);
     describeClaims(() => world.store);
+    describeOwners(() => world.store);
     describeGroups(() => world.store);
     describeHosts(
       () => world.store,
