@@ -17,6 +17,14 @@ export function queueFull(queue: string): BerthError {
   return new BerthError('resource_exhausted', 'queue_full', `queue '${queue}' is full; nothing was done, retry later`);
 }
 
+export function notConfirmed(queue: string): BerthError {
+  return new BerthError(
+    'unavailable',
+    'not_confirmed',
+    `the broker did not confirm a message to '${queue}' in time (BERTH_BUS_CONFIRM_TIMEOUT_MS); it may have it: send it again with the same id`,
+  );
+}
+
 export function tooManyWaiting(): BerthError {
   return new BerthError(
     'resource_exhausted',

@@ -1,4 +1,4 @@
-import { type ConfigOf, intOption } from '../runtime/config';
+import { type ConfigOf, durationOption, intOption } from '../runtime/config';
 
 /** How a process uses the bus. Where the bus is, `BERTH_BUS_URL`, stands among the addresses (`runtime/options`). */
 export const busOptions = {
@@ -34,28 +34,25 @@ export const busOptions = {
     unit: 'bytes',
     help: 'The largest body of a message; larger ones are refused by their sender.',
   }),
-  confirmTimeoutMs: intOption({
+  confirmTimeoutMs: durationOption({
     env: 'BERTH_BUS_CONFIRM_TIMEOUT_MS',
     default: 10_000,
     min: 100,
     max: 600_000,
-    unit: 'ms',
     help: 'How long a cast waits for the broker to have it safely, its time in the process included.',
   }),
-  connectTimeoutMs: intOption({
+  connectTimeoutMs: durationOption({
     env: 'BERTH_BUS_CONNECT_TIMEOUT_MS',
     default: 30_000,
     min: 100,
     max: 3_600_000,
-    unit: 'ms',
     help: 'How long a starting process tries to reach the broker before it gives up.',
   }),
-  reconnectDelayMs: intOption({
+  reconnectDelayMs: durationOption({
     env: 'BERTH_BUS_RECONNECT_DELAY_MS',
     default: 3_000,
     min: 10,
     max: 600_000,
-    unit: 'ms',
     help: 'The longest pause between two attempts to reach a broker that is away; the first is 50 ms, the next twice that.',
   }),
   heartbeatS: intOption({
@@ -66,12 +63,11 @@ export const busOptions = {
     unit: 's',
     help: 'The beat by which a dead connection is noticed, after two of them; a heartbeat in the URL goes first.',
   }),
-  drainTimeoutMs: intOption({
+  drainTimeoutMs: durationOption({
     env: 'BERTH_BUS_DRAIN_TIMEOUT_MS',
     default: 20_000,
     min: 0,
     max: 600_000,
-    unit: 'ms',
     help: 'How long a closing bus lets handlers finish; what is unfinished is given to another process.',
   }),
 } as const;

@@ -11,13 +11,8 @@ export async function callMethod<Q, A>(
   request: Q,
   options: CallOptions & { readonly sender?: string },
 ): Promise<A> {
-  const { sender, ...callOptions } = options;
-  const message = {
-    type: method.request.type,
-    body: method.request.encode(request),
-    ...(sender === undefined ? {} : { sender }),
-  };
-  return method.response.decode(await bus.call(queue, message, callOptions));
+  const message = { type: method.request.type, body: method.request.encode(request), sender: options.sender };
+  return method.response.decode(await bus.call(queue, message, options));
 }
 
 /** One entry for `Bus.serve`: decodes, answers, encodes. */
@@ -39,12 +34,7 @@ export function castTyped<T>(
   value: T,
   options: CastOptions & { readonly sender?: string } = {},
 ): Promise<void> {
-  const { sender, ...castOptions } = options;
-  return bus.cast(
-    queue,
-    { type: codec.type, body: codec.encode(value), ...(sender === undefined ? {} : { sender }) },
-    castOptions,
-  );
+  return bus.cast(queue, { type: codec.type, body: codec.encode(value), sender: options.sender }, options);
 }
 
 /** The error of a cast whose type nobody here knows. */

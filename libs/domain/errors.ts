@@ -1,33 +1,16 @@
-/**
- * What went wrong, as a closed set: each code says what the caller should do next.
- *
- * - `invalid_argument`    the request is wrong whatever the state; do not send it again
- * - `not_found`           a thing that the request names is not there
- * - `already_exists`      a thing that the request would create is there
- * - `permission_denied`   the caller may not do this
- * - `failed_precondition` the state forbids it; the caller must change the state first
- * - `aborted`             somebody else was faster; read again and decide again
- * - `resource_exhausted`  a limit is reached (queue full, over capacity); wait or ask for less
- * - `unavailable`         a dependency is away; retry later, nothing was done
- * - `deadline_exceeded`   the outcome is unknown; ask again with the same id
- * - `unimplemented`       this peer does not know the request
- * - `internal`            a defect in Berth
- */
-export const ERROR_CODES = [
-  'invalid_argument',
-  'not_found',
-  'already_exists',
-  'permission_denied',
-  'failed_precondition',
-  'aborted',
-  'resource_exhausted',
-  'unavailable',
-  'deadline_exceeded',
-  'unimplemented',
-  'internal',
-] as const;
-
-export type ErrorCode = (typeof ERROR_CODES)[number];
+/** What went wrong, as a closed set: each code says what the caller should do next. */
+export type ErrorCode =
+  | 'invalid_argument' // the request is wrong whatever the state; do not send it again
+  | 'not_found' // a thing that the request names is not there
+  | 'already_exists' // a thing that the request would create is there
+  | 'permission_denied' // the caller may not do this
+  | 'failed_precondition' // the state forbids it; the caller must change the state first
+  | 'aborted' // somebody else was faster; read again and decide again
+  | 'resource_exhausted' // a limit is reached (queue full, over capacity); wait or ask for less
+  | 'unavailable' // a dependency is away; retry later, nothing was done
+  | 'deadline_exceeded' // the outcome is unknown; ask again with the same id
+  | 'unimplemented' // this peer does not know the request
+  | 'internal'; // a defect in Berth
 
 export interface ErrorOptions {
   /** Facts for a program: field names, limits, identifiers. */

@@ -19,18 +19,18 @@ const memoryStores = new Map<string, InstanceStore & LeaseStore>();
  * @throws BerthError `permission_denied / store_credentials`, `aborted / cancelled`.
  */
 export async function openInstanceStore(
-  config: Pick<PlacementConfig, 'cell' | 'storeUrl' | 'storeTimeoutMs'>,
+  config: Pick<PlacementConfig, 'cell' | 'storeUrl' | 'storeTimeoutMs' | 'storeReplicas'>,
   surroundings: { readonly log: Log; readonly clock: Clock; readonly random: Random; readonly processName?: string },
   signal?: AbortSignal,
 ): Promise<InstanceStore & LeaseStore> {
-  const { cell, storeUrl, storeTimeoutMs: commandTimeoutMs } = config;
+  const { cell, storeUrl, storeTimeoutMs: commandTimeoutMs, storeReplicas: replicas } = config;
   const { log, clock, random, processName = '' } = surroundings;
   if (storeUrl === 'memory:') {
-    const store = memoryStores.get(cell) ?? { ...memoryInstanceStore(), ...memoryLeaseStore(clock) };
+    const store = memoryStores.get(cell) ?? { ...memoryInstanceStore(clock), ...memoryLeaseStore(clock) };
     memoryStores.set(cell, store);
     return store;
   }
   const connectionName = `berth-instances:${processName}`;
-  const client = await connectRedis(storeUrl, { log, random, commandTimeoutMs, connectionName }, signal);
+  const client = await connectRedis(storeUrl, { log, random, commandTimeoutMs, replicas, connectionName }, signal);
   return { ...redisInstanceStore(client, cell), ...redisLeaseStore(client, cell) };
 }

@@ -1,4 +1,4 @@
-import { type ConfigOf, intOption, stringOption } from '../runtime/config';
+import { type ConfigOf, durationOption, intOption, stringOption } from '../runtime/config';
 import { addressOptions } from '../runtime/options';
 
 /** Settings of services that use the placement store. */
@@ -11,13 +11,20 @@ export const placementOptions = {
     range: 'letters, digits, . _ -',
     help: 'The cell: one store and the hosts, schedulers and conductors that share it.',
   }),
-  storeTimeoutMs: intOption({
+  storeTimeoutMs: durationOption({
     env: 'BERTH_STORE_TIMEOUT_MS',
     default: 5_000,
     min: 100,
     max: 60_000,
-    unit: 'ms',
     help: 'How long the store may be silent before its connection counts as dead and operations fail.',
+  }),
+  storeReplicas: intOption({
+    env: 'BERTH_STORE_REPLICAS',
+    default: 0,
+    min: 0,
+    max: 8,
+    unit: 'replicas',
+    help: 'How many replicas of the store must have a write before it counts as done; 0 does not wait for them.',
   }),
   storeStreamLength: intOption({
     env: 'BERTH_STORE_STREAM_LENGTH',

@@ -1,37 +1,44 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import type { Cluster, Redis, RedisCommander } from 'ioredis';
 import { BerthError } from '../domain/errors';
-import type { Random } from '../domain/random';
-import { type BackoffLimits, backoffMs } from '../runtime/backoff';
-import { corkPerTick } from '../runtime/cork-per-tick';
 import type { Log } from '../runtime/log';
+import { parseStoreUrl, type StoreAddress } from './address';
+import { type ClientSettings, openClient } from './open-client';
 import type { LuaScript } from './scripts';
 import { storeError } from './store-error';
+import { waitForReplicas } from './wait-for-replicas';
 
 /** How to reach a Redis, and how long to wait for it. */
-export interface RedisOptions {
+export interface RedisClientOptions extends ClientSettings {
   readonly log: Log;
-  readonly random: Random;
   /** How long the server may be silent while commands wait; then the connection counts as dead and is replaced. */
   readonly commandTimeoutMs: number;
   /** Shown by the server's `CLIENT LIST`. */
   readonly connectionName: string;
   /** For a connection whose reads block: how long they may. */
   readonly blockMs?: number;
+  /** How many replicas must have what a script wrote before it counts as done; none by default. */
+  readonly replicas?: number;
 }
 
-const RECONNECT: BackoffLimits = { firstMs: 40, maxMs: 2_000 };
+/** The commands of Redis: what one server, a failover group and a Cluster have in common. */
+export type Commands = Pick<Redis, keyof RedisCommander | 'pipeline' | 'defineCommand'>;
 
 /**
- * Connects to a Redis by URL (`redis://user:password@host:port/db`, `rediss://` for TLS), waiting until it is there.
+ * Connects to a Redis by URL (`parseStoreUrl`), waiting until it is there.
  *
  * The connection recovers by itself, without a limit. While it is away, operations fail at once instead of waiting, and
  * commands that were under way when it broke are never sent again: a command must not happen twice unasked.
  *
- * @throws BerthError `permission_denied` when the server refuses the credentials; `aborted / cancelled` by the signal.
+ * @throws BerthError `permission_denied` when the server refuses the credentials; `aborted / cancelled` by the signal;
+ *   `invalid_argument / bad_store_url`.
  */
-export async function connectRedis(url: string, options: RedisOptions, signal?: AbortSignal): Promise<RedisClient> {
-  const client = new RedisClient(url, options);
+export async function connectRedis(
+  url: string,
+  options: RedisClientOptions,
+  signal?: AbortSignal,
+): Promise<RedisClient> {
+  const client = new RedisClient(parseStoreUrl(url), options);
   try {
     await client.ready(signal);
     return client;
@@ -41,40 +48,38 @@ export async function connectRedis(url: string, options: RedisOptions, signal?: 
   }
 }
 
-/** One connection to Redis. */
+/** One connection to Redis, or one to each node of a Cluster. */
 export class RedisClient {
-  readonly #url: string;
-  readonly #options: RedisOptions;
-  readonly #redis: Redis;
+  readonly #address: StoreAddress;
+  readonly #options: RedisClientOptions;
+  readonly #redis: Redis | Cluster;
   readonly #defined = new Set<string>();
+  /** Those who wait for replicas after the replies of one tick share one WAIT. */
+  readonly #waitForReplicas: (key: string) => Promise<void>;
   #lastError: Error | undefined;
   #isReported = false;
 
-  constructor(url: string, options: RedisOptions) {
-    this.#url = url;
+  constructor(address: StoreAddress, options: RedisClientOptions) {
+    this.#address = address;
     this.#options = options;
-    this.#redis = new Redis(url, {
-      connectionName: options.connectionName,
-      ...silenceLimits(options),
-      connectTimeout: options.commandTimeoutMs,
-      // Its timer outlives a connection that is closed already.
-      disconnectTimeout: 50,
-      retryStrategy: (attempt) => backoffMs(attempt, RECONNECT, options.random),
-      enableOfflineQueue: false,
-      autoResendUnfulfilledCommands: false,
-      // Fails commands under way as soon as the connection breaks; it does not limit reconnecting.
-      maxRetriesPerRequest: 0,
-      // After a failover the old server is read-only: connect again, to the new one.
-      reconnectOnError: (error) => error.message.startsWith('READONLY'),
-    });
+    this.#redis = openClient(address, options);
+    const { replicas = 0, commandTimeoutMs } = options;
+    const timeoutMs = Math.floor(commandTimeoutMs / 2);
+    this.#waitForReplicas =
+      replicas === 0 ? async () => {} : waitForReplicas((commands) => this.run(commands), replicas, timeoutMs);
     this.#redis.on('error', (error: Error) => this.#onError(error));
-    this.#redis.on('connect', () => corkPerTick(this.#redis.stream));
+    // Of a Cluster's node: it may be one that left.
+    this.#redis.on('node error', (error: Error) => {
+      this.#lastError = error;
+    });
     this.#redis.on('close', () => this.#onClose());
     this.#redis.on('ready', () => this.#onReady());
   }
 
   /** Runs one operation. @throws BerthError as `storeError` says. */
-  async run<T>(operation: (redis: Redis) => Promise<T>): Promise<T> {
+  async run<T>(operation: (redis: Commands) => Promise<T>): Promise<T> {
+    // A Cluster's client would keep it until the Cluster is there.
+    if (!this.isConnected()) throw new BerthError('unavailable', 'store_away', "the store can't be reached");
     try {
       return await operation(this.#redis);
     } catch (thrown) {
@@ -82,8 +87,13 @@ export class RedisClient {
     }
   }
 
-  /** Runs a script by its hash, with its text when the server does not know it. @throws BerthError as `run`. */
-  runScript(script: LuaScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  /**
+   * Runs a script by its hash, with its text when the server does not know it. One that writes is done when as many
+   * replicas have it as are asked for.
+   *
+   * @throws BerthError as `run`; `unavailable / not_replicated` when it was done here and may be lost in a failover.
+   */
+  async runScript(script: LuaScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     if (keys.length !== script.keyCount) {
       throw new BerthError(
         'internal',
@@ -91,7 +101,7 @@ export class RedisClient {
         `${script.name} takes ${script.keyCount} keys, not ${keys.length}`,
       );
     }
-    return this.run((redis) => {
+    const reply = await this.run((redis) => {
       if (!this.#defined.has(script.name)) {
         redis.defineCommand(script.name, { lua: script.source, numberOfKeys: script.keyCount });
         this.#defined.add(script.name);
@@ -99,6 +109,8 @@ export class RedisClient {
       const commands = redis as unknown as Record<string, (...args: readonly (string | number)[]) => Promise<unknown>>;
       return (commands[script.name] as NonNullable<(typeof commands)[string]>).call(redis, ...keys, ...args);
     });
+    if (!script.isReadOnly) await this.#waitForReplicas(keys[0] as string);
+    return reply;
   }
 
   /** Whether commands can be sent now. */
@@ -137,7 +149,7 @@ export class RedisClient {
   /** A connection of its own to the same server, for reads that block up to `blockMs`. */
   duplicate(suffix: string, blockMs: number): RedisClient {
     const connectionName = `${this.#options.connectionName}:${suffix}`;
-    return new RedisClient(this.#url, { ...this.#options, connectionName, blockMs });
+    return new RedisClient(this.#address, { ...this.#options, connectionName, blockMs });
   }
 
   /** Waits for the commands under way, those of this tick's batches included (`batchPerTick`), then closes. */
@@ -150,9 +162,10 @@ export class RedisClient {
   /** Closes at once; commands under way fail. */
   disconnect(): void {
     if (this.#redis.status === 'end') return;
+    const connections = 'nodes' in this.#redis ? this.#redis.nodes() : [this.#redis];
     this.#redis.disconnect();
     // ioredis would wait for the server, which answers a blocked read first.
-    this.#redis.stream?.destroy();
+    for (const { stream } of connections) stream?.destroy();
   }
 
   #onError(error: Error): void {
@@ -171,12 +184,4 @@ export class RedisClient {
     this.#isReported = false;
     this.#lastError = undefined;
   }
-}
-
-/**
- * One timer for the whole connection costs nothing per command. But it outlives a connection that is closed under a
- * blocking read, and would keep the process alive; on such a connection each command has its own.
- */
-function silenceLimits({ commandTimeoutMs, blockMs }: RedisOptions) {
-  return blockMs === undefined ? { socketTimeout: commandTimeoutMs } : { commandTimeout: commandTimeoutMs + blockMs };
 }

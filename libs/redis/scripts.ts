@@ -9,6 +9,8 @@ export interface LuaScript {
   readonly source: string;
   /** How many KEYS its header documents. */
   readonly keyCount: number;
+  /** Whether its header says `@readonly`: it writes nothing. */
+  readonly isReadOnly: boolean;
 }
 
 const INCLUDE = /^--- @include ([a-z][a-z0-9-]*)$/gm;
@@ -30,5 +32,6 @@ function loadScript(folder: string, name: string): LuaScript {
   const source = text.replaceAll(INCLUDE, (_, included: string) =>
     readFileSync(join(folder, 'include', `${included}.lua`), 'utf8').trimEnd(),
   );
-  return { name, source, keyCount: [...text.matchAll(/^--- KEYS\[\d+\]/gm)].length };
+  const keyCount = [...text.matchAll(/^--- KEYS\[\d+\]/gm)].length;
+  return { name, source, keyCount, isReadOnly: /^--- @readonly$/m.test(text) };
 }

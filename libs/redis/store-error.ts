@@ -1,6 +1,7 @@
 import { BerthError } from '../domain/errors';
 
-const NOT_SENT = "Stream isn't writeable";
+/** What ioredis says of a command that it did not send, or that every node sent on to another one. */
+const NOT_DONE = /^(Stream isn't writeable|Cluster isn't ready|None of startup nodes|Too many Cluster redirections)/;
 /** Replies of a server that can't serve now. */
 const BUSY = /^(LOADING|READONLY|MISCONF|OOM|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/;
 const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid username-password pair/;
@@ -10,6 +11,7 @@ const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid username-password pair/;
  *
  * - `unavailable / store_away`       the server can't be reached or can't serve now; nothing was done
  * - `unavailable / outcome_unknown`  the connection broke under way; it may or may not have happened
+ * - `unavailable / not_replicated`   it was done, but fewer replicas have it than asked for: a failover may lose it
  * - `permission_denied / store_credentials`
  * - `internal / store_reply`         the server rejected the command: a defect in Berth
  */
@@ -24,7 +26,7 @@ export function storeError(thrown: unknown): BerthError {
   if (error.name === 'ReplyError' && !BUSY.test(message)) {
     return new BerthError('internal', 'store_reply', message, { cause: error });
   }
-  const isUnsent = error.name === 'ReplyError' || message.startsWith(NOT_SENT) || isConnect(error);
+  const isUnsent = error.name === 'ReplyError' || NOT_DONE.test(message) || isConnect(error);
   return isUnsent
     ? new BerthError('unavailable', 'store_away', `the store can't be reached: ${message}`, { cause: error })
     : new BerthError('unavailable', 'outcome_unknown', `the store did not answer: ${message}`, { cause: error });

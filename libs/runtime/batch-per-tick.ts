@@ -40,52 +40,47 @@ function runAll(): void {
 }
 
 /**
- * A function whose calls of one tick are answered together, a group of them by one `run`. Runs start in the order of
- * their calls.
+ * A function whose calls of one tick are answered together, a group of them by one `run` (`inGroups`). Runs start in the
+ * order of their calls.
  *
  * When a run fails, all of its calls fail with the same error: what is one call's own must be in its answer.
- *
- * @param newGroup  makes what is asked of each call in turn: whether it goes with those before it. The first always does.
  */
 export function batchPerTick<Q, A>(
-  newGroup: () => (question: Q) => boolean,
+  maxSize: number,
+  sizeOf: (question: Q) => number,
   run: (questions: readonly Q[]) => Promise<readonly A[]>,
 ): (question: Q) => Promise<A> {
   let waiting: Waiting<Q, A>[] = [];
-
   const sendAll = () => {
     const all = waiting;
     waiting = [];
-    let group: Waiting<Q, A>[] = [];
-    let admits = newGroup();
-    for (const one of all) {
-      if (!admits(one.question)) {
-        void send(group, run);
-        group = [];
-        admits = newGroup();
-        admits(one.question);
-      }
-      group.push(one);
-    }
-    void send(group, run);
+    for (const group of inGroups(all, maxSize, ({ question }) => sizeOf(question))) void send(group, run);
   };
-
   return (question) =>
     new Promise((resolve, reject) => {
       if (waiting.push({ question, resolve, reject }) === 1) setImmediate(sendAll);
     });
 }
 
-/** Groups of at most `maxSize`; a call that is larger by itself is a group of its own. */
-export function upTo<Q>(maxSize: number, sizeOf: (question: Q) => number): () => (question: Q) => boolean {
-  return () => {
-    let size = 0;
-    return (question) => {
-      const isFirst = size === 0;
-      size += sizeOf(question);
-      return isFirst || size <= maxSize;
-    };
-  };
+/** Cuts a list, in its order, into groups of at most `maxSize`; an item that is larger is a group of its own. */
+export function* inGroups<T>(
+  items: readonly T[],
+  maxSize: number,
+  sizeOf: (item: T) => number,
+): Iterable<readonly T[]> {
+  let group: T[] = [];
+  let size = 0;
+  for (const item of items) {
+    const itemSize = sizeOf(item);
+    if (group.length > 0 && size + itemSize > maxSize) {
+      yield group;
+      group = [];
+      size = 0;
+    }
+    group.push(item);
+    size += itemSize;
+  }
+  if (group.length > 0) yield group;
 }
 
 interface Waiting<Q, A> {

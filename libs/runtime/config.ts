@@ -28,103 +28,83 @@ export type ConfigOf<O extends Options> = { readonly [K in keyof O]: O[K] extend
 export type Tables = Readonly<Record<string, Options>>;
 export type ConfigsOf<T extends Tables> = { readonly [K in keyof T]: ConfigOf<T[K]> };
 
-type Common = { readonly env: string; readonly help: string; readonly unit?: string; readonly secret?: boolean };
+interface Common<T> {
+  readonly env: string;
+  readonly help: string;
+  readonly default: T;
+  readonly unit?: string;
+  readonly secret?: boolean;
+}
+interface Bounded extends Common<number> {
+  readonly min: number;
+  readonly max: number;
+}
 
 /** A whole number within bounds, both included. */
-export function intOption(
-  o: Common & { readonly default: number; readonly min: number; readonly max: number },
-): Option<number> {
+export function intOption(o: Bounded): Option<number> {
   return numeric(o, /^-?\d+$/, 'a whole number');
 }
 
+/** A time in whole milliseconds within bounds, both included. */
+export function durationOption(o: Bounded): Option<number> {
+  return intOption({ ...o, unit: 'ms' });
+}
+
 /** A number within bounds, both included. */
-export function numberOption(
-  o: Common & { readonly default: number; readonly min: number; readonly max: number },
-): Option<number> {
+export function numberOption(o: Bounded): Option<number> {
   return numeric(o, /^-?\d+(\.\d+)?$/, 'a number');
 }
 
-function numeric(
-  o: Common & { readonly default: number; readonly min: number; readonly max: number },
-  pattern: RegExp,
-  kind: string,
-): Option<number> {
-  return {
-    ...common(o),
-    default: o.default,
-    range: `${o.min}..${o.max}`,
-    parse(text) {
-      const value = Number(text);
-      const valid = pattern.test(text) && value >= o.min && value <= o.max;
-      return valid ? { value } : { problem: `must be ${kind} from ${o.min} to ${o.max}, not '${text}'` };
-    },
-  };
+function numeric(o: Bounded, pattern: RegExp, kind: string): Option<number> {
+  return makeOption(o, `${o.min}..${o.max}`, (text) => {
+    const value = Number(text);
+    const isValid = pattern.test(text) && value >= o.min && value <= o.max;
+    return isValid ? { value } : { problem: `must be ${kind} from ${o.min} to ${o.max}, not '${text}'` };
+  });
 }
 
-export function booleanOption(o: Common & { readonly default: boolean }): Option<boolean> {
-  return {
-    ...common(o),
-    default: o.default,
-    range: 'true|false',
-    parse: (text) =>
-      text === 'true' || text === 'false'
-        ? { value: text === 'true' }
-        : { problem: `must be true or false, not '${text}'` },
-  };
+export function booleanOption(o: Common<boolean>): Option<boolean> {
+  return makeOption(o, 'true|false', (text) =>
+    text === 'true' || text === 'false'
+      ? { value: text === 'true' }
+      : { problem: `must be true or false, not '${text}'` },
+  );
 }
 
-/** A text; `pattern` and `range` say what it may look like. */
+/** A text; `range` says what it may look like, as `pattern` does. */
 export function stringOption(
-  o: Common & { readonly default: string; readonly pattern?: RegExp; readonly range?: string },
+  o: Common<string> & { readonly pattern?: RegExp; readonly range?: string },
 ): Option<string> {
-  return {
-    ...common(o),
-    default: o.default,
-    range: o.range ?? 'text',
-    parse: (text) =>
-      o.pattern && !o.pattern.test(text)
-        ? { problem: `must be ${o.range ?? `like ${o.pattern}`}, not '${o.secret ? '***' : text}'` }
-        : { value: text },
-  };
+  const { pattern = /^/, range = 'text', secret } = o;
+  return makeOption(o, range, (text) =>
+    pattern.test(text) ? { value: text } : { problem: `must be ${range}, not '${secret ? '***' : text}'` },
+  );
 }
 
-export function enumOption<const T extends string>(
-  o: Common & { readonly default: T; readonly values: readonly T[] },
-): Option<T> {
-  return {
-    ...common(o),
-    default: o.default,
-    range: o.values.join('|'),
-    parse(text) {
-      const value = o.values.find((v) => v === text);
-      return value === undefined ? { problem: `must be one of ${o.values.join(', ')}, not '${text}'` } : { value };
-    },
-  };
+export function enumOption<const T extends string>(o: Common<T> & { readonly values: readonly T[] }): Option<T> {
+  return makeOption(o, o.values.join('|'), (text) => {
+    const value = o.values.find((v) => v === text);
+    return value === undefined ? { problem: `must be one of ${o.values.join(', ')}, not '${text}'` } : { value };
+  });
 }
 
 /** Names separated by commas; `values` bounds them when given. */
 export function listOption(
-  o: Common & { readonly default: readonly string[]; readonly values?: readonly string[] },
+  o: Common<readonly string[]> & { readonly values?: readonly string[] },
 ): Option<readonly string[]> {
-  return {
-    ...common(o),
-    default: o.default,
-    range: o.values ? `list of ${o.values.join(', ')}` : 'list',
-    parse(text) {
-      const value = text
-        .split(',')
-        .map((v) => v.trim())
-        .filter((v) => v !== '');
-      const unknown = value.find((v) => o.values && !o.values.includes(v));
-      return unknown === undefined
-        ? { value }
-        : { problem: `does not know '${unknown}'; known: ${o.values?.join(', ')}` };
-    },
-  };
+  const known = o.values?.join(', ');
+  return makeOption(o, known === undefined ? 'list' : `list of ${known}`, (text) => {
+    const value = text
+      .split(',')
+      .map((v) => v.trim())
+      .filter((v) => v !== '');
+    const unknown = value.find((v) => o.values && !o.values.includes(v));
+    return unknown === undefined ? { value } : { problem: `does not know '${unknown}'; known: ${known}` };
+  });
 }
 
-function common(o: Common) {
-  return { env: o.env, help: o.help, unit: o.unit ?? '', secret: o.secret ?? false };
+function makeOption<T>(o: Common<T>, range: string, parse: Option<T>['parse']): Option<T> {
+  return { env: o.env, default: o.default, help: o.help, unit: o.unit ?? '', range, secret: o.secret ?? false, parse };
 }
 
 /**

@@ -1,5 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { fastify } from 'fastify';
 import { BerthError } from '../domain/errors';
 import type { Metrics } from './metrics';
 import type { Running } from './service';
@@ -25,47 +24,24 @@ export interface OperationsServer {
  * @throws BerthError `failed_precondition / port_in_use`, `failed_precondition / cannot_listen`.
  */
 export async function serveOperations(settings: HttpSettings): Promise<OperationsServer> {
-  const server = createServer((request, response) => {
-    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-    answer(path, settings, response).catch((thrown: unknown) => {
-      send(response, 500, 'text/plain', `${BerthError.from(thrown).message}\n`);
-    });
+  const { host, port, metrics, readiness } = settings;
+  const app = fastify({ forceCloseConnections: true });
+  app.get('/healthz', async () => 'ok\n');
+  app.get('/readyz', async (_, reply) => {
+    const state = readiness();
+    return state.ready ? 'ready\n' : reply.code(503).send(`not ready: ${state.reason}\n`);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(settings, error)));
-    server.listen(settings.port, settings.host, resolve);
+  app.get('/metrics', async (_, reply) => {
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics.expose());
   });
-  const { address, port, family } = server.address() as AddressInfo;
-  return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-}
-
-async function answer(path: string, settings: HttpSettings, response: ServerResponse): Promise<void> {
-  switch (path) {
-    case '/healthz':
-      return send(response, 200, 'text/plain', 'ok\n');
-    case '/readyz': {
-      const readiness = settings.readiness();
-      return readiness.ready
-        ? send(response, 200, 'text/plain', 'ready\n')
-        : send(response, 503, 'text/plain', `not ready: ${readiness.reason}\n`);
-    }
-    case '/metrics':
-      return send(response, 200, 'text/plain; version=0.0.4; charset=utf-8', await settings.metrics.expose());
-    default:
-      return send(response, 404, 'text/plain', 'not found; there are /healthz, /readyz and /metrics\n');
+  app.setNotFoundHandler(async (_, reply) =>
+    reply.code(404).send('not found; there are /healthz, /readyz and /metrics\n'),
+  );
+  try {
+    return { url: await app.listen({ host, port }), close: () => app.close() };
+  } catch (thrown) {
+    throw cannotListen(settings, thrown as NodeJS.ErrnoException);
   }
-}
-
-function send(response: ServerResponse, status: number, type: string, body: string): void {
-  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
-  response.end(body);
 }
 
 function cannotListen(settings: HttpSettings, error: NodeJS.ErrnoException): BerthError {

@@ -29,21 +29,16 @@ export function createMetrics(labels: Readonly<Record<string, string>>, withProc
   const registers = [registry];
   return {
     counter: (name, help, labelNames = []) => new Counter({ name, help, labelNames, registers }),
-    gauge: <L extends string>(
-      name: string,
-      help: string,
-      labelNames: readonly L[] = [],
-      collect?: (g: Gauge<L>) => void,
-    ) => {
-      const gauge: Gauge<L> = new Gauge<L>({
+    gauge: (name, help, labelNames = [], collect = () => {}) =>
+      new Gauge({
         name,
         help,
         labelNames,
         registers,
-        ...(collect ? { collect: () => collect(gauge) } : {}),
-      });
-      return gauge;
-    },
+        collect() {
+          collect(this);
+        },
+      }),
     histogram: (name, help, labelNames = [], buckets = LATENCY_BUCKETS_S) =>
       new Histogram({ name, help, labelNames, buckets: [...buckets], registers }),
     expose: () => registry.metrics(),

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type ConfigOf, enumOption, intOption, stringOption } from './config';
+import { type ConfigOf, durationOption, enumOption, intOption, stringOption } from './config';
 
 /** Where messages go and where the truth is: every process has these two. */
 export const addressOptions = {
@@ -14,8 +14,9 @@ export const addressOptions = {
   storeUrl: stringOption({
     env: 'BERTH_STORE_URL',
     default: 'memory:',
-    pattern: /^(rediss?:\/\/\S+|memory:)$/,
-    range: 'redis://..., rediss://... or memory:',
+    pattern:
+      /^(rediss?:\/\/\S+|rediss?\+sentinel:\/\/[^\s/?]+\/[^\s/?]+(\?\S*)?|rediss?\+cluster:\/\/[^\s/?]+\/?|memory:)$/,
+    range: 'redis://..., redis+sentinel://host,host/name, redis+cluster://host,host (rediss for TLS) or memory:',
     help: 'The store: Redis, or memory: for everything in one process. The password in it is not shown.',
     secret: true,
   }),
@@ -54,12 +55,11 @@ export const processOptions = {
     range: 'letters, digits, . _ -',
     help: 'Names this process among others of its kind, in logs, metrics and leases.',
   }),
-  shutdownTimeoutMs: intOption({
+  shutdownTimeoutMs: durationOption({
     env: 'BERTH_SHUTDOWN_TIMEOUT_MS',
     default: 30_000,
     min: 100,
     max: 600_000,
-    unit: 'ms',
     help: 'How long a stopping process may finish what it has in hand before it is ended.',
   }),
 } as const;

@@ -1,6 +1,14 @@
 import { hostname } from 'node:os';
 import { placementOptions } from '#libs/placement/options';
-import { type ConfigOf, enumOption, intOption, listOption, numberOption, stringOption } from '#libs/runtime/config';
+import {
+  type ConfigOf,
+  durationOption,
+  enumOption,
+  intOption,
+  listOption,
+  numberOption,
+  stringOption,
+} from '#libs/runtime/config';
 import { fakeOptions } from './drivers/fake-options';
 import { processDriverOptions } from './drivers/process/process-options';
 
@@ -79,12 +87,11 @@ export const agentOptions = {
     unit: 'messages',
     help: 'Unacked orders, times the hosts of the process; above max builds, so that a destroy gets past builds that wait.',
   }),
-  reportIntervalMs: intOption({
+  reportIntervalMs: durationOption({
     env: 'BERTH_AGENT_REPORT_INTERVAL_MS',
     default: 20_000,
     min: 100,
     max: 3_600_000,
-    unit: 'ms',
     help: 'How often a host reports when nothing changes; after a few of these without a report schedulers take it as down.',
   }),
   reportJitter: numberOption({
@@ -94,20 +101,18 @@ export const agentOptions = {
     max: 0.5,
     help: 'The share of the interval by which reports come earlier or later, so that hosts do not report all at once.',
   }),
-  reportMinIntervalMs: intOption({
+  reportMinIntervalMs: durationOption({
     env: 'BERTH_AGENT_REPORT_MIN_INTERVAL_MS',
     default: 5_000,
     min: 0,
     max: 600_000,
-    unit: 'ms',
     help: 'The least time between two reports of a host; changes within it share the next.',
   }),
-  reportTimeoutMs: intOption({
+  reportTimeoutMs: durationOption({
     env: 'BERTH_AGENT_REPORT_TIMEOUT_MS',
     default: 5_000,
     min: 10,
     max: 600_000,
-    unit: 'ms',
     help: 'How long a report waits for its answer before it is sent again.',
   }),
   reportsInFlight: intOption({
@@ -118,20 +123,18 @@ export const agentOptions = {
     unit: 'reports',
     help: 'Reports that await their answers at once, of all hosts of the process.',
   }),
-  retryMaxMs: intOption({
+  retryMaxMs: durationOption({
     env: 'BERTH_AGENT_RETRY_MAX_MS',
     default: 5_000,
     min: 10,
     max: 600_000,
-    unit: 'ms',
     help: 'The longest pause before a retry (broker unavailable, destroy failed).',
   }),
-  drainTimeoutMs: intOption({
+  drainTimeoutMs: durationOption({
     env: 'BERTH_AGENT_DRAIN_TIMEOUT_MS',
     default: 10_000,
     min: 0,
     max: 600_000,
-    unit: 'ms',
     help: 'How long a draining agent lets builds finish before it hands them back to its queue.',
   }),
   ...fakeOptions,

@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
+import limitConcurrency from 'p-limit';
 import type { Bus } from '#libs/bus/port';
 import { BUILD_RESULTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
-import { createSemaphore } from '#libs/runtime/semaphore';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import type { Driver, HostIdentity, OpenDriver } from './drivers/driver';
 import { collectStats, createHost, type Host } from './host/host';
 import { hostFacts, hostNames } from './host/host-facts';
-import { noJournal, openJournal } from './host/journal';
+import { type Journal, noJournal, openJournal } from './host/journal';
 import { recoverInstances } from './host/recover';
 import { ioOpsOf } from './host/stats';
 import { agentMetrics } from './metrics';
@@ -21,6 +21,8 @@ export interface ComputeAgentParts extends Surroundings {
   readonly bus: Bus;
   readonly config: AgentConfig;
   readonly driver: OpenDriver;
+  /** Where a host's instances are remembered; in the folder that the configuration names, if it names one, unless given. */
+  readonly journal?: (host: string) => Promise<Journal>;
 }
 
 /** Hosts that are opened at once. */
@@ -49,8 +51,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   const closeDrivers = () => Promise.all(drivers.map((driver) => driver.close()));
 
   const openHost = async (identity: HostIdentity): Promise<Host> => {
-    const { stateDir } = config;
-    const journal = stateDir === '' ? noJournal : await openJournal(join(stateDir, identity.name, 'journal'));
+    const journal = await (parts.journal ?? journalIn(config.stateDir))(identity.name);
     const remembered = await journal.load();
     const running = remembered.filter(({ state }) => state === 'running').map(({ uuid }) => uuid);
     const driver = await parts.driver(identity, running);
@@ -106,10 +107,15 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   };
 }
 
+/** Journals below a folder; '' remembers nothing. */
+function journalIn(stateDir: string): (host: string) => Promise<Journal> {
+  return async (host) => (stateDir === '' ? noJournal : openJournal(join(stateDir, host, 'journal')));
+}
+
 async function openHosts({ bus, config }: ComputeAgentParts, open: (identity: HostIdentity) => Promise<Host>) {
   await bus.declare(BUILD_RESULTS);
-  const semaphore = createSemaphore(MAX_OPENING_HOSTS);
-  const opening = hostNames(config).map((name, index) => semaphore.run(() => open({ name, index })));
+  const takeTurn = limitConcurrency(MAX_OPENING_HOSTS);
+  const opening = hostNames(config).map((name, index) => takeTurn(() => open({ name, index })));
   // All have settled before the first failure is thrown: nothing opens after what was opened is closed.
   await Promise.allSettled(opening);
   return Promise.all(opening);

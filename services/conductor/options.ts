@@ -1,4 +1,4 @@
-import { type ConfigOf, intOption } from '#libs/runtime/config';
+import { type ConfigOf, durationOption, intOption } from '#libs/runtime/config';
 
 /** What an operator may set of a conductor. */
 export const conductorOptions = {
@@ -26,76 +26,74 @@ export const conductorOptions = {
     unit: 'hosts',
     help: 'Hosts on which one instance is tried before it ends in ERROR.',
   }),
-  selectTimeoutMs: intOption({
+  selectTimeoutMs: durationOption({
     env: 'BERTH_CONDUCTOR_SELECT_TIMEOUT_MS',
     default: 5_000,
     min: 10,
     max: 600_000,
-    unit: 'ms',
     help: 'How long a scheduler may take before it is asked again.',
   }),
-  buildTimeoutMs: intOption({
+  buildTimeoutMs: durationOption({
     env: 'BERTH_CONDUCTOR_BUILD_TIMEOUT_MS',
     default: 600_000,
     min: 100,
     max: 86_400_000,
-    unit: 'ms',
     help: 'How long an agent may take to build before the next alternate is tried.',
   }),
-  schedulingTimeoutMs: intOption({
+  schedulingTimeoutMs: durationOption({
     env: 'BERTH_CONDUCTOR_SCHEDULING_TIMEOUT_MS',
     default: 60_000,
     min: 100,
     max: 86_400_000,
-    unit: 'ms',
     help: 'How long an instance may wait for its destination before another conductor looks at it, too.',
   }),
-  destroyTimeoutMs: intOption({
+  destroyTimeoutMs: durationOption({
     env: 'BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS',
     default: 300_000,
     min: 100,
     max: 86_400_000,
-    unit: 'ms',
     help: 'How long a host may take to destroy an instance before its claim is given back without its word.',
   }),
-  dueIntervalMs: intOption({
+  dueIntervalMs: durationOption({
     env: 'BERTH_CONDUCTOR_DUE_INTERVAL_MS',
     default: 1_000,
     min: 10,
     max: 3_600_000,
-    unit: 'ms',
     help: 'How often a conductor looks for instances whose deadline has passed.',
   }),
-  auditIntervalMs: intOption({
+  eventGraceMs: durationOption({
+    env: 'BERTH_CONDUCTOR_EVENT_GRACE_MS',
+    default: 3_000,
+    min: 10,
+    max: 3_600_000,
+    help: 'How long the conductor that wrote a record has to publish its event before another does.',
+  }),
+  auditIntervalMs: durationOption({
     env: 'BERTH_CONDUCTOR_AUDIT_INTERVAL_MS',
     default: 60_000,
     min: 100,
     max: 86_400_000,
-    unit: 'ms',
     help: 'How often one of the conductors compares claims with instances.',
   }),
-  auditGraceMs: intOption({
+  auditGraceMs: durationOption({
     env: 'BERTH_CONDUCTOR_AUDIT_GRACE_MS',
     default: 60_000,
     min: 0,
     max: 86_400_000,
-    unit: 'ms',
     help: 'The audit leaves alone what was written more recently than this.',
   }),
-  retentionMs: intOption({
+  retentionMs: durationOption({
     env: 'BERTH_CONDUCTOR_RETENTION_MS',
     default: 3_600_000,
     min: 0,
     max: 31_536_000_000,
-    unit: 'ms',
     help: 'How long deleted instances stay on record.',
   }),
-  failureHalfLifeMs: intOption({
+  failureHalfLifeMs: durationOption({
     env: 'BERTH_CONDUCTOR_FAILURE_HALF_LIFE_MS',
     default: 300_000,
     min: 1_000,
     max: 86_400_000,
-    unit: 'ms',
     help: 'In this time half of the build failures held against a host are forgotten.',
   }),
 } as const;

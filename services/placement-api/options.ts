@@ -1,4 +1,4 @@
-import { booleanOption, type ConfigOf, intOption, stringOption } from '#libs/runtime/config';
+import { booleanOption, type ConfigOf, durationOption, intOption, stringOption } from '#libs/runtime/config';
 import { authOptions } from './auth/options';
 import { corsOptions } from './cors-options';
 import { policyOptions } from './policy/policy';
@@ -20,12 +20,11 @@ export const placementApiOptions = {
   ...authOptions,
   ...policyOptions,
   ...corsOptions,
-  readTimeoutMs: intOption({
+  readTimeoutMs: durationOption({
     env: 'BERTH_PLACEMENT_READ_TIMEOUT_MS',
     default: 5_000,
     min: 10,
     max: 60_000,
-    unit: 'ms',
     help: 'How long a read may wait until it sees all that was written before it; then it is answered 503.',
   }),
   randomizeCandidates: booleanOption({

@@ -1,5 +1,5 @@
 import { claimKeyOption } from '#libs/placement/sealed/claim-key';
-import { type ConfigOf, intOption, listOption, numberOption } from '#libs/runtime/config';
+import { type ConfigOf, durationOption, intOption, listOption, numberOption } from '#libs/runtime/config';
 import { FILTER_NAMES } from './filters/registry';
 
 function weightOption(name: string, fallback: number, help: string) {
@@ -60,12 +60,11 @@ export const schedulerOptions = {
     unit: 'builds',
     help: 'Hosts with as many builds in progress take no more (build_limit filter); 0 is no limit.',
   }),
-  claimSettleMs: intOption({
+  claimSettleMs: durationOption({
     env: 'BERTH_SCHEDULER_CLAIM_SETTLE_MS',
     default: 2_000,
     min: 0,
     max: 600_000,
-    unit: 'ms',
     help: 'How long a claim counts as a build in progress unless its host reports a change before.',
   }),
   aggregateFacts: aggregateFactsOption(),
@@ -93,28 +92,25 @@ export const schedulerOptions = {
     unit: 'hosts',
     help: 'Hosts kept ranked over all classes of requests, at 8 bytes each; the class asked for least lately is forgotten.',
   }),
-  hostTimeoutMs: intOption({
+  hostTimeoutMs: durationOption({
     env: 'BERTH_SCHEDULER_HOST_TIMEOUT_MS',
     default: 60_000,
     min: 500,
     max: 86_400_000,
-    unit: 'ms',
     help: 'Hosts whose agent is silent for so long are marked down, until they report again.',
   }),
-  failureHalfLifeMs: intOption({
+  failureHalfLifeMs: durationOption({
     env: 'BERTH_SCHEDULER_FAILURE_HALF_LIFE_MS',
     default: 300_000,
     min: 1_000,
     max: 86_400_000,
-    unit: 'ms',
     help: 'The time in which half of a build failure is forgotten (build_failures weigher).',
   }),
-  discrepancyGraceMs: intOption({
+  discrepancyGraceMs: durationOption({
     env: 'BERTH_SCHEDULER_DISCREPANCY_GRACE_MS',
     default: 30_000,
     min: 0,
     max: 3_600_000,
-    unit: 'ms',
     help: 'How old a claim must be before its absence from a host report is sent to conductors; also how often per host.',
   }),
   maxReportedInstances: intOption({

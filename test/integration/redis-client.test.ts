@@ -7,7 +7,12 @@ import { startRedis } from '#libs/testing/servers/servers';
 
 jest.setTimeout(30_000);
 const options = { log: silentLog, random: systemRandom, commandTimeoutMs: 1_000, connectionName: 'client-test' };
-const SUM: LuaScript = { name: 'sum', keyCount: 1, source: "return redis.call('INCRBY', KEYS[1], ARGV[1])" };
+const SUM: LuaScript = {
+  name: 'sum',
+  keyCount: 1,
+  isReadOnly: false,
+  source: "return redis.call('INCRBY', KEYS[1], ARGV[1])",
+};
 
 let server: TestServer;
 let client: RedisClient;
@@ -30,7 +35,7 @@ it('runs a script that the server forgot', async () => {
 it('tells what the server did not understand as a defect', async () => {
   const broken = { ...SUM, name: 'broken', source: "return redis.call('NOPE', KEYS[1])" };
   await expect(client.runScript(broken, ['a'], [])).rejects.toMatchObject({ code: 'internal', reason: 'store_reply' });
-  expect(() => client.runScript(SUM, [], [])).toThrow('sum takes 1 keys, not 0');
+  await expect(client.runScript(SUM, [], [])).rejects.toThrow('sum takes 1 keys, not 0');
 });
 
 it('fails what is under way when the connection breaks, and does not send it again', async () => {

@@ -139,7 +139,7 @@ export const RULES: readonly Rule[] = [
     'npm:ioredis': ['libs/redis/'],
     'npm:pino': ['libs/runtime/pino-log.ts'],
     'npm:pino-pretty': ['libs/runtime/pino-log.ts'],
-    'npm:fastify': ['services/placement-api/'],
+    'npm:fastify': ['services/placement-api/', 'libs/runtime/http.ts'],
     'npm:commander': ['services/cli/'],
     'npm:@commander-js/extra-typings': ['services/cli/'],
     'global:process.env': ['libs/runtime/system.ts'],

@@ -3,8 +3,7 @@ import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { cancelled, checkSize, closing, noSuchQueue } from '../errors';
 import { type BusMetrics, busMetrics } from '../handling/bus-metrics';
-import type { Delivery } from '../handling/delivery';
-import { type HandlingOptions, handleCall, handleCast, type MessageActions } from '../handling/handle-message';
+import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
 import { endsWithin } from '../handling/running-handlers';
 import type { BusConfig } from '../options';
 import {
@@ -19,13 +18,15 @@ import {
   type Subscription,
 } from '../port';
 import { Admin } from './admin';
+import { Answers } from './batching/answers';
 import { FrameReader } from './batching/frame-reader';
 import { Caller } from './caller';
 import { Caster } from './caster';
-import type { Connection } from './connection';
+import type { Connections } from './connection';
 import { Consumer, type ConsumerRole } from './consumer';
 import { ConsumerChannel } from './consumer-channel';
-import { brokerBlocked, declareEventQueue, declareQueue, refusalOf } from './topology';
+import { privateQueuePrefix } from './origin';
+import { brokerBlocked, declareEventQueue, refusalOf } from './topology';
 
 /** Consumers share this many channels. */
 const MAX_CONSUMER_CHANNELS = 16;
@@ -34,28 +35,31 @@ const CLOSE_TIMEOUT_MS = 2_000;
 
 /** The bus on RabbitMQ. Everything that it has on the broker comes back with the connection. */
 export class AmqpBus implements Bus {
-  readonly #connection: Connection;
+  readonly #connections: Connections;
   readonly #config: BusConfig;
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
   readonly #admin: Admin;
   readonly #caster: Caster;
   readonly #caller: Caller;
+  readonly #answers: Answers;
   readonly #channels: ConsumerChannel[] = [];
   #closed: Promise<void> | undefined;
   #isOpen = true;
 
-  constructor(connection: Connection, config: BusConfig, around: Surroundings) {
-    this.#connection = connection;
+  constructor(connections: Connections, config: BusConfig, around: Surroundings) {
+    const { publishing, consuming } = connections;
+    this.#connections = connections;
     this.#config = config;
     this.#around = around;
     // In the order in which they come back: queues before those who write to them.
-    this.#admin = new Admin(around);
-    connection.add(this.#admin);
+    this.#admin = new Admin(consuming.user, around);
+    consuming.add(this.#admin);
     this.#metrics = busMetrics(around.metrics, this);
-    connection.onReconnect = () => this.#metrics.reconnects.inc();
-    this.#caster = new Caster(connection, config, this.#metrics, around);
-    this.#caller = new Caller(connection, config, this.#metrics, around);
+    consuming.onReconnect = () => this.#metrics.reconnects.inc();
+    this.#caster = new Caster(publishing, config, this.#metrics, around);
+    this.#caller = new Caller(connections, config, this.#metrics, around);
+    this.#answers = new Answers(publishing, around);
   }
 
   async call(queue: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
@@ -79,14 +83,11 @@ export class AmqpBus implements Bus {
     handlers: Readonly<Record<string, CallHandler>>,
     options?: ConsumeOptions,
   ): Promise<Subscription> {
-    const table = new Map(Object.entries(handlers));
-    const handling = this.#handling(queue);
-    return this.#consume(handling, options, (delivery, actions) => handleCall(delivery, actions, table, handling));
+    return this.#consume(queue, options, handleCalls(handlers, this.#handling(queue)));
   }
 
   async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
-    const handling = this.#handling(queue);
-    return this.#consume(handling, options, (delivery, actions) => handleCast(delivery, actions, handler, handling));
+    return this.#consume(queue, options, handleCasts(handler, this.#handling(queue)));
   }
 
   async subscribe(pattern: string, handler: EventHandler): Promise<Subscription> {
@@ -94,9 +95,10 @@ export class AmqpBus implements Bus {
       queue: pattern,
       prefetch: 0,
       noAck: true,
-      declare: () => this.#admin.run(pattern, (channel) => declareEventQueue(channel, pattern)),
+      declare: () => this.#admin.run(pattern, (channel) => declareEventQueue(channel, this.#newPrivateName(), pattern)),
       frames: undefined,
       bury: async () => {},
+      answers: this.#answers,
       handle: async (delivery, _, topic) => {
         try {
           handler(topic, delivery);
@@ -124,9 +126,9 @@ export class AmqpBus implements Bus {
   isConnected(): boolean {
     return (
       this.#isOpen &&
-      this.#connection.isUp &&
-      !this.#connection.isBlocked &&
-      this.#caster.isReady &&
+      this.#connections.consuming.isUp &&
+      !this.#connections.publishing.isBlocked &&
+      this.#caster.publisher.isReady &&
       this.#caller.isReady
     );
   }
@@ -136,7 +138,7 @@ export class AmqpBus implements Bus {
   }
 
   get unconfirmed(): number {
-    return this.#caster.openCount;
+    return this.#caster.publisher.openCount;
   }
 
   get inHand(): number {
@@ -160,31 +162,29 @@ export class AmqpBus implements Bus {
     const isDrained = await endsWithin(drained, this.#config.drainTimeoutMs, clock);
     if (!isDrained) for (const { consumer } of consumers) consumer.abort(reason);
     this.#isOpen = false;
-    await endsWithin(this.#caster.idle(), this.#config.confirmTimeoutMs, clock);
-    const channels = [...this.#channels, this.#caster, this.#admin].map((part) => part.close());
+    await endsWithin(this.#caster.publisher.idle(), this.#config.confirmTimeoutMs, clock);
+    const channels = [...this.#channels, this.#caster.publisher, this.#answers, this.#admin].map((part) =>
+      part.close(),
+    );
     await endsWithin(Promise.all([...channels, this.#caller.close(reason)]), CLOSE_TIMEOUT_MS, clock);
-    await this.#connection.close();
+    const { publishing, consuming } = this.#connections;
+    await Promise.all([publishing.close(), consuming.close()]);
   }
 
-  #consume(
-    handling: HandlingOptions,
-    options: ConsumeOptions | undefined,
-    handle: (delivery: Delivery, actions: MessageActions) => Promise<void>,
-  ): Promise<Subscription> {
-    const spec = handling.queue;
+  #consume(spec: QueueSpec, options: ConsumeOptions | undefined, handle: Handle): Promise<Subscription> {
     return this.#start({
       queue: spec.name,
       prefetch: options?.prefetch ?? this.#config.prefetch,
       noAck: false,
-      declare: () =>
-        this.#admin.run(spec.name, async (channel) => {
-          await declareQueue(channel, spec);
-          return spec.name;
-        }),
+      declare: async () => {
+        await this.#admin.provide(spec);
+        return spec.name;
+      },
+      answers: this.#answers,
       handle,
       bury: (delivery, error) => this.#caster.bury(delivery, error, spec.name),
       frames: spec.batching
-        ? new FrameReader((body, properties) => this.#caster.put(spec.name, body, properties), this.#around)
+        ? new FrameReader((body, properties) => this.#caster.put(spec, body, properties), this.#around)
         : undefined,
     });
   }
@@ -205,9 +205,13 @@ export class AmqpBus implements Bus {
       undefined,
     );
     if (emptiest !== undefined && (emptiest.size === 0 || count >= MAX_CONSUMER_CHANNELS)) return emptiest;
-    const channel = new ConsumerChannel(this.#connection, `consumers ${count + 1}`, this.#around);
+    const channel = new ConsumerChannel(this.#connections.consuming, `consumers ${count + 1}`, this.#around);
     this.#channels.push(channel);
     return channel;
+  }
+
+  #newPrivateName(): string {
+    return privateQueuePrefix(this.#connections.consuming.user) + this.#around.random.uuid();
   }
 
   #handling(queue: QueueSpec) {
@@ -216,7 +220,7 @@ export class AmqpBus implements Bus {
 
   #checkOutgoing(message: OutgoingMessage): void {
     this.#refuseClosed();
-    if (this.#connection.isBlocked) throw brokerBlocked();
+    if (this.#connections.publishing.isBlocked) throw brokerBlocked();
     checkSize(message.body, this.#config.maxMessageBytes);
   }
 

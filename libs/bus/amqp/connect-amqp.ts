@@ -1,6 +1,6 @@
-import { sleep } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
+import { endsWithin } from '../handling/running-handlers';
 import type { BusConfig } from '../options';
 import type { Bus } from '../port';
 import { AmqpBus } from './amqp-bus';
@@ -24,50 +24,44 @@ export type AmqpSettings = BusConfig & {
 export async function connectAmqp(settings: AmqpSettings, around: Surroundings): Promise<Bus> {
   const url = addressOf(settings);
   const where = `${url.hostname}:${url.port || (url.protocol === 'amqps:' ? 5671 : 5672)}`;
-  const first = new FirstConnection();
-  const { reconnectDelayMs, processName: connectionName = 'berth' } = settings;
-  const connection = new Connection({ url: url.href, reconnectDelayMs, connectionName }, around, first);
-  const bus = new AmqpBus(connection, settings, around);
-  await connection.open();
-  const deadline = new AbortController();
-  const outcome = await Promise.race([
-    first.outcome,
-    sleep(around.clock, settings.connectTimeoutMs, deadline.signal).then(() => 'late' as const),
-  ]);
-  deadline.abort();
-  if (outcome === 'up') {
-    around.log.info({ event: 'bus_connected', broker: where }, 'connected to the broker');
-    return bus;
+  const { reconnectDelayMs, connectTimeoutMs, processName = 'berth' } = settings;
+  const connectionThat = (does: string) =>
+    new Connection({ url: url.href, reconnectDelayMs, connectionName: `${processName} ${does}` }, around);
+  const publishing = connectionThat('publishes');
+  const consuming = connectionThat('consumes');
+  const bus = new AmqpBus({ publishing, consuming }, settings, around);
+  const settled = bothUpOrRefused(upOrRefused(consuming, where), upOrRefused(publishing, where));
+  await Promise.all([consuming.open(), publishing.open()]);
+  const isSettled = await endsWithin(settled, connectTimeoutMs, around.clock);
+  const problem = isSettled ? await settled : unreachable(where, connectTimeoutMs, consuming.lastError);
+  if (problem !== undefined) {
+    await bus.close();
+    throw problem;
   }
-  await bus.close();
-  throw outcome === 'late' ? unreachable(where, settings.connectTimeoutMs, first.lastError) : refused(where, outcome);
+  around.log.info({ event: 'bus_connected', broker: where }, 'connected to the broker');
+  return bus;
 }
 
-/** Whether the first connection comes up, or never will. */
-class FirstConnection {
-  readonly outcome: Promise<'up' | Error>;
-  lastError: Error | undefined;
-  #closedCount = 0;
-  #settle: (outcome: 'up' | Error) => void = () => {};
+async function bothUpOrRefused(
+  one: Promise<BerthError | undefined>,
+  other: Promise<BerthError | undefined>,
+): Promise<BerthError | undefined> {
+  return (await one) ?? (await other);
+}
 
-  constructor() {
-    this.outcome = new Promise((resolve) => {
-      this.#settle = resolve;
-    });
-  }
-
-  up(): void {
-    this.#settle('up');
-  }
-
-  failed(error: Error): void {
-    this.lastError = error;
-    // What waiting does not help; amqplib has it in the text alone. A wrong login says so. With a wrong virtual host the
-    // connection is closed instead of opened, which a stopping broker does, too, but only once.
-    this.#closedCount = /got <ConnectionClose/.test(error.message) ? this.#closedCount + 1 : 0;
-    const isRefused = /Handshake terminated by server: 403/.test(error.message);
-    if (isRefused || this.#closedCount >= 3) this.#settle(error);
-  }
+/** Resolves when a connection is up for the first time, or to why waiting does not help; amqplib has that in the text alone. */
+function upOrRefused(connection: Connection, where: string): Promise<BerthError | undefined> {
+  let closedCount = 0;
+  return new Promise((resolve) => {
+    connection.onUp = () => resolve(undefined);
+    connection.onFailed = (error) => {
+      // A wrong login says so. With a wrong virtual host the connection is closed instead of opened, which a stopping
+      // broker does, too, but only once.
+      closedCount = /got <ConnectionClose/.test(error.message) ? closedCount + 1 : 0;
+      const isRefused = /Handshake terminated by server: 403/.test(error.message);
+      if (isRefused || closedCount >= 3) resolve(refused(where, error));
+    };
+  });
 }
 
 function addressOf({ busUrl, heartbeatS }: AmqpSettings): URL {

@@ -4,6 +4,7 @@ import { backoffMs } from '../../runtime/backoff';
 import { corkPerTick } from '../../runtime/cork-per-tick';
 import type { Surroundings } from '../../runtime/service';
 import { endsWithin } from '../handling/running-handlers';
+import { userOfUrl } from '../user-of-url';
 
 /** What is set up anew on each connection. `attach` never rejects: what fails is tried again later. */
 export interface Attachment {
@@ -17,11 +18,13 @@ export interface ConnectionSettings {
   readonly connectionName: string;
 }
 
-export interface ConnectionEvents {
-  /** The broker can't be reached, or does not let us in. */
-  failed(error: Error): void;
-  /** Connected, and every attachment was attached or has failed. */
-  up(): void;
+/**
+ * The two connections of a bus. A broker that is short of memory stops reading from a connection that publishes, and with
+ * it any acks that come behind: so what consumes, and acks, has one of its own and empties the queues meanwhile.
+ */
+export interface Connections {
+  readonly publishing: Connection;
+  readonly consuming: Connection;
 }
 
 const FIRST_RECONNECT_DELAY_MS = 50;
@@ -30,7 +33,7 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
- * The connection of one bus, kept up by amqplib's `recovery`.
+ * A connection of a bus, kept up by amqplib's `recovery`.
  *
  * Recovery reconnects with backoff and calls `setup`; what it does not know, this class adds:
  * - an `error` event that comes during `setup`, before recovery listens, would end the process: we listen first;
@@ -39,11 +42,16 @@ const CLOSE_TIMEOUT_MS = 2_000;
  * - a connection that closes while `setup` runs, unseen by it, would be taken for good: we look before we say so.
  */
 export class Connection {
-  /** Called for each connection but the first. */
+  /** Why the last attempt that failed did. */
+  lastError: Error | undefined;
+  /** Called when the broker can't be reached, or does not let us in. */
+  onFailed: (error: Error) => void = () => {};
+  /** Called for each connection, once every attachment was attached or has failed. */
+  onUp: () => void = () => {};
+  /** Called besides for each connection but the first. */
   onReconnect: () => void = () => {};
   readonly #settings: ConnectionSettings;
   readonly #around: Surroundings;
-  readonly #events: ConnectionEvents;
   readonly #attachments = new Set<Attachment>();
   #recovering: RecoveringChannelModel | undefined;
   #model: ChannelModel | undefined;
@@ -52,10 +60,14 @@ export class Connection {
   #isBlocked = false;
   #isClosing = false;
 
-  constructor(settings: ConnectionSettings, around: Surroundings, events: ConnectionEvents) {
+  constructor(settings: ConnectionSettings, around: Surroundings) {
     this.#settings = settings;
     this.#around = around;
-    this.#events = events;
+  }
+
+  /** The broker's user. */
+  get user(): string {
+    return userOfUrl(this.#settings.url);
   }
 
   /** Connected, and every attachment was attached or has failed. */
@@ -93,7 +105,10 @@ export class Connection {
     recovering.on('handler-error', (error) =>
       log.error({ event: 'bus_listener_threw', error }, 'a listener of the connection threw'),
     );
-    recovering.on('connect-failed', (error: Error) => this.#events.failed(error));
+    recovering.on('connect-failed', (error: Error) => {
+      this.lastError = error;
+      this.onFailed(error);
+    });
     recovering.on('disconnect', (error) =>
       log.warn({ event: 'bus_disconnected', error }, 'disconnected from the broker, reconnecting'),
     );
@@ -103,7 +118,7 @@ export class Connection {
         this.onReconnect();
       }
       this.#wasUp = true;
-      this.#events.up();
+      this.onUp();
     });
     this.#recovering = recovering;
   }

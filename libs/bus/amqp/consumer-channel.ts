@@ -20,12 +20,6 @@ interface Member {
   reject(error: BerthError): void;
 }
 
-/** The channel of now. */
-interface Live {
-  readonly channel: Channel;
-  readonly acks: Acks;
-}
-
 /**
  * A channel with its consumers, all of which start again whenever the channel comes back. They share it because a broker
  * gives a connection some 2,000 channels, and one process may carry more agents than that.
@@ -34,7 +28,8 @@ export class ConsumerChannel {
   readonly #around: Surroundings;
   readonly #reopening: ReopeningChannel<Channel>;
   readonly #members = new Map<Consumer, Member>();
-  #live: Live | undefined;
+  /** Those of the present channel. */
+  #acks: Acks | undefined;
 
   constructor(connection: Connection, name: string, around: Surroundings) {
     this.#around = around;
@@ -43,8 +38,8 @@ export class ConsumerChannel {
       create: (model: ChannelModel) => model.createChannel(),
       prepare: async (channel: Channel) => this.#startAll(channel),
       lost: () => {
-        this.#live?.acks.markLost();
-        this.#live = undefined;
+        this.#acks?.markLost();
+        this.#acks = undefined;
       },
     };
     this.#reopening = new ReopeningChannel<Channel>(connection, role, around);
@@ -64,7 +59,7 @@ export class ConsumerChannel {
     return new Promise((resolve, reject) => {
       const member = { consumer, hasStarted: false, resolve, reject };
       this.#members.set(consumer, member);
-      if (this.#live !== undefined) void this.#start(member, this.#live);
+      if (this.#acks !== undefined) void this.#start(member, this.#acks);
     });
   }
 
@@ -77,22 +72,22 @@ export class ConsumerChannel {
 
   /** Resolves when the broker has seen all acks. */
   close(): Promise<void> {
-    this.#live?.acks.flush();
+    this.#acks?.flush();
     return this.#reopening.close();
   }
 
   /** Not awaited: a queue whose broker does not answer must not keep the other consumers from starting. */
   #startAll(channel: Channel): void {
-    const live = { channel, acks: new Acks(channel) };
-    this.#live = live;
-    for (const member of this.#members.values()) void this.#start(member, live);
+    const acks = new Acks(channel);
+    this.#acks = acks;
+    for (const member of this.#members.values()) void this.#start(member, acks);
   }
 
   /** Never rejects. */
-  async #start(member: Member, live: Live): Promise<void> {
+  async #start(member: Member, acks: Acks): Promise<void> {
     const { consumer } = member;
     try {
-      await this.#attach(consumer, live, () => this.#startLater(member, live));
+      await this.#attach(consumer, acks, () => this.#startLater(member, acks));
       member.hasStarted = true;
       member.resolve();
     } catch (thrown) {
@@ -103,21 +98,21 @@ export class ConsumerChannel {
       }
       const fields = { event: 'bus_consumer_failed', queue: consumer.queue, error };
       this.#around.log.warn(fields, 'a consumer could not start, trying again');
-      this.#startLater(member, live);
+      this.#startLater(member, acks);
     }
   }
 
-  async #attach(consumer: Consumer, { channel, acks }: Live, onCancel: () => void): Promise<void> {
-    const attached = consumer.attach(channel, acks, onCancel);
+  async #attach(consumer: Consumer, acks: Acks, onCancel: () => void): Promise<void> {
+    const attached = consumer.attach(acks, onCancel);
     if (await endsWithin(attached, ANSWER_TIMEOUT_MS, this.#around.clock)) return attached;
-    this.#reopening.abandon(channel);
+    this.#reopening.abandon(acks.channel);
     throw noAnswer(consumer.queue);
   }
 
-  #startLater(member: Member, live: Live): void {
+  #startLater(member: Member, acks: Acks): void {
     this.#around.clock.after(RETRY_DELAY_MS, () => {
       // On a new channel it has been started already.
-      if (this.#live === live && this.#members.has(member.consumer)) void this.#start(member, live);
+      if (this.#acks === acks && this.#members.has(member.consumer)) void this.#start(member, acks);
     });
   }
 }

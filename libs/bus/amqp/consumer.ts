@@ -1,11 +1,11 @@
-import type { Channel, ConsumeMessage } from 'amqplib';
+import type { ConsumeMessage } from 'amqplib';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import type { Delivery } from '../handling/delivery';
 import type { MessageActions } from '../handling/handle-message';
 import { RunningHandlers } from '../handling/running-handlers';
 import type { Acks } from './batching/acks';
-import { Answers } from './batching/answers';
+import type { Answers } from './batching/answers';
 import { isFrame } from './batching/frame';
 import type { FrameReader, Settling } from './batching/frame-reader';
 import { ConcurrencyLimit } from './concurrency-limit';
@@ -25,6 +25,7 @@ export interface ConsumerRole {
   handle(delivery: Delivery, actions: MessageActions, topic: string): Promise<void>;
   /** Puts a message into the dead letters. */
   bury(delivery: Delivery, error: BerthError): Promise<void>;
+  readonly answers: Answers;
   /** Takes frames apart; undefined for a queue that is not batching. */
   readonly frames: FrameReader | undefined;
 }
@@ -32,7 +33,6 @@ export interface ConsumerRole {
 /** What belongs to one channel: on the next channel, the limit starts anew. */
 interface ChannelState {
   readonly acks: Acks;
-  readonly answers: Answers;
   readonly limit: ConcurrencyLimit;
 }
 
@@ -41,13 +41,15 @@ export class Consumer {
   readonly #role: ConsumerRole;
   readonly #around: Surroundings;
   readonly #running = new RunningHandlers();
-  #live: { readonly channel: Channel; readonly tag: string } | undefined;
-  #answers: Answers | undefined;
+  /** Its name on whatever channel it consumes on. */
+  readonly #tag: string;
+  #state: ChannelState | undefined;
   #isCancelled = false;
 
   constructor(role: ConsumerRole, around: Surroundings) {
     this.#role = role;
     this.#around = around;
+    this.#tag = around.random.uuid();
   }
 
   get queue(): string {
@@ -59,18 +61,18 @@ export class Consumer {
   }
 
   /** Consumes on a channel. `onCancel` is called when the broker ends it alone, as when the queue is deleted. */
-  async attach(channel: Channel, acks: Acks, onCancel: () => void): Promise<void> {
+  async attach(acks: Acks, onCancel: () => void): Promise<void> {
     const queue = await this.#role.declare();
     const { prefetch, noAck } = this.#role;
-    const answers = new Answers(channel);
-    this.#answers = answers;
-    const state = { acks, answers, limit: new ConcurrencyLimit(noAck ? Number.POSITIVE_INFINITY : prefetch) };
+    const { channel } = acks;
+    const limit = new ConcurrencyLimit(noAck ? Number.POSITIVE_INFINITY : prefetch);
+    const state = { acks, limit };
+    this.#state = state;
     const take = (message: ConsumeMessage | null) => (message === null ? onCancel() : this.#take(state, message));
     // Sent back to back: a prefetch holds for the consumers that come after it on the channel.
     const prefetched = channel.prefetch(prefetch);
-    const consumed = channel.consume(queue, take, { noAck });
-    const [, { consumerTag }] = await Promise.all([prefetched, consumed]);
-    this.#live = { channel, tag: consumerTag };
+    const consumed = channel.consume(queue, take, { noAck, consumerTag: this.#tag });
+    await Promise.all([prefetched, consumed]);
     if (this.#isCancelled) await this.#stop();
   }
 
@@ -79,7 +81,6 @@ export class Consumer {
     this.#isCancelled = true;
     await this.#stop();
     await this.#running.idle();
-    this.#answers?.flush();
   }
 
   /** Tells the handlers that their work is no longer wanted. */
@@ -88,14 +89,12 @@ export class Consumer {
   }
 
   async #stop(): Promise<void> {
-    const live = this.#live;
-    this.#live = undefined;
     // A channel that is gone has no consumers.
-    await live?.channel.cancel(live.tag).catch(() => {});
+    await this.#state?.acks.channel.cancel(this.#tag).catch(() => {});
   }
 
-  #take({ acks, answers, limit }: ChannelState, message: ConsumeMessage): void {
-    const { frames, noAck } = this.#role;
+  #take({ acks, limit }: ChannelState, message: ConsumeMessage): void {
+    const { frames, noAck, answers } = this.#role;
     if (!noAck) acks.take(message);
     const run = (delivery: Delivery, settling: Settling, reply: MessageActions['reply']) => {
       const actions = this.#actionsOf(delivery, settling, reply);

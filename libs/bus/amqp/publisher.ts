@@ -1,9 +1,12 @@
 import { type ConfirmChannel, IllegalOperationError, type Options } from 'amqplib';
 import Denque from 'denque';
+import { type BerthError, invalidArgument } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
+import { notConfirmed, queueFull, tooManyWaiting } from '../errors';
+import type { BusConfig } from '../options';
 import type { Connection } from './connection';
-import type { Outcome } from './outcome';
 import { ReopeningChannel } from './reopening-channel';
+import { notConnected } from './topology';
 
 /** A message on its way to the broker. */
 export interface Publication {
@@ -13,20 +16,19 @@ export interface Publication {
   readonly options: Options.Publish;
   /** When its sender stops waiting: what expires does so by this time, however long it waited here. */
   readonly deadlineMs: number;
-  /** Called once. */
-  settle(outcome: Outcome): void;
+  /** Called once: without an error when the broker has it. */
+  settle(error?: BerthError): void;
   /** False when nobody waits for it any more: then it is not sent. */
   isWanted(): boolean;
 }
 
-export interface PublisherSettings {
+/** `confirmTimeoutMs` is Infinity for no limit. */
+export interface PublisherSettings extends Pick<BusConfig, 'publishWindow' | 'maxWaiting' | 'confirmTimeoutMs'> {
   readonly name: string;
-  /** Unconfirmed messages at once; more wait in line. */
-  readonly window: number;
-  /** Messages in line; more are refused. */
-  readonly maxWaiting: number;
-  /** How long a message may take until it is confirmed, its time in line included; Infinity for no limit. */
-  readonly confirmTimeoutMs: number;
+  /** What it means to the sender that there is no such queue. */
+  readonly noQueue: (queue: string) => BerthError;
+  /** What it means to the sender that the connection went before the broker said anything. */
+  readonly outcomeUnknown: () => BerthError;
   /** Makes a new channel ready for more than publishing. */
   prepare?(channel: ConfirmChannel): Promise<void>;
   /** The channel is gone. */
@@ -73,10 +75,10 @@ export class Publisher {
 
   send(publication: Publication): void {
     const channel = this.#reopening.channel;
-    if (channel === undefined) return publication.settle('unsent');
+    if (channel === undefined) return publication.settle(notConnected());
     const canSend = this.#waiting.length === 0 && this.#hasRoom();
     if (!canSend) this.#forgetUnwanted();
-    if (!canSend && this.#waiting.length >= this.#settings.maxWaiting) return publication.settle('overload');
+    if (!canSend && this.#waiting.length >= this.#settings.maxWaiting) return publication.settle(tooManyWaiting());
     const sending = new Sending(publication);
     sending.startTimer(this.#settings.confirmTimeoutMs, this.#around);
     if (canSend) this.#publish(channel, sending);
@@ -104,7 +106,7 @@ export class Publisher {
   }
 
   #hasRoom(): boolean {
-    return this.#isWritable && this.#unconfirmed.size < this.#settings.window;
+    return this.#isWritable && this.#unconfirmed.size < this.#settings.publishWindow;
   }
 
   #publish(channel: ConfirmChannel, sending: Sending): void {
@@ -115,14 +117,21 @@ export class Publisher {
       );
       this.#unconfirmed.add(sending);
     } catch (error) {
-      sending.settle(error instanceof IllegalOperationError ? 'unsent' : (error as Error));
+      sending.settle(error instanceof IllegalOperationError ? notConnected() : notEncodable(error as Error));
     }
   }
 
   #onConfirm(sending: Sending, error: Error | null): void {
     this.#unconfirmed.delete(sending);
-    sending.settle(outcomeOf(sending, error));
+    sending.settle(this.#errorOf(sending, error));
     this.#sendWaiting();
+  }
+
+  /** amqplib 2.3 tells a nack, for a queue that is full, from a lost channel by the text alone. */
+  #errorOf({ publication, isReturned }: Sending, error: Error | null): BerthError | undefined {
+    const { noQueue, outcomeUnknown } = this.#settings;
+    if (error === null) return isReturned ? noQueue(publication.routingKey) : undefined;
+    return error.message === 'message nacked' ? queueFull(publication.routingKey) : outcomeUnknown();
   }
 
   #sendWaiting(): void {
@@ -164,7 +173,8 @@ export class Publisher {
 
   /** The channel is gone: amqplib has called back for what was unconfirmed; what waited here was never sent. */
   #settleUnsent(): void {
-    for (let first = this.#waiting.shift(); first !== undefined; first = this.#waiting.shift()) first.settle('unsent');
+    for (let first = this.#waiting.shift(); first !== undefined; first = this.#waiting.shift())
+      first.settle(notConnected());
     this.#settings.lost?.();
     this.#sendWaiting();
   }
@@ -182,23 +192,22 @@ class Sending {
   }
 
   startTimer(timeoutMs: number, { clock }: Surroundings): void {
-    if (timeoutMs < Infinity) this.#cancelTimer = clock.after(timeoutMs, () => this.settle('unconfirmed'));
+    if (timeoutMs === Infinity) return;
+    this.#cancelTimer = clock.after(timeoutMs, () => this.settle(notConfirmed(this.publication.routingKey)));
   }
 
   isWanted(): boolean {
     return !this.#isSettled && this.publication.isWanted();
   }
 
-  settle(outcome: Outcome): void {
+  settle(error?: BerthError): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#cancelTimer?.();
-    this.publication.settle(outcome);
+    this.publication.settle(error);
   }
 }
 
-/** amqplib 2.3 tells a nack from a lost channel by the text alone. */
-function outcomeOf({ isReturned }: Sending, error: Error | null): Outcome {
-  if (error === null) return isReturned ? 'returned' : 'confirmed';
-  return error.message === 'message nacked' ? 'refused' : 'lost';
+function notEncodable({ message }: Error): BerthError {
+  return invalidArgument('not_encodable', `the message can not be encoded: ${message}`);
 }

@@ -25,15 +25,29 @@ export interface HandlingOptions {
   readonly maxMessageBytes: number;
 }
 
-/** Runs the handler of a cast and settles the message as it says. Never rejects. */
-export async function handleCast(
+/** Does all that there is to be done about a message. Never rejects. */
+export type Handle = (delivery: Delivery, actions: MessageActions) => Promise<void>;
+
+/** Runs the handler of casts and settles each message as it says. */
+export function handleCasts(handler: CastHandler, options: HandlingOptions): Handle {
+  return (delivery, actions) => handleCast(delivery, actions, handler, options);
+}
+
+/** Runs the handler of each call's type, answers, and acks. A request whose caller is gone is acked unanswered. */
+export function handleCalls(handlers: Readonly<Record<string, CallHandler>>, options: HandlingOptions): Handle {
+  const table = new Map(Object.entries(handlers));
+  return (delivery, actions) => handleCall(delivery, actions, table, options);
+}
+
+async function handleCast(
   delivery: Delivery,
   actions: MessageActions,
   handler: CastHandler,
   options: HandlingOptions,
 ): Promise<void> {
   const limit = deliveryLimitOf(options.queue);
-  if (delivery.defect !== undefined) return await bury(delivery, actions, delivery.defect, options);
+  const defect = defectOf(delivery, options.queue);
+  if (defect !== undefined) return await bury(delivery, actions, defect, options);
   // The broker buries what it counts above the limit itself, but not what was counted before it was published again.
   if (delivery.deliveries > limit + 1) return await bury(delivery, actions, deliveryLimit(limit + 1), options);
   const settlement = withinDeliveryLimit(await settlementOf(delivery, handler, options), delivery, options.queue);
@@ -48,6 +62,14 @@ export async function handleCast(
       if (options.queue.name === DEAD_LETTERS) return actions.ack();
       return await bury(delivery, actions, settlement.error, options);
   }
+}
+
+/** Why a message is given to no handler. Dead letters are read whatever they are. */
+function defectOf({ defect, identity }: Delivery, { name }: QueueSpec): BerthError | undefined {
+  if (defect !== undefined || identity.kind !== 'nobody' || name === DEAD_LETTERS) return defect;
+  const message =
+    'the broker does not vouch for its sender: an agent or a tenant must set user_id and publish by its exchange';
+  return new BerthError('permission_denied', 'unknown_sender', message);
 }
 
 function bury(
@@ -91,14 +113,14 @@ function deliveryLimitOf({ kind, deliveryLimit: limit = Infinity }: QueueSpec): 
   return kind === 'work' ? limit : Infinity;
 }
 
-/** Runs the handler of a call, answers, and acks. A request whose caller is gone is acked unanswered. Never rejects. */
-export async function handleCall(
+async function handleCall(
   delivery: Delivery,
   actions: MessageActions,
   handlers: ReadonlyMap<string, CallHandler>,
   options: HandlingOptions,
 ): Promise<void> {
-  if (delivery.defect !== undefined) return await bury(delivery, actions, delivery.defect, options);
+  const defect = defectOf(delivery, options.queue);
+  if (defect !== undefined) return await bury(delivery, actions, defect, options);
   if (delivery.replyTo === undefined) return await bury(delivery, actions, missingReplyTo(), options);
   if (delivery.isExpired) return actions.ack();
   try {

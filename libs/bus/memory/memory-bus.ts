@@ -1,10 +1,10 @@
+import { type Identity, isRestricted } from '../../contracts/identity';
 import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { cancelled, checkSize, closing, nobodyServes, noSuchQueue, queueFull } from '../errors';
 import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
-import type { Delivery } from '../handling/delivery';
-import { handleCall, handleCast, type MessageActions } from '../handling/handle-message';
+import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
 import { PendingCalls } from '../handling/pending-calls';
 import { endsWithin } from '../handling/running-handlers';
 import type { BusConfig } from '../options';
@@ -26,6 +26,7 @@ import { deliveryOf, MemorySubscription } from './subscription';
 /** A bus within one process. Buses on one broker talk to each other, each with its own life. */
 export class MemoryBus implements Bus {
   readonly #broker: MemoryBroker;
+  readonly #identity: Identity;
   readonly #config: BusConfig;
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
@@ -36,8 +37,9 @@ export class MemoryBus implements Bus {
   #closed: Promise<void> | undefined;
   #isOpen = true;
 
-  constructor(broker: MemoryBroker, config: BusConfig, around: Surroundings) {
+  constructor(broker: MemoryBroker, identity: Identity, config: BusConfig, around: Surroundings) {
     this.#broker = broker;
+    this.#identity = identity;
     this.#config = config;
     this.#around = around;
     this.#pending = new PendingCalls(around.clock);
@@ -45,6 +47,7 @@ export class MemoryBus implements Bus {
     this.#answers = broker.declarePrivate('answers');
     this.#answers.add({
       prefetch: Infinity,
+      unsettledCount: 0,
       receive: ({ correlationId, type, body }) => this.#pending.answer(correlationId ?? '', type, body),
     });
   }
@@ -78,14 +81,11 @@ export class MemoryBus implements Bus {
     handlers: Readonly<Record<string, CallHandler>>,
     options?: ConsumeOptions,
   ): Promise<Subscription> {
-    const table = new Map(Object.entries(handlers));
-    const handling = this.#handling(queue);
-    return this.#subscribe(queue, options, (delivery, actions) => handleCall(delivery, actions, table, handling));
+    return this.#subscribe(queue, options, handleCalls(handlers, this.#handling(queue)));
   }
 
   async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
-    const handling = this.#handling(queue);
-    return this.#subscribe(queue, options, (delivery, actions) => handleCast(delivery, actions, handler, handling));
+    return this.#subscribe(queue, options, handleCasts(handler, this.#handling(queue)));
   }
 
   async publish(topic: string, message: OutgoingMessage): Promise<void> {
@@ -108,7 +108,7 @@ export class MemoryBus implements Bus {
 
   async declare(queue: QueueSpec): Promise<void> {
     this.#refuseClosed();
-    this.#broker.declare(queue);
+    if (!isRestricted(this.#identity)) this.#broker.declare(queue);
   }
 
   async depth(queue: string): Promise<number> {
@@ -152,11 +152,7 @@ export class MemoryBus implements Bus {
     this.#broker.delete(this.#answers);
   }
 
-  #subscribe(
-    spec: QueueSpec,
-    options: ConsumeOptions | undefined,
-    handle: (delivery: Delivery, actions: MessageActions) => Promise<void>,
-  ): Subscription {
+  #subscribe(spec: QueueSpec, options: ConsumeOptions | undefined, handle: Handle): Subscription {
     this.#refuseClosed();
     const queue = this.#broker.declare(spec);
     const prefetch = options?.prefetch ?? this.#config.prefetch;
@@ -175,11 +171,12 @@ export class MemoryBus implements Bus {
   }
 
   #seal({ type, body, sender }: OutgoingMessage, options: CastOptions, expiresAtMs?: number): Envelope {
-    const { id, replyTo, correlationId } = options;
+    const { id, replyTo, correlationId, onBehalfOf } = options;
     return {
       type,
       body,
       sender: sender ?? '',
+      identity: isRestricted(this.#identity) ? this.#identity : (onBehalfOf ?? this.#identity),
       id: id ?? this.#around.random.uuid(),
       replyTo,
       correlationId,

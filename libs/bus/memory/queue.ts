@@ -1,9 +1,10 @@
 import Denque from 'denque';
+import type { Identity } from '../../contracts/identity';
 import type { QueueSpec } from '../../contracts/queues';
-import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
 import { deliveryLimit } from '../errors';
 import { DEAD_LETTERS } from '../port';
+import type { MemoryBroker } from './broker';
 
 /** A message as the broker keeps it. */
 export interface Envelope {
@@ -11,6 +12,7 @@ export interface Envelope {
   readonly body: Uint8Array;
   readonly id: string;
   readonly sender: string;
+  readonly identity: Identity;
   readonly replyTo: string | undefined;
   readonly correlationId: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -24,32 +26,22 @@ export interface Envelope {
 export interface Receiver {
   /** How many unsettled messages it may have at once. */
   readonly prefetch: number;
+  /** Messages that it has been given and that are not settled; the queue counts them. */
+  unsettledCount: number;
   receive(envelope: Envelope): void;
-}
-
-interface Place {
-  readonly receiver: Receiver;
-  unsettled: number;
-}
-
-/** What a queue needs of its broker. */
-export interface QueueSurroundings {
-  readonly clock: Clock;
-  later(action: () => void): void;
-  bury(envelope: Envelope, error: BerthError, queue: QueueSpec): void;
 }
 
 /** A queue of the memory broker, with the limits, expiry and round-robin delivery of RabbitMQ's. */
 export class MemoryQueue {
   readonly spec: QueueSpec;
-  readonly #around: QueueSurroundings;
+  readonly #broker: MemoryBroker;
   readonly #ready = new Denque<Envelope>();
-  readonly #places: Place[] = [];
-  #nextPlace = 0;
+  readonly #receivers: Receiver[] = [];
+  #turn = 0;
 
-  constructor(spec: QueueSpec, around: QueueSurroundings) {
+  constructor(spec: QueueSpec, broker: MemoryBroker) {
     this.spec = spec;
-    this.#around = around;
+    this.#broker = broker;
   }
 
   /** Messages that wait for a receiver. */
@@ -71,58 +63,56 @@ export class MemoryQueue {
   /** Takes back what a receiver did not settle; it goes first, unless it was given out too often. */
   takeBack(envelope: Envelope): void {
     const isAboveLimit = this.spec.kind === 'work' && envelope.deliveries > (this.spec.deliveryLimit ?? Infinity);
-    if (isAboveLimit) this.#around.bury(envelope, deliveryLimit(envelope.deliveries), this.spec);
+    if (isAboveLimit) this.#broker.bury(envelope, deliveryLimit(envelope.deliveries), this.spec);
     else this.#ready.unshift(envelope);
     this.#giveOut();
   }
 
   add(receiver: Receiver): void {
-    this.#places.push({ receiver, unsettled: 0 });
+    this.#receivers.push(receiver);
     this.#giveOut();
   }
 
   /** Gives a receiver nothing more. */
   remove(receiver: Receiver): void {
-    const index = this.#places.findIndex((place) => place.receiver === receiver);
-    if (index >= 0) this.#places.splice(index, 1);
+    const index = this.#receivers.indexOf(receiver);
+    if (index >= 0) this.#receivers.splice(index, 1);
   }
 
   /** A receiver has settled one message and may have another. */
   settled(receiver: Receiver): void {
-    const place = this.#places.find((p) => p.receiver === receiver);
-    if (place === undefined) return;
-    place.unsettled--;
+    receiver.unsettledCount--;
     this.#giveOut();
   }
 
   #giveOut(): void {
     for (;;) {
       this.#dropExpired();
-      const place = this.#ready.length > 0 ? this.#nextWithRoom() : undefined;
-      const envelope = place && this.#ready.shift();
-      if (place === undefined || envelope === undefined) return;
-      place.unsettled++;
+      const receiver = this.#ready.length > 0 ? this.#nextWithRoom() : undefined;
+      const envelope = receiver && this.#ready.shift();
+      if (receiver === undefined || envelope === undefined) return;
+      receiver.unsettledCount++;
       envelope.deliveries++;
-      this.#around.later(() => place.receiver.receive(envelope));
+      this.#broker.later(() => receiver.receive(envelope));
     }
   }
 
   /** Round robin. */
-  #nextWithRoom(): Place | undefined {
-    for (let tried = 0; tried < this.#places.length; tried++) {
-      const place = this.#places[this.#nextPlace++ % this.#places.length];
-      if (place !== undefined && place.unsettled < place.receiver.prefetch) return place;
+  #nextWithRoom(): Receiver | undefined {
+    for (let tried = 0; tried < this.#receivers.length; tried++) {
+      const receiver = this.#receivers[this.#turn++ % this.#receivers.length];
+      if (receiver !== undefined && receiver.unsettledCount < receiver.prefetch) return receiver;
     }
     return undefined;
   }
 
   /** As RabbitMQ does: a message that has expired goes when it comes first, not before. */
   #dropExpired(): void {
-    const nowMs = this.#around.clock.now();
+    const nowMs = this.#broker.clock.now();
     for (let first = this.#ready.peekFront(); first !== undefined; first = this.#ready.peekFront()) {
       if (first.expiresAtMs === undefined || nowMs < first.expiresAtMs) return;
       this.#ready.shift();
-      if (this.spec.kind !== 'transient') this.#around.bury(first, expired(), this.spec);
+      if (this.spec.kind !== 'transient') this.#broker.bury(first, expired(), this.spec);
     }
   }
 }

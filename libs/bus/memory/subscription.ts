@@ -1,6 +1,7 @@
+import { SERVICE } from '../../contracts/identity';
 import type { BerthError } from '../../domain/errors';
 import { Delivery } from '../handling/delivery';
-import type { MessageActions } from '../handling/handle-message';
+import type { Handle, MessageActions } from '../handling/handle-message';
 import { RunningHandlers } from '../handling/running-handlers';
 import type { Subscription } from '../port';
 import type { MemoryBroker } from './broker';
@@ -9,19 +10,15 @@ import type { Envelope, MemoryQueue, Receiver } from './queue';
 /** A consumer of one queue of the memory broker. */
 export class MemorySubscription implements Subscription, Receiver {
   readonly prefetch: number;
+  unsettledCount = 0;
   readonly #broker: MemoryBroker;
   readonly #queue: MemoryQueue;
-  readonly #handle: (delivery: Delivery, actions: MessageActions) => Promise<void>;
+  readonly #handle: Handle;
   readonly #running = new RunningHandlers();
   readonly #unsettled = new Set<Envelope>();
   #isCancelled = false;
 
-  constructor(
-    broker: MemoryBroker,
-    queue: MemoryQueue,
-    prefetch: number,
-    handle: (delivery: Delivery, actions: MessageActions) => Promise<void>,
-  ) {
+  constructor(broker: MemoryBroker, queue: MemoryQueue, prefetch: number, handle: Handle) {
     this.prefetch = prefetch;
     this.#broker = broker;
     this.#queue = queue;
@@ -73,7 +70,14 @@ export class MemorySubscription implements Subscription, Receiver {
 
   #reply({ id, replyTo, correlationId }: Envelope, type: string, body: Uint8Array): void {
     const queue = replyTo === undefined ? undefined : this.#broker.find(replyTo);
-    const rest = { sender: '', replyTo: undefined, headers: {}, expiresAtMs: undefined, deliveries: 0 };
+    const rest = {
+      sender: '',
+      identity: SERVICE,
+      replyTo: undefined,
+      headers: {},
+      expiresAtMs: undefined,
+      deliveries: 0,
+    };
     queue?.put({ type, body, id, correlationId, ...rest });
   }
 }

@@ -2,15 +2,16 @@ import { join } from 'node:path';
 import type { Instance, InstanceState } from '../../domain/instance';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
-import { batchPerTick, upTo } from '../../runtime/batch-per-tick';
-import { type InstanceFilter, type InstanceStore, instanceExists, matches } from '../store';
-import { fromRecord, toRecord } from './record';
+import { batchPerTick } from '../../runtime/batch-per-tick';
+import { type InstanceFilter, type InstanceStore, instanceExists, MAX_OUTBOX, matches, outboxFull } from '../store';
+import { fromEvents, fromRecord, toRecord } from './record';
 
 const scripts = loadScripts(join(__dirname, 'lua'), [
   'instance-write',
   'instance-page',
   'instance-take-due',
   'instance-forget',
+  'instance-outbox',
 ]);
 
 /** Instances that one command reads at most. */
@@ -19,7 +20,7 @@ const PAGE = 500;
 /** Records in one run of the script that writes, beyond those of its first operation: Redis does nothing else meanwhile. */
 const MAX_WRITES = 128;
 
-/** A create or an update as `lua/instance-write.lua` takes it, and how many records it writes. */
+/** What `lua/instance-write.lua` takes: a create, an update or a publication, and how many instances it is about. */
 interface Write {
   readonly args: readonly (string | number)[];
   readonly count: number;
@@ -33,27 +34,29 @@ interface Write {
  * order; but a read does not wait for a write of its tick that is not awaited. What it costs: when the connection breaks,
  * the outcome of the whole batch is unknown.
  */
-export function redisInstanceStore(client: RedisClient, cell: string): InstanceStore {
+export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox = MAX_OUTBOX): InstanceStore {
   const records = `{${cell}}:instances`;
   const requests = `${records}:requests`;
   const index = `${records}:index`;
   const due = `${records}:due`;
   const deleted = `${records}:deleted`;
+  const outbox = `${records}:outbox`;
+  const since = `${outbox}:since`;
 
   const page = async (prefix: string, marker: string, limit: number) => {
     const answer = await client.runScript(scripts['instance-page'], [index, records], [prefix, marker, limit]);
     return (answer as string[]).map(fromRecord);
   };
 
-  const writesTogether = upTo<Write>(MAX_WRITES, ({ count }) => count);
-  const write = batchPerTick(writesTogether, async (writes) => {
-    const keys = [requests, records, index, due, deleted];
-    const args = writes.flatMap((one) => one.args);
+  const countOf = ({ count }: Write) => count;
+  const write = batchPerTick(MAX_WRITES, countOf, async (writes) => {
+    const keys = [requests, records, index, due, deleted, outbox, since];
+    const args = [maxOutbox, ...writes.flatMap((one) => one.args)];
     return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
   });
 
-  const readsTogether = upTo<readonly string[]>(PAGE, (uuids) => uuids.length);
-  const read = batchPerTick(readsTogether, async (asked) => {
+  const lengthOf = (uuids: readonly string[]) => uuids.length;
+  const read = batchPerTick(PAGE, lengthOf, async (asked) => {
     const answer = await client.run((redis) => redis.hmget(records, ...asked.flat()));
     let end = 0;
     return asked.map(({ length }) => answer.slice(end, (end += length)));
@@ -106,6 +109,7 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
       const args = ['create', requestId, instances.length, ...rows];
       const [outcome, ...details] = await write({ args, count: instances.length });
       if (outcome === 'exists') throw instanceExists(details[0] ?? '');
+      if (outcome === 'full') throw outboxFull();
       return outcome === 'created'
         ? { created: true, instances: [...instances] }
         : { created: false, instances: details.map(fromRecord) };
@@ -115,9 +119,22 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
 
     async update(next) {
       const args = ['update', next.uuid, toRecord(next)];
-      const [outcome, stored] = await write({ args, count: 1 });
-      if (outcome === 'updated') return { updated: true, instance: next };
-      return { updated: false, instance: stored === undefined ? undefined : fromRecord(stored) };
+      const [outcome, detail] = await write({ args, count: 1 });
+      if (outcome === 'updated') {
+        const before = detail === undefined ? [] : fromEvents(detail);
+        return { updated: true, instance: next, unpublished: [...before, next] };
+      }
+      return { updated: false, instance: detail === undefined ? undefined : fromRecord(detail), unpublished: [] };
+    },
+
+    async markPublished(uuid, version) {
+      await write({ args: ['published', uuid, version], count: 1 });
+    },
+
+    async readOutbox(minAgeMs, skip, limit) {
+      const answer = await client.runScript(scripts['instance-outbox'], [outbox, since], [minAgeMs, skip, limit]);
+      const [instanceCount, ageMs, ...events] = answer as [number, number, ...string[]];
+      return { instanceCount, ageMs, unpublished: events.map(fromEvents) };
     },
 
     async list(filter, marker = '', limit) {
@@ -143,7 +160,7 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     },
 
     async forget(beforeMs, limit) {
-      const keys = [deleted, records, index, requests, due];
+      const keys = [deleted, records, index, requests, due, outbox];
       return (await client.runScript(scripts['instance-forget'], keys, [beforeMs, limit])) as number;
     },
 

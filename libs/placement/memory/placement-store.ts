@@ -14,8 +14,9 @@ import type {
   PlacementStore,
   ReportResult,
   Rows,
+  StoreIdentity,
 } from '../port/placement-store';
-import { firstClaimToken, firstRevision } from '../port/revisions';
+import { firstNumber } from '../port/revisions';
 import { ChangeLog } from './change-log';
 import { MemoryTables } from './tables';
 
@@ -54,6 +55,10 @@ export class MemoryPlacementStore implements PlacementStore {
 
   async revision(): Promise<number> {
     return this.#revision;
+  }
+
+  async identify(): Promise<StoreIdentity> {
+    return { birthId: 'memory', bornAtMs: 0, revision: this.#revision, jumps: [] };
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {
@@ -110,8 +115,8 @@ export class MemoryPlacementStore implements PlacementStore {
       return { kind: 'unchanged' };
     }
     const isFirst = this.#revision === 0;
-    this.#revision = isFirst ? firstRevision(atMs) : this.#revision + 1;
-    this.#claimToken = isFirst ? firstClaimToken(atMs) : this.#claimToken + 1;
+    this.#revision = isFirst ? firstNumber(atMs) : this.#revision + 1;
+    this.#claimToken = isFirst ? firstNumber(atMs) : this.#claimToken + 1;
     const change = { ...this.#tables.write(writes, this.#revision, this.#claimToken), revision: this.#revision };
     this.#log.append(change);
     return { kind: 'committed', change, claimToken: this.#claimToken };

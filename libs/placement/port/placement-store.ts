@@ -3,10 +3,12 @@ import type { Host } from '../../domain/host';
 import type { Command, HostReport } from './command';
 import type { CommitResult, ReportResult } from './commit-result';
 import type { Change, Rows } from './rows';
+import type { StoreIdentity } from './store-identity';
 
 export type * from './command';
 export type * from './commit-result';
 export type * from './rows';
+export type * from './store-identity';
 
 /**
  * The truth about providers, hosts and consumers of one cell. Adapters: `redis` and `memory`, which pass one contract
@@ -39,6 +41,9 @@ export interface PlacementStore {
 
   /** The revision of the last commit; 0 for an empty store. */
   revision(): Promise<number>;
+
+  /** Which store this is: what tells one that is new, or that lost writes, from the one that was known. */
+  identify(): Promise<StoreIdentity>;
 
   /**
    * All rows, in chunks, then the revision to follow from. Rows may be newer than that revision; following the stream

@@ -13,7 +13,6 @@ type CommitReply = ['committed', revision: string, claimToken: string, rows: str
 /** Commits one transaction, or finds that a guard of it does not hold. */
 export type CommitTransaction = (
   tx: Transaction,
-  atMs: number,
 ) => Promise<Extract<CommitResult, { kind: 'committed' | 'unchanged' }> | Conflict>;
 
 /** @returns what commits a transaction in one run of `lua/commit.lua`; it throws BerthError as `RedisClient.run` */
@@ -24,9 +23,9 @@ export function commitTransaction(
   streamLength: number,
 ): CommitTransaction {
   const tables = [k.provider, k.usage, k.inventory, k.host, k.consumer, k.resource_class, k.trait, k.name, k.tree];
-  const keys = [k.revision, k.changes, k.heartbeats, k.counters, ...tables, k.sequence, k.claimToken];
-  return async (tx, atMs) => {
-    const reply = (await client.runScript(script, keys, [streamLength, atMs, encodeTransaction(tx)])) as CommitReply;
+  const keys = [k.revision, k.changes, k.heartbeats, k.counters, ...tables, k.sequence, k.claimToken, k.birth];
+  return async (tx) => {
+    const reply = (await client.runScript(script, keys, [streamLength, encodeTransaction(tx)])) as CommitReply;
     if (reply[0] !== 'committed') return { kind: reply[0] };
     const [kind, revision, claimToken, rows] = reply;
     return { kind, change: decodeChange(Number(revision), rows), claimToken: Number(claimToken) };

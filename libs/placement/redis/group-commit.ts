@@ -3,7 +3,7 @@ import { BerthError } from '../../domain/errors';
 import type { CapacityRefusal } from '../../domain/inventory';
 import type { RedisClient } from '../../redis/connect';
 import type { LuaScript } from '../../redis/scripts';
-import { batchPerTick, upTo } from '../../runtime/batch-per-tick';
+import { batchPerTick } from '../../runtime/batch-per-tick';
 import { type AllocationCommand, asReleased, asWrite } from '../commands/allocation-command';
 import { bodyOf, isEmpty } from '../commands/allocations';
 import { asUsage, type ConsumerBody } from '../commands/tables';
@@ -48,13 +48,13 @@ type RefusalReply = readonly [i: number, kind: string, ...details: string[]];
 export function groupCommit(
   client: RedisClient,
   script: LuaScript,
-  { revision, changes, usage, inventory, consumer, resource_class, counters, claimToken }: Keys,
+  { revision, changes, usage, inventory, consumer, resource_class, counters, claimToken, birth }: Keys,
   streamLength: number,
 ): (command: AllocationCommand) => Promise<CommitResult> {
-  const keys = [revision, changes, usage, inventory, consumer, resource_class, counters, claimToken];
-  const bySize = upTo<Commit>(MAX_CONSUMERS, ({ write }) => write.consumers.length);
-  const commit = batchPerTick(bySize, async (batch): Promise<CommitResult[]> => {
-    const args = [streamLength, batch[0]?.command.atMs ?? 0, batch.length, ...batch.flatMap(argsOf)];
+  const keys = [revision, changes, usage, inventory, consumer, resource_class, counters, claimToken, birth];
+  const sizeOf = ({ write }: Commit) => write.consumers.length;
+  const commit = batchPerTick(MAX_CONSUMERS, sizeOf, async (batch): Promise<CommitResult[]> => {
+    const args = [streamLength, batch.length, ...batch.flatMap(argsOf)];
     return resultsOf(batch, (await client.runScript(script, keys, args)) as ClaimReply);
   });
   return (command) => {

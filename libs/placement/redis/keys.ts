@@ -2,7 +2,7 @@ import type { TableName } from '../commands/tables';
 
 /** All keys of a cell share its hash tag, so that a cell lives on one shard of a Redis Cluster. */
 export type Keys = Readonly<
-  Record<TableName | 'revision' | 'claimToken' | 'changes' | 'heartbeats' | 'counters' | 'inventory', string>
+  Record<TableName | 'revision' | 'claimToken' | 'birth' | 'changes' | 'heartbeats' | 'counters' | 'inventory', string>
 >;
 
 /** The keys of a cell. */
@@ -11,6 +11,8 @@ export function keysOf(cell: string): Keys {
   return {
     revision: key('revision'),
     claimToken: key('claim-token'),
+    /** Which store this is, and where it may have lost writes (`lua/include/change.lua`). */
+    birth: key('birth'),
     changes: key('changes'),
     heartbeats: key('heartbeats'),
     counters: key('counters'),

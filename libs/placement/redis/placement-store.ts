@@ -15,6 +15,7 @@ import type {
   PlacementStore,
   ReportResult,
   Rows,
+  StoreIdentity,
 } from '../port/placement-store';
 import { decodeLines, type Line } from './change-record';
 import { type CommitTransaction, commitTransaction } from './commit-transaction';
@@ -23,7 +24,8 @@ import { groupCommit } from './group-commit';
 import { type Keys, keysOf } from './keys';
 import { RedisReader } from './reader';
 import { reportHosts } from './report-hosts';
-import { decodeRow } from './row-format';
+import { decodeIdentity, decodeRow } from './row-format';
+import { SeenRevisions } from './seen-revisions';
 
 const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit', 'heartbeat']);
 const READ_CHUNK = 1_000;
@@ -44,6 +46,7 @@ export class RedisPlacementStore implements PlacementStore {
   readonly #commitTransaction: CommitTransaction;
   readonly #reportHost: (report: HostReport) => Promise<ReportResult>;
   readonly #ownChanges = new OwnChanges();
+  readonly #seen = new SeenRevisions();
 
   /** Owns the client from now on. */
   constructor(client: RedisClient, { cell, streamLength }: RedisPlacementOptions) {
@@ -56,13 +59,14 @@ export class RedisPlacementStore implements PlacementStore {
     this.#reportHost = reportHosts(client, scripts.heartbeat, keys, this.#reader, this.#commitTransaction);
   }
 
+  /** The revisions that the store told this process and that it must still have (`SeenRevisions`). */
+  takeSeen(): readonly number[] {
+    return this.#seen.take();
+  }
+
   async commit(command: Command): Promise<CommitResult> {
     if (isAllocationCommand(command)) return this.#keepChange(await this.#commitAllocations(command));
-    const result = await transact(
-      this.#reader,
-      (tx) => runCommand(tx, command),
-      (tx) => this.#commitTransaction(tx, command.atMs),
-    );
+    const result = await transact(this.#reader, (tx) => runCommand(tx, command), this.#commitTransaction);
     return this.#keepChange(result);
   }
 
@@ -71,7 +75,13 @@ export class RedisPlacementStore implements PlacementStore {
   }
 
   revision(): Promise<number> {
-    return this.#client.run(async (redis) => Number(await redis.get(this.#keys.revision)));
+    return this.#client.run(async (redis) => this.#seen.add(Number(await redis.get(this.#keys.revision))));
+  }
+
+  async identify(): Promise<StoreIdentity> {
+    const { birth, revision } = this.#keys;
+    const [born, present] = await this.#client.run((redis) => redis.mget(birth, revision));
+    return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)));
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {
@@ -102,7 +112,11 @@ export class RedisPlacementStore implements PlacementStore {
     signal.addEventListener('abort', stop, { once: true });
     try {
       await client.ready(signal);
-      await followStream(client, this.#keys, revision, onChanges, signal, this.#ownChanges);
+      const see = (changes: readonly Change[]) => {
+        this.#seen.add(changes.at(-1)?.revision ?? 0);
+        onChanges(changes);
+      };
+      await followStream(client, this.#keys, revision, see, signal, this.#ownChanges);
     } catch (thrown) {
       // Stopping is done by closing the connection under the read.
       if (!signal.aborted) throw thrown;
@@ -138,7 +152,9 @@ export class RedisPlacementStore implements PlacementStore {
   }
 
   #keepChange<R extends CommitResult>(result: R): R {
-    if (result.kind === 'committed') this.#ownChanges.add(result.change);
+    if (result.kind !== 'committed') return result;
+    this.#seen.add(result.change.revision);
+    this.#ownChanges.add(result.change);
     return result;
   }
 }

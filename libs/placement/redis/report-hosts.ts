@@ -1,6 +1,6 @@
 import type { RedisClient } from '../../redis/connect';
 import type { LuaScript } from '../../redis/scripts';
-import { batchPerTick, upTo } from '../../runtime/batch-per-tick';
+import { batchPerTick } from '../../runtime/batch-per-tick';
 import { digestOf, reportHost } from '../commands/report-host';
 import { type Reader, transact } from '../commands/transaction';
 import type { HostReport, ReportResult } from '../port/placement-store';
@@ -28,8 +28,9 @@ export function reportHosts(
   reader: Reader,
   commit: CommitTransaction,
 ): (report: HostReport) => Promise<ReportResult> {
-  const beat = batchPerTick(
-    upTo<HostReport>(MAX_BATCH, () => 1),
+  const beat = batchPerTick<HostReport, string>(
+    MAX_BATCH,
+    () => 1,
     async (batch) => {
       const args = batch.flatMap((report) => [report.host, report.sequence, digestOf(report), report.atMs]);
       return (await client.runScript(script, [heartbeats, provider, host, sequence], args)) as string[];
@@ -39,10 +40,6 @@ export function reportHosts(
     const answer = await beat(report);
     if (answer === 'unchanged') return { kind: answer };
     if (answer !== 'changed') return { kind: 'stale', present: Number(answer) };
-    return transact(
-      reader,
-      (tx) => reportHost(tx, report),
-      (tx) => commit(tx, report.atMs),
-    );
+    return transact(reader, (tx) => reportHost(tx, report), commit);
   };
 }

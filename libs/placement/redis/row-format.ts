@@ -2,7 +2,7 @@ import type { Allocations, Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { Inventories, Resources } from '../../domain/inventory';
 import type { ConsumerBody, Stored, TableName, Tables } from '../commands/tables';
-import type { Revised } from '../port/placement-store';
+import type { Revised, StoreIdentity } from '../port/placement-store';
 
 /*
  * A row text is one row as Redis keeps it: the revision, then its content. Of the content, scripts read what stands first
@@ -54,6 +54,20 @@ export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody)
     createdAtMs,
     updatedAtMs,
     revision,
+  };
+}
+
+/** Reads which store this is, as `lua/include/change.lua` writes it; '' when nobody has. */
+export function decodeIdentity(text: string, revision: number): StoreIdentity {
+  const [birthId = '', bornUs = '0', , ...jumps] = text.split(' ');
+  return {
+    birthId: birthId === '' ? undefined : birthId,
+    bornAtMs: Math.floor(Number(bornUs) / 1_000),
+    revision,
+    jumps: jumps.map((jump) => {
+      const [last = 0, next = 0] = jump.split('-').map(Number);
+      return [last, next] as const;
+    }),
   };
 }
 

@@ -1,12 +1,11 @@
-import { intOption, stringOption } from '#libs/runtime/config';
+import { durationOption, stringOption } from '#libs/runtime/config';
 import { addressOptions } from '#libs/runtime/options';
 
-const timeoutMs = intOption({
+const timeoutMs = durationOption({
   env: 'BERTH_CLIENT_TIMEOUT_MS',
   default: 10_000,
   min: 100,
   max: 600_000,
-  unit: 'ms',
   help: 'How long a command waits for an answer.',
 });
 
@@ -33,5 +32,17 @@ export const placementClientOptions = {
   timeoutMs,
 } as const;
 
+/** Settings of commands that make the broker's users. */
+export const brokerOptions = {
+  managementUrl: stringOption({
+    env: 'BERTH_BROKER_MANAGEMENT_URL',
+    default: '',
+    pattern: /^(https?:\/\/[^\s?#]+)?$/,
+    range: "http://... or https://...; port 15672 of the broker's host when empty",
+    help: "RabbitMQ's management API, as the user of the bus URL.",
+  }),
+} as const;
+
 export const clientSettings = { tables: { client: clientOptions } } as const;
+export const brokerSettings = { tables: { client: clientOptions, broker: brokerOptions } } as const;
 export const placementSettings = { tables: { placement: placementClientOptions } } as const;

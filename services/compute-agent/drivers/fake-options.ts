@@ -1,13 +1,12 @@
-import { intOption, numberOption, stringOption } from '#libs/runtime/config';
+import { durationOption, intOption, numberOption, stringOption } from '#libs/runtime/config';
 
 /** Settings of the fake driver. */
 export const fakeOptions = {
-  fakeLatencyMs: intOption({
+  fakeLatencyMs: durationOption({
     env: 'BERTH_AGENT_FAKE_LATENCY_MS',
     default: 0,
     min: 0,
     max: 3_600_000,
-    unit: 'ms',
     help: 'The median of how long a fake build takes.',
   }),
   fakeLatencySpread: numberOption({

@@ -1,6 +1,6 @@
+import limitConcurrency from 'p-limit';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { createSemaphore } from '#libs/runtime/semaphore';
 import type { Driver } from '../drivers/driver';
 import { type BuildOrder, instanceToBuild, trackedInstance } from './build-order';
 import type { Journal } from './journal';
@@ -52,7 +52,7 @@ interface BuildInProgress {
 }
 
 export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainEnd }: BuildsParts): Builds {
-  const semaphore = createSemaphore(maxBuilds);
+  const takeTurn = limitConcurrency(maxBuilds);
   const inProgress = new Map<string, BuildInProgress>();
   let isDraining = false;
 
@@ -73,10 +73,16 @@ export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainE
     return end;
   }
 
+  /** A build that is cancelled in line ends at once, and gives its turn away when it comes. */
   async function buildInTurn(order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
     const { signal } = control.cancelling;
-    const release = await semaphore.acquire(signal);
-    if (!release) return cancelledEnd(signal, order);
+    const built = takeTurn(() => (signal.aborted ? cancelledEnd(signal, order) : buildNow(order, control)));
+    const left = aborted(signal).then(() => (control.isInLine ? cancelledEnd(signal, order) : built));
+    return Promise.race([built, left]);
+  }
+
+  async function buildNow(order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
+    const { signal } = control.cancelling;
     control.isInLine = false;
     try {
       await journal.put(trackedInstance(order, 'building'));
@@ -86,8 +92,6 @@ export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainE
       return isUnwanted ? { kind: 'destroyed' } : { kind: 'active' };
     } catch (thrown) {
       return signal.aborted ? cancelledEnd(signal, order) : { kind: 'failed', error: BerthError.from(thrown) };
-    } finally {
-      release();
     }
   }
 
@@ -149,6 +153,10 @@ export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainE
       drainEnd.addEventListener('abort', () => handBack(() => true), { once: true });
     },
   };
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
 
 function cancel({ cancelling }: BuildControl, reason: CancelReason): void {

@@ -1,11 +1,10 @@
-import { setMaxListeners } from 'node:events';
+import limitConcurrency from 'p-limit';
 import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
 import { agentSender, STATS } from '#libs/contracts/queues';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import { backoffMs } from '#libs/runtime/backoff';
-import { createSemaphore } from '#libs/runtime/semaphore';
 import type { Surroundings } from '#libs/runtime/service';
 import { createTimerWheel } from '#libs/runtime/timer-wheel';
 import type { Stats } from '../host/stats';
@@ -62,10 +61,8 @@ export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMet
   const { clock, random, log } = around;
   const agentRun = random.uuid();
   const all: Reporting[] = [];
-  const semaphore = createSemaphore(config.reportsInFlight);
-  const stopping = new AbortController();
-  // All hosts may wait for the semaphore, each with a listener.
-  setMaxListeners(0, stopping.signal);
+  const takeTurn = limitConcurrency(config.reportsInFlight);
+  let isStopped = false;
   /** Whether the last report could not be delivered: logged once, not for each host. */
   let isUnavailable = false;
   const wheel = createTimerWheel<Reporting>(clock, TICK_MS, (host) => reportIfDue(host));
@@ -81,12 +78,10 @@ export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMet
   async function report(host: Reporting): Promise<void> {
     if (host.isSending) return;
     host.isSending = true;
-    const release = await semaphore.acquire(stopping.signal);
-    if (!release) return;
-    const pauseMs = await send(host).finally(release);
+    const pauseMs = await takeTurn(() => (isStopped ? 0 : send(host)));
+    if (isStopped) return;
     host.isSending = false;
     host.nextAtMs = clock.now() + pauseMs;
-    if (stopping.signal.aborted) return;
     wheel.set(host, host.nextAtMs);
     if (isChanged(host)) reportSoon(host);
   }
@@ -144,11 +139,11 @@ export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMet
       return { firstSent: report(host), reportSoon: () => reportSoon(host) };
     },
     stop() {
-      stopping.abort();
+      isStopped = true;
       wheel.stop();
     },
     async reportAll() {
-      await Promise.all(all.map((host) => semaphore.run(() => send(host))));
+      await Promise.all(all.map((host) => takeTurn(() => send(host))));
     },
   };
 }

@@ -1,4 +1,11 @@
-import { booleanOption, type ConfigOf, enumOption, intOption, stringOption } from '#libs/runtime/config';
+import {
+  booleanOption,
+  type ConfigOf,
+  durationOption,
+  enumOption,
+  intOption,
+  stringOption,
+} from '#libs/runtime/config';
 
 const URL_PATTERN = /^https?:\/\/\S+$/;
 
@@ -21,12 +28,11 @@ export const authOptions = {
     range: 'path',
     help: 'The JSON file of tokens (tokens): a list of {token or token_sha256, user_id, project_id, roles}.',
   }),
-  tokensCheckMs: intOption({
+  tokensCheckMs: durationOption({
     env: 'BERTH_PLACEMENT_TOKENS_CHECK_MS',
     default: 1_000,
     min: 0,
     max: 600_000,
-    unit: 'ms',
     help: 'How long a change of the file of tokens may go unnoticed.',
   }),
   keystoneUrl: stringOption({
@@ -69,20 +75,18 @@ export const authOptions = {
     default: 'Default',
     help: 'The name of the domain of that project.',
   }),
-  keystoneCacheMs: intOption({
+  keystoneCacheMs: durationOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_CACHE_MS',
     default: 300_000,
     min: 0,
     max: 3_600_000,
-    unit: 'ms',
     help: 'How long a good token is believed without asking again, but never beyond its expiry; a revoked one counts so long.',
   }),
-  keystoneRefusedCacheMs: intOption({
+  keystoneRefusedCacheMs: durationOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_REFUSED_CACHE_MS',
     default: 10_000,
     min: 0,
     max: 600_000,
-    unit: 'ms',
     help: 'How long a token that Keystone refused, or refused credentials of this service, are refused without asking again.',
   }),
   keystoneCachedTokens: intOption({
@@ -101,12 +105,11 @@ export const authOptions = {
     unit: 'tokens',
     help: 'Tokens that may be with Keystone at once; requests with further ones are answered 503.',
   }),
-  keystoneTimeoutMs: intOption({
+  keystoneTimeoutMs: durationOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_TIMEOUT_MS',
     default: 5_000,
     min: 50,
     max: 60_000,
-    unit: 'ms',
     help: 'How long Keystone may take over one call before the request is answered 503.',
   }),
 } as const;

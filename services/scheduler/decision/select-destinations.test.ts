@@ -431,6 +431,7 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
   return {
     commit,
     revision: () => store.revision(),
+    identify: () => store.identify(),
     snapshot: (onRows) => store.snapshot(onRows),
     follow: (revision, onChanges, signal) => store.follow(revision, onChanges, signal),
     reportHost: (hostReport) => store.reportHost(hostReport),

@@ -1,6 +1,6 @@
+import TinyQueue from 'tinyqueue';
 import type { Allocations } from '#libs/domain/consumer';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { Heap } from '#libs/runtime/heap';
 import { FleetSnapshot } from './fleet-snapshot';
 import type { HostState } from './host-state';
 import { type PendingClaim, PendingClaims } from './pending-claims';
@@ -22,7 +22,7 @@ export class Fleet {
   /** Roots of the hosts to be read by the next snapshot. */
   private readonly stale = new Set<string>();
   /** When hosts must be read because time alone changes them; of each host only the earliest time counts. */
-  private readonly agenda = new Heap<DueHost>((a, b) => a.atMs < b.atMs);
+  private readonly agenda = new TinyQueue<DueHost>([], (a, b) => a.atMs - b.atMs);
   private readonly dueAtMs = new Map<string, number>();
   private readonly sources: HostSources;
   private readonly sharing = new SharingHosts();

@@ -1,5 +1,5 @@
+import TinyQueue from 'tinyqueue';
 import { type Random, randomInt } from '#libs/domain/random';
-import { Heap } from '#libs/runtime/heap';
 import type { RequestConstraints } from './request-constraints';
 import { NOTHING, type Tournament } from './tournament';
 
@@ -22,7 +22,7 @@ interface WeighedIndex {
  * left out of the tree. When the request names the only hosts that it may have, just these are put in.
  */
 export class BestFirst {
-  private readonly frontier = new Heap<Entry>(isBefore);
+  private readonly frontier = new TinyQueue<Entry>([], compareEntries);
 
   constructor(
     private readonly tournament: Tournament,
@@ -78,6 +78,6 @@ interface Entry {
   readonly isByItself: boolean;
 }
 
-function isBefore(a: Entry, b: Entry): boolean {
-  return a.weight > b.weight || (a.weight === b.weight && a.tie > b.tie);
+function compareEntries(a: Entry, b: Entry): number {
+  return b.weight - a.weight || b.tie - a.tie;
 }

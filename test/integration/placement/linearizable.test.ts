@@ -96,8 +96,7 @@ it('counts on through either API, whoever reads and writes: a generation never g
   }
   /** The newest that any answer has told so far, and how much was asked. */
   const seen = { generation: 1, reads: 0, writes: 1 };
-  const until = performance.now() + 5_000;
-  const isOn = () => performance.now() < until;
+  const isOn = () => seen.writes <= 50 || seen.reads <= 500;
   const learn = ({ resource_provider_generation: generation, inventories: { VCPU } }: Inventories, atLeast: number) => {
     expect(generation).toBeGreaterThanOrEqual(atLeast);
     // What is told belongs together: the n-th write wrote n.
@@ -129,8 +128,6 @@ it('counts on through either API, whoever reads and writes: a generation never g
   };
   await Promise.all([...[0, 1, 2, 3].map(reader), ...[0, 1].map(writer)]);
   expect(await read(0)).toBe(seen.writes);
-  expect(seen.writes).toBeGreaterThan(50);
-  expect(seen.reads).toBeGreaterThan(500);
 });
 
 describe('schedulers and APIs see what the others claim', () => {

@@ -27,11 +27,22 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
+/** A store that begins where the memory store does, which takes the first command's time and not the server's. */
+async function openStore(): Promise<RedisPlacementStore> {
+  const cell = randomUUID();
+  await client.run(async (redis) => {
+    const [, server] = /master_replid:(\w+)/.exec(await redis.info('replication')) ?? [];
+    const last = AT_MS * 1_000 - 1;
+    await redis.mset(`{${cell}}:revision`, last, `{${cell}}:claim-token`, last, `{${cell}}:birth`, `a 1 ${server}`);
+  });
+  return new RedisPlacementStore(client, { cell, streamLength: 1_000 });
+}
+
 it('answers any commands as the memory store does, and comes to the same rows', async () => {
   await assert(
     asyncProperty(actionSequences(80), async (commands) => {
       const memory = new MemoryPlacementStore();
-      const redis = new RedisPlacementStore(client, { cell: randomUUID(), streamLength: 1_000 });
+      const redis = await openStore();
       for (const command of commands) {
         expect(inAnyOrder(await run(redis, command))).toEqual(inAnyOrder(await run(memory, command)));
       }
@@ -63,7 +74,7 @@ it('decides what is committed at once as if one came after the other', async () 
   await assert(
     asyncProperty(writes, async (all) => {
       const memory = new MemoryPlacementStore();
-      const redis = new RedisPlacementStore(client, { cell: randomUUID(), streamLength: 1_000 });
+      const redis = await openStore();
       for (const store of [memory, redis]) {
         for (const uuid of providers) {
           const inventories = { VCPU: inventory(6) };
@@ -103,7 +114,7 @@ it('decides what is committed at once as if one came after the other', async () 
 it('gives a mirror that follows the same rows as a snapshot', async () => {
   await assert(
     asyncProperty(actionSequences(60), async (commands) => {
-      const redis = new RedisPlacementStore(client, { cell: randomUUID(), streamLength: 1_000 });
+      const redis = await openStore();
       const follower = await Mirror.open(redis, { clock: systemClock(), random: systemRandom, log: silentLog });
       for (const command of commands) await run(redis, command);
       await follower.waitFor(await redis.revision(), { timeoutMs: 5_000 });

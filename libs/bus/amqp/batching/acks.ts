@@ -11,13 +11,13 @@ import { atEndOfCallback } from '../../../runtime/batch-per-tick';
  * handler has ended, and whoever closes the channel must `flush` before.
  */
 export class Acks {
-  readonly #channel: Channel;
+  readonly channel: Channel;
   readonly #unsettled = new Set<ConsumeMessage>();
   #done: ConsumeMessage[] = [];
   #isLost = false;
 
   constructor(channel: Channel) {
-    this.#channel = channel;
+    this.channel = channel;
   }
 
   /** Whether the channel is gone: the broker gives all that is not acked to somebody again. */
@@ -41,7 +41,7 @@ export class Acks {
 
   requeue(message: ConsumeMessage): void {
     this.#unsettled.delete(message);
-    onOpen(() => this.#channel.nack(message, false, true));
+    onOpen(() => this.channel.nack(message, false, true));
   }
 
   /** Sends what is to be acked now. */
@@ -53,10 +53,10 @@ export class Acks {
     let last: ConsumeMessage | undefined;
     for (const message of done) {
       const { deliveryTag } = message.fields;
-      if (deliveryTag > oldestTag) onOpen(() => this.#channel.ack(message));
+      if (deliveryTag > oldestTag) onOpen(() => this.channel.ack(message));
       else if (last === undefined || deliveryTag > last.fields.deliveryTag) last = message;
     }
-    if (last !== undefined) onOpen(() => this.#channel.ack(last, true));
+    if (last !== undefined) onOpen(() => this.channel.ack(last, true));
   }
 }
 

@@ -1,8 +1,8 @@
 import type { ConsumeMessage, Options } from 'amqplib';
 import { berth } from '#generated/berth';
-import type { Codec } from '../../../contracts/codec';
-import { codec } from '../../../contracts/codec';
+import { type Codec, codec } from '../../../contracts/codec';
 import { invalidArgument } from '../../../domain/errors';
+import { inGroups } from '../../../runtime/batch-per-tick';
 
 /** Messages of one frame at most. */
 export const MAX_FRAME_MESSAGES = 32;
@@ -47,26 +47,15 @@ export function unframed(message: ConsumeMessage): readonly FramedMessage[] {
 }
 
 /** Whether AMQP could carry it alone: what it could not is refused alone, too, and takes no others with it. */
-export function fitsInFrame({ type = '', messageId = '', correlationId = '', appId = '' }: Options.Publish): boolean {
+export function fitsInFrame(options: Options.Publish): boolean {
+  const { type = '', messageId = '', correlationId = '', appId = '', headers } = options;
+  if (headers !== undefined) return false;
   return type !== frameCodec.type && fits(type) && fits(messageId) && fits(correlationId) && fits(appId);
 }
 
 /** Cuts a list, in its order, at the limits of a frame. */
 export function* inFrames<T>(items: readonly T[], bytesOf: (item: T) => number): Iterable<readonly T[]> {
-  let frame: T[] = [];
-  let bytes = 0;
-  for (const item of items) {
-    const itemBytes = bytesOf(item);
-    const isFull = frame.length === MAX_FRAME_MESSAGES || bytes + itemBytes > MAX_FRAME_BYTES;
-    if (isFull && frame.length > 0) {
-      yield frame;
-      frame = [];
-      bytes = 0;
-    }
-    frame.push(item);
-    bytes += itemBytes;
-  }
-  if (frame.length > 0) yield frame;
+  for (const some of inGroups(items, MAX_FRAME_MESSAGES, () => 1)) yield* inGroups(some, MAX_FRAME_BYTES, bytesOf);
 }
 
 function fits(property: string): boolean {

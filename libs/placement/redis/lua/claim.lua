@@ -19,10 +19,10 @@
 --- KEYS[6] resource classes custom name -> row
 --- KEYS[7] counters         name -> number
 --- KEYS[8] claim token      the last commit's
+--- KEYS[9] birth            which store this is
 --- ARGV[1] max length       of the stream, about
---- ARGV[2] at ms            now
---- ARGV[3] commit count
---- ARGV[4..] for each commit: '<at ms> <force> <consumer count>', force 1 takes what does not fit; and for each consumer:
+--- ARGV[2] commit count
+--- ARGV[3..] for each commit: '<at ms> <force> <consumer count>', force 1 takes what does not fit; and for each consumer:
 ---           uuid
 ---           '<guard> <number> <raises> <owner>', a guard of any, absent, generation or claim; raises 1: giving back raises
 ---           generations
@@ -40,13 +40,13 @@
 --- @include capacity
 --- @include change
 
-local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[8] }
+local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[8], birth = KEYS[9] }
 local usages_key, inventories_key, consumers_key, counters_key = KEYS[3], KEYS[4], KEYS[5], KEYS[7]
-local revision = next_revision(keys.revision, ARGV[2])
-local first_token = next_claim_token(keys.claim_token, ARGV[2])
+local next_revision, first_token = next_numbers(keys)
+local revision = text_of(next_revision)
 local made_count = 0
 
-local position = 3
+local position = 2
 local function next_arg()
   position = position + 1
   return ARGV[position]
@@ -284,7 +284,7 @@ local function refusal_of_commit(commit)
 end
 
 local reply = { '', '', text_of(first_token) }
-for i = 1, tonumber(ARGV[3]) do
+for i = 1, tonumber(ARGV[2]) do
   local refusal = refusal_of_commit(next_commit())
   if refusal then
     table.insert(refusal, 1, i)

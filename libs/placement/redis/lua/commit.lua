@@ -29,16 +29,16 @@
 --- KEYS[13] tree
 --- KEYS[14] sequence
 --- KEYS[15] claim token the last commit's
+--- KEYS[16] birth       which store this is
 --- ARGV[1] max length   of the stream, about
---- ARGV[2] at ms        now
---- ARGV[3] transaction  JSON
+--- ARGV[2] transaction  JSON
 --- @return {'committed', revision, claim token, rows}
 --- @return {'unchanged'}   nothing that mirrors see was to be written; what was to be written is
 --- @return {'conflict'}    a guard does not hold; nothing was written
 --- @include change
 --- @include head
 
-local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[15] }
+local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[15], birth = KEYS[16] }
 local heartbeats_key, counters_key = KEYS[3], KEYS[4]
 local tables = {
   provider = KEYS[5], usage = KEYS[6], inventory = KEYS[7], host = KEYS[8], consumer = KEYS[9],
@@ -47,7 +47,7 @@ local tables = {
 local is_mirrored = {
   provider = true, usage = true, host = true, consumer = true, resource_class = true, trait = true,
 }
-local tx = cjson.decode(ARGV[3])
+local tx = cjson.decode(ARGV[2])
 
 -- Guards.
 
@@ -69,8 +69,11 @@ end
 
 -- Writes.
 
-local revision = tx.commits and next_revision(keys.revision, ARGV[2])
-local claim_token = tx.commits and next_claim_token(keys.claim_token, ARGV[2])
+local revision, claim_token
+if tx.commits then
+  revision, claim_token = next_numbers(keys)
+  revision = text_of(revision)
+end
 local lines = {}
 local function show(name, key, row)
   if is_mirrored[name] then lines[#lines + 1] = name .. ' ' .. key .. ' ' .. row end

@@ -1,4 +1,4 @@
-import { intOption, listOption, stringOption } from '#libs/runtime/config';
+import { durationOption, intOption, listOption, stringOption } from '#libs/runtime/config';
 
 /** Settings of the process driver. */
 export const processDriverOptions = {
@@ -20,28 +20,25 @@ export const processDriverOptions = {
     max: 4_294_967_294,
     help: 'The user and group id that instances run as; needs an agent that runs as root. -1 is the user of the agent.',
   }),
-  processStartMs: intOption({
+  processStartMs: durationOption({
     env: 'BERTH_AGENT_PROCESS_START_MS',
     default: 200,
     min: 0,
     max: 600_000,
-    unit: 'ms',
     help: 'How long a new instance is watched: one that ends within this time has failed to build.',
   }),
-  processStopMs: intOption({
+  processStopMs: durationOption({
     env: 'BERTH_AGENT_PROCESS_STOP_MS',
     default: 5_000,
     min: 0,
     max: 600_000,
-    unit: 'ms',
     help: 'The time between SIGTERM and SIGKILL when an instance is destroyed.',
   }),
-  processPollMs: intOption({
+  processPollMs: durationOption({
     env: 'BERTH_AGENT_PROCESS_POLL_MS',
     default: 500,
     min: 10,
     max: 60_000,
-    unit: 'ms',
     help: 'How often it is checked that instances started by an earlier run of the agent still run.',
   }),
   processExternal: stringOption({

@@ -1,18 +1,30 @@
 -- Numbers as text: Lua would write large ones with an exponent.
 local function text_of(number) return string.format('%.0f', number) end
 
--- The revision of this commit, as text. An empty store begins at the clock's milliseconds, so that followers of a store
--- that was wiped don't fit the new one.
-local function next_revision(key, at_ms)
-  local last = redis.call('GET', key)
-  return text_of(last and tonumber(last) + 1 or math.max(1, math.floor(tonumber(at_ms))))
-end
+-- Revision and claim token of the next commit, two numbers.
+--
+-- One after the other, they would be given twice when a server loses its last commits: in a crash, or when a replica that
+-- had not got them takes over. So each server that a store runs on, known by its replication id, goes on at the clock's
+-- microseconds, which are beyond all that was given before. The row at keys.birth says which store this is and remembers
+-- where servers went on: '<birth id> <born us> <replication id>', then ' <last>-<next>' for each of the last 16 times.
+-- Whoever has seen a revision in between has seen what was lost.
+local function next_numbers(keys)
+  local last, last_token = redis.call('GET', keys.revision), redis.call('GET', keys.claim_token)
+  local server = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
+  local birth, born, known, jumps = string.match(redis.call('GET', keys.birth) or '', '^(%x+) (%d+) (%x+)(.*)$')
+  if last and known == server then return tonumber(last) + 1, tonumber(last_token) + 1 end
 
--- The claim token of the next commit, a number. An empty store begins at the clock's microseconds, so that tokens of a
--- store that was wiped are never given again.
-local function next_claim_token(key, at_ms)
-  local last = redis.call('GET', key)
-  return last and tonumber(last) + 1 or math.max(1, math.floor(tonumber(at_ms))) * 1000
+  local time = redis.call('TIME')
+  local now_us = time[1] * 1000000 + time[2]
+  local revision = math.max(tonumber(last or 0) + 1, now_us)
+  if not last or not birth then
+    birth, born, jumps = string.sub(redis.sha1hex(server .. text_of(now_us)), 1, 16), text_of(now_us), ''
+  end
+  if last then jumps = jumps .. ' ' .. last .. '-' .. text_of(revision) end
+  local _, count = string.gsub(jumps, ' ', '')
+  if count > 16 then jumps = string.gsub(jumps, '^ %S+', '') end
+  keys.new_birth = birth .. ' ' .. born .. ' ' .. server .. jumps
+  return revision, math.max(tonumber(last_token or 0) + 1, now_us)
 end
 
 -- Makes revision and claim token the last ones and appends the one change of this revision to the stream: a line for each
@@ -20,6 +32,7 @@ end
 local function append_change(keys, max_length, revision, claim_token, lines)
   local rows = table.concat(lines, '\n')
   redis.call('SET', keys.revision, revision)
+  if keys.new_birth then redis.call('SET', keys.birth, keys.new_birth) end
   redis.call('SET', keys.claim_token, text_of(claim_token))
   redis.call('XADD', keys.changes, 'MAXLEN', '~', max_length, revision .. '-0', 'rows', rows)
   return rows

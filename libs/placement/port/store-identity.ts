@@ -1,0 +1,27 @@
+/** Which store this is, and where it may have lost writes. */
+export interface StoreIdentity {
+  /** Drawn at the first commit; undefined while the store is empty. */
+  readonly birthId: string | undefined;
+  /** By the store's clock; 0 while it is empty. */
+  readonly bornAtMs: number;
+  readonly revision: number;
+  /**
+   * Where revisions were skipped because another server went on, last ones last: the last revision that the new server had,
+   * and its first own. A revision in between was lost.
+   */
+  readonly jumps: readonly (readonly [last: number, next: number])[];
+}
+
+/** What became of a store that was known: nothing; it went back in time; or it is another one, a new one for instance. */
+export type StoreFate = 'same' | 'went_back' | 'new';
+
+/** What became of a store since its birth id was `knownId` and somebody had seen revisions of it. */
+export function fateOf(
+  knownId: string | undefined,
+  seen: readonly number[],
+  { birthId, revision, jumps }: StoreIdentity,
+): StoreFate {
+  if (birthId !== knownId) return 'new';
+  const isLost = (one: number) => one > revision || jumps.some(([last, next]) => last < one && one < next);
+  return seen.some(isLost) ? 'went_back' : 'same';
+}

@@ -1,0 +1,62 @@
+import { createMetrics } from '../runtime/metrics';
+import { fakeClock } from '../testing/fake-clock';
+import type { StoreIdentity } from './port/store-identity';
+import { SeenRevisions } from './redis/seen-revisions';
+import { watchStore } from './watch-store';
+
+/** A store that a test changes, watched; what was said of it. */
+async function watched(seenRevision: number, identity: StoreIdentity) {
+  const told: string[] = [];
+  const [clock, metrics, stopping] = [fakeClock(), createMetrics({}), new AbortController()];
+  const say = (fields: object) => void told.push((fields as { event: string }).event);
+  const log = { debug() {}, info() {}, warn() {}, error: say, isLevelEnabled: () => false, child: () => log };
+  const seen = new SeenRevisions();
+  seen.add(seenRevision);
+  const store = { present: identity as StoreIdentity | 'away', identify, takeSeen: () => seen.take() };
+  async function identify() {
+    if (store.present === 'away') throw new Error('away');
+    seen.add(store.present.revision);
+    return store.present;
+  }
+  const watching = watchStore(store, { clock, log, metrics }, stopping.signal);
+  await clock.advance(0);
+  return {
+    told,
+    metrics,
+    async becomes(present: StoreIdentity | 'away') {
+      store.present = present;
+      await clock.advance(5_000);
+    },
+    async stop() {
+      stopping.abort();
+      await watching;
+    },
+  };
+}
+
+const STORE: StoreIdentity = { birthId: 'a', bornAtMs: 5_000, revision: 100, jumps: [] };
+const NOBODYS: StoreIdentity = { birthId: undefined, bornAtMs: 0, revision: 0, jumps: [] };
+
+it('says nothing of a store that goes on, is away for a while, or is first written to', async () => {
+  const store = await watched(0, NOBODYS);
+  await store.becomes(STORE);
+  await store.becomes('away');
+  await store.becomes({ ...STORE, revision: 20_000, jumps: [[100, 20_000]] });
+  expect(store.told).toEqual([]);
+  expect(await store.metrics.expose()).toContain('berth_store_born_timestamp_seconds 5');
+  await store.stop();
+});
+
+it.each([
+  ['is empty', NOBODYS, 'store_new'],
+  ['is another one', { ...STORE, birthId: 'b' }, 'store_new'],
+  ['is behind what was seen', { ...STORE, revision: 90 }, 'store_went_back'],
+  ['went on from before what was seen', { ...STORE, revision: 20_005, jumps: [[90, 20_000]] }, 'store_went_back'],
+] as const)('says once that a store %s', async (_, present, event) => {
+  const store = await watched(100, STORE);
+  await store.becomes(present);
+  await store.becomes({ ...present, revision: present.revision + 1 });
+  expect(store.told).toEqual([event]);
+  expect(await store.metrics.expose()).toContain(`berth_store_losses_total{fate="${event.slice(6)}"} 1`);
+  await store.stop();
+});

@@ -1,0 +1,52 @@
+import { type Clock, sleep } from '../domain/clock';
+import type { Log } from '../runtime/log';
+import type { Metrics } from '../runtime/metrics';
+import { fateOf, type StoreIdentity } from './port/store-identity';
+
+/** How often a process asks which store it works on. */
+const INTERVAL_MS = 5_000;
+
+export interface WatchedStore {
+  identify(): Promise<StoreIdentity>;
+  /** The revisions that the store told this process and that it must still have; each but the highest once. */
+  takeSeen(): readonly number[];
+}
+
+/**
+ * Notices that a store is not the one that it was: that it is a new one, or went back in time (a crash that lost its last
+ * writes, a replica that took over without them, an older snapshot that was put back). Says so once, as an error in the log
+ * (`store_new`, `store_went_back`) and in metrics; mirrors take a new snapshot by themselves, and what hosts run is claimed
+ * again from their reports. Ends when the signal aborts.
+ */
+export async function watchStore(
+  store: WatchedStore,
+  { clock, log, metrics }: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics },
+  signal: AbortSignal,
+): Promise<void> {
+  const losses = metrics.counter('berth_store_losses_total', 'How often the store was found new or older.', ['fate']);
+  const born = metrics.gauge('berth_store_born_timestamp_seconds', 'When the store was empty and first written to.');
+  for (const fate of ['new', 'went_back']) losses.inc({ fate }, 0);
+  let knownId: string | undefined;
+  let toldUpTo = 0;
+  while (!signal.aborted) {
+    // While the store is away nothing is known.
+    const identity = await store.identify().catch(() => undefined);
+    if (identity) {
+      const seen = store.takeSeen().filter((revision) => revision > toldUpTo);
+      const fate = fateOf(knownId ?? identity.birthId, seen, identity);
+      if (fate !== 'same') {
+        losses.inc({ fate });
+        const { birthId, revision } = identity;
+        const fields = { event: `store_${fate}`, known_birth: knownId, birth: birthId, seen_revisions: seen, revision };
+        log.error(
+          fields,
+          fate === 'new' ? 'the store is a new one: its data is gone' : 'the store lost acknowledged writes',
+        );
+        toldUpTo = Math.max(toldUpTo, ...seen);
+      }
+      knownId = identity.birthId;
+      if (identity.bornAtMs > 0) born.set(identity.bornAtMs / 1_000);
+    }
+    await sleep(clock, INTERVAL_MS, signal);
+  }
+}
