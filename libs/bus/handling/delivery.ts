@@ -1,5 +1,5 @@
-import type { Clock } from '../../domain/clock';
 import type { Identity } from '../../contracts/identity';
+import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
 import type { IncomingMessage } from '../port';
 

@@ -37,9 +37,26 @@ export interface LastReport {
   readonly digest: string;
 }
 
-/** A provider with the name of the host whose root it is. */
+/** A provider with the name of the host whose root it is, and who wrote what of it. */
 export interface StoredProvider extends Omit<Provider, 'generation'> {
   readonly host: string | undefined;
+  /** What the host's agent said last. */
+  readonly reported?: {
+    readonly inventories: Readonly<Record<string, ReportedInventory>>;
+    readonly traits: readonly string[];
+    readonly aggregates: readonly string[];
+  };
+  /** What operators want otherwise than the agent, by class. */
+  readonly decided?: Readonly<Record<string, DecidedInventory>>;
+}
+
+/** Of a reported inventory what operators may want otherwise; `reserved` is without what others use. */
+export type ReportedInventory = readonly [reserved: number, allocationRatio: number, externalUsage: number];
+
+/** `reserved` is without what others use. */
+export interface DecidedInventory {
+  readonly reserved?: number;
+  readonly allocationRatio?: number;
 }
 
 /** What a consumer's row says that the write alone decides, whatever the consumer was before. */
@@ -64,7 +81,7 @@ export const counters = {
 } as const;
 
 function asProvider(_key: string, stored: Stored<Tables['provider']>, generation: number): Revised<Provider> {
-  const { host: _, ...provider } = stored.row;
+  const { host: _host, reported: _reported, decided: _decided, ...provider } = stored.row;
   return { ...provider, generation, revision: stored.revision };
 }
 

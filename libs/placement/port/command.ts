@@ -1,6 +1,6 @@
 import type { Allocations, ConsumerOwner } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
-import type { Inventories } from '../../domain/inventory';
+import type { Inventories, Resources } from '../../domain/inventory';
 import type { ServerGroup } from '../../domain/server-group';
 
 /** Everything that can be committed. `atMs` stamps the rows. */
@@ -167,10 +167,14 @@ export interface HostReport {
   readonly sequence: number;
   /** `reserved` includes what unmanaged workloads use. */
   readonly inventories: Inventories;
+  /** How much of `reserved` that is: it comes on top of what an operator reserves. */
+  readonly externalUsage?: Resources;
   readonly traits: readonly string[];
   /** Left as they are when undefined. */
   readonly aggregates: readonly string[] | undefined;
   readonly capabilities: Host['capabilities'];
   readonly ioOps: number;
   readonly externalInstances: number;
+  /** That an operator disabled the host, as its agent remembers: for a store that does not know the host (any more). */
+  readonly disabled?: { readonly reason: string } | undefined;
 }

@@ -1,6 +1,7 @@
 import limitConcurrency from 'p-limit';
 import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
+import type { HostDisabled } from '#libs/contracts/messages';
 import { agentSender, STATS } from '#libs/contracts/queues';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError, isRetryable } from '#libs/domain/errors';
@@ -38,6 +39,8 @@ interface Reporting {
   nextAtMs: number;
   /** As in the last report. */
   sentIoOps: number;
+  /** Whether an operator disabled it, as the last answer said: a store that was wiped learns it from here. */
+  disabled: HostDisabled | undefined;
   /** In a row; of those that are tried again with backoff. */
   failures: number;
   isSending: boolean;
@@ -94,10 +97,12 @@ export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMet
     try {
       const stats = await host.stats();
       host.sentIoOps = stats.ioOps;
-      const request = { ...stats, host: host.host, agentRun, sequence: host.sequence };
+      const { sequence, disabled } = host;
+      const request = { ...stats, host: host.host, agentRun, sequence, disabled };
       const timeoutMs = config.reportTimeoutMs;
       const options = { timeoutMs, sender: agentSender(host.host) };
-      await callMethod(bus, STATS, updateResourceStatsMethod, request, options);
+      const response = await callMethod(bus, STATS, updateResourceStatsMethod, request, options);
+      host.disabled = response.disabled;
       host.failures = 0;
       if (isUnavailable) log.info({ event: 'stats_available' }, 'stats are delivered again');
       isUnavailable = false;
@@ -134,7 +139,7 @@ export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMet
   return {
     add(name, stats, ioOps) {
       const unsent = { sequence: 0, sentAtMs: 0, nextAtMs: 0, sentIoOps: 0, failures: 0, isSending: false };
-      const host: Reporting = { host: name, stats, ioOps, ...unsent };
+      const host: Reporting = { host: name, stats, ioOps, disabled: undefined, ...unsent };
       all.push(host);
       return { firstSent: report(host), reportSoon: () => reportSoon(host) };
     },

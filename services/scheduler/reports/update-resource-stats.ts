@@ -1,7 +1,8 @@
 import type { Identity } from '#libs/contracts/identity';
-import type { UpdateResourceStatsRequest, UpdateResourceStatsResponse } from '#libs/contracts/messages';
+import type { HostDisabled, UpdateResourceStatsRequest, UpdateResourceStatsResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
-import type { Inventories } from '#libs/domain/inventory';
+import type { Host } from '#libs/domain/host';
+import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
 import { validateStats } from './validate';
@@ -18,18 +19,26 @@ export async function updateResourceStats(
   sender: Identity,
   deps: {
     readonly placement: PlacementStore;
-    readonly mirror: Pick<Mirror, 'apply'>;
+    readonly mirror: Pick<Mirror, 'apply' | 'host'>;
     readonly nowMs: number;
     readonly maxInstances: number;
   },
 ): Promise<UpdateResourceStatsResponse> {
   validateStats(stats, sender, deps.maxInstances);
-  const { instances: _instances, externalUsage: _externalUsage, ...said } = stats;
-  const report = { ...said, inventories: withExternalUsage(stats), atMs: deps.nowMs };
+  const { instances: _instances, ...said } = stats;
+  const inventories = withExternalUsage(stats);
+  const externalUsage = growthOfReserved(stats.inventories, inventories);
+  const report = { ...said, inventories, externalUsage, atMs: deps.nowMs };
   const result = await deps.placement.reportHost(report);
   if (result.kind === 'committed') deps.mirror.apply(result.change);
   else if (result.kind !== 'unchanged') throw refusal(result, stats);
-  return { sequence: stats.sequence };
+  return { sequence: stats.sequence, disabled: disabledOf(deps.mirror.host(stats.host), stats) };
+}
+
+/** What the agent is to remember; as before while the mirror does not show the host. */
+function disabledOf(host: Host | undefined, { disabled }: UpdateResourceStatsRequest): HostDisabled | undefined {
+  if (!host) return disabled;
+  return host.enabled ? undefined : { reason: host.disabledReason };
 }
 
 /** What workloads use that Berth does not manage is reserved, so that claims leave it free. */
@@ -41,6 +50,13 @@ function withExternalUsage({ inventories, externalUsage }: UpdateResourceStatsRe
     result[resourceClass] = { ...inventory, reserved: Math.min(inventory.total, inventory.reserved + used) };
   }
   return result;
+}
+
+function growthOfReserved(from: Inventories, to: Inventories): Resources {
+  const growth = Object.entries(to).map(
+    ([name, { reserved }]) => [name, reserved - (from[name]?.reserved ?? 0)] as const,
+  );
+  return Object.fromEntries(growth.filter(([, amount]) => amount > 0));
 }
 
 type Refused = Exclude<ReportResult, { kind: 'committed' | 'unchanged' }>;
