@@ -6,6 +6,7 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
+import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import type { Conductor } from './context';
 import { eventPublisher } from './events/publish-events';
@@ -191,7 +192,7 @@ it('tells whose request it refuses by the id in the request', async () => {
   expect(refusals).toEqual([[requestId, 'bad_amount']]);
 });
 
-it('waits while the store is away and loses nothing', async () => {
+it('waits while the store is away, for longer than RabbitMQ lets a message be held, and loses nothing', async () => {
   let isAway = true;
   const away = () => {
     if (isAway) throw new BerthError('unavailable', 'store_away', 'the store is away');
@@ -204,8 +205,9 @@ it('waits while the store is away and loses nothing', async () => {
   );
   await conductors.shift()?.close();
   await world.request();
-  await world.clock.advance(30_000);
+  await world.clock.advance(3_600_000);
   expect(await world.all()).toEqual([]);
+  expect(await world.bus.depth('dead-letters')).toBe(0);
   isAway = false;
   await world.clock.advance(10_000);
   expect((await world.only()).state).toBe('active');
@@ -296,6 +298,18 @@ describe('the audit', () => {
     await world.placement.commit({ kind: 'release_claim', atMs: world.clock.now(), consumerUuid: uuid, claimToken });
     await world.clock.advance(60_000);
     expect((await world.only()).fault?.reason).toBe('instance_lost');
+  });
+});
+
+describe('the audit of what ended', () => {
+  it('forgets all of it, however much, and keeps what is recent', async () => {
+    const ended = (state: 'error' | 'deleted', updatedAtMs: number) =>
+      anInstance({ uuid: world.random.uuid(), requestId: world.random.uuid(), state, dueAtMs: undefined, updatedAtMs });
+    const old = Array.from({ length: 900 }, (_, n) => ended(n % 2 ? 'error' : 'deleted', 1));
+    const recent = ended('error', world.clock.now());
+    for (const one of [...old, recent]) await world.instances.create(one.requestId, [one]);
+    await world.clock.advance(90_000);
+    expect(await world.instances.list({}, undefined, 1_000)).toEqual([recent]);
   });
 });
 

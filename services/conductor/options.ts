@@ -10,6 +10,13 @@ export const conductorOptions = {
     unit: 'messages',
     help: 'Build requests, and reports, that one conductor has in hand at once.',
   }),
+  holdMs: durationOption({
+    env: 'BERTH_CONDUCTOR_HOLD_MS',
+    default: 60_000,
+    min: 100,
+    max: 900_000,
+    help: 'How long a message is tried while the store or a scheduler is away, before it goes to the end of its queue.',
+  }),
   numAlternates: intOption({
     env: 'BERTH_CONDUCTOR_ALTERNATES',
     default: 3,
@@ -87,7 +94,7 @@ export const conductorOptions = {
     default: 3_600_000,
     min: 0,
     max: 31_536_000_000,
-    help: 'How long deleted instances stay on record.',
+    help: 'How long instances stay on record after they were deleted or ended in error.',
   }),
   failureHalfLifeMs: durationOption({
     env: 'BERTH_CONDUCTOR_FAILURE_HALF_LIFE_MS',

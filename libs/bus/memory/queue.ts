@@ -20,6 +20,8 @@ export interface Envelope {
   readonly expiresAtMs: number | undefined;
   /** How often it was given out. */
   deliveries: number;
+  /** It was given out before, though that does not count. */
+  isPostponed?: boolean;
 }
 
 /** Who takes messages from a queue. */
@@ -68,6 +70,12 @@ export class MemoryQueue {
     this.#giveOut();
   }
 
+  /** Takes it back to the end, as if it had not been given out but for `redelivered`. */
+  postpone(envelope: Envelope): void {
+    this.#ready.push({ ...envelope, deliveries: envelope.deliveries - 1, isPostponed: true });
+    this.#giveOut();
+  }
+
   add(receiver: Receiver): void {
     this.#receivers.push(receiver);
     this.#giveOut();
@@ -108,7 +116,7 @@ export class MemoryQueue {
 
   /** As RabbitMQ does: a message that has expired goes when it comes first, not before. */
   #dropExpired(): void {
-    const nowMs = this.#broker.clock.now();
+    const nowMs = this.#broker.clock.elapsed();
     for (let first = this.#ready.peekFront(); first !== undefined; first = this.#ready.peekFront()) {
       if (first.expiresAtMs === undefined || nowMs < first.expiresAtMs) return;
       this.#ready.shift();

@@ -93,7 +93,7 @@ function rabbitmqEnvironment(
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none',
     // Makes the script become the broker, so that its pid is the broker's and signals reach it.
     RUNNING_UNDER_SYSTEMD: 'true',
-    ...(hasManagement ? {} : onlyTheBroker(command, folder)),
+    ...onlyPlugins(command, folder, hasManagement ? MANAGEMENT : BROKER),
   };
 }
 
@@ -104,15 +104,19 @@ function brokerConfig(folder: string, settings: Readonly<Record<string, string |
   return { RABBITMQ_CONFIG_FILE: file };
 }
 
-/** Looking through all plugins that it ships takes RabbitMQ two of its five seconds: a folder with only the broker. */
-function onlyTheBroker(command: string, folder: string): NodeJS.ProcessEnv {
+const BROKER = /^rabbit-[\d.]+$/;
+const MANAGEMENT =
+  /^(rabbit|rabbitmq_management|rabbitmq_management_agent|rabbitmq_web_dispatch|amqp_client|cow\w+)-[\d.]+$/;
+
+/** Looking through all plugins that it ships takes RabbitMQ two of its five seconds: a folder with only those needed. */
+function onlyPlugins(command: string, folder: string, needed: RegExp): NodeJS.ProcessEnv {
   const shipped = join(dirname(realpathSync(command)), '..', 'plugins');
   try {
-    const broker = readdirSync(shipped).find((name) => /^rabbit-[\d.]+$/.test(name));
-    if (broker === undefined) return {};
+    const names = readdirSync(shipped).filter((name) => needed.test(name));
+    if (names.length === 0) return {};
     const plugins = join(folder, 'plugins');
     mkdirSync(plugins);
-    symlinkSync(join(shipped, broker), join(plugins, broker));
+    for (const name of names) symlinkSync(join(shipped, name), join(plugins, name));
     return { RABBITMQ_PLUGINS_DIR: plugins };
   } catch {
     return {};
@@ -134,6 +138,8 @@ export function configText(settings: Readonly<Record<string, string>>): string {
 
 export interface RedisServerOptions {
   readonly appendOnly?: boolean;
+  /** When it syncs its append-only file: each second unless given. */
+  readonly appendfsync?: string;
   /** Runs it with a configuration and users as they are deployed, but for address, port and folder. */
   readonly shipped?: { readonly configFile: string; readonly aclFile: string };
 }
@@ -145,11 +151,12 @@ export interface RedisServerOptions {
  * @throws BerthError as `findBinary` and `startServer`.
  */
 export async function startRedis(options: RedisServerOptions = {}): Promise<TestServer> {
+  const { appendfsync = 'everysec' } = options;
   const command = findBinary(REDIS_SERVER);
   const port = await freePort();
   const folder = serverFolder('redis');
   const own = { bind: '127.0.0.1', port: String(port), dir: folder };
-  const settings = { ...own, save: '""', appendonly: options.appendOnly ? 'yes' : 'no' };
+  const settings = { ...own, save: '""', appendonly: options.appendOnly ? 'yes' : 'no', appendfsync };
   const config = options.shipped
     ? shippedConfig(options.shipped.configFile, { ...own, aclfile: options.shipped.aclFile })
     : configText(settings);

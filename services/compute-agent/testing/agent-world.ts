@@ -159,6 +159,7 @@ function aBuild({ requestSpec = aRequestSpec(), ...fields }: BuildFields = {}): 
     claimToken: 7,
     alternates: [],
     deadlineAtMs: 0,
+    timeLeftMs: 0,
     ...fields,
   };
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, OutgoingMessage, Settlement } from '#libs/bus/port';
 import { buildReportCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { SERVICE } from '#libs/contracts/identity';
 import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Consumer } from '#libs/domain/consumer';
@@ -43,10 +44,10 @@ interface Queued extends OutgoingMessage {
  */
 export class OneInstance implements SmallWorld {
   readonly #gate = new Gate();
-  readonly #clock = { now: () => this.#nowMs, after: () => () => {} };
+  readonly #clock = { now: () => this.#nowMs, elapsed: () => this.#nowMs, after: () => () => {} };
   readonly #stores: Stores = {
     placement: new MemoryPlacementStore(),
-    instances: memoryInstanceStore(),
+    instances: memoryInstanceStore(this.#clock),
     leases: memoryLeaseStore(this.#clock),
   };
   readonly #queue: Queued[] = [];
@@ -254,7 +255,14 @@ export class OneInstance implements SmallWorld {
 }
 
 function incoming({ name, type, body, redelivered }: Queued): IncomingMessage {
-  const none = { sender: '', replyTo: undefined, correlationId: undefined, deadlineMs: undefined, isAborted: false };
+  const none = {
+    sender: '',
+    identity: SERVICE,
+    replyTo: undefined,
+    correlationId: undefined,
+    deadlineMs: undefined,
+    isAborted: false,
+  };
   return { type, body, redelivered, id: name, ...none, signal: new AbortController().signal };
 }
 
