@@ -1,5 +1,7 @@
 import { ACK } from '#libs/bus/port';
 import { seededRandom, seedOf } from '#libs/domain/random';
+import * as draining from '../../../services/conductor/events/drain-outbox';
+import * as publishing from '../../../services/conductor/events/publish-events';
 import * as lifecycle from '../../../services/conductor/lifecycle';
 import * as claims from '../../../services/conductor/steps/claims';
 import * as orders from '../../../services/conductor/steps/orders';
@@ -31,4 +33,17 @@ export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
     return consumer ? { kind: 'claim', claimToken: consumer.claimToken } : { kind: 'none' };
   }),
   mutant('destroy-not-ordered', 'ordering a destruction', orders, 'orderDestroy', () => async () => true),
+  mutant(
+    'outbox-not-drained',
+    'publishing the events that others left',
+    draining,
+    'keepDraining',
+    () => async () => {},
+  ),
+  mutant('own-version-only', 'publishing earlier versions first', publishing, 'eventPublisher', (original) => {
+    return (...args) => {
+      const events = original(...args);
+      return { ...events, publish: (versions) => events.publish(versions.slice(-1)) };
+    };
+  }),
 ];
