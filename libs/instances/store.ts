@@ -55,8 +55,8 @@ export interface InstanceStore {
   scan(onRows: (rows: readonly Instance[]) => Promise<void>): Promise<void>;
 
   /**
-   * Forgets `deleted` instances last written before `beforeMs`, and requests with no instance left, but none that is in the
-   * outbox. Answers how many.
+   * Forgets instances that were deleted, or ended in error and are not due, last written before `beforeMs`, and
+   * requests with no instance left, but none that is in the outbox. Answers how many.
    */
   forget(beforeMs: number, limit: number): Promise<number>;
 
@@ -85,7 +85,13 @@ export const MAX_OUTBOX = 100_000;
 
 /** What the outbox keeps of a version: all that an event tells. */
 export function versionOf(instance: Instance): Instance {
-  return { ...instance, requestSpec: NO_BYTES, alternates: NO_BYTES, dueAtMs: undefined };
+  return {
+    ...instance,
+    requestSpec: NO_BYTES,
+    alternates: NO_BYTES,
+    allocationRequest: NO_BYTES,
+    dueAtMs: undefined,
+  };
 }
 
 const NO_BYTES = new Uint8Array();

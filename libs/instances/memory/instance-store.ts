@@ -95,7 +95,7 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
       const old: Instance[] = [];
       for (const instance of records.values()) {
         if (old.length === limit) break;
-        const isOld = instance.state === 'deleted' && instance.updatedAtMs < beforeMs;
+        const isOld = hasEnded(instance) && instance.updatedAtMs < beforeMs;
         if (isOld && !outbox.has(instance.uuid)) old.push(instance);
       }
       for (const { uuid, requestId } of old) {
@@ -109,4 +109,9 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
 
     async close() {},
   };
+}
+
+/** By `dueAtMs` as the conductor wrote it: what \`takeDue\` put off is still due. */
+function hasEnded({ state, dueAtMs }: Instance): boolean {
+  return state === 'deleted' || (state === 'error' && dueAtMs === undefined);
 }

@@ -39,7 +39,8 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
   const requests = `${records}:requests`;
   const index = `${records}:index`;
   const due = `${records}:due`;
-  const deleted = `${records}:deleted`;
+  /** Its name is of a time when only deleted instances were in it. */
+  const ended = `${records}:deleted`;
   const outbox = `${records}:outbox`;
 
   const page = async (prefix: string, marker: string, limit: number) => {
@@ -49,7 +50,7 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
 
   const countOf = ({ count }: Write) => count;
   const write = batchPerTick(MAX_WRITES, countOf, async (writes) => {
-    const keys = [requests, records, index, due, deleted, outbox];
+    const keys = [requests, records, index, due, ended, outbox];
     const args = [maxOutbox, ...writes.flatMap((one) => one.args)];
     return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
   });
@@ -167,7 +168,7 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
     },
 
     async forget(beforeMs, limit) {
-      const keys = [deleted, records, index, requests, due, outbox];
+      const keys = [ended, records, index, requests, due, outbox];
       return (await client.runScript(scripts['instance-forget'], keys, [beforeMs, limit])) as number;
     },
 

@@ -7,17 +7,21 @@ import { runCommand } from '../commands/run-command';
 import { asConsumer } from '../commands/tables';
 import { type Conflict, isCommit, type Transaction, transact, type Write } from '../commands/transaction';
 import type {
+  AcquireHosts,
   Change,
   Command,
   CommitResult,
+  HostGrant,
   HostReport,
   PlacementStore,
+  ReleaseHosts,
   ReportResult,
   Rows,
   StoreIdentity,
 } from '../port/placement-store';
 import { firstNumber } from '../port/revisions';
 import { ChangeLog } from './change-log';
+import { acquireHosts, releaseHosts } from './holders';
 import { MemoryTables } from './tables';
 
 const SCAN_CHUNK = 1_000;
@@ -53,12 +57,20 @@ export class MemoryPlacementStore implements PlacementStore {
     );
   }
 
+  async acquireHosts(wanted: AcquireHosts): Promise<HostGrant[]> {
+    return acquireHosts(this.#tables.maps.holder, wanted);
+  }
+
+  async releaseHosts(held: ReleaseHosts): Promise<void> {
+    releaseHosts(this.#tables.maps.holder, held);
+  }
+
   async revision(): Promise<number> {
     return this.#revision;
   }
 
   async identify(): Promise<StoreIdentity> {
-    return { birthId: 'memory', bornAtMs: 0, revision: this.#revision, jumps: [] };
+    return { birthId: 'memory', bornAtMs: 0, revision: this.#revision, nowMs: undefined, jumps: [] };
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {

@@ -3,16 +3,20 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
+import { storeError } from '../../redis/store-error';
 import { type AllocationCommand, isAllocationCommand } from '../commands/allocation-command';
 import { runCommand } from '../commands/run-command';
 import { asConsumer } from '../commands/tables';
 import { transact } from '../commands/transaction';
 import type {
+  AcquireHosts,
   Change,
   Command,
   CommitResult,
+  HostGrant,
   HostReport,
   PlacementStore,
+  ReleaseHosts,
   ReportResult,
   Rows,
   StoreIdentity,
@@ -24,10 +28,10 @@ import { groupCommit } from './group-commit';
 import { type Keys, keysOf } from './keys';
 import { RedisReader } from './reader';
 import { reportHosts } from './report-hosts';
-import { decodeIdentity, decodeRow } from './row-format';
+import { decodeHolder, decodeIdentity, decodeRow, encodeHolder } from './row-format';
 import { SeenRevisions } from './seen-revisions';
 
-const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit', 'heartbeat']);
+const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit', 'heartbeat', 'acquire-hosts', 'release-hosts']);
 const READ_CHUNK = 1_000;
 
 /** Settings of the store on Redis. */
@@ -74,14 +78,29 @@ export class RedisPlacementStore implements PlacementStore {
     return this.#keepChange(await this.#reportHost(report));
   }
 
+  async acquireHosts({ hosts, leaseMs, ...holder }: AcquireHosts): Promise<HostGrant[]> {
+    const args = [leaseMs, encodeHolder(holder), ...hosts];
+    const answers = await this.#client.runScript(scripts['acquire-hosts'], [this.#keys.holder], args);
+    return (answers as string[]).map(decodeGrant);
+  }
+
+  async releaseHosts({ hosts, ...holder }: ReleaseHosts): Promise<void> {
+    const nobody = encodeHolder({ agentRun: '', serviceHost: '' });
+    const args = [encodeHolder(holder), nobody, ...hosts];
+    await this.#client.runScript(scripts['release-hosts'], [this.#keys.holder], args);
+  }
+
   revision(): Promise<number> {
     return this.#client.run(async (redis) => this.#seen.add(Number(await redis.get(this.#keys.revision))));
   }
 
   async identify(): Promise<StoreIdentity> {
     const { birth, revision } = this.#keys;
-    const [born, present] = await this.#client.run((redis) => redis.mget(birth, revision));
-    return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)));
+    const replies = await this.#client.run((redis) => redis.pipeline([['time'], ['mget', birth, revision]]).exec());
+    const failed = replies?.find(([error]) => error !== null)?.[0];
+    if (failed) throw storeError(failed);
+    const [time, [born, present]] = (replies ?? []).map(([, reply]) => reply) as [number[], [string?, string?]];
+    return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time);
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {
@@ -151,10 +170,17 @@ export class RedisPlacementStore implements PlacementStore {
     return this.#client.close();
   }
 
-  #keepChange<R extends CommitResult>(result: R): R {
+  #keepChange<R extends CommitResult | ReportResult>(result: R): R {
     if (result.kind !== 'committed') return result;
     this.#seen.add(result.change.revision);
     this.#ownChanges.add(result.change);
     return result;
   }
+}
+
+/** What `lua/acquire-hosts.lua` says of one host. */
+function decodeGrant(answer: string): HostGrant {
+  const [, leftMs, holder] = /^0 (\d+) (.*)$/.exec(answer) ?? [];
+  if (holder === undefined) return { kind: 'granted', epoch: Number(answer) };
+  return { kind: 'taken', holder: decodeHolder(holder), leftMs: Number(leftMs) };
 }

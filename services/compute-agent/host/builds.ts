@@ -23,6 +23,8 @@ export interface Builds {
   extendDeadline(uuid: string, deadlineAtMs: number): void;
   /** Ends a build because its instance is to be destroyed; resolves when the driver is done with it. */
   cancel(uuid: string): Promise<void>;
+  /** Hands back all builds: the host is another's now. */
+  handBack(): void;
   /** Takes no more builds and hands back those in line; at `drainEnd` those that are being built, too. */
   drain(): void;
 }
@@ -39,7 +41,7 @@ export interface BuildsParts {
 interface BuildControl {
   /** Aborts with a CancelReason. */
   readonly cancelling: AbortController;
-  /** Epoch milliseconds; 0 for none. */
+  /** By `Clock.elapsed`; 0 for none. */
   deadlineAtMs: number;
   isInLine: boolean;
 }
@@ -111,12 +113,16 @@ export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainE
     if (control.deadlineAtMs === 0) return () => {};
     let stop = () => {};
     const watch = () => {
-      const leftMs = control.deadlineAtMs - clock.now();
+      const leftMs = control.deadlineAtMs - clock.elapsed();
       if (leftMs > 0) stop = clock.after(leftMs, watch);
       else cancel(control, 'deadline');
     };
     watch();
     return () => stop();
+  }
+
+  function handBackWhere(which: (control: BuildControl) => boolean): void {
+    for (const { control } of inProgress.values()) if (which(control)) cancel(control, 'handed_back');
   }
 
   return {
@@ -144,13 +150,12 @@ export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainE
       await build.end;
     },
 
+    handBack: () => handBackWhere(() => true),
+
     drain() {
       isDraining = true;
-      const handBack = (which: (control: BuildControl) => boolean) => {
-        for (const { control } of inProgress.values()) if (which(control)) cancel(control, 'handed_back');
-      };
-      handBack(({ isInLine }) => isInLine);
-      drainEnd.addEventListener('abort', () => handBack(() => true), { once: true });
+      handBackWhere(({ isInLine }) => isInLine);
+      drainEnd.addEventListener('abort', () => handBackWhere(() => true), { once: true });
     },
   };
 }

@@ -30,7 +30,9 @@ describe('building', () => {
 
   it('reports why a build failed, with where else it could go, and holds nothing for it', async () => {
     await world.startAll({ FAKE_FAILURE_RATE: '1', INVENTORY: 'VCPU=1,MEMORY_MB=1024' });
-    const alternates = [{ host: 'h2', cell: 'cell1', allocationRequest: Uint8Array.of(1, 2), serviceHost: '' }];
+    const alternates = [
+      { host: 'h2', cell: 'cell1', allocationRequest: Uint8Array.of(1, 2), serviceHost: '', epoch: 0 },
+    ];
     await world.build({ alternates });
     const [report] = await world.results.has(1);
     expect(report?.alternates.map(({ host }) => host)).toEqual(['h2']);
@@ -54,6 +56,19 @@ describe('building', () => {
     await world.clock.advance(1);
     expect(world.outcomes()).toEqual(['1 failed deadline_passed']);
     expect(await world.driver?.list()).toEqual([]);
+  });
+
+  it('goes by the time that is left, whatever its own clock says or becomes', async () => {
+    await world.startAll({ FAKE_LATENCY_MS: '60000' });
+    const anHourBehind = world.clock.now() - 3_600_000;
+    await world.build({ deadlineAtMs: anHourBehind + 5_000, timeLeftMs: 5_000 });
+    await world.clock.advance(1_000);
+    world.clock.jump(3_600_000);
+    await world.clock.advance(3_999);
+    expect(world.outcomes()).toEqual([]);
+    world.clock.jump(-7_200_000);
+    await world.clock.advance(1);
+    expect(world.outcomes()).toEqual(['1 failed deadline_passed']);
   });
 
   it('builds at most max builds at once, and holds resources for those in line', async () => {

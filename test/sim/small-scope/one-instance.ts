@@ -44,7 +44,7 @@ interface Queued extends OutgoingMessage {
  */
 export class OneInstance implements SmallWorld {
   readonly #gate = new Gate();
-  readonly #clock = { now: () => this.#nowMs, after: () => () => {} };
+  readonly #clock = { now: () => this.#nowMs, elapsed: () => this.#nowMs, after: () => () => {} };
   readonly #stores: Stores = {
     placement: new MemoryPlacementStore(),
     instances: memoryInstanceStore(this.#clock),
@@ -62,7 +62,7 @@ export class OneInstance implements SmallWorld {
 
   private constructor(private readonly fault: Fault) {
     const report: SmallHost['events']['report'] = (host, attempt, outcome) => {
-      const rest = { reason: '', message: '', claimToken: 0, alternates: [] };
+      const rest = { reason: '', message: '', claimToken: 0, alternates: [], epoch: 0, position: 0 };
       const body = buildReportCodec.encode({ instanceUuid: UUID, host, attempt, outcome, ...rest });
       this.#send(`${outcome} of ${host}, attempt ${attempt}`, BUILD_RESULTS.name, buildReportCodec.type, body);
     };
@@ -255,8 +255,15 @@ export class OneInstance implements SmallWorld {
 }
 
 function incoming({ name, type, body, redelivered }: Queued): IncomingMessage {
-  const none = { sender: '', replyTo: undefined, correlationId: undefined, deadlineMs: undefined, isAborted: false };
-  return { type, body, redelivered, id: name, identity: SERVICE, ...none, signal: new AbortController().signal };
+  const none = {
+    sender: '',
+    identity: SERVICE,
+    replyTo: undefined,
+    correlationId: undefined,
+    deadlineMs: undefined,
+    isAborted: false,
+  };
+  return { type, body, redelivered, id: name, ...none, signal: new AbortController().signal };
 }
 
 /** A turn of the event loop: every promise that can go on has gone on. */

@@ -6,7 +6,7 @@
 --- KEYS[2] records   hash: uuid to record
 --- KEYS[3] index     sorted set by text
 --- KEYS[4] due       sorted set: uuid by due time
---- KEYS[5] deleted   sorted set: uuid by the time it was deleted
+--- KEYS[5] ended     sorted set: uuid by the time it was deleted or ended in error
 --- KEYS[6] outbox    hash: uuid to what of it is not published (include/outbox.lua)
 --- ARGV[1]   limit   instances in the outbox above which nothing is created
 --- ARGV[2..] for each: 'create', request id, count, and for each instance uuid, project id, record;
@@ -34,7 +34,7 @@ end
 
 -- To be written, by request id, uuid and entry; false: to be removed.
 
-local requests, records, entries, due_times, deleted, outbox = {}, {}, {}, {}, {}, {}
+local requests, records, entries, due_times, ended, outbox = {}, {}, {}, {}, {}, {}
 
 local function request_of(id)
   return requests[id] or redis.call('HGET', KEYS[1], id)
@@ -87,6 +87,7 @@ function operations.create()
     move(false, by_host(new, uuid))
     if new.due_at_ms ~= '-' then due_times[uuid] = new.due_at_ms end
     put_first(uuid, new.version)
+    if has_ended(new) then ended[uuid] = new.updated_at_ms end
   end
   return {'created'}
 end
@@ -102,7 +103,8 @@ function operations.update()
   due_times[uuid] = new.due_at_ms ~= '-' and new.due_at_ms
   move(by_state(old, uuid), by_state(new, uuid))
   move(by_host(old, uuid), by_host(new, uuid))
-  if new.state == 'deleted' then deleted[uuid] = new.updated_at_ms end
+  if has_ended(new) then ended[uuid] = new.updated_at_ms
+  elseif has_ended(old) then ended[uuid] = false end
   local waiting = waiting_of(uuid)
   if not waiting then
     put_first(uuid, new.version)
@@ -165,6 +167,6 @@ set_fields(KEYS[1], requests)
 set_fields(KEYS[2], records)
 set_scores(KEYS[3], entries)
 set_scores(KEYS[4], due_times)
-set_scores(KEYS[5], deleted)
+set_scores(KEYS[5], ended)
 set_fields(KEYS[6], outbox)
 return outcomes
