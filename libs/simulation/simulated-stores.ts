@@ -36,6 +36,8 @@ export function simulatedStores(link: Link, server: StoreServer): Stores {
     instances: remote('instances', {
       close,
       scan: (onRows) => scan(link, server, ({ instances }, on) => instances.scan(on), onRows),
+      scanOutbox: (minAgeMs, onRows) =>
+        scan(link, server, ({ instances }, on) => instances.scanOutbox(minAgeMs, on), onRows),
     }),
     leases: remote('leases', {}),
   };
@@ -124,22 +126,23 @@ async function snapshot(
   return revision;
 }
 
-async function scan<T>(
+async function scan<T, R>(
   link: Link,
   server: StoreServer,
-  all: (stores: Stores, onRows: (rows: readonly T[]) => Promise<void>) => Promise<void>,
+  all: (stores: Stores, onRows: (rows: readonly T[]) => Promise<void>) => Promise<R>,
   onRows: (rows: readonly T[]) => Promise<void>,
-): Promise<void> {
-  const found = await ask(link, 'scan', () =>
+): Promise<R> {
+  const { rows: found, result } = await ask(link, 'scan', () =>
     server.read(async (stores) => {
       const rows: T[] = [];
-      await all(stores, async (some) => {
+      const result = await all(stores, async (some) => {
         rows.push(...some);
       });
-      return rows;
+      return { rows, result };
     }),
   );
   if (found.length > 0) await onRows(found);
+  return result;
 }
 
 function follow(
