@@ -77,14 +77,23 @@ export type RunningInstance = Fields<berth.scheduler.v1.RunningInstance>;
 
 /** Not validated by the codec beyond its shape: the scheduler checks it field by field (`services/scheduler`). */
 export interface UpdateResourceStatsRequest
-  extends Fields<berth.scheduler.v1.UpdateResourceStatsRequest, 'aggregates' | 'capabilities'> {
+  extends Fields<berth.scheduler.v1.UpdateResourceStatsRequest, 'aggregates' | 'capabilities' | 'disabled'> {
   readonly inventories: Inventories;
   readonly capabilities: Readonly<Record<string, readonly string[]>>;
   readonly instances: readonly RunningInstance[];
   readonly aggregates: readonly string[] | undefined;
+  readonly disabled?: HostDisabled | undefined;
 }
 
-export type UpdateResourceStatsResponse = Fields<berth.scheduler.v1.UpdateResourceStatsResponse>;
+export interface UpdateResourceStatsResponse
+  extends Fields<berth.scheduler.v1.UpdateResourceStatsResponse, 'disabled'> {
+  readonly disabled?: HostDisabled | undefined;
+}
+
+/** That an operator disabled a host, and why. */
+export interface HostDisabled {
+  readonly reason: string;
+}
 
 export type AcquireHostsRequest = Fields<berth.scheduler.v1.AcquireHostsRequest>;
 

@@ -2,7 +2,12 @@ import { berth } from '#generated/berth';
 import { list } from './checks';
 import { codec, type Method, type Mutable, mapValues } from './codec';
 import { MAX_INSTANCES_PER_HOST } from './limits';
-import type { RunningInstance, UpdateResourceStatsRequest, UpdateResourceStatsResponse } from './messages';
+import type {
+  HostDisabled,
+  RunningInstance,
+  UpdateResourceStatsRequest,
+  UpdateResourceStatsResponse,
+} from './messages';
 import { inventoryFromWire } from './placement';
 
 /**
@@ -18,14 +23,19 @@ export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, Updat
       capabilities: mapValues(stats.capabilities, (values) => ({ values: values as string[] })),
       instances: stats.instances as RunningInstance[],
       aggregates: stats.aggregates ? { values: stats.aggregates as string[] } : null,
+      disabled: stats.disabled ?? null,
     }),
     statsFromWire,
   ),
   response: codec(
     'berth.scheduler.v1.UpdateResourceStatsResponse',
     berth.scheduler.v1.UpdateResourceStatsResponse,
-    (response) => response,
-    ({ sequence, wantsAllocationRequests }) => ({ sequence, wantsAllocationRequests }),
+    (response) => ({ ...response, disabled: response.disabled ?? null }),
+    ({ sequence, wantsAllocationRequests, disabled }) => ({
+      sequence,
+      wantsAllocationRequests,
+      disabled: disabledFromWire(disabled),
+    }),
   ),
 };
 
@@ -65,5 +75,10 @@ function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): Up
     serviceHost: stats.serviceHost || stats.host,
     epoch: stats.epoch,
     position: stats.position,
+    disabled: disabledFromWire(stats.disabled),
   };
+}
+
+function disabledFromWire(wire: berth.scheduler.v1.IHostDisabled | null | undefined): HostDisabled | undefined {
+  return wire ? { reason: wire.reason ?? '' } : undefined;
 }

@@ -3,7 +3,10 @@ import type { Resources } from './inventory';
 /** What one consumer holds, by provider uuid. */
 export type Allocations = Readonly<Record<string, Resources>>;
 
-/** Who looks after a consumer: Berth's conductors, or a client of the placement API, whose consumers the audit leaves alone. */
+/**
+ * Who looks after a consumer: Berth's conductors, or a client of the placement API (Nova, an operator). The store refuses
+ * whoever would write another owner's.
+ */
 export type ConsumerOwner = 'conductor' | 'api';
 
 /** A consumer of resources and all that it holds, as in Placement; a consumer without allocations does not exist. */
@@ -20,6 +23,8 @@ export interface Consumer {
   readonly mappings: Readonly<Record<string, readonly string[]>>;
   /** The server group the consumer is a member of, while it holds its allocations. */
   readonly groupId: string | undefined;
+  /** The host that its membership counts for. */
+  readonly groupHost: string | undefined;
   /** The token of the commit that gave the consumer its present allocations: what a release must show. Unique in the store. */
   readonly claimToken: number;
   readonly createdAtMs: number;

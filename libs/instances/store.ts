@@ -85,7 +85,13 @@ export const MAX_OUTBOX = 100_000;
 
 /** What the outbox keeps of a version: all that an event tells. */
 export function versionOf(instance: Instance): Instance {
-  return { ...instance, requestSpec: NO_BYTES, alternates: NO_BYTES, dueAtMs: undefined };
+  return {
+    ...instance,
+    requestSpec: NO_BYTES,
+    alternates: NO_BYTES,
+    allocationRequest: NO_BYTES,
+    dueAtMs: undefined,
+  };
 }
 
 const NO_BYTES = new Uint8Array();

@@ -1,4 +1,6 @@
+import { capacityOf } from '#libs/domain/inventory';
 import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Metrics } from '#libs/runtime/metrics';
 import type { Fleet } from './fleet/fleet';
 import type { KeptRanks } from './ranking/ranked-hosts';
@@ -21,6 +23,12 @@ export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRank
     for (const host of mirror.hosts()) counts[host.up ? (host.enabled ? 'up' : 'disabled') : 'down'] += 1;
     for (const [state, count] of Object.entries(counts)) gauge.set({ state }, count);
   });
+  metrics.gauge(
+    'berth_scheduler_inventories_over_capacity',
+    'Inventories of which more is allocated than their capacity: forced claims of what runs, or a capacity that shrank.',
+    [],
+    (gauge) => gauge.set(countOverCapacity(mirror)),
+  );
   metrics.gauge('berth_scheduler_mirror_revision', 'The store revision that this scheduler sees.', [], (gauge) =>
     gauge.set(mirror.revision),
   );
@@ -53,4 +61,17 @@ export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRank
       ['kind'],
     ),
   };
+}
+
+/** Inventories, one for each provider and class, that are above their capacity. */
+export function countOverCapacity(view: Pick<PlacementView, 'providers' | 'usage'>): number {
+  let count = 0;
+  for (const { uuid, inventories } of view.providers()) {
+    const used = view.usage(uuid);
+    for (const resourceClass in used) {
+      const inventory = inventories[resourceClass];
+      if (!inventory || (used[resourceClass] ?? 0) > capacityOf(inventory)) count += 1;
+    }
+  }
+  return count;
 }

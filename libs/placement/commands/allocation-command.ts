@@ -19,9 +19,10 @@ export function asWrite(command: AllocationCommand): WriteAllocations {
   return { kind: 'write_allocations', consumers: [{ uuid, ...nobody, allocations: {}, mappings: {}, expect }] };
 }
 
-/** The answer to a refused command: releasing a superseded claim is a no-op. */
+/** The answer to a refused command: releasing a superseded claim, or what another owner holds by now, is a no-op. */
 export function asReleased(command: AllocationCommand, refusal: RefusedCommit): RefusedCommit {
-  return command.kind === 'release_claim' && refusal.kind === 'generation' ? { kind: 'unchanged' } : refusal;
+  const isSuperseded = refusal.kind === 'generation' || refusal.kind === 'owner';
+  return command.kind === 'release_claim' && isSuperseded ? { kind: 'unchanged' } : refusal;
 }
 
 /**

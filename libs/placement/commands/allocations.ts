@@ -1,12 +1,14 @@
+import type { Consumer } from '../../domain/consumer';
 import { type Inventories, refusalOf } from '../../domain/inventory';
+import { groupKey, isForbidden } from '../../domain/server-group';
 import type { ConsumerWrite, RefusedCommit } from '../port/placement-store';
 import { isCustom } from './catalogue';
-import { type ConsumerBody, counters, type Stored, type StoredConsumer, type Tables } from './tables';
+import { type ConsumerBody, counters, type Stored, type Tables } from './tables';
 import type { Write } from './transaction';
 
 /** What the decision reads, synchronously, so that nothing changes under it. */
 export interface AllocationState {
-  consumer(uuid: string): StoredConsumer | undefined;
+  consumer(uuid: string): Consumer | undefined;
   usage(providerUuid: string): Stored<Tables['usage']> | undefined;
   /** Undefined when there is no such provider. */
   inventories(providerUuid: string): Inventories | undefined;
@@ -17,7 +19,7 @@ export interface AllocationState {
 /** The rows as they will be. Consumers that hold nothing any more are undefined. */
 export interface AllocationPlan {
   readonly kind: 'plan';
-  readonly consumers: ReadonlyMap<string, StoredConsumer | undefined>;
+  readonly consumers: ReadonlyMap<string, Consumer | undefined>;
   readonly usages: ReadonlyMap<string, Tables['usage']>;
   readonly counts: ReadonlyMap<string, number>;
 }
@@ -32,7 +34,7 @@ export interface AllocationTerms {
  * Decides one `write_allocations`: all of it, or why not. `lua/claim.lua` states the same for Redis; the contract suite
  * runs both on the same random commands.
  *
- * In order: guards of all consumers; what they hold is released; then consumer by consumer, provider by provider and class
+ * In order: owners and guards of all consumers; what they hold is released; then consumer by consumer, provider by provider and class
  * by class what they take is checked and taken, and the consumer's group is checked. A provider that is over its
  * capacity takes what, over the whole command, is no more than before. `writes` have been through `checkedWrites`.
  */
@@ -43,7 +45,7 @@ export function decideAllocations(
 ): AllocationPlan | RefusedCommit {
   const olds = writes.map((write) => state.consumer(write.uuid));
   for (const [i, write] of writes.entries()) {
-    const refusal = refusalOfGuard(write, olds[i]);
+    const refusal = refusalOfOwner(write, olds[i]) ?? refusalOfGuard(write, olds[i]);
     if (refusal) return refusal;
   }
   if (writes.every((write, i) => olds[i] === undefined && isEmpty(write))) return { kind: 'unchanged' };
@@ -72,7 +74,7 @@ class Tally {
     private readonly terms: AllocationTerms,
   ) {}
 
-  release(old: StoredConsumer, raises = false): void {
+  release(old: Consumer, raises = false): void {
     for (const [providerUuid, resources] of Object.entries(old.allocations)) {
       if (raises) this.raised.add(providerUuid);
       for (const [resourceClass, amount] of Object.entries(resources)) {
@@ -80,7 +82,7 @@ class Tally {
         this.grow(providerUuid, resourceClass, -amount);
       }
     }
-    if (old.groupId !== undefined && old.groupHost !== undefined) this.join(old.groupId, old.groupHost, -1);
+    if (old.groupId !== undefined && old.groupHost !== undefined) this.leave(old.projectId, old.groupId, old.groupHost);
   }
 
   expectGrowth(write: ConsumerWrite): void {
@@ -135,16 +137,20 @@ class Tally {
     return undefined;
   }
 
-  private takeMembership({ group: membership }: ConsumerWrite): RefusedCommit | undefined {
+  private takeMembership({ projectId, group: membership }: ConsumerWrite): RefusedCommit | undefined {
     if (!membership) return undefined;
     const { group, host } = membership;
-    const members = this.countOf(counters.membersOf(group.id));
-    const here = this.countOf(counters.membersOn(group.id, host));
-    const isForbidden =
-      (group.policy === 'affinity' && members > here) || (group.policy === 'anti-affinity' && here >= group.maxPerHost);
-    if (isForbidden && !this.terms.force) return { kind: 'group', groupId: group.id, host };
-    this.join(group.id, host, 1);
+    const [present, old] = memberCounters(projectId, group.id, host);
+    const members = this.countOf(present.all) + this.countOf(old.all);
+    const here = this.countOf(present.here) + this.countOf(old.here);
+    if (!this.terms.force && isForbidden(group, members, here)) return { kind: 'group', groupId: group.id, host };
+    this.count(present, 1);
     return undefined;
+  }
+
+  private leave(projectId: string, groupId: string, host: string): void {
+    const [present, old] = memberCounters(projectId, groupId, host);
+    this.count(this.countOf(present.here) > 0 ? present : old, -1);
   }
 
   private present(providerUuid: string) {
@@ -173,14 +179,36 @@ class Tally {
     return this.state.count(name) + (this.counts.get(name) ?? 0);
   }
 
-  private join(groupId: string, host: string, by: number): void {
-    for (const name of [counters.membersOf(groupId), counters.membersOn(groupId, host)]) {
-      this.counts.set(name, (this.counts.get(name) ?? 0) + by);
-    }
+  private count({ all, here }: MemberCounters, by: number): void {
+    for (const name of [all, here]) this.counts.set(name, (this.counts.get(name) ?? 0) + by);
   }
 }
 
-function refusalOfGuard({ uuid, expect }: ConsumerWrite, old: StoredConsumer | undefined): RefusedCommit | undefined {
+/** The names of what counts a group's members: all of them, and those on one host. */
+export interface MemberCounters {
+  readonly all: string;
+  readonly here: string;
+}
+
+/** Of a group on a host: the counters of its members, and of those that claimed before 0.2. */
+export function memberCounters(
+  projectId: string,
+  groupId: string,
+  host: string,
+): readonly [present: MemberCounters, old: MemberCounters] {
+  const key = groupKey(projectId, groupId);
+  return [
+    { all: counters.membersOf(key), here: counters.membersOn(key, host) },
+    { all: counters.oldMembersOf(groupId), here: counters.oldMembersOn(groupId, host) },
+  ];
+}
+
+/** What somebody else looks after stays as it is, whatever the guard. */
+function refusalOfOwner({ uuid, owner }: ConsumerWrite, old: Consumer | undefined): RefusedCommit | undefined {
+  return old === undefined || old.owner === owner ? undefined : { kind: 'owner', uuid, owner: old.owner };
+}
+
+function refusalOfGuard({ uuid, expect }: ConsumerWrite, old: Consumer | undefined): RefusedCommit | undefined {
   const refuse = (present: number | undefined): RefusedCommit => ({
     kind: 'generation',
     subject: 'consumer',
@@ -199,7 +227,7 @@ function refusalOfGuard({ uuid, expect }: ConsumerWrite, old: StoredConsumer | u
   }
 }
 
-function nextConsumer(write: ConsumerWrite, old: StoredConsumer | undefined, atMs: number): StoredConsumer | undefined {
+function nextConsumer(write: ConsumerWrite, old: Consumer | undefined, atMs: number): Consumer | undefined {
   if (isEmpty(write)) return undefined;
   return {
     ...bodyOf(write, atMs),

@@ -1,6 +1,7 @@
 import type { Inventories } from '../../domain/inventory';
 import type { WriteAggregates, WriteInventories, WriteTraits } from '../port/placement-store';
 import { countUsers, refuseUnknown } from './catalogue';
+import { decide } from './merge-report';
 import type { Tables } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
 
@@ -69,7 +70,8 @@ export function putInventories(
   atMs: number,
 ): void {
   countUsers(tx, 'resource_class', Object.keys(provider.inventories), Object.keys(inventories));
-  tx.put('provider', provider.uuid, { ...provider, inventories, updatedAtMs: atMs });
+  const decided = decide(provider, inventories);
+  tx.put('provider', provider.uuid, { ...provider, inventories, ...(decided && { decided }), updatedAtMs: atMs });
 }
 
 /** The first removed class that is in use. The usage is read only when a class is removed, because each claim changes it. */

@@ -1,15 +1,16 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Host } from '../../domain/host';
-import type { Inventories } from '../../domain/inventory';
+import type { Inventories, Inventory } from '../../domain/inventory';
 import type { HostReport, ReportResult } from '../port/placement-store';
 import { countUsers, createMissing } from './catalogue';
+import { type MergedProvider, mergeReport, reportedClasses } from './merge-report';
 import type { LastReport, Stored, StoredHolder, StoredProvider } from './tables';
 import type { Transaction } from './transaction';
 
 type RefusedReport = Exclude<ReportResult, { kind: 'committed' }>;
 
-/** Makes the host and its root provider what its agent says they are. */
+/** Makes the host and its root provider what its agent says they are, but for what operators decided. */
 export async function reportHost(tx: Transaction, report: HostReport): Promise<RefusedReport | undefined> {
   const { host: name, providerUuid, agentRun, sequence, atMs } = report;
   const [host, last, provider, [holder]] = await Promise.all([
@@ -26,20 +27,23 @@ export async function reportHost(tx: Transaction, report: HostReport): Promise<R
   if (taken) return taken;
   await createMissing(tx, 'resource_class', Object.keys(report.inventories), atMs);
   await createMissing(tx, 'trait', report.traits, atMs);
-  const inventories = await keepUsed(tx, provider, report.inventories);
-  await writeProvider(tx, report, inventories, provider);
+  const kept = await inUse(tx, provider, report.inventories);
+  writeProvider(tx, report, mergeReport(report, provider, kept), provider);
   if (host && host.providerUuid !== providerUuid) await unlink(tx, host.providerUuid);
   const next = nextHost(report, host);
   if (!host || !isSame(host, next)) tx.put('host', name, next);
-  const digest = inventories === report.inventories ? digestOf(report) : '';
+  const digest = Object.keys(kept).length === 0 ? digestOf(report) : '';
   tx.put('sequence', name, { agentRun, sequence, providerUuid, digest });
   tx.write({ kind: 'beat', host: name, atMs });
   return undefined;
 }
 
-/** All that a report says but when it was made, in a few bytes: two with the same digest say the same. */
+/**
+ * All that a report says of a host that is known, but when it was made, in a few bytes: two with the same digest say the
+ * same.
+ */
 export function digestOf(report: HostReport): string {
-  return hash('sha256', JSON.stringify({ ...report, atMs: 0, sequence: 0 }), 'base64');
+  return hash('sha256', JSON.stringify({ ...report, atMs: 0, sequence: 0, disabled: undefined }), 'base64');
 }
 
 /** Only the holder of the host is heard; a run without an epoch, of an older version, while nobody holds it. */
@@ -68,31 +72,27 @@ async function refuseTaken(
   return isFree ? undefined : { kind: 'exists', subject: 'provider', key: providerUuid };
 }
 
-async function writeProvider(
+function writeProvider(
   tx: Transaction,
-  report: HostReport,
-  inventories: Inventories,
+  { host, providerUuid: uuid, atMs }: HostReport,
+  merged: MergedProvider,
   provider: StoredProvider | undefined,
-): Promise<void> {
-  const { host, providerUuid: uuid, traits, atMs } = report;
-  const aggregates = report.aggregates ?? provider?.aggregates ?? [];
-  const reported = { inventories, traits, aggregates };
-  const isUnchanged = provider !== undefined && hasAlready(provider, reported);
-  if (isUnchanged && provider.host === host) return;
-  countUsers(tx, 'resource_class', Object.keys(provider?.inventories ?? {}), Object.keys(inventories));
-  countUsers(tx, 'trait', provider?.traits ?? [], traits);
+): void {
+  const isUnchanged = provider !== undefined && hasAlready(provider, merged);
+  if (isUnchanged && provider.host === host && isDeepStrictEqual(provider.reported, merged.reported)) return;
+  countUsers(tx, 'resource_class', Object.keys(provider?.inventories ?? {}), Object.keys(merged.inventories));
+  countUsers(tx, 'trait', provider?.traits ?? [], merged.traits);
   const base = provider ?? { uuid, name: host, parentUuid: undefined, rootUuid: uuid, createdAtMs: atMs };
-  tx.put('provider', uuid, { ...base, ...reported, host, updatedAtMs: atMs });
+  tx.put('provider', uuid, { ...base, ...merged, host, updatedAtMs: atMs });
   if (provider) return tx.write({ kind: isUnchanged ? 'show' : 'raise', key: uuid });
   tx.put('usage', uuid, { generation: 0, used: {} });
   tx.put('name', host, { uuid });
 }
 
-/** What an agent decides of its provider. */
-type Reported = Pick<StoredProvider, 'inventories' | 'traits' | 'aggregates'>;
-
-function hasAlready({ inventories, traits, aggregates }: StoredProvider, reported: Reported): boolean {
-  return isDeepStrictEqual({ inventories, traits, aggregates }, reported);
+function hasAlready(provider: StoredProvider, merged: MergedProvider): boolean {
+  return (['inventories', 'traits', 'aggregates'] as const).every((part) =>
+    isDeepStrictEqual(provider[part], merged[part]),
+  );
 }
 
 /** The host has another provider now; the one it had stays, without a host. */
@@ -103,24 +103,28 @@ async function unlink(tx: Transaction, providerUuid: string): Promise<void> {
   tx.write({ kind: 'show', key: providerUuid });
 }
 
-/** The reported inventories, and those in use that the report leaves out, if there are any. */
-async function keepUsed(
+/** The agent's inventories in use that the report leaves out. */
+async function inUse(
   tx: Transaction,
   provider: StoredProvider | undefined,
   reported: Inventories,
 ): Promise<Inventories> {
-  const gone = Object.entries(provider?.inventories ?? {}).filter(([resourceClass]) => !reported[resourceClass]);
-  if (!provider || gone.length === 0) return reported;
+  const gone = provider ? reportedClasses(provider).filter((resourceClass) => !reported[resourceClass]) : [];
+  if (!provider || gone.length === 0) return {};
   // Read only now: each claim changes it, and would make this report start again.
   const used = (await tx.get('usage', provider.uuid))?.used ?? {};
-  const kept = gone.filter(([resourceClass]) => used[resourceClass] !== undefined);
-  return kept.length === 0 ? reported : { ...reported, ...Object.fromEntries(kept) };
+  const kept = gone.filter((resourceClass) => used[resourceClass] !== undefined);
+  return Object.fromEntries(
+    kept.map((resourceClass) => [resourceClass, provider.inventories[resourceClass] as Inventory]),
+  );
 }
 
 function nextHost(report: HostReport, host: Host | undefined): Host {
   const { providerUuid, cell, serviceHost, availabilityZone, capabilities, ioOps, externalInstances } = report;
   const { agentRun, sequence, epoch } = report;
-  const kept = host ?? { enabled: true, disabledReason: '', failures: 0, lastFailureAtMs: 0 };
+  const { disabled } = report;
+  const unknown = { enabled: !disabled, disabledReason: disabled?.reason ?? '', failures: 0, lastFailureAtMs: 0 };
+  const kept = host ?? unknown;
   return {
     ...kept,
     name: report.host,

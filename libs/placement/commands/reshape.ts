@@ -1,10 +1,17 @@
+import type { Consumer } from '../../domain/consumer';
 import type { Inventories } from '../../domain/inventory';
 import type { ConsumerWrite, Reshape } from '../port/placement-store';
 import { checkedWrites } from './allocation-command';
-import { type AllocationPlan, type AllocationState, decideAllocations, planWrites } from './allocations';
+import {
+  type AllocationPlan,
+  type AllocationState,
+  decideAllocations,
+  memberCounters,
+  planWrites,
+} from './allocations';
 import { isCustom, refuseUnknown } from './catalogue';
 import { putInventories, refuseGeneration } from './provider-attributes';
-import { counters, type Stored, type StoredConsumer, type TableName, type Tables } from './tables';
+import type { Stored, TableName, Tables } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
 
 const NO_PLAN: AllocationPlan = { kind: 'plan', consumers: new Map(), usages: new Map(), counts: new Map() };
@@ -97,12 +104,14 @@ async function readAll<T extends TableName>(
   return found;
 }
 
-function groupCounters(writes: readonly ConsumerWrite[], olds: readonly StoredConsumer[]): string[] {
+function groupCounters(writes: readonly ConsumerWrite[], olds: readonly Consumer[]): string[] {
   const memberships = [
-    ...writes.flatMap(({ group }) => (group ? [[group.group.id, group.host] as const] : [])),
-    ...olds.flatMap(({ groupId, groupHost }) => (groupId && groupHost ? [[groupId, groupHost] as const] : [])),
+    ...writes.flatMap(({ projectId, group }) => (group ? memberCounters(projectId, group.group.id, group.host) : [])),
+    ...olds.flatMap(({ projectId, groupId, groupHost }) =>
+      groupId !== undefined && groupHost !== undefined ? memberCounters(projectId, groupId, groupHost) : [],
+    ),
   ];
-  return unique(memberships.flatMap(([id, host]) => [counters.membersOf(id), counters.membersOn(id, host)]));
+  return unique(memberships.flatMap(({ all, here }) => [all, here]));
 }
 
 function unique(keys: readonly string[]): string[] {

@@ -13,7 +13,7 @@ export interface Tables {
   /** By name. */
   readonly host: Host;
   /** By uuid. */
-  readonly consumer: StoredConsumer;
+  readonly consumer: Consumer;
   /** Custom resource classes by name. */
   readonly resource_class: { readonly createdAtMs: number };
   /** Custom traits by name. */
@@ -45,18 +45,30 @@ export interface StoredHolder extends HostHolder {
   readonly leaseMs: number;
 }
 
-/** A provider with the name of the host whose root it is. */
+/** A provider with the name of the host whose root it is, and who wrote what of it. */
 export interface StoredProvider extends Omit<Provider, 'generation'> {
   readonly host: string | undefined;
+  /** What the host's agent said last. */
+  readonly reported?: {
+    readonly inventories: Readonly<Record<string, ReportedInventory>>;
+    readonly traits: readonly string[];
+    readonly aggregates: readonly string[];
+  };
+  /** What operators want otherwise than the agent, by class. */
+  readonly decided?: Readonly<Record<string, DecidedInventory>>;
 }
 
-/** A consumer with the host that its group membership counts for. */
-export interface StoredConsumer extends Consumer {
-  readonly groupHost: string | undefined;
+/** Of a reported inventory what operators may want otherwise; `reserved` is without what others use. */
+export type ReportedInventory = readonly [reserved: number, allocationRatio: number, externalUsage: number];
+
+/** `reserved` is without what others use. */
+export interface DecidedInventory {
+  readonly reserved?: number;
+  readonly allocationRatio?: number;
 }
 
 /** What a consumer's row says that the write alone decides, whatever the consumer was before. */
-export type ConsumerBody = Omit<StoredConsumer, 'uuid' | 'generation' | 'claimToken' | 'createdAtMs'>;
+export type ConsumerBody = Omit<Consumer, 'uuid' | 'generation' | 'claimToken' | 'createdAtMs'>;
 
 /** A row as read. Rows are immutable: each write makes a new one. */
 export interface Stored<T> {
@@ -68,12 +80,16 @@ export interface Stored<T> {
 /** Counters, each under a name: how many providers use a custom class or trait, how many members a group has (on a host). */
 export const counters = {
   usersOf: (catalogue: 'resource_class' | 'trait', name: string) => `${catalogue} ${name}`,
-  membersOf: (groupId: string) => `group ${groupId}`,
-  membersOn: (groupId: string, host: string) => `group ${groupId}\n${host}`,
+  membersOf: (group: string) => `members ${group}`,
+  // A host's name has no spaces.
+  membersOn: (group: string, host: string) => `members-on ${host} ${group}`,
+  // Before 0.2 the groups of all projects were one, and members that claimed then are counted so until they release.
+  oldMembersOf: (groupId: string) => `group ${groupId}`,
+  oldMembersOn: (groupId: string, host: string) => `group ${groupId}\n${host}`,
 } as const;
 
 function asProvider(_key: string, stored: Stored<Tables['provider']>, generation: number): Revised<Provider> {
-  const { host: _, ...provider } = stored.row;
+  const { host: _host, reported: _reported, decided: _decided, ...provider } = stored.row;
   return { ...provider, generation, revision: stored.revision };
 }
 
@@ -83,9 +99,8 @@ export function asUsage(providerUuid: string, stored: Stored<Tables['usage']>): 
 }
 
 /** Likewise a consumer. */
-export function asConsumer({ row, revision }: Stored<StoredConsumer>): Revised<Consumer> {
-  const { groupHost: _, ...consumer } = row;
-  return { ...consumer, revision };
+export function asConsumer({ row, revision }: Stored<Consumer>): Revised<Consumer> {
+  return { ...row, revision };
 }
 
 function asCatalogueName(name: string, stored: Stored<{ createdAtMs: number }>): Revised<CatalogueName> {

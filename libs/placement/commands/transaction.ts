@@ -1,6 +1,7 @@
+import type { Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { RefusedCommit } from '../port/placement-store';
-import type { Stored, StoredConsumer, TableName, Tables } from './tables';
+import type { Stored, TableName, Tables } from './tables';
 
 /** What a transaction reads of a store. Its reads need not be one snapshot: the guards are checked together. */
 export interface Reader {
@@ -41,7 +42,7 @@ export type Write =
         readonly row: Tables[T];
       };
     }[TableName]
-  | { readonly kind: 'claim'; readonly key: string; readonly row: StoredConsumer }
+  | { readonly kind: 'claim'; readonly key: string; readonly row: Consumer }
   | { readonly kind: 'delete'; readonly table: TableName; readonly key: string }
   | { readonly kind: 'raise' | 'show'; readonly key: string }
   | { readonly kind: 'count'; readonly name: string; readonly by: number }

@@ -1,6 +1,7 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Provider } from '../../domain/provider';
+import { groupKey } from '../../domain/server-group';
 import { SetIndex } from '../index/set-index';
 import type { CatalogueName, Change, Revised, Rows, Usage } from '../port/placement-store';
 import type { Changed } from '../port/placement-view';
@@ -151,8 +152,12 @@ export class MirrorState {
     if (!before && !after) return;
     this.#changedConsumers.add(uuid);
     this.byProvider.move(uuid, keysOf(before?.allocations), keysOf(after?.allocations));
-    this.byGroup.move(uuid, listOf(before?.groupId), listOf(after?.groupId));
+    this.byGroup.move(uuid, groupOf(before), groupOf(after));
   }
+}
+
+function groupOf(consumer: Consumer | undefined): readonly string[] {
+  return consumer?.groupId === undefined ? NO_NAMES : [groupKey(consumer.projectId, consumer.groupId)];
 }
 
 function keysOf(map: object | undefined): readonly string[] {

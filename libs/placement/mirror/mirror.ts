@@ -225,7 +225,7 @@ export class Mirror implements PlacementView {
   hostOfRoot(rootUuid: string): Host | undefined {
     return this.state.hosts.newestOf(this.state.hostsByRoot.get(rootUuid));
   }
-  consumer(uuid: string): Consumer | undefined {
+  consumer(uuid: string): Revised<Consumer> | undefined {
     return this.state.consumers.get(uuid);
   }
   consumers(): Iterable<Consumer> {
@@ -234,8 +234,8 @@ export class Mirror implements PlacementView {
   consumersOn(providerUuid: string): ReadonlySet<string> {
     return this.state.byProvider.get(providerUuid);
   }
-  groupMembers(groupId: string): ReadonlySet<string> {
-    return this.state.byGroup.get(groupId);
+  groupMembers(group: string): ReadonlySet<string> {
+    return this.state.byGroup.get(group);
   }
   hasResourceClass(name: string): boolean {
     return isStandardResourceClass(name) || this.state.resourceClasses.get(name) !== undefined;

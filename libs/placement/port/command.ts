@@ -1,6 +1,6 @@
 import type { Allocations, ConsumerOwner } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
-import type { Inventories } from '../../domain/inventory';
+import type { Inventories, Resources } from '../../domain/inventory';
 import type { ServerGroup } from '../../domain/server-group';
 
 /** Everything that can be committed. `atMs` stamps the rows. */
@@ -37,6 +37,7 @@ export interface ConsumerWrite {
   readonly projectId: string;
   readonly userId: string;
   readonly consumerType: string | undefined;
+  /** A consumer that has another owner is refused. */
   readonly owner: ConsumerOwner;
   readonly allocations: Allocations;
   readonly mappings: Readonly<Record<string, readonly string[]>>;
@@ -60,7 +61,7 @@ export type ConsumerGuard =
   | { readonly kind: 'generation'; readonly generation: number }
   | { readonly kind: 'claim'; readonly claimToken: number };
 
-/** Gives a claim back; `unchanged` when the consumer is gone or holds a newer claim. */
+/** Gives a conductor's claim back; `unchanged` when the consumer is gone, or another's, or holds a newer claim. */
 export interface ReleaseClaim {
   readonly kind: 'release_claim';
   readonly consumerUuid: string;
@@ -168,12 +169,16 @@ export interface HostReport {
   readonly epoch: number;
   /** `reserved` includes what unmanaged workloads use. */
   readonly inventories: Inventories;
+  /** How much of `reserved` that is: it comes on top of what an operator reserves. */
+  readonly externalUsage?: Resources;
   readonly traits: readonly string[];
   /** Left as they are when undefined. */
   readonly aggregates: readonly string[] | undefined;
   readonly capabilities: Host['capabilities'];
   readonly ioOps: number;
   readonly externalInstances: number;
+  /** That an operator disabled the host, as its agent remembers: for a store that does not know the host (any more). */
+  readonly disabled?: { readonly reason: string } | undefined;
 }
 
 /** A run of an agent, on behalf of its service host. */

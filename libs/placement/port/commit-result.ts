@@ -1,3 +1,4 @@
+import type { ConsumerOwner } from '../../domain/consumer';
 import type { CapacityRefusal } from '../../domain/inventory';
 import type { Change, Revised, Usage } from './rows';
 
@@ -22,6 +23,8 @@ export type CommitResult =
       readonly uuid: string;
       readonly present: number | undefined;
     }
+  /** Somebody else looks after the consumer. */
+  | { readonly kind: 'owner'; readonly uuid: string; readonly owner: ConsumerOwner }
   /** The group's policy forbids the host. */
   | { readonly kind: 'group'; readonly groupId: string; readonly host: string }
   /** `key` is a uuid or a name; for an inventory that a claim misses, `<provider uuid> <class>`. */

@@ -38,8 +38,8 @@ export interface PlacementView {
   consumers(): Iterable<Consumer>;
   /** Uuids of consumers that hold anything on a provider. */
   consumersOn(providerUuid: string): ReadonlySet<string>;
-  /** Uuids of consumers in a server group. */
-  groupMembers(groupId: string): ReadonlySet<string>;
+  /** Uuids of consumers in a server group, by its `groupKey`. */
+  groupMembers(group: string): ReadonlySet<string>;
 
   hasResourceClass(name: string): boolean;
   hasTrait(name: string): boolean;

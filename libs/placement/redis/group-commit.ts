@@ -1,3 +1,4 @@
+import type { ConsumerOwner } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { CapacityRefusal } from '../../domain/inventory';
 import type { RedisClient } from '../../redis/connect';
@@ -88,10 +89,11 @@ function resultsOf(
  */
 function argsOf({ command, write: { consumers, force = false }, bodies }: Commit): string[] {
   const args = [`${command.atMs} ${force ? 1 : 0} ${consumers.length}`];
-  for (const [n, { uuid, expect, group, raisesReleased = false, allocations }] of consumers.entries()) {
-    args.push(uuid, `${expect.kind} ${expected(expect)} ${raisesReleased ? 1 : 0}`);
-    if (isEmpty({ allocations })) args.push('', '');
-    else args.push(encodeBody(bodies[n] as ConsumerBody), group ? membershipOf(group) : '');
+  for (const [n, write] of consumers.entries()) {
+    const { uuid, expect, raisesReleased = false, owner } = write;
+    args.push(uuid, `${expect.kind} ${expected(expect)} ${raisesReleased ? 1 : 0} ${owner}`);
+    if (isEmpty(write)) args.push('', '');
+    else args.push(encodeBody(bodies[n] as ConsumerBody), membershipOf(write));
   }
   return args;
 }
@@ -109,8 +111,10 @@ function expected(guard: ConsumerGuard): string | number {
 }
 
 /** The names are given by clients, who may put spaces in them. */
-function membershipOf({ group, host }: NonNullable<ConsumerWrite['group']>): string {
-  return `${group.policy} ${group.maxPerHost} ${host}\n${group.id}`;
+function membershipOf({ projectId, group: membership }: ConsumerWrite): string {
+  if (!membership) return '';
+  const { group, host } = membership;
+  return `${group.policy} ${group.maxPerHost} ${host} ${Buffer.byteLength(projectId)}\n${projectId}${group.id}`;
 }
 
 function decodeRefusal([, kind, a = '', b = '', c = '', d = '']: RefusalReply): RefusedCommit {
@@ -125,6 +129,8 @@ function decodeRefusal([, kind, a = '', b = '', c = '', d = '']: RefusalReply): 
       const usage = asUsage(a, decodeRow('usage', a, d));
       return { kind, providerUuid: a, resourceClass: b, refusal: c as CapacityRefusal, usage };
     }
+    case 'owner':
+      return { kind, uuid: a, owner: b as ConsumerOwner };
     case 'group':
       return { kind, groupId: a, host: b };
   }

@@ -1,7 +1,7 @@
 import type { Allocations, Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { Inventories, Resources } from '../../domain/inventory';
-import type { ConsumerBody, Stored, StoredConsumer, TableName, Tables } from '../commands/tables';
+import type { ConsumerBody, Stored, TableName, Tables } from '../commands/tables';
 import type { HostHolder, Revised, StoreIdentity } from '../port/placement-store';
 
 /*
@@ -38,7 +38,7 @@ export function decodeRow<T extends TableName>(table: T, key: string, text: stri
 export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody): Revised<Consumer> {
   const [[revision = 0, claimToken = 0, generation = 0, createdAtMs = 0], bodyText] = splitNumbers(text, 4);
   const body = known ?? decodeBody(bodyText);
-  const { projectId, userId, consumerType, owner, allocations, mappings, groupId, updatedAtMs } = body;
+  const { projectId, userId, consumerType, owner, allocations, mappings, groupId, groupHost, updatedAtMs } = body;
   return {
     uuid,
     generation,
@@ -49,6 +49,7 @@ export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody)
     allocations,
     mappings,
     groupId,
+    groupHost,
     claimToken,
     createdAtMs,
     updatedAtMs,
@@ -82,7 +83,7 @@ export function encodeContent<T extends TableName>(table: T, row: Tables[T]): st
 }
 
 /** A consumer's content without its claim token, which only the script knows. */
-export function encodeClaim(consumer: StoredConsumer): string {
+export function encodeClaim(consumer: Consumer): string {
   return `${consumer.generation} ${consumer.createdAtMs} ${encodeBody(consumer)}`;
 }
 

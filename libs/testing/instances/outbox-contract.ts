@@ -45,7 +45,14 @@ export function describeOutbox(name: string, open: (maxOutbox: number) => Promis
         startedAtMs: 5,
         endedAtMs: undefined,
       };
-      const second = nextVersion(first, { state: 'building', host: 'h1', dueAtMs: 7, attempts: [attempt as never] });
+      const bytes = { alternates: Uint8Array.of(1, 2), allocationRequest: Uint8Array.of(3, 4) };
+      const second = nextVersion(first, {
+        state: 'building',
+        host: 'h1',
+        dueAtMs: 7,
+        ...bytes,
+        attempts: [attempt as never],
+      });
       const third = nextVersion(second, {
         state: 'error',
         fault: { reason: 'x', message: 'a\nb' },

@@ -67,7 +67,7 @@ const groups = option(
     group: record({
       id: constantFrom('g1', 'g2'),
       policy: constantFrom<GroupPolicy>('affinity', 'anti-affinity', 'soft-affinity'),
-      maxPerHost: integer({ min: 1, max: 2 }),
+      maxPerHost: integer({ min: 0, max: 2 }),
     }),
     host: hosts,
   }),
@@ -79,9 +79,9 @@ const consumerWrites: Arbitrary<ConsumerWrite> = record({
   allocations: dictionary(providers, resources, { maxKeys: 2, noNullPrototype: true }),
   expect: guards,
   group: groups,
-  owner: constantFrom('conductor', 'api'),
+  owner: constantFrom('conductor', 'conductor', 'conductor', 'api'),
+  projectId: constantFrom('project-1', 'project-1', 'project-ü'),
 }).map(({ group, ...rest }) => ({
-  projectId: 'project-1',
   userId: 'user-1',
   consumerType: undefined,
   mappings: {},

@@ -4,6 +4,7 @@ import { describeContention } from './placement-store-contention';
 import { describeGroups } from './placement-store-groups';
 import { describeHolders } from './placement-store-holders';
 import { describeHosts } from './placement-store-hosts';
+import { describeOwners } from './placement-store-owners';
 import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
 
@@ -27,6 +28,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
 
     describeProviders(() => world.store);
     describeClaims(() => world.store);
+    describeOwners(() => world.store);
     describeGroups(() => world.store);
     describeHosts(
       () => world.store,

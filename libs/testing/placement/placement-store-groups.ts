@@ -35,6 +35,34 @@ export function describeGroups(open: () => PlacementStore): void {
       expect(await claim(store, member('anti-affinity', 'a'), member('anti-affinity', 'b'))).toEqual(committed);
     });
 
+    it('lets an affinity group that is on two hosts grow on either, and nowhere else', async () => {
+      const consumers = [member('affinity', 'a'), member('affinity', 'b')];
+      await commit(store, { kind: 'write_allocations', consumers, force: true });
+      expect(await claim(store, member('affinity', 'c'))).toEqual(refused('c'));
+      expect(await claim(store, member('affinity', 'a'))).toEqual(committed);
+      expect(await claim(store, member('affinity', 'b'))).toEqual(committed);
+    });
+
+    it('takes no number on one host as 1', async () => {
+      expect(await claim(store, member('anti-affinity', 'a', 0))).toEqual(committed);
+      expect(await claim(store, member('anti-affinity', 'a', 0))).toEqual(refused('a'));
+    });
+
+    it.each([
+      ['another project', 'g1', 'project-2', 'g1'],
+      ['a project whose id goes on in the id of its group', 'g1', 'project-', '1g1'],
+      ['a group whose id looks like a host of it', 'g1\na', 'project-1', 'g1'],
+      ['an id with odd letters', 'gü', 'project-ü', 'gü'],
+    ])('counts no member of %s', async (_, id, otherProject, otherId) => {
+      const inGroup = (groupId: string, projectId: string) => {
+        const group = { group: { id: groupId, policy: 'anti-affinity', maxPerHost: 1 } as const, host: 'a' };
+        return claim(store, aWrite({ [provider]: { VCPU: 1 } }, { projectId, group }));
+      };
+      expect(await inGroup(id, 'project-1')).toEqual(committed);
+      expect(await inGroup(otherId, otherProject)).toEqual(committed);
+      expect(await inGroup(id, 'project-1')).toEqual({ kind: 'group', groupId: id, host: 'a' });
+    });
+
     it('lets a member move, and counts it where it is then', async () => {
       const write = member('affinity', 'a');
       await claim(store, write);
@@ -62,7 +90,7 @@ export function describeGroups(open: () => PlacementStore): void {
     it('tells the group of a consumer', async () => {
       const write = member('affinity', 'a');
       await claim(store, write);
-      expect((await store.consumers([write.uuid]))[0]?.groupId).toBe('g1');
+      expect((await store.consumers([write.uuid]))[0]).toMatchObject({ groupId: 'g1', groupHost: 'a' });
     });
   });
 }

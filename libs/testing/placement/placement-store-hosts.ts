@@ -91,6 +91,60 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
       expect(provider?.inventories).toEqual({ DISK_GB: inventory(1), VCPU: inventory(8) });
     });
 
+    const root = async () => (await contentsOf(store)).providers[0];
+    const about = { providerUuid, generation: undefined };
+
+    it('keep what operators reserve and which ratio they set, and take totals and what others use from reports', async () => {
+      const reportVcpu = (total: number, sequence: number, VCPU: number) =>
+        store.reportHost(
+          aReport({ sequence, inventories: { VCPU: inventory(total, { reserved: VCPU }) }, externalUsage: { VCPU } }),
+        );
+      await reportVcpu(8, 1, 1);
+      const operators = { VCPU: inventory(8, { reserved: 3, allocationRatio: 4 }) };
+      await mustCommit(store, { kind: 'write_inventories', ...about, inventories: operators, replace: true });
+      expect(await root()).toMatchObject({ inventories: operators });
+      await reportVcpu(8, 2, 1);
+      expect(await root()).toMatchObject({ inventories: operators });
+      await reportVcpu(16, 3, 4);
+      expect(await root()).toMatchObject({ inventories: { VCPU: inventory(16, { reserved: 6, allocationRatio: 4 }) } });
+      await reportVcpu(16, 4, 16);
+      await reportVcpu(16, 5, 0);
+      expect(await root()).toMatchObject({ inventories: { VCPU: inventory(16, { reserved: 2, allocationRatio: 4 }) } });
+    });
+
+    it('keep classes and traits that somebody else gave their provider, and take back only their own', async () => {
+      const own = { VCPU: inventory(8), CUSTOM_GOLD: inventory(1) };
+      await mustReport(store, aReport({ inventories: own, traits: ['CUSTOM_FAST', 'HW_CPU_X86_AVX2'] }));
+      const more = { CUSTOM_GOLD: inventory(1), DISK_GB: inventory(5) };
+      await mustCommit(store, { kind: 'write_inventories', ...about, inventories: more, replace: false });
+      const traits = ['HW_CPU_X86_AVX', 'CUSTOM_FAST', 'HW_CPU_X86_AVX2'];
+      await mustCommit(store, { kind: 'write_traits', ...about, traits });
+      await store.reportHost(aReport({ sequence: 2, inventories: own, traits: ['CUSTOM_FAST', 'HW_CPU_X86_AVX2'] }));
+      expect((await root())?.traits).toEqual(traits);
+      await mustReport(store, aReport({ sequence: 3, inventories: { VCPU: inventory(8) }, traits: ['CUSTOM_FAST'] }));
+      const { inventories, traits: left } = (await root()) ?? {};
+      expect(inventories).toEqual({ VCPU: inventory(8), DISK_GB: inventory(5) });
+      expect([...(left ?? [])].sort()).toEqual(['CUSTOM_FAST', 'HW_CPU_X86_AVX']);
+    });
+
+    it('leave a generation as it is when they report again what operators changed', async () => {
+      await mustReport(store, aReport());
+      const operators = { VCPU: inventory(8, { reserved: 3 }) };
+      await mustCommit(store, { kind: 'write_inventories', ...about, inventories: operators, replace: false });
+      const before = await contentsOf(store);
+      expect(await store.reportHost(aReport({ sequence: 2 }))).toEqual({ kind: 'unchanged' });
+      expect(await contentsOf(store)).toEqual(before);
+    });
+
+    it('bring no aggregate back that an operator took away, unless they report others', async () => {
+      await mustReport(store, aReport({ aggregates: ['agg-1'] }));
+      await mustCommit(store, { kind: 'write_aggregates', ...about, aggregates: ['agg-2'] });
+      await store.reportHost(aReport({ sequence: 2, aggregates: ['agg-1'] }));
+      expect((await root())?.aggregates).toEqual(['agg-2']);
+      await mustReport(store, aReport({ sequence: 3, aggregates: ['agg-3'] }));
+      expect([...((await root())?.aggregates ?? [])].sort()).toEqual(['agg-2', 'agg-3']);
+    });
+
     it('leave aggregates alone when the report does not name them', async () => {
       await mustReport(store, aReport());
       const write = { providerUuid, generation: undefined, aggregates: ['agg-1'] };
@@ -114,6 +168,15 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
       await mustReport(store, aReport({ sequence: 2, ioOps: 1 }));
       expect(await hosts()).toMatchObject([{ enabled: false, disabledReason: 'broken fan' }]);
       expect(await commit(store, { ...disable, host: 'nobody' })).toMatchObject({ kind: 'not_found' });
+    });
+
+    it('are disabled in a store that does not know them, if their agent remembers that', async () => {
+      const disabled = { reason: 'broken fan' };
+      await mustReport(store, aReport({ disabled }));
+      expect(await hosts()).toMatchObject([{ enabled: false, disabledReason: 'broken fan' }]);
+      await mustCommit(store, { kind: 'set_host_enabled', host: 'host-1', enabled: true, reason: '' });
+      expect(await store.reportHost(aReport({ sequence: 2, disabled }))).toEqual({ kind: 'unchanged' });
+      expect(await hosts()).toMatchObject([{ enabled: true }]);
     });
 
     it('count failures that fade', async () => {

@@ -29,6 +29,7 @@ function consumer(uuid: string, vcpus: number): Revised<Consumer> {
     allocations: { p1: { VCPU: vcpus } },
     mappings: {},
     groupId: undefined,
+    groupHost: undefined,
     claimToken: 1,
     createdAtMs: 0,
     updatedAtMs: 0,

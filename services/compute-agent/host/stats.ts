@@ -6,7 +6,7 @@ import type { Host } from './host';
 import type { Ledger, TrackedInstance } from './ledger';
 
 /** A host's report, less what the reporter adds to each. */
-export type Stats = Omit<UpdateResourceStatsRequest, 'host' | 'agentRun' | 'sequence'>;
+export type Stats = Omit<UpdateResourceStatsRequest, 'host' | 'agentRun' | 'sequence' | 'disabled'>;
 
 /** What runs on a host and is not tracked by its agent. */
 export interface ExternalUsage {

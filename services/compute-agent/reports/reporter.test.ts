@@ -59,6 +59,20 @@ it('reports what the host has, its instances and its external usage', async () =
   expect(stats?.providerUuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
+it('tells what an operator wished for the host, as the last answer said', async () => {
+  await world.startAll(EVERY_10_S);
+  const lastOf = async () => {
+    await world.clock.advance(12_000);
+    return world.stats.items.at(-1)?.disabled;
+  };
+  world.disabled = { reason: '' };
+  await lastOf();
+  expect(await lastOf()).toEqual({ reason: '' });
+  world.disabled = undefined;
+  await lastOf();
+  expect(await lastOf()).toBeUndefined();
+});
+
 it('counts builds in progress', async () => {
   await world.startAll({ ...EVERY_10_S, FAKE_LATENCY_MS: '60000' });
   await world.build();

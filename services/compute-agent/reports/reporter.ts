@@ -1,6 +1,7 @@
 import limitConcurrency from 'p-limit';
 import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
+import type { HostDisabled } from '#libs/contracts/messages';
 import { agentSender, STATS } from '#libs/contracts/queues';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError, isRetryable } from '#libs/domain/errors';
@@ -46,6 +47,8 @@ interface Reporting {
   sentIoOps: number;
   /** The first report of an epoch has them, and those whose answer before asked for them. */
   hasAllocationRequests: boolean;
+  /** Whether an operator disabled it, as the last answer said: a store that was wiped learns it from here. */
+  disabled: HostDisabled | undefined;
   /** In a row; of those that are tried again with backoff. */
   failures: number;
   isSending: boolean;
@@ -107,10 +110,13 @@ export function createReporter(
     try {
       const stats = await host.stats(host.hasAllocationRequests);
       host.sentIoOps = stats.ioOps;
+      const { sequence, disabled } = host;
       const name = host.lease.host;
-      const request = { ...stats, host: name, agentRun, sequence: host.sequence };
+      const request = { ...stats, host: name, agentRun, sequence, disabled };
       const options = { timeoutMs: config.reportTimeoutMs, sender: agentSender(name) };
-      const { wantsAllocationRequests } = await callMethod(bus, STATS, updateResourceStatsMethod, request, options);
+      const response = await callMethod(bus, STATS, updateResourceStatsMethod, request, options);
+      const { wantsAllocationRequests } = response;
+      host.disabled = response.disabled;
       host.lease.renew(host.sentAtMs);
       host.failures = 0;
       const isAskedAgain = wantsAllocationRequests && !host.hasAllocationRequests;
@@ -162,7 +168,8 @@ export function createReporter(
   return {
     add(lease, stats, ioOps) {
       const unsent = { sequence: 0, sentAtMs: 0, nextAtMs: 0, sentIoOps: 0, failures: 0, isSending: false };
-      const host: Reporting = { lease, stats, ioOps, hasAllocationRequests: true, ...unsent };
+      const known = { hasAllocationRequests: true, disabled: undefined };
+      const host: Reporting = { lease, stats, ioOps, ...known, ...unsent };
       all.push(host);
       return {
         firstSent: report(host),

@@ -45,6 +45,8 @@ export class AgentWorld {
   readonly stats = new Inbox<UpdateResourceStatsRequest & { readonly atMs: number; readonly sender: string }>();
   /** What was reported to the conductor. */
   readonly results = new Inbox<BuildReport>();
+  /** What the scheduler says of an operator's wish for the host. */
+  disabled: { readonly reason: string } | undefined;
   /** How the scheduler answers stats; when it throws, they are rejected. */
   onStats: () => Promise<void> = async () => {};
   /** The driver of the host that was opened last. */
@@ -76,7 +78,8 @@ export class AgentWorld {
     const take = answer(updateResourceStatsMethod, async (stats, { sender }) => {
       await this.onStats();
       this.stats.put({ ...stats, atMs: this.clock.now(), sender });
-      return { sequence: stats.sequence, wantsAllocationRequests: this.wantsAllocationRequests };
+      const { wantsAllocationRequests, disabled } = this;
+      return { sequence: stats.sequence, wantsAllocationRequests, disabled };
     });
     return this.bus.serve(STATS, this.isOldScheduler ? take : { ...take, ...this.#holderCalls() });
   }

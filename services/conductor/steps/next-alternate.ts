@@ -75,6 +75,8 @@ async function claimAlternate(
       return notClaimed(`server group ${result.groupId} forbids it`);
     case 'not_found':
       return notClaimed(`${result.subject} ${result.key} is gone`);
+    case 'owner':
+      return notClaimed('somebody else has its uuid');
     case 'unchanged':
     case 'generation':
     case 'exists':

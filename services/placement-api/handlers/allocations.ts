@@ -5,7 +5,7 @@ import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
 import { type ConsumerBody, consumerUuid, consumerWrites, removal } from './consumer-writes';
 import { partOf, refused } from './store-results';
-import { requireAmounts, whyNotAllocated } from './why-not-allocated';
+import { foreignConsumer, requireAmounts, whyNotAllocated } from './why-not-allocated';
 
 /** GET /allocations/{consumer_uuid} */
 export async function getConsumerAllocations({ params, version }: ApiRequest, placement: Placement): Promise<Answer> {
@@ -63,7 +63,10 @@ export async function deleteConsumerAllocations({ params }: ApiRequest, placemen
   const asked = params.consumer_uuid;
   const result = await placement.commit({ kind: 'write_allocations', consumers: [removal(consumerUuid(asked))] });
   if (result.kind === 'committed') return { status: 204 };
-  throw refused(result, { unchanged: () => new HttpError(404, `No allocations for consumer '${asked}'`) });
+  throw refused(result, {
+    unchanged: () => new HttpError(404, `No allocations for consumer '${asked}'`),
+    owner: ({ uuid }) => foreignConsumer(uuid),
+  });
 }
 
 async function write(

@@ -53,7 +53,7 @@ export async function consumerWrites(
       projectId: body.project_id ?? UNKNOWN_OWNER,
       userId: body.user_id ?? UNKNOWN_OWNER,
       consumerType: version >= SINCE.consumerType ? body.consumer_type : present?.consumerType,
-      owner: present?.owner ?? 'api',
+      owner: 'api',
       allocations,
       mappings: body.mappings ?? {},
       raisesReleased: Object.keys(allocations).length === 0,

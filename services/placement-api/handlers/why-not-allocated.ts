@@ -27,6 +27,7 @@ export function requireAmounts(asked: Asked): void {
 /** Why the store refused. Of several reasons it is the one that Placement checks first. */
 export function whyNotAllocated(result: CommitResult, asked: Asked): Error {
   return refused(result, {
+    owner: ({ uuid }) => foreignConsumer(uuid),
     generation: (stale) =>
       staleConsumer(asked.consumers.find(({ uuid }) => uuid === stale.uuid)?.expect, stale.present),
     capacity: ({ providerUuid, resourceClass, refusal }) =>
@@ -68,6 +69,12 @@ function whatIsMissing(asked: Asked): HttpError | undefined {
 function staleConsumer(expect: ConsumerGuard | undefined, present: number | undefined): HttpError {
   const given = expect?.kind === 'generation' ? expect.generation : 'None';
   return conflict(`consumer generation conflict - expected ${present ?? 'null'} but got ${given}`);
+}
+
+/** Trying again does not help: another code than that of a concurrent update. */
+export function foreignConsumer(uuid: string): HttpError {
+  const detail = `Consumer ${uuid} belongs to an instance of Berth; its allocations change with the instance only.`;
+  return new HttpError(409, detail);
 }
 
 function takenIn({ consumers }: Asked) {

@@ -4,18 +4,25 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
+import { type ClaimConflict, type ConflictMirror, refusedHosts, wasStale } from './claim-conflict';
 import type { PickedHost } from './pick-hosts';
 
 /** What a claim needs of the mirror: to read its own writes, and to catch up after a conflict. */
-export type ClaimMirror = Pick<Mirror, 'consumer' | 'apply' | 'applyRows' | 'waitFor'>;
+export type ClaimMirror = ConflictMirror & Pick<Mirror, 'apply' | 'applyRows' | 'waitFor'>;
 
-/** The claim is made and has this token; or the decision was stale, the mirror is up to date now, and it must be made again. */
-export type Claimed = { readonly kind: 'claimed'; readonly claimToken: number } | { readonly kind: 'conflict' };
+/**
+ * The claim is made and has this token; or the decision was stale, the mirror is up to date now, and it must be made again;
+ * or it was not stale, and the hosts that the refusal is about must be left out of the next.
+ */
+export type Claimed =
+  | { readonly kind: 'claimed'; readonly claimToken: number }
+  | { readonly kind: 'stale' }
+  | { readonly kind: 'contradicted'; readonly hosts: ReadonlyMap<number, string> };
 
 /**
  * Claims all picks in one commit. After a conflict, brings the mirror up to date.
  *
- * @throws BerthError `unavailable`: the store is away, and whether the claim was made is not known; asking again finds it.
+ * @throws BerthError `failed_precondition / foreign_consumer` when somebody else owns a consumer of an instance's uuid; `unavailable`: the store is away, and whether the claim was made is not known; asking again finds it.
  */
 export async function claimAll(
   picks: readonly PickedHost[],
@@ -28,6 +35,7 @@ export async function claimAll(
   }: { readonly placement: PlacementStore; readonly mirror: ClaimMirror; readonly clock: Clock },
 ): Promise<Claimed> {
   const { projectId, userId, group } = spec;
+  const decidedAtRevision = mirror.revision;
   const consumers = picks.map(({ instanceUuid: consumerUuid, host: { host }, candidate }) => {
     const { allocations, mappings } = candidate;
     const present = mirror.consumer(consumerUuid);
@@ -42,19 +50,34 @@ export async function claimAll(
       return { kind: 'claimed', claimToken: result.claimToken };
     case 'capacity':
       mirror.applyRows({ usages: [result.usage] });
-      return { kind: 'conflict' };
+      // Others took it: the usual case, which needs no more than their row.
+      if (result.usage.revision > decidedAtRevision) return { kind: 'stale' };
+      return caughtUp(result);
     case 'group':
     case 'generation':
     case 'not_found':
-      // Members, a claim or a provider that the mirror did not know: see all that the store has seen.
-      await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal: caller.signal });
-      return { kind: 'conflict' };
+      return caughtUp(result);
+    case 'owner':
+      throw foreign(result.uuid);
     case 'unchanged':
     case 'exists':
     case 'in_use':
     case 'stale':
       throw new BerthError('internal', 'unexpected_commit', `a claim was answered '${result.kind}'`);
   }
+
+  /** Members, a claim or a provider that the mirror did not know: sees all that the store has seen. */
+  async function caughtUp(conflict: ClaimConflict): Promise<Claimed> {
+    await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal: caller.signal });
+    return wasStale(conflict, decidedAtRevision, spec, mirror)
+      ? { kind: 'stale' }
+      : { kind: 'contradicted', hosts: refusedHosts(conflict, picks) };
+  }
+}
+
+function foreign(uuid: string): BerthError {
+  const message = `consumer ${uuid} was made by a client of the placement API; choose another instance uuid`;
+  return new BerthError('failed_precondition', 'foreign_consumer', message, { details: { instance_uuid: uuid } });
 }
 
 const CATCH_UP_MS = 5_000;

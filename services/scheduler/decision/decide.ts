@@ -1,10 +1,11 @@
 import type { Diagnosis } from '#libs/contracts/messages';
 import type { Random } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
+import { groupKey } from '#libs/domain/server-group';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
-import { locate } from '../fleet/located-request';
+import { locate, NO_REFUSED_CLAIMS, type RefusedClaims } from '../fleet/located-request';
 import { best, type RankHosts } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
 import { type ClassifiedSpec, forBatch } from '../request/equivalence-class';
@@ -50,17 +51,25 @@ export interface DecisionParts {
 /**
  * One decision, start to end: take a snapshot of the fleet, see which instances hold a claim already, rank the feasible
  * hosts (filter and weigh), pick one for each instance as if those before were placed, name alternates for all.
+ * Hosts in `refusedClaims` are not feasible.
  */
-export function decide(request: SelectRequest, nowMs: number, random: Random, parts: DecisionParts): Decision {
+export function decide(
+  request: SelectRequest,
+  nowMs: number,
+  random: Random,
+  parts: DecisionParts,
+  refusedClaims: RefusedClaims = NO_REFUSED_CLAIMS,
+): Decision {
   const { fleet, rankHosts, settings } = parts;
   const { spec, instanceUuids, numAlternates } = request;
 
   const snapshot = fleet.snapshot(nowMs);
   const { held, unclaimed } = claimsHeld(instanceUuids, spec, fleet, snapshot);
-  const constraints = new RequestConstraints(locate(spec, unclaimed, fleet, snapshot), settings);
+  const constraints = new RequestConstraints(locate(spec, unclaimed, fleet, snapshot, refusedClaims), settings);
   const equivalenceClass = forBatch(request.equivalenceClass, batchSizeOf(spec, unclaimed));
 
-  const picked = pickHosts(unclaimed, equivalenceClass, { snapshot, constraints }, spec.group?.id, random, parts);
+  const group = spec.group && groupKey(spec.projectId, spec.group.id);
+  const picked = pickHosts(unclaimed, equivalenceClass, { snapshot, constraints }, group, random, parts);
   const ranked = rankHosts(equivalenceClass, picked.snapshot);
   if (picked.kind === 'refused') {
     const before = { placed: picked.picks.length, of: unclaimed.length };

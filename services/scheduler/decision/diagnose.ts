@@ -1,7 +1,9 @@
 import type { Diagnosis, FilterDiagnosis } from '#libs/contracts/messages';
 import { FILTER_NAMES } from '../filters/registry';
+import type { RefusedClaims } from '../fleet/located-request';
 import { CANDIDATES } from '../ranking/candidates';
 import type { Feasibility } from '../ranking/ranked-hosts';
+import { CLAIM, CLAIM_REFUSED } from '../ranking/request-constraints';
 
 /**
  * Why hosts are feasible or not: each filter with all hosts that it refuses, whether or not another one refuses them, too.
@@ -29,8 +31,26 @@ export function diagnose(
   };
 }
 
-/** The candidate search has the last word. */
-const ORDER = [...FILTER_NAMES, CANDIDATES];
+/** The candidate search and then the store have the last word. */
+const ORDER = [...FILTER_NAMES, CANDIDATES, CLAIM];
+
+/** Why a request ended whose claims the store went on refusing: by the hosts that it refused, and its last words. */
+export function diagnoseRefusedClaims(
+  refusedClaims: RefusedClaims,
+  hostCount: number,
+  claimConflicts: number,
+): Diagnosis {
+  const { symbol, phrase } = CLAIM_REFUSED;
+  const refused = refusedClaims.size;
+  const last = [...refusedClaims.values()].at(-1);
+  return {
+    hostsConsidered: hostCount,
+    hostsPassed: 0,
+    filters: [{ filter: CLAIM, refused, reasons: { [symbol]: refused } }],
+    claimConflicts,
+    summary: `after ${claimConflicts} tries: ${refused} ${phrase} (${symbol}), the last for ${last}`,
+  };
+}
 
 const MAX_REASONS = 8;
 

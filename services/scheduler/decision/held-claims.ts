@@ -1,5 +1,4 @@
 import type { Consumer } from '#libs/domain/consumer';
-import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Fleet } from '../fleet/fleet';
@@ -20,9 +19,8 @@ export interface ClaimsHeld {
 /**
  * A request may come again: its answer was lost, its conductor died, another one got it too. Instances that hold what the
  * spec asks keep it, wherever they are by now; the others get a claim. Claims that do not fit the spec, or are on no host
- * of the fleet, are replaced by the claim that is made.
- *
- * @throws BerthError `failed_precondition / foreign_consumer` when somebody else owns a consumer of that uuid.
+ * of the fleet, are replaced by the claim that is made; what another owner holds is no claim, and the store refuses to
+ * replace it.
  */
 export function claimsHeld(
   instanceUuids: readonly string[],
@@ -34,9 +32,8 @@ export function claimsHeld(
   const unclaimed: string[] = [];
   for (const uuid of instanceUuids) {
     const consumer = fleet.view.consumer(uuid);
-    if (consumer && consumer.owner !== 'conductor') throw foreign(uuid);
     const host = consumer && snapshot.at(fleet.indexOfAllocations(consumer.allocations));
-    if (consumer && host && holdsWhatIsAsked(consumer, spec)) {
+    if (consumer?.owner === 'conductor' && host && holdsWhatIsAsked(consumer, spec)) {
       const { allocations, mappings, claimToken } = consumer;
       held.set(uuid, { host, candidate: { rootUuid: host.root.uuid, allocations, mappings }, claimToken });
     } else {
@@ -61,9 +58,4 @@ function sum(parts: readonly Resources[]): ReadonlyMap<string, number> {
   const total = new Map<string, number>();
   for (const part of parts) for (const name in part) total.set(name, (total.get(name) ?? 0) + (part[name] as number));
   return total;
-}
-
-function foreign(uuid: string): BerthError {
-  const message = `consumer ${uuid} was made by a client of the placement API; choose another instance uuid`;
-  return new BerthError('failed_precondition', 'foreign_consumer', message, { details: { instance_uuid: uuid } });
 }

@@ -41,7 +41,7 @@ export function pickHosts(
   instanceUuids: readonly string[],
   equivalenceClass: EquivalenceClass,
   start: Assumed,
-  groupId: string | undefined,
+  group: string | undefined,
   random: Random,
   { rankHosts, settings }: DecisionParts,
 ): Picks {
@@ -50,13 +50,7 @@ export function pickHosts(
   while (picks.length < instanceUuids.length) {
     const batch = instanceUuids.slice(picks.length, picks.length + equivalenceClass.batchSize);
     const ranked = rankHosts(equivalenceClass, assumed.snapshot).bestFirst(assumed.constraints, random);
-    const placed = placeBatch(
-      batch,
-      drawn(ranked, settings.hostSubsetSize, random),
-      equivalenceClass,
-      assumed,
-      groupId,
-    );
+    const placed = placeBatch(batch, drawn(ranked, settings.hostSubsetSize, random), equivalenceClass, assumed, group);
     if (!placed) return { kind: 'refused', picks, ...assumed };
     picks.push(...placed.picks);
     assumed = { snapshot: placed.snapshot, constraints: placed.constraints };
@@ -92,10 +86,10 @@ function placeBatch(
   hosts: Iterable<RankedHost>,
   equivalenceClass: EquivalenceClass,
   assumed: Assumed,
-  groupId: string | undefined,
+  group: string | undefined,
 ): BatchPlaced | undefined {
   for (const host of hosts) {
-    const placed = placeOn(host, batch, equivalenceClass, assumed, groupId);
+    const placed = placeOn(host, batch, equivalenceClass, assumed, group);
     if (placed) return placed;
   }
   return undefined;
@@ -106,7 +100,7 @@ function placeOn(
   batch: readonly string[],
   equivalenceClass: EquivalenceClass,
   { snapshot: before, constraints }: Assumed,
-  groupId: string | undefined,
+  group: string | undefined,
 ): BatchPlaced | undefined {
   const picks: PickedHost[] = [];
   let snapshot = before;
@@ -117,7 +111,7 @@ function placeOn(
     const candidate = isFirst ? first : searchOn(equivalenceClass, host);
     if (!candidate) return undefined;
     const { rootUuid, allocations } = candidate;
-    const claim = { consumerUuid: instanceUuid, hostIndex: index, rootUuid, allocations, groupId };
+    const claim = { consumerUuid: instanceUuid, hostIndex: index, rootUuid, allocations, group };
     picks.push({ instanceUuid, host, candidate, claim });
     snapshot = snapshot.assume(claim);
   }

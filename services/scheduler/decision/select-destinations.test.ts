@@ -242,13 +242,77 @@ describe('somebody was faster', () => {
 
   it('gives up after the configured number of conflicts, and says that asking again may help', async () => {
     await report('a');
-    const full = refusingStore(world.placement);
+    // Somebody writes the usage before each claim.
+    const full = refusingStore(world.placement, Number.MAX_SAFE_INTEGER);
     const scheduler = await world.scheduler({ claimAttempts: 3 }, full.store);
     await expect(scheduler.select({ resources: SMALL })).rejects.toMatchObject({
       code: 'aborted',
       reason: 'claim_conflicts',
     });
     expect(full.claims()).toBe(3);
+  });
+
+  it('leaves out a host that the store refuses although nothing changed, and says so when none is left', async () => {
+    await report('a', 'b');
+    const contrary = refusingStore(world.placement);
+    const scheduler = await world.scheduler({}, contrary.store);
+    const { response } = await scheduler.select({ resources: SMALL, forceHosts: ['a'] });
+    expect(contrary.claims()).toBe(1);
+    expect(response.noValidHost?.filters).toEqual([
+      expect.objectContaining({ filter: 'force_hosts' }),
+      { filter: 'claim', refused: 1, reasons: { claim_refused: 1 } },
+    ]);
+  });
+
+  it('ends after the configured number of conflicts with no valid host when the store refuses one host after the other', async () => {
+    const hosts = ['a', 'b', 'c', 'd'];
+    await report(...hosts);
+    for (const host of hosts) await world.occupy(host, SMALL, group('anti-affinity'));
+    const scheduler = await world.scheduler({ claimAttempts: 3, filters: ['compute', 'capacity'] });
+    const { response, conflicts } = await scheduler.select({ resources: SMALL, group: group('anti-affinity') });
+    expect(conflicts).toBe(3);
+    expect(response.noValidHost).toMatchObject({
+      hostsConsidered: 4,
+      hostsPassed: 0,
+      filters: [{ filter: 'claim', refused: 3, reasons: { claim_refused: 3 } }],
+      summary: 'after 3 tries: 3 had the claim refused by the store (claim_refused), the last for group group-1',
+    });
+  });
+
+  it('places a member of an affinity group that is on two hosts on one of them', async () => {
+    await report('a', 'b', 'c');
+    for (const host of ['a', 'b']) await world.force(host, SMALL, group('affinity'));
+    const scheduler = await world.scheduler();
+    const selected = await scheduler.select({ resources: SMALL, group: group('affinity') });
+    expect(['a', 'b']).toContain(hostsOf(selected)[0]);
+    expect(selected.conflicts).toBe(0);
+  });
+
+  it('says where an affinity group is not when its only host is gone', async () => {
+    await report('a', 'b');
+    const shared = randomUUID();
+    const put = { kind: 'put_provider', uuid: shared, name: 'shared', parentUuid: undefined, mode: 'create' } as const;
+    await mustCommit(world.placement, put);
+    const given = { providerUuid: shared, generation: undefined, inventories: INVENTORIES, replace: true } as const;
+    await mustCommit(world.placement, { kind: 'write_inventories', ...given });
+    const member = { group: group('affinity'), host: 'gone' };
+    const consumers = [aWrite({ [shared]: SMALL }, { group: member })];
+    await mustCommit(world.placement, { kind: 'write_allocations', consumers });
+    const scheduler = await world.scheduler();
+    const { response, conflicts } = await scheduler.select({ resources: SMALL, group: group('affinity') });
+    expect(conflicts).toBe(0);
+    expect(response.noValidHost?.filters).toEqual([
+      { filter: 'group_affinity', refused: 2, reasons: { group_is_elsewhere: 2 } },
+    ]);
+  });
+
+  it('counts no members of a group of the same id in another project', async () => {
+    await report('a', 'b');
+    await world.occupy('a', { VCPU: 4 }, group('affinity'));
+    const scheduler = await world.scheduler();
+    const spec = { resources: SMALL, group: group('affinity') };
+    expect(hostsOf(await scheduler.select(spec))).toEqual(['a']);
+    expect(hostsOf(await scheduler.select({ ...spec, projectId: 'project-2' }))).toEqual(['b']);
   });
 
   it('parts an anti-affinity group that two schedulers place at the same time', async () => {
@@ -338,13 +402,13 @@ it('does not claim for a caller who has left', async () => {
 });
 
 /** A store that refuses every claim for want of capacity that it has. */
-function refusingStore(store: PlacementStore) {
+function refusingStore(store: PlacementStore, revision = 0) {
   let count = 0;
   const commit: PlacementStore['commit'] = async (command) => {
     if (command.kind !== 'write_allocations') return store.commit(command);
     count += 1;
     const providerUuid = uuidOfHost('a');
-    const usage = { providerUuid, generation: 1, used: {}, revision: 0 };
+    const usage = { providerUuid, generation: 1, used: {}, revision };
     return { kind: 'capacity', providerUuid, resourceClass: 'VCPU', refusal: 'capacity', usage } satisfies CommitResult;
   };
   return { store: withCommit(store, commit), claims: () => count };

@@ -5,8 +5,9 @@ import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
-import { type ClaimMirror, claimAll } from './claim';
+import { type Claimed, type ClaimMirror, claimAll } from './claim';
 import { type Decision, type DecisionParts, decide, type InstanceDestination, type SelectRequest } from './decide';
+import { diagnoseRefusedClaims } from './diagnose';
 import type { HostForInstance } from './pick-hosts';
 
 /** What selecting takes. */
@@ -30,7 +31,9 @@ export interface Selected {
  * Claims a host for each instance of a request, all or none, and names alternates.
  *
  * Optimistic concurrency, as in Google's Omega: a decision is one synchronous piece, made on a mirror that may be stale,
- * and the commit checks it. After a conflict the mirror is brought up to date and all is decided again. Claims on their
+ * and the commit checks it. After a conflict the mirror is brought up to date and all is decided again. A host that the
+ * commit refuses though the decision was not stale is left out from then on, so that a filter and the store's rule which
+ * do not agree end in no valid host, not in asking for ever. Claims on their
  * way count as made, so that requests at the same time spread over the fleet; because such a claim may fail and leave
  * room, a request refused meanwhile is decided again, once, when they are answered.
  *
@@ -41,13 +44,17 @@ export async function selectDestinations(request: SelectRequest, caller: Caller,
   const { fleet, settings, clock } = deps;
   if (request.instanceUuids.length > settings.maxInstances) throw tooMany(settings.maxInstances);
   const random = seededRandom(seedOf(request.requestId));
+  const refusedClaims = new Map<number, string>();
   let mayWait = true;
   for (let conflicts = 0; conflicts < settings.claimAttempts; ) {
     if (caller.isAborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
-    const decision = decide(request, clock.now(), random, deps);
+    const decision = decide(request, clock.now(), random, deps, refusedClaims);
     if (decision.kind === 'decided') {
       const claimed = await claimDecided(decision, request, caller, deps);
-      if (claimed) return { response: { destinations: claimed, noValidHost: undefined }, conflicts };
+      if (claimed.kind === 'destinations') {
+        return { response: { destinations: claimed.destinations, noValidHost: undefined }, conflicts };
+      }
+      if (claimed.kind === 'contradicted') for (const [index, why] of claimed.hosts) refusedClaims.set(index, why);
       conflicts += 1;
     } else if (mayWait && fleet.pending.count > 0) {
       mayWait = false;
@@ -57,21 +64,34 @@ export async function selectDestinations(request: SelectRequest, caller: Caller,
       return { response: { destinations: [], noValidHost }, conflicts };
     }
   }
+  if (refusedClaims.size > 0) {
+    const noValidHost = diagnoseRefusedClaims(
+      refusedClaims,
+      fleet.snapshot(clock.now()).hostCount,
+      settings.claimAttempts,
+    );
+    return { response: { destinations: [], noValidHost }, conflicts: settings.claimAttempts };
+  }
   throw new BerthError('aborted', 'claim_conflicts', 'others took the hosts first each time; ask again');
 }
 
-/** The destinations once all are claimed; undefined after a conflict. Until then the claims count as made. */
+type ClaimOutcome =
+  | { readonly kind: 'destinations'; readonly destinations: readonly Destination[] }
+  | Exclude<Claimed, { kind: 'claimed' }>;
+
+/** The destinations once all are claimed, or the conflict. Until then the claims count as made. */
 async function claimDecided(
   { destinations, toClaim, assumed }: Extract<Decision, { kind: 'decided' }>,
   { spec }: SelectRequest,
   caller: Caller,
   deps: SelectDeps,
-): Promise<readonly Destination[] | undefined> {
+): Promise<ClaimOutcome> {
   const claims = toClaim.map(({ claim }) => claim);
   deps.fleet.hold(claims, assumed);
   try {
     const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, caller, deps) : NOTHING_TO_CLAIM;
-    return claimed.kind === 'conflict' ? undefined : destinations.map((one) => sealed(one, claimed.claimToken));
+    if (claimed.kind !== 'claimed') return claimed;
+    return { kind: 'destinations', destinations: destinations.map((one) => sealed(one, claimed.claimToken)) };
   } finally {
     deps.fleet.settle(claims);
   }

@@ -1,3 +1,5 @@
+import { isForbidden } from '#libs/domain/server-group';
+import type { GroupMembers } from '../fleet/located-request';
 import type { Reason, RequestFilter } from './filter';
 
 /**
@@ -9,10 +11,10 @@ export const groupAffinityFilter: RequestFilter = {
   kind: 'request',
   name: 'group_affinity',
   prepare({ members }) {
-    if (members?.group.policy !== 'affinity' || members.perHost.size === 0) return undefined;
+    if (members?.group.policy !== 'affinity' || members.count === 0) return undefined;
     return {
       kind: 'only',
-      hosts: new Set(members.perHost.keys()),
+      hosts: hostsWhere(members, (here) => !isForbidden(members.group, members.count, here)),
       reason: ELSEWHERE,
       describe: () => `group ${members.group.id} is on another host`,
     };
@@ -31,15 +33,19 @@ export const groupAntiAffinityFilter: RequestFilter = {
   prepare({ members }) {
     if (members?.group.policy !== 'anti-affinity') return undefined;
     const { maxPerHost, id } = members.group;
-    const full = [...members.perHost].filter(([, count]) => count >= Math.max(1, maxPerHost));
     return {
       kind: 'except',
-      hosts: new Set(full.map(([index]) => index)),
+      hosts: hostsWhere(members, (here) => isForbidden(members.group, members.count, here)),
       reason: HERE,
       describe: ({ index }) => `${members.perHost.get(index)} of group ${id} are here, ${maxPerHost} may be`,
     };
   },
 };
+
+/** Hosts with members of the group, by how many are there. Every other host is the same to both policies. */
+function hostsWhere({ perHost }: GroupMembers, isMeant: (here: number) => boolean): ReadonlySet<number> {
+  return new Set([...perHost].filter(([, here]) => isMeant(here)).map(([index]) => index));
+}
 
 const ELSEWHERE: Reason = { symbol: 'group_is_elsewhere', phrase: 'are not where the group is' };
 const HERE: Reason = { symbol: 'group_is_here', phrase: 'have as many of the group as they may' };

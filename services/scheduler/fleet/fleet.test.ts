@@ -72,7 +72,7 @@ it('counts a claim on its way against its host until it is answered, in snapshot
   const before = fleet.snapshot(world.clock.now());
   const rootUuid = uuidOfHost('a');
   const allocations = { [rootUuid]: { VCPU: INVENTORIES['VCPU']?.total ?? 0 } };
-  const claim = { consumerUuid: randomUUID(), hostIndex: 0, rootUuid, allocations, groupId: undefined };
+  const claim = { consumerUuid: randomUUID(), hostIndex: 0, rootUuid, allocations, group: undefined };
   fleet.hold([claim], before.assume(claim));
   expect(scheduler.host('a')).toMatchObject({ instances: 1, buildsInProgress: 1, free: { VCPU: 0 } });
   await world.report('a', { ioOps: 2 });
@@ -120,7 +120,7 @@ it('shows what a fleet shows that has just begun, whatever happened, and assumes
             ]),
           );
           const rootUuid = state.root.uuid;
-          const claim = { consumerUuid: randomUUID(), hostIndex: next, rootUuid, allocations, groupId: undefined };
+          const claim = { consumerUuid: randomUUID(), hostIndex: next, rootUuid, allocations, group: undefined };
           fleet.hold([claim], fleet.snapshot(nowMs()).assume(claim));
         }
         expect(differences(scheduler, nowMs())).toEqual([]);

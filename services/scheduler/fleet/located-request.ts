@@ -1,13 +1,15 @@
 import type { RequestSpec } from '#libs/domain/request-spec';
-import type { ServerGroup } from '#libs/domain/server-group';
+import { groupKey, type ServerGroup } from '#libs/domain/server-group';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
 import type { HostState } from './host-state';
 
-/** How many members of a server group are on each host, by index. */
+/** How many members of a server group are on each host, by index, and how many in all. */
 export interface GroupMembers {
   readonly group: ServerGroup;
   readonly perHost: ReadonlyMap<number, number>;
+  /** With those on hosts that the fleet does not have any more. */
+  readonly count: number;
 }
 
 /**
@@ -19,7 +21,13 @@ export interface LocatedRequest {
   /** Where the other members of the request's group are; undefined without a group. */
   readonly members: GroupMembers | undefined;
   readonly named: NamedHosts;
+  readonly refusedClaims: RefusedClaims;
 }
+
+/** Hosts, by index, whose claim the store refused though all filters accept them; and what it said. */
+export type RefusedClaims = ReadonlyMap<number, string>;
+
+export const NO_REFUSED_CLAIMS: RefusedClaims = new Map();
 
 /** The hosts that the spec's lists name, or that have the instances which they name. */
 export type NamedHosts = Readonly<
@@ -32,6 +40,7 @@ export function locate(
   instanceUuids: readonly string[],
   fleet: Fleet,
   snapshot: FleetSnapshot,
+  refusedClaims: RefusedClaims = NO_REFUSED_CLAIMS,
 ): LocatedRequest {
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
     names.length === 0
@@ -41,13 +50,14 @@ export function locate(
   const byInstance = (uuid: string) => fleet.indexOfConsumer(uuid);
   return {
     spec,
-    members: spec.group && { group: spec.group, perHost: membersPerHost(spec.group, new Set(instanceUuids), fleet) },
+    members: spec.group && membersOf(spec.group, spec.projectId, new Set(instanceUuids), fleet),
     named: {
       forceHosts: found(spec.forceHosts, byHost),
       ignoreHosts: found(spec.ignoreHosts, byHost),
       sameHost: found(spec.sameHost, byInstance),
       differentHost: found(spec.differentHost, byInstance),
     },
+    refusedClaims,
   };
 }
 
@@ -58,21 +68,24 @@ export function withMembers(request: LocatedRequest, index: number, count: numbe
   const now = (perHost.get(index) ?? 0) + count;
   if (now > 0) perHost.set(index, now);
   else perHost.delete(index);
-  return { ...request, members: { ...request.members, perHost } };
+  return { ...request, members: { ...request.members, perHost, count: request.members.count + count } };
 }
 
 const NO_HOSTS: readonly HostState[] = [];
 
-/** Counts members that hold claims or are about to. */
-function membersPerHost({ id }: ServerGroup, except: ReadonlySet<string>, fleet: Fleet): ReadonlyMap<number, number> {
+/** Counts members that hold claims or are about to, each where the store counts it. */
+function membersOf(group: ServerGroup, projectId: string, except: ReadonlySet<string>, fleet: Fleet): GroupMembers {
   const perHost = new Map<number, number>();
   const counted = new Set(except);
-  const count = (uuid: string, index: number | undefined) => {
+  const add = (uuid: string, index: number | undefined) => {
     if (counted.has(uuid)) return;
     counted.add(uuid);
     if (index !== undefined) perHost.set(index, (perHost.get(index) ?? 0) + 1);
   };
-  for (const uuid of fleet.view.groupMembers(id)) count(uuid, fleet.indexOfConsumer(uuid));
-  for (const { consumerUuid, hostIndex } of fleet.pending.inGroup(id)) count(consumerUuid, hostIndex);
-  return perHost;
+  const key = groupKey(projectId, group.id);
+  for (const uuid of fleet.view.groupMembers(key)) {
+    add(uuid, fleet.indexOfHost(fleet.view.consumer(uuid)?.groupHost ?? ''));
+  }
+  for (const { consumerUuid, hostIndex } of fleet.pending.inGroup(key)) add(consumerUuid, hostIndex);
+  return { group, perHost, count: counted.size - except.size };
 }

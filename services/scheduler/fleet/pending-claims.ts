@@ -8,7 +8,8 @@ export interface PendingClaim {
   readonly hostIndex: number;
   readonly rootUuid: string;
   readonly allocations: Allocations;
-  readonly groupId: string | undefined;
+  /** The key of its server group. */
+  readonly group: string | undefined;
 }
 
 /**
@@ -62,8 +63,8 @@ export class PendingClaims {
     return this.perRoot.get(rootUuid) ?? 0;
   }
 
-  *inGroup(groupId: string): Iterable<PendingClaim> {
-    for (const claim of this.claims) if (claim.groupId === groupId) yield claim;
+  *inGroup(group: string): Iterable<PendingClaim> {
+    for (const claim of this.claims) if (claim.group === group) yield claim;
   }
 
   /** Resolves when all claims that are on their way now are answered. */

@@ -76,7 +76,7 @@ it('ranks brought from snapshot to snapshot, forward and back, are those of a fu
           const kept = scheduler.rankHosts(equivalenceClass, snapshot);
           expect(answers(kept, constraints)).toEqual(answers(full(equivalenceClass, snapshot), constraints));
           for (const { host, candidate } of kept.bestFirst(constraints, seededRandom(visit))) {
-            const claim = { consumerUuid: 'c', hostIndex: host.index, groupId: undefined, ...candidate };
+            const claim = { consumerUuid: 'c', hostIndex: host.index, group: undefined, ...candidate };
             const assumed = snapshot.assume(claim);
             expect(answers(scheduler.rankHosts(equivalenceClass, assumed), constraints)).toEqual(
               answers(full(equivalenceClass, assumed), constraints),

@@ -1,5 +1,5 @@
 import { allows, type Constraint, type RequestFilter } from '../filters/filter';
-import { type LocatedRequest, withMembers } from '../fleet/located-request';
+import { type LocatedRequest, type RefusedClaims, withMembers } from '../fleet/located-request';
 import { WEIGHERS, type Weights } from '../weighers/registry';
 import { normalise, type RequestMeasure, type RequestWeigher } from '../weighers/weigher';
 
@@ -83,7 +83,22 @@ function constraintsOf(request: LocatedRequest, filters: readonly RequestFilter[
     const constraint = filter.prepare(request);
     if (constraint) constraints.push({ filter: filter.name, ...constraint });
   }
+  if (request.refusedClaims.size > 0) constraints.push(exceptRefused(request.refusedClaims));
   return constraints;
+}
+
+/** The store's own check, which comes after all filters. */
+export const CLAIM = 'claim';
+export const CLAIM_REFUSED = { symbol: 'claim_refused', phrase: 'had the claim refused by the store' } as const;
+
+function exceptRefused(refusedClaims: RefusedClaims): NamedConstraint {
+  return {
+    filter: CLAIM,
+    kind: 'except',
+    hosts: new Set(refusedClaims.keys()),
+    reason: CLAIM_REFUSED,
+    describe: ({ index }) => `the store refused the claim: ${refusedClaims.get(index)}`,
+  };
 }
 
 function measuresOf(request: LocatedRequest, weights: Weights): WeightedMeasure[] {

@@ -31,3 +31,22 @@ it('makes a provider what its agent says again when a mirror that is behind sees
   await report(2, behind);
   expect((await stoppedMirror(store)).provider(providerUuid)).toMatchObject({ traits: TRAITS });
 });
+
+it('gives a store that was wiped the host as operators disabled it, from what its agent was told', async () => {
+  const report = async (store: MemoryPlacementStore, sequence: number, disabled?: { reason: string }) => {
+    const stats = aStatsReport({ sequence, disabled });
+    const deps = { placement: store, mirror: await stoppedMirror(store), nowMs: sequence, unclaimed: [] };
+    return (await updateResourceStats(stats, deps)).disabled;
+  };
+  const before = new MemoryPlacementStore();
+  expect(await report(before, 1)).toBeUndefined();
+  const { host } = aStatsReport();
+  await mustCommit(before, { kind: 'set_host_enabled', host, enabled: false, reason: 'broken fan' });
+  const told = await report(before, 2);
+  const wiped = new MemoryPlacementStore();
+  expect(await report(wiped, 3, told)).toEqual(told);
+  expect(await wiped.hosts([host])).toMatchObject([{ enabled: false, disabledReason: 'broken fan' }]);
+  await mustCommit(wiped, { kind: 'set_host_enabled', host, enabled: true, reason: '' });
+  expect(await report(wiped, 4, told)).toBeUndefined();
+  expect(await wiped.hosts([host])).toMatchObject([{ enabled: true }]);
+});

@@ -1,9 +1,11 @@
 import type {
+  HostDisabled,
   RunningInstance,
   UpdateResourceStatsRequest,
   UpdateResourceStatsResponse,
 } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
+import type { Host } from '#libs/domain/host';
 import { addResources, type Inventories, type Resources } from '#libs/domain/inventory';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
@@ -20,20 +22,28 @@ export async function updateResourceStats(
   stats: UpdateResourceStatsRequest,
   deps: {
     readonly placement: PlacementStore;
-    readonly mirror: Pick<Mirror, 'apply'>;
+    readonly mirror: Pick<Mirror, 'apply' | 'host'>;
     readonly nowMs: number;
     /** Instances of the report that hold no claim: they count as external usage. */
     readonly unclaimed: readonly RunningInstance[];
   },
 ): Promise<UpdateResourceStatsResponse> {
   const { placement, mirror, nowMs, unclaimed } = deps;
-  const { instances: _instances, externalUsage: _externalUsage, position: _position, ...said } = stats;
-  const report = { ...said, inventories: withExternalUsage(stats, unclaimed), atMs: nowMs };
-  const result = await placement.reportHost(report);
+  const { instances: _instances, position: _position, ...said } = stats;
+  const inventories = withExternalUsage(stats, unclaimed);
+  const externalUsage = growthOfReserved(stats.inventories, inventories);
+  const result = await placement.reportHost({ ...said, inventories, externalUsage, atMs: nowMs });
   if (result.kind === 'committed') mirror.apply(result.change);
   else if (result.kind !== 'unchanged') throw refusal(result, stats);
   const wantsAllocationRequests = unclaimed.some(({ allocationRequest }) => allocationRequest.length === 0);
-  return { sequence: stats.sequence, wantsAllocationRequests };
+  const disabled = disabledOf(mirror.host(stats.host), stats);
+  return { sequence: stats.sequence, wantsAllocationRequests, disabled };
+}
+
+/** What the agent is to remember; as before while the mirror does not show the host. */
+function disabledOf(host: Host | undefined, { disabled }: UpdateResourceStatsRequest): HostDisabled | undefined {
+  if (!host) return disabled;
+  return host.enabled ? undefined : { reason: host.disabledReason };
 }
 
 /**
@@ -55,6 +65,13 @@ function withExternalUsage(
     result[resourceClass] = { ...inventory, reserved: Math.min(inventory.total, inventory.reserved + used) };
   }
   return result;
+}
+
+function growthOfReserved(from: Inventories, to: Inventories): Resources {
+  const growth = Object.entries(to).map(
+    ([name, { reserved }]) => [name, reserved - (from[name]?.reserved ?? 0)] as const,
+  );
+  return Object.fromEntries(growth.filter(([, amount]) => amount > 0));
 }
 
 type Refused = Exclude<ReportResult, { kind: 'committed' | 'unchanged' }>;

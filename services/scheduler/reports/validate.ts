@@ -1,4 +1,15 @@
-import { hostName, list, name, requiredName, tooMany, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
+import {
+  hostName,
+  list,
+  name,
+  requiredName,
+  text,
+  tooMany,
+  uuid,
+  uuidOrEmpty,
+  uuids,
+  whole,
+} from '#libs/contracts/checks';
 import { type Identity, requireHost } from '#libs/contracts/identity';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
@@ -37,6 +48,7 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: Identit
   count(stats.externalInstances, 'external_instances');
   count(stats.ioOps, 'io_ops');
   checkInstances(stats.instances, maxInstances);
+  if (stats.disabled) text(stats.disabled.reason, 'disabled.reason');
   if (stats.aggregates) {
     uuids(stats.aggregates, 'aggregates');
     requireDistinct(stats.aggregates, 'duplicate_aggregate', 'aggregates');

@@ -46,11 +46,12 @@ const report = fc
   })
   .map(({ host: name, ...fields }) => happening(`report ${name}`, (world) => world.report(name, fields)));
 
-const claim = fc.record({ host, resources: amounts, uuid: consumer(), group: fc.boolean() }).map((c) =>
+const claimed = { host, resources: amounts, uuid: consumer(), group: fc.boolean(), force: fc.boolean() };
+const claim = fc.record(claimed).map((c) =>
   happening(`claim on ${c.host}`, async ({ placement, clock }) => {
     const group = { group: { id: 'g', policy: 'soft-affinity', maxPerHost: 1 }, host: c.host } as const;
     const write = aWrite({ [uuidOfHost(c.host)]: c.resources }, { uuid: c.uuid, ...(c.group ? { group } : {}) });
-    await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers: [write] });
+    await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers: [write], force: c.force });
   }),
 );
 

@@ -51,6 +51,8 @@ export interface World {
   report(host: string, fields?: HostFields): Promise<void>;
   /** A consumer with amounts on a host; its uuid. */
   occupy(host: string, resources: Resources, group?: ServerGroup, uuid?: string): Promise<string>;
+  /** The same, though it does not fit or the group's policy forbids it. */
+  force(host: string, resources: Resources, group?: ServerGroup): Promise<string>;
   scheduler(config?: Partial<SchedulerConfig>, placement?: PlacementStore): Promise<TestScheduler>;
   close(): Promise<void>;
 }
@@ -73,6 +75,18 @@ export function aWorld(): World {
   const clock = fakeClock();
   const schedulers: TestScheduler[] = [];
   let sequence = 0;
+  const occupy = async (
+    force: boolean,
+    host: string,
+    resources: Resources,
+    group?: ServerGroup,
+    uuid: string = randomUUID(),
+  ) => {
+    const member = group ? { group: { group, host } } : {};
+    const consumers = [aWrite({ [uuidOfHost(host)]: resources }, { uuid, ...member })];
+    await mustCommit(placement, { kind: 'write_allocations', atMs: clock.now(), consumers, force });
+    return uuid;
+  };
   return {
     placement,
     clock,
@@ -85,12 +99,8 @@ export function aWorld(): World {
         atMs: clock.now(),
       });
     },
-    async occupy(host, resources, group, uuid = randomUUID()) {
-      const member = group ? { group: { group, host } } : {};
-      const consumers = [aWrite({ [uuidOfHost(host)]: resources }, { uuid, ...member })];
-      await mustCommit(placement, { kind: 'write_allocations', atMs: clock.now(), consumers });
-      return uuid;
-    },
+    occupy: (host, resources, group, uuid) => occupy(false, host, resources, group, uuid),
+    force: (host, resources, group) => occupy(true, host, resources, group),
     async scheduler(overrides = {}, store = placement) {
       const scheduler = await openScheduler(store, clock, { hostSubsetSize: 1, ...overrides });
       schedulers.push(scheduler);

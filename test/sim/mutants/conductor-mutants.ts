@@ -2,6 +2,8 @@ import { ACK } from '#libs/bus/port';
 import { seededRandom, seedOf } from '#libs/domain/random';
 import * as store from '#libs/instances/memory/instance-store';
 import type { CommitResult } from '#libs/placement/port/placement-store';
+import * as draining from '../../../services/conductor/events/drain-outbox';
+import * as publishing from '../../../services/conductor/events/publish-events';
 import * as lifecycle from '../../../services/conductor/lifecycle';
 import * as claims from '../../../services/conductor/steps/claims';
 import * as alternates from '../../../services/conductor/steps/next-alternate';
@@ -52,4 +54,17 @@ export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
     };
   }),
   mutant('destroy-not-ordered', 'ordering a destruction', orders, 'orderDestroy', () => async () => 'told'),
+  mutant(
+    'outbox-not-drained',
+    'publishing the events that others left',
+    draining,
+    'keepDraining',
+    () => async () => {},
+  ),
+  mutant('own-version-only', 'publishing earlier versions first', publishing, 'eventPublisher', (original) => {
+    return (...args) => {
+      const events = original(...args);
+      return { ...events, publish: (versions) => events.publish(versions.slice(-1)) };
+    };
+  }),
 ];

@@ -40,7 +40,7 @@ const SETTINGS = {
 const LONGEST_PAUSE_MS = 60_000;
 
 /** Steps on which nothing depends that is looked at here, and reads of what does not change: done at once. */
-const AT_ONCE: readonly string[] = ['hosts', 'takeDue', 'markPublished', 'readOutbox', 'forget', 'list'];
+const AT_ONCE: readonly string[] = ['hosts', 'takeDue', 'markPublished', 'scanOutbox', 'forget', 'list'];
 
 /** Starts the real conductor with ports whose steps wait to be chosen. */
 export async function startTask(world: TaskWorld): Promise<Task> {

@@ -2,13 +2,14 @@
 --- other: each is made whole or not at all, whatever becomes of the others, and finds what those before it have made. The
 --- commits that are made share one revision and one change in the stream; each has a claim token of its own.
 ---
---- Within a commit, the guards of all consumers come first; then what they hold is given back; then consumer by consumer
+--- Within a commit, the owners and guards of all consumers come first; then what they hold is given back; then consumer by consumer
 --- and amount by amount what they take is checked and taken. `commands/allocations.ts` states the same for the memory
 --- store. All of it happens to what was read of the store; rows are written once, at the end.
 ---
 --- Rows: usage '<revision> <generation> <used>', used being JSON, and consumer '<revision> <claim token> <generation>
 --- <created> <body>'. A body is '<provider uuid> <class> <amount> <class> <amount> ...', with ';' between providers, a tab,
---- and a JSON list, its seventh the group and its eighth the host that the membership counts for, if there is a group.
+--- and a JSON list: the first is the project, the fourth the owner, the seventh the group and the eighth the host that the
+--- membership counts for, if there is a group.
 ---
 --- KEYS[1] revision         the last commit's
 --- KEYS[2] changes          the stream
@@ -23,13 +24,15 @@
 --- ARGV[2] commit count
 --- ARGV[3..] for each commit: '<at ms> <force> <consumer count>', force 1 takes what does not fit; and for each consumer:
 ---           uuid
----           '<guard> <number> <raises>', a guard of any, absent, generation or claim; raises 1: giving back raises generations
+---           '<guard> <number> <raises> <owner>', a guard of any, absent, generation or claim; raises 1: giving back raises
+---           generations
 ---           body, '' when it takes nothing
----           '<policy> <max per host> <host>\n<group id>', '' for none
+---           '<policy> <max per host> <host> <bytes of project id>\n<project id><group id>', '' for none
 --- @return {revision, rows, claim token, refusal, ...}   revision and rows are '' when no commit was made; rows are those
 ---         of the stream, but without the bodies of consumers, which the caller knows; the claim token is that of the first
 ---         commit that was made, the next one's is one higher; for each commit that was not made:
 ---         {i, 'unchanged'}                               i from 1
+---         {i, 'owner', uuid, owner}                      it is another's
 ---         {i, 'generation', uuid, present}               present is '' when there is no such consumer
 ---         {i, 'not_found', subject, key}                 provider, resource_class or inventory
 ---         {i, 'capacity', provider uuid, class, why, usage row}
@@ -64,13 +67,15 @@ local function next_commit()
   local commit = { at_ms = at_ms, force = force == '1', writes = {} }
   for i = 1, tonumber(count) do
     local uuid = next_arg()
-    local guard, expected, raises = string.match(next_arg(), '^(%l+) (%S*) (%d)$')
+    local guard, expected, raises, owner = string.match(next_arg(), '^(%l+) (%S*) (%d) (%l+)$')
     local body = next_arg()
-    local policy, max_per_host, host, group = string.match(next_arg(), '^(%S+) (%S+) ([^\n]*)\n(.*)$')
+    local policy, max_per_host, host, bytes, names =
+      string.match(next_arg(), '^(%S+) (%S+) ([^\n]*) (%d+)\n(.*)$')
     commit.writes[i] = {
-      uuid = uuid, body = body, takes = takes_of(body),
+      uuid = uuid, owner = owner, body = body, takes = takes_of(body),
       guard = guard, expected = expected, raises_released = raises == '1',
-      policy = policy, max_per_host = tonumber(max_per_host), host = host, group = group,
+      policy = policy, max_per_host = tonumber(max_per_host), host = host,
+      project = names and string.sub(names, 1, bytes), group = names and string.sub(names, bytes + 1),
       taken = 0, has_joined = false,
     }
   end
@@ -86,7 +91,7 @@ local function read_consumer(uuid)
   local rest = cjson.decode(string.match(body, '\t(.*)$'))
   return {
     claim = claim, generation = generation, created = created,
-    takes = takes_of(body), group = rest[7], host = rest[8],
+    takes = takes_of(body), project = rest[1], owner = rest[4], group = rest[7], host = rest[8],
   }
 end
 
@@ -137,20 +142,35 @@ local function use(take, by)
   local used = usage_of(take.provider).used
   used[take.class] = (used[take.class] or 0) + by * take.amount
 end
-local function join(member, by)
-  local group = 'group ' .. member.group
-  local here = group .. '\n' .. member.host
-  moves[group], moves[here] = (moves[group] or 0) + by, (moves[here] or 0) + by
+-- The counters of a group's members, all of them and those on a host; and of those that claimed before 0.2.
+local function counters_of(member)
+  local key = #member.project .. ':' .. member.project .. member.group
+  local old = 'group ' .. member.group
+  return { all = 'members ' .. key, here = 'members-on ' .. member.host .. ' ' .. key },
+    { all = old, here = old .. '\n' .. member.host }
+end
+local function count(counters, by)
+  moves[counters.all], moves[counters.here] = (moves[counters.all] or 0) + by, (moves[counters.here] or 0) + by
+end
+local function join(member)
+  count(counters_of(member), 1)
+end
+local function leave(member)
+  local present, old = counters_of(member)
+  member.left = count_of(present.here) > 0 and present or old
+  count(member.left, -1)
 end
 local function hold(old, by)
   for _, take in ipairs(old.takes) do use(take, by) end
-  if old.group then join(old, by) end
+  if not old.group then return end
+  if by < 0 then leave(old) else count(old.left, by) end
 end
 
 local function is_forbidden(write)
-  local here = count_of('group ' .. write.group .. '\n' .. write.host)
-  if write.policy == 'affinity' then return count_of('group ' .. write.group) > here end
-  return write.policy == 'anti-affinity' and here >= write.max_per_host
+  local present, old = counters_of(write)
+  local here = count_of(present.here) + count_of(old.here)
+  if write.policy == 'affinity' then return here == 0 and count_of(present.all) + count_of(old.all) > 0 end
+  return write.policy == 'anti-affinity' and here >= math.max(1, write.max_per_host)
 end
 
 -- By how much a commit raises what is used, over all its consumers.
@@ -195,7 +215,7 @@ local function refusal_of_write(write, commit)
   end
   if write.group and #write.takes > 0 then
     if not commit.force and is_forbidden(write) then return { 'group', write.group, write.host } end
-    join(write, 1)
+    join(write)
     write.has_joined = true
   end
   return nil
@@ -204,7 +224,7 @@ end
 local function undo(commit)
   for _, write in ipairs(commit.writes) do
     for i = 1, write.taken do use(write.takes[i], -1) end
-    if write.has_joined then join(write, -1) end
+    if write.has_joined then count(counters_of(write), -1) end
     if write.old then hold(write.old, 1) end
   end
 end
@@ -226,6 +246,7 @@ local function refusal_of_commit(commit)
   for _, write in ipairs(commit.writes) do
     local old = consumer_of(write.uuid)
     write.old = old
+    if old and old.owner ~= write.owner then return { 'owner', write.uuid, old.owner } end
     local present = ''
     if old then present = write.guard == 'claim' and old.claim or old.generation end
     local holds = write.guard == 'any' or present == write.expected

@@ -1,0 +1,67 @@
+import type { RequestSpec } from '#libs/domain/request-spec';
+import { groupKey } from '#libs/domain/server-group';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { CommitResult } from '#libs/placement/port/placement-store';
+import type { PickedHost } from './pick-hosts';
+
+/** A claim that the store refused, though filters had accepted the host. */
+export type ClaimConflict = Extract<CommitResult, { kind: 'capacity' | 'group' | 'generation' | 'not_found' }>;
+
+/** What tells a stale decision. */
+export type ConflictMirror = Pick<Mirror, 'revision' | 'provider' | 'consumer' | 'groupMembers' | 'hasResourceClass'>;
+
+/**
+ * Whether somebody wrote what the refusal is about after the revision of the decision, so that another decision will see
+ * it. If not, filters and store contradict each other, and deciding again would come to the same. The mirror has caught up
+ * with the store.
+ */
+export function wasStale(
+  conflict: ClaimConflict,
+  decidedAtRevision: number,
+  { projectId, group }: Pick<RequestSpec, 'projectId' | 'group'>,
+  mirror: ConflictMirror,
+): boolean {
+  const isNewer = (row: { readonly revision: number } | undefined) => (row?.revision ?? -1) > decidedAtRevision;
+  switch (conflict.kind) {
+    case 'capacity':
+      return isNewer(conflict.usage) || isNewer(mirror.provider(conflict.providerUuid));
+    case 'generation':
+      return conflict.present === undefined
+        ? mirror.consumer(conflict.uuid) === undefined
+        : isNewer(mirror.consumer(conflict.uuid));
+    case 'group': {
+      const members = group ? mirror.groupMembers(groupKey(projectId, group.id)) : [];
+      return [...members].some((uuid) => isNewer(mirror.consumer(uuid)));
+    }
+    case 'not_found': {
+      if (conflict.subject === 'resource_class') return !mirror.hasResourceClass(conflict.key);
+      const [uuid = '', resourceClass] = conflict.key.split(' ');
+      const provider = mirror.provider(uuid);
+      return !provider || (resourceClass !== undefined && !provider.inventories[resourceClass]);
+    }
+  }
+}
+
+/** The hosts that a refusal is about, by their index, and the refusal in words. */
+export function refusedHosts(conflict: ClaimConflict, picks: readonly PickedHost[]): ReadonlyMap<number, string> {
+  const [isMeant, why] = subjectOf(conflict);
+  return new Map(picks.filter(isMeant).map(({ host: { index } }) => [index, why]));
+}
+
+function subjectOf(conflict: ClaimConflict): readonly [isMeant: (pick: PickedHost) => boolean, why: string] {
+  switch (conflict.kind) {
+    case 'capacity': {
+      const { providerUuid, resourceClass, refusal } = conflict;
+      return [({ candidate }) => providerUuid in candidate.allocations, `${resourceClass}: ${refusal}`];
+    }
+    case 'group':
+      return [({ host: { host } }) => host.name === conflict.host, `group ${conflict.groupId}`];
+    case 'generation':
+      return [({ instanceUuid }) => instanceUuid === conflict.uuid, `consumer ${conflict.uuid} is another`];
+    case 'not_found': {
+      const { subject, key } = conflict;
+      const [uuid = ''] = key.split(' ');
+      return [({ candidate }) => subject === 'resource_class' || uuid in candidate.allocations, `no ${subject} ${key}`];
+    }
+  }
+}
