@@ -5,7 +5,6 @@ import type { CommitResult } from '#libs/placement/port/placement-store';
 import * as draining from '../../../services/conductor/events/drain-outbox';
 import * as publishing from '../../../services/conductor/events/publish-events';
 import * as lifecycle from '../../../services/conductor/lifecycle';
-import * as claims from '../../../services/conductor/steps/claims';
 import * as alternates from '../../../services/conductor/steps/next-alternate';
 import * as orders from '../../../services/conductor/steps/orders';
 import * as sweeping from '../../../services/conductor/triggers/overdue-sweep';
@@ -19,10 +18,6 @@ export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
       return ACK;
     };
   }),
-  mutant('release-without-token', 'the token in a release', claims, 'release', (original) => async (c, uuid) => {
-    const [consumer] = await c.placement.consumers([uuid]);
-    if (consumer) await original(c, uuid, consumer.claimToken);
-  }),
   mutant('request-twice', 'idempotence by request id', lifecycle, 'createRecords', (original) => {
     return (c, requestId, records) => {
       const random = seededRandom(seedOf(`${requestId} ${c.clock.now()}`));
@@ -31,10 +26,6 @@ export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
     };
   }),
   mutant('nobody-sweeps', 'looking at what is overdue', sweeping, 'sweepOverdue', () => async () => {}),
-  mutant('foreign-claims-are-ours', 'telling whose a claim is', claims, 'readClaim', () => async (c, uuid) => {
-    const [consumer] = await c.placement.consumers([uuid]);
-    return consumer ? { kind: 'claim', claimToken: consumer.claimToken, isOnHost: true } : { kind: 'none' };
-  }),
   mutant('alternate-not-claimed', 'claiming an alternate before it builds', alternates, 'claimNextHost', (original) => {
     return (c, record) => {
       const commit = async () => ({ kind: 'committed', claimToken: 0 }) as unknown as CommitResult;

@@ -12,7 +12,6 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
     () => () => true,
   ),
   mutant('anybody-reports', 'which host may report for which', identity, 'requireHost', () => () => {}),
-  mutant('anybody-orders', 'that only services give orders', identity, 'requireService', () => () => {}),
   mutant(
     'put-back-as-service',
     'whose word a message is that was put back',

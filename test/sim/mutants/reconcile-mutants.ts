@@ -1,4 +1,3 @@
-import type { Instance } from '#libs/domain/instance';
 import type { Look } from '../../../services/conductor/observation';
 import * as reconciling from '../../../services/conductor/reconcile';
 import type { Step } from '../../../services/conductor/step';
@@ -8,7 +7,6 @@ import { type Mutant, mutant } from './mutant';
 type Rule = (look: Omit<Look, 'uuid'>, step: Step) => Step | undefined;
 
 const NOTHING: Step = { kind: 'none', because: 'at rest' };
-const LOST = { reason: 'instance_lost', message: 'a mutant says so' };
 
 function withRule(name: string, without: string, rule: Rule): Mutant {
   return mutant(name, without, reconciling, 'reconcile', (original) => (record, holds, observed, nowMs) => {
@@ -17,23 +15,9 @@ function withRule(name: string, without: string, rule: Rule): Mutant {
   });
 }
 
-function recordError({ claimToken }: Instance): Step {
-  return { kind: 'record_error', fault: LOST, claimToken, passedOver: [] };
-}
-
 export const RECONCILE_MUTANTS: readonly Mutant[] = [
   withRule('strays-stay', 'destroying what runs where its record does not have it', ({ record, observed }, step) =>
     step.kind === 'destroy' && record && observed.kind !== 'nothing' ? NOTHING : undefined,
-  ),
-  withRule('late-failure-counts', 'telling late reports of failure from present ones', ({ record, observed }) =>
-    record?.state === 'active' && observed.kind === 'reported' && observed.outcome === 'failed'
-      ? recordError(record)
-      : undefined,
-  ),
-  withRule('late-lost-counts', 'telling a late report of a loss from a present one', ({ record, observed }) =>
-    record?.state === 'active' && observed.kind === 'reported' && observed.outcome !== 'active'
-      ? recordError(record)
-      : undefined,
   ),
   withRule('missing-is-ignored', 'noticing that a host runs an instance no more', ({ record, observed }) =>
     record?.state === 'active' && observed.kind === 'missing' ? NOTHING : undefined,
