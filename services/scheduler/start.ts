@@ -45,9 +45,10 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   fleet.snapshot(clock.now());
   const settings = selectSettings(config);
   const ranks = new KeptRanks(settings, config.rankedHosts);
+  const seal = sealer(config.claimKey, () => clock.now() + config.claimTtlMs);
   const scheduler = new Scheduler(
     deps,
-    { placement, mirror, fleet, rankHosts: ranks.rank, settings, clock, sealer: sealer(config.claimKey) },
+    { placement, mirror, fleet, rankHosts: ranks.rank, settings, clock, sealer: seal },
     schedulerMetrics(deps.metrics, fleet, ranks, mirror),
   );
   const closing = new AbortController();

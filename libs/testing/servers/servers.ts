@@ -15,7 +15,7 @@ export interface RabbitmqServer extends TestServer {
 }
 
 export interface RabbitmqOptions {
-  /** Settings of rabbitmq.conf. */
+  /** Settings of rabbitmq.conf beside those that keep it to itself. */
   readonly config?: Readonly<Record<string, string>>;
   /** Runs the management API, too; a few seconds more. */
   readonly hasManagement?: boolean;
@@ -140,6 +140,8 @@ export interface RedisServerOptions {
   readonly appendOnly?: boolean;
   /** Runs it with a configuration and users as they are deployed, but for address, port and folder. */
   readonly shipped?: { readonly configFile: string; readonly aclFile: string };
+  /** Further settings of redis.conf. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -153,7 +155,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Test
   const port = await freePort();
   const folder = serverFolder('redis');
   const own = { bind: '127.0.0.1', port: String(port), dir: folder };
-  const settings = { ...own, save: '""', appendonly: options.appendOnly ? 'yes' : 'no' };
+  const settings = { ...own, save: '""', appendonly: options.appendOnly ? 'yes' : 'no', ...options.settings };
   const config = options.shipped
     ? shippedConfig(options.shipped.configFile, { ...own, aclfile: options.shipped.aclFile })
     : configText(settings);
