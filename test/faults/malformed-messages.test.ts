@@ -121,7 +121,7 @@ async function depths(): Promise<string[]> {
   );
   return rows
     .split('\n')
-    .filter((row) => /^build\./.test(row))
+    .filter((row) => row.startsWith('build.'))
     .sort();
 }
 

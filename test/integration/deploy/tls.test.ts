@@ -62,7 +62,9 @@ function start(args: readonly string[], more: Readonly<Record<string, string>> =
 }
 
 it('connects processes to the broker and to the store', async () => {
-  await start(['conductor']).says('"msg":"running"');
+  const conductor = start(['conductor']);
+  await conductor.says('"msg":"running"');
+  expect(conductor.process.exitCode).toBeNull();
 });
 
 it.each([
@@ -71,6 +73,7 @@ it.each([
 ])('does not trust a %s whose authority it does not know', async (_, more) => {
   const child = start(['conductor'], { ...more, NODE_EXTRA_CA_CERTS: '' });
   await child.says(/certificate/);
+  expect(child.stdout()).not.toContain('"msg":"running"');
 });
 
 it('serves the placement API over HTTPS', async () => {
