@@ -1,29 +1,52 @@
 import { type BerthError, invalidArgument } from '../domain/errors';
 import { MAX_AMOUNT, type Resources } from '../domain/inventory';
 import { isClassOrTraitName, isHostName, isUuid, requireUuid } from '../domain/names';
-import { MAX_NAME_LENGTH, MAX_NAMES, MAX_PAIRS, MAX_RESOURCE_CLASSES, MAX_TEXT_LENGTH } from './limits';
+import {
+  MAX_NAME_BYTES,
+  MAX_NAMES,
+  MAX_PAIRS,
+  MAX_PROJECT_ID_BYTES,
+  MAX_RESOURCE_CLASSES,
+  MAX_TEXT_BYTES,
+} from './limits';
 
 /*
  * Checks of decoded fields. Each takes the value and the path of its field, gives the value back typed, or throws
  * `invalid_argument` with the path in `details.field`. Reasons: missing_field, too_long, too_many, malformed_uuid,
- * malformed_name, malformed_host, bad_amount, bad_number, unknown_value.
+ * malformed_name, malformed_text, malformed_host, bad_amount, bad_number, unknown_value.
  */
 
 /** A sentence for people; may be empty. */
-export function text(value: string, field: string, maxLength = MAX_TEXT_LENGTH): string {
-  if (value.length > maxLength) throw tooLong(field, maxLength);
+export function text(value: string, field: string, maxBytes = MAX_TEXT_BYTES): string {
+  // A character is at most three bytes for each of its UTF-16 units.
+  if (value.length * 3 > maxBytes && Buffer.byteLength(value) > maxBytes) throw tooLong(field, maxBytes);
+  if (LONE_SURROGATE.test(value)) throw invalidArgument('malformed_text', `${field} must be Unicode text`, field);
   return value;
+}
+
+/** Half of a surrogate pair: it could be stored and never be found again. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Whose an instance is; may be empty. */
+export function projectId(value: string, field: string): string {
+  return text(value, field, MAX_PROJECT_ID_BYTES);
 }
 
 /** A name, an id or a symbol; may be empty. */
 export function name(value: string, field: string): string {
-  return text(value, field, MAX_NAME_LENGTH);
+  return text(value, field, MAX_NAME_BYTES);
 }
 
 /** A name that must be there. */
 export function requiredName(value: string, field: string): string {
   if (value === '') throw missing(field);
   return name(value, field);
+}
+
+/** A project id that must be there. */
+export function requiredProjectId(value: string, field: string): string {
+  if (value === '') throw missing(field);
+  return projectId(value, field);
 }
 
 /** A name, or undefined when empty. */
@@ -184,7 +207,7 @@ export function tooMany(field: string, max: number): BerthError {
 }
 
 function tooLong(field: string, max: number): BerthError {
-  return invalidArgument('too_long', `${field} may have at most ${max} characters`, field);
+  return invalidArgument('too_long', `${field} may have at most ${max} bytes`, field);
 }
 
 function shown(value: string): string {

@@ -1,5 +1,17 @@
 import { berth } from '#generated/berth';
-import { amounts, enumeration, hostName, list, name, serviceHostName, text, uuid, uuidOrEmpty, whole } from './checks';
+import {
+  amounts,
+  enumeration,
+  hostName,
+  list,
+  name,
+  projectId,
+  serviceHostName,
+  text,
+  uuid,
+  uuidOrEmpty,
+  whole,
+} from './checks';
 import { type Codec, codec } from './codec';
 import { MAX_INSTANCES_PER_HOST } from './limits';
 import type {
@@ -34,7 +46,7 @@ export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
     instanceUuid: uuid(build.instanceUuid, 'instance_uuid'),
     requestId: uuid(build.requestId, 'request_id'),
     name: name(build.name, 'name'),
-    projectId: name(build.projectId, 'project_id'),
+    projectId: projectId(build.projectId, 'project_id'),
     userId: name(build.userId, 'user_id'),
     requestSpec,
     host: hostName(build.host, 'host'),
@@ -42,6 +54,7 @@ export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
     claimToken: whole(build.claimToken, 'claim_token'),
     alternates: selectionsFromWire(build.alternates, 'alternates'),
     deadlineAtMs: whole(build.deadlineAtMs, 'deadline_at_ms'),
+    timeLeftMs: whole(build.timeLeftMs, 'time_left_ms'),
   }),
 );
 

@@ -1,9 +1,9 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { missing, name, uuid, uuids } from './checks';
+import { missing, name, projectId, uuid, uuids } from './checks';
 import { type Codec, codec, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
-import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_LENGTH } from './limits';
+import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_BYTES } from './limits';
 import type { BuildAccepted, BuildRefused, BuildRequest, TerminateInstance } from './messages';
 import { cutField } from './opaque-field';
 import { codecAroundSpec } from './request-spec';
@@ -45,7 +45,7 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
  */
 export function requestIdOf(body: Uint8Array): string {
   try {
-    return wire.BuildRequest.decode(cutField(body, SPEC_FIELD).rest).requestId.slice(0, MAX_NAME_LENGTH);
+    return wire.BuildRequest.decode(cutField(body, SPEC_FIELD).rest).requestId.slice(0, MAX_NAME_BYTES);
   } catch {
     return '';
   }
@@ -80,7 +80,7 @@ export const terminateInstanceCodec: Codec<TerminateInstance> = codec(
   (terminate) => terminate,
   (terminate) => ({
     instanceUuid: uuid(terminate.instanceUuid, 'instance_uuid'),
-    projectId: name(terminate.projectId, 'project_id'),
+    projectId: projectId(terminate.projectId, 'project_id'),
   }),
 );
 

@@ -1,6 +1,18 @@
 import { berth } from '#generated/berth';
 import type { Attempt } from '../domain/instance';
-import { enumeration, hostNameOrEmpty, list, name, pageLimit, text, uuid, uuidOrEmpty, whole, word } from './checks';
+import {
+  enumeration,
+  hostNameOrEmpty,
+  list,
+  name,
+  pageLimit,
+  projectId,
+  text,
+  uuid,
+  uuidOrEmpty,
+  whole,
+  word,
+} from './checks';
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_ATTEMPTS, MAX_PAGE } from './limits';
@@ -33,7 +45,7 @@ export const instanceEventCodec: Codec<InstanceEvent> = codec(
   (event) => ({
     instanceUuid: uuid(event.instanceUuid, 'instance_uuid'),
     requestId: uuid(event.requestId, 'request_id'),
-    projectId: name(event.projectId, 'project_id'),
+    projectId: projectId(event.projectId, 'project_id'),
     state: STATES.fromWire(event.state, 'state'),
     host: hostNameOrEmpty(event.host, 'host'),
     atMs: whole(event.atMs, 'at_ms'),
@@ -53,7 +65,7 @@ export const listInstancesMethod: Method<ListInstancesRequest, ListInstancesResp
     (request) => ({
       instanceUuid: uuidOrEmpty(request.instanceUuid, 'instance_uuid'),
       requestId: uuidOrEmpty(request.requestId, 'request_id'),
-      projectId: name(request.projectId, 'project_id'),
+      projectId: projectId(request.projectId, 'project_id'),
       state: request.state === ANY_STATE ? undefined : STATES.fromWire(request.state, 'state'),
       host: hostNameOrEmpty(request.host, 'host'),
       marker: uuidOrEmpty(request.marker, 'marker'),
@@ -84,7 +96,7 @@ function viewFromWire(value: berth.conductor.v1.IInstance, field: string): Insta
     uuid: uuid(view.uuid, `${field}.uuid`),
     requestId: uuid(view.requestId, `${field}.request_id`),
     name: name(view.name, `${field}.name`),
-    projectId: name(view.projectId, `${field}.project_id`),
+    projectId: projectId(view.projectId, `${field}.project_id`),
     userId: name(view.userId, `${field}.user_id`),
     state: STATES.fromWire(view.state, `${field}.state`),
     host: hostNameOrEmpty(view.host, `${field}.host`),

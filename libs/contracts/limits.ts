@@ -23,7 +23,9 @@ export const MAX_ATTEMPTS = 128;
 export const MAX_PAGE = 1_000;
 /** Instances that one host reports, or that one discrepancy names. */
 export const MAX_INSTANCES_PER_HOST = 100_000;
-/** Characters of a name, an id or a symbol. */
-export const MAX_NAME_LENGTH = 255;
-/** Characters of a sentence for people. */
-export const MAX_TEXT_LENGTH = 16_384;
+/** Bytes of a project id: it stands in the routing keys of events, which have 255. */
+export const MAX_PROJECT_ID_BYTES = 180;
+/** Bytes of a name, an id or a symbol. */
+export const MAX_NAME_BYTES = 255;
+/** Bytes of a sentence for people. */
+export const MAX_TEXT_BYTES = 16_384;

@@ -11,6 +11,7 @@ import {
   pairs,
   requiredAmounts,
   requiredName,
+  requiredProjectId,
   text,
   traits,
   uuid,
@@ -98,7 +99,7 @@ export function specFromWire(wire: berth.scheduler.v1.IRequestSpec | null | unde
   const sameSubtrees = listsFromWire(spec.sameSubtrees, `${field}.same_subtrees`, (one) => one);
   checkGroups(groups, sameSubtrees, field);
   return {
-    projectId: requiredName(spec.projectId, `${field}.project_id`),
+    projectId: requiredProjectId(spec.projectId, `${field}.project_id`),
     userId: requiredName(spec.userId, `${field}.user_id`),
     resources: requiredAmounts(spec.resources, `${field}.resources`),
     requiredTraits: traits(spec.requiredTraits, `${field}.required_traits`),

@@ -1,6 +1,12 @@
-/** Time as a dependency, so that a fleet can run from a seed. Milliseconds since the epoch; never goes backwards. */
+/** Time as a dependency, so that a fleet can run from a seed. */
 export interface Clock {
+  /**
+   * Milliseconds since the epoch: for what is shown, and for what is compared with others' times. It jumps when somebody sets
+   * the clock.
+   */
   now(): number;
+  /** Milliseconds since some moment, in which time only passes: for intervals and deadlines within this process. */
+  elapsed(): number;
   /** Runs `action` once after `delayMs`; the returned function cancels it. */
   after(delayMs: number, action: () => void): () => void;
 }

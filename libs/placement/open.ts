@@ -1,13 +1,18 @@
+import type { Clock } from '../domain/clock';
 import { connectRedis } from '../redis/connect';
 import type { Surroundings } from '../runtime/service';
 import { MemoryPlacementStore } from './memory/placement-store';
 import type { PlacementConfig } from './options';
 import type { PlacementStore } from './port/placement-store';
 import { RedisPlacementStore } from './redis/placement-store';
+import { storeClock } from './store-clock';
 import { watchStore } from './watch-store';
 
 /** The memory stores of this process, by cell: embedded services share them. */
 const memoryStores = new Map<string, MemoryPlacementStore>();
+
+/** A store, and the clock by which its users stamp what they write: the store's own, if it has one. */
+export type OpenedPlacementStore = PlacementStore & { readonly clock: Clock };
 
 /**
  * Opens the placement store that the configuration names, waiting until it is there, and watches it until it is closed.
@@ -18,12 +23,12 @@ export async function openPlacementStore(
   config: PlacementConfig,
   surroundings: Surroundings & { readonly processName?: string },
   signal?: AbortSignal,
-): Promise<PlacementStore> {
+): Promise<OpenedPlacementStore> {
   const { cell, storeUrl, storeTimeoutMs, storeReplicas, storeStreamLength } = config;
   if (storeUrl === 'memory:') {
     const store = memoryStores.get(cell) ?? new MemoryPlacementStore(storeStreamLength);
     memoryStores.set(cell, store);
-    return store;
+    return Object.assign(store, { clock: surroundings.clock });
   }
   const connectionName = `berth-placement:${surroundings.processName ?? ''}`;
   const { log, random } = surroundings;
@@ -33,9 +38,14 @@ export async function openPlacementStore(
     streamLength: storeStreamLength,
   });
   const closing = new AbortController();
-  void watchStore(store, surroundings, closing.signal);
+  const clock = storeClock(surroundings.clock);
+  const askedAtMs = clock.elapsed();
+  const identity = await store.identify().catch(() => undefined);
+  if (identity?.nowMs !== undefined) clock.set(identity.nowMs, askedAtMs);
+  void watchStore(store, { ...surroundings, clock }, closing.signal);
   const close = store.close.bind(store);
   return Object.assign(store, {
+    clock,
     close() {
       closing.abort();
       return close();

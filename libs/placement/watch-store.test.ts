@@ -2,6 +2,7 @@ import { createMetrics } from '../runtime/metrics';
 import { fakeClock } from '../testing/fake-clock';
 import type { StoreIdentity } from './port/store-identity';
 import { SeenRevisions } from './redis/seen-revisions';
+import { storeClock } from './store-clock';
 import { watchStore } from './watch-store';
 
 /** A store that a test changes, watched; what was said of it. */
@@ -18,7 +19,7 @@ async function watched(seenRevision: number, identity: StoreIdentity) {
     seen.add(store.present.revision);
     return store.present;
   }
-  const watching = watchStore(store, { clock, log, metrics }, stopping.signal);
+  const watching = watchStore(store, { clock: storeClock(clock), log, metrics }, stopping.signal);
   await clock.advance(0);
   return {
     told,
@@ -34,8 +35,8 @@ async function watched(seenRevision: number, identity: StoreIdentity) {
   };
 }
 
-const STORE: StoreIdentity = { birthId: 'a', bornAtMs: 5_000, revision: 100, jumps: [] };
-const NOBODYS: StoreIdentity = { birthId: undefined, bornAtMs: 0, revision: 0, jumps: [] };
+const STORE: StoreIdentity = { birthId: 'a', bornAtMs: 5_000, revision: 100, nowMs: undefined, jumps: [] };
+const NOBODYS: StoreIdentity = { birthId: undefined, bornAtMs: 0, revision: 0, nowMs: undefined, jumps: [] };
 
 it('says nothing of a store that goes on, is away for a while, or is first written to', async () => {
   const store = await watched(0, NOBODYS);

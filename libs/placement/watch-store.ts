@@ -1,7 +1,8 @@
-import { type Clock, sleep } from '../domain/clock';
+import { sleep } from '../domain/clock';
 import type { Log } from '../runtime/log';
 import type { Metrics } from '../runtime/metrics';
 import { fateOf, type StoreIdentity } from './port/store-identity';
+import type { StoreClock } from './store-clock';
 
 /** How often a process asks which store it works on. */
 const INTERVAL_MS = 5_000;
@@ -16,11 +17,11 @@ export interface WatchedStore {
  * Notices that a store is not the one that it was: that it is a new one, or went back in time (a crash that lost its last
  * writes, a replica that took over without them, an older snapshot that was put back). Says so once, as an error in the log
  * (`store_new`, `store_went_back`) and in metrics; mirrors take a new snapshot by themselves, and what hosts run is claimed
- * again from their reports. Ends when the signal aborts.
+ * again from their reports. Each look also sets the clock by the store's. Ends when the signal aborts.
  */
 export async function watchStore(
   store: WatchedStore,
-  { clock, log, metrics }: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics },
+  { clock, log, metrics }: { readonly clock: StoreClock; readonly log: Log; readonly metrics: Metrics },
   signal: AbortSignal,
 ): Promise<void> {
   const losses = metrics.counter('berth_store_losses_total', 'How often the store was found new or older.', ['fate']);
@@ -29,9 +30,11 @@ export async function watchStore(
   let knownId: string | undefined;
   let toldUpTo = 0;
   while (!signal.aborted) {
+    const askedAtMs = clock.elapsed();
     // While the store is away nothing is known.
     const identity = await store.identify().catch(() => undefined);
     if (identity) {
+      if (identity.nowMs !== undefined) clock.set(identity.nowMs, askedAtMs);
       const seen = store.takeSeen().filter((revision) => revision > toldUpTo);
       const fate = fateOf(knownId ?? identity.birthId, seen, identity);
       if (fate !== 'same') {

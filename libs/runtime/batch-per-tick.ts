@@ -1,3 +1,5 @@
+import { BerthError } from '../domain/errors';
+
 /*
  * When work is done that several callers share. A tick is one turn of Node's event loop: each socket that has something is
  * read, and its callback and promises run, one socket after the other; then comes `setImmediate`'s phase. There are two
@@ -43,7 +45,8 @@ function runAll(): void {
  * A function whose calls of one tick are answered together, a group of them by one `run` (`inGroups`). Runs start in the
  * order of their calls.
  *
- * When a run fails, all of its calls fail with the same error: what is one call's own must be in its answer.
+ * When a run fails because the store is away, all of its calls fail with that. When it fails by a defect (`internal`), it
+ * did nothing, and each call is run again alone: what one call has brought in fails that one only.
  */
 export function batchPerTick<Q, A>(
   maxSize: number,
@@ -98,6 +101,10 @@ async function send<Q, A>(
     const answers = await run(group.map(({ question }) => question));
     for (const [i, { resolve }] of group.entries()) resolve(answers[i] as A);
   } catch (thrown) {
-    for (const { reject } of group) reject(thrown);
+    if (group.length > 1 && BerthError.from(thrown).code === 'internal') {
+      for (const one of group) await send([one], run);
+    } else {
+      for (const { reject } of group) reject(thrown);
+    }
   }
 }

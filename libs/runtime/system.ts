@@ -7,15 +7,12 @@ import type { Random } from '../domain/random';
 /** setTimeout fires at once above this. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** The machine's wall clock; when it is set back, `now` stands still until the time is reached again. */
+/** The machine's clocks. */
 export function systemClock(): Clock {
-  let latestMs = 0;
   return {
-    now() {
-      // oxlint-disable-next-line no-restricted-properties -- its one home
-      latestMs = Math.max(latestMs, Date.now());
-      return latestMs;
-    },
+    // oxlint-disable-next-line no-restricted-properties -- its one home
+    now: () => Date.now(),
+    elapsed: () => performance.now(),
     after(delayMs, action) {
       const timer = setTimeout(action, Math.min(Math.max(0, delayMs), LONGEST_TIMER_MS));
       return () => clearTimeout(timer);

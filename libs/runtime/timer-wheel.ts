@@ -8,7 +8,7 @@ import type { Clock } from '../domain/clock';
  * only while a key waits.
  */
 export interface TimerWheel<K> {
-  /** Makes the key due at a time (epoch milliseconds), whenever it was due before. What is past is due next tick. */
+  /** Makes the key due at a time (`Clock.elapsed`), whenever it was due before. What is past is due next tick. */
   set(key: K, atMs: number): void;
   /** Makes the key due at a time unless it is due earlier. */
   setBy(key: K, atMs: number): void;
@@ -20,7 +20,7 @@ export interface TimerWheel<K> {
 export function createTimerWheel<K>(clock: Clock, tickMs: number, onDue: (key: K) => void): TimerWheel<K> {
   const keysByTick = new Map<number, Set<K>>();
   const tickByKey = new Map<K, number>();
-  const presentTick = () => Math.floor(clock.now() / tickMs);
+  const presentTick = () => Math.floor(clock.elapsed() / tickMs);
   let nextTick = presentTick();
   let cancel: (() => void) | undefined;
 

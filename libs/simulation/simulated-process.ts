@@ -24,6 +24,7 @@ export class SimulatedProcess {
 
   readonly clock: Clock = {
     now: () => Math.floor(this.time.nowMs + this.clockOffsetMs),
+    elapsed: () => this.time.nowMs,
     after: (delayMs, action) => this.time.at(this.time.nowMs + Math.max(0, delayMs), () => this.run(action)),
   };
 

@@ -7,6 +7,8 @@ export interface FakeClock extends Clock {
    * for promises gets its turn, so that timers set on the way run, too.
    */
   advance(durationMs: number): Promise<void>;
+  /** Sets the wall clock forward, or back; no time passes. */
+  jump(byMs: number): void;
   /** Timers that wait. */
   readonly pending: number;
 }
@@ -17,13 +19,19 @@ interface Timer {
   readonly action: () => void;
 }
 
+/** How long the machine ran before: times by `elapsed` are never 0, which may mean none. */
+const UP_MS = 3_600_000;
+
 /** A FakeClock that starts at `startMs` since the epoch. */
 export function fakeClock(startMs = 1_700_000_000_000): FakeClock {
   const timers = new Set<Timer>();
   let nowMs = startMs;
+  /** Of the wall clock. */
+  let aheadMs = 0;
   let order = 0;
   return {
-    now: () => nowMs,
+    now: () => nowMs + aheadMs,
+    elapsed: () => nowMs - startMs + UP_MS,
     after(delayMs, action) {
       const timer = { atMs: nowMs + Math.max(0, delayMs), order: order++, action };
       timers.add(timer);
@@ -40,6 +48,9 @@ export function fakeClock(startMs = 1_700_000_000_000): FakeClock {
         next.action();
       }
       nowMs = untilMs;
+    },
+    jump(byMs) {
+      aheadMs += byMs;
     },
     get pending() {
       return timers.size;

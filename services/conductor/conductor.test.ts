@@ -6,6 +6,7 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
+import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import type { Conductor } from './context';
 import { eventPublisher } from './events/publish-events';
@@ -297,6 +298,18 @@ describe('the audit', () => {
     await world.placement.commit({ kind: 'release_claim', atMs: world.clock.now(), consumerUuid: uuid, claimToken });
     await world.clock.advance(60_000);
     expect((await world.only()).fault?.reason).toBe('instance_lost');
+  });
+});
+
+describe('the audit of what ended', () => {
+  it('forgets all of it, however much, and keeps what is recent', async () => {
+    const ended = (state: 'error' | 'deleted', updatedAtMs: number) =>
+      anInstance({ uuid: world.random.uuid(), requestId: world.random.uuid(), state, dueAtMs: undefined, updatedAtMs });
+    const old = Array.from({ length: 900 }, (_, n) => ended(n % 2 ? 'error' : 'deleted', 1));
+    const recent = ended('error', world.clock.now());
+    for (const one of [...old, recent]) await world.instances.create(one.requestId, [one]);
+    await world.clock.advance(90_000);
+    expect(await world.instances.list({}, undefined, 1_000)).toEqual([recent]);
   });
 });
 

@@ -32,6 +32,7 @@ export const conductor: ServiceProcess<typeof tables> = {
     const bus = await opening.open('bus', openBus(config.bus, opening));
     return startConductor({
       ...opening,
+      clock: placement.clock,
       bus,
       placement,
       instances,

@@ -94,7 +94,7 @@ export const conductorOptions = {
     default: 3_600_000,
     min: 0,
     max: 31_536_000_000,
-    help: 'How long deleted instances stay on record.',
+    help: 'How long instances stay on record after they were deleted or ended in error.',
   }),
   failureHalfLifeMs: durationOption({
     env: 'BERTH_CONDUCTOR_FAILURE_HALF_LIFE_MS',

@@ -16,6 +16,6 @@ export const placementApi: ServiceProcess<typeof tables> = {
   async start(config, opening) {
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
-    return startPlacementApi({ ...opening, placement, mirror, config: config.api });
+    return startPlacementApi({ ...opening, clock: placement.clock, placement, mirror, config: config.api });
   },
 };

@@ -26,6 +26,6 @@ export const scheduler: ServiceProcess<typeof tables> = {
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
-    return startScheduler({ ...opening, bus, placement, mirror, config: config.scheduler });
+    return startScheduler({ ...opening, clock: placement.clock, bus, placement, mirror, config: config.scheduler });
   },
 };

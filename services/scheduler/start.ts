@@ -114,7 +114,7 @@ class Scheduler {
   private async selectDestinations(request: SelectDestinationsRequest, caller: Caller) {
     const { log } = this.deps;
     const subject = () => ({ request_id: request.requestId, instances: request.instanceUuids.length });
-    const startedAtMs = this.deps.clock.now();
+    const startedAtMs = this.deps.clock.elapsed();
     let outcome = 'error';
     try {
       this.requireReady();
@@ -138,7 +138,7 @@ class Scheduler {
       throw error;
     } finally {
       this.metrics.instances.inc({ outcome }, request.instanceUuids.length);
-      this.metrics.selectSeconds.observe({ outcome }, (this.deps.clock.now() - startedAtMs) / 1000);
+      this.metrics.selectSeconds.observe({ outcome }, (this.deps.clock.elapsed() - startedAtMs) / 1000);
     }
   }
 

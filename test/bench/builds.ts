@@ -50,7 +50,8 @@ const clock = systemClock();
  * The throughput of all of Berth: separate processes on a private RabbitMQ and Redis, fake hosts that build at once. The
  * ceilings of the broker are measured before and after, and ratios are to their mean: a shared machine may slow down by a
  * third within a run, and `raw_rpc_after_to_before` says by how much it did.
- * Flags: `--hosts 1000` (20,000 of them to an agent), `--seconds 10`, `--schedulers 1`, `--conductors 1`.
+ * Flags: `--hosts 1000` (20,000 of them to an agent), `--seconds 10`, `--schedulers 1`, `--conductors 1`,
+ * `--fsync always` (of Redis; or everysec, no).
  */
 export const buildsBench: Bench = {
   name: 'builds',
@@ -61,7 +62,10 @@ export const buildsBench: Bench = {
     const hosts = Number(flags['hosts'] ?? 1_000);
     const seconds = Number(flags['seconds'] ?? 10);
     note('starting a private RabbitMQ and Redis');
-    const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis({ appendOnly: true })]);
+    const [rabbitmq, redis] = await Promise.all([
+      startRabbitmq(),
+      startRedis({ appendOnly: true, appendfsync: flags['fsync'] ?? 'always' }),
+    ]);
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const addresses = { BERTH_BUS_URL: rabbitmq.url, BERTH_STORE_URL: redis.url };
     const bus = await openBus({ ...readConfig(busOptions, {}), busUrl: rabbitmq.url }, around);

@@ -33,7 +33,7 @@ const clock = systemClock();
 
 /**
  * The throughput of the placement API: one process on a private Redis, asked by minimal clients.
- * Flags: `--providers 1000,10000,100000` (flat fleets; the nested one always follows), `--seconds 2`, `--only NAME` for
+ * Flags: `--providers 1000,10000,100000` (flat fleets; the nested one always follows), `--seconds 2`, `--fsync always` (of Redis), `--only NAME` for
  * one operation.
  */
 export const placementBench: Bench = {
@@ -100,7 +100,7 @@ async function onFleet(
   { flags, ...context }: BenchContext,
 ): Promise<Results> {
   const seconds = Number(flags['seconds'] ?? 2);
-  const redis = await startRedis({ appendOnly: true });
+  const redis = await startRedis({ appendOnly: true, appendfsync: flags['fsync'] ?? 'always' });
   const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
   const store = await openPlacementStore(readConfig(placementOptions, { BERTH_STORE_URL: redis.url }), around);
   const results: Record<string, number | string> = {};

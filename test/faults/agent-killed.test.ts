@@ -91,6 +91,7 @@ function build(fields: Partial<BuildInstance> = {}): Promise<void> {
     claimToken: 1,
     alternates: [],
     deadlineAtMs: 0,
+    timeLeftMs: 0,
     ...fields,
   });
 }

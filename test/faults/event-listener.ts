@@ -1,4 +1,4 @@
-import { type ChannelModel, connect, type ConsumeMessage } from 'amqplib';
+import { type ChannelModel, type ConsumeMessage, connect } from 'amqplib';
 import { instanceEventCodec } from '#libs/contracts/instance';
 import type { InstanceEvent } from '#libs/contracts/messages';
 import { sleep } from '#libs/domain/clock';

@@ -83,7 +83,7 @@ export class Caller {
       routingKey,
       content: bufferOf(body),
       options: properties,
-      deadlineMs: this.#around.clock.now() + timeoutMs,
+      deadlineMs: this.#around.clock.elapsed() + timeoutMs,
       settle: (error?: BerthError) => {
         if (error !== undefined) this.#pending.fail(correlationId, countNotSent(this.#metrics, error));
       },

@@ -34,7 +34,7 @@ export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect
       redelivered: deliveriesBefore > 0 || headers[POSTPONED_HEADER] === true,
       // From now on: the broker does not say how long it waited, and clocks differ. Too late is harmless, the caller
       // ignores the answer; the broker does not hand out what has expired.
-      deadlineMs: Number.isFinite(expirationMs) ? around.clock.now() + expirationMs : undefined,
+      deadlineMs: Number.isFinite(expirationMs) ? around.clock.elapsed() + expirationMs : undefined,
       headers: textHeaders(headers),
       deliveries: deliveriesBefore + 1,
       defect,

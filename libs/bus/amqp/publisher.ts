@@ -155,7 +155,7 @@ export class Publisher {
   /** What expires after a time must not get that time anew after it has waited here. */
   #shorten({ options, deadlineMs }: Publication): void {
     if (options.expiration === undefined) return;
-    options.expiration = Math.max(0, Math.ceil(deadlineMs - this.#around.clock.now()));
+    options.expiration = Math.max(0, Math.ceil(deadlineMs - this.#around.clock.elapsed()));
   }
 
   /**

@@ -1,5 +1,5 @@
-import type { Clock } from '../../domain/clock';
 import type { Identity } from '../../contracts/identity';
+import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
 import type { IncomingMessage } from '../port';
 
@@ -66,7 +66,7 @@ export class Delivery implements IncomingMessage {
 
   /** True when the caller has stopped waiting. */
   get isExpired(): boolean {
-    return this.deadlineMs !== undefined && this.#clock.now() >= this.deadlineMs;
+    return this.deadlineMs !== undefined && this.#clock.elapsed() >= this.deadlineMs;
   }
 
   /** Tells the handler, through the signal, that its answer is no longer wanted. */
@@ -83,7 +83,7 @@ export class Delivery implements IncomingMessage {
 
   #watchDeadline(): void {
     if (this.deadlineMs === undefined || this.#isFinished) return;
-    const leftMs = Math.max(0, this.deadlineMs - this.#clock.now());
+    const leftMs = Math.max(0, this.deadlineMs - this.#clock.elapsed());
     this.#cancelTimer = this.#clock.after(leftMs, () =>
       this.abort(new BerthError('deadline_exceeded', 'caller_gone', 'the caller has stopped waiting for the answer')),
     );

@@ -60,7 +60,7 @@ export class MemoryBus implements Bus {
     if (target === undefined) throw countNotSent(this.#metrics, nobodyServes(queue));
     const correlationId = this.#pending.nextId();
     const answer = this.#pending.wait(correlationId, queue, options);
-    const expiresAtMs = this.#around.clock.now() + options.timeoutMs;
+    const expiresAtMs = this.#around.clock.elapsed() + options.timeoutMs;
     const envelope = this.#seal(message, { ...options, replyTo: this.#answers.spec.name, correlationId }, expiresAtMs);
     if (target.put(envelope) === 'full') {
       this.#pending.fail(correlationId, countNotSent(this.#metrics, queueFull(queue)));

@@ -116,7 +116,7 @@ export class MemoryQueue {
 
   /** As RabbitMQ does: a message that has expired goes when it comes first, not before. */
   #dropExpired(): void {
-    const nowMs = this.#broker.clock.now();
+    const nowMs = this.#broker.clock.elapsed();
     for (let first = this.#ready.peekFront(); first !== undefined; first = this.#ready.peekFront()) {
       if (first.expiresAtMs === undefined || nowMs < first.expiresAtMs) return;
       this.#ready.shift();

@@ -62,8 +62,11 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
       outbox.take(uuid, version);
     },
 
-    async readOutbox(minAgeMs, skip, limit) {
-      return outbox.read(minAgeMs, skip, limit);
+    async scanOutbox(minAgeMs, onRows) {
+      const size = outbox.measure();
+      const rows = outbox.read(minAgeMs);
+      if (rows.length > 0) await onRows(rows);
+      return size;
     },
 
     async list(filter, marker, limit) {
@@ -92,7 +95,7 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
       const old: Instance[] = [];
       for (const instance of records.values()) {
         if (old.length === limit) break;
-        const isOld = instance.state === 'deleted' && instance.updatedAtMs < beforeMs;
+        const isOld = hasEnded(instance) && instance.updatedAtMs < beforeMs;
         if (isOld && !outbox.has(instance.uuid)) old.push(instance);
       }
       for (const { uuid, requestId } of old) {
@@ -106,4 +109,9 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
 
     async close() {},
   };
+}
+
+/** By `dueAtMs` as the conductor wrote it: what \`takeDue\` put off is still due. */
+function hasEnded({ state, dueAtMs }: Instance): boolean {
+  return state === 'deleted' || (state === 'error' && dueAtMs === undefined);
 }

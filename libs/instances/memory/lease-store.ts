@@ -6,7 +6,7 @@ export function memoryLeaseStore(clock: Clock): LeaseStore {
   const leases = new Map<string, { holder: string; epoch: number; untilMs: number }>();
   return {
     async acquire(name, holder, ttlMs) {
-      const nowMs = clock.now();
+      const nowMs = clock.elapsed();
       const lease = leases.get(name);
       const isHeld = lease !== undefined && lease.untilMs > nowMs;
       if (isHeld && lease.holder !== holder) return undefined;

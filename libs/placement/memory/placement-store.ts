@@ -58,7 +58,7 @@ export class MemoryPlacementStore implements PlacementStore {
   }
 
   async identify(): Promise<StoreIdentity> {
-    return { birthId: 'memory', bornAtMs: 0, revision: this.#revision, jumps: [] };
+    return { birthId: 'memory', bornAtMs: 0, revision: this.#revision, nowMs: undefined, jumps: [] };
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {

@@ -5,6 +5,8 @@ export interface StoreIdentity {
   /** By the store's clock; 0 while it is empty. */
   readonly bornAtMs: number;
   readonly revision: number;
+  /** By the store's clock; undefined when it has none of its own. */
+  readonly nowMs: number | undefined;
   /**
    * Where revisions were skipped because another server went on, last ones last: the last revision that the new server had,
    * and its first own. A revision in between was lost.

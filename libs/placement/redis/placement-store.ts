@@ -3,6 +3,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
+import { storeError } from '../../redis/store-error';
 import { type AllocationCommand, isAllocationCommand } from '../commands/allocation-command';
 import { runCommand } from '../commands/run-command';
 import { asConsumer } from '../commands/tables';
@@ -80,8 +81,11 @@ export class RedisPlacementStore implements PlacementStore {
 
   async identify(): Promise<StoreIdentity> {
     const { birth, revision } = this.#keys;
-    const [born, present] = await this.#client.run((redis) => redis.mget(birth, revision));
-    return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)));
+    const replies = await this.#client.run((redis) => redis.pipeline([['time'], ['mget', birth, revision]]).exec());
+    const failed = replies?.find(([error]) => error !== null)?.[0];
+    if (failed) throw storeError(failed);
+    const [time, [born, present]] = (replies ?? []).map(([, reply]) => reply) as [number[], [string?, string?]];
+    return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time);
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {

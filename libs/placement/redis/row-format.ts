@@ -56,13 +56,14 @@ export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody)
   };
 }
 
-/** Reads which store this is, as `lua/include/change.lua` writes it; '' when nobody has. */
-export function decodeIdentity(text: string, revision: number): StoreIdentity {
+/** Reads which store this is, as `lua/include/change.lua` writes it, '' when nobody has; and what `TIME` answers. */
+export function decodeIdentity(text: string, revision: number, [seconds, us]: readonly number[]): StoreIdentity {
   const [birthId = '', bornUs = '0', , ...jumps] = text.split(' ');
   return {
     birthId: birthId === '' ? undefined : birthId,
     bornAtMs: Math.floor(Number(bornUs) / 1_000),
     revision,
+    nowMs: Number(seconds) * 1_000 + Math.floor(Number(us) / 1_000),
     jumps: jumps.map((jump) => {
       const [last = 0, next = 0] = jump.split('-').map(Number);
       return [last, next] as const;

@@ -138,6 +138,8 @@ export function configText(settings: Readonly<Record<string, string>>): string {
 
 export interface RedisServerOptions {
   readonly appendOnly?: boolean;
+  /** When it syncs its append-only file: each second unless given. */
+  readonly appendfsync?: string;
   /** Runs it with a configuration and users as they are deployed, but for address, port and folder. */
   readonly shipped?: { readonly configFile: string; readonly aclFile: string };
   /** Further settings of redis.conf. */
@@ -151,11 +153,18 @@ export interface RedisServerOptions {
  * @throws BerthError as `findBinary` and `startServer`.
  */
 export async function startRedis(options: RedisServerOptions = {}): Promise<TestServer> {
+  const { appendfsync = 'everysec' } = options;
   const command = findBinary(REDIS_SERVER);
   const port = await freePort();
   const folder = serverFolder('redis');
   const own = { bind: '127.0.0.1', port: String(port), dir: folder };
-  const settings = { ...own, save: '""', appendonly: options.appendOnly ? 'yes' : 'no', ...options.settings };
+  const settings = {
+    ...own,
+    save: '""',
+    appendonly: options.appendOnly ? 'yes' : 'no',
+    appendfsync,
+    ...options.settings,
+  };
   const config = options.shipped
     ? shippedConfig(options.shipped.configFile, { ...own, aclfile: options.shipped.aclFile })
     : configText(settings);

@@ -32,7 +32,7 @@ export async function visitDeadLetters(
   limit: number,
   decide: (letter: DeadLetter) => Action,
 ): Promise<void> {
-  const visited = { count: 0, lastMs: clock.now() };
+  const visited = { count: 0, lastMs: clock.elapsed() };
   let giveBack = () => {};
   const ended = new Promise<Settlement>((resolve) => {
     giveBack = () => resolve(REQUEUE);
@@ -40,7 +40,7 @@ export async function visitDeadLetters(
   const visit = async (message: IncomingMessage): Promise<Settlement> => {
     if (visited.count >= limit) return ended;
     visited.count += 1;
-    visited.lastMs = clock.now();
+    visited.lastMs = clock.elapsed();
     const letter = letterOf(message);
     if (decide(letter) === 'leave' || letter.queue === '') return ended;
     const { type, body, sender, id, identity } = message;
@@ -52,7 +52,7 @@ export async function visitDeadLetters(
     );
   };
   const subscription = await bus.consume(DEAD_LETTER_QUEUE, visit, { prefetch: limit });
-  while (clock.now() - visited.lastMs < QUIET_MS && visited.count < limit) await sleep(clock, QUIET_MS / 5);
+  while (clock.elapsed() - visited.lastMs < QUIET_MS && visited.count < limit) await sleep(clock, QUIET_MS / 5);
   // Requeued messages may be delivered again before the consumer is cancelled.
   visited.count = limit;
   const cancelled = subscription.cancel();

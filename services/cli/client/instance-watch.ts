@@ -72,7 +72,7 @@ export async function watchInstances(client: Client): Promise<InstanceWatch> {
         waiters.set(uuid, {
           requestId,
           states,
-          sinceMs: client.clock.now(),
+          sinceMs: client.clock.elapsed(),
           resolve: (event) => settle(() => resolve(event)),
           reject: (error) => settle(() => reject(error)),
         });
@@ -96,7 +96,7 @@ async function pollOverdue(
 ): Promise<void> {
   while (!closing.aborted) {
     await sleep(client.clock, POLL_INTERVAL_MS, closing);
-    const before = client.clock.now() - POLL_INTERVAL_MS;
+    const before = client.clock.elapsed() - POLL_INTERVAL_MS;
     const overdue = [...waiters].filter(([, waiter]) => waiter.sinceMs <= before).slice(0, POLL_LIMIT);
     // Errors are ignored: the next poll, or an event, will show the state.
     const found = await Promise.all(

@@ -43,9 +43,9 @@ export async function runDemo(context: Context, settings: DemoSettings): Promise
     context.terminal.note(
       `${schedulers} schedulers, ${conductors} conductors and ${hosts} hosts are up in this process; building ${builds} instances`,
     );
-    const startedMs = clock.now();
+    const startedMs = clock.elapsed();
     const built = await buildAll(context, settings, fleet);
-    const seconds = (clock.now() - startedMs) / 1000;
+    const seconds = (clock.elapsed() - startedMs) / 1000;
     if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'the demo was interrupted');
     return { built, seconds, audit: await fleet.audit() };
   } finally {
@@ -61,10 +61,10 @@ async function buildAll(context: Context, settings: DemoSettings, fleet: Embedde
   try {
     const requests = demoRequests(seededRandom(settings.seed), settings.builds);
     const build = async (request: BuildRequest) => {
-      const startedMs = clock.now();
+      const startedMs = clock.elapsed();
       const settled = watch.until(request.instanceUuids[0] ?? '', ['active', 'error'], BUILD_WAIT);
       const [event] = await Promise.all([settled, fleet.client.build(request)]);
-      built.push({ event, tookMs: clock.now() - startedMs });
+      built.push({ event, tookMs: clock.elapsed() - startedMs });
       progress.show(built.length, () => tally(built));
     };
     await mapConcurrently(requests, BUILDS_IN_FLIGHT, build, interrupted);

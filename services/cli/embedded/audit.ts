@@ -52,10 +52,10 @@ const AUDIT_INTERVAL_MS = 50;
 
 /** Audits until there are no differences, because releases may still be under way; at most for the timeout. */
 export async function auditAtRest(clock: Clock, look: () => Promise<Audit>): Promise<Audit> {
-  const untilMs = clock.now() + AUDIT_TIMEOUT_MS;
+  const untilMs = clock.elapsed() + AUDIT_TIMEOUT_MS;
   for (;;) {
     const audit = await look();
-    if ((audit.leaked === 0 && audit.overAllocated === 0) || clock.now() > untilMs) return audit;
+    if ((audit.leaked === 0 && audit.overAllocated === 0) || clock.elapsed() > untilMs) return audit;
     await sleep(clock, AUDIT_INTERVAL_MS);
   }
 }

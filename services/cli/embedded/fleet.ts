@@ -137,9 +137,9 @@ function startHosts(
 
 /** Waits for the services, and then for every host's first report to reach the schedulers. */
 async function allReady({ clock, interrupted }: Context, services: readonly Running[], client: Client, hosts: number) {
-  const untilMs = clock.now() + START_TIMEOUT_MS;
+  const untilMs = clock.elapsed() + START_TIMEOUT_MS;
   let reason = '';
-  while (clock.now() < untilMs && !interrupted.aborted) {
+  while (clock.elapsed() < untilMs && !interrupted.aborted) {
     const waiting = services.map((service) => service.readiness()).find(({ ready }) => !ready);
     const seen = waiting === undefined ? (await client.hosts()).length : 0;
     if (seen === hosts) return;

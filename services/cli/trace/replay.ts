@@ -65,7 +65,7 @@ export async function replayTrace(
   const watch = await watchInstances(client);
   const tally: Tally = { placed: new Map(), departed: 0, failures: [], latenciesMs: [] };
   const replay: Replay = { client, context, watch, tally, arrivals: new Map() };
-  const startedMs = clock.now();
+  const startedMs = clock.elapsed();
   const progress = startProgress(terminal, clock, 'replaying', events.length);
   let done = 0;
   const detail = () => {
@@ -85,13 +85,13 @@ export async function replayTrace(
     await watch.close();
   }
   if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'the replay was interrupted');
-  return { ...tally, seconds: (clock.now() - startedMs) / 1000, capacity };
+  return { ...tally, seconds: (clock.elapsed() - startedMs) / 1000, capacity };
 }
 
 /** VMs from before the beginning of the trace arrive at its beginning. */
 async function waitUntilDue({ clock, interrupted }: Context, event: TraceEvent, startedMs: number, speed: number) {
   const dueMs = startedMs + (Math.max(0, event.atDays) * SECONDS_PER_DAY * 1000) / speed;
-  if (dueMs > clock.now()) await sleep(clock, dueMs - clock.now(), interrupted);
+  if (dueMs > clock.elapsed()) await sleep(clock, dueMs - clock.elapsed(), interrupted);
 }
 
 async function arrive(replay: Replay, vm: TraceVm): Promise<void> {
@@ -102,7 +102,7 @@ async function arrive(replay: Replay, vm: TraceVm): Promise<void> {
 
 async function build({ client, context, watch, tally }: Replay, vm: TraceVm): Promise<string | undefined> {
   const { clock, random } = context;
-  const startedMs = clock.now();
+  const startedMs = clock.elapsed();
   const resources = { VCPU: vm.cores, MEMORY_MB: vm.ram };
   const request = buildRequestFor(random, `vm-${vm.vmId}`, resources, `tenant-${vm.tenantId}`);
   const [uuid = ''] = request.instanceUuids;
@@ -110,7 +110,7 @@ async function build({ client, context, watch, tally }: Replay, vm: TraceVm): Pr
     const settled = watch.until(uuid, ['active', 'error'], EVENT_WAIT);
     const [{ state, host, fault }] = await Promise.all([settled, client.build(request)]);
     if (state === 'active') {
-      tally.latenciesMs.push(clock.now() - startedMs);
+      tally.latenciesMs.push(clock.elapsed() - startedMs);
       tally.placed.set(vm.vmId, host);
       return uuid;
     }

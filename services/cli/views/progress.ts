@@ -16,12 +16,12 @@ export interface Progress {
 
 /** Shows progress, rate and remaining time of work of known size. */
 export function startProgress(terminal: Terminal, clock: Clock, what: string, total: number): Progress {
-  const startedMs = clock.now();
+  const startedMs = clock.elapsed();
   const intervalMs = terminal.isInteractive ? REDRAW_MS : NOTE_MS;
   let shownMs = startedMs;
   let latest = 0;
   const line = (done: number, detail: string) => {
-    const seconds = Math.max(0.001, (clock.now() - startedMs) / 1000);
+    const seconds = Math.max(0.001, (clock.elapsed() - startedMs) / 1000);
     const rate = done / seconds;
     const eta = done < total && total - done > rate ? `, ${showSeconds((total - done) / rate)} left` : '';
     const count = `${formatNumber(done)}/${formatNumber(total)}`;
@@ -30,8 +30,8 @@ export function startProgress(terminal: Terminal, clock: Clock, what: string, to
   return {
     show(done, detail) {
       latest = done;
-      if (clock.now() - shownMs < intervalMs) return;
-      shownMs = clock.now();
+      if (clock.elapsed() - shownMs < intervalMs) return;
+      shownMs = clock.elapsed();
       if (terminal.isInteractive) terminal.progress(line(done, detail()));
       else terminal.note(line(done, detail()));
     },

@@ -39,7 +39,7 @@ export interface BuildsParts {
 interface BuildControl {
   /** Aborts with a CancelReason. */
   readonly cancelling: AbortController;
-  /** Epoch milliseconds; 0 for none. */
+  /** By `Clock.elapsed`; 0 for none. */
   deadlineAtMs: number;
   isInLine: boolean;
 }
@@ -111,7 +111,7 @@ export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainE
     if (control.deadlineAtMs === 0) return () => {};
     let stop = () => {};
     const watch = () => {
-      const leftMs = control.deadlineAtMs - clock.now();
+      const leftMs = control.deadlineAtMs - clock.elapsed();
       if (leftMs > 0) stop = clock.after(leftMs, watch);
       else cancel(control, 'deadline');
     };

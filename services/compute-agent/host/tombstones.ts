@@ -32,7 +32,7 @@ export function createTombstones(clock: Clock): Tombstones {
   return {
     add(uuid, attempt) {
       const newest = Math.max(attempt, newestAttempt(uuid));
-      const nowMs = clock.now();
+      const nowMs = clock.elapsed();
       tombstones.delete(uuid);
       tombstones.set(uuid, { attempt: newest, expiresAtMs: nowMs + KEPT_MS });
       removeExpired(nowMs);

@@ -56,6 +56,19 @@ describe('building', () => {
     expect(await world.driver?.list()).toEqual([]);
   });
 
+  it('goes by the time that is left, whatever its own clock says or becomes', async () => {
+    await world.startAll({ FAKE_LATENCY_MS: '60000' });
+    const anHourBehind = world.clock.now() - 3_600_000;
+    await world.build({ deadlineAtMs: anHourBehind + 5_000, timeLeftMs: 5_000 });
+    await world.clock.advance(1_000);
+    world.clock.jump(3_600_000);
+    await world.clock.advance(3_999);
+    expect(world.outcomes()).toEqual([]);
+    world.clock.jump(-7_200_000);
+    await world.clock.advance(1);
+    expect(world.outcomes()).toEqual(['1 failed deadline_passed']);
+  });
+
   it('builds at most max builds at once, and holds resources for those in line', async () => {
     await world.startAll({ FAKE_LATENCY_MS: '100', MAX_BUILDS: '2', INVENTORY: 'VCPU=3,MEMORY_MB=65536' });
     for (let n = 0; n < 4; n++) await world.build();

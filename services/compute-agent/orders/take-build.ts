@@ -1,4 +1,5 @@
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
+import type { Clock } from '#libs/domain/clock';
 import { type BuildOrder, trackedInstance } from '../host/build-order';
 import type { BuildEnd } from '../host/builds';
 import type { Host } from '../host/host';
@@ -7,11 +8,18 @@ import type { TrackedInstance } from '../host/ledger';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
 
 /** Does what a BuildInstance orders, or reports why not. Settled once the outcome is reported. */
-export async function takeBuild(host: Host, order: BuildOrder): Promise<Settlement> {
+export async function takeBuild(host: Host, given: BuildOrder): Promise<Settlement> {
+  const order = { ...given, deadlineAtMs: deadlineHere(given, host.clock) };
   // A destroy before it is awaited, and a destroy after it finds what was decided; the build itself is outside the
   // lock, so that it can be cancelled.
   const { settled } = await host.locks.run(order.instanceUuid, async () => ({ settled: decideAndDo(host, order) }));
   return settled;
+}
+
+/** The deadline by this process's own clock (`Clock.elapsed`), whatever the conductor's wall clock says; 0 for none. */
+function deadlineHere({ deadlineAtMs, timeLeftMs }: BuildOrder, clock: Clock): number {
+  if (timeLeftMs > 0) return clock.elapsed() + timeLeftMs;
+  return deadlineAtMs === 0 ? 0 : clock.elapsed() + deadlineAtMs - clock.now();
 }
 
 /** Has decided, and holds the instance's resources, when it first waits. */
@@ -44,19 +52,19 @@ function judge({ ledger, tombstones, facts, driver, external, clock }: Host, ord
     inventories: driver.capacity().inventories,
     used: ledger.used(),
     external: external.resources,
-    nowMs: clock.now(),
+    nowMs: clock.elapsed(),
   });
 }
 
 async function build(host: Host, order: BuildOrder): Promise<BuildEnd> {
   const { clock, counters, log, builds } = host;
-  const startedAtMs = clock.now();
+  const startedAtMs = clock.elapsed();
   const ending = builds.run(order);
   host.reportSoon();
   const end = await ending;
   host.reportSoon();
   counters.builds.inc({ outcome: end.kind });
-  counters.buildSeconds.observe({ outcome: end.kind }, (clock.now() - startedAtMs) / 1000);
+  counters.buildSeconds.observe({ outcome: end.kind }, (clock.elapsed() - startedAtMs) / 1000);
   const fields = attemptFields(host, order);
   if (end.kind === 'failed') log.warn({ event: 'build_failed', ...fields, error: end.error }, 'build failed');
   else log.debug({ event: 'build_ended', ...fields, outcome: end.kind }, 'build ended');

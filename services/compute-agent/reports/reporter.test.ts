@@ -67,6 +67,15 @@ it('counts builds in progress', async () => {
   expect(world.stats.items.at(-1)).toMatchObject({ ioOps: 2, instances: [{ running: false }, { running: false }] });
 });
 
+it.each([-3_600_000, 3_600_000])('reports no less and no more when the clock is set by %i ms', async (byMs) => {
+  await world.startAll(EVERY_10_S);
+  await world.clock.advance(60_000);
+  const before = world.stats.items.length;
+  world.clock.jump(byMs);
+  await world.clock.advance(60_000);
+  expect(Math.abs(world.stats.items.length - before - 6)).toBeLessThanOrEqual(2);
+});
+
 it('reports periodically, each time a little earlier or later, with a rising sequence', async () => {
   await world.startAll(EVERY_10_S);
   await world.clock.advance(300_000);

@@ -71,7 +71,7 @@ export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMet
   const jittered = (ms: number) => ms * (1 + config.reportJitter * (2 * random.next() - 1));
 
   function reportIfDue(host: Reporting): void {
-    if (isChanged(host) || clock.now() >= host.nextAtMs) void report(host);
+    if (isChanged(host) || clock.elapsed() >= host.nextAtMs) void report(host);
     else wheel.set(host, host.nextAtMs);
   }
 
@@ -81,14 +81,14 @@ export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMet
     const pauseMs = await takeTurn(() => (isStopped ? 0 : send(host)));
     if (isStopped) return;
     host.isSending = false;
-    host.nextAtMs = clock.now() + pauseMs;
+    host.nextAtMs = clock.elapsed() + pauseMs;
     wheel.set(host, host.nextAtMs);
     if (isChanged(host)) reportSoon(host);
   }
 
   /** Sends one report and resolves to the pause until the next. */
   async function send(host: Reporting): Promise<number> {
-    host.sentAtMs = clock.now();
+    host.sentAtMs = clock.elapsed();
     host.sequence++;
     const isFirst = host.sequence === 1;
     try {

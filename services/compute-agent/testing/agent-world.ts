@@ -157,6 +157,7 @@ function aBuild({ requestSpec = aRequestSpec(), ...fields }: BuildFields = {}): 
     claimToken: 7,
     alternates: [],
     deadlineAtMs: 0,
+    timeLeftMs: 0,
     ...fields,
   };
 }

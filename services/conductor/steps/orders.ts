@@ -24,6 +24,7 @@ export async function orderBuild(
 ): Promise<Extract<Observation, { kind: 'order_refused' }> | undefined> {
   const { uuid, requestId, name, projectId, userId, host = '', claimToken = 0 } = record;
   const serviceHost = details?.serviceHost ?? (await serviceHostOf(c, host));
+  const deadlineAtMs = record.dueAtMs ?? c.clock.now() + c.config.buildTimeoutMs;
   const build = {
     instanceUuid: uuid,
     requestId,
@@ -35,7 +36,8 @@ export async function orderBuild(
     attempt: attemptNumber(record),
     claimToken,
     alternates: details?.alternates ?? alternatesCodec.decode(record.alternates),
-    deadlineAtMs: record.dueAtMs ?? c.clock.now() + c.config.buildTimeoutMs,
+    deadlineAtMs,
+    timeLeftMs: Math.max(1, deadlineAtMs - c.clock.now()),
   };
   try {
     const options = { id: `${uuid}.${build.attempt}`, isTransient: true };

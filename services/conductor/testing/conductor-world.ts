@@ -10,8 +10,8 @@ import {
   hostDiscrepancyCodec,
 } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
-import { instanceEventCodec } from '#libs/contracts/instance';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
+import { instanceEventCodec } from '#libs/contracts/instance';
 import type {
   BuildInstance,
   BuildReport,

@@ -38,13 +38,13 @@ export class KeystoneLogin {
 
   async #issue(): Promise<string> {
     const { clock, log } = this.deps;
-    if (clock.now() < this.#refusedUntilMs) throw identityAway();
+    if (clock.elapsed() < this.#refusedUntilMs) throw identityAway();
     const body = loginBody(this.config);
     const answer = await this.http.call({ method: 'POST', path: '/auth/tokens?nocatalog', body });
     const facts = readTokenFacts(answer.body);
     if (answer.status !== 201 || answer.issuedToken === undefined || facts === undefined) {
       const { keystoneUsername: user, keystoneProject: project, keystoneRefusedCacheMs: retryMs } = this.config;
-      this.#refusedUntilMs = clock.now() + retryMs;
+      this.#refusedUntilMs = clock.elapsed() + retryMs;
       const fields = { event: 'keystone_login_refused', user, project, status: answer.status };
       log.error(fields, 'Keystone refuses the credentials of this service');
       throw identityAway();

@@ -105,10 +105,10 @@ function tokenCache<V>({ keystoneCachedTokens: max }: AuthConfig, clock: Clock) 
   return {
     recall(key: string): V | undefined {
       const known = cache.get(key);
-      return known !== undefined && clock.now() < known.untilMs ? known.value : undefined;
+      return known !== undefined && clock.elapsed() < known.untilMs ? known.value : undefined;
     },
     remember(key: string, value: V, durationMs: number): void {
-      cache.set(key, { value, untilMs: clock.now() + durationMs });
+      cache.set(key, { value, untilMs: clock.elapsed() + durationMs });
     },
   };
 }

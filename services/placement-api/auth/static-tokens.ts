@@ -20,7 +20,7 @@ export async function openStaticTokens(
 ): Promise<Authenticate> {
   let seen = await versionOf(path);
   let tokens = await readTokenFile(path);
-  let lookedAtMs = clock.now();
+  let lookedAtMs = clock.elapsed();
   let looking: Promise<void> | undefined;
 
   const look = async () => {
@@ -39,8 +39,8 @@ export async function openStaticTokens(
     }
   };
   const lookWhenDue = async () => {
-    if (looking === undefined && clock.now() - lookedAtMs >= checkMs) {
-      lookedAtMs = clock.now();
+    if (looking === undefined && clock.elapsed() - lookedAtMs >= checkMs) {
+      lookedAtMs = clock.elapsed();
       looking = look().finally(() => {
         looking = undefined;
       });

@@ -25,13 +25,12 @@ export interface SweepDeps {
  */
 export async function sweepHosts(deps: SweepDeps, signal: AbortSignal): Promise<void> {
   const { clock, random, hostTimeoutMs, isListening } = deps;
-  let listeningSinceMs = clock.now();
+  let listeningSinceMs = clock.elapsed();
   while (!signal.aborted) {
     await sleep(clock, (hostTimeoutMs / SWEEPS_PER_TIMEOUT) * (0.75 + random.next() / 2), signal);
-    const nowMs = clock.now();
-    if (!isListening()) listeningSinceMs = nowMs;
-    if (signal.aborted || nowMs - listeningSinceMs < hostTimeoutMs) continue;
-    if (!(await sweepOnce(deps, nowMs))) listeningSinceMs = clock.now();
+    if (!isListening()) listeningSinceMs = clock.elapsed();
+    if (signal.aborted || clock.elapsed() - listeningSinceMs < hostTimeoutMs) continue;
+    if (!(await sweepOnce(deps, clock.now()))) listeningSinceMs = clock.elapsed();
   }
 }
 

@@ -44,7 +44,7 @@ interface Queued extends OutgoingMessage {
  */
 export class OneInstance implements SmallWorld {
   readonly #gate = new Gate();
-  readonly #clock = { now: () => this.#nowMs, after: () => () => {} };
+  readonly #clock = { now: () => this.#nowMs, elapsed: () => this.#nowMs, after: () => () => {} };
   readonly #stores: Stores = {
     placement: new MemoryPlacementStore(),
     instances: memoryInstanceStore(this.#clock),

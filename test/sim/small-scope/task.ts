@@ -48,6 +48,7 @@ export async function startTask(world: TaskWorld): Promise<Task> {
   const periodic: (() => void)[] = [];
   const clock = {
     now: world.now,
+    elapsed: world.now,
     after(delayMs: number, action: () => void) {
       if (delayMs > LONGEST_PAUSE_MS) periodic.push(action);
       else void world.pass('goes on after a pause', async () => {}).then(action);

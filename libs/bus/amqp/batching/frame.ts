@@ -2,8 +2,8 @@ import type { ConsumeMessage, Options } from 'amqplib';
 import { berth } from '#generated/berth';
 import { type Codec, codec } from '../../../contracts/codec';
 import { invalidArgument } from '../../../domain/errors';
-import { MAX_PROPERTY_BYTES } from '../message';
 import { inGroups } from '../../../runtime/batch-per-tick';
+import { MAX_PROPERTY_BYTES } from '../message';
 
 /** Messages of one frame at most. */
 export const MAX_FRAME_MESSAGES = 32;

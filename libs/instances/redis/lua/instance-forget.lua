@@ -1,6 +1,6 @@
---- Removes instances that were deleted before a time, but for those in the outbox, and requests none of whose instances is
---- left.
---- KEYS[1] deleted   sorted set: uuid by the time it was deleted
+--- Removes instances that were deleted or ended in error before a time, but for those in the outbox, and requests none of
+--- whose instances is left.
+--- KEYS[1] ended     sorted set: uuid by the time it was deleted or ended in error
 --- KEYS[2] records   hash: uuid to record
 --- KEYS[3] index     sorted set by text
 --- KEYS[4] requests  hash: request id to uuids joined by commas

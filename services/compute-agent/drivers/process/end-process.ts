@@ -32,9 +32,9 @@ export async function endProcess(id: ProcessId, stopMs: number, clock: Clock): P
 }
 
 async function isGone(id: ProcessId, withinMs: number, clock: Clock): Promise<boolean> {
-  const untilMs = clock.now() + withinMs;
+  const untilMs = clock.elapsed() + withinMs;
   while (await isAlive(id)) {
-    if (clock.now() >= untilMs) return false;
+    if (clock.elapsed() >= untilMs) return false;
     await sleep(clock, POLL_MS);
   }
   return true;

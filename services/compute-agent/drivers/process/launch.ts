@@ -68,8 +68,9 @@ export async function launch(job: Launch, clock: Clock, signal: AbortSignal): Pr
     const line = pid === undefined ? undefined : await commandLineOf(pid);
     return line !== undefined && !line.endsWith(`\0--\0${command.join('\0')}\0`);
   };
-  const untilMs = clock.now() + EXEC_TIMEOUT_MS;
-  while (!(await isCommandYet()) && !watching.aborted && clock.now() < untilMs) await sleep(clock, POLL_MS, watching);
+  const untilMs = clock.elapsed() + EXEC_TIMEOUT_MS;
+  while (!(await isCommandYet()) && !watching.aborted && clock.elapsed() < untilMs)
+    await sleep(clock, POLL_MS, watching);
   await sleep(clock, job.startMs, watching);
   const id = await readPid(folder);
   if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the build was cancelled');

@@ -22,3 +22,7 @@ end
 local function by_state(head, uuid)
   return head.due_at_ms == '-' and head.state ~= 'active' and by('state', head.state, uuid)
 end
+-- Whether it is to be forgotten when it is old: deleted, or in error and nobody has anything left to do for it.
+local function has_ended(head)
+  return head.state == 'deleted' or head.state == 'error' and head.due_at_ms == '-'
+end

@@ -1,0 +1,32 @@
+import { anEncodedSpec, aRequestSpec } from '../testing/instances/request-spec';
+import { terminateInstanceCodec } from './conductor';
+import { MAX_PROJECT_ID_BYTES } from './limits';
+import { instanceTopic } from './queues';
+import { requestSpecCodec } from './request-spec';
+
+const UUID = '5b0f0d6e-8a3c-4e9e-9c0a-0123456789ab';
+const specOf = (projectId: string) => requestSpecCodec.decode(requestSpecCodec.encode(aRequestSpec({ projectId })));
+const terminateOf = (projectId: string) =>
+  terminateInstanceCodec.decode(terminateInstanceCodec.encode({ instanceUuid: UUID, projectId }));
+
+it("accepts as a project's id what an event's routing key has room for, counted in bytes", () => {
+  const longest = 'ü'.repeat(MAX_PROJECT_ID_BYTES / 2);
+  expect(specOf(longest).projectId).toBe(longest);
+  expect(Buffer.byteLength(instanceTopic('scheduling', longest, UUID))).toBeLessThanOrEqual(255);
+  for (const door of [specOf, terminateOf]) {
+    expect(() => door(`${longest}x`)).toThrow('at most 180 bytes');
+  }
+});
+
+it('refuses a text that is not Unicode: a client wrote half a surrogate pair as bytes', () => {
+  const bytes = Buffer.from(anEncodedSpec({ projectId: 'project-XYZ' }));
+  const at = bytes.indexOf('XYZ');
+  bytes.set([0xed, 0xa0, 0x80], at);
+  let decoded = '';
+  try {
+    decoded = requestSpecCodec.decode(bytes).projectId;
+  } catch (thrown) {
+    expect(thrown).toMatchObject({ code: 'invalid_argument' });
+  }
+  expect(decoded).not.toMatch(/\p{Surrogate}/u);
+});
