@@ -241,7 +241,13 @@ export class Fleet {
       case 'conductor': {
         const config = readConfig(conductorOptions, CONDUCTOR);
         const { claimKey } = readConfig(schedulerOptions, SCHEDULER);
-        return startConductor({ ...around, ...stores, bus, config, open: (sealed) => openSealed(sealed, claimKey) });
+        return startConductor({
+          ...around,
+          ...stores,
+          bus,
+          config,
+          open: (sealed, nowMs) => openSealed(sealed, claimKey, nowMs),
+        });
       }
       case 'agent': {
         const host = serviceHostOf(name);
