@@ -1,13 +1,19 @@
 // Writes the users of the broker and of Redis into a folder that both mount, from the environment:
 //
-//   BERTH_<USER>_PASSWORD   for SCHEDULER, CONDUCTOR, AGENT, PLACEMENT, CLIENT and OPERATOR
+//   BERTH_<USER>_PASSWORD   for SCHEDULER, CONDUCTOR, PLACEMENT and OPERATOR
+//   BERTH_USER_PASSWORDS    of agents and tenants: agent.host-1=...,service-host.rack=...,project.demo=...
 //   BERTH_PLACEMENT_TOKEN   the token of the placement API's one user, who may do everything
 //
-// The broker gets a virtual host and one user per kind of process with the queues it may declare, write and read; Redis
-// gets users that see only the keys of Berth's cells. Passwords and the token are stored hashed. Run by `docker-compose up` first.
-import { createHash, randomBytes } from 'node:crypto';
+// The broker gets a virtual host and users with what each may declare, write and read (libs/bus/broker-users); Redis gets
+// users that see only the keys of Berth's cells. Passwords and the token are stored hashed. Run by `docker-compose up` first.
+import { createHash } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+
+const require = createRequire(import.meta.url);
+const { brokerDefinitions } = require('#libs/bus/broker-definitions');
+const { canHaveUser, identityOf } = require('#libs/contracts/identity');
 
 const VHOST = 'berth';
 const folder = process.argv[2];
@@ -16,55 +22,34 @@ if (!folder) {
   process.exit(2);
 }
 
-// What each kind of process may configure, write and read on the broker: patterns of queue and exchange names. Whoever
-// publishes to a queue by name needs to write the default exchange; declaring a queue with dead letters writes to them.
-const OWN_REPLIES = 'amq\\.gen-.*';
-const SHARED = 'build\\.requests|build\\.results|rpc\\..*|stats|dead-letters|berth\\..*|cell\\..*';
-const USERS = {
-  scheduler: { configure: `^(${SHARED}|${OWN_REPLIES})$`, write: '.*', read: `^(${SHARED}|${OWN_REPLIES})$` },
-  conductor: { configure: `^(${SHARED}|agent\\..*|${OWN_REPLIES})$`, write: '.*', read: `^(${SHARED}|${OWN_REPLIES})$` },
-  agent: { configure: `^(${SHARED}|agent\\..*|${OWN_REPLIES})$`, write: '.*', read: `^(agent\\..*|dead-letters|${OWN_REPLIES})$` },
-  // Clients publish requests, ask, and listen to events; they never take another's messages.
-  client: { configure: `^(${SHARED}|${OWN_REPLIES})$`, write: '^(amq\\.default|build\\.requests|rpc\\..*|berth\\..*|dead-letters|' + OWN_REPLIES + ')$', read: `^(berth\\..*|${OWN_REPLIES})$` },
-  operator: { configure: '.*', write: '.*', read: '.*', tags: ['administrator'] },
-};
+const BROKER_USERS = ['scheduler', 'conductor', 'operator'];
 const REDIS_USERS = ['scheduler', 'conductor', 'placement'];
 
-const passwords = new Map();
 const problems = [];
-function secret(name) {
-  const value = process.env[name] ?? '';
+function checked(name, value) {
   if (!/^[A-Za-z0-9_.~-]{8,}$/.test(value)) problems.push(`${name} must be 8 or more letters, digits or _.~- (it stands in URLs)`);
   if (value.endsWith('-for-trying')) console.error(`warning: ${name} is the published default; set your own in deploy/.env before anybody else can reach this`);
   return value;
 }
-for (const user of new Set([...Object.keys(USERS), ...REDIS_USERS])) passwords.set(user, secret(`BERTH_${user.toUpperCase()}_PASSWORD`));
+const secret = (name) => checked(name, process.env[name] ?? '');
+const passwords = new Map([...new Set([...BROKER_USERS, ...REDIS_USERS])].map((user) => [user, secret(`BERTH_${user.toUpperCase()}_PASSWORD`)]));
+const users = new Map(BROKER_USERS.map((user) => [user, passwords.get(user)]));
+for (const entry of (process.env.BERTH_USER_PASSWORDS ?? '').split(',').filter((text) => text !== '')) {
+  const [user, password = ''] = entry.split('=');
+  const identity = identityOf(user);
+  const isKnown = identity.kind !== 'service' && canHaveUser(identity.host ?? identity.projectId);
+  if (!isKnown) problems.push(`BERTH_USER_PASSWORDS: ${user} is neither agent.HOST, service-host.HOST nor project.ID`);
+  users.set(user, checked(`the password of ${user} in BERTH_USER_PASSWORDS`, password));
+}
 const token = secret('BERTH_PLACEMENT_TOKEN');
 if (problems.length > 0) {
   console.error(problems.join('\n'));
   process.exit(2);
 }
 
-/** RabbitMQ's salted hash: 4 random bytes, then SHA-256 of them and the password. */
-function rabbitHash(password) {
-  const salt = randomBytes(4);
-  return Buffer.concat([salt, createHash('sha256').update(salt).update(password).digest()]).toString('base64');
-}
-
 function sha256(text) {
   return createHash('sha256').update(text).digest('hex');
 }
-
-const definitions = {
-  vhosts: [{ name: VHOST }],
-  users: Object.entries(USERS).map(([name, { tags = [] }]) => ({
-    name,
-    password_hash: rabbitHash(passwords.get(name)),
-    hashing_algorithm: 'rabbit_password_hashing_sha256',
-    tags,
-  })),
-  permissions: Object.entries(USERS).map(([user, { configure, write, read }]) => ({ user, vhost: VHOST, configure, write, read })),
-};
 
 const acl = [
   // Off: nobody can log in as it. But Redis replays its append-only file as this user, so it must be allowed everything, or
@@ -78,7 +63,7 @@ const acl = [
 const tokens = [{ token_sha256: sha256(token), user_id: 'operator', project_id: 'operators', roles: ['admin', 'service'] }];
 
 for (const [file, text] of [
-  ['rabbitmq-definitions.json', JSON.stringify(definitions, null, 2)],
+  ['rabbitmq-definitions.json', JSON.stringify(brokerDefinitions(VHOST, users), null, 2)],
   ['redis-users.acl', `${acl.join('\n')}\n`],
   ['placement-tokens.json', JSON.stringify(tokens, null, 2)],
 ]) {

@@ -34,6 +34,8 @@ module.exports = {
       globalSetup: '<rootDir>/test/global-setup.ts',
       globalTeardown: '<rootDir>/test/global-teardown.ts',
     },
+    // All of Berth on virtual time.
+    { ...common, displayName: 'simulation', testMatch: ['<rootDir>/test/sim/**/*.test.ts'] },
     // Servers and processes are killed while they work.
     { ...common, displayName: 'fault', testMatch: ['<rootDir>/test/faults/**/*.test.ts'] },
   ],

@@ -13,6 +13,9 @@ const STEPS: readonly (() => Promise<StepResult>)[] = [
   () => jest('structure'),
   () => jest('unit'),
   () => jest('contract'),
+  () => jest('simulation'),
+  () => runCheck('seeds', 'node', ['dist/test/sim/run.js', '--seeds', '200']),
+  () => runCheck('mutants', 'node', ['dist/test/sim/run.js', '--mutants']),
   () => jest('integration', '--runInBand'),
   // In band, because they kill servers.
   () => jest('fault', '--runInBand'),

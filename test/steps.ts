@@ -77,14 +77,16 @@ interface JestResults {
   readonly numTodoTests: number;
 }
 
-/** Runs a tool of node_modules/.bin in the repository's root and collects its output. */
+/** Runs Node, or a tool of node_modules/.bin, in the repository's root and collects its output. */
 async function run(
   bin: string,
   args: readonly string[],
   onLine: (line: string, child: ChildProcess) => void = () => {},
 ) {
   const startedMs = performance.now();
-  const child = spawn(join('node_modules', '.bin', bin), args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(bin === 'node' ? process.execPath : join('node_modules', '.bin', bin), args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const chunks: string[] = [];
   // Jest prints the JSON of the results file to stdout, too.
   if (bin === 'jest') child.stdout.resume();

@@ -1,3 +1,4 @@
+import { identityOf } from '../contracts/identity';
 import { BerthError } from '../domain/errors';
 import { readConfig } from '../runtime/config';
 import type { Surroundings } from '../runtime/service';
@@ -6,13 +7,14 @@ import { MemoryBroker } from './memory/broker';
 import { MemoryBus } from './memory/memory-bus';
 import { type BusConfig, busOptions } from './options';
 import type { Bus } from './port';
+import { userOfUrl } from './user-of-url';
 
 /** Where the bus is, and how to use it; what is not given has its default. */
 export type OpenBusConfig = { readonly busUrl: string } & Partial<BusConfig>;
 
 /**
  * Opens the bus that a URL names: `amqp:` and `amqps:` are RabbitMQ, `memory:` is the broker given (buses that shall talk
- * to each other share one).
+ * to each other share one); `memory://agent.host-1@broker` is that of a user.
  *
  * @throws BerthError as `connectAmqp`; `invalid_argument / bad_bus_url`.
  */
@@ -25,7 +27,7 @@ export async function openBus(
   const [scheme = ''] = config.busUrl.split(':');
   switch (scheme) {
     case 'memory':
-      return new MemoryBus(broker, settings, around);
+      return new MemoryBus(broker, identityOf(userOfUrl(config.busUrl)), settings, around);
     case 'amqp':
     case 'amqps':
       return await connectAmqp(settings, around);

@@ -1,3 +1,4 @@
+import type { Identity } from '../contracts/identity';
 import type { QueueAddress, QueueSpec } from '../contracts/queues';
 import type { BerthError } from '../domain/errors';
 
@@ -47,7 +48,10 @@ export interface Bus {
   /** Receives events whose topic matches `pattern` (`*` one word, `#` any number), but those sent while disconnected. */
   subscribe(pattern: string, handler: EventHandler): Promise<Subscription>;
 
-  /** Declares a queue without consuming from it, so that casts to it are kept. */
+  /**
+   * Declares a queue without consuming from it, so that casts to it are kept. For an agent or a tenant it does nothing:
+   * services declare.
+   */
   declare(queue: QueueSpec): Promise<void>;
 
   /**
@@ -71,7 +75,7 @@ export interface OutgoingMessage {
   /** Full protobuf name, `berth.conductor.v1.BuildRequest`. */
   readonly type: string;
   readonly body: Uint8Array;
-  /** Who sends, `compute-agent.<host>`; receivers that must know check it. */
+  /** Who sends, `compute-agent.<host>`: for people, nobody checks it. */
   readonly sender?: string | undefined;
 }
 
@@ -94,6 +98,8 @@ export interface CastOptions {
    * spares the broker a write and a sync of the disk for each message, most of its work where there are many such queues.
    */
   readonly isTransient?: boolean;
+  /** Of a message that a service sends on: whose word it is. Its own when not given. */
+  readonly onBehalfOf?: Identity;
 }
 
 export interface ConsumeOptions {
@@ -107,8 +113,10 @@ export interface IncomingMessage {
   readonly body: Uint8Array;
   /** The sender's id of it: the same when it is sent again. */
   readonly id: string;
-  /** '' when the sender gave none. */
+  /** '' when the sender gave none; not to be relied on, as `identity` is. */
   readonly sender: string;
+  /** Who sent it, as the broker knows. */
+  readonly identity: Identity;
   /** The client's queue for answers, if it named one. */
   readonly replyTo: string | undefined;
   readonly correlationId: string | undefined;

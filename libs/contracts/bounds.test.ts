@@ -22,11 +22,9 @@ it('refuses a text that is not Unicode: a client wrote half a surrogate pair as 
   const bytes = Buffer.from(anEncodedSpec({ projectId: 'project-XYZ' }));
   const at = bytes.indexOf('XYZ');
   bytes.set([0xed, 0xa0, 0x80], at);
-  let decoded = '';
-  try {
-    decoded = requestSpecCodec.decode(bytes).projectId;
-  } catch (thrown) {
-    expect(thrown).toMatchObject({ code: 'invalid_argument' });
+  const decoded = () => requestSpecCodec.decode(bytes).projectId;
+  expect(decoded).toThrow('must be Unicode text');
+});
   }
   expect(decoded).not.toMatch(/\p{Surrogate}/u);
 });

@@ -18,7 +18,26 @@ export interface QueueSpec {
    * the bus's `depth`, count a frame as one message. Only for queues that nobody but Berth's own processes consumes from.
    */
   readonly batching?: boolean;
+  /** How agents and tenants, who may not write to queues themselves, reach it. */
+  readonly entrance?: Entrance;
 }
+
+/**
+ * A topic exchange through which restricted users (`identity.ts`) send to a queue. The routing key is `<queue>.<user>`, of
+ * which the broker lets each user use its own only.
+ */
+export interface Entrance {
+  readonly exchange: typeof REQUESTS_EXCHANGE | typeof REPORTS_EXCHANGE;
+  /** The routing keys that lead to the queue. */
+  readonly pattern: string;
+}
+
+/** What tenants may publish to. */
+export const REQUESTS_EXCHANGE = 'berth.requests';
+/** What agents may publish to. */
+export const REPORTS_EXCHANGE = 'berth.reports';
+/** The topic exchange of events. */
+export const EVENTS_EXCHANGE = 'berth.events';
 
 /** A queue to send to: its spec, or its name alone where only that is known, as of a client's `reply_to`. */
 export type QueueAddress = QueueSpec | string;
@@ -43,6 +62,7 @@ export const BUILD_REQUESTS: QueueSpec = {
   maxLength: 100_000,
   deliveryLimit: 10,
   batching: true,
+  entrance: { exchange: REQUESTS_EXCHANGE, pattern: 'build.requests.#' },
 };
 export const BUILD_RESULTS: QueueSpec = {
   name: 'build.results',
@@ -50,22 +70,38 @@ export const BUILD_RESULTS: QueueSpec = {
   maxLength: 1_000_000,
   deliveryLimit: 10,
   batching: true,
+  entrance: { exchange: REPORTS_EXCHANGE, pattern: 'build.results.#' },
 };
 export const RPC_SCHEDULER: QueueSpec = {
   name: 'rpc.scheduler',
   kind: 'transient',
   maxLength: 10_000,
   batching: true,
+  entrance: { exchange: REQUESTS_EXCHANGE, pattern: 'rpc.scheduler.#' },
 };
-export const RPC_CONDUCTOR: QueueSpec = { name: 'rpc.conductor', kind: 'transient', maxLength: 10_000 };
-export const STATS: QueueSpec = { name: 'stats', kind: 'transient', maxLength: 100_000, batching: true };
+export const RPC_CONDUCTOR: QueueSpec = {
+  name: 'rpc.conductor',
+  kind: 'transient',
+  maxLength: 10_000,
+  entrance: { exchange: REQUESTS_EXCHANGE, pattern: 'rpc.conductor.#' },
+};
+export const STATS: QueueSpec = {
+  name: 'stats',
+  kind: 'transient',
+  maxLength: 100_000,
+  batching: true,
+  entrance: { exchange: REPORTS_EXCHANGE, pattern: 'stats.#' },
+};
 
 /**
  * The order queue of a service host (Nova's, of a node): builds and destroys of all hosts that it carries. An ordinary
  * host is its own service host.
  */
 export function agentQueue(serviceHost: string): QueueSpec {
-  return { name: `agent.${serviceHost}`, kind: 'host', maxLength: 10_000, batching: true };
+  const name = `agent.${serviceHost}`;
+  // Its own agent alone, which puts an order back: `agent.h1.agent.h1`.
+  const entrance = { exchange: REPORTS_EXCHANGE, pattern: `${name}.*.${serviceHost}` } as const;
+  return { name, kind: 'host', maxLength: 10_000, batching: true, entrance };
 }
 
 /** How an agent signs what it sends, so that one host can't report for another. */
@@ -73,7 +109,21 @@ export function agentSender(host: string): string {
   return `compute-agent.${host}`;
 }
 
-/** The topic of an instance event. Dots in a project id would add words, so they become dashes. */
+/** The topic of an instance event. */
 export function instanceTopic(state: string, projectId: string, uuid: string): string {
-  return `instance.${state}.${projectId.replaceAll('.', '-') || '-'}.${uuid}`;
+  return `instance.${state}.${projectWord(projectId)}.${uuid}`;
+}
+
+/** The topic of a refusal; the project is '' where it is not known. */
+export function refusalTopic(projectId: string): string {
+  return `request.refused.${projectWord(projectId)}`;
+}
+
+/**
+ * A project as one word of a topic, and no other project's: dots, which would add words, are percent-encoded; no project is
+ * `-`.
+ */
+export function projectWord(projectId: string): string {
+  if (projectId === '-') return '%2D';
+  return projectId.replaceAll('%', '%25').replaceAll('.', '%2E') || '-';
 }

@@ -26,7 +26,7 @@ export async function openInstanceStore(
   const { cell, storeUrl, storeTimeoutMs: commandTimeoutMs, storeReplicas: replicas } = config;
   const { log, clock, random, processName = '' } = surroundings;
   if (storeUrl === 'memory:') {
-    const store = memoryStores.get(cell) ?? { ...memoryInstanceStore(), ...memoryLeaseStore(clock) };
+    const store = memoryStores.get(cell) ?? { ...memoryInstanceStore(clock), ...memoryLeaseStore(clock) };
     memoryStores.set(cell, store);
     return store;
   }

@@ -2,14 +2,22 @@ import { BerthError } from '../domain/errors';
 import type { Instance, InstanceState } from '../domain/instance';
 
 /**
- * The instance records of one cell. Adapters: `redis` and `memory`, one contract suite
+ * The instance records of one cell, and the outbox of their events. Adapters: `redis` and `memory`, one contract suite
  * (`libs/testing/instances/instance-store-contract`). All methods throw BerthError `unavailable` when the store is away.
+ *
+ * The naive way to tell of a change is to write the record and then to publish. It fails when the writer dies in between:
+ * nobody ever hears of that version, and who waits for it waits for ever. So the record and its event are one write, and
+ * the event stays in the outbox until somebody has published it: the writer at once, or, when it can't, any conductor that
+ * finds it there. It costs a second copy of what is on its way, and that events may come twice. (Transactional outbox;
+ * Richardson, "Microservices Patterns", 3.2.7.)
  */
 export interface InstanceStore {
   /**
-   * Stores all, or none when the request id is known; answers with the instances stored for the request, in order.
+   * Stores all, or none when the request id is known; answers with the instances stored for the request, in order. Those
+   * that were created are in the outbox.
    *
-   * @throws BerthError `already_exists / instance_exists` when another request has one of the uuids; nothing is stored.
+   * @throws BerthError `already_exists / instance_exists` when another request has one of the uuids; `unavailable /
+   *   outbox_full`. Nothing is stored.
    */
   create(
     requestId: string,
@@ -23,7 +31,16 @@ export interface InstanceStore {
    * Writes the record if the stored version is `next.version - 1`. The state machine is the caller's to keep
    * (`canTransition`). Answers with what is stored after: `next`, or what somebody else wrote.
    */
-  update(next: Instance): Promise<{ readonly updated: boolean; readonly instance: Instance | undefined }>;
+  update(next: Instance): Promise<UpdateResult>;
+
+  /** The events of an instance up to this version are published: takes them out of the outbox. */
+  markPublished(uuid: string, version: number): Promise<void>;
+
+  /**
+   * Instances that have been in the outbox for `minAgeMs` or more by the store's clock, longest first, but for the first
+   * `skip` of them, at most `limit`.
+   */
+  readOutbox(minAgeMs: number, skip: number, limit: number): Promise<OutboxPage>;
 
   /** By uuid, after `marker`, at most `limit` that match. */
   list(filter: InstanceFilter, marker: string | undefined, limit: number): Promise<Instance[]>;
@@ -38,13 +55,43 @@ export interface InstanceStore {
   scan(onRows: (rows: readonly Instance[]) => Promise<void>): Promise<void>;
 
   /**
-   * Forgets instances that were deleted, or ended in error and are not due, last written before `beforeMs`, and
-   * requests with no instance left. Answers how many.
+   * Forgets instances that were deleted, or ended in error and are not due, last written before `beforeMs`, and requests with
+   * no instance left, but none that is in the outbox. Answers how many.
    */
   forget(beforeMs: number, limit: number): Promise<number>;
 
   close(): Promise<void>;
 }
+
+export interface UpdateResult {
+  readonly updated: boolean;
+  readonly instance: Instance | undefined;
+  /** When it was updated: the versions in the outbox, oldest first, `instance` the last. */
+  readonly unpublished: readonly Instance[];
+}
+
+export interface OutboxPage {
+  /** Instances in the whole outbox. */
+  readonly instanceCount: number;
+  /** How long the first of them has been there. */
+  readonly ageMs: number;
+  /** For each instance of the page its versions, oldest first, as `versionOf` makes them. */
+  readonly unpublished: readonly (readonly Instance[])[];
+}
+
+/**
+ * The outbox holds the events of so many instances; then it takes no new instance, while those that are there go on to
+ * their end. So a broker that is away, or a listener's queue that refuses events, holds up new requests in the end, and
+ * loses none.
+ */
+export const MAX_OUTBOX = 100_000;
+
+/** What the outbox keeps of a version: all that an event tells. */
+export function versionOf(instance: Instance): Instance {
+  return { ...instance, requestSpec: NO_BYTES, alternates: NO_BYTES, dueAtMs: undefined };
+}
+
+const NO_BYTES = new Uint8Array();
 
 export interface InstanceFilter {
   readonly requestId?: string;
@@ -68,6 +115,11 @@ export function instanceExists(uuid: string): BerthError {
   return new BerthError('already_exists', 'instance_exists', `instance ${uuid} exists and belongs to another request`, {
     details: { instanceUuid: uuid },
   });
+}
+
+/** What `create` throws when the outbox is full. */
+export function outboxFull(): BerthError {
+  return new BerthError('unavailable', 'outbox_full', 'too many events wait to be published; retry later');
 }
 
 /**

@@ -6,7 +6,9 @@ import { runLine as berth } from './testing/run-line';
 const COMMANDS =
   `demo, trace replay, up, build, terminate, instance list, instance show, instance delete, explain, events,
   host list, host show, host disable, host enable, provider list, provider show, provider tree, candidates, allocation show, usage,
-  dead-letters list, dead-letters requeue, config, scheduler, conductor, compute-agent, placement-api`.split(/,\s+/);
+  agent enrol, project credentials, dead-letters list, dead-letters requeue, config, scheduler, conductor, compute-agent, placement-api`.split(
+    /,\s+/,
+  );
 
 describe('help', () => {
   it.each(COMMANDS)('of %s teaches with examples and exit codes', async (command) => {

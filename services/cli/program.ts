@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
+import { agentCommand, projectCommand } from './commands/broker-user';
 import { buildCommand } from './commands/build/build';
 import { explainCommand } from './commands/build/explain';
 import { deadLettersCommand } from './commands/dead-letters';
@@ -58,6 +59,8 @@ function createProgram(context: Context): CommandUnknownOpts {
     .addCommand(usageCommand(context))
     .commandsGroup('Operate it:')
     .addCommand(hostCommand(context))
+    .addCommand(agentCommand(context))
+    .addCommand(projectCommand(context))
     .addCommand(deadLettersCommand(context))
     .addCommand(configCommand(context))
     .commandsGroup('Run its services:');

@@ -7,7 +7,7 @@ import { agentOptions } from '../compute-agent/options';
 import { conductorOptions } from '../conductor/options';
 import { placementApiOptions } from '../placement-api/options';
 import { schedulerOptions } from '../scheduler/options';
-import { clientOptions, placementClientOptions } from './client/client-options';
+import { brokerOptions, clientOptions, placementClientOptions } from './client/client-options';
 
 /**
  * Every setting of Berth, by who reads it. A `BERTH_*` variable that is not here is refused as unknown. Of a setting in
@@ -22,5 +22,5 @@ export const settingsTables: readonly { readonly of: string; readonly options: O
   { of: 'conductors', options: conductorOptions },
   { of: 'compute agents', options: agentOptions },
   { of: 'the placement API', options: placementApiOptions },
-  { of: 'commands', options: { ...placementClientOptions, ...clientOptions } },
+  { of: 'commands', options: { ...placementClientOptions, ...clientOptions, ...brokerOptions } },
 ];

@@ -8,7 +8,7 @@ import type { Running, Surroundings } from '#libs/runtime/service';
 import type { Driver, HostIdentity, OpenDriver } from './drivers/driver';
 import { collectStats, createHost, type Host } from './host/host';
 import { hostFacts, hostNames } from './host/host-facts';
-import { noJournal, openJournal } from './host/journal';
+import { type Journal, noJournal, openJournal } from './host/journal';
 import { recoverInstances } from './host/recover';
 import { ioOpsOf } from './host/stats';
 import { agentMetrics } from './metrics';
@@ -21,6 +21,8 @@ export interface ComputeAgentParts extends Surroundings {
   readonly bus: Bus;
   readonly config: AgentConfig;
   readonly driver: OpenDriver;
+  /** Where a host's instances are remembered; in the folder that the configuration names, if it names one, unless given. */
+  readonly journal?: (host: string) => Promise<Journal>;
 }
 
 /** Hosts that are opened at once. */
@@ -49,8 +51,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   const closeDrivers = () => Promise.all(drivers.map((driver) => driver.close()));
 
   const openHost = async (identity: HostIdentity): Promise<Host> => {
-    const { stateDir } = config;
-    const journal = stateDir === '' ? noJournal : await openJournal(join(stateDir, identity.name, 'journal'));
+    const journal = await (parts.journal ?? journalIn(config.stateDir))(identity.name);
     const remembered = await journal.load();
     const running = remembered.filter(({ state }) => state === 'running').map(({ uuid }) => uuid);
     const driver = await parts.driver(identity, running);
@@ -104,6 +105,11 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
       await closeDrivers();
     },
   };
+}
+
+/** Journals below a folder; '' remembers nothing. */
+function journalIn(stateDir: string): (host: string) => Promise<Journal> {
+  return async (host) => (stateDir === '' ? noJournal : openJournal(join(stateDir, host, 'journal')));
 }
 
 async function openHosts({ bus, config }: ComputeAgentParts, open: (identity: HostIdentity) => Promise<Host>) {

@@ -9,6 +9,7 @@ import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import type { Conductor } from './context';
+import { eventPublisher } from './events/publish-events';
 import { conductorMetrics } from './metrics';
 import { lookAt } from './observation';
 import { reconcileLoop } from './reconcile-loop';
@@ -114,7 +115,8 @@ it('takes no claim from an instance with which another conductor went on meanwhi
   conductors.push(
     await world.conductor((deps) => {
       const measured = conductorMetrics(createMetrics({}));
-      const running = { ...deps, measured, stopping: new AbortController().signal };
+      const events = eventPublisher(deps.bus, deps.instances, deps.log);
+      const running = { ...deps, events, measured, stopping: new AbortController().signal };
       conductor = {
         ...running,
         retry: retryOptions(running),
@@ -173,7 +175,7 @@ it('puts a malformed request among the dead letters with a coded error', async (
 
 it('tells whose request it refuses by the id in the request', async () => {
   const refusals: [string, string][] = [];
-  await world.bus.subscribe('request.refused', (_topic, { body }) => {
+  await world.bus.subscribe('request.refused.*', (_topic, { body }) => {
     const { requestId, error } = buildRefusedCodec.decode(body);
     refusals.push([requestId, error.reason]);
   });

@@ -4,6 +4,7 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import type { RetryOptions } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
+import type { EventPublisher } from './events/publish-events';
 import type { ConductorMetrics } from './metrics';
 import type { ConductorConfig } from './options';
 
@@ -21,6 +22,7 @@ export interface ConductorDeps extends Surroundings {
 /** The same, once it runs. */
 export interface Conductor extends ConductorDeps {
   readonly measured: ConductorMetrics;
+  readonly events: EventPublisher;
   /** Aborts when the conductor stops: waits end, messages in hand go back to the queue. */
   readonly stopping: AbortSignal;
   /** How work is done again while something is away. */

@@ -1,3 +1,4 @@
+import { eventGaps } from '#libs/testing/instances/event-gaps';
 import type { ConductorDeps } from './context';
 import { type Behaviour, ConductorWorld } from './testing/conductor-world';
 
@@ -26,14 +27,14 @@ function dyingAt(last: number, effect: 'before' | 'after', deps: ConductorDeps):
     ...deps,
     bus: dying(deps.bus, ['call', 'cast', 'publish']),
     placement: dying(deps.placement, ['commit', 'consumers']),
-    instances: dying(deps.instances, ['create', 'get', 'update']),
+    instances: dying(deps.instances, ['create', 'get', 'update', 'markPublished', 'readOutbox']),
     isDead: () => steps >= last,
   };
 }
 
 /**
  * Runs a scenario once for every step at which the first conductor may die, both just before the step takes effect and
- * just after; a second conductor then takes over what is left.
+ * just after; a second conductor then takes over what is left. Whatever dies, a listener hears of every version, in order.
  */
 async function atEveryStep(
   hosts: Readonly<Record<string, Behaviour>>,
@@ -60,6 +61,7 @@ async function atEveryStep(
       const second = await world.conductor();
       await world.clock.advance(120_000);
       await check(world);
+      expect(eventGaps(world.events, await world.all())).toEqual([]);
       void conductor.close();
       const ending = second.close();
       await world.clock.advance(1_000);

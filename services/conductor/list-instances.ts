@@ -1,3 +1,4 @@
+import { type Identity, requireProject, speaksForProject } from '#libs/contracts/identity';
 import type { InstanceView, ListInstancesRequest, ListInstancesResponse } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Instance } from '#libs/domain/instance';
@@ -5,10 +6,23 @@ import type { InstanceFilter } from '#libs/instances/store';
 import type { Conductor } from './context';
 import { faultError } from './lifecycle';
 
-/** Instances that match, for whoever asks: a page by uuid, or one by its uuid. */
-export async function listInstances(c: Conductor, request: ListInstancesRequest): Promise<ListInstancesResponse> {
-  const { instanceUuid, requestId, projectId, state, host, marker, limit } = request;
-  if (instanceUuid !== '') return { instances: (await c.instances.get([instanceUuid])).map(view) };
+/**
+ * Instances that match, of those that are the sender's: a page by uuid, or one by its uuid.
+ *
+ * @throws BerthError `permission_denied / wrong_project`.
+ */
+export async function listInstances(
+  c: Conductor,
+  request: ListInstancesRequest,
+  sender: Identity,
+): Promise<ListInstancesResponse> {
+  const { instanceUuid, requestId, state, host, marker, limit } = request;
+  if (instanceUuid !== '') {
+    const found = await c.instances.get([instanceUuid]);
+    return { instances: found.filter((instance) => speaksForProject(sender, instance.projectId)).map(view) };
+  }
+  const projectId = request.projectId || (sender.kind === 'project' ? sender.projectId : '');
+  requireProject(sender, projectId);
   const filter: InstanceFilter = {
     ...(requestId === '' ? {} : { requestId }),
     ...(projectId === '' ? {} : { projectId }),

@@ -27,12 +27,12 @@ export interface Fault {
 export type Observation =
   /** Nobody saw anything: somebody looks, because a deadline may have passed. */
   | { readonly kind: 'nothing' }
-  /** The record was stored just now; its first event is not published. */
+  /** The record was stored just now. */
   | { readonly kind: 'accepted' }
-  /** Whoever wrote the record may have died before what follows the write: the event, the order, the release. */
-  | { readonly kind: 'interrupted'; readonly isAnnounced: boolean }
+  /** Whoever wrote the record may have died before what follows the write: the order, the release. */
+  | { readonly kind: 'interrupted' }
   /** The client, or an operator, wants it gone. */
-  | { readonly kind: 'terminate_requested'; readonly isRepeated: boolean }
+  | { readonly kind: 'terminate_requested' }
   /** A host is claimed: by a scheduler, or an alternate by a conductor. */
   | { readonly kind: 'claimed'; readonly target: ClaimedHost }
   /** There is no host for it: no valid host, or no alternate left. */

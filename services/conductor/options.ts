@@ -61,6 +61,13 @@ export const conductorOptions = {
     max: 3_600_000,
     help: 'How often a conductor looks for instances whose deadline has passed.',
   }),
+  eventGraceMs: durationOption({
+    env: 'BERTH_CONDUCTOR_EVENT_GRACE_MS',
+    default: 3_000,
+    min: 10,
+    max: 3_600_000,
+    help: 'How long the conductor that wrote a record has to publish its event before another does.',
+  }),
   auditIntervalMs: durationOption({
     env: 'BERTH_CONDUCTOR_AUDIT_INTERVAL_MS',
     default: 60_000,

@@ -2,6 +2,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Conductor } from './context';
+import { eventPublisher } from './events/publish-events';
 import { conductorMetrics } from './metrics';
 import { lookAt } from './observation';
 import { reconcileLoop } from './reconcile-loop';
@@ -17,7 +18,8 @@ it('rejects, and leaves no other rejection behind, when a step fails while a sch
   let answerCall: (answer: never) => void = () => {};
   const running = await world.conductor((deps) => {
     const measured = conductorMetrics(createMetrics({}));
-    const parts = { ...deps, measured, stopping: new AbortController().signal };
+    const events = eventPublisher(deps.bus, deps.instances, deps.log);
+    const parts = { ...deps, events, measured, stopping: new AbortController().signal };
     const bus = { call: () => new Promise((_, reject) => (answerCall = reject)) } as unknown as Conductor['bus'];
     const placement = { ...deps.placement, consumers: () => Promise.reject(away) } as unknown as Conductor['placement'];
     conductor = { ...parts, bus, placement, retry: retryOptions(parts) };
@@ -28,7 +30,7 @@ it('rejects, and leaves no other rejection behind, when a step fails while a sch
   const [one, other] = (await world.all()) as [Instance, Instance];
   const looks = [
     lookAt({ ...one, state: 'scheduling', dueAtMs: 0 }, { kind: 'nothing' }),
-    lookAt({ ...other, state: 'error' }, { kind: 'interrupted', isAnnounced: true }),
+    lookAt({ ...other, state: 'error' }, { kind: 'interrupted' }),
   ];
   const unhandled: unknown[] = [];
   const hear = (reason: unknown) => unhandled.push(reason);

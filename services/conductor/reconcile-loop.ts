@@ -1,6 +1,5 @@
 import { BerthError } from '#libs/domain/errors';
 import type { Conductor } from './context';
-import { announce } from './lifecycle';
 import type { Look } from './observation';
 import { reconcile } from './reconcile';
 import type { Step } from './step';
@@ -29,34 +28,20 @@ export async function reconcileLoop(c: Conductor, looks: readonly Look[]): Promi
 
 async function oneRound(c: Conductor, looks: readonly Look[]): Promise<Look[]> {
   const selecting: Look[] = [];
-  let announces = false;
   const performing: Promise<Look | undefined>[] = [];
   for (const look of looks) {
     const step = reconcile(look.record, look.holds, look.observed, c.clock.now());
     if (isOwn(step)) performing.push(perform(c, look, step));
-    else {
-      selecting.push(look);
-      announces ||= step.announces;
-    }
+    else selecting.push(look);
   }
   // Awaited together: a step that fails while a scheduler is asked must not be nobody's rejection.
-  const [selected, ...performed] = await Promise.all([
-    selecting.length > 0 ? select(c, selecting, announces) : [],
-    ...performing,
-  ]);
+  const [selected, ...performed] = await Promise.all([selecting.length > 0 ? select(c, selecting) : [], ...performing]);
   return [...selected, ...performed.filter((look) => look !== undefined)];
 }
 
-/**
- * A scheduler is asked while the records are still being announced; no next version is written before, for a crash would
- * leave this one without its event.
- */
-async function select(c: Conductor, looks: readonly Look[], announces: boolean): Promise<Look[]> {
+async function select(c: Conductor, looks: readonly Look[]): Promise<Look[]> {
   const records = looks.map(({ record }) => record).filter((record) => record !== undefined);
-  const [observationOf] = await Promise.all([
-    selectDestinations(c, records),
-    announces ? Promise.all(records.map((record) => announce(c, record))) : undefined,
-  ]);
+  const observationOf = await selectDestinations(c, records);
   return looks.map((look) => ({ ...look, observed: observationOf(look.uuid) }));
 }
 

@@ -1,6 +1,9 @@
 import * as fc from 'fast-check';
 import type { BuildReport, RunningInstance } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import { eventGaps } from '#libs/testing/instances/event-gaps';
+import type { ConductorDeps } from './context';
 import { type Behaviour, ConductorWorld } from './testing/conductor-world';
 
 const HOSTS = ['h1', 'h2', 'h3'];
@@ -11,7 +14,12 @@ type Action =
   | { readonly kind: 'request again' | 'terminate' | 'report again' | 'stop by itself'; readonly which: number }
   | { readonly kind: 'report of host'; readonly host: number }
   | { readonly kind: 'behave'; readonly host: number; readonly as: Behaviour }
+  | { readonly kind: 'take events'; readonly conductor: number; readonly how: TakesEvents }
   | { readonly kind: 'pass time'; readonly ms: number };
+
+/** What the broker does with the events of one conductor. */
+type TakesEvents = 'yes' | 'no' | 'late' | 'without a word';
+const CONDUCTORS = 2;
 
 const which = fc.nat(999);
 const host = fc.nat(HOSTS.length - 1);
@@ -21,6 +29,11 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constantFrom('terminate' as const, 'stop by itself' as const), which }),
   fc.record({ kind: fc.constant('report of host' as const), host }),
   fc.record({ kind: fc.constant('behave' as const), host, as: fc.constantFrom(...BEHAVIOURS) }),
+  fc.record({
+    kind: fc.constant('take events' as const),
+    conductor: fc.nat(CONDUCTORS - 1),
+    how: fc.constantFrom<TakesEvents>('yes', 'no', 'late', 'without a word'),
+  }),
   // From within one step of a build to beyond every deadline of the test fleet.
   fc.record({ kind: fc.constant('pass time' as const), ms: fc.constantFrom(0, 1, 50, 3_000, 12_000) }),
 );
@@ -29,6 +42,28 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
 class Fleet {
   readonly world = new ConductorWorld();
   readonly #requests: string[] = [];
+  readonly #takesEvents = new Map<number, TakesEvents>();
+
+  startConductors() {
+    return Promise.all(
+      Array.from({ length: CONDUCTORS }, (_, n) => this.world.conductor((deps) => this.#withEventsOf(n, deps))),
+    );
+  }
+
+  takeAllEvents(): void {
+    this.#takesEvents.clear();
+  }
+
+  #withEventsOf(conductor: number, deps: ConductorDeps): ConductorDeps {
+    const send = deps.bus.publish.bind(deps.bus);
+    const publish: typeof send = async (topic, message) => {
+      const how = this.#takesEvents.get(conductor) ?? 'yes';
+      if (how === 'late') await new Promise<void>((resolve) => deps.clock.after(4_000, resolve));
+      if (how !== 'no') await send(topic, message);
+      if (how === 'no' || how === 'without a word') throw new BerthError('unavailable', 'unconfirmed', 'no confirm');
+    };
+    return { ...deps, bus: Object.assign(deps.bus, { publish }) };
+  }
 
   async do(action: Action): Promise<void> {
     const { world } = this;
@@ -60,6 +95,9 @@ class Fleet {
         return this.reportHost(HOSTS[action.host] ?? 'h1');
       case 'behave':
         world.behaviour.set(HOSTS[action.host] ?? 'h1', action.as);
+        return;
+      case 'take events':
+        this.#takesEvents.set(action.conductor, action.how);
         return;
       case 'pass time':
         return world.clock.advance(action.ms);
@@ -126,13 +164,13 @@ function activeOnHosts(records: readonly Instance[]): string[] {
 
 const RESTING: readonly Instance['state'][] = ['active', 'error', 'deleted'];
 
-it('brings every instance to rest, whatever triggers come, in any order and twice: claims are what runs', async () => {
+it('brings every instance to rest and tells every step, whatever triggers come, in any order and twice', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(actions, { minLength: 4, maxLength: 30 }), async (history) => {
       const fleet = new Fleet();
       const { world } = fleet;
       await world.open({ h1: 3, h2: 3, h3: 3 });
-      const conductors = [await world.conductor(), await world.conductor()];
+      const conductors = await fleet.startConductors();
       for (const action of history) await fleet.do(action);
 
       // Without any repair: all are at rest, and nothing runs where its record does not have it.
@@ -150,6 +188,11 @@ it('brings every instance to rest, whatever triggers come, in any order and twic
       expect(new Map(held.map((one) => [one.uuid, one.claimToken]))).toEqual(
         new Map(active.map((one) => [one.uuid, one.claimToken])),
       );
+
+      // Whatever became of events on the way, a listener has heard of every version, in order.
+      fleet.takeAllEvents();
+      await world.clock.advance(60_000);
+      expect(eventGaps(world.events, await world.all())).toEqual([]);
 
       const closing = Promise.all(conductors.map((conductor) => conductor.close()));
       await world.clock.advance(1_000);

@@ -14,7 +14,6 @@ import type { NoneReason, Step } from './step';
  */
 export function reconcile(record: Instance | undefined, holds: Holds, observed: Observation, nowMs: number): Step {
   if (record === undefined) return withoutRecord(holds, observed);
-  if (observed.kind === 'interrupted' && !observed.isAnnounced) return { kind: 'announce' };
   switch (record.state) {
     case 'scheduling':
       return scheduling(record, observed, nowMs);
@@ -49,9 +48,8 @@ function withoutRecord(holds: Holds, observed: Observation): Step {
 function scheduling(record: Instance, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'accepted':
-      return { kind: 'select_destinations', announces: true };
     case 'interrupted':
-      return { kind: 'select_destinations', announces: false };
+      return { kind: 'select_destinations' };
     case 'claimed':
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
@@ -63,7 +61,7 @@ function scheduling(record: Instance, observed: Observation, nowMs: number): Ste
     case 'running':
       return destroyStray(observed);
     default:
-      return isOverdue(record, nowMs) ? { kind: 'select_destinations', announces: false } : wait(record);
+      return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : wait(record);
   }
 }
 
@@ -120,8 +118,7 @@ function active(record: Instance, holds: Holds, observed: Observation): Step {
   switch (observed.kind) {
     case 'reported':
       if (!isOfPresentAttempt(record, observed)) return lateReport(observed);
-      if (observed.outcome === 'lost') return recordLost(record, observed.why);
-      return observed.isRepeated ? { kind: 'announce' } : none('at rest');
+      return observed.outcome === 'lost' ? recordLost(record, observed.why) : none('at rest');
     case 'missing':
       if (observed.host !== record.host) return none('at rest');
       return { ...recordLost(record, 'its agent no longer reports it'), finding: 'lost' };
@@ -160,7 +157,7 @@ function inError(record: Instance, holds: Holds, observed: Observation): Step {
       return releaseHeld(holds);
     case 'reported':
       if (observed.outcome === 'active' || !isOfPresentAttempt(record, observed)) return lateReport(observed);
-      return observed.isRepeated ? { kind: 'announce' } : none('late report');
+      return observed.isRepeated ? releaseHeld(holds) : none('late report');
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     default:
@@ -202,8 +199,6 @@ function atItsEnd(holds: Holds, observed: Observation): Step {
       return { kind: 'release', claimToken: observed.target.claimToken };
     case 'audited':
       return releaseOrphan(holds);
-    case 'terminate_requested':
-      return observed.isRepeated ? { kind: 'announce' } : none('at rest');
     default:
       return none('at rest');
   }

@@ -8,6 +8,8 @@ import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/qu
 import { sleep } from '#libs/domain/clock';
 import type { Running } from '#libs/runtime/service';
 import type { Conductor, ConductorDeps } from './context';
+import { keepDraining, OUTBOX_LEASE } from './events/drain-outbox';
+import { eventPublisher } from './events/publish-events';
 import { listInstances } from './list-instances';
 import { conductorMetrics } from './metrics';
 import { AUDIT_LEASE, audit } from './triggers/audit';
@@ -37,7 +39,8 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   const stop = new AbortController();
   // Every call and every wait in hand listens to it.
   setMaxListeners(0, stop.signal);
-  const running = { ...deps, measured: conductorMetrics(deps.metrics), stopping: stop.signal };
+  const events = eventPublisher(deps.bus, deps.instances, deps.log);
+  const running = { ...deps, events, measured: conductorMetrics(deps.metrics), stopping: stop.signal };
   const c: Conductor = { ...running, retry: retryOptions(running) };
   const { prefetch } = c.config;
   const take = (handlers: Readonly<Record<string, Handler>>) => async (message: IncomingMessage) => {
@@ -48,7 +51,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   const subscriptions = [
     await c.bus.serve(
       RPC_CONDUCTOR,
-      answer(listInstancesMethod, (request) => listInstances(c, request)),
+      answer(listInstancesMethod, (request, { identity }) => listInstances(c, request, identity)),
     ),
     // Results first: they release hosts.
     await c.bus.consume(BUILD_RESULTS, take(RESULTS), { prefetch }),
@@ -58,6 +61,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   const loops = [
     repeat(c, 'overdue sweep', c.config.dueIntervalMs, () => sweepOverdue(c)),
     repeat(c, 'audit', c.config.auditIntervalMs, () => audit(c, holder)),
+    keepDraining(c, holder),
   ];
   return {
     readiness: () => (c.bus.isConnected() ? { ready: true } : { ready: false, reason: 'the broker is away' }),
@@ -65,12 +69,11 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       stop.abort();
       await Promise.all(subscriptions.map((subscription) => subscription.cancel()));
       await Promise.all(loops);
-      // The next auditor need not wait for the lease to run out; if the store is away, it will.
-      await c.leases
-        .release(AUDIT_LEASE, holder)
-        .catch((err: unknown) =>
-          c.log.debug({ event: 'lease_not_released', err }, 'could not release the audit lease'),
-        );
+      await c.events.idle();
+      // The next holder need not wait for the lease to run out; if the store is away, it will.
+      await Promise.all([AUDIT_LEASE, OUTBOX_LEASE].map((name) => c.leases.release(name, holder))).catch(
+        (err: unknown) => c.log.debug({ event: 'lease_not_released', err }, 'could not release the leases'),
+      );
     },
   };
 }

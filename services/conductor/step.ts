@@ -7,13 +7,11 @@ export type Step =
   | { readonly kind: 'none'; readonly because: NoneReason }
   /** Nothing before the deadline, unless something is observed. */
   | { readonly kind: 'wait'; readonly untilMs: number | undefined }
-  /** Publish the record's state. */
-  | { readonly kind: 'announce' }
   /** Read the claim: the next step depends on it. */
   | { readonly kind: 'read_claim' }
-  /** Ask a scheduler, for all instances of the request that need it; publish the first event meanwhile. */
-  | { readonly kind: 'select_destinations'; readonly announces: boolean }
-  /** Record the attempt, publish it, send the order. */
+  /** Ask a scheduler, for all instances of the request that need it. */
+  | { readonly kind: 'select_destinations' }
+  /** Record the attempt, send the order. */
   | { readonly kind: 'dispatch_build'; readonly target: ClaimedHost }
   /** Send the order again: agents know the attempt. */
   | { readonly kind: 'order_again'; readonly finding?: Finding }

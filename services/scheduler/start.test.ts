@@ -8,7 +8,7 @@ import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { explainMethod } from '#libs/contracts/diagnosis';
 import { listHostsMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
 import type { HostDiscrepancy, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import { agentSender, BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
+import { BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { seededRandom } from '#libs/domain/random';
@@ -68,8 +68,9 @@ async function aCell() {
     discrepancies,
     call: <Q, A>(method: Method<Q, A>, request: Q) =>
       callMethod(client, RPC_SCHEDULER, method, request, { timeoutMs: 5_000 }),
-    report: (fields: Partial<UpdateResourceStatsRequest> = {}, sender = agentSender(fields.host ?? 'host-1')) =>
-      callMethod(client, STATS, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000, sender }),
+    as: (user: string) => open(openBus({ busUrl: `memory://${user}@broker` }, around(), broker)),
+    report: (fields: Partial<UpdateResourceStatsRequest> = {}, from = client) =>
+      callMethod(from, STATS, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000 }),
     metrics: () => surroundings.metrics.expose(),
     async close() {
       for (const thing of opened.toReversed()) await thing.close();
@@ -137,7 +138,7 @@ describe('stats', () => {
 
   it('refuses a report of another host and a stale one with the reason, counted, and applies nothing of it', async () => {
     await cell.report({ sequence: 2 });
-    await expect(cell.report({ host: 'host-1', sequence: 3 }, agentSender('host-2'))).rejects.toMatchObject({
+    await expect(cell.report({ host: 'host-1', sequence: 3 }, await cell.as('agent.host-2'))).rejects.toMatchObject({
       code: 'permission_denied',
       reason: 'wrong_host',
     });

@@ -3,6 +3,7 @@ import { answer, castTyped } from '#libs/bus/typed-calls';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { explainMethod } from '#libs/contracts/diagnosis';
 import { listHostsMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
+import { type Identity, nameOf, requireProject, requireService } from '#libs/contracts/identity';
 import type { SelectDestinationsRequest, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
@@ -82,24 +83,31 @@ class Scheduler {
   calls() {
     const { fleet, clock } = this.select;
     return {
-      ...answer(selectDestinationsMethod, (request, caller) => this.selectDestinations(request, caller)),
-      ...answer(explainMethod, async (request) => {
+      ...answer(selectDestinationsMethod, (request, caller) => {
+        requireService(caller.identity, selectDestinationsMethod.request.type);
+        return this.selectDestinations(request, caller);
+      }),
+      ...answer(explainMethod, async (request, { identity }) => {
         this.requireReady();
         const { requestSpec, host, limit } = request;
-        return explain({ ...this.classify(requestSpec), host, limit }, clock.now(), this.select);
+        const classified = this.classify(requestSpec);
+        requireProject(identity, classified.spec.projectId);
+        return explain({ ...classified, host, limit }, clock.now(), this.select);
       }),
-      ...answer(listHostsMethod, async (request) => {
+      ...answer(listHostsMethod, async (request, { identity }) => {
+        requireService(identity, listHostsMethod.request.type);
         this.requireReady();
         return listHosts(request, fleet, clock.now());
       }),
-      ...answer(setHostEnabledMethod, (request) =>
-        setHostEnabled(request, { ...this.select, mirror: this.deps.mirror, nowMs: this.deps.clock.now() }),
-      ),
+      ...answer(setHostEnabledMethod, (request, { identity }) => {
+        requireService(identity, setHostEnabledMethod.request.type);
+        return setHostEnabled(request, { ...this.select, mirror: this.deps.mirror, nowMs: clock.now() });
+      }),
     };
   }
 
   reports() {
-    return answer(updateResourceStatsMethod, (stats, { sender }) => this.updateResourceStats(stats, sender));
+    return answer(updateResourceStatsMethod, (stats, { identity }) => this.updateResourceStats(stats, identity));
   }
 
   private async selectDestinations(request: SelectDestinationsRequest, caller: Caller) {
@@ -133,7 +141,7 @@ class Scheduler {
     }
   }
 
-  private async updateResourceStats(stats: UpdateResourceStatsRequest, sender: string) {
+  private async updateResourceStats(stats: UpdateResourceStatsRequest, sender: Identity) {
     const { clock, config, log } = this.deps;
     try {
       const limits = { nowMs: clock.now(), maxInstances: config.maxReportedInstances };
@@ -145,7 +153,13 @@ class Scheduler {
       const error = BerthError.from(thrown);
       this.metrics.stats.inc({ outcome: error.reason });
       log.warn(
-        { event: 'host_report_refused', sender, code: error.code, reason: error.reason, ...error.details },
+        {
+          event: 'host_report_refused',
+          sender: nameOf(sender),
+          code: error.code,
+          reason: error.reason,
+          ...error.details,
+        },
         `host report refused: ${error.message}`,
       );
       throw error;

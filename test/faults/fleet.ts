@@ -7,7 +7,7 @@ import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { type Bus, DEAD_LETTERS } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
-import { buildRequestCodec } from '#libs/contracts/conductor';
+import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import type { Consumer } from '#libs/domain/consumer';
@@ -27,13 +27,22 @@ import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
+import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 
 const POLL_MS = 100;
 const clock = systemClock();
 
-/** A whole Berth of real processes on a private broker and a private Redis, made to be broken. */
+/** Two agents that carry five hosts each. */
+const AGENTS = ['agent-a', 'agent-b'];
+/** Whose instances are requested. */
+const TENANT = 'project.project-1';
+
+/**
+ * A whole Berth of real processes on a private broker and a private Redis, made to be broken. Each process has the user, and
+ * the rights, that it has as deployed; requests are a tenant's.
+ */
 export class TestFleet {
   readonly #children = new Map<string, Child>();
   readonly #settings: Readonly<Record<string, string>>;
@@ -41,7 +50,9 @@ export class TestFleet {
   private constructor(
     readonly rabbitmq: RabbitmqServer,
     readonly redis: TestServer,
+    readonly credentials: DeployedCredentials,
     readonly bus: Bus,
+    readonly tenant: Bus,
     readonly placement: PlacementStore,
     readonly instances: InstanceStore,
     readonly stateDir: string,
@@ -55,21 +66,32 @@ export class TestFleet {
    * `BERTH_STORE_URL` among them the fleet uses that store, not the private Redis.
    */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<TestFleet> {
-    const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis({ appendOnly: true })]);
+    const credentials = deployedCredentials([...AGENTS.map((name) => `service-host.${name}`), TENANT]);
+    const [rabbitmq, redis] = await Promise.all([
+      startRabbitmq({ config: { load_definitions: credentials.definitionsFile } }),
+      startRedis({ appendOnly: true }),
+    ]);
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
-    const addresses = { BERTH_BUS_URL: rabbitmq.url, BERTH_STORE_URL: redis.url };
+    const addresses = { BERTH_STORE_URL: redis.url };
     const store = readConfig(placementOptions, { ...addresses, ...settings });
+    const busAs = (user: string) =>
+      openBus(
+        { ...readConfig(busOptions, {}), busUrl: credentials.brokerUrl(user, rabbitmq.port) },
+        { ...around, metrics: createMetrics({}) },
+      );
     const fleet = new TestFleet(
       rabbitmq,
       redis,
-      await openBus({ ...readConfig(busOptions, {}), busUrl: rabbitmq.url }, around),
+      credentials,
+      await busAs('operator'),
+      await busAs(TENANT),
       await openPlacementStore(store, around),
       await openInstanceStore(store, around),
       mkdtempSync(join(tmpdir(), 'berth-fleet-')),
       { ...addresses, ...QUICK, ...settings },
     );
     await fleet.bus.declare(BUILD_REQUESTS);
-    for (const name of ['scheduler-1', 'scheduler-2', 'conductor-1', 'conductor-2', 'agent-a', 'agent-b']) {
+    for (const name of ['scheduler-1', 'scheduler-2', 'conductor-1', 'conductor-2', ...AGENTS]) {
       fleet.launch(name);
     }
     await fleet.eventually('ten hosts have reported', async () => (await fleet.rows()).hosts.length === 10);
@@ -81,7 +103,9 @@ export class TestFleet {
     const isAgent = name.startsWith('agent');
     const args = isAgent ? ['compute-agent'] : [name.split('-')[0] ?? ''];
     const agent = { BERTH_AGENT_HOST: name, BERTH_AGENT_HOSTS: '5', BERTH_AGENT_STATE_DIR: this.stateDir };
-    const env = { BERTH_PROCESS_NAME: name, ...this.#settings, ...(isAgent ? agent : {}) };
+    const user = isAgent ? `service-host.${name}` : (name.split('-')[0] ?? '');
+    const busUrl = this.credentials.brokerUrl(user, this.rabbitmq.port);
+    const env = { BERTH_PROCESS_NAME: name, BERTH_BUS_URL: busUrl, ...this.#settings, ...(isAgent ? agent : {}) };
     this.#children.set(name, startChild('services/cli/main.ts', args, env));
   }
 
@@ -92,14 +116,14 @@ export class TestFleet {
     await child?.exit;
   }
 
-  /** Publishes requests for one instance each; resolves to their instances' uuids once the broker has them all. */
+  /** Has the tenant request one instance each; resolves to their instances' uuids once the broker has them all. */
   async request(count: number, copies = 1): Promise<string[]> {
     const uuids = Array.from({ length: count }, () => randomUUID());
     const requests = uuids.flatMap((uuid) => Array<string>(copies).fill(uuid)).sort(() => systemRandom.next() - 0.5);
     await Promise.all(
       requests.map((uuid) =>
         castTyped(
-          this.bus,
+          this.tenant,
           BUILD_REQUESTS,
           buildRequestCodec,
           {
@@ -116,9 +140,17 @@ export class TestFleet {
     return uuids;
   }
 
+  /** Asks for the end of instances; resolves once the broker has all requests. */
+  async terminate(uuids: readonly string[]): Promise<void> {
+    const casts = uuids.map((instanceUuid) =>
+      castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' }),
+    );
+    await Promise.all(casts);
+  }
+
   /** Puts what waits in a queue back in a random order, each message so many times; resolves to how many there were. */
   async shuffle(queue: string, copies: number): Promise<number> {
-    const connection = await connect(this.rabbitmq.url);
+    const connection = await connect(this.credentials.brokerUrl('operator', this.rabbitmq.port));
     const channel = await connection.createConfirmChannel();
     const taken: GetMessage[] = [];
     for (;;) {
@@ -128,7 +160,9 @@ export class TestFleet {
     }
     const all = taken.flatMap((message) => Array<GetMessage>(copies).fill(message));
     for (const { content, properties } of all.sort(() => systemRandom.next() - 0.5)) {
-      channel.sendToQueue(queue, content, { ...properties });
+      // As a service that puts them back: they stay their senders'.
+      const headers = { ...properties.headers, 'berth-user': properties.userId };
+      channel.sendToQueue(queue, content, { ...properties, userId: 'operator', headers });
     }
     await channel.waitForConfirms();
     channel.ackAll();
@@ -231,9 +265,10 @@ export class TestFleet {
   async stop(): Promise<void> {
     for (const child of this.#children.values()) child.process.kill('SIGKILL');
     await Promise.all([...this.#children.values()].map(({ exit }) => exit));
-    await Promise.allSettled([this.bus.close(), this.placement.close(), this.instances.close()]);
+    await Promise.allSettled([this.bus.close(), this.tenant.close(), this.placement.close(), this.instances.close()]);
     await Promise.all([this.rabbitmq.stop(), this.redis.stop()]);
     rmSync(this.stateDir, { recursive: true, force: true });
+    this.credentials.remove();
   }
 
   private async aboveCapacity(): Promise<string[]> {
@@ -260,6 +295,7 @@ const QUICK: Readonly<Record<string, string>> = {
   BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '3000',
   BERTH_CONDUCTOR_AUDIT_GRACE_MS: '3000',
   BERTH_CONDUCTOR_DUE_INTERVAL_MS: '500',
+  BERTH_CONDUCTOR_EVENT_GRACE_MS: '1000',
   BERTH_SCHEDULER_HOST_TIMEOUT_MS: '5000',
   BERTH_AGENT_REPORT_INTERVAL_MS: '2000',
   BERTH_AGENT_INVENTORY: 'VCPU=64,MEMORY_MB=65536,DISK_GB=1000',

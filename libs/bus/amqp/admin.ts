@@ -1,47 +1,74 @@
 import type { Channel, ChannelModel } from 'amqplib';
+import { identityOf, isRestricted } from '../../contracts/identity';
 import type { QueueSpec } from '../../contracts/queues';
 import type { Clock } from '../../domain/clock';
+import { BerthError } from '../../domain/errors';
 import type { Log } from '../../runtime/log';
 import type { Surroundings } from '../../runtime/service';
 import { endsWithin } from '../handling/running-handlers';
 import type { Attachment } from './connection';
 import { closeQuietly } from './reopening-channel';
-import { declareBase, declareQueue, noAnswer, notConnected } from './topology';
+import { bindEntrance, declareBase, declareQueue, findQueue, noAnswer, notConnected } from './topology';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
 /**
  * Declares and asks, one thing after the other on a channel of its own, because the broker answers a wrong question by
- * closing the channel. Remembers what was declared, and declares it again on each new connection.
+ * closing the channel. Remembers what was declared, and declares it again on each new connection. For a restricted user
+ * services declare: queues are only looked for.
  */
 export class Admin implements Attachment {
   readonly #log: Log;
   readonly #clock: Clock;
+  readonly #declares: boolean;
   readonly #declared = new Map<string, QueueSpec>();
   #model: ChannelModel | undefined;
   #channel: Channel | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor({ log, clock }: Surroundings) {
+  constructor(user: string, { log, clock }: Surroundings) {
     this.#log = log;
     this.#clock = clock;
+    this.#declares = !isRestricted(identityOf(user));
   }
 
   async attach(model: ChannelModel): Promise<void> {
     this.#model = model;
     this.#channel = undefined;
-    const declareAgain = (queue: string, work: (channel: Channel) => Promise<void>) =>
-      this.run(queue, work).catch((error: unknown) =>
+    if (!this.#declares) return;
+    const declareAgain = (queue: string, work: () => Promise<void>) =>
+      work().catch((error: unknown) =>
         this.#log.error({ event: 'bus_declare_failed', queue, error }, 'could not declare a queue'),
       );
-    await declareAgain('dead-letters', declareBase);
-    for (const spec of this.#declared.values()) await declareAgain(spec.name, (channel) => declareQueue(channel, spec));
+    await declareAgain('dead-letters', () => this.run('dead-letters', declareBase));
+    for (const spec of this.#declared.values()) await declareAgain(spec.name, () => this.#ensure(spec));
   }
 
   /** @throws BerthError `failed_precondition / queue_mismatch`, `unavailable`. */
   async declare(spec: QueueSpec): Promise<void> {
-    await this.run(spec.name, (channel) => declareQueue(channel, spec));
+    if (!this.#declares) return;
+    await this.#ensure(spec);
     this.#declared.set(spec.name, spec);
+  }
+
+  /** Makes sure that a queue to consume from is there. @throws BerthError as `declare`; `not_found / no_such_queue`. */
+  async provide(spec: QueueSpec): Promise<void> {
+    if (this.#declares) await this.#ensure(spec);
+    else await this.run(spec.name, (channel) => findQueue(channel, spec));
+  }
+
+  /** A queue of calls may still be there as versions before 0.1 declared it: it is used as it is until it goes. */
+  async #ensure(spec: QueueSpec): Promise<void> {
+    try {
+      await this.run(spec.name, (channel) => declareQueue(channel, spec));
+    } catch (thrown) {
+      if (spec.kind !== 'transient' || BerthError.from(thrown).reason !== 'queue_mismatch') throw thrown;
+      this.#log.warn(
+        { event: 'bus_queue_of_old_version', queue: spec.name },
+        'uses a queue as an older version made it',
+      );
+      await this.run(spec.name, (channel) => bindEntrance(channel, spec));
+    }
   }
 
   /** Runs work that may cost the channel, after all work before it. */

@@ -18,13 +18,15 @@ import {
   type Subscription,
 } from '../port';
 import { Admin } from './admin';
+import { Answers } from './batching/answers';
 import { FrameReader } from './batching/frame-reader';
 import { Caller } from './caller';
 import { Caster } from './caster';
-import type { Connection } from './connection';
+import type { Connections } from './connection';
 import { Consumer, type ConsumerRole } from './consumer';
 import { ConsumerChannel } from './consumer-channel';
-import { brokerBlocked, declareEventQueue, declareQueue, refusalOf } from './topology';
+import { privateQueuePrefix } from './origin';
+import { brokerBlocked, declareEventQueue, refusalOf } from './topology';
 
 /** Consumers share this many channels. */
 const MAX_CONSUMER_CHANNELS = 16;
@@ -33,28 +35,31 @@ const CLOSE_TIMEOUT_MS = 2_000;
 
 /** The bus on RabbitMQ. Everything that it has on the broker comes back with the connection. */
 export class AmqpBus implements Bus {
-  readonly #connection: Connection;
+  readonly #connections: Connections;
   readonly #config: BusConfig;
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
   readonly #admin: Admin;
   readonly #caster: Caster;
   readonly #caller: Caller;
+  readonly #answers: Answers;
   readonly #channels: ConsumerChannel[] = [];
   #closed: Promise<void> | undefined;
   #isOpen = true;
 
-  constructor(connection: Connection, config: BusConfig, around: Surroundings) {
-    this.#connection = connection;
+  constructor(connections: Connections, config: BusConfig, around: Surroundings) {
+    const { publishing, consuming } = connections;
+    this.#connections = connections;
     this.#config = config;
     this.#around = around;
     // In the order in which they come back: queues before those who write to them.
-    this.#admin = new Admin(around);
-    connection.add(this.#admin);
+    this.#admin = new Admin(consuming.user, around);
+    consuming.add(this.#admin);
     this.#metrics = busMetrics(around.metrics, this);
-    connection.onReconnect = () => this.#metrics.reconnects.inc();
-    this.#caster = new Caster(connection, config, this.#metrics, around);
-    this.#caller = new Caller(connection, config, this.#metrics, around);
+    consuming.onReconnect = () => this.#metrics.reconnects.inc();
+    this.#caster = new Caster(publishing, config, this.#metrics, around);
+    this.#caller = new Caller(connections, config, this.#metrics, around);
+    this.#answers = new Answers(publishing, around);
   }
 
   async call(queue: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
@@ -90,9 +95,10 @@ export class AmqpBus implements Bus {
       queue: pattern,
       prefetch: 0,
       noAck: true,
-      declare: () => this.#admin.run(pattern, (channel) => declareEventQueue(channel, pattern)),
+      declare: () => this.#admin.run(pattern, (channel) => declareEventQueue(channel, this.#newPrivateName(), pattern)),
       frames: undefined,
       bury: async () => {},
+      answers: this.#answers,
       handle: async (delivery, _, topic) => {
         try {
           handler(topic, delivery);
@@ -120,10 +126,10 @@ export class AmqpBus implements Bus {
   isConnected(): boolean {
     return (
       this.#isOpen &&
-      this.#connection.isUp &&
-      !this.#connection.isBlocked &&
+      this.#connections.consuming.isUp &&
+      !this.#connections.publishing.isBlocked &&
       this.#caster.publisher.isReady &&
-      this.#caller.publisher.isReady
+      this.#caller.isReady
     );
   }
 
@@ -157,9 +163,12 @@ export class AmqpBus implements Bus {
     if (!isDrained) for (const { consumer } of consumers) consumer.abort(reason);
     this.#isOpen = false;
     await endsWithin(this.#caster.publisher.idle(), this.#config.confirmTimeoutMs, clock);
-    const channels = [...this.#channels, this.#caster.publisher, this.#admin].map((part) => part.close());
+    const channels = [...this.#channels, this.#caster.publisher, this.#answers, this.#admin].map((part) =>
+      part.close(),
+    );
     await endsWithin(Promise.all([...channels, this.#caller.close(reason)]), CLOSE_TIMEOUT_MS, clock);
-    await this.#connection.close();
+    const { publishing, consuming } = this.#connections;
+    await Promise.all([publishing.close(), consuming.close()]);
   }
 
   #consume(spec: QueueSpec, options: ConsumeOptions | undefined, handle: Handle): Promise<Subscription> {
@@ -167,15 +176,15 @@ export class AmqpBus implements Bus {
       queue: spec.name,
       prefetch: options?.prefetch ?? this.#config.prefetch,
       noAck: false,
-      declare: () =>
-        this.#admin.run(spec.name, async (channel) => {
-          await declareQueue(channel, spec);
-          return spec.name;
-        }),
+      declare: async () => {
+        await this.#admin.provide(spec);
+        return spec.name;
+      },
+      answers: this.#answers,
       handle,
       bury: (delivery, error) => this.#caster.bury(delivery, error, spec.name),
       frames: spec.batching
-        ? new FrameReader((body, properties) => this.#caster.put(spec.name, body, properties), this.#around)
+        ? new FrameReader((body, properties) => this.#caster.put(spec, body, properties), this.#around)
         : undefined,
     });
   }
@@ -196,9 +205,13 @@ export class AmqpBus implements Bus {
       undefined,
     );
     if (emptiest !== undefined && (emptiest.size === 0 || count >= MAX_CONSUMER_CHANNELS)) return emptiest;
-    const channel = new ConsumerChannel(this.#connection, `consumers ${count + 1}`, this.#around);
+    const channel = new ConsumerChannel(this.#connections.consuming, `consumers ${count + 1}`, this.#around);
     this.#channels.push(channel);
     return channel;
+  }
+
+  #newPrivateName(): string {
+    return privateQueuePrefix(this.#connections.consuming.user) + this.#around.random.uuid();
   }
 
   #handling(queue: QueueSpec) {
@@ -207,7 +220,7 @@ export class AmqpBus implements Bus {
 
   #checkOutgoing(message: OutgoingMessage): void {
     this.#refuseClosed();
-    if (this.#connection.isBlocked) throw brokerBlocked();
+    if (this.#connections.publishing.isBlocked) throw brokerBlocked();
     checkSize(message.body, this.#config.maxMessageBytes);
   }
 

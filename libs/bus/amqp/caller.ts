@@ -1,4 +1,4 @@
-import type { ConfirmChannel, ConsumeMessage } from 'amqplib';
+import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { isBatching, type QueueAddress, queueName } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
@@ -9,30 +9,41 @@ import type { BusConfig } from '../options';
 import type { CallOptions, OutgoingMessage } from '../port';
 import { BatchingPublisher } from './batching/batching-publisher';
 import { unframed } from './batching/frame';
-import type { Connection } from './connection';
+import type { Connections } from './connection';
 import { bufferOf, outgoingProperties } from './message';
-import { declareAnswerQueue } from './topology';
+import { privateQueuePrefix } from './origin';
+import { ReopeningChannel } from './reopening-channel';
+import { routeTo } from './route';
+import { declareAnswerQueue, notConnected } from './topology';
 
 /** The broker closes the channel of whoever asks for more. */
 const MAX_EXPIRATION_MS = 2_147_483_647;
 
 /**
- * Calls and their answers, on a channel of their own. Answers come to one queue that lives as long as the connection and
- * belongs to it alone. Requests are confirmed, so that a missing or full queue is told at once instead of by silence.
+ * Calls and their answers. Answers come to one queue that lives as long as the consuming connection and belongs to it
+ * alone. Requests are confirmed, so that a missing or full queue is told at once instead of by silence.
  */
 export class Caller {
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
   readonly #pending: PendingCalls;
+  readonly #user: string;
+  readonly #listening: ReopeningChannel<Channel>;
   readonly publisher: BatchingPublisher;
   #answerQueue = '';
 
-  constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
+  constructor({ publishing, consuming }: Connections, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
     this.#metrics = metrics;
     this.#around = around;
+    this.#user = publishing.user;
     this.#pending = new PendingCalls(around.clock);
+    const lost = () => this.#pending.failAll(outcomeUnknown());
+    const create = (model: ChannelModel) => model.createChannel();
+    const prepare = (channel: Channel) => this.#listen(channel);
+    this.#listening = new ReopeningChannel<Channel>(consuming, { name: 'answers', create, prepare, lost }, around);
+    consuming.add(this.#listening);
     this.publisher = new BatchingPublisher(
-      connection,
+      publishing,
       {
         ...config,
         name: 'calls',
@@ -40,11 +51,14 @@ export class Caller {
         outcomeUnknown,
         // A call has a deadline of its own.
         confirmTimeoutMs: Infinity,
-        prepare: (channel) => this.#listen(channel),
-        lost: () => this.#pending.failAll(outcomeUnknown()),
+        lost,
       },
       around,
     );
+  }
+
+  get isReady(): boolean {
+    return this.publisher.isReady && this.#listening.channel !== undefined;
   }
 
   get waitingCount(): number {
@@ -53,6 +67,8 @@ export class Caller {
 
   call(queue: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
     const name = queueName(queue);
+    const { exchange, routingKey } = routeTo(queue, this.#user);
+    if (this.#listening.channel === undefined) return Promise.reject(notConnected());
     const { type, body, sender } = message;
     const { timeoutMs, id = this.#around.random.uuid() } = options;
     const correlationId = this.#pending.nextId();
@@ -61,9 +77,10 @@ export class Caller {
     properties.replyTo = this.#answerQueue;
     properties.expiration = Math.min(Math.max(0, Math.ceil(timeoutMs)), MAX_EXPIRATION_MS);
     properties.mandatory = true;
+    properties.userId = this.#user;
     const publication = {
-      exchange: '',
-      routingKey: name,
+      exchange,
+      routingKey,
       content: bufferOf(body),
       options: properties,
       deadlineMs: this.#around.clock.elapsed() + timeoutMs,
@@ -78,11 +95,11 @@ export class Caller {
 
   async close(reason: BerthError): Promise<void> {
     this.#pending.failAll(reason);
-    await this.publisher.close();
+    await Promise.all([this.publisher.close(), this.#listening.close()]);
   }
 
-  async #listen(channel: ConfirmChannel): Promise<void> {
-    this.#answerQueue = await declareAnswerQueue(channel);
+  async #listen(channel: Channel): Promise<void> {
+    this.#answerQueue = await declareAnswerQueue(channel, privateQueuePrefix(this.#user) + this.#around.random.uuid());
     const take = (message: ConsumeMessage | null) => {
       // Null: the broker has cancelled us, and nothing can come here any more.
       if (message === null) return void channel.close().catch(() => {});

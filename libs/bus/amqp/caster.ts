@@ -1,26 +1,30 @@
 import type { Options } from 'amqplib';
-import { isBatching, type QueueAddress, queueName } from '../../contracts/queues';
+import { EVENTS_EXCHANGE, isBatching, type QueueAddress, type QueueSpec } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { noSuchQueue } from '../errors';
 import { type BusMetrics, countNotSent } from '../handling/bus-metrics';
-import { deadLetterHeaders } from '../handling/dead-letter';
+import { DEAD_LETTER_QUEUE, deadLetterHeaders } from '../handling/dead-letter';
 import type { Delivery } from '../handling/delivery';
 import type { BusConfig } from '../options';
-import { type CastOptions, DEAD_LETTERS, type OutgoingMessage } from '../port';
+import type { CastOptions, OutgoingMessage } from '../port';
 import { BatchingPublisher } from './batching/batching-publisher';
 import type { Connection } from './connection';
 import { bufferOf, outgoingProperties } from './message';
-import { connectionLost, EVENTS_EXCHANGE } from './topology';
+import { onBehalfOf } from './origin';
+import { type Route, routeTo } from './route';
+import { connectionLost } from './topology';
 
 /** Casts, events and dead letters: what is safe with the broker once its promise resolves. */
 export class Caster {
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
+  readonly #user: string;
   readonly publisher: BatchingPublisher;
 
   constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
     this.#metrics = metrics;
+    this.#user = connection.user;
     this.#around = around;
     const settings = { ...config, name: 'casts', noQueue: noSuchQueue, outcomeUnknown: connectionLost };
     this.publisher = new BatchingPublisher(connection, settings, around);
@@ -32,41 +36,45 @@ export class Caster {
     properties.persistent = !isTransient;
     properties.mandatory = true;
     if (replyTo !== undefined) properties.replyTo = replyTo;
-    return this.#publish('', queueName(queue), message.body, properties, isBatching(queue));
+    return this.#publish(routeTo(queue, this.#user), message.body, properties, isBatching(queue));
   }
 
   publish(topic: string, message: OutgoingMessage): Promise<void> {
     const properties = this.#propertiesOf(message, {});
     properties.persistent = true;
-    return this.#publish(EVENTS_EXCHANGE, topic, message.body, properties, false);
+    return this.#publish({ exchange: EVENTS_EXCHANGE, routingKey: topic }, message.body, properties, false);
   }
 
   /** Puts a message into a queue as a message of its own, with the properties given. Errors as `Bus.cast`. */
-  put(queue: string, body: Uint8Array, properties: Options.Publish): Promise<void> {
-    return this.#publish('', queue, body, { ...properties, mandatory: true }, false);
+  put(queue: QueueSpec, body: Uint8Array, properties: Options.Publish): Promise<void> {
+    return this.#publish(routeTo(queue, this.#user), body, { ...properties, mandatory: true }, false);
   }
 
   /** Puts a message of `queue` into the dead letters as it came, with the reason in its headers. */
-  bury({ type, body, id, sender, correlationId, replyTo }: Delivery, error: BerthError, queue: string): Promise<void> {
-    return this.put(DEAD_LETTERS, body, {
+  bury(delivery: Delivery, error: BerthError, queue: string): Promise<void> {
+    const { type, body, id, sender, correlationId, replyTo, identity } = delivery;
+    return this.put(DEAD_LETTER_QUEUE, body, {
       ...outgoingProperties(type, id, sender, correlationId),
       ...(replyTo === undefined ? {} : { replyTo }),
-      headers: deadLetterHeaders(error, queue),
+      headers: { ...deadLetterHeaders(error, queue), ...onBehalfOf(identity) },
       persistent: true,
     });
   }
 
-  #propertiesOf({ type, sender }: OutgoingMessage, { id, correlationId }: CastOptions): Options.Publish {
-    return outgoingProperties(type, id ?? this.#around.random.uuid(), sender, correlationId);
+  #propertiesOf({ type, sender }: OutgoingMessage, options: CastOptions): Options.Publish {
+    const { id = this.#around.random.uuid(), correlationId, onBehalfOf: identity } = options;
+    const properties = outgoingProperties(type, id, sender, correlationId);
+    if (identity !== undefined) properties.headers = onBehalfOf(identity);
+    return properties;
   }
 
   #publish(
-    exchange: string,
-    routingKey: string,
+    { exchange, routingKey }: Route,
     body: Uint8Array,
     options: Options.Publish,
     mayShareFrame: boolean,
   ): Promise<void> {
+    options.userId = this.#user;
     return new Promise((resolve, reject) => {
       const settle = (error?: BerthError) => {
         if (error === undefined) resolve();

@@ -24,13 +24,16 @@ export type AmqpSettings = BusConfig & {
 export async function connectAmqp(settings: AmqpSettings, around: Surroundings): Promise<Bus> {
   const url = addressOf(settings);
   const where = `${url.hostname}:${url.port || (url.protocol === 'amqps:' ? 5671 : 5672)}`;
-  const { reconnectDelayMs, connectTimeoutMs, processName: connectionName = 'berth' } = settings;
-  const connection = new Connection({ url: url.href, reconnectDelayMs, connectionName }, around);
-  const bus = new AmqpBus(connection, settings, around);
-  const settled = upOrRefused(connection, where);
-  await connection.open();
+  const { reconnectDelayMs, connectTimeoutMs, processName = 'berth' } = settings;
+  const connectionThat = (does: string) =>
+    new Connection({ url: url.href, reconnectDelayMs, connectionName: `${processName} ${does}` }, around);
+  const publishing = connectionThat('publishes');
+  const consuming = connectionThat('consumes');
+  const bus = new AmqpBus({ publishing, consuming }, settings, around);
+  const settled = bothUpOrRefused(upOrRefused(consuming, where), upOrRefused(publishing, where));
+  await Promise.all([consuming.open(), publishing.open()]);
   const isSettled = await endsWithin(settled, connectTimeoutMs, around.clock);
-  const problem = isSettled ? await settled : unreachable(where, connectTimeoutMs, connection.lastError);
+  const problem = isSettled ? await settled : unreachable(where, connectTimeoutMs, consuming.lastError);
   if (problem !== undefined) {
     await bus.close();
     throw problem;
@@ -39,7 +42,14 @@ export async function connectAmqp(settings: AmqpSettings, around: Surroundings):
   return bus;
 }
 
-/** Resolves when the first connection is up, or to why waiting does not help; amqplib has that in the text alone. */
+async function bothUpOrRefused(
+  one: Promise<BerthError | undefined>,
+  other: Promise<BerthError | undefined>,
+): Promise<BerthError | undefined> {
+  return (await one) ?? (await other);
+}
+
+/** Resolves when a connection is up for the first time, or to why waiting does not help; amqplib has that in the text alone. */
 function upOrRefused(connection: Connection, where: string): Promise<BerthError | undefined> {
   let closedCount = 0;
   return new Promise((resolve) => {

@@ -4,6 +4,7 @@ import { backoffMs } from '../../runtime/backoff';
 import { corkPerTick } from '../../runtime/cork-per-tick';
 import type { Surroundings } from '../../runtime/service';
 import { endsWithin } from '../handling/running-handlers';
+import { userOfUrl } from '../user-of-url';
 
 /** What is set up anew on each connection. `attach` never rejects: what fails is tried again later. */
 export interface Attachment {
@@ -17,13 +18,22 @@ export interface ConnectionSettings {
   readonly connectionName: string;
 }
 
+/**
+ * The two connections of a bus. A broker that is short of memory stops reading from a connection that publishes, and with
+ * it any acks that come behind: so what consumes, and acks, has one of its own and empties the queues meanwhile.
+ */
+export interface Connections {
+  readonly publishing: Connection;
+  readonly consuming: Connection;
+}
+
 const FIRST_RECONNECT_DELAY_MS = 50;
 /** For one attempt, TCP and AMQP handshake together. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
- * The connection of one bus, kept up by amqplib's `recovery`.
+ * A connection of a bus, kept up by amqplib's `recovery`.
  *
  * Recovery reconnects with backoff and calls `setup`; what it does not know, this class adds:
  * - an `error` event that comes during `setup`, before recovery listens, would end the process: we listen first;
@@ -53,6 +63,11 @@ export class Connection {
   constructor(settings: ConnectionSettings, around: Surroundings) {
     this.#settings = settings;
     this.#around = around;
+  }
+
+  /** The broker's user. */
+  get user(): string {
+    return userOfUrl(this.#settings.url);
   }
 
   /** Connected, and every attachment was attached or has failed. */

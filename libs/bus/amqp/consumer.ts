@@ -5,7 +5,7 @@ import type { Delivery } from '../handling/delivery';
 import type { MessageActions } from '../handling/handle-message';
 import { RunningHandlers } from '../handling/running-handlers';
 import type { Acks } from './batching/acks';
-import { Answers } from './batching/answers';
+import type { Answers } from './batching/answers';
 import { isFrame } from './batching/frame';
 import type { FrameReader, Settling } from './batching/frame-reader';
 import { ConcurrencyLimit } from './concurrency-limit';
@@ -25,6 +25,7 @@ export interface ConsumerRole {
   handle(delivery: Delivery, actions: MessageActions, topic: string): Promise<void>;
   /** Puts a message into the dead letters. */
   bury(delivery: Delivery, error: BerthError): Promise<void>;
+  readonly answers: Answers;
   /** Takes frames apart; undefined for a queue that is not batching. */
   readonly frames: FrameReader | undefined;
 }
@@ -32,7 +33,6 @@ export interface ConsumerRole {
 /** What belongs to one channel: on the next channel, the limit starts anew. */
 interface ChannelState {
   readonly acks: Acks;
-  readonly answers: Answers;
   readonly limit: ConcurrencyLimit;
 }
 
@@ -66,7 +66,7 @@ export class Consumer {
     const { prefetch, noAck } = this.#role;
     const { channel } = acks;
     const limit = new ConcurrencyLimit(noAck ? Number.POSITIVE_INFINITY : prefetch);
-    const state = { acks, answers: new Answers(channel), limit };
+    const state = { acks, limit };
     this.#state = state;
     const take = (message: ConsumeMessage | null) => (message === null ? onCancel() : this.#take(state, message));
     // Sent back to back: a prefetch holds for the consumers that come after it on the channel.
@@ -81,7 +81,6 @@ export class Consumer {
     this.#isCancelled = true;
     await this.#stop();
     await this.#running.idle();
-    this.#state?.answers.flush();
   }
 
   /** Tells the handlers that their work is no longer wanted. */
@@ -94,8 +93,8 @@ export class Consumer {
     await this.#state?.acks.channel.cancel(this.#tag).catch(() => {});
   }
 
-  #take({ acks, answers, limit }: ChannelState, message: ConsumeMessage): void {
-    const { frames, noAck } = this.#role;
+  #take({ acks, limit }: ChannelState, message: ConsumeMessage): void {
+    const { frames, noAck, answers } = this.#role;
     if (!noAck) acks.take(message);
     const run = (delivery: Delivery, settling: Settling, reply: MessageActions['reply']) => {
       const actions = this.#actionsOf(delivery, settling, reply);

@@ -1,8 +1,10 @@
 import type { ConsumeMessage, Options } from 'amqplib';
 import { ERROR_TYPE } from '../../contracts/error';
+import { type Identity, isRestricted, userOf } from '../../contracts/identity';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { Delivery } from '../handling/delivery';
+import { originOf, privateQueuePrefix } from './origin';
 
 /** How often a message was given out before the adapter published it again. The adapter's own; callers never see it. */
 export const DELIVERIES_HEADER = 'berth-deliveries';
@@ -16,13 +18,15 @@ export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect
   const headers: Record<string, unknown> = properties.headers ?? {};
   const expirationMs = Number(properties.expiration ?? Number.NaN);
   const deliveriesBefore = deliveriesBeforeOf(headers, fields.redelivered);
+  const identity = originOf(message);
   return new Delivery(
     {
       type: text(properties.type) ?? '',
       body: content,
       id: text(properties.messageId) ?? around.random.uuid(),
       sender: text(properties.appId) ?? '',
-      replyTo: text(properties.replyTo),
+      identity,
+      replyTo: ownQueue(text(properties.replyTo), identity),
       correlationId: text(properties.correlationId),
       redelivered: deliveriesBefore > 0,
       // From now on: the broker does not say how long it waited, and clocks differ. Too late is harmless, the caller
@@ -42,6 +46,12 @@ function deliveriesBeforeOf(headers: Record<string, unknown>, isRedelivered: boo
   return (
     (typeof counted === 'number' ? counted : isRedelivered ? 1 : 0) + (typeof published === 'number' ? published : 0)
   );
+}
+
+/** Nobody has services answer into a queue that it may not write to itself. */
+function ownQueue(replyTo: string | undefined, identity: Identity): string | undefined {
+  if (!isRestricted(identity)) return replyTo;
+  return replyTo?.startsWith(privateQueuePrefix(userOf(identity))) ? replyTo : undefined;
 }
 
 function text(value: unknown): string | undefined {

@@ -1,29 +1,32 @@
 import { agentQueue, BUILD_REQUESTS, RPC_SCHEDULER } from '../../contracts/queues';
 import { DEAD_LETTER_QUEUE } from '../handling/dead-letter';
-import { queueOptions, refusalOf } from './topology';
+import { queueArguments } from '../queue-arguments';
+import { refusalOf } from './topology';
 
 it('declares queues as the wire contract says', () => {
-  expect(queueOptions(BUILD_REQUESTS)).toEqual({
-    durable: true,
-    maxLength: 100_000,
-    overflow: 'reject-publish',
-    deadLetterExchange: '',
-    deadLetterRoutingKey: 'dead-letters',
-    arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': 10 },
+  const bury = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'dead-letters' };
+  expect(queueArguments(BUILD_REQUESTS)).toEqual({
+    'x-queue-type': 'quorum',
+    'x-max-length': 100_000,
+    'x-overflow': 'reject-publish',
+    'x-delivery-limit': 10,
+    ...bury,
   });
-  expect(queueOptions(agentQueue('host-1'))).toEqual({
-    durable: true,
-    maxLength: 10_000,
-    overflow: 'reject-publish',
-    deadLetterExchange: '',
-    deadLetterRoutingKey: 'dead-letters',
+  expect(queueArguments(agentQueue('host-1'))).toEqual({
+    'x-max-length': 10_000,
+    'x-overflow': 'reject-publish',
+    ...bury,
   });
-  expect(queueOptions(RPC_SCHEDULER)).toEqual({ durable: false, maxLength: 10_000, overflow: 'reject-publish' });
+  expect(queueArguments(RPC_SCHEDULER)).toEqual({
+    'x-expires': 1_800_000,
+    'x-max-length': 10_000,
+    'x-overflow': 'reject-publish',
+  });
 });
 
 it('declares the dead letters without dead letters of their own, whoever names them', () => {
-  const expected = { durable: true, maxLength: DEAD_LETTER_QUEUE.maxLength };
-  expect(queueOptions({ name: 'dead-letters', kind: 'work', deliveryLimit: 3 })).toEqual(expected);
+  const expected = { 'x-max-length': DEAD_LETTER_QUEUE.maxLength };
+  expect(queueArguments({ name: 'dead-letters', kind: 'work', deliveryLimit: 3 })).toEqual(expected);
 });
 
 it.each([

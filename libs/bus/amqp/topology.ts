@@ -1,12 +1,9 @@
-import type { Channel, Options } from 'amqplib';
-import type { QueueSpec } from '../../contracts/queues';
+import type { Channel } from 'amqplib';
+import { EVENTS_EXCHANGE, type QueueSpec } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
-import { queueMismatch } from '../errors';
-import { DEAD_LETTER_QUEUE, MAX_DEAD_LETTERS } from '../handling/dead-letter';
-import { DEAD_LETTERS } from '../port';
-
-/** The topic exchange of events. */
-export const EVENTS_EXCHANGE = 'berth.events';
+import { noSuchQueue, queueMismatch } from '../errors';
+import { DEAD_LETTER_QUEUE } from '../handling/dead-letter';
+import { queueArguments } from '../queue-arguments';
 
 /** A listener that is slower than the events loses the oldest above this many. */
 const MAX_UNHEARD_EVENTS = 100_000;
@@ -17,44 +14,44 @@ export async function declareBase(channel: Channel): Promise<void> {
   await declareQueue(channel, DEAD_LETTER_QUEUE);
 }
 
-/** @throws BerthError `failed_precondition / queue_mismatch`; the channel is closed then. */
+/** Declares a queue and its entrance. @throws BerthError `failed_precondition / queue_mismatch`; the channel is closed then. */
 export async function declareQueue(channel: Channel, spec: QueueSpec): Promise<void> {
   try {
-    await channel.assertQueue(spec.name, queueOptions(spec));
+    await channel.assertQueue(spec.name, { durable: true, arguments: queueArguments(spec) });
+    await bindEntrance(channel, spec);
   } catch (error) {
     throw refusalOf(error, spec.name);
   }
 }
 
-/** A queue of this connection alone, with a name that the broker makes up. For answers to calls. */
-export async function declareAnswerQueue(channel: Channel): Promise<string> {
-  const { queue } = await channel.assertQueue('', { exclusive: true, durable: false });
+/** Lets restricted users reach a queue. */
+export async function bindEntrance(channel: Channel, { name, entrance }: QueueSpec): Promise<void> {
+  if (entrance === undefined) return;
+  await channel.assertExchange(entrance.exchange, 'topic', { durable: true });
+  await channel.bindQueue(name, entrance.exchange, entrance.pattern);
+}
+
+/** Asks for a queue that services declare. @throws BerthError `not_found / no_such_queue`; the channel is closed then. */
+export async function findQueue(channel: Channel, { name }: QueueSpec): Promise<void> {
+  try {
+    await channel.checkQueue(name);
+  } catch (error) {
+    throw (error as { code?: unknown }).code === 404 ? noSuchQueue(name) : refusalOf(error, name);
+  }
+}
+
+/** A queue of this connection alone. For answers to calls. */
+export async function declareAnswerQueue(channel: Channel, name: string): Promise<string> {
+  const { queue } = await channel.assertQueue(name, { exclusive: true, durable: false });
   return queue;
 }
 
 /** A queue of this connection alone that hears topics. */
-export async function declareEventQueue(channel: Channel, pattern: string): Promise<string> {
+export async function declareEventQueue(channel: Channel, name: string, pattern: string): Promise<string> {
   const options = { exclusive: true, durable: false, autoDelete: true, maxLength: MAX_UNHEARD_EVENTS };
-  const { queue } = await channel.assertQueue('', options);
+  const { queue } = await channel.assertQueue(name, options);
   await channel.bindQueue(queue, EVENTS_EXCHANGE, pattern);
   return queue;
-}
-
-/** The arguments that every process must give in the same way. Part of the wire contract (`proto/README.md`). */
-export function queueOptions({ name, kind, maxLength, deliveryLimit }: QueueSpec): Options.AssertQueue {
-  if (name === DEAD_LETTERS) return { durable: true, maxLength: MAX_DEAD_LETTERS };
-  const refuse = maxLength === undefined ? {} : { maxLength, overflow: 'reject-publish' };
-  const bury = { deadLetterExchange: '', deadLetterRoutingKey: DEAD_LETTERS };
-  switch (kind) {
-    case 'work': {
-      const limit = deliveryLimit === undefined ? {} : { 'x-delivery-limit': deliveryLimit };
-      return { durable: true, ...refuse, ...bury, arguments: { 'x-queue-type': 'quorum', ...limit } };
-    }
-    case 'host':
-      return { durable: true, ...refuse, ...bury };
-    case 'transient':
-      return { durable: false, ...refuse };
-  }
 }
 
 /** What the broker says about a queue, in Berth's words. Its codes are those of AMQP 0-9-1. */

@@ -1,4 +1,4 @@
-import type { QueueSpec } from '../../contracts/queues';
+import { type QueueSpec, REPORTS_EXCHANGE } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import { DEAD_LETTERS } from '../port';
 
@@ -6,7 +6,12 @@ import { DEAD_LETTERS } from '../port';
 export const MAX_DEAD_LETTERS = 100_000;
 
 /** The queue of dead letters. Adapters declare it without dead letters of its own. */
-export const DEAD_LETTER_QUEUE: QueueSpec = { name: DEAD_LETTERS, kind: 'host', maxLength: MAX_DEAD_LETTERS };
+export const DEAD_LETTER_QUEUE: QueueSpec = {
+  name: DEAD_LETTERS,
+  kind: 'host',
+  maxLength: MAX_DEAD_LETTERS,
+  entrance: { exchange: REPORTS_EXCHANGE, pattern: `${DEAD_LETTERS}.#` },
+};
 
 /** Brokers limit the size of all headers together to one frame. */
 const MAX_MESSAGE_CHARS = 2_000;

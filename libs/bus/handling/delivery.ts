@@ -1,3 +1,4 @@
+import type { Identity } from '../../contracts/identity';
 import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
 import type { IncomingMessage } from '../port';
@@ -20,6 +21,7 @@ export class Delivery implements IncomingMessage {
   readonly body: Uint8Array;
   readonly id: string;
   readonly sender: string;
+  readonly identity: Identity;
   readonly replyTo: string | undefined;
   readonly correlationId: string | undefined;
   readonly redelivered: boolean;
@@ -38,6 +40,7 @@ export class Delivery implements IncomingMessage {
     this.body = fields.body;
     this.id = fields.id;
     this.sender = fields.sender;
+    this.identity = fields.identity;
     this.replyTo = fields.replyTo;
     this.correlationId = fields.correlationId;
     this.redelivered = fields.redelivered;

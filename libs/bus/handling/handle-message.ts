@@ -46,7 +46,8 @@ async function handleCast(
   options: HandlingOptions,
 ): Promise<void> {
   const limit = deliveryLimitOf(options.queue);
-  if (delivery.defect !== undefined) return await bury(delivery, actions, delivery.defect, options);
+  const defect = defectOf(delivery, options.queue);
+  if (defect !== undefined) return await bury(delivery, actions, defect, options);
   // The broker buries what it counts above the limit itself, but not what was counted before it was published again.
   if (delivery.deliveries > limit + 1) return await bury(delivery, actions, deliveryLimit(limit + 1), options);
   const settlement = withinDeliveryLimit(await settlementOf(delivery, handler, options), delivery, options.queue);
@@ -61,6 +62,14 @@ async function handleCast(
       if (options.queue.name === DEAD_LETTERS) return actions.ack();
       return await bury(delivery, actions, settlement.error, options);
   }
+}
+
+/** Why a message is given to no handler. Dead letters are read whatever they are. */
+function defectOf({ defect, identity }: Delivery, { name }: QueueSpec): BerthError | undefined {
+  if (defect !== undefined || identity.kind !== 'nobody' || name === DEAD_LETTERS) return defect;
+  const message =
+    'the broker does not vouch for its sender: an agent or a tenant must set user_id and publish by its exchange';
+  return new BerthError('permission_denied', 'unknown_sender', message);
 }
 
 function bury(
@@ -110,7 +119,8 @@ async function handleCall(
   handlers: ReadonlyMap<string, CallHandler>,
   options: HandlingOptions,
 ): Promise<void> {
-  if (delivery.defect !== undefined) return await bury(delivery, actions, delivery.defect, options);
+  const defect = defectOf(delivery, options.queue);
+  if (defect !== undefined) return await bury(delivery, actions, defect, options);
   if (delivery.replyTo === undefined) return await bury(delivery, actions, missingReplyTo(), options);
   if (delivery.isExpired) return actions.ack();
   try {

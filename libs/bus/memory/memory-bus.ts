@@ -1,3 +1,4 @@
+import { type Identity, isRestricted } from '../../contracts/identity';
 import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
@@ -25,6 +26,7 @@ import { deliveryOf, MemorySubscription } from './subscription';
 /** A bus within one process. Buses on one broker talk to each other, each with its own life. */
 export class MemoryBus implements Bus {
   readonly #broker: MemoryBroker;
+  readonly #identity: Identity;
   readonly #config: BusConfig;
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
@@ -35,8 +37,9 @@ export class MemoryBus implements Bus {
   #closed: Promise<void> | undefined;
   #isOpen = true;
 
-  constructor(broker: MemoryBroker, config: BusConfig, around: Surroundings) {
+  constructor(broker: MemoryBroker, identity: Identity, config: BusConfig, around: Surroundings) {
     this.#broker = broker;
+    this.#identity = identity;
     this.#config = config;
     this.#around = around;
     this.#pending = new PendingCalls(around.clock);
@@ -105,7 +108,7 @@ export class MemoryBus implements Bus {
 
   async declare(queue: QueueSpec): Promise<void> {
     this.#refuseClosed();
-    this.#broker.declare(queue);
+    if (!isRestricted(this.#identity)) this.#broker.declare(queue);
   }
 
   async depth(queue: string): Promise<number> {
@@ -168,11 +171,12 @@ export class MemoryBus implements Bus {
   }
 
   #seal({ type, body, sender }: OutgoingMessage, options: CastOptions, expiresAtMs?: number): Envelope {
-    const { id, replyTo, correlationId } = options;
+    const { id, replyTo, correlationId, onBehalfOf } = options;
     return {
       type,
       body,
       sender: sender ?? '',
+      identity: isRestricted(this.#identity) ? this.#identity : (onBehalfOf ?? this.#identity),
       id: id ?? this.#around.random.uuid(),
       replyTo,
       correlationId,

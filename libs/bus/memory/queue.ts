@@ -1,4 +1,5 @@
 import Denque from 'denque';
+import type { Identity } from '../../contracts/identity';
 import type { QueueSpec } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
 import { deliveryLimit } from '../errors';
@@ -11,6 +12,7 @@ export interface Envelope {
   readonly body: Uint8Array;
   readonly id: string;
   readonly sender: string;
+  readonly identity: Identity;
   readonly replyTo: string | undefined;
   readonly correlationId: string | undefined;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,3 +1,4 @@
+import { SERVICE } from '../../contracts/identity';
 import type { BerthError } from '../../domain/errors';
 import { Delivery } from '../handling/delivery';
 import type { Handle, MessageActions } from '../handling/handle-message';
@@ -69,7 +70,14 @@ export class MemorySubscription implements Subscription, Receiver {
 
   #reply({ id, replyTo, correlationId }: Envelope, type: string, body: Uint8Array): void {
     const queue = replyTo === undefined ? undefined : this.#broker.find(replyTo);
-    const rest = { sender: '', replyTo: undefined, headers: {}, expiresAtMs: undefined, deliveries: 0 };
+    const rest = {
+      sender: '',
+      identity: SERVICE,
+      replyTo: undefined,
+      headers: {},
+      expiresAtMs: undefined,
+      deliveries: 0,
+    };
     queue?.put({ type, body, id, correlationId, ...rest });
   }
 }

@@ -1,11 +1,14 @@
+import type { Clock } from '../../domain/clock';
 import type { Instance } from '../../domain/instance';
 import { indexAfter } from '../../domain/names';
-import { type InstanceFilter, type InstanceStore, instanceExists, matches } from '../store';
+import { type InstanceFilter, type InstanceStore, instanceExists, MAX_OUTBOX, matches, outboxFull } from '../store';
+import { memoryOutbox } from './outbox';
 
 /**
  * Instance records in this process's memory: the embedded default, and what simulations run on. Records are immutable.
  */
-export function memoryInstanceStore(): InstanceStore {
+export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_OUTBOX): InstanceStore {
+  const outbox = memoryOutbox(clock);
   const records = new Map<string, Instance>();
   const requests = new Map<string, readonly string[]>();
   /** Due times are beside the records, because `takeDue` moves them without writing the record. */
@@ -20,6 +23,7 @@ export function memoryInstanceStore(): InstanceStore {
     records.set(instance.uuid, instance);
     if (instance.dueAtMs === undefined) dueAtMs.delete(instance.uuid);
     else dueAtMs.set(instance.uuid, instance.dueAtMs);
+    return outbox.put(instance);
   };
 
   const candidates = (filter: InstanceFilter): readonly string[] => {
@@ -34,6 +38,7 @@ export function memoryInstanceStore(): InstanceStore {
       if (known) return { created: false, instances: present(known) };
       const taken = instances.find((instance) => records.has(instance.uuid));
       if (taken) throw instanceExists(taken.uuid);
+      if (outbox.size >= maxOutbox) throw outboxFull();
       instances.forEach(write);
       sorted = undefined;
       requests.set(
@@ -49,9 +54,16 @@ export function memoryInstanceStore(): InstanceStore {
 
     async update(next) {
       const stored = records.get(next.uuid);
-      if (stored?.version !== next.version - 1) return { updated: false, instance: stored };
-      write(next);
-      return { updated: true, instance: next };
+      if (stored?.version !== next.version - 1) return { updated: false, instance: stored, unpublished: [] };
+      return { updated: true, instance: next, unpublished: write(next) };
+    },
+
+    async markPublished(uuid, version) {
+      outbox.take(uuid, version);
+    },
+
+    async readOutbox(minAgeMs, skip, limit) {
+      return outbox.read(minAgeMs, skip, limit);
     },
 
     async list(filter, marker, limit) {
@@ -80,7 +92,8 @@ export function memoryInstanceStore(): InstanceStore {
       const old: Instance[] = [];
       for (const instance of records.values()) {
         if (old.length === limit) break;
-        if (hasEnded(instance) && instance.updatedAtMs < beforeMs) old.push(instance);
+        const isOld = hasEnded(instance) && instance.updatedAtMs < beforeMs;
+        if (isOld && !outbox.has(instance.uuid)) old.push(instance);
       }
       for (const { uuid, requestId } of old) {
         records.delete(uuid);

@@ -3,14 +3,15 @@ import type { Instance, InstanceState } from '../../domain/instance';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
 import { batchPerTick } from '../../runtime/batch-per-tick';
-import { type InstanceFilter, type InstanceStore, instanceExists, matches } from '../store';
-import { fromRecord, toRecord } from './record';
+import { type InstanceFilter, type InstanceStore, instanceExists, MAX_OUTBOX, matches, outboxFull } from '../store';
+import { fromEvents, fromRecord, toRecord } from './record';
 
 const scripts = loadScripts(join(__dirname, 'lua'), [
   'instance-write',
   'instance-page',
   'instance-take-due',
   'instance-forget',
+  'instance-outbox',
 ]);
 
 /** Instances that one command reads at most. */
@@ -19,7 +20,7 @@ const PAGE = 500;
 /** Records in one run of the script that writes, beyond those of its first operation: Redis does nothing else meanwhile. */
 const MAX_WRITES = 128;
 
-/** A create or an update as `lua/instance-write.lua` takes it, and how many records it writes. */
+/** What `lua/instance-write.lua` takes: a create, an update or a publication, and how many instances it is about. */
 interface Write {
   readonly args: readonly (string | number)[];
   readonly count: number;
@@ -33,13 +34,15 @@ interface Write {
  * order; but a read does not wait for a write of its tick that is not awaited. What it costs: when the connection breaks,
  * the outcome of the whole batch is unknown.
  */
-export function redisInstanceStore(client: RedisClient, cell: string): InstanceStore {
+export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox = MAX_OUTBOX): InstanceStore {
   const records = `{${cell}}:instances`;
   const requests = `${records}:requests`;
   const index = `${records}:index`;
   const due = `${records}:due`;
   /** Its name is of a time when only deleted instances were in it. */
   const ended = `${records}:deleted`;
+  const outbox = `${records}:outbox`;
+  const since = `${outbox}:since`;
 
   const page = async (prefix: string, marker: string, limit: number) => {
     const answer = await client.runScript(scripts['instance-page'], [index, records], [prefix, marker, limit]);
@@ -48,8 +51,8 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
 
   const countOf = ({ count }: Write) => count;
   const write = batchPerTick(MAX_WRITES, countOf, async (writes) => {
-    const keys = [requests, records, index, due, ended];
-    const args = writes.flatMap((one) => one.args);
+    const keys = [requests, records, index, due, ended, outbox, since];
+    const args = [maxOutbox, ...writes.flatMap((one) => one.args)];
     return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
   });
 
@@ -107,6 +110,7 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
       const args = ['create', requestId, instances.length, ...rows];
       const [outcome, ...details] = await write({ args, count: instances.length });
       if (outcome === 'exists') throw instanceExists(details[0] ?? '');
+      if (outcome === 'full') throw outboxFull();
       return outcome === 'created'
         ? { created: true, instances: [...instances] }
         : { created: false, instances: details.map(fromRecord) };
@@ -116,9 +120,22 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
 
     async update(next) {
       const args = ['update', next.uuid, toRecord(next)];
-      const [outcome, stored] = await write({ args, count: 1 });
-      if (outcome === 'updated') return { updated: true, instance: next };
-      return { updated: false, instance: stored === undefined ? undefined : fromRecord(stored) };
+      const [outcome, detail] = await write({ args, count: 1 });
+      if (outcome === 'updated') {
+        const before = detail === undefined ? [] : fromEvents(detail);
+        return { updated: true, instance: next, unpublished: [...before, next] };
+      }
+      return { updated: false, instance: detail === undefined ? undefined : fromRecord(detail), unpublished: [] };
+    },
+
+    async markPublished(uuid, version) {
+      await write({ args: ['published', uuid, version], count: 1 });
+    },
+
+    async readOutbox(minAgeMs, skip, limit) {
+      const answer = await client.runScript(scripts['instance-outbox'], [outbox, since], [minAgeMs, skip, limit]);
+      const [instanceCount, ageMs, ...events] = answer as [number, number, ...string[]];
+      return { instanceCount, ageMs, unpublished: events.map(fromEvents) };
     },
 
     async list(filter, marker = '', limit) {
@@ -144,7 +161,7 @@ export function redisInstanceStore(client: RedisClient, cell: string): InstanceS
     },
 
     async forget(beforeMs, limit) {
-      const keys = [ended, records, index, requests, due];
+      const keys = [ended, records, index, requests, due, outbox];
       return (await client.runScript(scripts['instance-forget'], keys, [beforeMs, limit])) as number;
     },
 

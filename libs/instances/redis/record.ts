@@ -49,6 +49,12 @@ export function fromRecord(record: string): Instance {
   };
 }
 
+/** The versions in the outbox of one instance, oldest first: records without the bytes in their first line. */
+export function fromEvents(events: string): Instance[] {
+  const lines = events.split('\n');
+  return Array.from({ length: lines.length / 2 }, (_, n) => fromRecord(`${lines[2 * n]}\n${lines[2 * n + 1]}`));
+}
+
 /** Neither a host name (those start with a letter or a digit) nor a time. */
 const NONE = '-';
 

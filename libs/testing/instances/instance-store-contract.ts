@@ -95,7 +95,7 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
       it('writes the next version', async () => {
         const instance = await createOne();
         const next = nextVersion(instance, { state: 'building', host: 'h1', claimToken: 7 });
-        expect(await store.update(next)).toEqual({ updated: true, instance: next });
+        expect(await store.update(next)).toMatchObject({ updated: true, instance: next });
         expect(await store.get([instance.uuid])).toEqual([next]);
       });
 
@@ -104,13 +104,13 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         const next = nextVersion(instance, { state: 'building' });
         await store.update(next);
         const late = nextVersion(instance, { state: 'error' });
-        expect(await store.update(late)).toEqual({ updated: false, instance: next });
-        expect(await store.update({ ...next, version: 4 })).toEqual({ updated: false, instance: next });
+        expect(await store.update(late)).toMatchObject({ updated: false, instance: next });
+        expect(await store.update({ ...next, version: 4 })).toMatchObject({ updated: false, instance: next });
       });
 
       it('answers with nothing for an instance that is not there', async () => {
         const unknown = anInstance({ version: 2 });
-        expect(await store.update(unknown)).toEqual({ updated: false, instance: undefined });
+        expect(await store.update(unknown)).toMatchObject({ updated: false, instance: undefined });
         expect(await store.get([unknown.uuid])).toEqual([]);
       });
 
@@ -143,7 +143,7 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
           details: { instanceUuid: mine.uuid },
         });
         expect(await Promise.all(creating)).toEqual(news.map((one) => ({ created: true, instances: [one] })));
-        expect(await Promise.all(updating)).toEqual([
+        expect(await Promise.all(updating)).toMatchObject([
           { updated: true, instance: next },
           { updated: false, instance: next },
           { updated: false, instance: undefined },
@@ -179,6 +179,7 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
           expect(await store.list(filter, undefined, 10)).toEqual([deleted]);
         }
         expect(await store.takeDue(10, 100, 10)).toEqual([]);
+        await store.markPublished(deleted.uuid, deleted.version);
         expect(await store.forget(deleted.updatedAtMs + 1, 10)).toBe(1);
         expect(await store.list({}, undefined, 10)).toEqual([]);
       });
@@ -350,11 +351,14 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
     });
 
     describe('forget', () => {
-      const deleted = async (updatedAtMs: number, fields: Partial<Instance> = {}) => {
-        const gone = nextVersion(await createOne(fields), { state: 'deleted', host: 'h1', updatedAtMs });
+      const end = async (instance: Instance, fields: Partial<Instance> = {}) => {
+        const gone = nextVersion(instance, { state: 'deleted', updatedAtMs: 1, ...fields });
         await store.update(gone);
+        await store.markPublished(gone.uuid, gone.version);
         return gone;
       };
+      const deleted = async (updatedAtMs: number, fields: Partial<Instance> = {}) =>
+        end(await createOne(fields), { host: 'h1', updatedAtMs });
 
       it('forgets deleted instances that were last written before a time', async () => {
         const old = await deleted(1_000, { dueAtMs: 1 });
@@ -392,10 +396,10 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         const requestId = randomUUID();
         const [one, two] = [anInstance({ requestId }), anInstance({ requestId })];
         await store.create(requestId, [one, two]);
-        await store.update(nextVersion(one, { state: 'deleted', updatedAtMs: 1 }));
+        await end(one);
         await store.forget(10, 10);
         expect(await store.create(requestId, [one])).toEqual({ created: false, instances: [two] });
-        await store.update(nextVersion(two, { state: 'deleted', updatedAtMs: 1 }));
+        await end(two);
         await store.forget(10, 10);
         expect((await store.create(requestId, [one])).created).toBe(true);
       });

@@ -10,6 +10,15 @@ import { freePort, serverFolder, startServer, type TestServer } from './server-p
 export interface RabbitmqServer extends TestServer {
   /** Runs `rabbitmqctl` on it, such as `('close_all_connections', 'why')`; resolves to what it prints. Takes a second. */
   ctl(...args: string[]): Promise<string>;
+  /** Of its management API, if it has one. */
+  readonly managementUrl: string | undefined;
+}
+
+export interface RabbitmqOptions {
+  /** Settings of rabbitmq.conf. */
+  readonly config?: Readonly<Record<string, string>>;
+  /** Runs the management API, too; a few seconds more. */
+  readonly hasManagement?: boolean;
 }
 
 // The plain script of Debian's package comes first: the wrapper on PATH wants to be another user.
@@ -26,11 +35,17 @@ export const REDIS_SERVER: Binary = { name: 'redis-server', folders: ['/usr/bin'
  *
  * @throws BerthError as `findBinary` and `startServer`.
  */
-export async function startRabbitmq(): Promise<RabbitmqServer> {
+export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<RabbitmqServer> {
   const command = findBinary(RABBITMQ_SERVER);
-  const [port, distPort] = await Promise.all([freePort(), freePort()]);
+  const [port, distPort, managementPort] = await Promise.all([freePort(), freePort(), freePort()]);
   const folder = serverFolder('rabbitmq');
-  const env = rabbitmqEnvironment(command, folder, port, distPort);
+  const { config = {}, hasManagement = false } = options;
+  const management = hasManagement ? { 'management.tcp.port': managementPort, 'management.tcp.ip': '127.0.0.1' } : {};
+  const settings = { 'log.file.level': 'warning', 'disk_free_limit.absolute': '50MB', ...management, ...config };
+  const env = {
+    ...rabbitmqEnvironment(command, folder, port, distPort, hasManagement),
+    ...brokerConfig(folder, settings),
+  };
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
   const probe = { send: 'AMQP\x00\x00\x09\x01', expect: '\x01' };
   const server = await startServer({ name: 'RabbitMQ', url, port, folder, command, args: [], env, probe });
@@ -39,6 +54,7 @@ export async function startRabbitmq(): Promise<RabbitmqServer> {
   const kill = server.kill.bind(server);
   return Object.assign(server, {
     ctl,
+    managementUrl: hasManagement ? `http://127.0.0.1:${managementPort}` : undefined,
     async kill(signal: NodeJS.Signals) {
       if (signal === 'SIGKILL' && server.pid !== undefined) await ctl('eval', SAVE_NAMES_OF_QUORUM_QUEUES);
       await kill(signal);
@@ -53,11 +69,15 @@ export async function startRabbitmq(): Promise<RabbitmqServer> {
 const SAVE_NAMES_OF_QUORUM_QUEUES = 'dets:sync(ra_directory_reverse).';
 
 /** Settings that keep a broker to itself and its folder, and make it start fast. */
-function rabbitmqEnvironment(command: string, folder: string, port: number, distPort: number): NodeJS.ProcessEnv {
-  const file = (name: string, content: string) => {
-    writeFileSync(join(folder, name), content);
-    return join(folder, name);
-  };
+function rabbitmqEnvironment(
+  command: string,
+  folder: string,
+  port: number,
+  distPort: number,
+  hasManagement: boolean,
+): NodeJS.ProcessEnv {
+  const plugins = join(folder, 'enabled-plugins');
+  writeFileSync(plugins, hasManagement ? '[rabbitmq_management].' : '[].');
   return {
     PATH: environment()['PATH'],
     HOME: folder,
@@ -69,13 +89,19 @@ function rabbitmqEnvironment(command: string, folder: string, port: number, dist
     RABBITMQ_LOG_BASE: join(folder, 'log'),
     RABBITMQ_PID_FILE: join(folder, 'pid'),
     RABBITMQ_FEATURE_FLAGS_FILE: join(folder, 'feature-flags'),
-    RABBITMQ_ENABLED_PLUGINS_FILE: file('enabled-plugins', '[].'),
-    RABBITMQ_CONFIG_FILE: file('rabbitmq.conf', 'log.file.level = warning\ndisk_free_limit.absolute = 50MB\n'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: plugins,
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none',
     // Makes the script become the broker, so that its pid is the broker's and signals reach it.
     RUNNING_UNDER_SYSTEMD: 'true',
-    ...onlyTheBroker(command, folder),
+    ...(hasManagement ? {} : onlyTheBroker(command, folder)),
   };
+}
+
+function brokerConfig(folder: string, settings: Readonly<Record<string, string | number>>): NodeJS.ProcessEnv {
+  const file = join(folder, 'rabbitmq.conf');
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
+  writeFileSync(file, lines.join(''));
+  return { RABBITMQ_CONFIG_FILE: file };
 }
 
 /** Looking through all plugins that it ships takes RabbitMQ two of its five seconds: a folder with only the broker. */

@@ -32,5 +32,17 @@ export const placementClientOptions = {
   timeoutMs,
 } as const;
 
+/** Settings of commands that make the broker's users. */
+export const brokerOptions = {
+  managementUrl: stringOption({
+    env: 'BERTH_BROKER_MANAGEMENT_URL',
+    default: '',
+    pattern: /^(https?:\/\/[^\s?#]+)?$/,
+    range: "http://... or https://...; port 15672 of the broker's host when empty",
+    help: "RabbitMQ's management API, as the user of the bus URL.",
+  }),
+} as const;
+
 export const clientSettings = { tables: { client: clientOptions } } as const;
+export const brokerSettings = { tables: { client: clientOptions, broker: brokerOptions } } as const;
 export const placementSettings = { tables: { placement: placementClientOptions } } as const;

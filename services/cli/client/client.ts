@@ -22,11 +22,15 @@ const PAGE = 500;
 /** What a client can ask of Berth over the bus. Errors as of `Bus.call` and `Bus.cast`. */
 export type Client = ReturnType<typeof createClient>;
 
-/** @param timeoutMs  the deadline of each call */
-export function createClient(bus: Bus, clock: Clock, timeoutMs: number) {
+/**
+ * @param timeoutMs  the deadline of each call
+ * @param project    whose user it is, and all that it sees; undefined for an operator
+ */
+export function createClient(bus: Bus, clock: Clock, timeoutMs: number, project?: string) {
   return {
     bus,
     clock,
+    project,
     /**
      * Resolves when the broker has confirmed the request: each of its instances will end ACTIVE or in ERROR.
      * @throws BerthError `invalid_argument` when it is malformed.
@@ -38,7 +42,7 @@ export function createClient(bus: Bus, clock: Clock, timeoutMs: number) {
     },
     /** Resolves when the broker has confirmed the request. */
     terminate: (instanceUuid: string) =>
-      castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' }),
+      castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: project ?? '' }),
     async setHostEnabled(request: SetHostEnabledRequest): Promise<HostSummary> {
       return (await callMethod(bus, RPC_SCHEDULER, setHostEnabledMethod, request, { timeoutMs })).host;
     },

@@ -24,7 +24,7 @@ const QUIET_MS = 500;
 /**
  * Reads at most `limit` dead letters, oldest first, and does with each what `decide` says. Those that stay are held
  * unacknowledged until the end, so that each is seen once. A requeued one is acknowledged after the broker has confirmed
- * its copy.
+ * its copy; one whose queue does not take it stays.
  */
 export async function visitDeadLetters(
   bus: Bus,
@@ -43,9 +43,13 @@ export async function visitDeadLetters(
     visited.lastMs = clock.elapsed();
     const letter = letterOf(message);
     if (decide(letter) === 'leave' || letter.queue === '') return ended;
-    const { type, body, sender, id } = message;
-    await bus.cast(letter.queue, { type, body, ...(sender === '' ? {} : { sender }) }, { id });
-    return ACK;
+    const { type, body, sender, id, identity } = message;
+    const options = { id, onBehalfOf: identity };
+    const outgoing = { type, body, ...(sender === '' ? {} : { sender }) };
+    return bus.cast(letter.queue, outgoing, options).then(
+      () => ACK,
+      () => ended,
+    );
   };
   const subscription = await bus.consume(DEAD_LETTER_QUEUE, visit, { prefetch: limit });
   while (clock.elapsed() - visited.lastMs < QUIET_MS && visited.count < limit) await sleep(clock, QUIET_MS / 5);

@@ -4,7 +4,7 @@ import { answer } from '#libs/bus/typed-calls';
 import { buildRefusedCodec } from '#libs/contracts/conductor';
 import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instance';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
-import { instanceTopic, RPC_CONDUCTOR } from '#libs/contracts/queues';
+import { instanceTopic, RPC_CONDUCTOR, refusalTopic } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import type { InstanceState } from '#libs/domain/instance';
 import { seededRandom } from '#libs/domain/random';
@@ -17,7 +17,7 @@ import { watchInstances } from './instance-watch';
 
 const UUID = '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11';
 
-function eventOf(state: InstanceState): InstanceEvent {
+function eventOf(state: InstanceState, version = 1): InstanceEvent {
   return {
     instanceUuid: UUID,
     requestId: UUID,
@@ -25,7 +25,7 @@ function eventOf(state: InstanceState): InstanceEvent {
     state,
     host: 'host-1',
     atMs: 1,
-    version: 1,
+    version,
     fault: undefined,
     attempts: [],
     name: 'web',
@@ -44,10 +44,10 @@ async function startWatch() {
   const around = { clock, random: seededRandom(1), log: silentLog, metrics: createMetrics({}) };
   const bus = await openBus({ busUrl: 'memory:' }, around, new MemoryBroker(clock, silentLog));
   const watch = await watchInstances(createClient(bus, clock, 60_000));
-  const tell = (state: InstanceState) =>
+  const tell = (state: InstanceState, version?: number) =>
     bus.publish(instanceTopic(state, 'p', UUID), {
       type: instanceEventCodec.type,
-      body: instanceEventCodec.encode(eventOf(state)),
+      body: instanceEventCodec.encode(eventOf(state, version)),
     });
   return { clock, bus, watch, tell };
 }
@@ -58,6 +58,17 @@ it('resolves with the event that brings the instance where it was to go', async 
   await tell('building');
   await tell('active');
   expect(await settled).toMatchObject({ state: 'active', host: 'host-1' });
+  await watch.close();
+});
+
+it('takes no old event that comes again for news', async () => {
+  const { watch, tell } = await startWatch();
+  await tell('active', 3);
+  await tell('deleting', 4);
+  const settled = watch.until(UUID, ['active', 'deleted']);
+  await tell('active', 3);
+  await tell('deleted', 5);
+  expect(await settled).toMatchObject({ state: 'deleted' });
   await watch.close();
 });
 
@@ -99,7 +110,7 @@ it('tells who waits that the request was refused', async () => {
   const refused = errorOf(watch.until(UUID, ['active'], { requestId: UUID }));
   const error = new BerthError('resource_exhausted', 'quota', 'no more');
   const body = buildRefusedCodec.encode({ requestId: UUID, error });
-  await bus.publish('request.refused', { type: buildRefusedCodec.type, body });
+  await bus.publish(refusalTopic(''), { type: buildRefusedCodec.type, body });
   expect(await refused).toMatchObject({ code: 'resource_exhausted', reason: 'quota' });
   await watch.close();
 });

@@ -1,10 +1,12 @@
 import { buildRefusedCodec } from '#libs/contracts/conductor';
 import { instanceEventCodec } from '#libs/contracts/instance';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
+import { instanceTopic, refusalTopic } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { InstanceState } from '#libs/domain/instance';
 import type { Client } from './client';
+import { NewerEvents } from './newer-events';
 
 /** An instance that is waited for longer than this is also polled, with at most so many others. */
 const POLL_INTERVAL_MS = 3_000;
@@ -36,18 +38,23 @@ interface Waiter {
   reject(error: BerthError): void;
 }
 
-/** Watches all instances by their events, and by polling, because events are lost while the broker is down. */
+/**
+ * Watches all instances by their events, and by polling, because this listener misses what is published while it is not
+ * connected.
+ */
 export async function watchInstances(client: Client): Promise<InstanceWatch> {
   const waiters = new Map<string, Waiter>();
   const closing = new AbortController();
+  const newer = new NewerEvents();
   const deliver = (event: InstanceEvent) => {
+    if (newer.isOutdated(event)) return;
     const waiter = waiters.get(event.instanceUuid);
     if (waiter?.states.includes(event.state)) waiter.resolve(event);
   };
-  const events = await client.bus.subscribe('instance.#', (_topic, message) => {
+  const events = await client.bus.subscribe(instanceTopic('*', client.project ?? '*', '*'), (_topic, message) => {
     if (message.type === instanceEventCodec.type) deliver(instanceEventCodec.decode(message.body));
   });
-  const refusals = await client.bus.subscribe('request.refused', (_topic, message) => {
+  const refusals = await client.bus.subscribe(refusalTopic(client.project ?? '*'), (_topic, message) => {
     const { requestId, error } = buildRefusedCodec.decode(message.body);
     for (const waiter of waiters.values()) if (waiter.requestId === requestId) waiter.reject(error);
   });

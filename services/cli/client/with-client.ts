@@ -1,5 +1,7 @@
 import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
 import { openBus } from '#libs/bus/open';
+import { userOfUrl } from '#libs/bus/user-of-url';
+import { identityOf } from '#libs/contracts/identity';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
@@ -35,10 +37,20 @@ export async function withClient(
   try {
     // Declared here, too, so that a request is kept although no conductor has run on this broker yet.
     await bus.declare(BUILD_REQUESTS);
-    await work(createClient(bus, clock, config.timeoutMs));
+    await work(createClient(bus, clock, config.timeoutMs, projectOf(config.busUrl)));
   } finally {
     await bus.close();
   }
+}
+
+/** The project whose user the command's bus URL names; undefined when it names none. */
+export function ownProject({ env }: Context, command: CommandUnknownOpts): string | undefined {
+  return projectOf(readSettings(clientSettings, command, env).client.busUrl);
+}
+
+function projectOf(busUrl: string): string | undefined {
+  const identity = identityOf(userOfUrl(busUrl));
+  return identity.kind === 'project' ? identity.projectId : undefined;
 }
 
 /** @throws BerthError `invalid_argument / usage` for `memory:`, which exists within one process only. */

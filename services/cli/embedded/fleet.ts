@@ -67,7 +67,7 @@ export async function startEmbedded(context: Context, settings: FleetSettings): 
   const broker = new MemoryBroker(clock, silentLog);
   const connect = () => openBus({ busUrl: 'memory:' }, around(), broker);
   const placement = new MemoryPlacementStore();
-  const stores = { placement, instances: memoryInstanceStore(), leases: memoryLeaseStore(clock) };
+  const stores = { placement, instances: memoryInstanceStore(clock), leases: memoryLeaseStore(clock) };
   const opened: { close(): Promise<void> }[] = [];
   const open = async <T extends { close(): Promise<void> }>(thing: Promise<T>): Promise<T> => {
     opened.push(await thing);

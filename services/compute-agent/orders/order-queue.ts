@@ -1,6 +1,7 @@
 import { drop, type IncomingMessage, type Settlement, type Subscription } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import { type Identity, nameOf, speaksForHost } from '#libs/contracts/identity';
 import { agentQueue } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import { decodeBuildOrder } from '../host/build-order';
@@ -60,7 +61,9 @@ export class OrderQueue {
   }
 
   async #take(message: IncomingMessage): Promise<Settlement> {
-    const { type, body } = message;
+    const { type, body, identity } = message;
+    if (identity.kind !== 'service' && !speaksForHost(identity, this.#parts.config.host))
+      return drop(foreignOrder(identity));
     switch (type) {
       case buildInstanceCodec.type:
         return this.#dispatch(() => decodeBuildOrder(body), takeBuild);
@@ -93,4 +96,9 @@ export class OrderQueue {
     const warn = (error: unknown) => log.warn({ event, service_host: config.host, error }, problem);
     await retryUntilDrainEnd(this.#parts, action, warn);
   }
+}
+
+/** Services give orders, and the agent itself when it puts one back. */
+function foreignOrder(identity: Identity): BerthError {
+  return new BerthError('permission_denied', 'foreign_order', `${nameOf(identity)} may not order this agent`);
 }

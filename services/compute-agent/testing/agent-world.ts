@@ -5,6 +5,7 @@ import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus, type Subscription } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import { type Identity, SERVICE } from '#libs/contracts/identity';
 import type { BuildInstance, BuildReport, DestroyInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
@@ -49,8 +50,8 @@ export class AgentWorld {
   #serviceHost = 'h1';
   readonly bus = this.openBus();
 
-  openBus(): Bus {
-    return new MemoryBus(this.#broker, readConfig(busOptions, {}), this.around());
+  openBus(identity: Identity = SERVICE): Bus {
+    return new MemoryBus(this.#broker, identity, readConfig(busOptions, {}), this.around());
   }
 
   around() {

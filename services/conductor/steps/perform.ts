@@ -3,15 +3,7 @@ import { alternatesCodec } from '#libs/contracts/selection';
 import { attemptNumber, type Instance } from '#libs/domain/instance';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
-import {
-  announce,
-  concludeAttempt,
-  createRecords,
-  type RecordChange,
-  type WriteResult,
-  writeAndAnnounce,
-  writeRecord,
-} from '../lifecycle';
+import { concludeAttempt, createRecords, type RecordChange, type WriteResult, writeRecord } from '../lifecycle';
 import type { ClaimedHost, Look, Observation, RunningAt } from '../observation';
 import type { Finding, Step } from '../step';
 import { claimWhatRuns, readClaim, release, releaseHeld } from './claims';
@@ -57,9 +49,6 @@ async function performOnRecord(
   step: Exclude<OwnStep, { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'adopt' }>,
 ): Promise<Look | undefined> {
   switch (step.kind) {
-    case 'announce':
-      await announce(c, record);
-      return { ...look, observed: { kind: 'interrupted', isAnnounced: true } };
     case 'dispatch_build':
       return dispatchBuild(c, look, record, step.target);
     case 'order_again':
@@ -80,14 +69,14 @@ async function performOnRecord(
         c.log.warn(fields, 'closing the record without word from its host');
       }
       await releaseHeld(c, record.uuid);
-      return after(look, await writeAndAnnounce(c, record, closed('deleted')), undefined);
+      return after(look, await writeRecord(c, record, closed('deleted')), undefined);
     case 'claim_again': {
       const claimToken = await claimWhatRuns(c, step.at);
       if (claimToken === undefined) return undefined;
-      return after(look, await writeAndAnnounce(c, record, { claimToken }), undefined);
+      return after(look, await writeRecord(c, record, { claimToken }), undefined);
     }
     case 'correct_token':
-      return after(look, await writeAndAnnounce(c, record, { claimToken: step.claimToken }), undefined);
+      return after(look, await writeRecord(c, record, { claimToken: step.claimToken }), undefined);
   }
 }
 
@@ -97,14 +86,7 @@ function after(look: Look, result: WriteResult, observed: Observation | undefine
   return observed && { ...look, record: result.record, observed };
 }
 
-/**
- * Records the attempt, then sends the order, so that a crash between the two is found by the record's deadline.
- *
- * The event and the order go out together. The naive way is to wait for the event's confirm first, so that nobody can
- * write the next version while this one is not published; it costs every build a round trip to the broker. But it is the
- * host's answer to the order that brings the next version about, and the broker takes what one process sends in turn: who
- * has the order comes after the event. When either fails, both are sent again.
- */
+/** Records the attempt, then sends the order, so that a crash between the two is found by the record's deadline. */
 async function dispatchBuild(c: Conductor, look: Look, record: Instance, target: ClaimedHost) {
   const nowMs = c.clock.now();
   const { host, claimToken, alternates } = target;
@@ -120,8 +102,7 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
     dueAtMs: nowMs + c.config.buildTimeoutMs,
   });
   if (result.kind !== 'written') return after(look, result, undefined);
-  const [, next] = await Promise.all([announce(c, result.record), order(c, look, result.record, target)]);
-  return next;
+  return order(c, look, result.record, target);
 }
 
 async function order(c: Conductor, look: Look, record: Instance, details?: OrderDetails): Promise<Look | undefined> {
@@ -137,7 +118,7 @@ async function conclude(
 ): Promise<Look | undefined> {
   const nowMs = c.clock.now();
   const { uuid, requestId, host = '' } = record;
-  const result = await writeAndAnnounce(c, record, {
+  const result = await writeRecord(c, record, {
     attempts: concludeAttempt(record, outcome, why, nowMs),
     dueAtMs: nowMs + c.config.schedulingTimeoutMs,
   });
@@ -154,7 +135,7 @@ async function conclude(
 
 async function recordActive(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
   const nowMs = c.clock.now();
-  const result = await writeAndAnnounce(c, record, {
+  const result = await writeRecord(c, record, {
     state: 'active',
     attempts: concludeAttempt(record, 'active', '', nowMs),
     alternates: NO_ALTERNATES,
@@ -176,14 +157,14 @@ async function recordError(
 ): Promise<Look | undefined> {
   if (claimToken !== undefined) await release(c, record.uuid, claimToken);
   const attempts = [...record.attempts, ...passedOver];
-  const result = await writeAndAnnounce(c, record, { ...closed('error'), fault, attempts, alternates: NO_ALTERNATES });
+  const result = await writeRecord(c, record, { ...closed('error'), fault, attempts, alternates: NO_ALTERNATES });
   // A record that names no claim may hold one all the same, of an earlier try that was interrupted.
   const isReleased = claimToken !== undefined;
-  return after(look, result, isReleased ? undefined : { kind: 'interrupted', isAnnounced: true });
+  return after(look, result, isReleased ? undefined : { kind: 'interrupted' });
 }
 
 async function recordDeleting(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
-  const result = await writeAndAnnounce(c, record, {
+  const result = await writeRecord(c, record, {
     state: 'deleting',
     // An instance in ERROR was on its host, if at all, only until its claim was released.
     host: record.state === 'error' ? undefined : record.host,

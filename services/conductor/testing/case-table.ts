@@ -96,8 +96,6 @@ function wordsOf(step: Step): string {
       return `none: ${step.because}`;
     case 'wait':
       return 'wait';
-    case 'select_destinations':
-      return step.announces ? `${kind}, announce` : kind;
     case 'conclude_attempt':
       return `${kind}: ${step.outcome}`;
     case 'record_error':

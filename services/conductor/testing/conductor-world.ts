@@ -10,6 +10,7 @@ import {
   hostDiscrepancyCodec,
 } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { type Identity, SERVICE } from '#libs/contracts/identity';
 import { instanceEventCodec } from '#libs/contracts/instance';
 import type {
   BuildInstance,
@@ -48,7 +49,7 @@ export class ConductorWorld {
   readonly clock = fakeClock();
   readonly random = seededRandom(7);
   readonly placement = new MemoryPlacementStore();
-  readonly instances = memoryInstanceStore();
+  readonly instances = memoryInstanceStore(this.clock);
   readonly leases = memoryLeaseStore(this.clock);
   readonly events: InstanceEvent[] = [];
   /** Best first: what the scheduler answers, as long as there is room. */
@@ -65,9 +66,9 @@ export class ConductorWorld {
   readonly #broker = new MemoryBroker(this.clock, silentLog);
   readonly bus: Bus = this.openBus();
 
-  openBus(): Bus {
+  openBus(identity: Identity = SERVICE): Bus {
     const config = { ...readConfig(busOptions, {}), drainTimeoutMs: 100 };
-    return new MemoryBus(this.#broker, config, this.around());
+    return new MemoryBus(this.#broker, identity, config, this.around());
   }
 
   around() {

@@ -52,10 +52,8 @@ const instance = {
 export const OBSERVATIONS: readonly (readonly [words: string, observed: Observation])[] = [
   ['nothing', { kind: 'nothing' }],
   ['accepted', { kind: 'accepted' }],
-  ['interrupted, perhaps before the event', { kind: 'interrupted', isAnnounced: false }],
-  ['interrupted after the event', { kind: 'interrupted', isAnnounced: true }],
-  ['terminate requested', { kind: 'terminate_requested', isRepeated: false }],
-  ['terminate requested (repeated)', { kind: 'terminate_requested', isRepeated: true }],
+  ['interrupted', { kind: 'interrupted' }],
+  ['terminate requested', { kind: 'terminate_requested' }],
   ['a host is claimed', { kind: 'claimed', target: TARGET }],
   ['no host', { kind: 'no_host', fault: { reason: 'no_valid_host', message: '' }, passedOver: [] }],
   ['order refused', { kind: 'order_refused', reason: 'queue_full' }],

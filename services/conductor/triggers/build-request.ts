@@ -1,8 +1,10 @@
 import type { IncomingMessage } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
 import { buildAcceptedCodec, buildRefusedCodec, buildRequestCodec, requestIdOf } from '#libs/contracts/conductor';
+import { requireProject } from '#libs/contracts/identity';
 import { internedSpecs } from '#libs/contracts/interned-specs';
 import type { BuildRequest } from '#libs/contracts/messages';
+import { refusalTopic } from '#libs/contracts/queues';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
@@ -31,14 +33,17 @@ export async function onBuildRequest(c: Conductor, message: IncomingMessage, isR
 
 function observationOf(isNew: boolean, isRepeated: boolean): Observation {
   if (isNew) return { kind: 'accepted' };
-  return isRepeated ? { kind: 'interrupted', isAnnounced: false } : { kind: 'nothing' };
+  return { kind: isRepeated ? 'interrupted' : 'nothing' };
 }
 
 /** Stores the instances of a request; a request sent twice finds those of the first time. Refusals go to the client. */
 async function accept(c: Conductor, message: IncomingMessage) {
   try {
     const request = buildRequestCodec.decode(message.body);
+    const { projectId } = ownerOf(request.requestSpec);
+    requireProject(message.identity, projectId);
     const { created, instances } = await createRecords(c, request.requestId, newInstances(c, request));
+    if (instances.some((instance) => instance.projectId !== projectId)) throw requestExists(request.requestId);
     return { request, instances, isNew: created };
   } catch (thrown) {
     const error = BerthError.from(thrown);
@@ -58,7 +63,9 @@ export async function refuse(
   if (message.replyTo !== undefined) {
     await castTyped(c.bus, message.replyTo, buildRefusedCodec, body, answerOptions(message)).catch(clientIsGone);
   }
-  await c.bus.publish('request.refused', { type: buildRefusedCodec.type, body: buildRefusedCodec.encode(body) });
+  const { identity } = message;
+  const topic = refusalTopic(identity.kind === 'project' ? identity.projectId : '');
+  await c.bus.publish(topic, { type: buildRefusedCodec.type, body: buildRefusedCodec.encode(body) });
 }
 
 /** Whose request it is; throws `invalid_argument` for a spec that is malformed. The record keeps the spec as it came. */
@@ -87,6 +94,11 @@ function newInstances(c: Conductor, request: BuildRequest): Instance[] {
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   }));
+}
+
+function requestExists(requestId: string): BerthError {
+  const message = `there is a request ${requestId} of another project; choose another id`;
+  return new BerthError('already_exists', 'request_exists', message);
 }
 
 function answerOptions(message: IncomingMessage) {

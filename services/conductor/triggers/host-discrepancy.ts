@@ -1,5 +1,6 @@
 import type { IncomingMessage } from '#libs/bus/port';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { requireService } from '#libs/contracts/identity';
 import { isAttemptOpen } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { lookAt, UNREAD } from '../observation';
@@ -10,7 +11,8 @@ import { hasOrdersWaiting } from '../steps/orders';
  * A host's report and the store do not agree on which instances it runs: each of them is looked at. The agent is the
  * authority on what runs, the record on what should.
  */
-export async function onHostDiscrepancy(c: Conductor, { body }: IncomingMessage): Promise<void> {
+export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: IncomingMessage): Promise<void> {
+  requireService(identity, type);
   const discrepancy = hostDiscrepancyCodec.decode(body);
   const { host, providerUuid, serviceHost } = discrepancy;
   // What is being built or destroyed there is reported by itself.

@@ -1,3 +1,4 @@
+import type { Identity } from '#libs/contracts/identity';
 import type { UpdateResourceStatsRequest, UpdateResourceStatsResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import type { Inventories } from '#libs/domain/inventory';
@@ -14,7 +15,7 @@ import { validateStats } from './validate';
  */
 export async function updateResourceStats(
   stats: UpdateResourceStatsRequest,
-  sender: string,
+  sender: Identity,
   deps: {
     readonly placement: PlacementStore;
     readonly mirror: Pick<Mirror, 'apply'>;

@@ -3,7 +3,7 @@ import { inventory } from '#libs/domain/inventory';
 import { aStatsReport, running } from '../testing/stats';
 import { validateStats } from './validate';
 
-const SENDER = 'compute-agent.host-1';
+const SENDER = { kind: 'agent', host: 'host-1', carriesOthers: false } as const;
 
 it('accepts a good report', () => {
   const good = aStatsReport({

@@ -1,8 +1,8 @@
 import { hostName, list, name, requiredName, tooMany, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
+import { type Identity, requireHost } from '#libs/contracts/identity';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import { agentSender } from '#libs/contracts/queues';
-import { BerthError, invalidArgument } from '#libs/domain/errors';
+import { invalidArgument } from '#libs/domain/errors';
 import { type Inventory, MAX_AMOUNT, type Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isHostName } from '#libs/domain/names';
 import { isStandardResourceClass, isStandardTrait } from '#libs/domain/standard-names';
@@ -10,19 +10,23 @@ import { isStandardResourceClass, isStandardTrait } from '#libs/domain/standard-
 /**
  * Checks a report field by field, so that nothing of a bad one is ever applied.
  *
- * @throws BerthError `permission_denied / wrong_host` when the sender is not the host's agent; `invalid_argument` with the
+ * @throws BerthError `permission_denied / wrong_host` when the host is not the sender's to report for; `invalid_argument` with the
  *   path in `details.field` and one of the reasons malformed_host, malformed_uuid, malformed_name, missing_field, too_long,
  *   too_many, bad_number, unknown_class, unknown_trait, negative_amount, bad_amount, reserved_above_total,
  *   used_above_total, bad_ratio, bad_unit, duplicate_instance, duplicate_trait, duplicate_aggregate.
  */
-export function validateStats(stats: UpdateResourceStatsRequest, sender: string, maxInstances: number): void {
-  requireSender(stats.host, sender);
+export function validateStats(stats: UpdateResourceStatsRequest, sender: Identity, maxInstances: number): void {
+  if (!isHostName(stats.host)) {
+    throw invalidArgument('malformed_host', `'${stats.host.slice(0, 64)}' is no host name`, 'host');
+  }
+  requireHost(sender, stats.host);
   requiredName(stats.agentRun, 'agent_run');
   whole(stats.sequence, 'sequence');
   uuid(stats.providerUuid, 'provider_uuid');
   requiredName(stats.cell, 'cell');
   name(stats.availabilityZone, 'availability_zone');
   hostName(stats.serviceHost, 'service_host');
+  requireHost(sender, stats.serviceHost);
   checkInventories(stats);
   checkTraits(stats.traits);
   checkCapabilities(stats.capabilities);
@@ -34,13 +38,6 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: string,
     uuids(stats.aggregates, 'aggregates');
     requireDistinct(stats.aggregates, 'duplicate_aggregate', 'aggregates');
   }
-}
-
-function requireSender(host: string, sender: string): void {
-  if (!isHostName(host)) throw invalidArgument('malformed_host', `'${host.slice(0, 64)}' is no host name`, 'host');
-  if (sender === agentSender(host)) return;
-  const message = `'${sender.slice(0, 64)}' may not report for host ${host}: only ${agentSender(host)} may`;
-  throw new BerthError('permission_denied', 'wrong_host', message, { details: { field: 'host' } });
 }
 
 function checkInventories({ inventories }: UpdateResourceStatsRequest): void {

@@ -1,7 +1,4 @@
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pass } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -13,11 +10,12 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
-import { environment, systemClock, systemRandom } from '#libs/runtime/system';
+import { systemClock, systemRandom } from '#libs/runtime/system';
 import { anInstance } from '#libs/testing/instances/instance';
 import { describeInstanceStore } from '#libs/testing/instances/instance-store-contract';
 import { describeLeaseStore } from '#libs/testing/instances/lease-contract';
 import { describePlacementStore } from '#libs/testing/placement/placement-store-contract';
+import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 
@@ -26,26 +24,21 @@ import { startRedis } from '#libs/testing/servers/servers';
 jest.setTimeout(60_000);
 
 const DEPLOY = join(__dirname, '../../../deploy');
-const USERS = ['SCHEDULER', 'CONDUCTOR', 'AGENT', 'PLACEMENT', 'CLIENT', 'OPERATOR'];
-const passwordOf = (user: string) => `password-of-${user.toLowerCase()}`;
 const around = () => ({ clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) });
 
-let folder: string;
+let credentials: DeployedCredentials;
 let server: TestServer;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-credentials-'));
-  const secrets = Object.fromEntries(USERS.map((user) => [`BERTH_${user}_PASSWORD`, passwordOf(user)]));
-  const env = { ...environment(), ...secrets, BERTH_PLACEMENT_TOKEN: 'the-token-of-the-test' };
-  execFileSync(process.execPath, [join(DEPLOY, 'credentials.mjs'), folder], { env, stdio: 'pipe' });
+  credentials = deployedCredentials();
   server = await startRedis({
-    shipped: { configFile: join(DEPLOY, 'redis/redis.conf'), aclFile: join(folder, 'redis-users.acl') },
+    shipped: { configFile: join(DEPLOY, 'redis/redis.conf'), aclFile: credentials.aclFile },
   });
 });
 
 afterAll(async () => {
   await server.stop();
-  rmSync(folder, { recursive: true, force: true });
+  credentials.remove();
 });
 
 const opened: { close(): Promise<void> }[] = [];
@@ -55,7 +48,7 @@ afterEach(async () => {
 
 const config = (user: string, cell: string) =>
   readConfig(placementOptions, {
-    BERTH_STORE_URL: `redis://${user}:${passwordOf(user)}@127.0.0.1:${server.port}`,
+    BERTH_STORE_URL: `redis://${user}:${credentials.passwordOf(user)}@127.0.0.1:${server.port}`,
     BERTH_CELL: cell,
   });
 

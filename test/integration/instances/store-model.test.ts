@@ -6,7 +6,7 @@ import { redisInstanceStore } from '#libs/instances/redis/instance-store';
 import type { InstanceStore } from '#libs/instances/store';
 import { connectRedis, type RedisClient } from '#libs/redis/connect';
 import { silentLog } from '#libs/runtime/log';
-import { systemRandom } from '#libs/runtime/system';
+import { systemClock, systemRandom } from '#libs/runtime/system';
 import { anInstance } from '#libs/testing/instances/instance';
 import { sharedServer } from '../../shared-servers';
 
@@ -112,6 +112,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       (store) =>
         store.forget(before, 10),
   ),
+  fc.tuple(uuid, fc.integer({ min: 1, max: 6 })).map(
+    ([one, version]): Step =>
+      (store) =>
+        store.markPublished(one, version),
+  ),
+  fc.constant<Step>(async (store) => {
+    const { instanceCount, unpublished } = await store.readOutbox(0, 0, 100);
+    return {
+      instanceCount,
+      unpublished: unpublished.toSorted(([a], [b]) => ((a?.uuid ?? '') < (b?.uuid ?? '') ? -1 : 1)),
+    };
+  }),
   fc.constant<Step>((store) => store.get(UUIDS)),
   fc.constant<Step>(async (store) => {
     const all: Instance[] = [];
@@ -123,7 +135,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 it('answers as the memory store does, whatever happens in whatever order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-      const [memory, redis] = [memoryInstanceStore(), redisInstanceStore(client, randomUUID())];
+      const [memory, redis] = [memoryInstanceStore(systemClock()), redisInstanceStore(client, randomUUID())];
       for (const one of steps) expect(await outcome(one, redis)).toEqual(await outcome(one, memory));
     }),
     { numRuns: 150 },

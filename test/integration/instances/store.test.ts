@@ -9,6 +9,7 @@ import { systemRandom } from '#libs/runtime/system';
 import { anInstance, nextVersion } from '#libs/testing/instances/instance';
 import { describeInstanceStore } from '#libs/testing/instances/instance-store-contract';
 import { describeLeaseStore } from '#libs/testing/instances/lease-contract';
+import { describeOutbox } from '#libs/testing/instances/outbox-contract';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 import { sharedServer } from '../../shared-servers';
@@ -23,6 +24,11 @@ const connect = (url = sharedServer('redis')) =>
   });
 
 describeInstanceStore('redis', async () => redisInstanceStore(await connect(), randomUUID()));
+
+describeOutbox('redis', async (maxOutbox) => ({
+  store: redisInstanceStore(await connect(), randomUUID(), maxOutbox),
+  pass: (durationMs) => pass(durationMs),
+}));
 
 describe('what travels together', () => {
   let server: TestServer;
@@ -115,6 +121,7 @@ describe('on one connection', () => {
       instance = nextVersion(instance, change);
       await store.update(instance);
     }
+    await store.markPublished(instance.uuid, instance.version);
     expect(await store.forget(instance.updatedAtMs + 1, 10)).toBe(1);
     expect(await client.run((redis) => redis.keys(`{${cell}}*`))).toEqual([]);
   });

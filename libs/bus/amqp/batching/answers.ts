@@ -1,6 +1,9 @@
-import type { Channel } from 'amqplib';
+import type { Channel, ChannelModel } from 'amqplib';
+import type { Surroundings } from '../../../runtime/service';
 import type { Delivery } from '../../handling/delivery';
+import type { Connection } from '../connection';
 import { answerProperties, bufferOf } from '../message';
+import { ReopeningChannel } from '../reopening-channel';
 import { onOpen } from './acks';
 import { frameCodec, framedMessage } from './frame';
 import { FrameBatches } from './frame-batches';
@@ -13,18 +16,22 @@ interface Answer {
 }
 
 /**
- * The answers that leave by one channel: those to calls that came in frames share frames, any other is a message of its
- * own, as a caller that knows no frames expects it. On a channel that is gone they are lost, and the caller asks again.
+ * The answers of a bus, on a channel of their own: those to calls that came in frames share frames, any other is a message
+ * of its own, as a caller that knows no frames expects it. While the channel is gone they are lost, and the caller asks
+ * again.
  */
 export class Answers {
-  readonly #channel: Channel;
+  readonly #reopening: ReopeningChannel<Channel>;
   readonly #batches = new FrameBatches<Answer>(
     ({ body }) => body.length,
     (answers) => this.#send(answers),
   );
 
-  constructor(channel: Channel) {
-    this.#channel = channel;
+  constructor(connection: Connection, around: Surroundings) {
+    const create = (model: ChannelModel) => model.createChannel();
+    const role = { name: 'answers', create, prepare: async () => {}, lost: () => {} };
+    this.#reopening = new ReopeningChannel<Channel>(connection, role, around);
+    connection.add(this.#reopening);
   }
 
   /** @param type  '' or that of an error */
@@ -37,9 +44,10 @@ export class Answers {
     this.#batches.add(call.replyTo ?? '', { call, type, body });
   }
 
-  /** Sends now what waits for the end of the callback. */
-  flush(): void {
+  /** Resolves when the broker has seen all answers. */
+  close(): Promise<void> {
     this.#batches.flush();
+    return this.#reopening.close();
   }
 
   #send(answers: readonly Answer[]): void {
@@ -50,7 +58,7 @@ export class Answers {
       answers.length === 1
         ? [first.body, answerProperties(first.call, first.type)]
         : [frameCodec.encode(answers.map(framedAnswer)), { type: frameCodec.type }];
-    onOpen(() => this.#channel.publish('', replyTo, bufferOf(content), properties));
+    onOpen(() => this.#reopening.channel?.publish('', replyTo, bufferOf(content), properties));
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Options } from 'amqplib';
+import { EVENTS_EXCHANGE } from '../../../contracts/queues';
 import type { Surroundings } from '../../../runtime/service';
 import type { Connection } from '../connection';
 import { bufferOf } from '../message';
@@ -10,7 +11,7 @@ import { FrameBatches } from './frame-batches';
  * A publisher whose messages to a batching queue share frames with others of their callback: as many promises, expiries and
  * outcomes as messages, one confirm for all of a frame.
  *
- * The order of publications to the default exchange is kept, but for messages to different queues, or of different
+ * The order of publications to queues is kept, but for messages to different queues, or of different
  * delivery modes or expiries, in one callback.
  */
 export class BatchingPublisher {
@@ -41,7 +42,7 @@ export class BatchingPublisher {
       return this.#batches.add(`${routingKey} ${persistent} ${expiration} ${replyTo}`, publication);
     }
     // An event goes to another exchange, and may overtake.
-    if (exchange === '') this.#batches.flush();
+    if (exchange !== EVENTS_EXCHANGE) this.#batches.flush();
     this.#publisher.send(publication);
   }
 
@@ -66,8 +67,8 @@ export class BatchingPublisher {
 
 function frameOf(first: Publication, publications: readonly Publication[]): Publication {
   const { exchange, routingKey, deadlineMs } = first;
-  const { messageId = '', persistent = false, expiration, replyTo } = first.options;
-  const options: Options.Publish = { type: frameCodec.type, messageId, persistent, mandatory: true };
+  const { messageId = '', persistent = false, expiration, replyTo, userId = '' } = first.options;
+  const options: Options.Publish = { type: frameCodec.type, messageId, persistent, userId, mandatory: true };
   if (expiration !== undefined) options.expiration = expiration;
   if (replyTo !== undefined) options.replyTo = replyTo;
   return {

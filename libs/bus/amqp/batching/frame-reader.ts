@@ -4,6 +4,7 @@ import type { Surroundings } from '../../../runtime/service';
 import { Delivery } from '../../handling/delivery';
 import type { MessageActions } from '../../handling/handle-message';
 import { DELIVERIES_HEADER, deliveryOf, outgoingProperties } from '../message';
+import { onBehalfOf } from '../origin';
 import type { Acks } from './acks';
 import { type FramedMessage, frameCodec } from './frame';
 
@@ -70,7 +71,7 @@ export class FrameReader {
     // The broker gives out the frame of a channel that is gone, whatever becomes of its messages here.
     if (open.acks.isLost) return;
     try {
-      await this.#putBack(message.body, propertiesOf(message, open.frame, count));
+      await this.#putBack(message.body, propertiesOf(message, open, count));
       open.ack();
     } catch (error) {
       if (open.acks.isLost) return;
@@ -86,6 +87,7 @@ export class FrameReader {
       body: message.body,
       id: message.messageId || this.#around.random.uuid(),
       sender: message.appId,
+      identity: whole.identity,
       replyTo: whole.replyTo,
       correlationId: message.correlationId || undefined,
       redelivered: deliveries > 1,
@@ -116,13 +118,13 @@ function decoded({ body }: Delivery): readonly FramedMessage[] | BerthError {
 }
 
 /** The properties of a message that leaves its frame. An expiry begins anew, as a handler's deadline does. */
-function propertiesOf(message: FramedMessage, { properties }: ConsumeMessage, count: number): Options.Publish {
-  const { replyTo, expiration, deliveryMode } = properties;
+function propertiesOf(message: FramedMessage, { frame, whole }: OpenFrame, count: number): Options.Publish {
+  const { replyTo, expiration, deliveryMode } = frame.properties;
   return {
     ...outgoingProperties(message.type, message.messageId, message.appId, message.correlationId),
     ...(replyTo === undefined ? {} : { replyTo }),
     ...(expiration === undefined ? {} : { expiration }),
-    ...(count === 0 ? {} : { headers: { [DELIVERIES_HEADER]: count } }),
+    headers: { ...onBehalfOf(whole.identity), ...(count === 0 ? {} : { [DELIVERIES_HEADER]: count }) },
     persistent: deliveryMode === 2,
   };
 }

@@ -47,7 +47,9 @@ export function unframed(message: ConsumeMessage): readonly FramedMessage[] {
 }
 
 /** Whether AMQP could carry it alone: what it could not is refused alone, too, and takes no others with it. */
-export function fitsInFrame({ type = '', messageId = '', correlationId = '', appId = '' }: Options.Publish): boolean {
+export function fitsInFrame(options: Options.Publish): boolean {
+  const { type = '', messageId = '', correlationId = '', appId = '', headers } = options;
+  if (headers !== undefined) return false;
   return type !== frameCodec.type && fits(type) && fits(messageId) && fits(correlationId) && fits(appId);
 }
 

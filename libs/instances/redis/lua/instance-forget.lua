@@ -1,16 +1,18 @@
---- Removes instances that were deleted or ended in error before a time, and requests none of whose instances is left.
+--- Removes instances that were deleted or ended in error before a time, but for those in the outbox, and requests none of
+--- whose instances is left.
 --- KEYS[1] ended     sorted set: uuid by the time it was deleted or ended in error
 --- KEYS[2] records   hash: uuid to record
 --- KEYS[3] index     sorted set by text
 --- KEYS[4] requests  hash: request id to uuids joined by commas
 --- KEYS[5] due       sorted set: uuid by due time
+--- KEYS[6] outbox    hash: uuid to its events that are not published
 --- ARGV[1] before    time, not included
 --- ARGV[2] limit
 --- @return how many
 --- @include record
 local uuids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[1], 'LIMIT', 0, ARGV[2])
-local touched = {}
-for _, uuid in ipairs(uuids) do
+local touched, count = {}, 0
+local function forget(uuid)
   local record = redis.call('HGET', KEYS[2], uuid)
   local rest = cjson.decode(string.match(record, '\n(.*)$'))
   touched[rest.requestId] = true
@@ -20,6 +22,10 @@ for _, uuid in ipairs(uuids) do
     by('state', old.state, uuid), by('host', old.host, uuid))
   redis.call('ZREM', KEYS[1], uuid)
   redis.call('ZREM', KEYS[5], uuid)
+  count = count + 1
+end
+for _, uuid in ipairs(uuids) do
+  if redis.call('HEXISTS', KEYS[6], uuid) == 0 then forget(uuid) end
 end
 for request_id in pairs(touched) do
   local is_empty = true
@@ -31,4 +37,4 @@ for request_id in pairs(touched) do
   end
   if is_empty then redis.call('HDEL', KEYS[4], request_id) end
 end
-return #uuids
+return count

@@ -1,24 +1,32 @@
 --- Creates and updates a batch of records, one after the other: each is made whole or not at all, whatever becomes of the
---- others, and finds what those before it have made. Records are written once, at the end.
+--- others, and finds what those before it have made. Records are written once, at the end, and with them the outbox: the
+--- events that are not published.
 ---
 --- KEYS[1] requests  hash: request id to uuids joined by commas
 --- KEYS[2] records   hash: uuid to record
 --- KEYS[3] index     sorted set by text
 --- KEYS[4] due       sorted set: uuid by due time
 --- KEYS[5] ended     sorted set: uuid by the time it was deleted or ended in error
---- ARGV[1..] for each: 'create', request id, count, and for each instance uuid, project id, record;
----           or 'update', uuid, record
+--- KEYS[6] outbox    hash: uuid to the events of its unpublished versions, oldest first, joined by line breaks
+--- KEYS[7] since     sorted set: uuid by when it came into the outbox
+--- ARGV[1]   limit   instances in the outbox above which nothing is created
+--- ARGV[2..] for each: 'create', request id, count, and for each instance uuid, project id, record;
+---           or 'update', uuid, record;
+---           or 'published', uuid, version: its events up to that version leave the outbox
 --- @return an outcome for each. Of a create, which stores all instances of a request or none:
 ---         {'created'}
 ---         {'exists', uuid}       another request has the uuid
 ---         {'known', record, ...} the request is known: its records that are left, in order
+---         {'full'}               the outbox is
 ---         Of an update, which writes a record over the version before it:
----         {'updated'}
+---         {'updated', events}    with the events in the outbox before it, if any
 ---         {'absent'}
 ---         {'other', record}      the stored record, of another version
+---         Of a publication:
+---         {'published'}
 --- @include record
 
-local position = 0
+local position = 1
 local function next_arg()
   position = position + 1
   return ARGV[position]
@@ -26,7 +34,7 @@ end
 
 -- To be written, by request id, uuid and entry; false: to be removed.
 
-local requests, records, entries, due_times, ended = {}, {}, {}, {}, {}
+local requests, records, entries, due_times, ended, outbox, since = {}, {}, {}, {}, {}, {}, {}
 
 local function request_of(id)
   return requests[id] or redis.call('HGET', KEYS[1], id)
@@ -38,6 +46,19 @@ local function move(old_entry, entry)
   if old_entry == entry then return end
   if old_entry then entries[old_entry] = false end
   if entry then entries[entry] = 0 end
+end
+
+local function events_of(uuid)
+  if outbox[uuid] ~= nil then return outbox[uuid] end
+  return redis.call('HGET', KEYS[6], uuid)
+end
+local now
+local function put_event(uuid, record, before)
+  if not before then
+    now = now or redis.call('TIME')
+    since[uuid] = now[1] * 1000 + math.floor(now[2] / 1000)
+  end
+  outbox[uuid] = before and before .. '\n' .. event_of(record) or event_of(record)
 end
 
 local operations = {}
@@ -57,6 +78,7 @@ function operations.create()
   for _, uuid in ipairs(uuids) do
     if record_of(uuid) then return {'exists', uuid} end
   end
+  if redis.call('HLEN', KEYS[6]) >= tonumber(ARGV[1]) then return {'full'} end
 
   requests[request_id] = table.concat(uuids, ',')
   for _, row in ipairs(rows) do
@@ -68,6 +90,7 @@ function operations.create()
     move(false, by_host(new, uuid))
     if new.due_at_ms ~= '-' then due_times[uuid] = new.due_at_ms end
     if has_ended(new) then ended[uuid] = new.updated_at_ms end
+    put_event(uuid, row.record, false)
   end
   return {'created'}
 end
@@ -85,7 +108,20 @@ function operations.update()
   move(by_host(old, uuid), by_host(new, uuid))
   if has_ended(new) then ended[uuid] = new.updated_at_ms
   elseif has_ended(old) then ended[uuid] = false end
-  return {'updated'}
+  local unpublished = events_of(uuid)
+  put_event(uuid, record, unpublished)
+  return {'updated', unpublished or nil}
+end
+
+function operations.published()
+  local uuid, version = next_arg(), tonumber(next_arg())
+  local left = {}
+  for event in string.gmatch(events_of(uuid) or '', '([^\n]*\n[^\n]*)\n?') do
+    if head(event).version > version then left[#left + 1] = event end
+  end
+  outbox[uuid] = #left > 0 and table.concat(left, '\n')
+  if not outbox[uuid] then since[uuid] = false end
+  return {'published'}
 end
 
 local outcomes = {}
@@ -96,12 +132,17 @@ local function call(command, key, args)
   for from = 1, #args, 4000 do redis.call(command, key, unpack(args, from, math.min(from + 3999, #args))) end
 end
 local function set_fields(key, values)
-  local args = {}
+  local args, removed = {}, {}
   for field, value in pairs(values) do
-    args[#args + 1] = field
-    args[#args + 1] = value
+    if value then
+      args[#args + 1] = field
+      args[#args + 1] = value
+    else
+      removed[#removed + 1] = field
+    end
   end
   call('HSET', key, args)
+  call('HDEL', key, removed)
 end
 local function set_scores(key, scores)
   local args, removed = {}, {}
@@ -121,4 +162,6 @@ set_fields(KEYS[2], records)
 set_scores(KEYS[3], entries)
 set_scores(KEYS[4], due_times)
 set_scores(KEYS[5], ended)
+set_fields(KEYS[6], outbox)
+set_scores(KEYS[7], since)
 return outcomes

@@ -5,7 +5,7 @@ import { EXIT } from '#libs/runtime/exit-codes';
 import type { Client } from '../../client/client';
 import { clientSettings } from '../../client/client-options';
 import { watchInstances } from '../../client/instance-watch';
-import { withClient } from '../../client/with-client';
+import { ownProject, withClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
@@ -31,7 +31,7 @@ export function buildCommand(context: Context): CommandUnknownOpts {
     const { host, count, name, wait, timeout, json } = flags;
     const request: BuildRequest = {
       requestId: context.random.uuid(),
-      requestSpec: requestSpecCodec.encode(requestSpecOf(flags, host)),
+      requestSpec: requestSpecCodec.encode(requestSpecOf(flags, host, ownProject(context, command))),
       count,
       name,
       instanceUuids: Array.from({ length: count }, () => context.random.uuid()),

@@ -3,7 +3,7 @@ import type { ExplainResponse } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { clientSettings } from '../../client/client-options';
-import { withClient } from '../../client/with-client';
+import { ownProject, withClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
@@ -24,7 +24,7 @@ export function explainCommand(context: Context): CommandUnknownOpts {
     .option('--json', 'print one JSON value', false);
   addSettingFlags(command, clientSettings).action(async (flags) => {
     const { host, limit, json } = flags;
-    const requestSpec = requestSpecCodec.encode(requestSpecOf(flags, []));
+    const requestSpec = requestSpecCodec.encode(requestSpecOf(flags, [], ownProject(context, command)));
     await withClient(context, command, async (client) => {
       const answer = await client.explain({ requestSpec, host, limit });
       if (json) context.terminal.json(answer);

@@ -40,18 +40,19 @@ export function addRequestFlags(command: Command) {
     .addOption(repeatable('--prefer-trait <NAME>', 'a trait the host should have', traitName))
     .addOption(repeatable('--prefer-resource <CLASS=N>', 'free on the host beside what it takes', amountOfClass))
     .optionsGroup('Whose it is:')
-    .option('--project <id>', 'project', 'default')
+    .option('--project <id>', 'project; for a tenant its own, else default')
     .option('--user <id>', 'user', 'default');
 }
 
 /**
- * The request spec that parsed flags describe.
+ * The request spec that parsed flags describe; for `ownProject` where they name none.
  *
  * @throws BerthError `invalid_argument / usage` when no resource is asked for.
  */
 export function requestSpecOf(
   flags: ReturnType<ReturnType<typeof addRequestFlags>['opts']>,
   forceHosts: readonly string[],
+  ownProject = 'default',
 ): RequestSpec {
   const resources = Object.fromEntries(flags.resource);
   if (flags.vcpu !== undefined) resources['VCPU'] = flags.vcpu;
@@ -61,7 +62,7 @@ export function requestSpecOf(
     throw usageError('the request asks for no resources', 'say what it needs, such as --vcpu 1 --memory-mb 512');
   }
   return requestSpec(resources, {
-    projectId: flags.project,
+    projectId: flags.project ?? ownProject,
     userId: flags.user,
     requiredTraits: flags.trait,
     forbiddenTraits: flags.forbidTrait,

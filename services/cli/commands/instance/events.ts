@@ -3,6 +3,7 @@ import { instanceEventCodec } from '#libs/contracts/instance';
 import type { InstanceEvent } from '#libs/contracts/messages';
 import { instanceTopic } from '#libs/contracts/queues';
 import { INSTANCE_STATES } from '#libs/domain/instance';
+import { NewerEvents } from '../../client/newer-events';
 import { useBus } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
@@ -14,17 +15,21 @@ export function eventsCommand(context: Context): CommandUnknownOpts {
   const command = new Command('events')
     .description('Follow what happens to instances, from now until Ctrl-C.')
     .addOption(new Option('--state <state>', 'only this state').choices(INSTANCE_STATES).default('*', 'all'))
-    .option('--project <id>', 'only this project', '*')
+    .option('--project <id>', 'only this project; for a tenant its own')
     .option('--instance <uuid>', 'only this instance', '*')
     .option('--count <n>', 'end after so many', amount)
     .option('--json', 'print one JSON value per line', false);
-  useBus(context, command, async ({ bus }, { state, project, instance, count = Number.POSITIVE_INFINITY, json }) => {
+  useBus(context, command, async ({ bus, project: own = '*' }, flags) => {
+    const { state, project = own, instance, count = Number.POSITIVE_INFINITY, json } = flags;
     let left = count;
+    const newer = new NewerEvents();
     await new Promise<void>((resolve, reject) => {
       context.interrupted.addEventListener('abort', () => resolve(), { once: true });
       const listening = bus.subscribe(instanceTopic(state, project, instance), (_topic, message) => {
         if (message.type !== instanceEventCodec.type || left <= 0) return;
-        show(context, json, instanceEventCodec.decode(message.body));
+        const event = instanceEventCodec.decode(message.body);
+        if (!newer.isNews(event)) return;
+        show(context, json, event);
         left -= 1;
         if (left === 0) resolve();
       });

@@ -4,6 +4,11 @@ local function head(record)
   local version, state, host, updated_at_ms, due_at_ms = string.match(record, '^(%d+) (%a+) (%S+) (%d+) (%S+) ')
   return { version = tonumber(version), state = state, host = host, updated_at_ms = updated_at_ms, due_at_ms = due_at_ms }
 end
+-- What the outbox keeps of a record: never due, and without the bytes that end the line.
+local function event_of(record)
+  local words, rest = string.match(record, '^(%d+ %a+ %S+ %d+ )[^\n]*(\n.*)$')
+  return words .. '- ' .. rest
+end
 -- An index is one sorted set by text: what an instance is found by, a zero, its uuid.
 local function by(kind, name, uuid)
   return kind .. ':' .. name .. '\0' .. uuid

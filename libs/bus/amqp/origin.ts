@@ -1,0 +1,55 @@
+import type { ConsumeMessage, Options } from 'amqplib';
+import { type Identity, identityOf, isRestricted, NOBODY, SERVICE, userOf } from '../../contracts/identity';
+import { REPORTS_EXCHANGE, REQUESTS_EXCHANGE } from '../../contracts/queues';
+
+/** Whose word a message is that a service sends on: put back, dead-lettered, or sent again. Services alone are believed. */
+const USER_HEADER = 'berth-user';
+
+/**
+ * Who sent a message, from what RabbitMQ has checked of it.
+ *
+ * The naive way believes `user-id`, which RabbitMQ compares with the publisher's user. It fails for a message that a service
+ * puts back, which has the service's `user-id`; and for one without. The way that a message took tells the rest, because
+ * permissions guard it: only services may write to the default exchange, and by an entrance each user has the routing
+ * keys that end in its name. So:
+ *
+ * - by an entrance: the user, if the routing key ends in it (a tenant can have the broker dead-letter somebody else's
+ *   message, or bind an exchange of its own, to an entrance; then it does not);
+ * - by the default exchange: a restricted `user-id` is whose word it is, for the broker may have moved the message there
+ *   from another queue; a service's `user-id` vouches for the header; without `user-id` a service sent it, unless the
+ *   broker has dead-lettered it or it has the header, which may be forged then;
+ * - any other way leads from no queue of Berth's.
+ */
+export function originOf({ fields, properties }: ConsumeMessage): Identity {
+  const headers: Record<string, unknown> = properties.headers ?? {};
+  const user: unknown = properties.userId;
+  const sender = typeof user === 'string' && user !== '' ? identityOf(user) : undefined;
+  switch (fields.exchange) {
+    case REQUESTS_EXCHANGE:
+    case REPORTS_EXCHANGE:
+      return sender !== undefined && fields.routingKey.endsWith(`.${String(user)}`) ? sender : NOBODY;
+    case '': {
+      if (sender !== undefined && sender.kind !== 'service') return sender;
+      const holder = headers[USER_HEADER];
+      if (holder === undefined) return sender ?? (headers['x-death'] === undefined ? SERVICE : NOBODY);
+      return sender !== undefined && typeof holder === 'string' ? heldIdentity(holder) : NOBODY;
+    }
+    default:
+      return NOBODY;
+  }
+}
+
+/** Headers that keep a message its sender's when a service sends it on. */
+export function onBehalfOf(identity: Identity | undefined): Options.Publish['headers'] {
+  if (identity === undefined || identity.kind === 'service') return {};
+  return { [USER_HEADER]: isRestricted(identity) ? userOf(identity) : '' };
+}
+
+function heldIdentity(user: string): Identity {
+  return user === '' ? NOBODY : identityOf(user);
+}
+
+/** The beginning of the names of the queues that only this user may read. */
+export function privateQueuePrefix(user: string): string {
+  return `private.${user}.`;
+}

@@ -1,0 +1,22 @@
+import { identityOf, isRestricted } from '../../contracts/identity';
+import { type QueueAddress, queueName } from '../../contracts/queues';
+import { BerthError } from '../../domain/errors';
+
+/** Where to publish a message so that it comes to a queue. */
+export interface Route {
+  readonly exchange: string;
+  readonly routingKey: string;
+}
+
+/**
+ * A service writes to queues by the default exchange; agents and tenants may not, and send by the queue's entrance.
+ *
+ * @throws BerthError `permission_denied / no_entrance` for a queue that is closed to the user.
+ */
+export function routeTo(queue: QueueAddress, user: string): Route {
+  const name = queueName(queue);
+  if (!isRestricted(identityOf(user))) return { exchange: '', routingKey: name };
+  const entrance = typeof queue === 'string' ? undefined : queue.entrance;
+  if (entrance !== undefined) return { exchange: entrance.exchange, routingKey: `${name}.${user}` };
+  throw new BerthError('permission_denied', 'no_entrance', `the broker's user ${user} may not send to '${name}'`);
+}

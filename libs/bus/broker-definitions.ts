@@ -1,0 +1,59 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { identityOf, isRestricted } from '../contracts/identity';
+import { agentQueue, EVENTS_EXCHANGE, type QueueSpec, REPORTS_EXCHANGE, REQUESTS_EXCHANGE } from '../contracts/queues';
+import { type BrokerRights, rightsOf, SERVICE_RIGHTS } from './broker-users';
+import { DEAD_LETTER_QUEUE } from './handling/dead-letter';
+import { queueArguments } from './queue-arguments';
+
+/**
+ * What RabbitMQ loads at its start (`load_definitions`): a virtual host, users by name and password with their rights, and
+ * what restricted users need before a service has run: the exchanges, and the order queue of each agent.
+ *
+ * @param users  `scheduler`, `conductor`, `operator`, and those of agents and projects (`userOf`); others have no rights
+ */
+export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, string>): object {
+  const identities = [...users.keys()].map(identityOf);
+  const queues = identities.flatMap((identity) => (identity.kind === 'agent' ? [agentQueue(identity.host)] : []));
+  const declared = [DEAD_LETTER_QUEUE, ...queues];
+  const rights = [...users.keys()].flatMap((user) => {
+    const found = rightsOfUser(user);
+    return found === undefined ? [] : [{ user, ...found }];
+  });
+  return {
+    vhosts: [{ name: vhost }],
+    users: [...users].map(([name, password]) => ({
+      name,
+      password_hash: passwordHash(password),
+      hashing_algorithm: 'rabbit_password_hashing_sha256',
+      tags: name === 'operator' ? ['administrator'] : [],
+    })),
+    permissions: rights.map(({ user, configure, write, read }) => ({ user, vhost, configure, write, read })),
+    topic_permissions: rights.flatMap(({ user, topics }) => topics.map((topic) => ({ user, vhost, ...topic }))),
+    exchanges: [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE].map((name) => {
+      return { name, vhost, type: 'topic', durable: true, auto_delete: false, internal: false, arguments: {} };
+    }),
+    queues: declared.map((spec) => {
+      return { name: spec.name, vhost, durable: true, auto_delete: false, arguments: queueArguments(spec) };
+    }),
+    bindings: declared.flatMap((spec) => bindingOf(spec, vhost)),
+  };
+}
+
+/** The rights of a user by its name; undefined for a name that Berth does not know. */
+function rightsOfUser(user: string): BrokerRights | undefined {
+  const identity = identityOf(user);
+  if (isRestricted(identity)) return rightsOf(identity);
+  return SERVICE_RIGHTS[user as keyof typeof SERVICE_RIGHTS];
+}
+
+function bindingOf({ name, entrance }: QueueSpec, vhost: string): object[] {
+  if (entrance === undefined) return [];
+  const { exchange: source, pattern } = entrance;
+  return [{ source, vhost, destination: name, destination_type: 'queue', routing_key: pattern, arguments: {} }];
+}
+
+/** RabbitMQ's salted hash: 4 random bytes, then SHA-256 of them and the password. */
+function passwordHash(password: string): string {
+  const salt = randomBytes(4);
+  return Buffer.concat([salt, createHash('sha256').update(salt).update(password).digest()]).toString('base64');
+}

@@ -1,0 +1,28 @@
+import type { QueueSpec } from '../contracts/queues';
+import { MAX_DEAD_LETTERS } from './handling/dead-letter';
+import { DEAD_LETTERS } from './port';
+
+/** How long a queue of calls stays when nobody serves it any more. */
+const UNSERVED_MS = 30 * 60_000;
+
+/**
+ * The arguments that every process must declare a queue with, all of them durable. Part of the wire contract
+ * (`proto/README.md`).
+ */
+export function queueArguments({ name, kind, maxLength, deliveryLimit }: QueueSpec): Record<string, string | number> {
+  // Above the limit the oldest dead letters go.
+  if (name === DEAD_LETTERS) return { 'x-max-length': MAX_DEAD_LETTERS };
+  const refuse = maxLength === undefined ? {} : { 'x-max-length': maxLength, 'x-overflow': 'reject-publish' };
+  const bury = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': DEAD_LETTERS };
+  switch (kind) {
+    case 'work': {
+      const limit = deliveryLimit === undefined ? {} : { 'x-delivery-limit': deliveryLimit };
+      return { 'x-queue-type': 'quorum', ...refuse, ...bury, ...limit };
+    }
+    case 'host':
+      return { ...refuse, ...bury };
+    // Messages in it are transient; a queue that is transient itself RabbitMQ 4.3 refuses.
+    case 'transient':
+      return { 'x-expires': UNSERVED_MS, ...refuse };
+  }
+}

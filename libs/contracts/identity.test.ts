@@ -1,0 +1,51 @@
+import { canHaveUser, type Identity, identityOf, speaksForHost, speaksForProject, userOf } from './identity';
+
+const AGENT = { kind: 'agent', host: 'host-1.example', carriesOthers: false } as const;
+const RACK = { kind: 'agent', host: 'rack', carriesOthers: true } as const;
+const PROJECT = { kind: 'project', projectId: 'a.b' } as const;
+
+it.each([
+  ['agent.host-1.example', AGENT],
+  ['service-host.rack', RACK],
+  ['project.a.b', PROJECT],
+])('the user %s speaks for %j', (user, identity) => {
+  expect(userOf(identity)).toBe(user);
+  expect(identityOf(user)).toEqual(identity);
+});
+
+it.each(['', 'guest', 'scheduler', 'operator', 'agents.h', 'agent', 'projects', '.agent.h'])(
+  'the user %p is a service or an operator',
+  (user) => {
+    expect(identityOf(user)).toEqual({ kind: 'service' });
+  },
+);
+
+it.each<[Identity, string, boolean]>([
+  [AGENT, 'host-1.example', true],
+  [AGENT, 'host-1', false],
+  [AGENT, 'host-1.example-1', false],
+  [RACK, 'rack', true],
+  [RACK, 'rack-007', true],
+  [RACK, 'rack-', false],
+  [RACK, 'rack-7-8', false],
+  [RACK, 'rack-b', false],
+  [RACK, 'rac', false],
+  [PROJECT, 'a.b', false],
+  [{ kind: 'service' }, 'any', true],
+])('%j speaks for host %s: %s', (identity, host, expected) => {
+  expect(speaksForHost(identity, host)).toBe(expected);
+});
+
+it.each<[Identity, string, boolean]>([
+  [PROJECT, 'a.b', true],
+  [PROJECT, 'a-b', false],
+  [PROJECT, '', false],
+  [AGENT, 'host-1.example', false],
+  [{ kind: 'service' }, '', true],
+])('%j speaks for project %p: %s', (identity, projectId, expected) => {
+  expect(speaksForProject(identity, projectId)).toBe(expected);
+});
+
+it.each(['', '.a', 'a b', 'a/b', 'a*', 'a#', 'é', 'x'.repeat(101)])('gives no user to %p', (name) => {
+  expect(canHaveUser(name)).toBe(false);
+});

@@ -1,0 +1,113 @@
+import { BerthError } from '../domain/errors';
+
+/**
+ * Who sent a message, as the broker knows it: the name of its user says for whom it may speak.
+ *
+ * - `service`  one of Berth's own processes, or an operator: may act for everybody. Any user whose name says nothing else
+ * - `agent`    the compute agent of a host; with `carriesOthers` also of the hosts `<host>-<number>` that it carries
+ * - `project`  a tenant: may act for its project
+ * - `nobody`   the broker does not vouch for it: may do nothing
+ */
+export type Identity =
+  | { readonly kind: 'service' }
+  | { readonly kind: 'agent'; readonly host: string; readonly carriesOthers: boolean }
+  | { readonly kind: 'project'; readonly projectId: string }
+  | { readonly kind: 'nobody' };
+
+export const SERVICE: Identity = { kind: 'service' };
+export const NOBODY: Identity = { kind: 'nobody' };
+
+/** Who has a user of its own, with rights to match; a service's user may do more. */
+export type RestrictedIdentity = Extract<Identity, { kind: 'agent' | 'project' }>;
+
+/** The names of hosts and projects that can have a user: they stand, twice, in routing keys of 255 bytes. */
+const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
+
+/** The name of the broker's user of a host or a project. */
+export function userOf(identity: RestrictedIdentity): string {
+  if (identity.kind === 'project') return `project.${identity.projectId}`;
+  return `${identity.carriesOthers ? 'service-host' : 'agent'}.${identity.host}`;
+}
+
+/** Whom the broker's user of this name speaks for. */
+export function identityOf(user: string): Identity {
+  const dot = user.indexOf('.');
+  const name = user.slice(dot + 1);
+  switch (user.slice(0, Math.max(0, dot))) {
+    case 'agent':
+      return { kind: 'agent', host: name, carriesOthers: false };
+    case 'service-host':
+      return { kind: 'agent', host: name, carriesOthers: true };
+    case 'project':
+      return { kind: 'project', projectId: name };
+    default:
+      return SERVICE;
+  }
+}
+
+/** Whether it is an agent's or a tenant's. */
+export function isRestricted(identity: Identity): identity is RestrictedIdentity {
+  return identity.kind === 'agent' || identity.kind === 'project';
+}
+
+/** Whether a host or project of this name can have a user. */
+export function canHaveUser(name: string): boolean {
+  return NAME.test(name);
+}
+
+/** Whether a host is the sender's to report for. */
+export function speaksForHost(identity: Identity, host: string): boolean {
+  switch (identity.kind) {
+    case 'service':
+      return true;
+    case 'agent':
+      return host === identity.host || (identity.carriesOthers && carries(identity.host, host));
+    case 'project':
+    case 'nobody':
+      return false;
+  }
+}
+
+/** Whether a project is the sender's to act for. */
+export function speaksForProject(identity: Identity, projectId: string): boolean {
+  return identity.kind === 'service' || (identity.kind === 'project' && identity.projectId === projectId);
+}
+
+/** Whether a service host of this name may carry that host beside itself: agents name what they carry like this. */
+export function carries(serviceHost: string, host: string): boolean {
+  return host.startsWith(`${serviceHost}-`) && /^\d+$/.test(host.slice(serviceHost.length + 1));
+}
+
+/** @throws BerthError `permission_denied / wrong_host` when a host is not the sender's to report for. */
+export function requireHost(identity: Identity, host: string): void {
+  if (speaksForHost(identity, host)) return;
+  const message = `${nameOf(identity)} may not report for host ${host}`;
+  throw new BerthError('permission_denied', 'wrong_host', message, { details: { field: 'host' } });
+}
+
+/** @throws BerthError `permission_denied / wrong_project` when a project is not the sender's to act for. */
+export function requireProject(identity: Identity, projectId: string): void {
+  if (speaksForProject(identity, projectId)) return;
+  const message = `${nameOf(identity)} may not act for project '${projectId}'`;
+  throw new BerthError('permission_denied', 'wrong_project', message, { details: { field: 'project_id' } });
+}
+
+/** @throws BerthError `permission_denied / services_only` for messages that neither agents nor tenants may send. */
+export function requireService(identity: Identity, type: string): void {
+  if (identity.kind === 'service') return;
+  throw new BerthError('permission_denied', 'services_only', `${nameOf(identity)} may not send ${type}`);
+}
+
+/** Who it is, for people. */
+export function nameOf(identity: Identity): string {
+  switch (identity.kind) {
+    case 'service':
+      return 'a service';
+    case 'agent':
+      return `the agent of host ${identity.host}`;
+    case 'project':
+      return `project ${identity.projectId}`;
+    case 'nobody':
+      return 'nobody that the broker knows';
+  }
+}

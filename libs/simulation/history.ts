@@ -1,0 +1,24 @@
+import { hash } from 'node:crypto';
+
+/** Something that happened: who did what to whom. */
+export interface Entry {
+  readonly atMs: number;
+  readonly from: string;
+  /** The same as `from` for what a party does by itself. */
+  readonly to: string;
+  readonly what: string;
+}
+
+/** What happened in a run, in order. Its digest is the same if and only if all of it is. */
+export class History {
+  readonly entries: Entry[] = [];
+
+  note(entry: Entry): void {
+    this.entries.push(entry);
+  }
+
+  digest(): string {
+    const lines = this.entries.map(({ atMs, from, to, what }) => `${atMs} ${from} ${to} ${what}`);
+    return hash('sha256', lines.join('\n')).slice(0, 16);
+  }
+}

@@ -1,0 +1,128 @@
+import { type Random, seededRandom, seedOf } from '../domain/random';
+import type { History } from './history';
+import type { SimulatedProcess } from './simulated-process';
+
+/** Where something on a link goes. */
+export type Direction = 'out' | 'back';
+
+/** Most messages take this long at most, some of them more. */
+const USUAL_MS = 2;
+const SLOW_SHARE = 0.05;
+const SLOW_MS = 120;
+
+/**
+ * A process's connection to a server, the broker or the store: each direction keeps its order, as TCP does, and each
+ * message takes a time of its own. What is under way when the connection breaks is lost; nobody knows which side had it.
+ */
+export class Link {
+  /** What every message takes in addition. */
+  extraMs = 0;
+  readonly #random: Random;
+  readonly #lastMs: Record<Direction, number> = { out: 0, back: 0 };
+  readonly #onBreak = new Set<() => void>();
+  /** Counts the connections: what was sent on an earlier one does not arrive. */
+  #connection = 0;
+  #isCut = false;
+  #held: (() => void)[] = [];
+  /** After how many more messages of a direction the connection breaks, in place of the last of them. */
+  readonly #breakAfter: Partial<Record<Direction, number>> = {};
+
+  constructor(
+    readonly process: SimulatedProcess,
+    readonly server: string,
+    private readonly history: History,
+    seed: string,
+  ) {
+    this.#random = seededRandom(seedOf(`${seed} ${process.name} ${server}`));
+  }
+
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
+  /** Calls a listener each time that the connection breaks; the returned function ends that. */
+  onBreak(listener: () => void): () => void {
+    this.#onBreak.add(listener);
+    return () => this.#onBreak.delete(listener);
+  }
+
+  /** Carries something to the server or back, if the connection holds. */
+  carry(direction: Direction, what: string, deliver: () => void): void {
+    const { time } = this.process;
+    const atMs = Math.max(this.#lastMs[direction], time.nowMs + this.#delayMs());
+    this.#lastMs[direction] = atMs;
+    const connection = this.#connection;
+    const arrive = () => {
+      if (connection !== this.#connection) return;
+      if (this.#isCut) this.#held.push(arrive);
+      else if (this.#breaksNow(direction)) this.break(`instead of ${what}`);
+      else this.#arrive(direction, what, deliver);
+    };
+    time.at(atMs, arrive);
+  }
+
+  /** Breaks the connection: what is under way is lost. */
+  break(why: string): void {
+    this.note(`connection to ${this.server} breaks: ${why}`);
+    this.#connection++;
+    this.#held = [];
+    for (const listener of this.#onBreak) listener();
+  }
+
+  /** Breaks the connection in place of the n-th message from now in a direction. */
+  breakAfter(direction: Direction, messageCount: number): void {
+    this.#breakAfter[direction] = messageCount;
+  }
+
+  /** Nothing passes any more, and neither side learns it. */
+  cut(): void {
+    this.#isCut = true;
+    this.note(`the way to ${this.server} is cut`);
+  }
+
+  /** What was held passes now. */
+  heal(): void {
+    if (!this.#isCut) return;
+    this.#isCut = false;
+    this.note(`the way to ${this.server} is open again`);
+    const { time } = this.process;
+    for (const deliver of this.#held.splice(0)) time.at(time.nowMs, deliver);
+  }
+
+  #arrive(direction: Direction, what: string, deliver: () => void): void {
+    const { process, server, history } = this;
+    const [from, to] = direction === 'out' ? [process.name, server] : [server, process.name];
+    const note = () => history.note({ atMs: process.time.nowMs, from, to, what });
+    if (direction === 'out') {
+      note();
+      deliver();
+    } else {
+      process.run(() => {
+        note();
+        deliver();
+      });
+    }
+  }
+
+  #breaksNow(direction: Direction): boolean {
+    const left = this.#breakAfter[direction];
+    if (left === undefined) return false;
+    if (left > 1) {
+      this.#breakAfter[direction] = left - 1;
+      return false;
+    }
+    delete this.#breakAfter[direction];
+    return true;
+  }
+
+  #delayMs(): number {
+    const isSlow = this.#random.next() < SLOW_SHARE;
+    return this.#random.next() * (isSlow ? SLOW_MS : USUAL_MS) + this.extraMs;
+  }
+
+  /** Notes what happens to the link itself. */
+  note(what: string): void {
+    const { name, time } = this.process;
+    this.history.note({ atMs: time.nowMs, from: name, to: name, what });
+  }
+}

@@ -1,0 +1,187 @@
+import { BerthError } from '../domain/errors';
+import type { Instance } from '../domain/instance';
+import type { Change, Command, PlacementStore } from '../placement/port/placement-store';
+import type { Link } from './link';
+import type { StoreServer, Stores } from './store-server';
+
+/** How long a client of the store waits for an answer. */
+const ANSWER_TIMEOUT_MS = 2_000;
+
+/** Whatever a method of a store is: all of them ask and wait. */
+type Method = (...args: unknown[]) => Promise<unknown>;
+
+/**
+ * A process's stores across a link that delays, breaks and loses. When a connection breaks, what was under way may have
+ * happened or not; what is answered too late has happened all the same. Each method of each port is asked in the same way,
+ * but for those that call back.
+ */
+export function simulatedStores(link: Link, server: StoreServer): Stores {
+  const remote = <P extends keyof Stores>(port: P, own: Partial<Stores[P]>): Stores[P] =>
+    new Proxy(own as Stores[P], {
+      get: (_target, name) => {
+        const method = Reflect.get(own, name) as Method | undefined;
+        // A port in a promise must not look like another promise.
+        if (method !== undefined || typeof name !== 'string' || name === 'then') return method;
+        return (...args: unknown[]) => askFor(link, server, port, name, args);
+      },
+    });
+  const close = async () => {};
+  return {
+    placement: remote('placement', {
+      close,
+      snapshot: (onRows) => snapshot(link, server, onRows),
+      follow: (revision, onChanges, signal) => follow(link, server, revision, onChanges, signal),
+      scanConsumers: (onRows) => scan(link, server, ({ placement }, on) => placement.scanConsumers(on), onRows),
+    }),
+    instances: remote('instances', {
+      close,
+      scan: (onRows) => scan(link, server, ({ instances }, on) => instances.scan(on), onRows),
+    }),
+    leases: remote('leases', {}),
+  };
+}
+
+/** Methods that change nothing: a server that goes back in time need not do them again. */
+const READS: readonly string[] = ['get', 'list', 'consumers', 'hosts', 'revision'];
+
+function askFor(link: Link, server: StoreServer, port: keyof Stores, name: string, args: unknown[]): Promise<unknown> {
+  const what = describe(name, args);
+  const effect = (stores: Stores) => (stores[port] as unknown as Record<string, Method>)[name]?.(...args);
+  if (READS.includes(name)) return ask(link, what, () => server.read(async (stores) => effect(stores)));
+  return ask(link, what, () => server.write(link.process.name, what, async (stores) => effect(stores)));
+}
+
+/** A question to the store in words, for the history. */
+function describe(name: string, args: readonly unknown[]): string {
+  const [first, second] = args;
+  switch (name) {
+    case 'commit':
+      return describeCommand(first as Command);
+    case 'update': {
+      const { uuid, state, version } = first as Instance;
+      return `${uuid} becomes ${state}, v${version}`;
+    }
+    case 'create':
+      return `create ${(second as readonly Instance[]).map(({ uuid }) => uuid).join(', ')}`;
+    case 'get':
+    case 'consumers':
+    case 'hosts':
+      return `${name} ${(first as readonly string[]).join(', ')}`;
+    default:
+      return typeof first === 'string' ? `${name} ${first}` : name;
+  }
+}
+
+function describeCommand(command: Command): string {
+  switch (command.kind) {
+    case 'write_allocations': {
+      const force = command.force === true ? ' by force' : '';
+      return `write_allocations${force} of ${command.consumers.map(({ uuid }) => uuid).join(', ')}`;
+    }
+    case 'release_claim':
+      return `release_claim of ${command.consumerUuid}, token ${command.claimToken}`;
+    default:
+      return command.kind;
+  }
+}
+
+/** Does something at the server and comes back with its result. */
+function ask<T>(link: Link, what: string, effect: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const settle = (action: () => void) => {
+      cancelTimer();
+      stopListening();
+      action();
+    };
+    const fail = (error: BerthError) => settle(() => reject(error));
+    const cancelTimer = link.process.clock.after(ANSWER_TIMEOUT_MS, () => fail(outcomeUnknown(what)));
+    const stopListening = link.onBreak(() => link.process.run(() => fail(outcomeUnknown(what))));
+    link.carry('out', what, () => {
+      effect().then(
+        (result) => link.carry('back', `${what}: ${kindOf(result)}`, () => settle(() => resolve(result))),
+        (thrown: unknown) => {
+          const error = BerthError.from(thrown);
+          link.carry('back', `${what}: ${error.reason}`, () => fail(error));
+        },
+      );
+    });
+  });
+}
+
+async function snapshot(
+  link: Link,
+  server: StoreServer,
+  onRows: Parameters<PlacementStore['snapshot']>[0],
+): Promise<number> {
+  const read = server.read.bind(server);
+  const { rows, revision } = await ask(link, 'snapshot', () =>
+    read(async ({ placement }) => {
+      const found: Parameters<typeof onRows>[0][] = [];
+      return { rows: found, revision: await placement.snapshot((some) => found.push(some)) };
+    }),
+  );
+  rows.forEach(onRows);
+  return revision;
+}
+
+async function scan<T>(
+  link: Link,
+  server: StoreServer,
+  all: (stores: Stores, onRows: (rows: readonly T[]) => Promise<void>) => Promise<void>,
+  onRows: (rows: readonly T[]) => Promise<void>,
+): Promise<void> {
+  const found = await ask(link, 'scan', () =>
+    server.read(async (stores) => {
+      const rows: T[] = [];
+      await all(stores, async (some) => {
+        rows.push(...some);
+      });
+      return rows;
+    }),
+  );
+  if (found.length > 0) await onRows(found);
+}
+
+function follow(
+  link: Link,
+  server: StoreServer,
+  revision: number,
+  onChanges: (changes: readonly Change[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const ending = new AbortController();
+    const end = (action: () => void) => {
+      stopListening();
+      signal.removeEventListener('abort', onAbort);
+      ending.abort();
+      action();
+    };
+    const onAbort = () => end(resolve);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const stopListening = link.onBreak(() => {
+      link.process.run(() => end(() => reject(outcomeUnknown('follow'))));
+    });
+    link.carry('out', 'follow', () => {
+      const onError = (thrown: unknown) => {
+        if (ending.signal.aborted) return;
+        const error = BerthError.from(thrown);
+        link.carry('back', `follow: ${error.reason}`, () => end(() => reject(error)));
+      };
+      const onSome = (changes: readonly Change[]) => {
+        link.carry('back', `${changes.length} changes`, () => onChanges(changes));
+      };
+      server.follow(revision, { onChanges: onSome, onError }, ending.signal);
+    });
+  });
+}
+
+function kindOf(result: unknown): string {
+  if (typeof result !== 'object' || result === null || !('kind' in result)) return 'done';
+  return String(result.kind);
+}
+
+function outcomeUnknown(what: string): BerthError {
+  return new BerthError('unavailable', 'outcome_unknown', `the store did not answer: ${what}`);
+}

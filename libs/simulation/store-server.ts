@@ -1,0 +1,86 @@
+import { BerthError } from '../domain/errors';
+import type { InstanceStore, LeaseStore } from '../instances/store';
+import type { Change, PlacementStore } from '../placement/port/placement-store';
+import type { History } from './history';
+import type { VirtualTime } from './virtual-time';
+
+/** The stores that one server holds: what is lost with it is lost of all. */
+export interface Stores {
+  readonly placement: PlacementStore;
+  readonly instances: InstanceStore;
+  readonly leases: LeaseStore;
+}
+
+/** An effect on the stores, kept so that it can be done again. */
+interface Done {
+  readonly atMs: number;
+  readonly effect: (stores: Stores) => Promise<unknown>;
+}
+
+/** A follower of the change stream. */
+export interface Follower {
+  readonly onChanges: (changes: readonly Change[]) => void;
+  readonly onError: (thrown: unknown) => void;
+}
+
+/**
+ * The store's server: real stores in memory, which do one thing after the other, and every effect on them in order. So it
+ * can go back in time, as a fail-over to a replica that lags does, or a restore from a snapshot: empty stores do again
+ * what was done until then.
+ */
+export class StoreServer {
+  stores: Stores;
+  /** Thrown at whoever asks; undefined when all is well. */
+  refusal: BerthError | undefined;
+  /** Hears of each effect that was done: who asked for it, what it was, and what came of it. */
+  onWrite: (by: string, what: string, result: unknown) => void = () => {};
+  #done: Done[] = [];
+  #last: Promise<unknown> = Promise.resolve();
+  #ending = new AbortController();
+
+  constructor(
+    private readonly time: VirtualTime,
+    private readonly history: History,
+    private readonly openStores: () => Stores,
+  ) {
+    this.stores = openStores();
+  }
+
+  /** Reads the stores, once all before it is done. */
+  read<T>(effect: (stores: Stores) => Promise<T>): Promise<T> {
+    if (this.refusal) return Promise.reject(this.refusal);
+    const reading = this.#last.then(() => effect(this.stores));
+    this.#last = reading.catch(() => {});
+    return reading;
+  }
+
+  /** Does something to the stores, once all before it is done. */
+  write<T>(by: string, what: string, effect: (stores: Stores) => Promise<T>): Promise<T> {
+    return this.read(async (stores) => {
+      this.#done.push({ atMs: this.time.nowMs, effect });
+      const result = await effect(stores);
+      this.onWrite(by, what, result);
+      return result;
+    });
+  }
+
+  /** Follows the change stream; a server that went back in time ends it. */
+  follow(revision: number, { onChanges, onError }: Follower, signal: AbortSignal): void {
+    const ending = AbortSignal.any([signal, this.#ending.signal]);
+    const gone = () => onError(new BerthError('unavailable', 'store_away', 'the store restarted'));
+    this.stores.placement.follow(revision, onChanges, ending).then(gone, onError);
+  }
+
+  /** Loses all that was done since a time: everything, when that is the beginning. */
+  async goBackTo(atMs: number): Promise<void> {
+    const kept = this.#done.filter((one) => one.atMs <= atMs);
+    const lost = this.#done.length - kept.length;
+    this.history.note({ atMs: this.time.nowMs, from: 'store', to: 'store', what: `forgets its last ${lost} writes` });
+    const stores = this.openStores();
+    for (const { effect } of kept) await effect(stores).catch(() => {});
+    this.stores = stores;
+    this.#done = kept;
+    this.#ending.abort();
+    this.#ending = new AbortController();
+  }
+}

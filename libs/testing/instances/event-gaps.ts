@@ -1,0 +1,24 @@
+import type { InstanceEvent } from '../../contracts/messages';
+import type { Instance } from '../../domain/instance';
+
+/**
+ * What a listener has missed of these instances: it must hear of every version, and of none before the one that precedes
+ * it. What comes again is old news.
+ */
+export function eventGaps(events: readonly InstanceEvent[], instances: readonly Instance[]): string[] {
+  const heard = new Map<string, InstanceEvent[]>(instances.map(({ uuid }) => [uuid, []]));
+  const gaps: string[] = [];
+  for (const event of events) {
+    const before = heard.get(event.instanceUuid) ?? [];
+    const next = before.length + 1;
+    if (event.version === next) before.push(event);
+    else if (event.version > next) gaps.push(`${event.instanceUuid}: version ${event.version} came before ${next}`);
+  }
+  for (const { uuid, version, state } of instances) {
+    const all = heard.get(uuid) ?? [];
+    const own = all[version - 1];
+    if (own === undefined) gaps.push(`${uuid}: version ${version} never came, ${all.length} did`);
+    else if (own.state !== state) gaps.push(`${uuid}: version ${version} is ${state}, was told as ${own.state}`);
+  }
+  return gaps;
+}

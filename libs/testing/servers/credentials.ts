@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { environment } from '../../runtime/system';
+
+const ROOT = join(__dirname, '../../..');
+
+/** Users and rights as `deploy/` makes them. */
+export interface DeployedCredentials {
+  /** RabbitMQ's `load_definitions`. */
+  readonly definitionsFile: string;
+  readonly aclFile: string;
+  passwordOf(user: string): string;
+  /** The URL of a user on a broker of a test, on the virtual host of the definitions. */
+  brokerUrl(user: string, port: number): string;
+  remove(): void;
+}
+
+/** Runs `deploy/credentials.mjs`, with users of agents and projects beside those that it always writes. */
+export function deployedCredentials(users: readonly string[] = []): DeployedCredentials {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-credentials-'));
+  const passwordOf = (user: string) => `password-of-${user}`;
+  const services = ['scheduler', 'conductor', 'placement', 'operator'];
+  const env = {
+    ...environment(),
+    ...Object.fromEntries(services.map((user) => [`BERTH_${user.toUpperCase()}_PASSWORD`, passwordOf(user)])),
+    BERTH_USER_PASSWORDS: users.map((user) => `${user}=${passwordOf(user)}`).join(','),
+    BERTH_PLACEMENT_TOKEN: 'the-token-of-the-test',
+  };
+  const asSources = ['--conditions=berth-source', '--require', join(ROOT, 'libs/testing/typescript.cjs')];
+  const script = join(ROOT, 'deploy/credentials.mjs');
+  execFileSync(process.execPath, [...asSources, script, folder], { env, cwd: ROOT, stdio: 'pipe' });
+  return {
+    definitionsFile: join(folder, 'rabbitmq-definitions.json'),
+    aclFile: join(folder, 'redis-users.acl'),
+    passwordOf,
+    brokerUrl: (user, port) => `amqp://${user}:${passwordOf(user)}@127.0.0.1:${port}/berth`,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

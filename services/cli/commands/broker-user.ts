@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { canHaveUser, carries, identityOf, type RestrictedIdentity, userOf } from '#libs/contracts/identity';
+import { agentQueue } from '#libs/contracts/queues';
+import { BerthError } from '#libs/domain/errors';
+import { BrokerManagement } from '../client/broker-management';
+import { brokerSettings } from '../client/client-options';
+import { withClient } from '../client/with-client';
+import type { Context } from '../context';
+import { usageError } from '../failure';
+import { addHelp } from '../help-text';
+import { addSettingFlags, readSettings } from '../settings';
+import { facts } from '../views/table';
+
+/** `berth agent enrol`: a host's user on the broker, and its order queue. */
+export function agentCommand(context: Context): CommandUnknownOpts {
+  const enrol = new Command('enrol')
+    .description("Make, or renew, the broker's user of a host's agent and its order queue, and print its credentials.")
+    .argument('<host>', 'the BERTH_AGENT_HOST of the agent')
+    .option('--carries', 'it carries the hosts <host>-1, <host>-2, ..., too', false)
+    .option('--revoke', 'remove the user instead, and close its connections; the order queue stays', false)
+    .option('--json', 'print one JSON value', false);
+  addSettingFlags(enrol, brokerSettings).action((host, { carries: carriesOthers, revoke, json }) =>
+    issue(context, enrol, { kind: 'agent', host, carriesOthers }, { revoke, json }),
+  );
+  addHelp(enrol, [
+    ['berth agent enrol host-7', 'its bus URL, for BERTH_BUS_URL on host-7; once more gives it a new password'],
+    ['berth agent enrol host-7 --revoke', 'host-7 can no longer report or take orders'],
+  ]);
+  return new Command('agent').description('Give agents users of their own on the broker.').addCommand(enrol);
+}
+
+/** `berth project credentials`: a tenant's user on the broker. */
+export function projectCommand(context: Context): CommandUnknownOpts {
+  const credentials = new Command('credentials')
+    .description("Make, or renew, the broker's user of a project, and print its credentials.")
+    .argument('<project>', 'the project that it may act for')
+    .option('--revoke', 'remove the user instead, and close its connections', false)
+    .option('--json', 'print one JSON value', false);
+  addSettingFlags(credentials, brokerSettings).action((projectId, flags) =>
+    issue(context, credentials, { kind: 'project', projectId }, flags),
+  );
+  addHelp(credentials, [
+    [
+      'berth project credentials demo',
+      'a bus URL with which to build, list, terminate and listen, for project demo only',
+    ],
+    ['berth project credentials demo --revoke', 'the end of it'],
+  ]);
+  return new Command('project').description('Give projects users of their own on the broker.').addCommand(credentials);
+}
+
+interface IssueFlags {
+  readonly revoke: boolean;
+  readonly json: boolean;
+}
+
+function issue(
+  context: Context,
+  command: CommandUnknownOpts,
+  identity: RestrictedIdentity,
+  { revoke, json }: IssueFlags,
+): Promise<void> {
+  const { terminal, env } = context;
+  const name = identity.kind === 'agent' ? identity.host : identity.projectId;
+  if (!canHaveUser(name)) {
+    throw usageError(`'${name}' can have no user`, 'a name has 1 to 100 letters, digits, dots, underscores and dashes');
+  }
+  const { client, broker } = readSettings(brokerSettings, command, env);
+  return withClient(context, command, async ({ bus }) => {
+    const busUrl = new URL(client.busUrl);
+    const management = managementOf(busUrl, broker.managementUrl);
+    const user = userOf(identity);
+    if (revoke) {
+      await management.removeUser(user);
+      if (json) terminal.json({ user, revoked: true });
+      else terminal.print(`${user} is revoked`);
+      return;
+    }
+    refuseOverlap(identity, await management.users());
+    const password = randomBytes(24).toString('base64url');
+    if (identity.kind === 'agent') await bus.declare(agentQueue(identity.host));
+    await management.putUser(identity, password);
+    busUrl.username = user;
+    busUrl.password = password;
+    if (json) terminal.json({ user, password, busUrl: busUrl.href });
+    else
+      terminal.print(
+        facts(terminal, [
+          ['user', user],
+          ['password', password],
+          ['BERTH_BUS_URL', busUrl.href],
+        ]),
+      );
+  });
+}
+
+/** @throws BerthError `failed_precondition / host_enrolled` when two users could report for one host. */
+function refuseOverlap(identity: RestrictedIdentity, users: readonly string[]): void {
+  if (identity.kind === 'project') return;
+  const other = users.find((user) => user !== userOf(identity) && overlaps(identity, user));
+  if (other === undefined) return;
+  const hint = `berth agent enrol ${other.slice(other.indexOf('.') + 1)} --revoke`;
+  const message = `the broker's user ${other} may report for a host that ${userOf(identity)} would report for`;
+  throw new BerthError('failed_precondition', 'host_enrolled', message, { details: { hint } });
+}
+
+function overlaps(one: Extract<RestrictedIdentity, { kind: 'agent' }>, user: string): boolean {
+  const other = identityOf(user);
+  if (other.kind !== 'agent') return false;
+  const isCarried = (host: string, by: typeof other) => by.carriesOthers && carries(by.host, host);
+  return one.host === other.host || isCarried(one.host, other) || isCarried(other.host, one);
+}
+
+function managementOf({ protocol, hostname, username, password, pathname }: URL, url: string): BrokerManagement {
+  const isSecure = protocol === 'amqps:';
+  return new BrokerManagement({
+    url: url || (isSecure ? `https://${hostname}:15671` : `http://${hostname}:15672`),
+    user: decodeURIComponent(username) || 'guest',
+    password: decodeURIComponent(password) || 'guest',
+    vhost: decodeURIComponent(pathname.slice(1)) || '/',
+  });
+}

@@ -1,0 +1,63 @@
+import { eventGaps } from '#libs/testing/instances/event-gaps';
+import { EventListener } from './event-listener';
+import { TestFleet } from './fleet';
+
+const BUILDS = 300;
+jest.setTimeout(240_000);
+
+let fleet: TestFleet;
+let listener: EventListener;
+beforeEach(async () => {
+  fleet = await TestFleet.start();
+  listener = await EventListener.start(fleet.rabbitmq.url);
+});
+afterEach(async () => {
+  await listener?.close();
+  await fleet?.stop();
+});
+
+const conductors = {
+  kill: () => Promise.all(['conductor-1', 'conductor-2'].map((name) => fleet.kill(name))),
+  launch: () => ['conductor-1', 'conductor-2'].forEach((name) => fleet.launch(name)),
+};
+const broker = {
+  kill: () => fleet.rabbitmq.kill('SIGKILL'),
+  launch: () => fleet.rabbitmq.restart(),
+};
+
+/** Builds, of which a third is terminated as soon as a quarter is there; whatever `strike` breaks comes back. */
+async function buildAndTerminate(strike: () => Promise<void>): Promise<void> {
+  const uuids = await fleet.request(BUILDS);
+  await fleet.atRest(uuids, BUILDS / 4);
+  const terminated = uuids.slice(0, BUILDS / 3);
+  await fleet.terminate(terminated);
+  await strike();
+  expect(await fleet.problems(uuids)).toEqual([]);
+  await fleet.eventually('the terminated are deleted', async () => {
+    const states = (await fleet.instances.get(terminated)).map(({ state }) => state);
+    return states.every((state) => state === 'deleted') || states;
+  });
+  const instances = await fleet.instances.get(uuids);
+  await fleet.eventually('every version was heard of, in order', async () => {
+    const gaps = eventGaps(listener.events, instances);
+    return gaps.length === 0 || gaps;
+  });
+  await fleet.eventually('nothing waits to be published', async () => {
+    const { instanceCount } = await fleet.instances.readOutbox(0, 0, 0);
+    return instanceCount === 0 || instanceCount;
+  });
+}
+
+it.each([
+  ['the conductors are', [conductors]],
+  ['RabbitMQ is', [broker]],
+  ['RabbitMQ and then the conductors are', [broker, conductors]],
+])(
+  'tells every state of every instance, in order, when %s killed in the middle of builds and terminations',
+  async (_, victims) => {
+    await buildAndTerminate(async () => {
+      for (const victim of victims) await victim.kill();
+      for (const victim of victims) await victim.launch();
+    });
+  },
+);

@@ -1,0 +1,115 @@
+import { type Child, startChild } from '#libs/testing/servers/child';
+import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { runLine } from '../../../services/cli/testing/run-line';
+
+/* `berth agent enrol` and `berth project credentials` on a broker with the deployed users, and what these can do then. */
+
+jest.setTimeout(120_000);
+
+const BERTH = 'services/cli/main.ts';
+
+let credentials: DeployedCredentials;
+let broker: RabbitmqServer;
+let redis: TestServer;
+const children: Child[] = [];
+
+beforeAll(async () => {
+  credentials = deployedCredentials();
+  const config = { load_definitions: credentials.definitionsFile };
+  [broker, redis] = await Promise.all([startRabbitmq({ hasManagement: true, config }), startRedis()]);
+  for (const name of ['scheduler', 'conductor']) {
+    const env = { BERTH_BUS_URL: urlOf(name), BERTH_STORE_URL: redis.url };
+    await running(startChild(BERTH, [name], env));
+  }
+});
+afterAll(async () => {
+  for (const child of children) child.process.kill('SIGTERM');
+  await Promise.all(children.map(({ exit }) => exit));
+  await Promise.all([broker?.stop(), redis?.stop()]);
+  credentials.remove();
+});
+
+const urlOf = (user: string) => credentials.brokerUrl(user, broker.port);
+
+async function running(child: Child): Promise<void> {
+  children.push(child);
+  await child.says('"msg":"running"');
+}
+
+async function berth(busUrl: string, ...args: string[]) {
+  const env = { BERTH_BUS_URL: busUrl, BERTH_BROKER_MANAGEMENT_URL: broker.managementUrl ?? '' };
+  const { code, out, err } = await runLine([...args, '--json'].join(' '), env);
+  return { code, err, json: out === '' ? undefined : (JSON.parse(out) as unknown) };
+}
+
+async function issued(...args: string[]): Promise<string> {
+  const { code, err, json } = await berth(urlOf('operator'), ...args);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return (json as { busUrl: string }).busUrl;
+}
+
+it('enrols a host and a project, which then do all that is theirs and nothing else', async () => {
+  const agentUrl = await issued('agent', 'enrol', 'host-1');
+  await running(startChild(BERTH, ['compute-agent'], { BERTH_BUS_URL: agentUrl, BERTH_AGENT_HOST: 'host-1' }));
+  const demo = await issued('project', 'credentials', 'demo');
+  const other = await issued('project', 'credentials', 'other');
+
+  const build = ['build', '--vcpu', '1', '--memory-mb', '64', '--wait'];
+  const built = await berth(demo, ...build);
+  expect(built).toMatchObject({ code: 0, json: [{ state: 'active', host: 'host-1', projectId: 'demo' }] });
+  const uuid = (built.json as { instanceUuid: string }[])[0]?.instanceUuid ?? '';
+  expect(await berth(demo, 'instance', 'show', uuid)).toMatchObject({ code: 0, json: { uuid } });
+  expect(await berth(demo, 'explain', '--vcpu', '1')).toMatchObject({ code: 0 });
+
+  expect(await berth(other, 'instance', 'list')).toMatchObject({ code: 0, json: [] });
+  expect(await berth(other, 'instance', 'list', '--project', 'demo')).toMatchObject({ code: 4 });
+  expect(await berth(other, 'terminate', uuid)).toMatchObject({ code: 4 });
+  const refused = await berth(other, ...build, '--project', 'demo', '--timeout', '20');
+  expect(refused).toMatchObject({ code: 4 });
+  expect(refused.err).toContain('wrong_project');
+  for (const args of [
+    ['host', 'list'],
+    ['host', 'disable', 'host-1'],
+    ['explain', '--vcpu', '1', '--project', 'demo'],
+  ])
+    expect(await berth(other, ...args)).toMatchObject({ code: 4 });
+  expect(await berth(urlOf('operator'), 'host', 'list')).toMatchObject({
+    code: 0,
+    json: [{ host: 'host-1', up: true }],
+  });
+
+  expect(await berth(demo, 'terminate', uuid, '--wait')).toMatchObject({ code: 0 });
+});
+
+it('renews a password, and revokes a user with its connections', async () => {
+  const first = await issued('project', 'credentials', 'short-lived');
+  const second = await issued('project', 'credentials', 'short-lived');
+  expect((await berth(first, 'instance', 'list')).err).toContain('broker_refused');
+  expect(await berth(second, 'instance', 'list')).toMatchObject({ code: 0 });
+  const listening = startChild(BERTH, ['events'], { BERTH_BUS_URL: second });
+  await listening.says('listening');
+  const revoked = await berth(urlOf('operator'), 'project', 'credentials', 'short-lived', '--revoke');
+  expect(revoked).toMatchObject({ code: 0, json: { user: 'project.short-lived', revoked: true } });
+  expect((await berth(second, 'instance', 'list')).err).toContain('broker_refused');
+  const connections = await broker.ctl('list_connections', 'user');
+  expect(connections).not.toContain('short-lived');
+  listening.process.kill('SIGINT');
+  await listening.exit;
+});
+
+it('gives no second user to a host', async () => {
+  await issued('agent', 'enrol', 'rack', '--carries');
+  expect((await berth(urlOf('operator'), 'agent', 'enrol', 'rack-3')).err).toContain('host_enrolled');
+  expect((await berth(urlOf('operator'), 'agent', 'enrol', 'rack')).err).toContain('host_enrolled');
+  await issued('agent', 'enrol', 'shelf-3');
+  expect((await berth(urlOf('operator'), 'agent', 'enrol', 'shelf', '--carries')).err).toContain('host_enrolled');
+  expect((await berth(urlOf('operator'), 'agent', 'enrol', 'no/host')).code).toBe(2);
+});
+
+it('needs an administrator of the broker', async () => {
+  const { code, err } = await berth(urlOf('scheduler'), 'project', 'credentials', 'mine');
+  expect(code).toBe(4);
+  expect(err).toContain('permission_denied');
+});

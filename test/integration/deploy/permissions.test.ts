@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto';
+import { type Channel, type ChannelModel, connect, type Options } from 'amqplib';
+import { openBus } from '#libs/bus/open';
+import type { Bus } from '#libs/bus/port';
+import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
+import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
+
+/*
+ * RabbitMQ with the users of deploy/credentials.mjs. Each role, with a client that is not Berth's, tries what it must not
+ * do: what RabbitMQ does not refuse, services do (sender.test.ts beside this).
+ */
+
+jest.setTimeout(60_000);
+
+const A = 'project.a';
+const B = 'project.b';
+const HOST_1 = 'agent.host-1';
+const HOST_1_LONG = 'agent.host-1.example';
+const RACK = 'service-host.rack';
+const USERS = [A, B, HOST_1, 'agent.host-2', HOST_1_LONG, RACK];
+
+let credentials: DeployedCredentials;
+let broker: RabbitmqServer;
+const buses: Bus[] = [];
+const connections = new Map<string, ChannelModel>();
+
+beforeAll(async () => {
+  credentials = deployedCredentials(USERS);
+  broker = await startRabbitmq({ config: { load_definitions: credentials.definitionsFile } });
+  const scheduler = await busAs('scheduler');
+  for (const queue of [RPC_SCHEDULER, STATS]) await scheduler.declare(queue);
+  const conductor = await busAs('conductor');
+  for (const queue of [RPC_CONDUCTOR, BUILD_REQUESTS, BUILD_RESULTS]) await conductor.declare(queue);
+});
+afterAll(async () => {
+  await Promise.all([...connections.values(), ...buses].map((one) => one.close()));
+  await broker.stop();
+  credentials.remove();
+});
+
+async function busAs(user: string): Promise<Bus> {
+  const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+  const bus = await openBus({ busUrl: credentials.brokerUrl(user, broker.port) }, around);
+  buses.push(bus);
+  return bus;
+}
+
+/** A channel on the user's one connection: what is refused costs the channel only. */
+async function channelAs(user: string): Promise<Channel> {
+  const connection = connections.get(user) ?? (await connect(credentials.brokerUrl(user, broker.port)));
+  connections.set(user, connection);
+  const channel = await connection.createChannel();
+  channel.on('error', () => {});
+  return channel;
+}
+
+type Deed = (channel: Channel) => Promise<unknown>;
+
+/** RabbitMQ's code for an attempt: undefined when it allows it. */
+async function refusal(user: string, deed: Deed): Promise<unknown> {
+  const channel = await channelAs(user);
+  const closed = new Promise<unknown>((resolve) =>
+    channel.once('error', (error: { code?: unknown }) => resolve(error.code)),
+  );
+  const allowed = deed(channel).then(
+    async () => {
+      // What is published is refused later than what is asked: an answer comes after it.
+      await channel.checkQueue('dead-letters');
+      return undefined;
+    },
+    (error: { code?: unknown }) => error.code,
+  );
+  return Promise.race([closed, allowed]);
+}
+
+const publish =
+  (exchange: string, key: string, options: Options.Publish = {}): Deed =>
+  async (channel) =>
+    void channel.publish(exchange, key, Buffer.from('x'), { type: 'x', ...options });
+const own = (user: string) => `private.${user}.${randomUUID()}`;
+const QUEUES = [
+  'build.requests',
+  'build.results',
+  'stats',
+  'rpc.scheduler',
+  'rpc.conductor',
+  'dead-letters',
+  'agent.host-2',
+];
+
+/** What no agent and no tenant may do. */
+const NEVER: readonly (readonly [string, Deed])[] = [
+  ...QUEUES.flatMap((queue): [string, Deed][] => [
+    [`publish to ${queue}`, publish('', queue)],
+    [`consume ${queue}`, (channel) => channel.consume(queue, () => {})],
+    [`get from ${queue}`, (channel) => channel.get(queue)],
+    [`purge ${queue}`, (channel) => channel.purgeQueue(queue)],
+    [`delete ${queue}`, (channel) => channel.deleteQueue(queue)],
+    [`bind ${queue}`, (channel) => channel.bindQueue(queue, 'amq.topic', '#')],
+  ]),
+  ...['berth.requests', 'berth.reports', 'berth.events'].flatMap((exchange): [string, Deed][] => [
+    [`declare ${exchange}`, (channel) => channel.assertExchange(exchange, 'topic')],
+    [`delete ${exchange}`, (channel) => channel.deleteExchange(exchange)],
+  ]),
+  ['publish an event', publish('berth.events', 'instance.active.a.x')],
+  ['publish to a built-in exchange', publish('amq.topic', 'x')],
+  ["declare a queue of the broker's naming", (channel) => channel.assertQueue('', { exclusive: true })],
+  ['declare a queue', (channel) => channel.assertQueue('mine')],
+  ['declare an order queue', (channel) => channel.assertQueue('agent.host-3')],
+  ['declare the private queue of another', (channel) => channel.assertQueue(own('project.c'), { exclusive: true })],
+];
+
+describe.each([A, HOST_1, RACK])('%s', (user) => {
+  it.each(NEVER)('may not %s', async (_, deed) => {
+    expect(await refusal(user, deed)).toBe(403);
+  });
+
+  it('may not say that another sends its message', async () => {
+    const [exchange, key] = user === A ? ['berth.requests', `build.requests.${A}`] : ['berth.reports', `stats.${user}`];
+    for (const userId of ['scheduler', 'operator', B, 'agent.host-2'])
+      expect(await refusal(user, publish(exchange, key, { userId }))).toBe(406);
+    expect(await refusal(user, publish(exchange, key, { userId: user }))).toBeUndefined();
+  });
+
+  it('may not dead-letter what is in a queue of its own into the queue of another', async () => {
+    const declare: Deed = (channel) =>
+      channel.assertQueue(own(user), { exclusive: true, deadLetterExchange: '', deadLetterRoutingKey: 'agent.host-2' });
+    expect(await refusal(user, declare)).toBe(403);
+  });
+});
+
+describe('a tenant', () => {
+  it.each([
+    ["another tenant's requests", publish('berth.requests', `build.requests.${B}`)],
+    ['requests of a longer name', publish('berth.requests', `build.requests.${A}.b`)],
+    ['reports', publish('berth.reports', `build.results.${HOST_1}`)],
+    ['orders', publish('berth.requests', 'agent.host-1')],
+  ])('may not publish %s', async (_, deed) => {
+    expect(await refusal(A, deed)).toBe(403);
+  });
+
+  it.each([
+    'instance.*.b.*',
+    'instance.#',
+    '#',
+    'instance.*.*.*',
+    'instance.*.#',
+    '*.*.b.#',
+    'request.refused.*',
+    'request.refused.b',
+    'request.#',
+    'instance.active.a.#.b',
+  ])('may not hear events by the pattern %s', async (pattern) => {
+    const listen: Deed = async (channel) => {
+      const { queue } = await channel.assertQueue(own(A), { exclusive: true });
+      await channel.bindQueue(queue, 'berth.events', pattern);
+    };
+    expect(await refusal(A, listen)).toBe(403);
+  });
+
+  it("may not read another tenant's private queue, nor bind it", async () => {
+    const queue = own(B);
+    const theirs = await channelAs(B);
+    await theirs.assertQueue(queue, { durable: true, autoDelete: true });
+    expect(await refusal(A, (channel) => channel.consume(queue, () => {}))).toBe(403);
+    expect(await refusal(A, (channel) => channel.purgeQueue(queue))).toBe(403);
+    expect(await refusal(A, (channel) => channel.deleteQueue(queue))).toBe(403);
+    expect(await refusal(A, (channel) => channel.bindQueue(queue, 'berth.events', 'instance.*.a.#'))).toBe(403);
+    await theirs.deleteQueue(queue);
+  });
+});
+
+describe('an agent', () => {
+  it.each([
+    ['report for another host', publish('berth.reports', 'stats.agent.host-2')],
+    ['report builds of another host', publish('berth.reports', 'build.results.agent.host-2')],
+    ['report for a host whose name begins as its own', publish('berth.reports', `stats.${HOST_1_LONG}`)],
+    ['put orders into the queue of another', publish('berth.reports', 'agent.host-2.agent.host-1')],
+    ['request builds', publish('berth.requests', `build.requests.${HOST_1}`)],
+    ['call schedulers', publish('berth.requests', `rpc.scheduler.${HOST_1}`)],
+    [
+      'consume the orders of a host whose name begins as its own',
+      (channel: Channel) => channel.consume('agent.host-1.example', () => {}),
+    ],
+    ['delete its own orders', (channel: Channel) => channel.deleteQueue('agent.host-1')],
+    [
+      'hear events',
+      (channel: Channel) =>
+        channel
+          .assertQueue(own(HOST_1), { exclusive: true })
+          .then(({ queue }) => channel.bindQueue(queue, 'berth.events', '#')),
+    ],
+  ] as [string, Deed][])('may not %s', async (_, deed) => {
+    expect(await refusal(HOST_1, deed)).toBe(403);
+  });
+});
+
+describe('services', () => {
+  it.each([
+    ['scheduler', 'consume build.requests', (channel: Channel) => channel.consume('build.requests', () => {})],
+    ['scheduler', 'delete build.results', (channel: Channel) => channel.deleteQueue('build.results')],
+    ['scheduler', 'consume orders', (channel: Channel) => channel.consume('agent.host-1', () => {})],
+    ['scheduler', 'publish events', publish('berth.events', 'instance.active.a.x')],
+    ['scheduler', 'read dead letters', (channel: Channel) => channel.get('dead-letters')],
+    ['conductor', 'consume stats', (channel: Channel) => channel.consume('stats', () => {})],
+    ['conductor', 'consume orders', (channel: Channel) => channel.consume('agent.host-1', () => {})],
+    ['conductor', 'delete orders', (channel: Channel) => channel.deleteQueue('agent.host-1')],
+    [
+      'conductor',
+      'listen to events',
+      (channel: Channel) =>
+        channel
+          .assertQueue(own('conductor'), { exclusive: true })
+          .then(({ queue }) => channel.bindQueue(queue, 'berth.events', '#')),
+    ],
+  ] as [string, string, Deed][])('%s may not %s', async (user, _, deed) => {
+    expect(await refusal(user, deed)).toBe(403);
+  });
+
+  it('lets in neither guest nor the placement API', async () => {
+    for (const url of [
+      credentials.brokerUrl('placement', broker.port),
+      `amqp://guest:guest@127.0.0.1:${broker.port}/berth`,
+    ])
+      await expect(connect(url)).rejects.toThrow(/403|ACCESS/);
+  });
+});

@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Instance } from '#libs/domain/instance';
+import type { Rows } from '#libs/placement/port/placement-store';
+import type { Checker } from './checker';
+import type { Fleet } from './fleet';
+
+/** The states in which an instance may rest. */
+const RESTING: readonly string[] = ['active', 'error', 'deleted'];
+
+/** What must be true once no fault has happened for a while and nobody asks for anything. */
+export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void> {
+  const { placement, instances: instanceStore } = fleet.server.stores;
+  const rows: Rows[] = [];
+  await placement.snapshot((some) => rows.push(some));
+  const instances: Instance[] = [];
+  await instanceStore.scan(async (some) => {
+    instances.push(...some);
+  });
+  checkRequests(checker, instances);
+  checkClaims(fleet, checker, rows, instances);
+  checkForeign(checker, rows);
+  checkEvents(checker);
+  checkMirrors(fleet, checker, rows);
+  await checkQueues(fleet, checker);
+}
+
+function checkRequests(checker: Checker, instances: readonly Instance[]): void {
+  const byUuid = new Map(instances.map((instance) => [instance.uuid, instance]));
+  for (const { uuid, state } of instances) {
+    if (state !== 'deleted' && checker.terminating.has(uuid) && !checker.forgiven.has(uuid)) {
+      checker.fail('every request ends', `${uuid} was to be terminated and rests in ${state}`);
+    }
+    if (!RESTING.includes(state)) checker.fail('every request ends', `${uuid} rests in ${state}`);
+  }
+  for (const [requestId, uuids] of checker.confirmed) {
+    if (checker.refused.has(requestId)) continue;
+    for (const uuid of uuids) {
+      if (byUuid.has(uuid) || checker.forgiven.has(uuid) || checker.known.get(uuid)?.latest.state === 'deleted')
+        continue;
+      checker.fail('every request ends', `${uuid} was asked for, and the broker confirmed it, but there is no record`);
+    }
+  }
+}
+
+/** An instance is ACTIVE on a host if and only if it runs there, and if and only if its claim is there. */
+function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], instances: readonly Instance[]): void {
+  // Of a host that is gone for good nobody knows what runs there.
+  const isPresent = (host = '') =>
+    fleet.presentAgents().some((agent) => queueOf(agent) === `agent.${host.split('-')[0]}`);
+  const active = instances
+    .filter(({ state, host }) => state === 'active' && isPresent(host))
+    .map(({ uuid, host }) => `${uuid} on ${host}`);
+  const running = [...fleet.machines.values()]
+    .filter(({ name }) => isPresent(name))
+    .flatMap(({ name, running: all }) => [...all.keys()].map((uuid) => `${uuid} on ${name}`));
+  const names = new Map(rows.flatMap(({ providers = [] }) => providers).map(({ uuid, name }) => [uuid, name]));
+  const claimed = rows
+    .flatMap(({ consumers = [] }) => consumers)
+    .filter(({ owner }) => owner === 'conductor')
+    .flatMap(({ uuid, allocations }) => Object.keys(allocations).map((on) => ({ uuid, host: names.get(on) })))
+    .filter(({ host }) => isPresent(host))
+    .map(({ uuid, host }) => `${uuid} on ${host}`);
+  const hostsOf = new Map<string, string[]>();
+  for (const one of running) {
+    const [uuid = '', , host = ''] = one.split(' ');
+    hostsOf.set(uuid, [...(hostsOf.get(uuid) ?? []), host]);
+  }
+  for (const [uuid, hosts] of hostsOf) {
+    if (hosts.length > 1) checker.fail('one host each', `${uuid} runs on ${hosts.join(' and ')} at rest`);
+  }
+  compare(active, running, (only, both) => {
+    checker.fail('claims are what runs', `${only} ${both ? 'runs, but is not ACTIVE' : 'is ACTIVE, but does not run'}`);
+  });
+  compare(claimed, running, (only, both) => {
+    checker.fail('claims are what runs', `${only} ${both ? 'runs without a claim' : 'is claimed, but does not run'}`);
+  });
+}
+
+function compare(a: readonly string[], b: readonly string[], onOnly: (one: string, isOfB: boolean) => void): void {
+  for (const one of a) if (!b.includes(one)) onOnly(one, false);
+  for (const one of b) if (!a.includes(one)) onOnly(one, true);
+}
+
+function checkForeign(checker: Checker, rows: readonly Rows[]): void {
+  const there = new Set(rows.flatMap(({ consumers = [] }) => consumers).map(({ uuid }) => uuid));
+  for (const uuid of checker.foreign.keys()) {
+    if (!there.has(uuid)) checker.fail('foreign consumers are left alone', `${uuid} of nova is gone`);
+  }
+}
+
+/** Each version of each record was told, and told first in order. */
+function checkEvents(checker: Checker): void {
+  for (const [uuid, { states, told }] of checker.known) {
+    const first = [...new Set(told)];
+    for (const [version, state] of states) {
+      if (first.includes(version) || checker.forgiven.has(uuid)) continue;
+      checker.fail('events are complete', `nobody was told that ${uuid} became ${state} (v${version})`);
+    }
+    if (
+      !isDeepStrictEqual(
+        first,
+        first.toSorted((a, b) => a - b),
+      )
+    ) {
+      checker.fail('events are complete', `${uuid} was told in the order ${first.join(', ')}`);
+    }
+  }
+}
+
+function checkMirrors(fleet: Fleet, checker: Checker, rows: readonly Rows[]): void {
+  for (const [name, { mirror, process }] of fleet.members) {
+    if (mirror === undefined || !process.isAlive) continue;
+    const readiness = mirror.readiness();
+    if (!readiness.ready) checker.fail('mirrors equal the store', `${name}: ${readiness.reason}`);
+    for (const provider of rows.flatMap(({ providers = [] }) => providers)) {
+      if (isDeepStrictEqual(mirror.provider(provider.uuid), provider)) continue;
+      checker.fail('mirrors equal the store', `${name} has another ${provider.name}`);
+    }
+    for (const { providerUuid, used } of rows.flatMap(({ usages = [] }) => usages)) {
+      if (isDeepStrictEqual({ ...mirror.usage(providerUuid) }, { ...used })) continue;
+      checker.fail('mirrors equal the store', `${name} has another usage of ${providerUuid}`);
+    }
+    const consumers = rows.flatMap((some) => some.consumers ?? []);
+    for (const consumer of consumers) {
+      if (isDeepStrictEqual(mirror.consumer(consumer.uuid), consumer)) continue;
+      checker.fail('mirrors equal the store', `${name} has another consumer ${consumer.uuid}`);
+    }
+    if ([...mirror.consumers()].length !== consumers.length) {
+      checker.fail('mirrors equal the store', `${name} has consumers that the store has not`);
+    }
+  }
+}
+
+/** Reports come and go all the time: what counts is what stays. */
+const LOOKS = 8;
+const BETWEEN_LOOKS_MS = 130;
+
+const queueOf = (agent: string) => agent.replace('-', '.');
+
+async function checkQueues(fleet: Fleet, checker: Checker): Promise<void> {
+  const least = new Map<string, number>();
+  const look = (name: string, count: number) => least.set(name, Math.min(count, least.get(name) ?? count));
+  for (let n = 0; n < LOOKS; n++) {
+    for (const queue of ['build.requests', 'build.results', ...fleet.presentAgents().map(queueOf)]) {
+      look(`wait in ${queue}`, await fleet.observer.depth(queue));
+    }
+    const open = [...fleet.sessions].filter((session) => session.isConnected());
+    look(
+      'are in hand and never settled',
+      open.reduce((sum, { inHand }) => sum + inHand, 0),
+    );
+    await fleet.time.runUntil(fleet.time.nowMs + BETWEEN_LOOKS_MS);
+  }
+  for (const [where, count] of least)
+    if (count > 0) checker.fail('queues are empty at rest', `${count} messages ${where}`);
+}

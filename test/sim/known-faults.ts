@@ -1,0 +1,39 @@
+import type { Violation } from './checker';
+
+/** A fault of Berth that is known and being mended: until then no run fails by it. */
+interface KnownFault {
+  readonly fault: string;
+  /** Whether a violation is this fault. */
+  readonly explains?: (violation: Violation) => boolean;
+  /** What brings it about, and is not done. */
+  readonly kinds?: readonly string[];
+}
+
+export const KNOWN_FAULTS: readonly KnownFault[] = [
+  {
+    fault: 'events are lost, and told out of order, when a process or a connection ends between record and event',
+    explains: ({ invariant }) => invariant === 'events are complete',
+  },
+  {
+    fault: 'a discrepancy says nothing of when it was observed, so that what was built since is lost and destroyed',
+    explains: ({ invariant, message }) =>
+      invariant === 'nothing healthy is destroyed' && message.includes('its agent no longer reports it'),
+  },
+  {
+    fault: 'a request whose copy comes after its instances are forgotten is built again',
+    explains: ({ invariant }) => invariant === 'what has ended stays so',
+  },
+  { fault: 'two agents of one host report each other’s instances missing', kinds: ['second agent'] },
+  { fault: 'wall clocks that jump end builds, destructions and leases early', kinds: ['clock jumps'] },
+  { fault: 'a store that lost writes is not repaired', kinds: ['store goes back', 'store is wiped'] },
+];
+
+/** Whether a violation is of a known fault. */
+export function isKnown(violation: Violation): boolean {
+  return KNOWN_FAULTS.some(({ explains }) => explains?.(violation));
+}
+
+/** Whether a kind of action is left out because of a known fault. */
+export function isKnownKind(kind: string): boolean {
+  return KNOWN_FAULTS.some(({ kinds }) => kinds?.includes(kind));
+}

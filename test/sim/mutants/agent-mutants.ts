@@ -1,0 +1,31 @@
+import { ACK } from '#libs/bus/port';
+import * as recovering from '../../../services/compute-agent/host/recover';
+import * as destroying from '../../../services/compute-agent/orders/take-destroy';
+import * as reporting from '../../../services/compute-agent/reports/report-build';
+import { Machine } from '../machine';
+import { type Mutant, mutant } from './mutant';
+
+export const AGENT_MUTANTS: readonly Mutant[] = [
+  mutant('destroy-is-said-only', 'destroying what is ordered to be destroyed', destroying, 'takeDestroy', () => {
+    return async (host, { instanceUuid, report }) => {
+      if (!report) return ACK;
+      return reporting.reportBuild(
+        host,
+        { instanceUuid, attempt: 0, claimToken: 0, alternates: [] },
+        reporting.DESTROYED,
+      );
+    };
+  }),
+  mutant('restart-destroys', 'adopting what runs after a restart', recovering, 'recoverInstances', (original) => {
+    return (host, remembered) =>
+      original(
+        host,
+        remembered.map((instance) => ({ ...instance, state: 'building' })),
+      );
+  }),
+  mutant('no-journal', 'the journal of instances', Machine.prototype, 'journal', (original) => {
+    return function journal(this: Machine) {
+      return { ...original.call(this), put: async () => {} };
+    };
+  }),
+];

@@ -1,0 +1,33 @@
+/** Berth with one thing taken out: what keeps an invariant must be missed when it is gone. */
+export interface Mutant {
+  readonly name: string;
+  /** What is taken out, in a few words. */
+  readonly without: string;
+  /** Takes it out; the returned function puts it back. */
+  readonly apply: () => () => void;
+}
+
+/**
+ * A mutant that replaces one exported function, or one method of a class, by a function of the original. It works on
+ * compiled modules, whose callers look up what they import each time; production code knows nothing of it.
+ */
+export function mutant<M extends object, K extends keyof M & string>(
+  name: string,
+  without: string,
+  module: M,
+  key: K,
+  replacement: (original: M[K]) => M[K],
+): Mutant {
+  return {
+    name,
+    without,
+    apply() {
+      const original = module[key];
+      module[key] = replacement(original);
+      if (module[key] === original) throw new Error(`${name}: ${key} can not be replaced`);
+      return () => {
+        module[key] = original;
+      };
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { Instance } from '#libs/domain/instance';
+import type { Look } from '../../../services/conductor/observation';
+import * as reconciling from '../../../services/conductor/reconcile';
+import type { Step } from '../../../services/conductor/step';
+import { type Mutant, mutant } from './mutant';
+
+/** A rule of `reconcile` that names another step, where it applies. */
+type Rule = (look: Omit<Look, 'uuid'>, step: Step) => Step | undefined;
+
+const NOTHING: Step = { kind: 'none', because: 'at rest' };
+const LOST = { reason: 'instance_lost', message: 'a mutant says so' };
+
+function withRule(name: string, without: string, rule: Rule): Mutant {
+  return mutant(name, without, reconciling, 'reconcile', (original) => (record, holds, observed, nowMs) => {
+    const step = original(record, holds, observed, nowMs);
+    return rule({ record, holds, observed }, step) ?? step;
+  });
+}
+
+function recordError({ claimToken }: Instance): Step {
+  return { kind: 'record_error', fault: LOST, claimToken, passedOver: [] };
+}
+
+export const RECONCILE_MUTANTS: readonly Mutant[] = [
+  withRule('strays-stay', 'destroying what runs where its record does not have it', ({ record, observed }, step) =>
+    step.kind === 'destroy' && record && observed.kind !== 'nothing' ? NOTHING : undefined,
+  ),
+  withRule('late-failure-counts', 'telling late reports of failure from present ones', ({ record, observed }) =>
+    record?.state === 'active' && observed.kind === 'reported' && observed.outcome === 'failed'
+      ? recordError(record)
+      : undefined,
+  ),
+  withRule('late-lost-counts', 'telling a late report of a loss from a present one', ({ record, observed }) =>
+    record?.state === 'active' && observed.kind === 'reported' && observed.outcome !== 'active'
+      ? recordError(record)
+      : undefined,
+  ),
+  withRule('missing-is-ignored', 'noticing that a host runs an instance no more', ({ record, observed }) =>
+    record?.state === 'active' && observed.kind === 'missing' ? NOTHING : undefined,
+  ),
+  withRule('never-timed-out', 'the deadline of a build', ({ record }, step) =>
+    record && step.kind === 'conclude_attempt' && step.outcome === 'timed_out'
+      ? { kind: 'wait', untilMs: record.dueAtMs }
+      : undefined,
+  ),
+  withRule('never-selected-again', 'the deadline of scheduling', ({ record, observed }, step) =>
+    record && step.kind === 'select_destinations' && observed.kind !== 'accepted'
+      ? { kind: 'wait', untilMs: record.dueAtMs }
+      : undefined,
+  ),
+  withRule('deleted-unseen', 'waiting for the host to destroy what is deleted', ({ record }, step) =>
+    step.kind === 'destroy' && record?.state === 'deleting' ? { kind: 'close_record', isConfirmed: true } : undefined,
+  ),
+  withRule('error-keeps-claim', 'releasing the claim of what ends in ERROR', (_look, step) =>
+    step.kind === 'release' || (step.kind === 'record_error' && step.claimToken !== undefined)
+      ? { ...step, claimToken: 0 }
+      : undefined,
+  ),
+  withRule('next-host-forgotten', 'trying the next host', ({ record }, step) =>
+    record && step.kind === 'claim_next_host' ? { kind: 'wait', untilMs: record.dueAtMs } : undefined,
+  ),
+  withRule('terminate-ignored-while-building', 'terminating what is being built', ({ record, observed }) =>
+    record?.state === 'building' && observed.kind === 'terminate_requested' ? NOTHING : undefined,
+  ),
+];

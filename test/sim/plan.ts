@@ -1,0 +1,393 @@
+import { callMethod, castTyped } from '#libs/bus/typed-calls';
+import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { setHostEnabledMethod } from '#libs/contracts/hosts';
+import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { BerthError } from '#libs/domain/errors';
+import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
+import { requestSpec } from '#libs/domain/request-spec';
+import type { Checker } from './checker';
+import { type Fleet, SERVICES } from './fleet';
+import { isKnownKind } from './known-faults';
+
+/** Something that the world does to the fleet. */
+export interface Action {
+  /** Its number in the plan of its seed, by which it is kept or left out. */
+  readonly number: number;
+  /** From the start of the run. */
+  readonly afterMs: number;
+  readonly kind: string;
+  readonly perform: (world: World) => void;
+}
+
+export interface World {
+  readonly fleet: Fleet;
+  readonly checker: Checker;
+}
+
+/** In this time everything happens. The fleet has started by its beginning. */
+export const HORIZON_MS = 30_000;
+const START_UP_MS = 3_000;
+
+interface Kind {
+  /** In which share of the seeds it happens at all. */
+  readonly share: number;
+  /** How often then, compared with the others. */
+  readonly weight: number;
+  /** What it is, made of randomness of its own. */
+  readonly prepare: (random: Random) => Action['perform'];
+}
+
+function kind(share: number, weight: number, prepare: Kind['prepare']): Kind {
+  return { share, weight, prepare };
+}
+
+/** What can happen. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  build: kind(1, 30, build),
+  terminate: kind(1, 14, terminate),
+  'build and terminate': kind(0.5, 8, buildAndTerminate),
+  'build again': kind(0.5, 4, buildAgain),
+  'build with a foreign uuid': kind(0.3, 4, buildForeign),
+  'workload exits': kind(0.5, 4, workloadExits),
+  kill: kind(0.5, 10, kill),
+  restart: kind(0.5, 5, restart),
+  pause: kind(0.5, 6, pause),
+  'break connection': kind(0.5, 8, breakConnection),
+  'lose message': kind(0.6, 15, loseMessage),
+  'cut off': kind(0.5, 6, cutOff),
+  'slow down': kind(0.5, 5, slowDown),
+  'send twice': kind(0.6, 10, sendTwice),
+  'broker refuses': kind(0.3, 4, brokerRefuses),
+  'dead letters put back': kind(
+    0.5,
+    3,
+    () =>
+      ({ fleet }) =>
+        void fleet.putBackDeadLetters(),
+  ),
+  'store away': kind(0.3, 5, storeAway),
+  'store goes back': kind(0.15, 4, storeGoesBack),
+  'store is wiped': kind(
+    0.1,
+    4,
+    () =>
+      ({ checker }) =>
+        void checker.storeGoesBackTo(0),
+  ),
+  'clock jumps': kind(0.2, 6, clockJumps),
+  'replace machine': kind(0.2, 3, replaceMachine),
+  'agent stays away': kind(0.2, 2, agentStaysAway),
+  'second agent': kind(0.15, 4, secondAgent),
+  'nova claims': kind(0.4, 6, novaClaims),
+  'nova releases': kind(0.4, 3, novaReleases),
+  'host disabled': kind(0.3, 3, hostDisabled),
+};
+
+/**
+ * The plan of a seed. Each seed has some of the kinds and not others ("swarm testing": Groce and others, 2012), because
+ * faults hide one another. Each action has randomness of its own, so that leaving one out changes no other.
+ */
+export function planOf(seed: number, actionCount: number): Action[] {
+  const random = seededRandom(seedOf(`${seed} kinds`));
+  const kinds = Object.entries(KINDS).filter(([name, { share }]) => random.next() < share && !isKnownKind(name));
+  const sum = kinds.reduce((all, [, { weight }]) => all + weight, 0);
+  const plan = Array.from({ length: actionCount }, (_, number) => {
+    const own = seededRandom(seedOf(`${seed} action ${number}`));
+    const [name, { prepare }] = drawn(kinds, own.next() * sum);
+    const afterMs = START_UP_MS + own.next() * (HORIZON_MS - START_UP_MS);
+    return { number, afterMs, kind: name, perform: prepare(own) };
+  });
+  return plan.sort((a, b) => a.afterMs - b.afterMs);
+}
+
+/** The kind at a place on the line that the weights make. */
+function drawn(kinds: readonly [string, Kind][], place: number): [string, Kind] {
+  let left = place;
+  for (const one of kinds) {
+    left -= one[1].weight;
+    if (left < 0) return one;
+  }
+  return kinds[0] as [string, Kind];
+}
+
+function pick<T>(random: Random, from: readonly T[]): T {
+  return from[randomInt(random, from.length)] as T;
+}
+
+const tenant = (random: Random) => pick(random, ['tenant-a', 'tenant-b']);
+
+function build(random: Random): Action['perform'] {
+  const uuids = Array.from({ length: 1 + randomInt(random, 3) }, () => random.uuid());
+  const request = requestOf(random, () => uuids);
+  return (world) => send(world, request);
+}
+
+interface Request {
+  readonly who: string;
+  readonly requestId: string;
+  readonly uuidsIn: (world: World) => readonly string[];
+  readonly requestSpec: Uint8Array;
+}
+
+function requestOf(random: Random, uuidsIn: Request['uuidsIn']): Request {
+  const who = tenant(random);
+  const requestId = random.uuid();
+  const resources = { VCPU: 1 + randomInt(random, 2), MEMORY_MB: 256 };
+  const policy = random.next() < 0.25 ? pick(random, ['affinity', 'anti-affinity'] as const) : undefined;
+  const group = policy && { id: `${who}-${policy}`, policy, maxPerHost: 1 };
+  const spec = requestSpec(resources, { projectId: who, userId: 'user', group });
+  return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
+}
+
+function send(world: World, { who, requestId, uuidsIn, requestSpec: encoded }: Request): void {
+  const { fleet, checker } = world;
+  const uuids = uuidsIn(world);
+  if (uuids.length === 0) return;
+  const request = { requestId, requestSpec: encoded, count: uuids.length, name: '', instanceUuids: uuids };
+  const cast = () => castTyped(fleet.member(who).bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
+  checker.requests.push({ uuids, send: cast });
+  void confirmed(cast()).then((isConfirmed) => isConfirmed && checker.confirmed.set(requestId, uuids));
+}
+
+function terminateNow({ fleet, checker }: World, instanceUuid: string): void {
+  const isThere = checker.known.has(instanceUuid);
+  checker.terminated.add(instanceUuid);
+  const { bus } = fleet.member('tenant-a');
+  const cast = castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+  void confirmed(cast).then((isConfirmed) => isConfirmed && isThere && checker.terminating.add(instanceUuid));
+}
+
+/** A client that changes its mind at once. */
+function buildAndTerminate(random: Random): Action['perform'] {
+  const uuid = random.uuid();
+  const request = requestOf(random, () => [uuid]);
+  const afterMs = random.next() ** 3 * 1_500;
+  return (world) => {
+    send(world, request);
+    const { time } = world.fleet;
+    time.at(time.nowMs + afterMs, () => terminateNow(world, uuid));
+  };
+}
+
+/** A client names an instance by the uuid of somebody else's consumer. */
+function buildForeign(random: Random): Action['perform'] {
+  const which = random.next();
+  const request = requestOf(random, ({ checker }) => {
+    const all = [...checker.foreign.keys()];
+    return all.slice(Math.floor(which * all.length)).slice(0, 1);
+  });
+  return (world) => send(world, request);
+}
+
+function buildAgain(random: Random): Action['perform'] {
+  const which = random.next();
+  return ({ checker }) => {
+    const { requests } = checker;
+    void confirmed(requests[Math.floor(which * requests.length)]?.send());
+  };
+}
+
+function terminate(random: Random): Action['perform'] {
+  const which = random.next();
+  const isMany = random.next() < 0.3;
+  return (world) => {
+    const all = world.checker.requests.flatMap(({ uuids }) => uuids);
+    const first = Math.floor(which * all.length);
+    for (const uuid of all.slice(first, first + (isMany ? 4 : 1))) terminateNow(world, uuid);
+  };
+}
+
+function workloadExits(random: Random): Action['perform'] {
+  const which = random.next();
+  return ({ fleet }) => {
+    const all = [...fleet.machines.values()].flatMap((machine) =>
+      [...machine.running.keys()].map((uuid) => ({ machine, uuid })),
+    );
+    const one = all[Math.floor(which * all.length)];
+    one?.machine.exit(one.uuid);
+  };
+}
+
+function kill(random: Random): Action['perform'] {
+  const who = pick(random, SERVICES);
+  const restartAfterMs = 50 + random.next() * 4_000;
+  return ({ fleet }) => fleet.kill(who, restartAfterMs);
+}
+
+function replaceMachine(random: Random): Action['perform'] {
+  const agent = pick(random, ['agent-h1', 'agent-h2']);
+  return ({ fleet }) => {
+    fleet.kill(agent, 1_000);
+    fleet.note(agent, 'gets a new machine');
+    fleet.machines.get(agent.slice('agent-'.length))?.replace();
+  };
+}
+
+function restart(random: Random): Action['perform'] {
+  const who = pick(random, SERVICES);
+  return ({ fleet }) => void fleet.restart(who);
+}
+
+function pause(random: Random): Action['perform'] {
+  const who = pick(random, SERVICES);
+  const forMs = 100 + random.next() * 8_000;
+  return ({ fleet }) => {
+    const { process } = fleet.member(who);
+    fleet.note(who, `stands still for ${Math.round(forMs)} ms`);
+    process.pause();
+    fleet.later(forMs, () => process.resume());
+  };
+}
+
+const aLink = (random: Random) => {
+  const who = pick(random, SERVICES);
+  const which = randomInt(random, 2);
+  return ({ fleet }: World) => fleet.member(who).links[which];
+};
+
+function breakConnection(random: Random): Action['perform'] {
+  const link = aLink(random);
+  return (world) => link(world)?.break('the network');
+}
+
+function loseMessage(random: Random): Action['perform'] {
+  const link = aLink(random);
+  const direction = pick(random, ['out', 'back'] as const);
+  const after = 1 + randomInt(random, 8);
+  return (world) => link(world)?.breakAfter(direction, after);
+}
+
+/** After this long without a heartbeat both sides take a connection as broken. */
+const HEARTBEAT_MS = 5_000;
+
+function cutOff(random: Random): Action['perform'] {
+  const link = aLink(random);
+  const forMs = 200 + random.next() * 9_000;
+  return (world) => {
+    const cut = link(world);
+    if (cut === undefined || cut.isCut) return;
+    cut.cut();
+    world.fleet.later(HEARTBEAT_MS, () => cut.isCut && cut.break('no heartbeat'));
+    world.fleet.later(forMs, () => cut.heal());
+  };
+}
+
+function slowDown(random: Random): Action['perform'] {
+  const link = aLink(random);
+  const extraMs = 20 + random.next() * 1_500;
+  const forMs = 500 + random.next() * 8_000;
+  return (world) => {
+    const slow = link(world);
+    if (slow === undefined) return;
+    slow.extraMs = extraMs;
+    world.fleet.later(forMs, () => {
+      slow.extraMs = 0;
+    });
+  };
+}
+
+function sendTwice(random: Random): Action['perform'] {
+  const who = pick(random, [...SERVICES, 'tenant-a']);
+  const afterMs = random.next() ** 3 * 15_000;
+  return ({ fleet }) => fleet.member(who).bus.duplicateNext(afterMs);
+}
+
+function brokerRefuses(random: Random): Action['perform'] {
+  const forMs = random.next() * 3_000;
+  const isFull = random.next() < 0.5;
+  const refusal = isFull
+    ? new BerthError('resource_exhausted', 'queue_full', 'the queue is full')
+    : new BerthError('unavailable', 'broker_blocked', 'the broker is short of memory');
+  return ({ fleet }) => {
+    fleet.note('broker', `refuses: ${refusal.reason}`);
+    fleet.broker.refusal = refusal;
+    fleet.later(forMs, () => {
+      fleet.broker.refusal = undefined;
+    });
+  };
+}
+
+function storeAway(random: Random): Action['perform'] {
+  const forMs = random.next() * 4_000;
+  return ({ fleet }) => {
+    fleet.note('store', 'is away');
+    fleet.server.refusal = new BerthError('unavailable', 'store_away', 'the store is away');
+    fleet.later(forMs, () => {
+      fleet.server.refusal = undefined;
+      fleet.note('store', 'is back');
+    });
+  };
+}
+
+function novaClaims(random: Random): Action['perform'] {
+  const uuid = random.uuid();
+  const host = pick(random, ['h1', 'h2', 'rack-1', 'rack-2']);
+  const VCPU = 1 + randomInt(random, 2);
+  return ({ checker }) => {
+    const row = checker.hosts.get(host);
+    if (row) void confirmed(checker.claimAsNova(uuid, { [row.providerUuid]: { VCPU } }));
+  };
+}
+
+function novaReleases(random: Random): Action['perform'] {
+  const which = random.next();
+  return ({ checker }) => {
+    const all = [...checker.foreign.keys()];
+    const uuid = all[Math.floor(which * all.length)];
+    if (uuid !== undefined) void confirmed(checker.claimAsNova(uuid, {}));
+  };
+}
+
+function hostDisabled(random: Random): Action['perform'] {
+  const host = pick(random, ['h1', 'h2', 'rack-1', 'rack-2']);
+  const forMs = 1_000 + random.next() * 8_000;
+  return ({ fleet }) => {
+    const { bus } = fleet.member('operator');
+    const set = (enabled: boolean) => {
+      const request = { host, enabled, reason: enabled ? '' : 'an operator' };
+      void confirmed(callMethod(bus, RPC_SCHEDULER, setHostEnabledMethod, request, { timeoutMs: 1_000 }));
+    };
+    set(false);
+    fleet.later(forMs, () => set(true));
+  };
+}
+
+function agentStaysAway(random: Random): Action['perform'] {
+  const agent = pick(random, ['agent-h1', 'agent-h2']);
+  return ({ fleet }) => {
+    fleet.note(agent, 'does not come back any more');
+    fleet.remove(agent);
+  };
+}
+
+function clockJumps(random: Random): Action['perform'] {
+  const who = pick(random, SERVICES);
+  const byMs = pick(random, [-3_600_000, -10_000, 10_000, 3_600_000]);
+  return ({ fleet }) => {
+    fleet.note(who, `has its clock set ${byMs > 0 ? 'forward' : 'back'} by ${Math.abs(byMs) / 1_000} s`);
+    fleet.member(who).process.clockOffsetMs = byMs;
+  };
+}
+
+function storeGoesBack(random: Random): Action['perform'] {
+  const byMs = random.next() * 3_000;
+  return ({ fleet, checker }) => void checker.storeGoesBackTo(fleet.time.nowMs - byMs);
+}
+
+/** A second process of an agent on another machine, as when a machine was cloned; it ends after a while. */
+function secondAgent(random: Random): Action['perform'] {
+  const agent = pick(random, ['agent-h1', 'agent-h2']);
+  const forMs = 500 + random.next() * 8_000;
+  return ({ fleet }) => fleet.launchClone(agent, forMs);
+}
+
+/** Whether it went through: clients of the fleet do not care why not. */
+async function confirmed(sent: Promise<unknown> | undefined): Promise<boolean> {
+  try {
+    await sent;
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,92 @@
+import { diagram } from '#libs/simulation/diagram';
+import type { Entry } from '#libs/simulation/history';
+import { shrink } from '#libs/simulation/shrink';
+import type { Invariant, Violation } from './checker';
+import { OTHERS, SERVICES, START_MS } from './fleet';
+import { type RunOptions, type RunResult, runSeed } from './run-seed';
+
+/** A run that broke an invariant, with as little as it takes to break it. */
+export interface Failure extends RunOptions {
+  readonly violation: Violation;
+  readonly result: RunResult;
+}
+
+/** Leaves out of a failed run whatever it fails without, in the same way. */
+export async function shrinkFailure(options: RunOptions, invariant: Invariant): Promise<Failure> {
+  const numbers = (await planNumbers(options)).filter((number) => options.kept?.includes(number) ?? true);
+  const kept = await shrink(numbers, async (part) => {
+    const { violation } = await runSeed({ ...options, kept: part });
+    return violation?.invariant === invariant;
+  });
+  const result = await runSeed({ ...options, kept });
+  return { ...options, kept, result, violation: result.violation as Violation };
+}
+
+async function planNumbers(options: RunOptions): Promise<number[]> {
+  const { plan } = await runSeed(options);
+  return plan.map(({ number }) => number);
+}
+
+/** A failure for people: what is wrong, who did what before, and the command that does it again. */
+export function explainFailure({ seed, actionCount, kept, violation, result }: Failure, mutant?: string): string {
+  const named = nameInstances(result.entries);
+  const uuids = [...named.keys()].filter((uuid) => violation.message.includes(uuid));
+  const entries = result.entries.filter((entry) => isTold(entry, uuids)).map((entry) => rename(entry, named));
+  const parties = [...OTHERS, 'broker', ...SERVICES, 'store', 'h1', 'h2', 'rack-1', 'rack-2', 'world'];
+  const args = [`--seed ${seed}`, `--steps ${actionCount}`, kept ? `--keep ${kept.join(',')}` : ''];
+  if (mutant !== undefined) args.push(`--mutant ${mutant}`);
+  return [
+    `seed ${seed} breaks "${violation.invariant}": ${renameText(violation.message, named)}`,
+    ...result.plan.map(({ number, afterMs, kind }) => `  ${(afterMs / 1_000).toFixed(3)} s  ${kind} (${number})`),
+    '',
+    diagram(shortened(entries), parties.map(laneOf), START_MS),
+    '',
+    `again: npm run sim -- ${args.filter((arg) => arg !== '').join(' ')}`,
+  ].join('\n');
+}
+
+/** What is about other instances is left out, and routine: reports, reads, confirms. */
+function isTold({ from, to, what }: Entry, uuids: readonly string[]): boolean {
+  if (from === to) {
+    const isSaying = what.startsWith('says:');
+    const isOfMachine = UUID.test(what);
+    return isSaying ? what.includes('repaired') : !isOfMachine || uuids.some((uuid) => what.includes(uuid));
+  }
+  if (ROUTINE.test(what)) return false;
+  return uuids.some((uuid) => what.includes(uuid));
+}
+
+const ROUTINE =
+  /^(get|consumers|hosts|reportHost|call UpdateResourceStats|answer|ack|takeDue|event)|: (done|committed)$/;
+
+const MOST_LINES = 200;
+
+function shortened(entries: readonly Entry[]): readonly Entry[] {
+  return entries.slice(-MOST_LINES);
+}
+
+/** Short names for uuids, in the order in which they come up: `i1`, `i2`, ... */
+function nameInstances(entries: readonly Entry[]): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const { what } of entries) {
+    for (const [uuid] of what.matchAll(EACH_UUID)) if (!names.has(uuid)) names.set(uuid, `i${names.size + 1}`);
+  }
+  return names;
+}
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
+const EACH_UUID = new RegExp(UUID, 'g');
+
+function rename(entry: Entry, names: ReadonlyMap<string, string>): Entry {
+  const { atMs, from, to, what } = entry;
+  return { atMs, from: laneOf(from), to: laneOf(to), what: renameText(what, names) };
+}
+
+/** Short enough for a lane. */
+function laneOf(party: string): string {
+  return party.replace('conductor', 'cond').replace('scheduler', 'sched');
+}
+
+function renameText(text: string, names: ReadonlyMap<string, string>): string {
+  return text.replaceAll(EACH_UUID, (uuid) => names.get(uuid) ?? uuid);
+}

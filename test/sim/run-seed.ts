@@ -1,0 +1,50 @@
+import type { Entry } from '#libs/simulation/history';
+import { checkAtRest } from './at-rest';
+import { Checker, type Violation } from './checker';
+import { Fleet, START_MS } from './fleet';
+import { type Action, HORIZON_MS, planOf } from './plan';
+
+export interface RunOptions {
+  readonly seed: number;
+  /** How many things happen to the fleet. */
+  readonly actionCount: number;
+  /** Of these, the ones that do; all when undefined. */
+  readonly kept?: readonly number[] | undefined;
+}
+
+export interface RunResult {
+  readonly violation: Violation | undefined;
+  /** The same for the same run. */
+  readonly digest: string;
+  readonly stepCount: number;
+  readonly plan: readonly Action[];
+  readonly entries: readonly Entry[];
+}
+
+/** How long nothing happens to the fleet before it must be at rest. */
+const QUIET_MS = 40_000;
+const CHECK_EVERY_MS = 500;
+
+/** One run, from the start of the fleet until it is at rest or something is wrong. */
+export async function runSeed({ seed, actionCount, kept }: RunOptions): Promise<RunResult> {
+  const fleet = new Fleet(seed);
+  const checker = new Checker(fleet);
+  const plan = planOf(seed, actionCount).filter(({ number }) => kept?.includes(number) ?? true);
+  await checker.watch(fleet.observer);
+  await fleet.start();
+  for (const action of plan) {
+    fleet.time.at(START_MS + action.afterMs, () => action.perform({ fleet, checker }));
+  }
+  const runUntil = async (untilMs: number) => {
+    while (checker.violation === undefined && fleet.time.nowMs < untilMs) {
+      await fleet.time.runUntil(Math.min(untilMs, fleet.time.nowMs + CHECK_EVERY_MS));
+    }
+  };
+  await runUntil(START_MS + HORIZON_MS);
+  fleet.heal();
+  await runUntil(START_MS + HORIZON_MS + QUIET_MS);
+  if (checker.violation === undefined) await checkAtRest(fleet, checker);
+  const { violation } = checker;
+  const { history, time } = fleet;
+  return { violation, digest: history.digest(), stepCount: time.stepCount, plan, entries: history.entries };
+}

@@ -1,0 +1,113 @@
+import { parseArgs } from 'node:util';
+import type { Mutant } from './mutants/mutant';
+import { MUTANTS } from './mutants/registry';
+import { explainFailure, shrinkFailure } from './report';
+import { catchMutant, tableLine } from './run-mutants';
+import { type RunOptions, type RunResult, runSeed } from './run-seed';
+import { FAULTS } from './small-scope/one-instance';
+import { runSmallScope } from './small-scope/run';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string' },
+    first: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    steps: { type: 'string', default: '40' },
+    keep: { type: 'string' },
+    mutant: { type: 'string' },
+    mutants: { type: 'boolean', default: false },
+    small: { type: 'boolean', default: false },
+    fault: { type: 'string' },
+    brief: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const HELP = `npm run sim -- [options]
+  --seeds N       runs so many seeds (100), from --first (1) on
+  --seed N        runs one seed and prints the digest of its history
+  --steps N       so many things happen to the fleet in a run (40)
+  --keep 3,8,21   of these, only those: what is left of a shrunk failure
+  --mutant NAME   with one thing taken out of Berth
+  --mutants       each mutant in turn, until a seed catches it
+  --small         every state of one instance on two hosts, with one fault; --fault NAME for one kind only
+  --brief         failures in one line, not shrunk
+  --json          one line of JSON at the end`;
+
+const actionCount = Number(values.steps);
+
+/** `npm run sim`: runs seeds, or mutants, and ends with 1 when an invariant broke, or a mutant broke none. */
+async function main(): Promise<number> {
+  if (values.help) {
+    print(HELP);
+    return 0;
+  }
+  let exitCode = 0;
+  const isElse = values.mutants || values.small;
+  if (values.seeds !== undefined || values.seed !== undefined || !isElse) exitCode += await runSeeds();
+  if (values.mutants) exitCode += await runMutants();
+  if (values.small) exitCode += await runSmallScope(FAULTS.filter((fault) => fault === (values.fault ?? fault)));
+  return Math.min(1, exitCode);
+}
+
+async function runSeeds(): Promise<number> {
+  const putBack = values.mutant === undefined ? () => {} : mutantOf(values.mutant).apply();
+  const kept = values.keep?.split(',').filter(Boolean).map(Number);
+  const first = Number(values.seed ?? values.first);
+  const count = values.seed === undefined ? Number(values.seeds ?? 100) : 1;
+  const startedMs = performance.now();
+  let failed = 0;
+  let stepCount = 0;
+  for (let seed = first; seed < first + count; seed++) {
+    const options: RunOptions = { seed, actionCount, kept };
+    const result = await runSeed(options);
+    stepCount += result.stepCount;
+    if (values.seed !== undefined) print(`seed ${seed}: ${result.stepCount} steps, history ${result.digest}`);
+    if (result.violation === undefined) continue;
+    failed++;
+    await explain(options, result.violation);
+  }
+  putBack();
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const rates = { seedsPerSecond: count / seconds, stepsPerSecond: stepCount / seconds };
+  if (values.json) print(JSON.stringify({ seeds: count, failed, stepCount, seconds, ...rates }));
+  const rate = `${rates.seedsPerSecond.toFixed(1)} seeds/s, ${Math.round(rates.stepsPerSecond)} steps/s`;
+  print(`${count} seeds, ${failed} broke an invariant, ${stepCount} steps, ${seconds.toFixed(1)} s, ${rate}`);
+  return failed;
+}
+
+async function explain(options: RunOptions, violation: NonNullable<RunResult['violation']>): Promise<void> {
+  const { invariant, message } = violation;
+  if (values.brief) return print(`seed ${options.seed}: ${invariant}: ${message}`);
+  print(explainFailure(await shrinkFailure(options, invariant), values.mutant));
+}
+
+async function runMutants(): Promise<number> {
+  let missed = 0;
+  for (const mutant of MUTANTS) {
+    const caught = await catchMutant(mutant, actionCount);
+    if (caught.by === undefined) missed++;
+    print(tableLine(caught));
+  }
+  print(`${MUTANTS.length} mutants, ${missed} not caught`);
+  return missed;
+}
+
+function mutantOf(name: string): Mutant {
+  const mutant = MUTANTS.find((one) => one.name === name);
+  if (mutant) return mutant;
+  throw new Error(`there is no mutant ${name}; there are ${MUTANTS.map((one) => one.name).join(', ')}`);
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function fail(thrown: unknown): never {
+  process.stderr.write(`${thrown instanceof Error ? thrown.stack : String(thrown)}\n`);
+  process.exit(2);
+}
+
+process.on('unhandledRejection', fail);
+main().then((exitCode) => process.exit(exitCode), fail);

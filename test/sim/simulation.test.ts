@@ -1,0 +1,35 @@
+import { Machine } from './machine';
+import { mutant } from './mutants/mutant';
+import { explainFailure, shrinkFailure } from './report';
+import { catchMutant } from './run-mutants';
+import { runSeed } from './run-seed';
+
+it('does the same, bit for bit, from the same seed', async () => {
+  const first = await runSeed({ seed: 7, actionCount: 40 });
+  const again = await runSeed({ seed: 7, actionCount: 40 });
+  const other = await runSeed({ seed: 8, actionCount: 40 });
+  expect(first.entries.length).toBeGreaterThan(1_000);
+  expect(again.entries).toEqual(first.entries);
+  expect(again.digest).toBe(first.digest);
+  expect(other.digest).not.toBe(first.digest);
+});
+
+it('finds what is broken, shrinks it to what it takes, and names the command that shows it again', async () => {
+  const forgetful = mutant('forgetful', 'destroying', Machine.prototype, 'journal', (original) => {
+    return function journal(this: Machine) {
+      return { ...original.call(this), load: async () => [] };
+    };
+  });
+  const { by } = await catchMutant(forgetful, 40);
+  expect(by).toBeDefined();
+  if (by === undefined) return;
+  const putBack = forgetful.apply();
+  const failure = await shrinkFailure(by.options, by.violation.invariant);
+  const again = await runSeed({ ...by.options, kept: failure.kept });
+  putBack();
+  expect(failure.kept?.length).toBeLessThan(8);
+  expect(again.digest).toBe(failure.result.digest);
+  const text = explainFailure(failure, 'forgetful');
+  expect(text).toContain(`npm run sim -- --seed ${by.options.seed} --steps 40 --keep ${failure.kept?.join(',')}`);
+  expect(text).toMatch(/│─+▶│/);
+});

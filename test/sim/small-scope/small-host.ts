@@ -1,0 +1,71 @@
+import type { OutgoingMessage } from '#libs/bus/port';
+import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import type { BuildOutcome } from '#libs/contracts/messages';
+
+/** What a host tells the world. */
+export interface HostEvents {
+  /** It reports to the conductors how an attempt ended. */
+  report(host: string, attempt: number, outcome: BuildOutcome): void;
+  /** What an attempt built, and ran, is destroyed as it was ordered. */
+  destroyed(host: string, attempt: number): void;
+}
+
+/**
+ * A host with its agent, in a few lines that say what the real one promises (`services/compute-agent/README.md`): an
+ * attempt of an instance that is here becomes the newest, one that was destroyed is not built again, a newer one is not
+ * destroyed by the order for an older.
+ */
+export class SmallHost {
+  tracked: { attempt: number; state: 'building' | 'running' } | undefined;
+  /** The newest attempt that was destroyed. */
+  tombstone = 0;
+  readonly orders: OutgoingMessage[] = [];
+
+  constructor(
+    readonly name: string,
+    private readonly events: HostEvents,
+  ) {}
+
+  takeOrder(nowMs: number): void {
+    const { type, body } = this.orders.shift() as OutgoingMessage;
+    if (type === destroyInstanceCodec.type) this.#takeDestroy(body);
+    else this.#takeBuild(body, nowMs);
+  }
+
+  endBuild(outcome: 'active' | 'failed'): void {
+    const { tracked } = this;
+    if (tracked === undefined) return;
+    if (outcome === 'active') tracked.state = 'running';
+    else this.tracked = undefined;
+    this.events.report(this.name, tracked.attempt, outcome);
+  }
+
+  #takeBuild(body: Uint8Array, nowMs: number): void {
+    const { attempt, deadlineAtMs } = buildInstanceCodec.decode(body);
+    const { tracked } = this;
+    if (attempt <= this.tombstone) this.events.report(this.name, attempt, 'destroyed');
+    else if (tracked !== undefined) this.#join(tracked, attempt);
+    else if (deadlineAtMs <= nowMs) this.events.report(this.name, attempt, 'refused');
+    else this.tracked = { attempt, state: 'building' };
+  }
+
+  #join(tracked: NonNullable<SmallHost['tracked']>, attempt: number): void {
+    if (tracked.attempt > attempt) return;
+    tracked.attempt = attempt;
+    if (tracked.state === 'running') this.events.report(this.name, attempt, 'active');
+  }
+
+  #takeDestroy(body: Uint8Array): void {
+    const { attempt, report } = destroyInstanceCodec.decode(body);
+    const { tracked } = this;
+    const isSuperseded = tracked !== undefined && attempt !== 0 && tracked.attempt > attempt;
+    if (!isSuperseded) {
+      if (tracked?.state === 'running') this.events.destroyed(this.name, tracked.attempt);
+      this.tombstone = Math.max(this.tombstone, attempt || (tracked?.attempt ?? EVERY_ATTEMPT));
+      this.tracked = undefined;
+    }
+    if (report) this.events.report(this.name, attempt || (tracked?.attempt ?? 0), 'destroyed');
+  }
+}
+
+const EVERY_ATTEMPT = 99;

@@ -1,0 +1,149 @@
+import type { Bus, CastHandler, OutgoingMessage } from '#libs/bus/port';
+import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import { type QueueAddress, queueName } from '#libs/contracts/queues';
+import type { Instance } from '#libs/domain/instance';
+import { seededRandom } from '#libs/domain/random';
+import { open } from '#libs/placement/sealed/allocation-request';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import type { Metrics } from '#libs/runtime/metrics';
+import type { Stores } from '#libs/simulation/store-server';
+import { conductorOptions } from '../../../services/conductor/options';
+import { startConductor } from '../../../services/conductor/start';
+import { KEY } from './small-scheduler';
+
+/** What a conductor of one task reaches of the world. */
+export interface TaskWorld {
+  readonly stores: Stores;
+  readonly now: () => number;
+  /** Does a step when it is chosen. */
+  readonly pass: <T>(what: string, effect: () => Promise<T>) => Promise<T>;
+  readonly select: (body: Uint8Array) => Promise<Uint8Array>;
+  readonly order: (host: string, message: OutgoingMessage) => void;
+}
+
+/** A conductor that does one task, each step of it when it is chosen. */
+export interface Task {
+  /** Handles a message, by the queue that it came by. */
+  handle(queue: string): CastHandler;
+  /** Does once what conductors do from time to time. */
+  doPeriodically(): void;
+}
+
+/** So long that its timers can be told from pauses. */
+const PERIOD_MS = '3600000';
+const SETTINGS = {
+  BERTH_CONDUCTOR_DUE_INTERVAL_MS: PERIOD_MS,
+  BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: PERIOD_MS,
+  BERTH_CONDUCTOR_RETENTION_MS: '31536000000',
+};
+const LONGEST_PAUSE_MS = 60_000;
+
+/** Steps on which nothing depends that is looked at here, and reads of what does not change: done at once. */
+const AT_ONCE: readonly string[] = ['hosts', 'takeDue', 'markPublished', 'readOutbox', 'forget', 'list'];
+
+/** Starts the real conductor with ports whose steps wait to be chosen. */
+export async function startTask(world: TaskWorld): Promise<Task> {
+  const handlers = new Map<string, CastHandler>();
+  const periodic: (() => void)[] = [];
+  const clock = {
+    now: world.now,
+    elapsed: world.now,
+    after(delayMs: number, action: () => void) {
+      if (delayMs > LONGEST_PAUSE_MS) periodic.push(action);
+      else void world.pass('goes on after a pause', async () => {}).then(action);
+      return () => {};
+    },
+  };
+  const { placement, instances, leases } = world.stores;
+  await startConductor({
+    clock,
+    random: seededRandom(1),
+    log: silentLog,
+    metrics: NO_METRICS,
+    bus: busOf(world, handlers),
+    placement: gated(placement, world),
+    instances: gated(instances, world),
+    leases,
+    config: readConfig(conductorOptions, SETTINGS),
+    open: (sealed) => open(sealed, KEY),
+  });
+  return {
+    handle: (queue) => handlers.get(queue) as CastHandler,
+    doPeriodically: () => {
+      for (const action of periodic.splice(0)) action();
+    },
+  };
+}
+
+type Method = (...args: unknown[]) => Promise<unknown>;
+
+/** A store whose methods wait to be chosen, but for those that nothing depends on. */
+function gated<T extends object>(store: T, { pass }: TaskWorld): T {
+  return new Proxy(store, {
+    get(_target, name) {
+      const value: unknown = Reflect.get(store, name, store);
+      if (typeof value !== 'function' || typeof name !== 'string') return value;
+      const method = (...args: unknown[]) => (value as Method).apply(store, args);
+      if (AT_ONCE.includes(name) || name.startsWith('scan')) return method;
+      return (...args: unknown[]) => {
+        const what = stepName(name, args);
+        return what === undefined ? method(...args) : pass(what, () => method(...args));
+      };
+    },
+  });
+}
+
+/** Undefined for what is done at once. */
+function stepName(method: string, [first]: readonly unknown[]): string | undefined {
+  switch (method) {
+    case 'commit': {
+      const { kind } = first as { kind: string };
+      return kind === 'record_failure' ? undefined : kind;
+    }
+    case 'update': {
+      const { state, version } = first as Instance;
+      return `writes ${state}, v${version}`;
+    }
+    case 'consumers':
+      return 'reads the claim';
+    case 'get':
+      return 'reads the record';
+    default:
+      return method;
+  }
+}
+
+function busOf(world: TaskWorld, handlers: Map<string, CastHandler>): Bus {
+  const subscription = { cancel: async () => {} };
+  const bus: Partial<Bus> = {
+    serve: async () => subscription,
+    consume: async (queue, handler) => {
+      handlers.set(queue.name, handler);
+      return subscription;
+    },
+    call: (_queue, { body }) => world.pass('asks a scheduler', () => world.select(body)),
+    cast: (queue, message) =>
+      world.pass(`orders ${orderName(message)}`, async () => world.order(hostIn(queue), message)),
+    publish: async () => {},
+    depth: async () => 0,
+    isConnected: () => true,
+  };
+  return bus as Bus;
+}
+
+function hostIn(queue: QueueAddress): string {
+  return queueName(queue).slice('agent.'.length);
+}
+
+function orderName({ type, body }: OutgoingMessage): string {
+  if (type === destroyInstanceCodec.type) {
+    const { host, attempt } = destroyInstanceCodec.decode(body);
+    return `${host} to destroy up to attempt ${attempt}`;
+  }
+  const { host, attempt } = buildInstanceCodec.decode(body);
+  return `${host} to build attempt ${attempt}`;
+}
+
+const ignore = new Proxy({}, { get: () => () => {} });
+const NO_METRICS = { counter: () => ignore, gauge: () => ignore, histogram: () => ignore } as unknown as Metrics;
