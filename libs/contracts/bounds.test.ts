@@ -23,8 +23,5 @@ it('refuses a text that is not Unicode: a client wrote half a surrogate pair as 
   const at = bytes.indexOf('XYZ');
   bytes.set([0xed, 0xa0, 0x80], at);
   const decoded = () => requestSpecCodec.decode(bytes).projectId;
-  expect(decoded).toThrow('must be Unicode text');
-});
-  }
-  expect(decoded).not.toMatch(/\p{Surrogate}/u);
+  expect(decoded).toThrow(expect.objectContaining({ code: 'invalid_argument' }));
 });

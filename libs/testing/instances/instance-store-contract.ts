@@ -372,17 +372,12 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
       });
 
       it('forgets what ended in error, unless something of it is due or it was taken up again', async () => {
-        const inError = async (fields: Partial<Instance>) => {
-          const failed = nextVersion(await createOne(), { state: 'error', updatedAtMs: 1_000, ...fields });
-          await store.update(failed);
-          return failed;
-        };
+        const inError = async (fields: Partial<Instance>) => end(await createOne(), { state: 'error', ...fields });
         const [old, due, again] = [await inError({}), await inError({ dueAtMs: 5 }), await inError({})];
-        const deleting = nextVersion(again, { state: 'deleting', dueAtMs: 9, updatedAtMs: 1_000 });
-        await store.update(deleting);
+        const deleting = await end(again, { state: 'deleting', dueAtMs: 9 });
         expect(await store.forget(2_000, 10)).toBe(1);
         expect(await store.get([old.uuid, due.uuid, again.uuid])).toEqual([due, deleting]);
-        await store.update(nextVersion(due, { dueAtMs: undefined, updatedAtMs: 1_000 }));
+        await end(due, { state: 'error', dueAtMs: undefined });
         expect(await store.forget(2_000, 10)).toBe(1);
       });
 
