@@ -140,15 +140,18 @@ export type CallHandler = (message: IncomingMessage) => Promise<Uint8Array>;
  *
  * - `ack`      its effects are stored
  * - `requeue`  not now: give it to somebody (counts against the queue's delivery limit)
+ * - `postpone` not now, through no fault of its own: to the end of the queue, not counted, `redelivered` all the same
  * - `drop`     never: to `dead-letters` with the reason in its headers
  */
 export type Settlement =
   | { readonly kind: 'ack' }
   | { readonly kind: 'requeue' }
+  | { readonly kind: 'postpone' }
   | { readonly kind: 'drop'; readonly error: BerthError };
 
 export const ACK: Settlement = { kind: 'ack' };
 export const REQUEUE: Settlement = { kind: 'requeue' };
+export const POSTPONE: Settlement = { kind: 'postpone' };
 export function drop(error: BerthError): Settlement {
   return { kind: 'drop', error };
 }

@@ -37,10 +37,10 @@ export interface InstanceStore {
   markPublished(uuid: string, version: number): Promise<void>;
 
   /**
-   * Instances that have been in the outbox for `minAgeMs` or more by the store's clock, longest first, but for the first
-   * `skip` of them, at most `limit`.
+   * Instances that have been in the outbox for `minAgeMs` or more by the store's clock, in chunks: for each its versions,
+   * oldest first, as `versionOf` makes them. Answers what the whole outbox held.
    */
-  readOutbox(minAgeMs: number, skip: number, limit: number): Promise<OutboxPage>;
+  scanOutbox(minAgeMs: number, onRows: (rows: readonly (readonly Instance[])[]) => Promise<void>): Promise<OutboxSize>;
 
   /** By uuid, after `marker`, at most `limit` that match. */
   list(filter: InstanceFilter, marker: string | undefined, limit: number): Promise<Instance[]>;
@@ -55,8 +55,8 @@ export interface InstanceStore {
   scan(onRows: (rows: readonly Instance[]) => Promise<void>): Promise<void>;
 
   /**
-   * Forgets instances that were deleted, or ended in error and are not due, last written before `beforeMs`, and requests with
-   * no instance left, but none that is in the outbox. Answers how many.
+   * Forgets instances that were deleted, or ended in error and are not due, last written before `beforeMs`, and
+   * requests with no instance left, but none that is in the outbox. Answers how many.
    */
   forget(beforeMs: number, limit: number): Promise<number>;
 
@@ -70,13 +70,10 @@ export interface UpdateResult {
   readonly unpublished: readonly Instance[];
 }
 
-export interface OutboxPage {
-  /** Instances in the whole outbox. */
+export interface OutboxSize {
   readonly instanceCount: number;
   /** How long the first of them has been there. */
   readonly ageMs: number;
-  /** For each instance of the page its versions, oldest first, as `versionOf` makes them. */
-  readonly unpublished: readonly (readonly Instance[])[];
 }
 
 /**

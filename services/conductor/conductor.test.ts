@@ -192,7 +192,7 @@ it('tells whose request it refuses by the id in the request', async () => {
   expect(refusals).toEqual([[requestId, 'bad_amount']]);
 });
 
-it('waits while the store is away and loses nothing', async () => {
+it('waits while the store is away, for longer than RabbitMQ lets a message be held, and loses nothing', async () => {
   let isAway = true;
   const away = () => {
     if (isAway) throw new BerthError('unavailable', 'store_away', 'the store is away');
@@ -205,8 +205,9 @@ it('waits while the store is away and loses nothing', async () => {
   );
   await conductors.shift()?.close();
   await world.request();
-  await world.clock.advance(30_000);
+  await world.clock.advance(3_600_000);
   expect(await world.all()).toEqual([]);
+  expect(await world.bus.depth('dead-letters')).toBe(0);
   isAway = false;
   await world.clock.advance(10_000);
   expect((await world.only()).state).toBe('active');

@@ -27,7 +27,7 @@ function dyingAt(last: number, effect: 'before' | 'after', deps: ConductorDeps):
     ...deps,
     bus: dying(deps.bus, ['call', 'cast', 'publish']),
     placement: dying(deps.placement, ['commit', 'consumers']),
-    instances: dying(deps.instances, ['create', 'get', 'update', 'markPublished', 'readOutbox']),
+    instances: dying(deps.instances, ['create', 'get', 'update', 'markPublished', 'scanOutbox']),
     isDead: () => steps >= last,
   };
 }

@@ -10,6 +10,13 @@ export const conductorOptions = {
     unit: 'messages',
     help: 'Build requests, and reports, that one conductor has in hand at once.',
   }),
+  holdMs: durationOption({
+    env: 'BERTH_CONDUCTOR_HOLD_MS',
+    default: 60_000,
+    min: 100,
+    max: 900_000,
+    help: 'How long a message is tried while the store or a scheduler is away, before it goes to the end of its queue.',
+  }),
   numAlternates: intOption({
     env: 'BERTH_CONDUCTOR_ALTERNATES',
     default: 3,

@@ -98,6 +98,7 @@ export class AmqpBus implements Bus {
       declare: () => this.#admin.run(pattern, (channel) => declareEventQueue(channel, this.#newPrivateName(), pattern)),
       frames: undefined,
       bury: async () => {},
+      postpone: async () => {},
       answers: this.#answers,
       handle: async (delivery, _, topic) => {
         try {
@@ -183,6 +184,7 @@ export class AmqpBus implements Bus {
       answers: this.#answers,
       handle,
       bury: (delivery, error) => this.#caster.bury(delivery, error, spec.name),
+      postpone: (delivery) => this.#caster.postpone(delivery, spec),
       frames: spec.batching
         ? new FrameReader((body, properties) => this.#caster.put(spec, body, properties), this.#around)
         : undefined,

@@ -10,7 +10,7 @@ import type { BusConfig } from '../options';
 import type { CastOptions, OutgoingMessage } from '../port';
 import { BatchingPublisher } from './batching/batching-publisher';
 import type { Connection } from './connection';
-import { bufferOf, outgoingProperties } from './message';
+import { bufferOf, cutProperties, DELIVERIES_HEADER, outgoingProperties, POSTPONED_HEADER } from './message';
 import { onBehalfOf } from './origin';
 import { type Route, routeTo } from './route';
 import { connectionLost } from './topology';
@@ -47,16 +47,25 @@ export class Caster {
 
   /** Puts a message into a queue as a message of its own, with the properties given. Errors as `Bus.cast`. */
   put(queue: QueueSpec, body: Uint8Array, properties: Options.Publish): Promise<void> {
-    return this.#publish(routeTo(queue, this.#user), body, { ...properties, mandatory: true }, false);
+    return this.#publish(routeTo(queue, this.#user), body, { ...cutProperties(properties), mandatory: true }, false);
   }
 
   /** Puts a message of `queue` into the dead letters as it came, with the reason in its headers. */
   bury(delivery: Delivery, error: BerthError, queue: string): Promise<void> {
+    return this.#sendOn(DEAD_LETTER_QUEUE, delivery, deadLetterHeaders(error, queue));
+  }
+
+  /** Puts a message to the end of its queue, this delivery not counted. */
+  postpone(delivery: Delivery, queue: QueueSpec): Promise<void> {
+    return this.#sendOn(queue, delivery, { [DELIVERIES_HEADER]: delivery.deliveries - 1, [POSTPONED_HEADER]: true });
+  }
+
+  #sendOn(queue: QueueSpec, delivery: Delivery, headers: Record<string, unknown>): Promise<void> {
     const { type, body, id, sender, correlationId, replyTo, identity } = delivery;
-    return this.put(DEAD_LETTER_QUEUE, body, {
+    return this.put(queue, body, {
       ...outgoingProperties(type, id, sender, correlationId),
       ...(replyTo === undefined ? {} : { replyTo }),
-      headers: { ...deadLetterHeaders(error, queue), ...onBehalfOf(identity) },
+      headers: { ...headers, ...onBehalfOf(identity) },
       persistent: true,
     });
   }

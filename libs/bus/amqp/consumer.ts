@@ -25,6 +25,8 @@ export interface ConsumerRole {
   handle(delivery: Delivery, actions: MessageActions, topic: string): Promise<void>;
   /** Puts a message into the dead letters. */
   bury(delivery: Delivery, error: BerthError): Promise<void>;
+  /** Puts a message to the end of its queue. */
+  postpone(delivery: Delivery): Promise<void>;
   readonly answers: Answers;
   /** Takes frames apart; undefined for a queue that is not batching. */
   readonly frames: FrameReader | undefined;
@@ -114,12 +116,18 @@ export class Consumer {
   }
 
   #actionsOf(delivery: Delivery, { ack, requeue }: Settling, reply: MessageActions['reply']): MessageActions {
-    const drop = (error: BerthError) =>
-      this.#role.bury(delivery, error).then(ack, (problem: unknown) => {
-        const fields = { event: 'bus_dead_letter_failed', queue: this.queue, id: delivery.id, error: problem };
-        this.#around.log.error(fields, 'could not move a message to dead-letters, requeued');
+    const move = (moved: Promise<void>) =>
+      moved.then(ack, (problem: unknown) => {
+        const fields = { event: 'bus_message_not_moved', queue: this.queue, id: delivery.id, error: problem };
+        this.#around.log.error(fields, 'could not move a message to another place, requeued');
         return requeue();
       });
-    return { ack, requeue, drop, reply };
+    return {
+      ack,
+      requeue,
+      postpone: () => move(this.#role.postpone(delivery)),
+      drop: (error) => move(this.#role.bury(delivery, error)),
+      reply,
+    };
   }
 }

@@ -9,6 +9,9 @@ import { originOf, privateQueuePrefix } from './origin';
 /** How often a message was given out before the adapter published it again. The adapter's own; callers never see it. */
 export const DELIVERIES_HEADER = 'berth-deliveries';
 
+/** That it was given out before it was published again, though that does not count. */
+export const POSTPONED_HEADER = 'berth-postponed';
+
 /**
  * An AMQP message as handlers get it. Whoever sent it may have left out or misused any property: what is missing reads
  * as '' or undefined, and a missing id is made up.
@@ -28,7 +31,7 @@ export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect
       identity,
       replyTo: ownQueue(text(properties.replyTo), identity),
       correlationId: text(properties.correlationId),
-      redelivered: deliveriesBefore > 0,
+      redelivered: deliveriesBefore > 0 || headers[POSTPONED_HEADER] === true,
       // From now on: the broker does not say how long it waited, and clocks differ. Too late is harmless, the caller
       // ignores the answer; the broker does not hand out what has expired.
       deadlineMs: Number.isFinite(expirationMs) ? around.clock.elapsed() + expirationMs : undefined,
@@ -104,4 +107,26 @@ export function answerProperties(
 /** A view of the bytes as amqplib wants them; nothing is copied. */
 export function bufferOf(body: Uint8Array): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+}
+
+/** AMQP's short strings have at most this many bytes. */
+export const MAX_PROPERTY_BYTES = 255;
+
+/**
+ * Properties that AMQP can carry, those that are too long cut: of a message that is sent on as it came. (What came with
+ * bytes that are no UTF-8 is longer now, and what came in a frame had no limit.)
+ */
+export function cutProperties(properties: Options.Publish): Options.Publish {
+  const { type, messageId, correlationId, appId, replyTo } = properties;
+  const texts = Object.entries({ type, messageId, correlationId, appId, replyTo });
+  const tooLong = texts.filter(([, value]) => Buffer.byteLength(String(value ?? '')) > MAX_PROPERTY_BYTES);
+  if (tooLong.length === 0) return properties;
+  return { ...properties, ...Object.fromEntries(tooLong.map(([name, value]) => [name, cut(String(value))])) };
+}
+
+function cut(value: string): string {
+  // A character cut in two becomes one of three bytes.
+  return Buffer.from(value)
+    .subarray(0, MAX_PROPERTY_BYTES - 3)
+    .toString();
 }

@@ -1,6 +1,6 @@
 import type { Channel } from 'amqplib';
 import { EVENTS_EXCHANGE, type QueueSpec } from '../../contracts/queues';
-import { BerthError } from '../../domain/errors';
+import { BerthError, invalidArgument } from '../../domain/errors';
 import { noSuchQueue, queueMismatch } from '../errors';
 import { DEAD_LETTER_QUEUE } from '../handling/dead-letter';
 import { queueArguments } from '../queue-arguments';
@@ -57,6 +57,9 @@ export async function declareEventQueue(channel: Channel, name: string, pattern:
 /** What the broker says about a queue, in Berth's words. Its codes are those of AMQP 0-9-1. */
 export function refusalOf(thrown: unknown, queue: string): BerthError {
   if (thrown instanceof BerthError) return thrown;
+  // amqplib's, before anything is sent.
+  if (thrown instanceof TypeError)
+    return invalidArgument('not_encodable', `'${queue.slice(0, 64)}' can not be sent: ${thrown.message}`);
   const { code, message } = thrown as { code?: unknown; message?: string };
   switch (code) {
     case 406:

@@ -12,6 +12,8 @@ export interface MessageActions {
   readonly ack: () => void;
   /** Ends when the broker has it again. */
   readonly requeue: () => void | Promise<void>;
+  /** To the end of its queue, as another copy, then acked. */
+  readonly postpone: () => Promise<void>;
   /** To the dead letters, then acked. */
   readonly drop: (error: BerthError) => Promise<void>;
   /** Sends an answer to the message's `replyTo`; its type is '' or that of an error. */
@@ -57,6 +59,8 @@ async function handleCast(
       return actions.ack();
     case 'requeue':
       return await actions.requeue();
+    case 'postpone':
+      return await actions.postpone();
     case 'drop':
       // A dead letter that is dropped is gone; it must not come round again.
       if (options.queue.name === DEAD_LETTERS) return actions.ack();

@@ -20,6 +20,8 @@ export interface Envelope {
   readonly expiresAtMs: number | undefined;
   /** How often it was given out. */
   deliveries: number;
+  /** It was given out before, though that does not count. */
+  isPostponed?: boolean;
 }
 
 /** Who takes messages from a queue. */
@@ -65,6 +67,12 @@ export class MemoryQueue {
     const isAboveLimit = this.spec.kind === 'work' && envelope.deliveries > (this.spec.deliveryLimit ?? Infinity);
     if (isAboveLimit) this.#broker.bury(envelope, deliveryLimit(envelope.deliveries), this.spec);
     else this.#ready.unshift(envelope);
+    this.#giveOut();
+  }
+
+  /** Takes it back to the end, as if it had not been given out but for `redelivered`. */
+  postpone(envelope: Envelope): void {
+    this.#ready.push({ ...envelope, deliveries: envelope.deliveries - 1, isPostponed: true });
     this.#giveOut();
   }
 

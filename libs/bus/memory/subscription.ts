@@ -63,6 +63,7 @@ export class MemorySubscription implements Subscription, Receiver {
     return {
       ack: () => settle(() => {}),
       requeue: () => settle(() => this.#queue.takeBack(envelope)),
+      postpone: async () => settle(() => this.#queue.postpone(envelope)),
       drop: async (error) => settle(() => this.#broker.bury(envelope, error, this.#queue.spec)),
       reply: (type, body) => this.#reply(envelope, type, body),
     };
@@ -84,6 +85,7 @@ export class MemorySubscription implements Subscription, Receiver {
 
 /** The message as a handler gets it. */
 export function deliveryOf(envelope: Envelope, { clock }: MemoryBroker): Delivery {
-  const { expiresAtMs: deadlineMs, deliveries, ...fields } = envelope;
-  return new Delivery({ ...fields, deadlineMs, deliveries, redelivered: deliveries > 1 }, clock);
+  const { expiresAtMs: deadlineMs, deliveries, isPostponed = false, ...fields } = envelope;
+  const redelivered = deliveries > 1 || isPostponed;
+  return new Delivery({ ...fields, deadlineMs, deliveries, redelivered }, clock);
 }

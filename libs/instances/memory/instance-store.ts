@@ -62,8 +62,11 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
       outbox.take(uuid, version);
     },
 
-    async readOutbox(minAgeMs, skip, limit) {
-      return outbox.read(minAgeMs, skip, limit);
+    async scanOutbox(minAgeMs, onRows) {
+      const size = outbox.measure();
+      const rows = outbox.read(minAgeMs);
+      if (rows.length > 0) await onRows(rows);
+      return size;
     },
 
     async list(filter, marker, limit) {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock';
 import type { Instance } from '../../domain/instance';
-import { type OutboxPage, versionOf } from '../store';
+import { type OutboxSize, versionOf } from '../store';
 
 /** Versions that are not published, by instance. */
 export function memoryOutbox(clock: Pick<Clock, 'now'>) {
@@ -29,16 +29,16 @@ export function memoryOutbox(clock: Pick<Clock, 'now'>) {
       else entries.set(uuid, { ...entry, versions });
     },
 
-    read(minAgeMs: number, skip: number, limit: number): OutboxPage {
+    /** What is that old, oldest first. */
+    read(minAgeMs: number): readonly (readonly Instance[])[] {
+      const latestMs = clock.now() - minAgeMs;
+      return [...entries.values()].filter(({ sinceMs }) => sinceMs <= latestMs).map(({ versions }) => versions);
+    },
+
+    measure(): OutboxSize {
       const nowMs = clock.now();
-      // In the order in which they came, which is by time.
-      const all = [...entries.values()];
-      const old = all.filter(({ sinceMs }) => sinceMs <= nowMs - minAgeMs);
-      return {
-        instanceCount: all.length,
-        ageMs: nowMs - (all[0]?.sinceMs ?? nowMs),
-        unpublished: old.slice(skip, skip + limit).map(({ versions }) => versions),
-      };
+      const [oldest] = entries.values();
+      return { instanceCount: entries.size, ageMs: nowMs - (oldest?.sinceMs ?? nowMs) };
     },
   };
 }

@@ -42,7 +42,6 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
   /** Its name is of a time when only deleted instances were in it. */
   const ended = `${records}:deleted`;
   const outbox = `${records}:outbox`;
-  const since = `${outbox}:since`;
 
   const page = async (prefix: string, marker: string, limit: number) => {
     const answer = await client.runScript(scripts['instance-page'], [index, records], [prefix, marker, limit]);
@@ -51,7 +50,7 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
 
   const countOf = ({ count }: Write) => count;
   const write = batchPerTick(MAX_WRITES, countOf, async (writes) => {
-    const keys = [requests, records, index, due, ended, outbox, since];
+    const keys = [requests, records, index, due, ended, outbox];
     const args = [maxOutbox, ...writes.flatMap((one) => one.args)];
     return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
   });
@@ -132,10 +131,18 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
       await write({ args: ['published', uuid, version], count: 1 });
     },
 
-    async readOutbox(minAgeMs, skip, limit) {
-      const answer = await client.runScript(scripts['instance-outbox'], [outbox, since], [minAgeMs, skip, limit]);
-      const [instanceCount, ageMs, ...events] = answer as [number, number, ...string[]];
-      return { instanceCount, ageMs, unpublished: events.map(fromEvents) };
+    async scanOutbox(minAgeMs, onRows) {
+      const size = { instanceCount: 0, ageMs: 0 };
+      for (let cursor = '0'; ; ) {
+        const args = [cursor, PAGE, minAgeMs];
+        const answer = await client.runScript(scripts['instance-outbox'], [outbox, records], args);
+        const [next, instanceCount, ageMs, ...events] = answer as [string, number, number, ...string[]];
+        size.instanceCount += instanceCount;
+        size.ageMs = Math.max(size.ageMs, ageMs);
+        if (events.length > 0) await onRows(events.map(fromEvents));
+        if (next === '0') return size;
+        cursor = next;
+      }
     },
 
     async list(filter, marker = '', limit) {

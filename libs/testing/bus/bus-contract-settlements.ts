@@ -1,4 +1,4 @@
-import { ACK, drop, type IncomingMessage, REQUEUE } from '../../bus/port';
+import { ACK, drop, type IncomingMessage, POSTPONE, REQUEUE } from '../../bus/port';
 import { BerthError } from '../../domain/errors';
 import { aMessage, aQueue, type BusWorld, takeDeadLetter, textOf } from './bus-world';
 import { Inbox } from './inbox';
@@ -21,6 +21,33 @@ export function describeSettlements(world: () => BusWorld): void {
       ['one', true],
     ]);
   });
+
+  it.each([{}, { batching: true }])(
+    'puts a postponed message to the end of its queue, redelivered and not counted (%j)',
+    async (property) => {
+      const bus = await world().open();
+      const queue = aQueue('work', { deliveryLimit: 2, ...property });
+      const seen: string[] = [];
+      const ended = new Inbox<boolean>();
+      let postponed = 0;
+      await bus.declare(queue);
+      await Promise.all(['first', 'second'].map((id) => bus.cast(queue, aMessage(id), { id, replyTo: 'r' })));
+      await bus.consume(
+        queue,
+        async ({ id, redelivered, body, replyTo }) => {
+          seen.push(id);
+          if (id === 'second') return ACK;
+          expect([redelivered, textOf(body), replyTo]).toEqual([postponed > 0, 'first', 'r']);
+          if (postponed++ < 5) return POSTPONE;
+          ended.put(true);
+          return ACK;
+        },
+        { prefetch: 1 },
+      );
+      await ended.has(1);
+      expect(seen).toEqual(['first', 'second', ...Array<string>(5).fill('first')]);
+    },
+  );
 
   it.each(KINDS)('moves a dropped message of a %s queue to the dead letters, with the reason', async (kind) => {
     const bus = await world().open();

@@ -372,12 +372,20 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
       });
 
       it('forgets what ended in error, unless something of it is due or it was taken up again', async () => {
-        const inError = async (fields: Partial<Instance>) => end(await createOne(), { state: 'error', ...fields });
+        const inError = async (fields: Partial<Instance>) => {
+          const failed = nextVersion(await createOne(), { state: 'error', updatedAtMs: 1_000, ...fields });
+          await store.update(failed);
+          await store.markPublished(failed.uuid, failed.version);
+          return failed;
+        };
         const [old, due, again] = [await inError({}), await inError({ dueAtMs: 5 }), await inError({})];
-        const deleting = await end(again, { state: 'deleting', dueAtMs: 9 });
+        const deleting = nextVersion(again, { state: 'deleting', dueAtMs: 9, updatedAtMs: 1_000 });
+        await store.update(deleting);
         expect(await store.forget(2_000, 10)).toBe(1);
         expect(await store.get([old.uuid, due.uuid, again.uuid])).toEqual([due, deleting]);
-        await end(due, { state: 'error', dueAtMs: undefined });
+        const atRest = nextVersion(due, { dueAtMs: undefined, updatedAtMs: 1_000 });
+        await store.update(atRest);
+        await store.markPublished(atRest.uuid, atRest.version);
         expect(await store.forget(2_000, 10)).toBe(1);
       });
 

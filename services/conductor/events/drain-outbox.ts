@@ -1,15 +1,15 @@
 import { sleep } from '#libs/domain/clock';
+import type { OutboxSize } from '#libs/instances/store';
 import { backoffMs } from '#libs/runtime/backoff';
 import type { Conductor } from '../context';
 
 /** The lease of whoever publishes what others left: two at once would do no harm but publish everything twice. */
 export const OUTBOX_LEASE = 'outbox';
 
-const LEASE_MS = 30_000;
+const LEASE_MS = 10_000;
 /** Pauses grow to this while the broker refuses events: a listener that takes them gets them again each time. */
-const MAX_PAUSE_MS = 15_000;
-/** Instances whose events are published at once. */
-const BATCH = 200;
+const MAX_PAUSE_MS = 8_000;
+const NEVER_MS = Number.MAX_SAFE_INTEGER;
 
 /** Drains the outbox periodically until the conductor stops. */
 export async function keepDraining(c: Conductor, holder: string): Promise<void> {
@@ -31,31 +31,30 @@ export async function keepDraining(c: Conductor, holder: string): Promise<void> 
  * others. Answers false when it refused some.
  */
 async function drainOutbox(c: Conductor, holder: string): Promise<boolean> {
-  let published = 0;
-  let refused = 0;
-  for (let isLast = false; !isLast; ) {
-    const waiting = await readWaiting(c, refused);
-    isLast = waiting.length < BATCH;
-    if (waiting.length === 0) break;
-    if (!c.bus.isConnected() || !(await c.leases.acquire(OUTBOX_LEASE, holder, LEASE_MS))) return true;
-    const outcomes = await Promise.all(waiting.map((versions) => c.events.publish(versions)));
+  const isHolder = (await c.leases.acquire(OUTBOX_LEASE, holder, LEASE_MS)) !== undefined;
+  if (!isHolder) {
+    noteSize(c, { instanceCount: 0, ageMs: 0 });
+    return true;
+  }
+  const isConnected = c.bus.isConnected();
+  let [published, refused] = [0, 0];
+  const size = await c.instances.scanOutbox(isConnected ? c.config.eventGraceMs : NEVER_MS, async (rows) => {
+    const outcomes = await Promise.all(rows.map((versions) => c.events.publish(versions)));
     const taken = outcomes.filter((isPublished) => isPublished).length;
     published += taken;
     refused += outcomes.length - taken;
-  }
+  });
+  noteSize(c, size);
   if (published + refused > 0) {
     c.measured.takenOver.inc(published);
     c.log.warn({ event: 'outbox_drained', published, refused }, 'published events that their writers had not');
   }
-  // While some are refused nobody else need try; else whoever is next need not wait for the lease to run out.
-  if (published > 0 && refused === 0) await c.leases.release(OUTBOX_LEASE, holder);
+  // Others may be connected.
+  if (!isConnected) await c.leases.release(OUTBOX_LEASE, holder);
   return refused === 0;
 }
 
-/** What has had its time, but for what was refused in this pass. */
-async function readWaiting({ instances, measured, config }: Conductor, skip: number) {
-  const { instanceCount, ageMs, unpublished } = await instances.readOutbox(config.eventGraceMs, skip, BATCH);
+function noteSize({ measured }: Conductor, { instanceCount, ageMs }: OutboxSize): void {
   measured.outboxInstances.set(instanceCount);
   measured.outboxAge.set(ageMs / 1_000);
-  return unpublished;
 }

@@ -4,6 +4,7 @@ import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { silentLog } from '#libs/runtime/log';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { anInstance, nextVersion } from '#libs/testing/instances/instance';
+import { outboxOf } from '#libs/testing/instances/outbox-contract';
 import { eventPublisher } from './publish-events';
 
 interface Sent {
@@ -31,7 +32,7 @@ async function openPublisher() {
     sent,
     settle: () => clock.advance(0),
     write: async (next: Instance) => (await store.update(next)).unpublished,
-    waiting: async () => (await store.readOutbox(0, 0, 10)).unpublished.flat().map(({ version }) => version),
+    waiting: async () => (await outboxOf(store)).flat().map(({ version }) => version),
   };
 }
 

@@ -1,4 +1,4 @@
-import { ACK, drop, type IncomingMessage, REQUEUE, type Settlement } from '#libs/bus/port';
+import { ACK, drop, type IncomingMessage, POSTPONE, type Settlement } from '#libs/bus/port';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import { type RetryOptions, retryWithBackoff } from '#libs/runtime/backoff';
 import type { Conductor } from '../context';
@@ -7,12 +7,13 @@ const BACKOFF = { firstMs: 50, maxMs: 5_000 };
 
 /**
  * Settles a message by doing its work to the end, however long the store, the broker or the schedulers are away: acked when
- * done, requeued when the conductor stops, dropped when it can never be done.
+ * done, dropped when it can never be done, given back when the conductor stops.
  *
  * The naive way is to requeue the message when something is away. It fails because a queue counts deliveries: an outage
  * of a minute would send good builds to the dead letters. So the message stays in hand, unacknowledged, and the work is
- * done again from its start, with backoff. It costs that all of it must be harmless when repeated, which redelivery asks
- * for anyway.
+ * done again from its start, with backoff; but not for longer than `holdMs`, because RabbitMQ closes the channel of a
+ * consumer that holds a message for its `consumer_timeout`. Then it goes to the end of its queue, which does not count.
+ * It costs that all of it must be harmless when repeated, which redelivery asks for anyway.
  *
  * @param work  `isRepeated` tells it that it may have been begun before
  */
@@ -21,12 +22,15 @@ export async function settleMessage(
   message: IncomingMessage,
   work: (isRepeated: boolean) => Promise<void>,
 ): Promise<Settlement> {
+  const heldUntilMs = c.clock.now() + c.config.holdMs;
+  const isRetryableNow = (thrown: unknown) => isForNow(BerthError.from(thrown)) && c.clock.now() < heldUntilMs;
   try {
-    await retryWithBackoff((attempt) => work(message.redelivered || attempt > 0), c.retry);
+    const retry = { ...c.retry, isRetryable: isRetryableNow };
+    await retryWithBackoff((attempt) => work(message.redelivered || attempt > 0), retry);
     return ACK;
   } catch (thrown) {
     const error = BerthError.from(thrown);
-    if (c.stopping.aborted) return REQUEUE;
+    if (c.stopping.aborted || isForNow(error)) return POSTPONE;
     c.measured.refused.inc({ reason: error.reason });
     c.log.warn(
       { event: 'message_refused', err: error, message_id: message.id, message_type: message.type },

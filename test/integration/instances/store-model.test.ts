@@ -118,11 +118,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         store.markPublished(one, version),
   ),
   fc.constant<Step>(async (store) => {
-    const { instanceCount, unpublished } = await store.readOutbox(0, 0, 100);
-    return {
-      instanceCount,
-      unpublished: unpublished.toSorted(([a], [b]) => ((a?.uuid ?? '') < (b?.uuid ?? '') ? -1 : 1)),
-    };
+    const all: (readonly Instance[])[] = [];
+    const { instanceCount } = await store.scanOutbox(0, async (rows) => void all.push(...rows));
+    return { instanceCount, all: all.toSorted(([a], [b]) => ((a?.uuid ?? '') < (b?.uuid ?? '') ? -1 : 1)) };
   }),
   fc.constant<Step>((store) => store.get(UUIDS)),
   fc.constant<Step>(async (store) => {

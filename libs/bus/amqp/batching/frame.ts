@@ -3,15 +3,13 @@ import { berth } from '#generated/berth';
 import { type Codec, codec } from '../../../contracts/codec';
 import { invalidArgument } from '../../../domain/errors';
 import { inGroups } from '../../../runtime/batch-per-tick';
+import { MAX_PROPERTY_BYTES } from '../message';
 
 /** Messages of one frame at most. */
 export const MAX_FRAME_MESSAGES = 32;
 
 /** Bytes of all bodies of one frame at most; a larger message travels alone. */
 export const MAX_FRAME_BYTES = 262_144;
-
-/** AMQP's short strings. */
-const MAX_PROPERTY_BYTES = 255;
 
 /** A message in a frame: the properties that it would have as an AMQP message of its own, '' for each that it has not. */
 export interface FramedMessage {

@@ -7,8 +7,7 @@
 --- KEYS[3] index     sorted set by text
 --- KEYS[4] due       sorted set: uuid by due time
 --- KEYS[5] ended     sorted set: uuid by the time it was deleted or ended in error
---- KEYS[6] outbox    hash: uuid to the events of its unpublished versions, oldest first, joined by line breaks
---- KEYS[7] since     sorted set: uuid by when it came into the outbox
+--- KEYS[6] outbox    hash: uuid to what of it is not published (include/outbox.lua)
 --- ARGV[1]   limit   instances in the outbox above which nothing is created
 --- ARGV[2..] for each: 'create', request id, count, and for each instance uuid, project id, record;
 ---           or 'update', uuid, record;
@@ -25,6 +24,7 @@
 ---         Of a publication:
 ---         {'published'}
 --- @include record
+--- @include outbox
 
 local position = 1
 local function next_arg()
@@ -34,7 +34,7 @@ end
 
 -- To be written, by request id, uuid and entry; false: to be removed.
 
-local requests, records, entries, due_times, ended, outbox, since = {}, {}, {}, {}, {}, {}, {}
+local requests, records, entries, due_times, ended, outbox = {}, {}, {}, {}, {}, {}
 
 local function request_of(id)
   return requests[id] or redis.call('HGET', KEYS[1], id)
@@ -48,17 +48,14 @@ local function move(old_entry, entry)
   if entry then entries[entry] = 0 end
 end
 
-local function events_of(uuid)
+local function waiting_of(uuid)
   if outbox[uuid] ~= nil then return outbox[uuid] end
   return redis.call('HGET', KEYS[6], uuid)
 end
 local now
-local function put_event(uuid, record, before)
-  if not before then
-    now = now or redis.call('TIME')
-    since[uuid] = now[1] * 1000 + math.floor(now[2] / 1000)
-  end
-  outbox[uuid] = before and before .. '\n' .. event_of(record) or event_of(record)
+local function put_first(uuid, version)
+  now = now or now_ms()
+  outbox[uuid] = entry_text({ since_ms = now, version = version, events = {} })
 end
 
 local operations = {}
@@ -89,8 +86,8 @@ function operations.create()
     move(false, by_state(new, uuid))
     move(false, by_host(new, uuid))
     if new.due_at_ms ~= '-' then due_times[uuid] = new.due_at_ms end
+    put_first(uuid, new.version)
     if has_ended(new) then ended[uuid] = new.updated_at_ms end
-    put_event(uuid, row.record, false)
   end
   return {'created'}
 end
@@ -108,19 +105,28 @@ function operations.update()
   move(by_host(old, uuid), by_host(new, uuid))
   if has_ended(new) then ended[uuid] = new.updated_at_ms
   elseif has_ended(old) then ended[uuid] = false end
-  local unpublished = events_of(uuid)
-  put_event(uuid, record, unpublished)
-  return {'updated', unpublished or nil}
+  local waiting = waiting_of(uuid)
+  if not waiting then
+    put_first(uuid, new.version)
+    return {'updated'}
+  end
+  local entry = entry_of(waiting)
+  entry.events[#entry.events + 1] = event_of(stored)
+  entry.version = new.version
+  outbox[uuid] = entry_text(entry)
+  return {'updated', table.concat(entry.events, '\n')}
 end
 
 function operations.published()
   local uuid, version = next_arg(), tonumber(next_arg())
-  local left = {}
-  for event in string.gmatch(events_of(uuid) or '', '([^\n]*\n[^\n]*)\n?') do
+  local waiting = waiting_of(uuid)
+  if not waiting then return {'published'} end
+  local entry, left = entry_of(waiting), {}
+  for _, event in ipairs(entry.events) do
     if head(event).version > version then left[#left + 1] = event end
   end
-  outbox[uuid] = #left > 0 and table.concat(left, '\n')
-  if not outbox[uuid] then since[uuid] = false end
+  entry.events = left
+  outbox[uuid] = entry.version > version and entry_text(entry)
   return {'published'}
 end
 
@@ -163,5 +169,4 @@ set_scores(KEYS[3], entries)
 set_scores(KEYS[4], due_times)
 set_scores(KEYS[5], ended)
 set_fields(KEYS[6], outbox)
-set_scores(KEYS[7], since)
 return outcomes

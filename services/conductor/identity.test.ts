@@ -1,0 +1,137 @@
+import { callMethod, castTyped } from '#libs/bus/typed-calls';
+import { buildReportCodec, hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { buildRefusedCodec, buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import type { Identity } from '#libs/contracts/identity';
+import { listInstancesMethod } from '#libs/contracts/instance';
+import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
+import type { Running } from '#libs/runtime/service';
+import { anEncodedSpec } from '#libs/testing/instances/request-spec';
+import { ConductorWorld, providerOf } from './testing/conductor-world';
+
+/* Nobody acts for another: what each sender may have of a conductor. The world's requests are those of project-1. */
+
+const OWNER: Identity = { kind: 'project', projectId: 'project-1' };
+const STRANGER: Identity = { kind: 'project', projectId: 'project-2' };
+const AGENT_H1: Identity = { kind: 'agent', host: 'h1', carriesOthers: false };
+const AGENT_H2: Identity = { kind: 'agent', host: 'h2', carriesOthers: false };
+
+let world: ConductorWorld;
+let conductor: Running;
+let refusals: (readonly [topic: string, reason: string])[];
+
+beforeEach(async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 10 });
+  conductor = await world.conductor();
+  refusals = [];
+  await world.bus.subscribe('request.refused.*', (topic, { body }) => {
+    refusals.push([topic, buildRefusedCodec.decode(body).error.reason]);
+  });
+});
+afterEach(async () => {
+  const closing = conductor.close();
+  await world.clock.advance(1_000);
+  await closing;
+});
+
+async function anActiveInstance() {
+  await world.request();
+  await world.clock.advance(100);
+  const instance = await world.only();
+  expect(instance.state).toBe('active');
+  return instance;
+}
+
+async function terminate(identity: Identity, projectId: string): Promise<string> {
+  const { uuid: instanceUuid } = await anActiveInstance();
+  await castTyped(world.openBus(identity), BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId });
+  await world.clock.advance(1_000);
+  return (await world.only()).state;
+}
+
+it.each(['', 'project-1', 'project-2'])(
+  'a tenant can not terminate the instance of another, naming %p',
+  async (name) => {
+    expect(await terminate(STRANGER, name)).toBe('active');
+    expect(refusals).toEqual([['request.refused.project-2', 'wrong_project']]);
+  },
+);
+
+it.each(['', 'project-1'])('a tenant can terminate its own, naming %p', async (name) => {
+  expect(await terminate(OWNER, name)).toBe('deleted');
+});
+
+it('an operator can terminate any', async () => {
+  expect(await terminate({ kind: 'service' }, '')).toBe('deleted');
+});
+
+it('an agent can request nothing', async () => {
+  expect(await terminate(AGENT_H1, '')).toBe('active');
+});
+
+it('a tenant can not request for another project', async () => {
+  const request = {
+    requestId: world.random.uuid(),
+    requestSpec: anEncodedSpec(),
+    count: 1,
+    name: '',
+    instanceUuids: [],
+  };
+  await castTyped(world.openBus(STRANGER), BUILD_REQUESTS, buildRequestCodec, request);
+  await world.clock.advance(100);
+  expect(await world.all()).toEqual([]);
+  expect(refusals).toEqual([['request.refused.project-2', 'wrong_project']]);
+});
+
+it('a tenant learns nothing of the instances of a request whose id it guesses', async () => {
+  const { requestId } = await anActiveInstance();
+  const requestSpec = anEncodedSpec({ projectId: 'project-2' });
+  const request = { requestId, requestSpec, count: 1, name: '', instanceUuids: [] };
+  await castTyped(world.openBus(STRANGER), BUILD_REQUESTS, buildRequestCodec, request);
+  await world.clock.advance(100);
+  expect(refusals).toEqual([['request.refused.project-2', 'request_exists']]);
+});
+
+it('a tenant lists its own instances only', async () => {
+  const { uuid } = await anActiveInstance();
+  const list = async (identity: Identity, fields: { projectId?: string; instanceUuid?: string } = {}) => {
+    const query = { instanceUuid: '', requestId: '', projectId: '', state: undefined, host: '', marker: '', limit: 10 };
+    const bus = world.openBus(identity);
+    const answer = callMethod(bus, RPC_CONDUCTOR, listInstancesMethod, { ...query, ...fields }, { timeoutMs: 1_000 });
+    const settled = answer.then(
+      ({ instances }) => instances.map((instance) => instance.uuid),
+      (error: { reason: string }) => error.reason,
+    );
+    await world.clock.advance(100);
+    return settled;
+  };
+  expect(await list(OWNER)).toEqual([uuid]);
+  expect(await list({ kind: 'service' })).toEqual([uuid]);
+  expect(await list(STRANGER)).toEqual([]);
+  expect(await list(STRANGER, { instanceUuid: uuid })).toEqual([]);
+  expect(await list(STRANGER, { projectId: 'project-1' })).toBe('wrong_project');
+  expect(await list(AGENT_H1)).toBe('wrong_project');
+});
+
+it.each([
+  ['another host', AGENT_H2, 'active'],
+  ['a tenant', OWNER, 'active'],
+  ['its own host', AGENT_H1, 'error'],
+])('a report that an instance is lost counts as that of %s', async (_, identity, state) => {
+  const { uuid: instanceUuid } = await anActiveInstance();
+  const [order] = world.orders;
+  const about = { instanceUuid, host: 'h1', attempt: order?.attempt ?? 0, claimToken: order?.claimToken ?? 0 };
+  const report = { ...about, alternates: [], outcome: 'lost' as const, reason: 'lost', message: '' };
+  await castTyped(world.openBus(identity), BUILD_RESULTS, buildReportCodec, report);
+  await world.clock.advance(1_000);
+  expect((await world.only()).state).toBe(state);
+});
+
+it('an agent can not report discrepancies, which schedulers find', async () => {
+  const { uuid } = await anActiveInstance();
+  const found = { host: 'h1', providerUuid: providerOf('h1'), unclaimed: [], missing: [uuid], serviceHost: 'h1' };
+  await castTyped(world.openBus(AGENT_H1), BUILD_RESULTS, hostDiscrepancyCodec, found);
+  await world.clock.advance(1_000);
+  expect((await world.only()).state).toBe('active');
+  expect(await world.bus.depth('dead-letters')).toBe(1);
+});

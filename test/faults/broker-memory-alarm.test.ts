@@ -1,0 +1,69 @@
+import { openBus } from '#libs/bus/open';
+import { ACK, type Bus } from '#libs/bus/port';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { aMessage, aQueue, failureOf } from '#libs/testing/bus/bus-world';
+import { gate, Inbox } from '#libs/testing/bus/inbox';
+import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
+
+jest.setTimeout(120_000);
+
+const COUNT = 300;
+
+let broker: RabbitmqServer;
+let bus: Bus;
+
+beforeAll(async () => {
+  broker = await startRabbitmq();
+  const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+  bus = await openBus({ busUrl: broker.url, confirmTimeoutMs: 2_000 }, around);
+});
+afterAll(async () => {
+  await broker?.ctl('set_vm_memory_high_watermark', '0.6');
+  await bus?.close();
+  await broker?.stop();
+});
+
+it('goes on consuming and acking, in a process that publishes, too, while the broker is short of memory', async () => {
+  const queue = aQueue('work');
+  const begin = gate<void>();
+  const done = new Inbox<string>();
+  await bus.consume(
+    queue,
+    async ({ id }) => {
+      await begin.opened;
+      done.put(id);
+      return ACK;
+    },
+    { prefetch: 10 },
+  );
+  await Promise.all(Array.from({ length: COUNT }, (_, n) => bus.cast(queue, aMessage(String(n)))));
+
+  await broker.ctl('set_vm_memory_high_watermark', 'absolute', '1MB');
+  // The broker stops reading from a connection at its first publish under the alarm.
+  expect(await failureOf(bus.cast(queue, aMessage('one more')))).toMatchObject({ code: 'unavailable' });
+  expect(await failureOf(bus.cast(queue, aMessage('and more')))).toMatchObject({ reason: 'broker_blocked' });
+  expect(bus.isConnected()).toBe(false);
+  begin.open();
+  await done.has(COUNT);
+  await acked(queue.name);
+
+  await broker.ctl('set_vm_memory_high_watermark', '0.6');
+  await done.has(COUNT + 1);
+  await until(() => bus.isConnected());
+  await bus.cast(queue, aMessage('after it'));
+  await done.has(COUNT + 2);
+});
+
+/** Waits until the broker has seen the acks of all that it gave out. */
+async function acked(queue: string): Promise<void> {
+  await until(async () => {
+    const rows = await broker.ctl('list_queues', 'name', 'messages', '--no-table-headers');
+    return rows.split('\n').some((row) => row.startsWith(queue) && row.endsWith('\t0'));
+  });
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
+}
