@@ -19,9 +19,17 @@ export interface Explored {
   readonly violation: { readonly message: string; readonly path: readonly string[] } | undefined;
 }
 
+/** A state from which not every choice was tried. */
+interface Open {
+  readonly path: readonly string[];
+  readonly choices: readonly string[];
+  /** A world in this state, good for one choice. */
+  readonly world: SmallWorld;
+}
+
 /**
  * Goes through every state that a small world can be in, breadth first, so that the first violation has the shortest
- * way. Worlds can not be copied, only made again: each transition begins anew and repeats the way to its state.
+ * way. Worlds can not be copied, only made again: all choices of a state but its first begin anew and repeat the way to it.
  */
 export async function explore(begin: () => Promise<SmallWorld>, mostStates = Infinity): Promise<Explored> {
   const seen = new Set<string>();
@@ -29,29 +37,33 @@ export async function explore(begin: () => Promise<SmallWorld>, mostStates = Inf
   let depth = 0;
   const first = await begin();
   seen.add(first.fingerprint());
-  let frontier: { readonly path: readonly string[]; readonly choices: readonly string[] }[] = [
-    { path: [], choices: first.choices() },
-  ];
+  let frontier: readonly Open[] = [{ path: [], choices: first.choices(), world: first }];
   while (frontier.length > 0) {
-    const next: typeof frontier = [];
-    for (const { path, choices } of frontier) {
-      for (const choice of choices) {
-        const world = await begin();
-        for (const name of [...path, choice]) await world.choose(name);
+    const next: Open[] = [];
+    for (const open of frontier) {
+      for (const [i, choice] of open.choices.entries()) {
+        const world = i === 0 ? open.world : await repeat(begin, open.path);
+        await world.choose(choice);
         transitionCount++;
+        const path = [...open.path, choice];
         const message = world.violation();
-        const longer = [...path, choice];
         const counts = { stateCount: seen.size, transitionCount, depth };
-        if (message !== undefined) return { ...counts, violation: { message, path: longer } };
+        if (message !== undefined) return { ...counts, violation: { message, path } };
+        if (seen.size >= mostStates) return { ...counts, violation: undefined };
         const fingerprint = world.fingerprint();
         if (seen.has(fingerprint)) continue;
         seen.add(fingerprint);
-        if (seen.size >= mostStates) return { ...counts, violation: undefined };
-        next.push({ path: longer, choices: world.choices() });
+        next.push({ path, choices: world.choices(), world });
       }
     }
     if (next.length > 0) depth++;
     frontier = next;
   }
   return { stateCount: seen.size, transitionCount, depth, violation: undefined };
+}
+
+async function repeat(begin: () => Promise<SmallWorld>, path: readonly string[]): Promise<SmallWorld> {
+  const world = await begin();
+  for (const choice of path) await world.choose(choice);
+  return world;
 }

@@ -19,8 +19,8 @@ import type { Link } from './link';
 export interface SimulatedBroker {
   /** Thrown at whoever publishes; undefined when all is well. */
   refusal: BerthError | undefined;
-  /** Opens a session on the broker for one connection. Closing it gives back what it had in hand. */
-  openSession(): Bus;
+  /** Opens a session on the broker for one connection of a process. Closing it gives back what it had in hand. */
+  openSession(process: string): Bus;
   /** A message in words, for the history. */
   describe(message: Message): string;
 }
@@ -58,7 +58,7 @@ export class SimulatedBus implements Bus {
   constructor(link: Link, broker: SimulatedBroker) {
     this.#link = link;
     this.#broker = broker;
-    this.#session = broker.openSession();
+    this.#session = broker.openSession(link.process.name);
     link.onBreak(() => this.#connectionBroke());
   }
 
@@ -260,7 +260,7 @@ export class SimulatedBus implements Bus {
       this.#link.process.clock.after(RECONNECT_MS, () => this.#reconnect());
       return;
     }
-    const session = this.#broker.openSession();
+    const session = this.#broker.openSession(this.#link.process.name);
     this.#session = session;
     for (const consumer of this.#consumers) {
       this.#link.carry('out', 'consumes', () => {

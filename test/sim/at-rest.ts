@@ -16,7 +16,7 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   await instanceStore.scan(async (some) => {
     instances.push(...some);
   });
-  checkRequests(checker, instances);
+  checkRequests(fleet, checker, instances);
   checkClaims(fleet, checker, rows, instances);
   checkForeign(checker, rows);
   checkEvents(checker);
@@ -24,19 +24,22 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   await checkQueues(fleet, checker);
 }
 
-function checkRequests(checker: Checker, instances: readonly Instance[]): void {
+function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Instance[]): void {
   const byUuid = new Map(instances.map((instance) => [instance.uuid, instance]));
-  for (const { uuid, state } of instances) {
+  for (const { uuid, state, host } of instances) {
     if (state !== 'deleted' && checker.terminating.has(uuid) && !checker.forgiven.has(uuid)) {
       checker.fail('every request ends', `${uuid} was to be terminated and rests in ${state}`);
     }
-    if (!RESTING.includes(state)) checker.fail('every request ends', `${uuid} rests in ${state}`);
+    // Of a host that is gone for good nobody knows what runs there.
+    if (isPresent(fleet, host) && !RESTING.includes(state))
+      checker.fail('every request ends', `${uuid} rests in ${state}`);
   }
   for (const [requestId, uuids] of checker.confirmed) {
     if (checker.refused.has(requestId)) continue;
     for (const uuid of uuids) {
-      if (byUuid.has(uuid) || checker.forgiven.has(uuid) || checker.known.get(uuid)?.latest.state === 'deleted')
-        continue;
+      // What ended is forgotten after a while.
+      const hasEnded = ['deleted', 'error'].includes(checker.known.get(uuid)?.latest.state ?? '');
+      if (byUuid.has(uuid) || checker.forgiven.has(uuid) || hasEnded) continue;
       checker.fail('every request ends', `${uuid} was asked for, and the broker confirmed it, but there is no record`);
     }
   }
@@ -44,21 +47,18 @@ function checkRequests(checker: Checker, instances: readonly Instance[]): void {
 
 /** An instance is ACTIVE on a host if and only if it runs there, and if and only if its claim is there. */
 function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], instances: readonly Instance[]): void {
-  // Of a host that is gone for good nobody knows what runs there.
-  const isPresent = (host = '') =>
-    fleet.presentAgents().some((agent) => queueOf(agent) === `agent.${host.split('-')[0]}`);
   const active = instances
-    .filter(({ state, host }) => state === 'active' && isPresent(host))
+    .filter(({ state, host }) => state === 'active' && isPresent(fleet, host))
     .map(({ uuid, host }) => `${uuid} on ${host}`);
   const running = [...fleet.machines.values()]
-    .filter(({ name }) => isPresent(name))
+    .filter(({ name }) => isPresent(fleet, name))
     .flatMap(({ name, running: all }) => [...all.keys()].map((uuid) => `${uuid} on ${name}`));
   const names = new Map(rows.flatMap(({ providers = [] }) => providers).map(({ uuid, name }) => [uuid, name]));
   const claimed = rows
     .flatMap(({ consumers = [] }) => consumers)
     .filter(({ owner }) => owner === 'conductor')
     .flatMap(({ uuid, allocations }) => Object.keys(allocations).map((on) => ({ uuid, host: names.get(on) })))
-    .filter(({ host }) => isPresent(host))
+    .filter(({ host }) => isPresent(fleet, host))
     .map(({ uuid, host }) => `${uuid} on ${host}`);
   const hostsOf = new Map<string, string[]>();
   for (const one of running) {
@@ -74,6 +74,11 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
   compare(claimed, running, (only, both) => {
     checker.fail('claims are what runs', `${only} ${both ? 'runs without a claim' : 'is claimed, but does not run'}`);
   });
+}
+
+/** Whether a host has an agent, or will have one. */
+function isPresent(fleet: Fleet, host = ''): boolean {
+  return host === '' || fleet.presentAgents().some((agent) => queueOf(agent) === `agent.${host.split('-')[0]}`);
 }
 
 function compare(a: readonly string[], b: readonly string[], onOnly: (one: string, isOfB: boolean) => void): void {

@@ -63,7 +63,8 @@ export class Checker {
   readonly hosts = new Map<string, Host>();
   readonly #providers = new Map<string, Provider>();
   readonly #consumers = new Map<string, Consumer>();
-  readonly #over = new Set<string>();
+  /** Amounts taken, by provider and class. */
+  readonly #used = new Map<string, number>();
 
   constructor(private readonly fleet: Fleet) {
     fleet.onMachineEvent = (event) => this.#onMachineEvent(event);
@@ -84,6 +85,7 @@ export class Checker {
     for (const { uuids } of this.requests) for (const uuid of uuids) this.forgiven.add(uuid);
     for (const uuid of this.foreign.keys()) this.foreign.delete(uuid);
     this.#consumers.clear();
+    this.#used.clear();
     await this.fleet.server.goBackTo(atMs);
   }
 
@@ -154,9 +156,10 @@ export class Checker {
         const inventory = provider?.inventories[name];
         const capacity = inventory === undefined ? 0 : capacityOf(inventory);
         const key = `${providerUuid} ${name}`;
-        if (amount <= capacity) this.#over.delete(key);
-        else if (what.includes('by force')) this.#over.add(key);
-        else if (!this.#over.has(key) && what.startsWith('write_allocations')) {
+        const isMore = amount > (this.#used.get(key) ?? 0);
+        this.#used.set(key, amount);
+        const isForced = what.includes('by force');
+        if (amount > capacity && isMore && !isForced && what.startsWith('write_allocations')) {
           this.fail(
             'no provider above capacity',
             `${by} took ${name} of ${provider?.name} to ${amount} of ${capacity}`,

@@ -3,8 +3,8 @@ import { MemoryBroker } from '#libs/bus/memory/broker';
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus } from '#libs/bus/port';
-import { SERVICE } from '#libs/contracts/identity';
-import { BUILD_REQUESTS } from '#libs/contracts/queues';
+import { identityOf, userOf } from '#libs/contracts/identity';
+import { agentQueue, BUILD_REQUESTS } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
@@ -82,8 +82,12 @@ export class Fleet {
   constructor(readonly seed: number) {
     this.#world = new SimulatedProcess('world', this.time, `${seed} world`);
     this.#memoryBroker = new MemoryBroker(this.#world.clock, silentLog);
-    this.broker = { refusal: undefined, openSession: () => this.#openSession(), describe: describeMessage };
-    this.observer = this.#openSession();
+    this.broker = {
+      refusal: undefined,
+      openSession: (of) => this.#openSession(userOfProcess(of)),
+      describe: describeMessage,
+    };
+    this.observer = this.#openSession('');
     this.server = new StoreServer(this.time, this.history, () => ({
       placement: new MemoryPlacementStore(),
       instances: memoryInstanceStore(this.#world.clock),
@@ -98,6 +102,8 @@ export class Fleet {
   /** Starts everything. */
   async start(): Promise<void> {
     await this.observer.declare(BUILD_REQUESTS);
+    // As when an agent is enrolled: services declare.
+    for (const agent of Object.keys(AGENTS)) await this.observer.declare(agentQueue(serviceHostOf(agent)));
     for (const name of [...SERVICES, ...OTHERS]) this.launch(name);
   }
 
@@ -238,10 +244,11 @@ export class Fleet {
         return startConductor({ ...around, ...stores, bus, config, open: (sealed) => openSealed(sealed, claimKey) });
       }
       case 'agent': {
-        const [, host = '', clone] = name.split('-');
+        const host = serviceHostOf(name);
+        const isClone = name.endsWith('-clone');
         const hosts = AGENTS[`agent-${host}`] ?? [];
         const config = { ...readConfig(agentOptions, AGENT), host, hosts: hosts.length };
-        const machine = (of: string) => this.machines.get(clone === undefined ? of : `${of}-clone`) as Machine;
+        const machine = (of: string) => this.machines.get(isClone ? `${of}-clone` : of) as Machine;
         return startComputeAgent({
           ...around,
           bus,
@@ -280,10 +287,10 @@ export class Fleet {
     return log;
   }
 
-  #openSession(): MemoryBus {
+  #openSession(user: string): MemoryBus {
     const config = { ...readConfig(busOptions, {}), drainTimeoutMs: 0 };
     const around = { clock: this.#world.clock, random: this.#world.random, log: silentLog, metrics: createMetrics({}) };
-    const session = new MemoryBus(this.#memoryBroker, SERVICE, config, around);
+    const session = new MemoryBus(this.#memoryBroker, identityOf(user), config, around);
     this.sessions.add(session);
     return session;
   }
@@ -293,4 +300,18 @@ export class Fleet {
     this.note(machine, `${uuid} ${kind}`);
     this.onMachineEvent(event);
   }
+}
+
+/** The name of a service host, in that of its agent's process: `agent-h1`, `agent-h1-clone`. */
+function serviceHostOf(agent: string): string {
+  return agent.split('-')[1] ?? '';
+}
+
+/** The broker's user of a process. A cloned machine has that of the machine that it was cloned from. */
+function userOfProcess(name: string): string {
+  const [kind] = name.split('-');
+  if (kind === 'tenant') return userOf({ kind: 'project', projectId: name });
+  if (kind !== 'agent') return '';
+  const host = serviceHostOf(name);
+  return userOf({ kind: 'agent', host, carriesOthers: (AGENTS[`agent-${host}`]?.length ?? 1) > 1 });
 }

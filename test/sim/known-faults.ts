@@ -11,10 +11,6 @@ interface KnownFault {
 
 export const KNOWN_FAULTS: readonly KnownFault[] = [
   {
-    fault: 'events are lost, and told out of order, when a process or a connection ends between record and event',
-    explains: ({ invariant }) => invariant === 'events are complete',
-  },
-  {
     fault: 'a discrepancy says nothing of when it was observed, so that what was built since is lost and destroyed',
     explains: ({ invariant, message }) =>
       invariant === 'nothing healthy is destroyed' && message.includes('its agent no longer reports it'),

@@ -23,14 +23,20 @@ const FAILURE_SHARE = 0.15;
 export class Machine {
   readonly running = new Map<string, RunningWorkload>();
   readonly disk = new Map<string, TrackedInstance>();
-  readonly inventories: Inventories;
+  inventories: Inventories = {};
 
   constructor(
     /** The name of its host; two machines of one name are told apart by an ending. */
     readonly name: string,
-    vcpus: number,
+    private readonly vcpus: number,
     private readonly onEvent: (event: MachineEvent) => void,
   ) {
+    this.resize(1);
+  }
+
+  /** Has only a share of what it is built with. */
+  resize(share: number): void {
+    const vcpus = Math.floor(this.vcpus * share);
     this.inventories = { VCPU: inventory(vcpus), MEMORY_MB: inventory(vcpus * 1_024) };
   }
 

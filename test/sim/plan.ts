@@ -49,6 +49,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'build and terminate': kind(0.5, 8, buildAndTerminate),
   'build again': kind(0.5, 4, buildAgain),
   'build with a foreign uuid': kind(0.3, 4, buildForeign),
+  'terminate during a slow claim': kind(0.4, 5, terminateDuringClaim),
   'workload exits': kind(0.5, 4, workloadExits),
   kill: kind(0.5, 10, kill),
   restart: kind(0.5, 5, restart),
@@ -76,6 +77,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
         void checker.storeGoesBackTo(0),
   ),
   'clock jumps': kind(0.2, 6, clockJumps),
+  'machine shrinks': kind(0.3, 5, machineShrinks),
   'replace machine': kind(0.2, 3, replaceMachine),
   'agent stays away': kind(0.2, 2, agentStaysAway),
   'second agent': kind(0.15, 4, secondAgent),
@@ -150,11 +152,13 @@ function send(world: World, { who, requestId, uuidsIn, requestSpec: encoded }: R
   void confirmed(cast()).then((isConfirmed) => isConfirmed && checker.confirmed.set(requestId, uuids));
 }
 
+/** The tenant whose instance it is, or an operator, ends it. */
 function terminateNow({ fleet, checker }: World, instanceUuid: string): void {
-  const isThere = checker.known.has(instanceUuid);
+  const owner = checker.known.get(instanceUuid)?.latest.projectId;
   checker.terminated.add(instanceUuid);
-  const { bus } = fleet.member('tenant-a');
+  const { bus } = fleet.member(owner ?? 'operator');
   const cast = castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+  const isThere = owner !== undefined;
   void confirmed(cast).then((isConfirmed) => isConfirmed && isThere && checker.terminating.add(instanceUuid));
 }
 
@@ -167,6 +171,26 @@ function buildAndTerminate(random: Random): Action['perform'] {
     send(world, request);
     const { time } = world.fleet;
     time.at(time.nowMs + afterMs, () => terminateNow(world, uuid));
+  };
+}
+
+/** A client changes its mind while a scheduler's claim is on its way. */
+function terminateDuringClaim(random: Random): Action['perform'] {
+  const uuid = random.uuid();
+  const request = requestOf(random, () => [uuid]);
+  const terminateAfterMs = 20 + random.next() * 500;
+  return (world) => {
+    const { fleet } = world;
+    for (const scheduler of ['scheduler-1', 'scheduler-2']) {
+      const toStore = fleet.member(scheduler).links[1];
+      if (toStore === undefined) continue;
+      toStore.extraMs = 1_200;
+      fleet.later(3_000, () => {
+        toStore.extraMs = 0;
+      });
+    }
+    send(world, request);
+    fleet.later(terminateAfterMs, () => terminateNow(world, uuid));
   };
 }
 
@@ -221,6 +245,16 @@ function replaceMachine(random: Random): Action['perform'] {
     fleet.kill(agent, 1_000);
     fleet.note(agent, 'gets a new machine');
     fleet.machines.get(agent.slice('agent-'.length))?.replace();
+  };
+}
+
+function machineShrinks(random: Random): Action['perform'] {
+  const host = pick(random, ['h1', 'h2', 'rack-1', 'rack-2']);
+  const forMs = 1_000 + random.next() * 8_000;
+  return ({ fleet }) => {
+    fleet.note(host, 'has half of what it had');
+    fleet.machines.get(host)?.resize(0.5);
+    fleet.later(forMs, () => fleet.machines.get(host)?.resize(1));
   };
 }
 

@@ -1,4 +1,5 @@
 import { ACK } from '#libs/bus/port';
+import * as claiming from '../../../services/compute-agent/host/instance-claim';
 import * as recovering from '../../../services/compute-agent/host/recover';
 import * as destroying from '../../../services/compute-agent/orders/take-destroy';
 import * as reporting from '../../../services/compute-agent/reports/report-build';
@@ -6,6 +7,10 @@ import { Machine } from '../machine';
 import { type Mutant, mutant } from './mutant';
 
 export const AGENT_MUTANTS: readonly Mutant[] = [
+  mutant('agent-takes-all', "the agent's own claim", claiming, 'judgeBuild', (original) => (...args) => {
+    const judgement = original(...args);
+    return judgement.kind === 'refuse' ? { kind: 'build' } : judgement;
+  }),
   mutant('destroy-is-said-only', 'destroying what is ordered to be destroyed', destroying, 'takeDestroy', () => {
     return async (host, { instanceUuid, report }) => {
       if (!report) return ACK;

@@ -51,6 +51,9 @@ export const RECONCILE_MUTANTS: readonly Mutant[] = [
   withRule('deleted-unseen', 'waiting for the host to destroy what is deleted', ({ record }, step) =>
     step.kind === 'destroy' && record?.state === 'deleting' ? { kind: 'close_record', isConfirmed: true } : undefined,
   ),
+  withRule('orphans-stay', 'releasing claims without an instance', ({ record, observed }, step) =>
+    step.kind === 'release' && (observed.kind === 'audited' || record?.state === 'deleted') ? NOTHING : undefined,
+  ),
   withRule('error-keeps-claim', 'releasing the claim of what ends in ERROR', (_look, step) =>
     step.kind === 'release' || (step.kind === 'record_error' && step.claimToken !== undefined)
       ? { ...step, claimToken: 0 }

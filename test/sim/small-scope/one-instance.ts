@@ -255,8 +255,15 @@ export class OneInstance implements SmallWorld {
 }
 
 function incoming({ name, type, body, redelivered }: Queued): IncomingMessage {
-  const none = { sender: '', replyTo: undefined, correlationId: undefined, deadlineMs: undefined, isAborted: false };
-  return { type, body, redelivered, id: name, identity: SERVICE, ...none, signal: new AbortController().signal };
+  const none = {
+    sender: '',
+    identity: SERVICE,
+    replyTo: undefined,
+    correlationId: undefined,
+    deadlineMs: undefined,
+    isAborted: false,
+  };
+  return { type, body, redelivered, id: name, ...none, signal: new AbortController().signal };
 }
 
 /** A turn of the event loop: every promise that can go on has gone on. */
