@@ -34,7 +34,7 @@ it('loses what is under way when the connection breaks, and carries what is sent
 
 it('breaks in place of the message that was named', async () => {
   const { time, link, carry, seen } = aLink();
-  link.breakAfter('back', 2);
+  link.insteadOf('back', 2, () => link.break('a test'));
   for (const what of ['first', 'second', 'third']) carry('back', what);
   await time.runUntil(10_000);
   expect(seen).toEqual(['first']);

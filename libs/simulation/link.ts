@@ -24,8 +24,8 @@ export class Link {
   #connection = 0;
   #isCut = false;
   #held: (() => void)[] = [];
-  /** After how many more messages of a direction the connection breaks, in place of the last of them. */
-  readonly #breakAfter: Partial<Record<Direction, number>> = {};
+  /** What happens in place of a later message of a direction, and after how many. */
+  readonly #traps: Partial<Record<Direction, { left: number; readonly spring: (what: string) => void }>> = {};
 
   constructor(
     readonly process: SimulatedProcess,
@@ -55,8 +55,7 @@ export class Link {
     const arrive = () => {
       if (connection !== this.#connection) return;
       if (this.#isCut) this.#held.push(arrive);
-      else if (this.#breaksNow(direction)) this.break(`instead of ${what}`);
-      else this.#arrive(direction, what, deliver);
+      else if (!this.#springs(direction, what)) this.#arrive(direction, what, deliver);
     };
     time.at(atMs, arrive);
   }
@@ -69,9 +68,9 @@ export class Link {
     for (const listener of this.#onBreak) listener();
   }
 
-  /** Breaks the connection in place of the n-th message from now in a direction. */
-  breakAfter(direction: Direction, messageCount: number): void {
-    this.#breakAfter[direction] = messageCount;
+  /** In place of the n-th message from now in a direction something happens; the message is lost. */
+  insteadOf(direction: Direction, messageCount: number, spring: (what: string) => void): void {
+    this.#traps[direction] = { left: messageCount, spring };
   }
 
   /** Nothing passes any more, and neither side learns it. */
@@ -104,14 +103,11 @@ export class Link {
     }
   }
 
-  #breaksNow(direction: Direction): boolean {
-    const left = this.#breakAfter[direction];
-    if (left === undefined) return false;
-    if (left > 1) {
-      this.#breakAfter[direction] = left - 1;
-      return false;
-    }
-    delete this.#breakAfter[direction];
+  #springs(direction: Direction, what: string): boolean {
+    const trap = this.#traps[direction];
+    if (trap === undefined || --trap.left > 0) return false;
+    delete this.#traps[direction];
+    trap.spring(what);
     return true;
   }
 

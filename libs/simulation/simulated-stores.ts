@@ -31,22 +31,22 @@ export function simulatedStores(link: Link, server: StoreServer): Stores {
       close,
       snapshot: (onRows) => snapshot(link, server, onRows),
       follow: (revision, onChanges, signal) => follow(link, server, revision, onChanges, signal),
-      scanConsumers: (onRows) => scan(link, server, ({ placement }, on) => placement.scanConsumers(on), onRows),
     }),
-    instances: remote('instances', {
-      close,
-      scan: (onRows) => scan(link, server, ({ instances }, on) => instances.scan(on), onRows),
-      scanOutbox: (minAgeMs, onRows) =>
-        scan(link, server, ({ instances }, on) => instances.scanOutbox(minAgeMs, on), onRows),
-    }),
+    instances: remote('instances', { close }),
     leases: remote('leases', {}),
   };
+}
+
+/** What the store's clock shows, which is the world's. */
+export function askStoreTime(link: Link, server: StoreServer): Promise<number> {
+  return ask(link, 'time', () => server.read(async () => Math.floor(link.process.time.nowMs)));
 }
 
 /** Methods that change nothing: a server that goes back in time need not do them again. */
 const READS: readonly string[] = ['get', 'list', 'consumers', 'hosts', 'revision'];
 
 function askFor(link: Link, server: StoreServer, port: keyof Stores, name: string, args: unknown[]): Promise<unknown> {
+  if (name.startsWith('scan')) return scan(link, server, port, name, args);
   const what = describe(name, args);
   const effect = (stores: Stores) => (stores[port] as unknown as Record<string, Method>)[name]?.(...args);
   if (READS.includes(name)) return ask(link, what, () => server.read(async (stores) => effect(stores)));
@@ -126,22 +126,24 @@ async function snapshot(
   return revision;
 }
 
-async function scan<T, R>(
+/** Reads chunk after chunk at the server, then gives them to who asked: what it does with them is done by its own asking. */
+async function scan(
   link: Link,
   server: StoreServer,
-  all: (stores: Stores, onRows: (rows: readonly T[]) => Promise<void>) => Promise<R>,
-  onRows: (rows: readonly T[]) => Promise<void>,
-): Promise<R> {
-  const { rows: found, result } = await ask(link, 'scan', () =>
+  port: keyof Stores,
+  name: string,
+  args: readonly unknown[],
+): Promise<unknown> {
+  const at = args.findIndex((one) => typeof one === 'function');
+  const { chunks, result } = await ask(link, name, () =>
     server.read(async (stores) => {
-      const rows: T[] = [];
-      const result = await all(stores, async (some) => {
-        rows.push(...some);
-      });
-      return { rows, result };
+      const found: unknown[][] = [];
+      const collect = async (...chunk: unknown[]) => void found.push(chunk);
+      const store = stores[port] as unknown as Record<string, Method>;
+      return { chunks: found, result: await store[name]?.(...args.with(at, collect)) };
     }),
   );
-  if (found.length > 0) await onRows(found);
+  for (const chunk of chunks) await (args[at] as Method)(...chunk);
   return result;
 }
 

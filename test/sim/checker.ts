@@ -27,6 +27,7 @@ export type Invariant =
   | 'every request ends'
   | 'claims are what runs'
   | 'foreign consumers are left alone'
+  | 'nobody acts for another'
   | 'events are complete'
   | 'mirrors equal the store'
   | 'queues are empty at rest'
@@ -38,6 +39,9 @@ interface Known {
   readonly told: number[];
   latest: Instance;
 }
+
+/** What stands in reports that a host makes for another. */
+export const FORGED = 'forged';
 
 /** Processes' clocks are the world's, less what the way to the store takes. */
 const CLOCK_TOLERANCE_MS = 500;
@@ -89,6 +93,12 @@ export class Checker {
     await this.fleet.server.goBackTo(atMs);
   }
 
+  /** Whether an instance came to an end after which its record is forgotten some day. */
+  isEnded(uuid: string): boolean {
+    const state = this.known.get(uuid)?.latest.state;
+    return state === 'deleted' || state === 'error';
+  }
+
   fail(invariant: Invariant, message: string): void {
     const violation = { invariant, message };
     if (!isKnown(violation)) this.violation ??= violation;
@@ -123,7 +133,13 @@ export class Checker {
     const { uuid, version, state } = instance;
     const before = this.known.get(uuid)?.latest;
     if (state === 'deleted' && before) this.#checkDeleted(before);
-    if (version === 1 && before?.state === 'deleted') this.#beginsAgain(uuid);
+    if (state === 'deleting' && !this.terminated.has(uuid)) {
+      this.fail('nobody acts for another', `${uuid} is DELETING, but neither its project nor an operator asked for it`);
+    }
+    if (state === 'error' && instance.fault?.message.includes(FORGED)) {
+      this.fail('nobody acts for another', `${uuid} is in ERROR by the word of another host`);
+    }
+    if (version === 1 && this.isEnded(uuid)) this.#beginsAgain(uuid);
     const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
     known.states.set(version, state);
     known.latest = instance;
@@ -132,7 +148,7 @@ export class Checker {
 
   /** A request that came again after its instances were forgotten is a new one. */
   #beginsAgain(uuid: string): void {
-    this.fail('what has ended stays so', `${uuid} was DELETED and forgotten, and is built again`);
+    this.fail('what has ended stays so', `${uuid} had ended and was forgotten, and is built again`);
     this.known.delete(uuid);
     this.terminated.delete(uuid);
     this.terminating.delete(uuid);
@@ -185,10 +201,8 @@ export class Checker {
   #checkMachine(host: string): void {
     const machine = this.fleet.machines.get(host);
     if (machine === undefined) return;
-    const sum = [...machine.running.values()].reduce<Resources>(
-      (all, { resources }) => addResources(all, resources),
-      {},
-    );
+    const running = [...machine.running.values()].map(({ resources }) => resources);
+    const sum = [...running, ...machine.building.values()].reduce<Resources>(addResources, {});
     for (const [name, amount] of Object.entries(sum)) {
       const inventory = machine.inventories[name];
       const capacity = inventory === undefined ? 0 : capacityOf(inventory);
@@ -210,7 +224,7 @@ export class Checker {
   }
 
   #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
-    if (kind === 'built') this.#checkMachine(host);
+    if (kind === 'begins') this.#checkMachine(host);
     if (kind !== 'destroyed') return;
     const known = this.known.get(uuid);
     if (known === undefined || this.terminated.has(uuid)) return;

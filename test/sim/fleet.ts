@@ -5,12 +5,15 @@ import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus } from '#libs/bus/port';
 import { identityOf, userOf } from '#libs/contracts/identity';
 import { agentQueue, BUILD_REQUESTS } from '#libs/contracts/queues';
+import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { open as openSealed } from '#libs/placement/sealed/allocation-request';
+import { storeClock } from '#libs/placement/store-clock';
+import { watchStore } from '#libs/placement/watch-store';
 import { readConfig } from '#libs/runtime/config';
 import { type Log, silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
@@ -19,7 +22,7 @@ import { History } from '#libs/simulation/history';
 import { Link } from '#libs/simulation/link';
 import { type SimulatedBroker, SimulatedBus } from '#libs/simulation/simulated-bus';
 import { SimulatedProcess } from '#libs/simulation/simulated-process';
-import { simulatedStores } from '#libs/simulation/simulated-stores';
+import { askStoreTime, simulatedStores } from '#libs/simulation/simulated-stores';
 import { StoreServer, type Stores } from '#libs/simulation/store-server';
 import { VirtualTime } from '#libs/simulation/virtual-time';
 import { agentOptions } from '../../services/compute-agent/options';
@@ -58,6 +61,7 @@ export const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'conductor
 export const OTHERS = ['tenant-a', 'tenant-b', 'operator', 'nova'];
 const VCPUS_PER_HOST = 4;
 const RELAUNCH_MS = 500;
+const SAME_STORE = { birthId: 'the store', bornAtMs: START_MS, revision: 0, jumps: [] };
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 
 /** All of Berth on virtual time, several of each, with those who use it. */
@@ -191,11 +195,14 @@ export class Fleet {
   /** Puts the dead letters back into the queues that they came from, as an operator does. */
   async putBackDeadLetters(): Promise<void> {
     this.note('operator', 'puts the dead letters back');
-    const subscription = await this.observer.consume(DEAD_LETTER_QUEUE, async ({ type, body, id, sender, headers }) => {
-      const queue = headers?.['berth-queue'] ?? '';
-      await this.observer.cast(queue, { type, body, sender }, { id }).catch(() => {});
-      return ACK;
-    });
+    const subscription = await this.observer.consume(
+      DEAD_LETTER_QUEUE,
+      async ({ type, body, id, identity, headers }) => {
+        const queue = headers?.['berth-queue'] ?? '';
+        await this.observer.cast(queue, { type, body }, { id, onBehalfOf: identity }).catch(() => {});
+        return ACK;
+      },
+    );
     this.time.at(this.time.nowMs + 100, () => void subscription.cancel());
   }
 
@@ -234,15 +241,18 @@ export class Fleet {
     switch (kind) {
       case 'scheduler': {
         const { placement } = stores;
+        const clock = await this.#clockByStore(member);
         member.mirror = await Mirror.open(placement, around);
         const config = readConfig(schedulerOptions, SCHEDULER);
-        return startScheduler({ ...around, bus, placement, mirror: member.mirror, config });
+        return startScheduler({ ...around, clock, bus, placement, mirror: member.mirror, config });
       }
       case 'conductor': {
         const config = readConfig(conductorOptions, CONDUCTOR);
+        const clock = await this.#clockByStore(member);
         const { claimKey } = readConfig(schedulerOptions, SCHEDULER);
         return startConductor({
           ...around,
+          clock,
           ...stores,
           bus,
           config,
@@ -268,6 +278,21 @@ export class Fleet {
     }
   }
 
+  /** The clock of a process that stamps what others read, as `openPlacementStore` makes it. */
+  async #clockByStore({ process, links }: Member): Promise<Clock> {
+    const [, link] = links as [Link, Link];
+    const clock = storeClock(process.clock);
+    const identify = async () => ({ ...SAME_STORE, nowMs: await askStoreTime(link, this.server) });
+    const askedAtMs = clock.elapsed();
+    clock.set(await askStoreTime(link, this.server), askedAtMs);
+    void watchStore(
+      { identify, takeSeen: () => [] },
+      { ...this.#around(process), clock },
+      new AbortController().signal,
+    );
+    return clock;
+  }
+
   #startFailed(name: string, member: Member, error: BerthError): void {
     if (!member.process.isAlive) return;
     this.note(name, `can not start: ${error.message}`);
@@ -283,7 +308,7 @@ export class Fleet {
   /** Warnings and errors of a process go to the history. */
   #logOf(process: SimulatedProcess): Log {
     const note = (fields: object, message: string) => {
-      const { event, finding, host, error } = fields as Record<string, unknown>;
+      const { event, finding, host, err, error = err } = fields as Record<string, unknown>;
       const details = [finding, host].filter((value) => typeof value === 'string').join(', ');
       this.note(process.name, `says: ${message}${details === '' ? '' : ` (${details})`}`);
       const isDefect = error instanceof BerthError && error.code === 'internal' && error.reason === 'unexpected';

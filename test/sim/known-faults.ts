@@ -14,7 +14,6 @@ export const KNOWN_FAULTS: readonly KnownFault[] = [
     fault: 'a request whose copy comes after its instances are forgotten is built again',
     explains: ({ invariant }) => invariant === 'what has ended stays so',
   },
-  { fault: 'wall clocks that jump end builds, destructions and leases early', kinds: ['clock jumps'] },
   { fault: 'a store that lost writes is not repaired', kinds: ['store goes back', 'store is wiped'] },
 ];
 

@@ -1,6 +1,6 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { type Inventories, inventory } from '#libs/domain/inventory';
+import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
 import type { SimulatedProcess } from '#libs/simulation/simulated-process';
 import type { Driver, InstanceToBuild, RunningWorkload } from '../../services/compute-agent/drivers/driver';
 import type { Journal } from '../../services/compute-agent/host/journal';
@@ -8,7 +8,7 @@ import type { TrackedInstance } from '../../services/compute-agent/host/ledger';
 
 /** What somebody did to a machine, for those who check it. */
 export interface MachineEvent {
-  readonly kind: 'built' | 'destroyed' | 'exited';
+  readonly kind: 'begins' | 'built' | 'destroyed' | 'exited';
   readonly machine: string;
   readonly uuid: string;
 }
@@ -22,6 +22,7 @@ const FAILURE_SHARE = 0.15;
  */
 export class Machine {
   readonly running = new Map<string, RunningWorkload>();
+  building: ReadonlyMap<string, Resources> = new Map();
   readonly disk = new Map<string, TrackedInstance>();
   inventories: Inventories = {};
 
@@ -43,11 +44,17 @@ export class Machine {
   /** A driver for one run of the agent. */
   driver({ clock, random }: SimulatedProcess): Driver {
     const { name: machine, running } = this;
+    // What an earlier run was building is gone with it.
+    const building = new Map<string, Resources>();
+    this.building = building;
     return {
       capacity: () => ({ inventories: this.inventories, traits: [], capabilities: {} }),
       build: async (instance: InstanceToBuild, signal: AbortSignal) => {
         const fails = random.next() < FAILURE_SHARE;
+        building.set(instance.uuid, instance.resources);
+        this.onEvent({ kind: 'begins', machine, uuid: instance.uuid });
         await sleep(clock, random.next() * BUILD_MS, signal);
+        building.delete(instance.uuid);
         if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the build was cancelled');
         if (fails) throw new BerthError('internal', 'driver_failed', 'this build was made to fail');
         running.set(instance.uuid, { id: instance.uuid, resources: instance.resources });

@@ -1,12 +1,14 @@
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
+import { buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { setHostEnabledMethod } from '#libs/contracts/hosts';
-import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
+import { attemptNumber, type Instance } from '#libs/domain/instance';
 import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
-import type { Checker } from './checker';
+import { type Checker, FORGED } from './checker';
 import { type Fleet, SERVICES } from './fleet';
 import { isKnownKind } from './known-faults';
 
@@ -44,14 +46,18 @@ function kind(share: number, weight: number, prepare: Kind['prepare']): Kind {
 
 /** What can happen. */
 const KINDS: Readonly<Record<string, Kind>> = {
-  build: kind(1, 30, build),
-  terminate: kind(1, 14, terminate),
+  build: kind(1, 60, build),
+  terminate: kind(1, 25, terminate),
   'build and terminate': kind(0.5, 8, buildAndTerminate),
   'build again': kind(0.5, 4, buildAgain),
   'build with a foreign uuid': kind(0.3, 4, buildForeign),
   'terminate during a slow claim': kind(0.4, 5, terminateDuringClaim),
+  'terminate of another project': kind(0.3, 4, terminateForeign),
+  'order of a tenant': kind(0.3, 4, orderAsTenant),
+  'report for another host': kind(0.3, 4, reportForAnother),
   'workload exits': kind(0.5, 4, workloadExits),
   kill: kind(0.5, 10, kill),
+  'die in the middle': kind(0.6, 14, dieInTheMiddle),
   restart: kind(0.5, 5, restart),
   pause: kind(0.5, 6, pause),
   'break connection': kind(0.5, 8, breakConnection),
@@ -162,6 +168,50 @@ function terminateNow({ fleet, checker }: World, instanceUuid: string): void {
   void confirmed(cast).then((isConfirmed) => isConfirmed && isThere && checker.terminating.add(instanceUuid));
 }
 
+/** An instance that is there, by its place among all of them. */
+function instanceAt({ checker }: World, place: number): Instance | undefined {
+  const all = [...checker.known.values()];
+  return all[Math.floor(place * all.length)]?.latest;
+}
+
+function terminateForeign(random: Random): Action['perform'] {
+  const place = random.next();
+  return (world) => {
+    const { uuid: instanceUuid, projectId } = instanceAt(world, place) ?? {};
+    if (instanceUuid === undefined) return;
+    const { bus } = world.fleet.member(projectId === 'tenant-a' ? 'tenant-b' : 'tenant-a');
+    void confirmed(castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' }));
+  };
+}
+
+/** A tenant orders a destruction itself. (That it reaches the queue at all, real brokers do not allow.) */
+function orderAsTenant(random: Random): Action['perform'] {
+  const place = random.next();
+  return (world) => {
+    const { uuid: instanceUuid, host } = instanceAt(world, place) ?? {};
+    if (instanceUuid === undefined || host === undefined) return;
+    const queue = agentQueue(host.split('-')[0] ?? '');
+    const order = { instanceUuid, host, attempt: 0, report: true };
+    void confirmed(castTyped(world.fleet.member('tenant-b').bus, queue, destroyInstanceCodec, order));
+  };
+}
+
+/** The agent of one host says that the instance of another is lost. */
+function reportForAnother(random: Random): Action['perform'] {
+  const place = random.next();
+  return (world) => {
+    const instance = instanceAt(world, place);
+    if (instance?.host === undefined) return;
+    const { uuid: instanceUuid, host } = instance;
+    const epoch = world.checker.hosts.get(host)?.epoch ?? 0;
+    const when = { epoch, position: Number.MAX_SAFE_INTEGER };
+    const about = { instanceUuid, host, attempt: attemptNumber(instance), claimToken: 0, alternates: [], ...when };
+    const report = { ...about, outcome: 'lost', reason: FORGED, message: FORGED } as const;
+    const { bus } = world.fleet.member(host === 'h1' ? 'agent-h2' : 'agent-h1');
+    void confirmed(castTyped(bus, BUILD_RESULTS, buildReportCodec, report));
+  };
+}
+
 /** A client that changes its mind at once. */
 function buildAndTerminate(random: Random): Action['perform'] {
   const uuid = random.uuid();
@@ -239,6 +289,19 @@ function kill(random: Random): Action['perform'] {
   return ({ fleet }) => fleet.kill(who, restartAfterMs);
 }
 
+/** A process dies just before one of its messages has its effect, or just after. */
+function dieInTheMiddle(random: Random): Action['perform'] {
+  const who = pick(random, SERVICES);
+  const which = randomInt(random, 2);
+  const direction = pick(random, ['out', 'back'] as const);
+  const after = 1 + randomInt(random, 12);
+  const restartAfterMs = 50 + random.next() * 2_000;
+  return ({ fleet }) => {
+    const { links, process } = fleet.member(who);
+    links[which]?.insteadOf(direction, after, () => process.isAlive && fleet.kill(who, restartAfterMs));
+  };
+}
+
 function replaceMachine(random: Random): Action['perform'] {
   const agent = pick(random, ['agent-h1', 'agent-h2']);
   return ({ fleet }) => {
@@ -289,7 +352,10 @@ function loseMessage(random: Random): Action['perform'] {
   const link = aLink(random);
   const direction = pick(random, ['out', 'back'] as const);
   const after = 1 + randomInt(random, 8);
-  return (world) => link(world)?.breakAfter(direction, after);
+  return (world) => {
+    const trapped = link(world);
+    trapped?.insteadOf(direction, after, (what) => trapped.break(`instead of ${what}`));
+  };
 }
 
 /** After this long without a heartbeat both sides take a connection as broken. */

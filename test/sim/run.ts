@@ -52,7 +52,7 @@ async function main(): Promise<number> {
 }
 
 async function runSeeds(): Promise<number> {
-  const putBack = values.mutant === undefined ? () => {} : mutantOf(values.mutant).apply();
+  const putBack = values.mutant === undefined || values.mutants ? () => {} : mutantOf(values.mutant).apply();
   const kept = values.keep?.split(',').filter(Boolean).map(Number);
   const first = Number(values.seed ?? values.first);
   const count = values.seed === undefined ? Number(values.seeds ?? 100) : 1;
@@ -85,7 +85,7 @@ async function explain(options: RunOptions, violation: NonNullable<RunResult['vi
 
 async function runMutants(): Promise<number> {
   let missed = 0;
-  for (const mutant of MUTANTS) {
+  for (const mutant of values.mutant === undefined ? MUTANTS : [mutantOf(values.mutant)]) {
     const caught = await catchMutant(mutant, actionCount);
     if (caught.by === undefined) missed++;
     print(tableLine(caught));

@@ -1,5 +1,4 @@
 import { ACK } from '#libs/bus/port';
-import * as instances from '#libs/domain/instance';
 import { seededRandom, seedOf } from '#libs/domain/random';
 import * as store from '#libs/instances/memory/instance-store';
 import type { CommitResult } from '#libs/placement/port/placement-store';
@@ -42,19 +41,6 @@ export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
       return original({ ...c, placement: { ...c.placement, commit, consumers: async () => [] } }, record);
     };
   }),
-  mutant('attempts-not-told-apart', 'the numbers of attempts', instances, 'attemptNumber', () => () => 1),
-  mutant(
-    'stopping-acks',
-    'giving back what a stopping conductor has in hand',
-    settling,
-    'settleMessage',
-    (original) => {
-      return async (c, message, work) => {
-        const settlement = await original(c, message, work);
-        return settlement.kind === 'requeue' ? ACK : settlement;
-      };
-    },
-  ),
   mutant('versions-not-checked', 'the version in the write of a record', store, 'memoryInstanceStore', (original) => {
     return (...args) => {
       const real = original(...args);
