@@ -31,7 +31,11 @@ export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, Updat
     'berth.scheduler.v1.UpdateResourceStatsResponse',
     berth.scheduler.v1.UpdateResourceStatsResponse,
     (response) => ({ ...response, disabled: response.disabled ?? null }),
-    ({ sequence, disabled }) => ({ sequence, disabled: disabledFromWire(disabled) }),
+    ({ sequence, wantsAllocationRequests, disabled }) => ({
+      sequence,
+      wantsAllocationRequests,
+      disabled: disabledFromWire(disabled),
+    }),
   ),
 };
 
@@ -46,6 +50,9 @@ export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance): Runn
     groupId: one.groupId,
     requestId: one.requestId,
     running: one.running,
+    attempt: one.attempt,
+    claimToken: one.claimToken,
+    allocationRequest: one.allocationRequest,
   };
 }
 
@@ -66,6 +73,8 @@ function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): Up
     instances: list(stats.instances, 'instances', MAX_INSTANCES_PER_HOST, runningFromWire),
     aggregates: stats.aggregates ? (stats.aggregates.values ?? []) : undefined,
     serviceHost: stats.serviceHost || stats.host,
+    epoch: stats.epoch,
+    position: stats.position,
     disabled: disabledFromWire(stats.disabled),
   };
 }
