@@ -132,17 +132,17 @@ async function scan<T, R>(
   all: (stores: Stores, onRows: (rows: readonly T[]) => Promise<void>) => Promise<R>,
   onRows: (rows: readonly T[]) => Promise<void>,
 ): Promise<R> {
-  const { rows: found, result } = await ask(link, 'scan', () =>
+  const { rows: found, answer } = await ask(link, 'scan', () =>
     server.read(async (stores) => {
       const rows: T[] = [];
-      const result = await all(stores, async (some) => {
+      const answer = await all(stores, async (some) => {
         rows.push(...some);
       });
-      return { rows, result };
+      return { rows, answer };
     }),
   );
   if (found.length > 0) await onRows(found);
-  return result;
+  return answer;
 }
 
 function follow(
