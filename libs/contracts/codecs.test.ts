@@ -46,6 +46,7 @@ const selection = fc.record({
   cell: word,
   allocationRequest: fc.uint8Array({ maxLength: 99 }),
   serviceHost: word,
+  epoch: fc.maxSafeNat(),
 });
 const report = fc.record({
   instanceUuid: uuid,
@@ -56,6 +57,8 @@ const report = fc.record({
   message: fc.string(),
   claimToken: fc.maxSafeNat(),
   alternates: fc.array(selection, { maxLength: 3 }),
+  epoch: fc.maxSafeNat(),
+  position: fc.maxSafeNat(),
 });
 
 /** Bytes of a decoded value are a view of the message, a Buffer; JSON makes them comparable with any other bytes. */

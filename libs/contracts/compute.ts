@@ -23,7 +23,7 @@ import type {
   Selection,
 } from './messages';
 import { codecAroundSpec } from './request-spec';
-import { selectionsFromWire } from './selection';
+import { sealedRequest, selectionsFromWire } from './selection';
 import { runningFromWire } from './stats';
 
 const wire = berth.compute.v1;
@@ -55,6 +55,8 @@ export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
     alternates: selectionsFromWire(build.alternates, 'alternates'),
     deadlineAtMs: whole(build.deadlineAtMs, 'deadline_at_ms'),
     timeLeftMs: whole(build.timeLeftMs, 'time_left_ms'),
+    epoch: whole(build.epoch, 'epoch'),
+    allocationRequest: sealedRequest(build.allocationRequest, 'allocation_request'),
   }),
 );
 
@@ -63,11 +65,13 @@ export const destroyInstanceCodec: Codec<DestroyInstance> = codec(
   'berth.compute.v1.DestroyInstance',
   wire.DestroyInstance,
   (destroy) => destroy,
-  ({ instanceUuid, host, attempt, report }) => ({
+  ({ instanceUuid, host, attempt, report, epoch, claimToken }) => ({
     instanceUuid: uuid(instanceUuid, 'instance_uuid'),
     host: hostName(host, 'host'),
     attempt,
     report,
+    epoch: whole(epoch, 'epoch'),
+    claimToken: whole(claimToken, 'claim_token'),
   }),
 );
 
@@ -89,6 +93,8 @@ export const buildReportCodec: Codec<BuildReport> = codec(
     message: text(report.message, 'message'),
     claimToken: whole(report.claimToken, 'claim_token'),
     alternates: selectionsFromWire(report.alternates, 'alternates'),
+    epoch: whole(report.epoch, 'epoch'),
+    position: whole(report.position, 'position'),
   }),
 );
 
@@ -100,21 +106,29 @@ export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
     ...discrepancy,
     unclaimed: discrepancy.unclaimed as RunningInstance[],
     missing: discrepancy.missing as string[],
+    present: discrepancy.present as RunningInstance[],
   }),
   (discrepancy) => ({
     host: hostName(discrepancy.host, 'host'),
     providerUuid: uuid(discrepancy.providerUuid, 'provider_uuid'),
-    unclaimed: list(discrepancy.unclaimed, 'unclaimed', MAX_INSTANCES_PER_HOST, unclaimedFromWire),
+    unclaimed: list(discrepancy.unclaimed, 'unclaimed', MAX_INSTANCES_PER_HOST, checkedRunning),
     missing: list(discrepancy.missing, 'missing', MAX_INSTANCES_PER_HOST, uuid),
     serviceHost: serviceHostName(discrepancy.serviceHost, discrepancy.host, 'service_host'),
+    epoch: whole(discrepancy.epoch, 'epoch'),
+    position: whole(discrepancy.position, 'position'),
+    sequence: whole(discrepancy.sequence, 'sequence'),
+    atMs: whole(discrepancy.atMs, 'at_ms'),
+    present: list(discrepancy.present, 'present', MAX_INSTANCES_PER_HOST, checkedRunning),
   }),
 );
 
-function unclaimedFromWire(value: berth.scheduler.v1.IRunningInstance, field: string): RunningInstance {
+function checkedRunning(value: berth.scheduler.v1.IRunningInstance, field: string): RunningInstance {
   const running = runningFromWire(value);
   uuid(running.instanceUuid, `${field}.instance_uuid`);
   uuidOrEmpty(running.requestId, `${field}.request_id`);
   amounts(running.resources, `${field}.resources`);
+  whole(running.claimToken, `${field}.claim_token`);
+  sealedRequest(running.allocationRequest, `${field}.allocation_request`);
   for (const key of ['projectId', 'userId', 'name', 'groupId'] as const) name(running[key], `${field}.${key}`);
   return running;
 }

@@ -29,6 +29,7 @@ const STATES = enumeration({
   error: InstanceState.INSTANCE_STATE_ERROR,
   deleting: InstanceState.INSTANCE_STATE_DELETING,
   deleted: InstanceState.INSTANCE_STATE_DELETED,
+  unknown: InstanceState.INSTANCE_STATE_UNKNOWN,
 });
 const ANY_STATE = InstanceState.INSTANCE_STATE_UNSPECIFIED;
 

@@ -86,6 +86,17 @@ export interface UpdateResourceStatsRequest
 
 export type UpdateResourceStatsResponse = Fields<berth.scheduler.v1.UpdateResourceStatsResponse>;
 
+export type AcquireHostsRequest = Fields<berth.scheduler.v1.AcquireHostsRequest>;
+
+/** Epoch 0: another run holds the host. */
+export type HostGrant = Fields<berth.scheduler.v1.HostGrant>;
+
+export interface AcquireHostsResponse {
+  readonly grants: readonly HostGrant[];
+}
+
+export type ReleaseHostsRequest = Fields<berth.scheduler.v1.ReleaseHostsRequest>;
+
 // berth.conductor.v1
 
 export type BuildRequest = WithSpec<berth.conductor.v1.BuildRequest>;
@@ -128,7 +139,7 @@ export interface BuildInstance extends WithSpec<berth.compute.v1.BuildInstance> 
   readonly alternates: readonly Selection[];
 }
 
-/** Only an attempt up to `attempt` is destroyed; 0 means whatever runs. */
+/** Only an attempt up to `attempt`, under a claim up to `claimToken`, is destroyed; 0 means whatever runs. */
 export type DestroyInstance = Fields<berth.compute.v1.DestroyInstance>;
 
 export type BuildOutcome = 'active' | 'failed' | 'refused' | 'destroyed' | 'lost';
@@ -140,4 +151,5 @@ export interface BuildReport extends Fields<berth.compute.v1.BuildReport, 'outco
 
 export interface HostDiscrepancy extends Fields<berth.compute.v1.HostDiscrepancy> {
   readonly unclaimed: readonly RunningInstance[];
+  readonly present: readonly RunningInstance[];
 }

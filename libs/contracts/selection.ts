@@ -81,17 +81,21 @@ function destinationFromWire(value: berth.scheduler.v1.IDestination, field: stri
 }
 
 function selectionFromWire(value: berth.scheduler.v1.ISelection, field: string): Selection {
-  const { host, cell, allocationRequest, serviceHost } = value as berth.scheduler.v1.Selection;
-  if (allocationRequest.length > MAX_ALLOCATION_REQUEST_BYTES) {
-    const message = `${field}.allocation_request may have at most ${MAX_ALLOCATION_REQUEST_BYTES} bytes`;
-    throw invalidArgument('too_long', message, `${field}.allocation_request`);
-  }
+  const { host, cell, allocationRequest, serviceHost, epoch } = value as berth.scheduler.v1.Selection;
   return {
     host: hostName(host, `${field}.host`),
     cell: name(cell, `${field}.cell`),
-    allocationRequest,
+    allocationRequest: sealedRequest(allocationRequest, `${field}.allocation_request`),
     serviceHost: serviceHostName(serviceHost, host, `${field}.service_host`),
+    epoch: whole(epoch, `${field}.epoch`),
   };
+}
+
+/** A sealed allocation request, or nothing. */
+export function sealedRequest(value: Uint8Array, field: string): Uint8Array {
+  if (value.length <= MAX_ALLOCATION_REQUEST_BYTES) return value;
+  const message = `${field} may have at most ${MAX_ALLOCATION_REQUEST_BYTES} bytes`;
+  throw invalidArgument('too_long', message, field);
 }
 
 function alternateCount(value: number, field: string): number {

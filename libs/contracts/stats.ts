@@ -25,7 +25,7 @@ export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, Updat
     'berth.scheduler.v1.UpdateResourceStatsResponse',
     berth.scheduler.v1.UpdateResourceStatsResponse,
     (response) => response,
-    ({ sequence }) => ({ sequence }),
+    ({ sequence, wantsAllocationRequests }) => ({ sequence, wantsAllocationRequests }),
   ),
 };
 
@@ -40,6 +40,9 @@ export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance): Runn
     groupId: one.groupId,
     requestId: one.requestId,
     running: one.running,
+    attempt: one.attempt,
+    claimToken: one.claimToken,
+    allocationRequest: one.allocationRequest,
   };
 }
 
@@ -60,5 +63,7 @@ function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): Up
     instances: list(stats.instances, 'instances', MAX_INSTANCES_PER_HOST, runningFromWire),
     aggregates: stats.aggregates ? (stats.aggregates.values ?? []) : undefined,
     serviceHost: stats.serviceHost || stats.host,
+    epoch: stats.epoch,
+    position: stats.position,
   };
 }

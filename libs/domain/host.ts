@@ -21,6 +21,8 @@ export interface Host {
   readonly ioOps: number;
   /** Instances on the host that Berth does not manage, as last reported. */
   readonly externalInstances: number;
+  /** Of the last report: rises with each holder of the host; 0 when its agent holds none. */
+  readonly epoch: number;
   /** Which run of the agent reported, and its last sequence: a lower sequence of the same run is stale. */
   readonly agentRun: string;
   readonly sequence: number;

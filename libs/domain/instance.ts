@@ -1,11 +1,18 @@
-/** The states of an instance. It may rest in `active`, `error` and `deleted`. */
-export type InstanceState = 'scheduling' | 'building' | 'active' | 'error' | 'deleting' | 'deleted';
+import type { HostPosition } from './host-position';
+
+/**
+ * The states of an instance. It may rest in `active`, `error` and `deleted`; it is `unknown` while the host on which it was
+ * active is silent.
+ */
+export type InstanceState = 'scheduling' | 'building' | 'active' | 'unknown' | 'error' | 'deleting' | 'deleted';
 
 /**
  * The lifecycle: from each state, the states that the next version of a record may have. A retry on an alternate stays in
  * `building`, a claim that is made again in `active`.
  *
  * ```
+ *                            unknown
+ *                              ▲ ▼
  *   scheduling ──▶ building ──▶ active ──▶ deleting ──▶ deleted
  *        │             │           │          ▲
  *        └─────────────┴─▶ error ◀─┘          │
@@ -16,7 +23,8 @@ export type InstanceState = 'scheduling' | 'building' | 'active' | 'error' | 'de
 const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   scheduling: ['building', 'error', 'deleting'],
   building: ['building', 'active', 'error', 'deleting'],
-  active: ['active', 'error', 'deleting'],
+  active: ['active', 'unknown', 'error', 'deleting'],
+  unknown: ['unknown', 'active', 'error', 'deleting'],
   error: ['deleting'],
   deleting: ['deleted'],
   deleted: [],
@@ -61,11 +69,23 @@ export interface Instance {
   readonly requestSpec: Uint8Array;
   /** The rest of the alternates, as the wire carries them. */
   readonly alternates: Uint8Array;
+  /** The sealed allocation request of its claim: what is claimed again when the store has lost it. Empty when not known. */
+  readonly allocationRequest: Uint8Array;
+  /** When its host said last that it runs there: what was seen before proves nothing. */
+  readonly activeAt: HostPosition | undefined;
+  /** The report of its host that did not have it, if the last one that conductors heard of did not: a doubt. */
+  readonly missingIn: MissedReport | undefined;
   /** When somebody must look at it again, whoever worked on it before; undefined in resting states. */
   readonly dueAtMs: number | undefined;
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+}
+
+/** A report that an instance is missing in. The next of the same epoch settles the doubt. */
+export interface MissedReport {
+  readonly epoch: number;
+  readonly sequence: number;
 }
 
 /** The number of the attempt that is being made now; 0 before the first. */

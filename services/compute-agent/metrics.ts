@@ -16,6 +16,8 @@ export function agentMetrics(metrics: Metrics) {
     destroys: metrics.counter('berth_agent_destroys_total', 'Instances destroyed as ordered.'),
     buildSeconds: metrics.histogram('berth_agent_build_seconds', 'From taking a build to its end.', ['outcome']),
     reports: metrics.counter('berth_agent_stats_total', 'Stats sent, by how they were taken.', ['result']),
+    hostsTaken: metrics.gauge('berth_agent_hosts_taken', 'Hosts of this process that another run of an agent holds.'),
+    superseded: metrics.counter('berth_agent_superseded_total', 'Hosts that another run took over from this one.'),
     hosts: metrics.gauge('berth_agent_hosts', 'Hosts that this process carries.'),
   };
 }

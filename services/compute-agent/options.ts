@@ -108,6 +108,14 @@ export const agentOptions = {
     max: 600_000,
     help: 'The least time between two reports of a host; changes within it share the next.',
   }),
+  leaseReports: intOption({
+    env: 'BERTH_AGENT_LEASE_REPORTS',
+    default: 3,
+    min: 2,
+    max: 1_000,
+    unit: 'report intervals',
+    help: 'How long the hosts stay with this process without an accepted report; another one of the same name waits for it.',
+  }),
   reportTimeoutMs: durationOption({
     env: 'BERTH_AGENT_REPORT_TIMEOUT_MS',
     default: 5_000,
@@ -142,3 +150,8 @@ export const agentOptions = {
 } as const;
 
 export type AgentConfig = ConfigOf<typeof agentOptions>;
+
+/** How long a host stays with its agent without an accepted report. */
+export function leaseMsOf({ leaseReports, reportIntervalMs }: AgentConfig): number {
+  return leaseReports * reportIntervalMs;
+}

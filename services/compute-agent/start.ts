@@ -1,15 +1,16 @@
 import { setMaxListeners } from 'node:events';
-import { join } from 'node:path';
 import limitConcurrency from 'p-limit';
 import type { Bus } from '#libs/bus/port';
 import { BUILD_RESULTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
 import type { Running, Surroundings } from '#libs/runtime/service';
-import type { Driver, HostIdentity, OpenDriver } from './drivers/driver';
-import { collectStats, createHost, type Host } from './host/host';
-import { hostFacts, hostNames } from './host/host-facts';
-import { type Journal, noJournal, openJournal } from './host/journal';
-import { recoverInstances } from './host/recover';
+import { type Carried, carriedHosts, MAX_OPENING_HOSTS, openHost } from './carried-hosts';
+import type { OpenDriver } from './drivers/driver';
+import { acquireHosts } from './holding/acquire-hosts';
+import { type HostLease, type LossReason } from './holding/host-lease';
+import { collectStats, type Host } from './host/host';
+import type { Journal } from './host/journal';
 import { ioOpsOf } from './host/stats';
 import { agentMetrics } from './metrics';
 import type { AgentConfig } from './options';
@@ -25,98 +26,117 @@ export interface ComputeAgentParts extends Surroundings {
   readonly journal?: (host: string) => Promise<Journal>;
 }
 
-/** Hosts that are opened at once. */
-const MAX_OPENING_HOSTS = 200;
-
 /**
  * A compute agent: a service host (Nova) that carries one host, itself, or thousands. Each host has a driver, a journal
  * and reports of its own; orders for all of them come by the queue of the service host.
  *
- * Resolves when each host has recovered its instances and sent a report, and orders are taken; when reports are not
- * answered, after `reportTimeoutMs`, with the rest of that going on (`readiness` says how far it is).
+ * A host has one live holder. This run first asks for its hosts; what it is granted it opens, recovers and reports, and
+ * takes orders for. What another run holds it leaves alone: that run may be at work on the same instances.
+ *
+ * Resolves when each host has recovered its instances and sent a report, and orders are taken; when that takes longer than
+ * `reportTimeoutMs`, with the rest of it going on (`readiness` says how far it is).
  *
  * @throws BerthError `invalid_argument / bad_config`, `failed_precondition / state_dir`, `unavailable`; what was opened
  *   is closed.
  */
 export async function startComputeAgent(parts: ComputeAgentParts): Promise<Running> {
-  const { bus, config, clock, log } = parts;
+  const { bus, config, clock, log, random } = parts;
   const counters = agentMetrics(parts.metrics);
-  const reporter = createReporter(bus, config, counters, parts);
+  const agentRun = random.uuid();
+  const reporter = createReporter(bus, config, counters, agentRun, parts);
   const lostReports = new LostReports();
   const draining = new AbortController();
   const drainEnd = draining.signal;
   // Each host and each retry listens.
   setMaxListeners(0, drainEnd);
-  const drivers: Driver[] = [];
-  const closeDrivers = () => Promise.all(drivers.map((driver) => driver.close()));
-
-  const openHost = async (identity: HostIdentity): Promise<Host> => {
-    const journal = await (parts.journal ?? journalIn(config.stateDir))(identity.name);
-    const remembered = await journal.load();
-    const running = remembered.filter(({ state }) => state === 'running').map(({ uuid }) => uuid);
-    const driver = await parts.driver(identity, running);
-    drivers.push(driver);
-    const host = createHost({ ...parts, facts: hostFacts(config, identity), driver, journal, counters, drainEnd });
-    lostReports.watch(host);
-    const lost = await recoverInstances(host, remembered);
-    for (const instance of lost) lostReports.report(host, instance, 'it stopped while the agent was away');
-    return host;
-  };
-
-  const hosts = await openHosts(parts, openHost).catch(async (thrown: unknown) => {
-    await closeDrivers();
-    throw thrown;
-  });
-  counters.hosts.set(hosts.length);
-
-  const orders = new OrderQueue({ ...parts, drainEnd }, hosts);
+  const carried = await carriedHosts(parts, onLost);
+  const byLease = new Map<HostLease, Carried>(carried.map((one) => [one.lease, one]));
+  counters.hosts.set(carried.length);
+  await bus.declare(BUILD_RESULTS);
+  const orders = new OrderQueue({ ...parts, drainEnd }, carried);
+  const opening = limitConcurrency(MAX_OPENING_HOSTS);
+  let failure: BerthError | undefined;
   let reportedCount = 0;
-  const startReporting = async (host: Host) => {
-    const stats = () => collectStats(host);
-    const reports = reporter.add(host.facts.name, stats, () => ioOpsOf(host.ledger));
+  let allReported = () => {};
+  const begun = new Promise<void>((resolve) => {
+    allReported = resolve;
+  });
+
+  async function open(one: Carried): Promise<void> {
+    one.host ??= await openHost(one, { ...parts, counters, drainEnd }, lostReports);
+  }
+
+  async function report(one: Carried, host: Host): Promise<void> {
+    if (one.reports) return one.reports.resume();
+    const stats = (hasAllocationRequests: boolean) => collectStats(host, hasAllocationRequests);
+    const reports = reporter.add(one.lease, stats, () => ioOpsOf(host.ledger));
+    one.reports = reports;
     host.reportSoon = () => reports.reportSoon();
     await reports.firstSent;
     reportedCount++;
-  };
-  const begin = async () => {
+  }
+
+  async function onGranted(leases: readonly HostLease[]): Promise<void> {
     // There before the first report, so that whoever hears of a host can give it orders.
     await orders.declare();
-    await Promise.all([orders.consume(), ...hosts.map(startReporting)]);
-  };
-  await Promise.race([begin(), sleep(clock, config.reportTimeoutMs)]);
-  log.info({ event: 'agent_started', hosts: hosts.length, driver: config.driver }, 'compute agent started');
+    const granted = leases.map((lease) => byLease.get(lease)).filter((one) => one !== undefined);
+    // All have settled before the first failure is told: nothing opens after what was opened is closed.
+    const results = await Promise.allSettled(granted.map((one) => opening(() => open(one))));
+    for (const result of results) if (result.status === 'rejected') fail(result.reason);
+    await Promise.all([orders.consume(), ...granted.map((one) => one.host && report(one, one.host))]);
+    if (reportedCount === carried.length || failure !== undefined) allReported();
+  }
 
+  function fail(thrown: unknown): void {
+    failure ??= BerthError.from(thrown);
+    log.error({ event: 'host_not_opened', error: thrown }, 'could not open a host that was granted');
+  }
+
+  function onLost(lease: HostLease, reason: LossReason): void {
+    const fields = { event: reason, host: lease.host, epoch: lease.epoch };
+    if (reason === 'epoch_superseded') {
+      counters.superseded.inc();
+      log.error(fields, 'another run of an agent has taken this host over: no order is taken, what runs there runs on');
+      byLease.get(lease)?.host?.builds.handBack();
+      if (!carried.some((one) => one.lease.isHeld)) void orders.cancel();
+    } else log.warn(fields, 'the store does not know who holds this host: asking for it again');
+    acquirer.askSoon();
+  }
+
+  const acquirer = acquireHosts({ ...parts, counters, agentRun, leases: carried.map(({ lease }) => lease), onGranted });
+  await Promise.race([begun, sleep(clock, config.reportTimeoutMs)]);
+  const close = async () => {
+    acquirer.stop();
+    reporter.stop();
+    const cancelTimeout = clock.after(config.drainTimeoutMs, () => draining.abort());
+    for (const { host } of carried) host?.builds.drain();
+    await orders.cancel();
+    cancelTimeout();
+    draining.abort();
+    await lostReports.settled();
+    const goodbye = async () => {
+      await reporter.reportAll();
+      await acquirer.release();
+    };
+    await Promise.race([goodbye(), sleep(clock, config.reportTimeoutMs)]);
+    await Promise.all(carried.map(async ({ host }) => host?.driver.close()));
+  };
+  if (failure !== undefined) {
+    await close();
+    throw failure;
+  }
+  log.info({ event: 'agent_started', hosts: carried.length, driver: config.driver }, 'compute agent started');
   return {
     readiness() {
+      if (failure !== undefined) return { ready: false, reason: `a host could not be opened: ${failure.message}` };
       if (!bus.isConnected()) return { ready: false, reason: 'not connected to the broker' };
+      const heldCount = carried.filter(({ lease }) => lease.isHeld).length;
+      if (heldCount < carried.length)
+        return { ready: false, reason: `${heldCount} of ${carried.length} hosts are held` };
       if (!orders.isConsuming) return { ready: false, reason: 'the order queue is not consumed yet' };
-      if (reportedCount === hosts.length) return { ready: true };
-      return { ready: false, reason: `${reportedCount} of ${hosts.length} hosts have sent a report` };
+      if (reportedCount === carried.length) return { ready: true };
+      return { ready: false, reason: `${reportedCount} of ${carried.length} hosts have sent a report` };
     },
-    async close() {
-      reporter.stop();
-      const cancelTimeout = clock.after(config.drainTimeoutMs, () => draining.abort());
-      for (const { builds } of hosts) builds.drain();
-      await orders.cancel();
-      cancelTimeout();
-      draining.abort();
-      await lostReports.settled();
-      await Promise.race([reporter.reportAll(), sleep(clock, config.reportTimeoutMs)]);
-      await closeDrivers();
-    },
+    close,
   };
-}
-
-/** Journals below a folder; '' remembers nothing. */
-function journalIn(stateDir: string): (host: string) => Promise<Journal> {
-  return async (host) => (stateDir === '' ? noJournal : openJournal(join(stateDir, host, 'journal')));
-}
-
-async function openHosts({ bus, config }: ComputeAgentParts, open: (identity: HostIdentity) => Promise<Host>) {
-  await bus.declare(BUILD_RESULTS);
-  const takeTurn = limitConcurrency(MAX_OPENING_HOSTS);
-  const opening = hostNames(config).map((name, index) => takeTurn(() => open({ name, index })));
-  // All have settled before the first failure is thrown: nothing opens after what was opened is closed.
-  await Promise.allSettled(opening);
-  return Promise.all(opening);
 }

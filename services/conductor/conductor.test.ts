@@ -1,7 +1,6 @@
 import { castTyped } from '#libs/bus/typed-calls';
 import { buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor';
 import { agentQueue, BUILD_REQUESTS } from '#libs/contracts/queues';
-import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { createMetrics } from '#libs/runtime/metrics';
@@ -35,13 +34,6 @@ const FULL = {
   destinations: [],
   noValidHost: { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0, summary: 'full' },
 };
-/** Says that h1's report and the store disagree. */
-function reportDiscrepancy(unclaimed: readonly string[], missing: readonly string[], serviceHost = 'h1') {
-  const running = { projectId: 'p', userId: 'u', resources: { VCPU: 2 }, name: 'n', groupId: '', running: true };
-  const instances = unclaimed.map((instanceUuid) => ({ ...running, instanceUuid, requestId: instanceUuid }));
-  return world.reportDiscrepancy('h1', instances, missing, serviceHost);
-}
-
 const outcomes = async () => (await world.only()).attempts.map(({ host, outcome }) => `${host} ${outcome}`);
 
 it('builds each instance of a request on the host that was selected, with an event for every state', async () => {
@@ -238,7 +230,7 @@ describe('hosts that one service host carries', () => {
     await world.request();
     await world.clock.advance(100);
     world.behaviour.set('h1', 'builds');
-    await reportDiscrepancy([], [(await world.only()).uuid], 'rack');
+    await world.sendDiscrepancy(world.discrepancy('h1', { missing: [(await world.only()).uuid] }));
     await world.clock.advance(100);
     expect([await outcomes(), taken]).toEqual([['h1 active'], ['build h1', 'build h1']]);
     await world.terminate((await world.only()).uuid);
@@ -263,7 +255,7 @@ describe('hosts that one service host carries', () => {
     await world.request();
     await world.clock.advance(100);
     const { uuid } = await world.only();
-    await reportDiscrepancy([], [uuid], 'rack');
+    await world.sendDiscrepancy(world.discrepancy('h1', { missing: [uuid] }));
     await world.clock.advance(100);
     expect(world.orders).toEqual([]);
     await world.serveOrders('rack');
@@ -291,13 +283,15 @@ describe('the audit', () => {
     expect(await world.claims()).toEqual([`${other} h1`]);
   });
 
-  it('ends an active instance that holds nothing in ERROR', async () => {
+  it('claims again what an active instance held and somebody released', async () => {
     await world.request();
     await world.clock.advance(100);
     const { uuid, claimToken = 0 } = await world.only();
     await world.placement.commit({ kind: 'release_claim', atMs: world.clock.now(), consumerUuid: uuid, claimToken });
     await world.clock.advance(60_000);
-    expect((await world.only()).fault?.reason).toBe('instance_lost');
+    expect([(await world.only()).state, await world.claims()]).toEqual(['active', [`${uuid} h1`]]);
+    const [held] = await world.placement.consumers([uuid]);
+    expect((await world.only()).claimToken).toBe(held?.claimToken);
   });
 });
 
@@ -310,49 +304,5 @@ describe('the audit of what ended', () => {
     for (const one of [...old, recent]) await world.instances.create(one.requestId, [one]);
     await world.clock.advance(90_000);
     expect(await world.instances.list({}, undefined, 1_000)).toEqual([recent]);
-  });
-});
-
-describe('a discrepancy between a host and the store', () => {
-  it('adopts an instance that runs and that a wiped store forgot, claim and record', async () => {
-    const uuid = world.random.uuid();
-    await reportDiscrepancy([uuid], []);
-    await world.clock.advance(100);
-    const { state, host, requestSpec } = await world.only();
-    expect([state, host, requestSpecCodec.decode(requestSpec).resources]).toEqual(['active', 'h1', { VCPU: 2 }]);
-    expect(await world.claims()).toEqual([`${uuid} h1`]);
-  });
-
-  it('gives an order again that its host never got', async () => {
-    world.behaviour.set('h1', 'is silent');
-    await world.request();
-    await world.clock.advance(100);
-    const { uuid } = await world.only();
-    world.behaviour.set('h1', 'builds');
-    await reportDiscrepancy([], [uuid]);
-    await world.clock.advance(100);
-    const { state, attempts } = await world.only();
-    expect([state, attempts.map(({ number, outcome }) => [number, outcome])]).toEqual(['active', [[1, 'active']]]);
-    expect(world.runs()).toEqual(await world.claims());
-  });
-
-  it('has an instance destroyed that runs after its end', async () => {
-    await world.request();
-    await world.clock.advance(100);
-    const { uuid } = await world.only();
-    await world.terminate(uuid);
-    await world.clock.advance(100);
-    world.running.set(uuid, new Set(['h1']));
-    await reportDiscrepancy([uuid], []);
-    await world.clock.advance(100);
-    expect([world.runs(), await world.claims()]).toEqual([[], []]);
-  });
-
-  it('ends an instance in ERROR that its host no longer runs', async () => {
-    await world.request();
-    await world.clock.advance(100);
-    await reportDiscrepancy([], [(await world.only()).uuid]);
-    await world.clock.advance(100);
-    expect([(await world.only()).state, await world.claims()]).toEqual(['error', []]);
   });
 });

@@ -6,7 +6,7 @@ import { listInstancesMethod } from '#libs/contracts/instance';
 import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { Running } from '#libs/runtime/service';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
-import { ConductorWorld, providerOf } from './testing/conductor-world';
+import { ConductorWorld } from './testing/conductor-world';
 
 /* Nobody acts for another: what each sender may have of a conductor. The world's requests are those of project-1. */
 
@@ -121,7 +121,8 @@ it.each([
   const { uuid: instanceUuid } = await anActiveInstance();
   const [order] = world.orders;
   const about = { instanceUuid, host: 'h1', attempt: order?.attempt ?? 0, claimToken: order?.claimToken ?? 0 };
-  const report = { ...about, alternates: [], outcome: 'lost' as const, reason: 'lost', message: '' };
+  const said = { outcome: 'lost' as const, reason: 'lost', message: '', ...world.nextPosition('h1') };
+  const report = { ...about, alternates: [], ...said };
   await castTyped(world.openBus(identity), BUILD_RESULTS, buildReportCodec, report);
   await world.clock.advance(1_000);
   expect((await world.only()).state).toBe(state);
@@ -129,9 +130,11 @@ it.each([
 
 it('an agent can not report discrepancies, which schedulers find', async () => {
   const { uuid } = await anActiveInstance();
-  const found = { host: 'h1', providerUuid: providerOf('h1'), unclaimed: [], missing: [uuid], serviceHost: 'h1' };
-  await castTyped(world.openBus(AGENT_H1), BUILD_RESULTS, hostDiscrepancyCodec, found);
+  for (let times = 0; times < 2; times++) {
+    const found = world.discrepancy('h1', { missing: [uuid] });
+    await castTyped(world.openBus(AGENT_H1), BUILD_RESULTS, hostDiscrepancyCodec, found);
+  }
   await world.clock.advance(1_000);
   expect((await world.only()).state).toBe('active');
-  expect(await world.bus.depth('dead-letters')).toBe(1);
+  expect(await world.bus.depth('dead-letters')).toBe(2);
 });

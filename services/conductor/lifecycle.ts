@@ -4,7 +4,19 @@ import type { Conductor } from './context';
 
 /** What a step changes of a record. */
 export type RecordChange = Partial<
-  Pick<Instance, 'state' | 'host' | 'claimToken' | 'attempts' | 'fault' | 'alternates' | 'dueAtMs'>
+  Pick<
+    Instance,
+    | 'state'
+    | 'host'
+    | 'claimToken'
+    | 'allocationRequest'
+    | 'attempts'
+    | 'fault'
+    | 'alternates'
+    | 'dueAtMs'
+    | 'activeAt'
+    | 'missingIn'
+  >
 >;
 
 /** The version that was written, or what somebody else wrote before; undefined when the record is gone. */

@@ -16,6 +16,9 @@ export function conductorMetrics(metrics: Metrics) {
     ]),
     stale: metrics.counter('berth_stale_reports_total', 'Reports of attempts that are over.'),
     mended: metrics.counter('berth_audit_mended_total', 'What the audit and the discrepancies mended.', ['finding']),
+    doubts: metrics.counter('berth_doubts_total', 'Instances found in doubt, each time they were: kept as they are.', [
+      'finding',
+    ]),
     outboxInstances: metrics.gauge('berth_outbox_instances', 'Instances with events that are not published.'),
     outboxAge: metrics.gauge('berth_outbox_age_seconds', 'How long the oldest of them has waited.'),
     takenOver: metrics.counter('berth_events_taken_over_total', 'Instances whose events another conductor left.'),

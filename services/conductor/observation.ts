@@ -1,17 +1,24 @@
 import type { BuildOutcome, RunningInstance, Selection } from '#libs/contracts/messages';
+import type { HostPosition } from '#libs/domain/host-position';
 import type { Attempt, Instance } from '#libs/domain/instance';
+import type { Resources } from '#libs/domain/inventory';
 
 /** The claim that an instance holds in the placement store, as far as it was read. */
 export type Holds =
   | { readonly kind: 'unread' }
   | { readonly kind: 'none' }
-  | { readonly kind: 'claim'; readonly claimToken: number };
+  /** `isOnHost`: on the providers of the host that the record names. */
+  | { readonly kind: 'claim'; readonly claimToken: number; readonly isOnHost: boolean };
 
 /** A host that is claimed for an instance. */
 export interface ClaimedHost {
   readonly host: string;
   readonly serviceHost: string;
   readonly claimToken: number;
+  /** Sealed: by which it is claimed, and is claimed again. */
+  readonly allocationRequest: Uint8Array;
+  /** As of the selection; 0 when not known. */
+  readonly epoch: number;
   /** The hosts that are left to try after it, best first. */
   readonly alternates: readonly Selection[];
   /** Alternates that could not be claimed on the way to it. */
@@ -21,6 +28,13 @@ export interface ClaimedHost {
 export interface Fault {
   readonly reason: string;
   readonly message: string;
+}
+
+/** A scheduler's word that exactly this instance was to run on exactly this host: whose it is, and what it holds. */
+export interface Voucher {
+  readonly projectId: string;
+  readonly userId: string;
+  readonly resources: Resources;
 }
 
 /** What somebody saw of an instance, or what came of the step before. */
@@ -46,24 +60,39 @@ export type Observation =
       readonly kind: 'reported';
       readonly host: string;
       readonly attempt: number;
+      /** Of the order; 0 when the agent does not know it. */
+      readonly claimToken: number;
+      readonly at: HostPosition;
       readonly outcome: BuildOutcome;
       readonly why: string;
       /** The message may have been worked on before. */
       readonly isRepeated: boolean;
     }
-  /** A host's report has it running there, and it holds no claim there. */
+  /** A host's report has it running there, with a claim there or without one. */
   | {
       readonly kind: 'running';
       readonly host: string;
       readonly providerUuid: string;
+      readonly at: HostPosition;
+      readonly isClaimed: boolean;
       readonly instance: RunningInstance;
+      readonly voucher: Voucher | undefined;
     }
   /** A host's report does not have it, and it holds a claim there. */
-  | { readonly kind: 'missing'; readonly host: string; readonly hasOrdersWaiting: boolean }
+  | {
+      readonly kind: 'missing';
+      readonly host: string;
+      readonly at: HostPosition;
+      /** Of the report: the next of the same epoch is one more. */
+      readonly sequence: number;
+      readonly hasOrdersWaiting: boolean;
+    }
   /** There is no host of that name to tell. */
   | { readonly kind: 'host_gone' }
-  /** Record and claim have not changed for the audit's grace period. */
-  | { readonly kind: 'audited' };
+  /** The host is silent; what it is told waits in its queue. */
+  | { readonly kind: 'host_down' }
+  /** Record and claim have not changed for the audit's grace period; nor has the host, if it is up. */
+  | { readonly kind: 'audited'; readonly hostIs: 'up' | 'down' | 'unsettled' };
 
 /** Where an instance was seen running. */
 export type RunningAt = Extract<Observation, { kind: 'running' }>;

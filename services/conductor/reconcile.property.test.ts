@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { BuildReport, RunningInstance } from '#libs/contracts/messages';
+import type { BuildReport } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { eventGaps } from '#libs/testing/instances/event-gaps';
@@ -12,7 +12,9 @@ const BEHAVIOURS: readonly Behaviour[] = ['builds', 'fails', 'refuses', 'is sile
 type Action =
   | { readonly kind: 'request'; readonly count: number }
   | { readonly kind: 'request again' | 'terminate' | 'report again' | 'stop by itself'; readonly which: number }
-  | { readonly kind: 'report of host'; readonly host: number }
+  | { readonly kind: 'report of host' | 'fall silent' | 'come back' | 'new holder'; readonly host: number }
+  | { readonly kind: 'old discrepancy again' | 'release claim'; readonly which: number }
+  | { readonly kind: 'lie'; readonly host: number; readonly which: number }
   | { readonly kind: 'behave'; readonly host: number; readonly as: Behaviour }
   | { readonly kind: 'take events'; readonly conductor: number; readonly how: TakesEvents }
   | { readonly kind: 'pass time'; readonly ms: number };
@@ -28,6 +30,9 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constantFrom('request again' as const, 'report again' as const), which }),
   fc.record({ kind: fc.constantFrom('terminate' as const, 'stop by itself' as const), which }),
   fc.record({ kind: fc.constant('report of host' as const), host }),
+  fc.record({ kind: fc.constantFrom('fall silent' as const, 'come back' as const, 'new holder' as const), host }),
+  fc.record({ kind: fc.constantFrom('old discrepancy again' as const, 'release claim' as const), which }),
+  fc.record({ kind: fc.constant('lie' as const), host, which }),
   fc.record({ kind: fc.constant('behave' as const), host, as: fc.constantFrom(...BEHAVIOURS) }),
   fc.record({
     kind: fc.constant('take events' as const),
@@ -93,6 +98,33 @@ class Fleet {
       }
       case 'report of host':
         return this.reportHost(HOSTS[action.host] ?? 'h1');
+      case 'fall silent':
+        return world.setUp(HOSTS[action.host] ?? 'h1', false);
+      case 'come back':
+        await world.setUp(HOSTS[action.host] ?? 'h1', true);
+        return this.reportHost(HOSTS[action.host] ?? 'h1');
+      case 'new holder': {
+        const name = HOSTS[action.host] ?? 'h1';
+        world.epochs.set(name, (world.epochs.get(name) ?? 1) + 1);
+        return;
+      }
+      case 'old discrepancy again': {
+        const discrepancy = pick(world.discrepancies, action.which);
+        if (discrepancy) await world.sendDiscrepancy(discrepancy);
+        return;
+      }
+      case 'release claim': {
+        const instance = pick(await world.all(), action.which);
+        if (instance) await this.releaseClaim(instance);
+        return;
+      }
+      case 'lie': {
+        const instance = pick(await world.all(), action.which);
+        const uuids = [world.random.uuid(), ...(instance ? [instance.uuid] : [])];
+        const name = HOSTS[action.host] ?? 'h1';
+        const unclaimed = uuids.map((uuid) => world.runningInstance(uuid, name, { resources: { VCPU: 99 } }));
+        return world.sendDiscrepancy(world.discrepancy(name, { unclaimed }));
+      }
       case 'behave':
         world.behaviour.set(HOSTS[action.host] ?? 'h1', action.as);
         return;
@@ -113,20 +145,38 @@ class Fleet {
     const uuidOf = (entry: string) => entry.split(' ')[0] ?? '';
     const unclaimed = here(runs).filter((entry) => !claims.has(entry));
     const missing = here(claims).filter((entry) => !runs.has(entry));
+    const present = here(runs).filter((entry) => claims.has(entry));
+    const discrepancy = world.discrepancy(name, {
+      present: present.map((entry) => world.runningInstance(uuidOf(entry), name)),
+      unclaimed: unclaimed.map((entry) => world.runningInstance(uuidOf(entry), name)),
+      missing: missing.map(uuidOf),
+    });
     for (let times = 0; times < 2; times++) {
-      await world.reportDiscrepancy(
-        name,
-        unclaimed.map((entry) => runningInstance(uuidOf(entry))),
-        missing.map(uuidOf),
-      );
+      await world.sendDiscrepancy(discrepancy);
       await world.clock.advance(0);
     }
+  }
+
+  /** As a client of the placement API does that deletes what is not its own. */
+  async releaseClaim({ uuid }: Instance): Promise<void> {
+    const { placement, clock } = this.world;
+    const [held] = await placement.consumers([uuid]);
+    if (!held) return;
+    await placement.commit({
+      kind: 'release_claim',
+      atMs: clock.now(),
+      consumerUuid: uuid,
+      claimToken: held.claimToken,
+    });
   }
 
   /** Hosts build again, those that were late say what they built, and all deadlines pass. */
   async passDeadlines(): Promise<void> {
     const { world } = this;
-    for (const name of HOSTS) world.behaviour.set(name, 'builds');
+    for (const name of HOSTS) {
+      world.behaviour.set(name, 'builds');
+      await world.setUp(name, true);
+    }
     await world.clock.advance(60_000);
     for (const order of world.orders) {
       if (world.running.get(order.instanceUuid)?.has(order.host)) await world.report(order, 'active');
@@ -136,7 +186,7 @@ class Fleet {
 
   /** Every host reports what it runs, until nothing is left to repair. */
   async repair(): Promise<void> {
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < REPAIR_ROUNDS; round++) {
       for (const name of HOSTS) await this.reportHost(name);
       await this.world.clock.advance(12_000);
     }
@@ -146,11 +196,6 @@ class Fleet {
 /** A late or repeated report says what its host did; but of a build that it has destroyed since, a host says so first. */
 function isTrueStill(world: ConductorWorld, { outcome, instanceUuid, host: name }: BuildReport): boolean {
   return outcome !== 'active' || (world.running.get(instanceUuid)?.has(name) ?? false);
-}
-
-function runningInstance(instanceUuid: string): RunningInstance {
-  const who = { projectId: 'project-1', userId: 'user-1', name: 'web', groupId: '' };
-  return { ...who, instanceUuid, requestId: instanceUuid, resources: { VCPU: 1 }, running: true };
 }
 
 function pick<T>(items: readonly T[], index: number): T | undefined {
@@ -163,8 +208,10 @@ function activeOnHosts(records: readonly Instance[]): string[] {
 }
 
 const RESTING: readonly Instance['state'][] = ['active', 'error', 'deleted'];
+/** One more than two reports of each host in a row, and time for the audit between them. */
+const REPAIR_ROUNDS = 4;
 
-it('brings every instance to rest and tells every step, whatever triggers come, in any order and twice', async () => {
+it('rests, harms nothing and tells every step, whatever triggers come, in any order, late and twice', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(actions, { minLength: 4, maxLength: 30 }), async (history) => {
       const fleet = new Fleet();
@@ -181,6 +228,7 @@ it('brings every instance to rest and tells every step, whatever triggers come, 
 
       // Some stopped by themselves, and only their host's report says so.
       await fleet.repair();
+      expect(world.harmed).toEqual([]);
       const active = (await world.all()).filter(({ state }) => state === 'active');
       expect(activeOnHosts(active)).toEqual(world.runs());
       expect(await world.claims()).toEqual(world.runs());

@@ -15,6 +15,8 @@ const WRITES: Partial<Record<Step['kind'], InstanceState | 'same'>> = {
   conclude_attempt: 'building',
   record_active: 'active',
   record_error: 'error',
+  record_unknown: 'unknown',
+  record_missing: 'same',
   record_deleting: 'deleting',
   close_record: 'deleted',
   claim_again: 'same',
@@ -36,10 +38,59 @@ it('writes only what the lifecycle allows', () => {
   expect(FIRST_STATES).toContain('active');
 });
 
-it('makes an instance ACTIVE only on the word of its host about its open attempt', () => {
+it('makes an instance ACTIVE only on the word of its host, or when its host is there again and does not lack it', () => {
   const activating = cases.filter((one) => stepOf(one).kind === 'record_active');
-  const told = new Set(activating.map(({ state, attempt, observation }) => `${state}, ${attempt}: ${observation}`));
-  expect([...told]).toEqual(['building, open: active', 'building, open: active (repeated)']);
+  const why = ({ state, attempt, observed, isMissing }: Case) => {
+    if (observed.kind === 'audited') return `${state}: host ${observed.hostIs}${isMissing ? ', missing' : ''}`;
+    const where = 'host' in observed ? observed.host : '';
+    const what = observed.kind === 'reported' ? observed.outcome : observed.kind;
+    return state === 'building' ? `building, ${attempt}: ${what} on ${where}` : `${state}: ${what} on ${where}`;
+  };
+  expect(new Set(activating.map(why))).toEqual(
+    new Set([
+      'building, open: active on h1',
+      'building, open: running on h1',
+      'unknown: running on h1',
+      'unknown: host up',
+    ]),
+  );
+});
+
+it('destroys nothing but what was terminated, and attempts that the record gave up', () => {
+  const destroying = cases.filter((one) => stepOf(one).kind === 'destroy');
+  const isEnded = ({ state }: Case) => state === 'deleting' || state === 'deleted';
+  // No host is asked to build without an attempt in the record.
+  const others = destroying.filter((one) => !isEnded(one) && one.attempt !== 'none');
+  for (const one of others) {
+    const step = stepOf(one);
+    const attempts = one.record?.attempts ?? [];
+    const attempt =
+      step.kind === 'destroy' && attempts.find(({ host, number }) => host === step.host && number === step.attempt);
+    expect(attempt && ['failed', 'refused', 'timed_out'].includes(attempt.outcome)).toBe(true);
+  }
+  expect(others.length).toBeGreaterThan(0);
+});
+
+it('takes nothing that was seen before an instance was active for the present', () => {
+  const isOld = ({ state, observation, hasHost }: Case) =>
+    ['active', 'unknown'].includes(state) && hasHost && /before it was active|older epoch/.test(observation);
+  const steps = new Set(cases.filter(isOld).map((one) => JSON.stringify(stepOf(one))));
+  expect([...steps]).toEqual([JSON.stringify({ kind: 'none', because: 'older observation' })]);
+});
+
+it('has an instance lost only by its host, in a report after one that did not have it either', () => {
+  const losing = cases.filter((one) => {
+    const step = stepOf(one);
+    return step.kind === 'record_error' && ['active', 'unknown'].includes(one.state);
+  });
+  const how = new Set(
+    losing.map(({ observation, isMissing }) => (isMissing ? observation : `${observation}, no doubt before`)),
+  );
+  const byItself = ['lost', 'lost (repeated)', 'lost of an earlier claim'].flatMap((one) => [
+    one,
+    `${one}, no doubt before`,
+  ]);
+  expect(how).toEqual(new Set([...byItself, 'missing in the very next report']));
 });
 
 it('destroys an active instance on its own host for nothing but a terminate', () => {
@@ -63,5 +114,5 @@ it('acts on every record that is not at rest once its deadline has passed, and o
   const acts = new Set(overdue.filter((one) => !['none', 'wait'].includes(stepOf(one).kind)).map(({ state }) => state));
   const rests = new Set(overdue.filter((one) => stepOf(one).kind === 'none').map(({ state }) => state));
   expect([...acts]).toEqual(['scheduling', 'building', 'deleting']);
-  expect([...rests]).toEqual(['no record', 'active', 'error', 'deleted']);
+  expect([...rests]).toEqual(['no record', 'active', 'unknown', 'error', 'deleted']);
 });

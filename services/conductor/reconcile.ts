@@ -1,6 +1,8 @@
-import { type Attempt, attemptNumber, type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { isAfter } from '#libs/domain/host-position';
+import { type Attempt, type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { type Build, isGivenUp, isOfPresentAttempt, isOfPresentBuild, isOlder, isWhereItBelongs } from './evidence';
 import type { Fault, Holds, Observation, RunningAt } from './observation';
-import type { NoneReason, Step } from './step';
+import type { Doubt, NoneReason, Step } from './step';
 
 /**
  * What to do next about one instance: compares what it wants (its record), what it holds (its claim) and what is (what was
@@ -10,32 +12,37 @@ import type { NoneReason, Step } from './step';
  * A step may be done twice, late, or by two conductors at once: each is guarded by the record's version or the claim's
  * token. (Level-triggered reconciliation, as Kubernetes' controllers do it; the record's version is the fence.)
  *
+ * Nothing healthy is destroyed by a repair. Only what was terminated is, and an attempt that was given up; all else that
+ * does not agree is a doubt. What was observed before the record's host said that it runs there proves nothing.
+ *
  * @param record  undefined when there is none
  */
 export function reconcile(record: Instance | undefined, holds: Holds, observed: Observation, nowMs: number): Step {
   if (record === undefined) return withoutRecord(holds, observed);
+  if (isOlder(record, observed)) return none('older observation');
   switch (record.state) {
     case 'scheduling':
       return scheduling(record, observed, nowMs);
     case 'building':
       return isAttemptOpen(record) ? building(record, observed, nowMs) : betweenHosts(record, observed);
     case 'active':
+    case 'unknown':
       return active(record, holds, observed);
     case 'error':
       return inError(record, holds, observed);
     case 'deleting':
       return deleting(record, observed, nowMs);
     case 'deleted':
-      return atItsEnd(holds, observed);
+      return deleted(holds, observed);
   }
 }
 
 function withoutRecord(holds: Holds, observed: Observation): Step {
   switch (observed.kind) {
     case 'running':
-      return { kind: 'adopt', at: observed, finding: 'adopted' };
+      return observed.voucher ? { kind: 'adopt', at: observed, finding: 'adopted' } : doubt('unknown_instance');
     case 'reported':
-      return lateReport(observed);
+      return none('late report');
     case 'claimed':
       return { kind: 'release', claimToken: observed.target.claimToken };
     case 'audited':
@@ -57,9 +64,9 @@ function scheduling(record: Instance, observed: Observation, nowMs: number): Ste
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     case 'reported':
-      return lateReport(observed);
+      return lateReport(record, observed);
     case 'running':
-      return destroyStray(observed);
+      return runsElsewhere(record, observed);
     default:
       return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : wait(record);
   }
@@ -69,7 +76,7 @@ function scheduling(record: Instance, observed: Observation, nowMs: number): Ste
 function building(record: Instance, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'reported':
-      return isOfPresentAttempt(record, observed) ? reportOfBuild(observed) : lateReport(observed);
+      return isOfPresentBuild(record, observed) ? reportOfBuild(observed) : lateReport(record, observed);
     case 'order_refused':
       return { kind: 'conclude_attempt', outcome: 'refused', why: observed.reason };
     case 'terminate_requested':
@@ -80,7 +87,10 @@ function building(record: Instance, observed: Observation, nowMs: number): Step 
         ? none('its order still waits')
         : { kind: 'order_again', finding: 'ordered_again' };
     case 'running':
-      return observed.host === record.host ? none('its report will follow') : destroyStray(observed);
+      // Its report is on its way, or was lost with what the store has forgotten.
+      return isOfPresentBuild(record, { host: observed.host, ...observed.instance })
+        ? { kind: 'record_active', at: observed.at, finding: 'found' }
+        : runsElsewhere(record, observed);
     case 'claimed':
     case 'no_host':
       return none('somebody else goes on with it');
@@ -97,15 +107,17 @@ function betweenHosts(record: Instance, observed: Observation): Step {
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
       return recordError(observed.fault, record.claimToken, observed.passedOver);
-    case 'superseded':
-      return { kind: 'destroy', host: observed.host, attempt: observed.attempt, reports: false };
+    case 'superseded': {
+      const { host, attempt } = observed;
+      return { kind: 'destroy', host, attempt, claimToken: record.claimToken ?? 0, reports: false };
+    }
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     case 'reported':
-      if (observed.outcome === 'active' || !isOfPresentAttempt(record, observed)) return lateReport(observed);
+      if (observed.outcome === 'active' || !isOfPresentAttempt(record, observed)) return lateReport(record, observed);
       return { kind: 'claim_next_host' };
     case 'running':
-      return observed.host === record.host ? none('somebody else goes on with it') : destroyStray(observed);
+      return runsElsewhere(record, observed);
     case 'missing':
     case 'audited':
       return wait(record);
@@ -114,18 +126,21 @@ function betweenHosts(record: Instance, observed: Observation): Step {
   }
 }
 
+/** ACTIVE, or `unknown` while its host is silent. */
 function active(record: Instance, holds: Holds, observed: Observation): Step {
   switch (observed.kind) {
     case 'reported':
-      if (!isOfPresentAttempt(record, observed)) return lateReport(observed);
+      if (!isOfPresentAttempt(record, observed)) return lateReport(record, observed);
       return observed.outcome === 'lost' ? recordLost(record, observed.why) : none('at rest');
     case 'missing':
-      if (observed.host !== record.host) return none('at rest');
-      return { ...recordLost(record, 'its agent no longer reports it'), finding: 'lost' };
+      return observed.host === record.host ? missing(record, observed) : none('at rest');
     case 'running':
-      if (observed.host !== record.host) return destroyStray(observed);
-      return { kind: 'claim_again', at: observed, finding: 'claimed_again' };
+      return running(record, observed);
     case 'audited':
+      if (record.state === 'active' && observed.hostIs === 'down') return { kind: 'record_unknown' };
+      if (record.state === 'unknown' && observed.hostIs === 'up' && record.missingIn === undefined) {
+        return { kind: 'record_active', at: record.activeAt, finding: 'found' };
+      }
       return audited(record, holds);
     case 'terminate_requested':
       return { kind: 'record_deleting' };
@@ -134,19 +149,39 @@ function active(record: Instance, holds: Holds, observed: Observation): Step {
   }
 }
 
+/** A host's report has it running, and it is active. */
+function running(record: Instance, observed: RunningAt): Step {
+  if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
+  if (record.state === 'unknown') return { kind: 'record_active', at: observed.at, finding: 'found' };
+  if (observed.isClaimed) return none('at rest');
+  return { kind: 'claim_again', replaces: undefined, at: observed, finding: 'claimed_again' };
+}
+
+/** The report of its host does not have it: a doubt, which the very next report settles. After a gap it begins anew. */
+function missing(record: Instance, { at: { epoch }, sequence }: Extract<Observation, { kind: 'missing' }>): Step {
+  const last = record.missingIn;
+  if (last?.epoch === epoch && sequence === last.sequence + 1) {
+    return { ...recordLost(record, 'two reports of its host in a row do not have it'), finding: 'lost' };
+  }
+  const before = last && { epoch: last.epoch, position: last.sequence };
+  if (!isAfter({ epoch, position: sequence }, before)) return none('older observation');
+  return { kind: 'record_missing', missingIn: { epoch, sequence } };
+}
+
 /** An active instance whose record and claim have been as they are for a while. */
 function audited(record: Instance, holds: Holds): Step {
+  const isVouched = record.allocationRequest.length > 0;
+  const claimAgain = (replaces: number | undefined) =>
+    ({ kind: 'claim_again', replaces, at: undefined, finding: 'claimed_again' }) as const;
   switch (holds.kind) {
     case 'unread':
       return { kind: 'read_claim' };
     case 'none':
-      return {
-        ...recordLost(record, 'it holds no allocation, and its host did not report it'),
-        finding: 'claim_missing',
-      };
+      return isVouched ? claimAgain(undefined) : doubt('claim_missing');
     case 'claim':
       if (holds.claimToken === record.claimToken) return none('record and claim agree');
-      return { kind: 'correct_token', claimToken: holds.claimToken, finding: 'other_claim' };
+      if (holds.isOnHost) return { kind: 'correct_token', claimToken: holds.claimToken, finding: 'other_claim' };
+      return isVouched ? claimAgain(holds.claimToken) : doubt('claim_elsewhere');
   }
 }
 
@@ -156,8 +191,10 @@ function inError(record: Instance, holds: Holds, observed: Observation): Step {
       // Nothing rests with a claim: whoever recorded the error may have died before it was released.
       return releaseHeld(holds);
     case 'reported':
-      if (observed.outcome === 'active' || !isOfPresentAttempt(record, observed)) return lateReport(observed);
+      if (observed.outcome === 'active' || !isOfPresentAttempt(record, observed)) return lateReport(record, observed);
       return observed.isRepeated ? releaseHeld(holds) : none('late report');
+    case 'running':
+      return runsElsewhere(record, observed);
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     default:
@@ -165,15 +202,20 @@ function inError(record: Instance, holds: Holds, observed: Observation): Step {
   }
 }
 
-/** The host destroys it first, then its claim is released: nothing else is placed where it still runs. */
+/**
+ * The host destroys it first, then its claim is released: nothing else is placed where it still runs. A host that is
+ * silent owes it: the order waits in its queue, and when it reports the instance it is told again.
+ */
 function deleting(record: Instance, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'reported':
-      if (observed.outcome !== 'destroyed') return lateReport(observed);
-      return observed.host === record.host ? { kind: 'close_record', isConfirmed: true } : none('late report');
+      if (observed.outcome === 'active') return destroyTerminated(observed);
+      if (observed.outcome !== 'destroyed' || observed.host !== record.host) return none('late report');
+      return { kind: 'close_record', isConfirmed: true };
     case 'running':
-      return destroyStray(observed);
+      return destroyTerminated({ host: observed.host, attempt: 0, claimToken: observed.instance.claimToken });
     case 'host_gone':
+    case 'host_down':
       return { kind: 'close_record', isConfirmed: false };
     case 'claimed':
       return { kind: 'release', claimToken: observed.target.claimToken };
@@ -184,17 +226,24 @@ function deleting(record: Instance, observed: Observation, nowMs: number): Step 
     default:
       if (record.host === undefined) return { kind: 'close_record', isConfirmed: true };
       if (isOverdue(record, nowMs)) return { kind: 'close_record', isConfirmed: false };
-      return { kind: 'destroy', host: record.host, attempt: 0, reports: true };
+      return { kind: 'destroy', host: record.host, attempt: 0, claimToken: record.claimToken ?? 0, reports: true };
   }
 }
 
-/** In ERROR or DELETED: runs nowhere, holds nothing. */
-function atItsEnd(holds: Holds, observed: Observation): Step {
+function deleted(holds: Holds, observed: Observation): Step {
   switch (observed.kind) {
     case 'reported':
-      return lateReport(observed);
+      return observed.outcome === 'active' ? destroyTerminated(observed) : none('late report');
     case 'running':
-      return destroyStray(observed);
+      return destroyTerminated({ host: observed.host, attempt: 0, claimToken: observed.instance.claimToken });
+    default:
+      return atItsEnd(holds, observed);
+  }
+}
+
+/** In ERROR or DELETED: holds nothing. */
+function atItsEnd(holds: Holds, observed: Observation): Step {
+  switch (observed.kind) {
     case 'claimed':
       return { kind: 'release', claimToken: observed.target.claimToken };
     case 'audited':
@@ -207,7 +256,7 @@ function atItsEnd(holds: Holds, observed: Observation): Step {
 function reportOfBuild(report: Reported): Step {
   switch (report.outcome) {
     case 'active':
-      return { kind: 'record_active' };
+      return { kind: 'record_active', at: report.at };
     case 'failed':
     case 'refused':
       return { kind: 'conclude_attempt', outcome: report.outcome, why: report.why };
@@ -220,14 +269,21 @@ function reportOfBuild(report: Reported): Step {
 
 type Reported = Extract<Observation, { kind: 'reported' }>;
 
-/** What an attempt that is over built must not stay. */
-function lateReport({ outcome, host, attempt }: Reported): Step {
-  return outcome === 'active' ? { kind: 'destroy', host, attempt, reports: false } : none('late report');
+/** What an attempt that was given up built must not stay. What is not of such an attempt stays until its host reports it. */
+function lateReport(record: Instance, { outcome, host, attempt, claimToken }: Reported): Step {
+  if (outcome !== 'active' || !isGivenUp(record, host, attempt)) return none('late report');
+  return { kind: 'destroy', host, attempt, claimToken, reports: false };
 }
 
 /** It runs where its record does not have it. */
-function destroyStray({ host }: RunningAt): Step {
-  return { kind: 'destroy', host, attempt: 0, reports: false, finding: 'destroyed' };
+function runsElsewhere(record: Instance, { host, instance: { attempt, claimToken } }: RunningAt): Step {
+  if (!isGivenUp(record, host, attempt)) return doubt('stray');
+  return { kind: 'destroy', host, attempt, claimToken, reports: false, finding: 'destroyed' };
+}
+
+/** It was terminated, so it is to run nowhere. */
+function destroyTerminated({ host, attempt, claimToken }: Build): Step {
+  return { kind: 'destroy', host, attempt, claimToken, reports: false, finding: 'destroyed' };
 }
 
 function concludeTimedOut({ dueAtMs, attempts }: Instance): Step {
@@ -261,16 +317,16 @@ function releaseOrphan(holds: Holds): Step {
   return step.kind === 'release' ? { ...step, finding: 'orphan' } : step;
 }
 
-function isOfPresentAttempt(record: Instance, { host, attempt }: Reported): boolean {
-  return record.host === host && attemptNumber(record) === attempt;
-}
-
 function isOverdue({ dueAtMs }: Instance, nowMs: number): boolean {
   return dueAtMs !== undefined && dueAtMs <= nowMs;
 }
 
 function wait({ dueAtMs }: Instance): Step {
   return { kind: 'wait', untilMs: dueAtMs };
+}
+
+function doubt(finding: Doubt): Step {
+  return { kind: 'doubt', finding };
 }
 
 function none(because: NoneReason): Step {

@@ -1,4 +1,5 @@
-import type { Attempt } from '#libs/domain/instance';
+import type { HostPosition } from '#libs/domain/host-position';
+import type { Attempt, MissedReport } from '#libs/domain/instance';
 import type { ClaimedHost, Fault, RunningAt } from './observation';
 
 /** What is to be done next. One executor does it (`steps/perform.ts`) and looks again with what came of it. */
@@ -19,7 +20,12 @@ export type Step =
   | { readonly kind: 'conclude_attempt'; readonly outcome: Attempt['outcome']; readonly why: string }
   /** Claim the next alternate with its allocation request. */
   | { readonly kind: 'claim_next_host' }
-  | { readonly kind: 'record_active' }
+  /** On the word of its host, said then; undefined when it was the audit's. */
+  | { readonly kind: 'record_active'; readonly at: HostPosition | undefined; readonly finding?: Finding }
+  /** Its host is silent. */
+  | { readonly kind: 'record_unknown' }
+  /** Record which report it is missing in; the next one settles it. */
+  | { readonly kind: 'record_missing'; readonly missingIn: MissedReport }
   /** Release the claim that is named, then record ERROR. */
   | {
       readonly kind: 'record_error';
@@ -29,11 +35,12 @@ export type Step =
       readonly finding?: Finding;
     }
   | { readonly kind: 'record_deleting' }
-  /** Tell a host to end what it has of the instance, up to an attempt (0: any); `reports`: and to say so. */
+  /** Tell a host to end what it has of the instance, up to an attempt and a claim (0: any); `reports`: and to say so. */
   | {
       readonly kind: 'destroy';
       readonly host: string;
       readonly attempt: number;
+      readonly claimToken: number;
       readonly reports: boolean;
       readonly finding?: Finding;
     }
@@ -42,10 +49,33 @@ export type Step =
   | { readonly kind: 'release'; readonly claimToken: number; readonly finding?: Finding }
   /** Make a record for an instance that runs and has none. */
   | { readonly kind: 'adopt'; readonly at: RunningAt; readonly finding: Finding }
-  /** Claim what the instance uses where it runs, whether it fits or not. */
-  | { readonly kind: 'claim_again'; readonly at: RunningAt; readonly finding: Finding }
+  /**
+   * Claim again what the record vouches for, whether it fits or not, and all of it: in place of the claim that is named, or
+   * of none. A record of an older version vouches for nothing; then what its host reports that it uses.
+   */
+  | {
+      readonly kind: 'claim_again';
+      readonly replaces: number | undefined;
+      readonly at: RunningAt | undefined;
+      readonly finding: Finding;
+    }
   /** Write the token of the claim that is held into the record. */
-  | { readonly kind: 'correct_token'; readonly claimToken: number; readonly finding: Finding };
+  | { readonly kind: 'correct_token'; readonly claimToken: number; readonly finding: Finding }
+  /** Nothing is certain enough to act: it is kept, its capacity is counted, and an operator sees it. */
+  | { readonly kind: 'doubt'; readonly finding: Doubt };
+
+/** What is kept and shown (`berth_doubts_total`). */
+export type Doubt =
+  /** It runs there, and no record, nor a sealed allocation request, says that it should. */
+  | 'unknown_instance'
+  /** It runs where its record does not have it, and no attempt there was given up. */
+  | 'stray'
+  /** It is active and holds nothing, and nothing says what it held. */
+  | 'claim_missing'
+  /** It is active, and what it holds is on another host. */
+  | 'claim_elsewhere'
+  /** What it held can not be claimed again: a provider is gone, or somebody else has its uuid. */
+  | 'claim_refused';
 
 /** What a repair is counted as (`berth_audit_mended_total`). */
 export type Finding =
@@ -56,12 +86,13 @@ export type Finding =
   | 'ordered_again'
   | 'orphan'
   | 'other_claim'
-  | 'claim_missing';
+  | 'found';
 
 export type NoneReason =
   | 'at rest'
   | 'no record'
   | 'late report'
+  | 'older observation'
   | 'somebody else goes on with it'
   | 'its order still waits'
   | 'its report will follow'

@@ -44,6 +44,9 @@ export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRank
       'Host reports, by outcome: accepted, or the reason of refusal.',
       ['outcome'],
     ),
+    grants: metrics.counter('berth_scheduler_host_grants_total', 'Hosts that agents asked to hold, by outcome.', [
+      'outcome',
+    ]),
     discrepancies: metrics.counter(
       'berth_scheduler_discrepancies_total',
       'Instances on which a host report and the store disagreed.',

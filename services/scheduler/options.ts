@@ -112,7 +112,7 @@ export const schedulerOptions = {
     default: 30_000,
     min: 0,
     max: 3_600_000,
-    help: 'How old a claim must be before its absence from a host report is sent to conductors; also how often per host.',
+    help: 'How old a claim must be before its absence from a host report is sent to conductors.',
   }),
   maxReportedInstances: intOption({
     env: 'BERTH_SCHEDULER_MAX_REPORTED_INSTANCES',

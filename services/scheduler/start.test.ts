@@ -6,11 +6,18 @@ import { callMethod } from '#libs/bus/typed-calls';
 import type { Method } from '#libs/contracts/codec';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { explainMethod } from '#libs/contracts/diagnosis';
+import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
 import { listHostsMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
-import type { HostDiscrepancy, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type {
+  AcquireHostsRequest,
+  HostDiscrepancy,
+  ReleaseHostsRequest,
+  UpdateResourceStatsRequest,
+} from '#libs/contracts/messages';
 import { BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import { inventory } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror/mirror';
@@ -71,6 +78,14 @@ async function aCell() {
     as: (user: string) => open(openBus({ busUrl: `memory://${user}@broker` }, around(), broker)),
     report: (fields: Partial<UpdateResourceStatsRequest> = {}, from = client) =>
       callMethod(from, STATS, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000 }),
+    acquire: (fields: Partial<AcquireHostsRequest> = {}, from = client) => {
+      const request = { serviceHost: 'host-1', agentRun: 'run-1', hosts: ['host-1'], leaseMs: 60_000, ...fields };
+      return callMethod(from, STATS, acquireHostsMethod, request, { timeoutMs: 5_000 });
+    },
+    release: (fields: Partial<ReleaseHostsRequest> = {}, from = client) => {
+      const request = { serviceHost: 'host-1', agentRun: 'run-1', hosts: ['host-1'], ...fields };
+      return callMethod(from, STATS, releaseHostsMethod, request, { timeoutMs: 5_000 });
+    },
     metrics: () => surroundings.metrics.expose(),
     async close() {
       for (const thing of opened.toReversed()) await thing.close();
@@ -211,19 +226,117 @@ describe('stats', () => {
     await clock.advance(31_000);
     await claim(fresh);
     const instances = [running(unknown ?? ''), running(building ?? '', { running: false }), running(fine ?? '')];
-    await report({ sequence: 2, instances, serviceHost: 'rack-7' });
-    // It is told once in a grace time.
-    await report({ sequence: 3, instances, serviceHost: 'rack-7' });
+    // Each report is told: two in a row settle that an instance is missing.
+    for (const sequence of [2, 3]) await report({ sequence, position: sequence * 2, instances, serviceHost: 'rack-7' });
     await clock.advance(0);
+    const told = {
+      host: 'host-1',
+      providerUuid: ROOT,
+      unclaimed: [expect.objectContaining({ instanceUuid: unknown })],
+      missing: [missing],
+      present: [],
+      serviceHost: 'rack-7',
+      epoch: 0,
+      atMs: clock.now(),
+    };
     expect(discrepancies).toEqual([
-      {
-        host: 'host-1',
-        providerUuid: ROOT,
-        unclaimed: [expect.objectContaining({ instanceUuid: unknown })],
-        missing: [missing],
-        serviceHost: 'rack-7',
-      },
+      { ...told, sequence: 2, position: 4 },
+      { ...told, sequence: 3, position: 6 },
     ]);
+  });
+
+  it('counts what runs without a claim as external usage, up to the inventory, and claims nothing for it', async () => {
+    const { report, call, placement } = cell;
+    const inventories = { VCPU: inventory(8, { allocationRatio: 2 }), MEMORY_MB: inventory(4_096) };
+    const lies = Array.from({ length: 1_000 }, () => running(randomUUID(), { resources: { VCPU: 3, MEMORY_MB: 1 } }));
+    const reserved = async () => {
+      const { hosts } = await call(listHostsMethod, { host: 'host-1', marker: '', limit: 0 });
+      return Object.values(hosts[0]?.resources ?? {}).map((one) => one.inventory.reserved);
+    };
+    await report({ inventories, instances: lies.slice(0, 1) });
+    expect(await reserved()).toEqual([2, 1]);
+    await report({ inventories, instances: lies, sequence: 2 });
+    expect(await reserved()).toEqual([8, 1_000]);
+    await report({ inventories, sequence: 3 });
+    expect(await reserved()).toEqual([0, 0]);
+    await placement.scanConsumers(async (consumers) => expect(consumers).toEqual([]));
+  });
+
+  it('asks for the allocation requests of what runs without a claim, until it has them', async () => {
+    const { report } = cell;
+    const one = running(randomUUID());
+    expect((await report({ instances: [one] })).wantsAllocationRequests).toBe(true);
+    const shown = { ...one, allocationRequest: Uint8Array.of(1) };
+    expect((await report({ instances: [shown], sequence: 2 })).wantsAllocationRequests).toBe(false);
+  });
+
+  it('tells what a host runs when it has a new holder, and when it was down', async () => {
+    const { report, clock, placement, discrepancies, acquire } = cell;
+    await report();
+    const uuid = randomUUID();
+    const consumers = [aWrite({ [ROOT]: { VCPU: 1 } }, { uuid })];
+    await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers });
+    const instances = [running(uuid)];
+    await report({ instances, sequence: 2 });
+    const [grant] = (await acquire()).grants;
+    const epoch = grant?.epoch ?? 0;
+    await report({ instances, sequence: 3, epoch });
+    await report({ instances, sequence: 4, epoch });
+    await clock.advance(HOST_TIMEOUT_MS * 1.5);
+    await report({ instances, sequence: 5, epoch });
+    await clock.advance(0);
+    expect(discrepancies.map(({ sequence, present }) => [sequence, present.map((one) => one.instanceUuid)])).toEqual([
+      [3, [uuid]],
+      [5, [uuid]],
+    ]);
+  });
+});
+
+describe('holding a host', () => {
+  it('is for one run at a time: another one is told who holds it and for how long, and its reports are refused', async () => {
+    const { acquire, report, metrics } = cell;
+    const [mine] = (await acquire()).grants;
+    const epoch = mine?.epoch ?? 0;
+    await report({ epoch });
+    expect((await acquire({ agentRun: 'run-2' })).grants).toEqual([
+      { epoch: 0, holderRun: 'run-1', holderServiceHost: 'host-1', heldForMs: 60_000 },
+    ]);
+    for (const other of [0, epoch - 1]) {
+      await expect(report({ agentRun: 'run-2', epoch: other })).rejects.toMatchObject({ reason: 'epoch_superseded' });
+    }
+    expect(await metrics()).toContain('berth_scheduler_stats_total{outcome="epoch_superseded"} 2');
+    expect(await metrics()).toContain('berth_scheduler_host_grants_total{outcome="host_taken"} 1');
+  });
+
+  it('passes on when the lease has run out, or was given back', async () => {
+    const { acquire, release, report, clock } = cell;
+    const [first] = (await acquire()).grants;
+    await clock.advance(60_001);
+    const [second] = (await acquire({ agentRun: 'run-2' })).grants;
+    await expect(report({ epoch: first?.epoch ?? 0 })).rejects.toMatchObject({ reason: 'epoch_superseded' });
+    await report({ agentRun: 'run-2', epoch: second?.epoch ?? 0 });
+    await release({ agentRun: 'run-2' });
+    expect((await acquire({ agentRun: 'run-3' })).grants[0]?.epoch).toBeGreaterThan(second?.epoch ?? 0);
+  });
+
+  it('is asked for again when the store has forgotten the epoch', async () => {
+    await expect(cell.report({ epoch: 99 })).rejects.toMatchObject({ reason: 'epoch_unknown' });
+  });
+
+  it('is for the agent of the service host alone', async () => {
+    const other = await cell.as('agent.host-2');
+    await expect(cell.acquire({}, other)).rejects.toMatchObject({ reason: 'wrong_host' });
+    await expect(cell.acquire({ serviceHost: 'host-2' }, other)).rejects.toMatchObject({ reason: 'wrong_host' });
+    await expect(cell.release({}, other)).rejects.toMatchObject({ reason: 'wrong_host' });
+  });
+
+  it('goes with what a selection says of the host, so that orders carry it', async () => {
+    const { acquire, report, call } = cell;
+    const epoch = (await acquire()).grants[0]?.epoch ?? 0;
+    await report({ epoch });
+    const request = { requestId: randomUUID(), requestSpec: anEncodedSpec(), instanceUuids: [randomUUID()] };
+    const { destinations } = await call(selectDestinationsMethod, { ...request, numAlternates: 0 });
+    expect(destinations.map(({ selected }) => selected.epoch)).toEqual([epoch]);
   });
 });
 

@@ -1,13 +1,11 @@
 import type { Bus } from '#libs/bus/port';
-import { answer, castTyped } from '#libs/bus/typed-calls';
-import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { answer } from '#libs/bus/typed-calls';
 import { explainMethod } from '#libs/contracts/diagnosis';
 import { listHostsMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
-import { type Identity, nameOf, requireProject, requireService } from '#libs/contracts/identity';
-import type { SelectDestinationsRequest, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import { BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
+import { requireProject, requireService } from '#libs/contracts/identity';
+import type { SelectDestinationsRequest } from '#libs/contracts/messages';
+import { RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
-import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
@@ -19,11 +17,10 @@ import { Fleet } from './fleet/fleet';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import type { SchedulerConfig } from './options';
 import { KeptRanks } from './ranking/ranked-hosts';
-import { Discrepancies } from './reports/discrepancies';
 import { listHosts } from './reports/list-hosts';
 import { setHostEnabled } from './reports/set-host-enabled';
 import { sweepHosts } from './reports/sweep';
-import { updateResourceStats } from './reports/update-resource-stats';
+import { reportCalls } from './reports/take-reports';
 import { specClassifier } from './request/equivalence-class';
 import { selectSettings } from './settings';
 
@@ -45,18 +42,19 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   fleet.snapshot(clock.now());
   const settings = selectSettings(config);
   const ranks = new KeptRanks(settings, config.rankedHosts);
+  const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror);
   const seal = sealer(config.claimKey, () => clock.now() + config.claimTtlMs);
   const scheduler = new Scheduler(
     deps,
     { placement, mirror, fleet, rankHosts: ranks.rank, settings, clock, sealer: seal },
-    schedulerMetrics(deps.metrics, fleet, ranks, mirror),
+    measured,
   );
   const closing = new AbortController();
   const isListening = () => bus.isConnected() && mirror.readiness().ready;
   const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, isListening }, closing.signal);
   const options = { prefetch: config.prefetch };
   const calls = await bus.serve(RPC_SCHEDULER, scheduler.calls(), options);
-  const reports = await bus.serve(STATS, scheduler.reports(), options);
+  const reports = await bus.serve(STATS, reportCalls(deps, measured), options);
   return {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
     async close() {
@@ -69,17 +67,13 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
 
 /** The handlers of a scheduler: each call logged and counted. */
 class Scheduler {
-  private readonly discrepancies: Discrepancies;
   private readonly classify = specClassifier();
 
   constructor(
     private readonly deps: SchedulerDeps,
     private readonly select: SelectDeps,
     private readonly metrics: SchedulerMetrics,
-  ) {
-    const { mirror: view, placement, clock, config } = deps;
-    this.discrepancies = new Discrepancies({ view, placement, clock, graceMs: config.discrepancyGraceMs });
-  }
+  ) {}
 
   calls() {
     const { fleet, clock } = this.select;
@@ -105,10 +99,6 @@ class Scheduler {
         return setHostEnabled(request, { ...this.select, mirror: this.deps.mirror, nowMs: clock.now() });
       }),
     };
-  }
-
-  reports() {
-    return answer(updateResourceStatsMethod, (stats, { identity }) => this.updateResourceStats(stats, identity));
   }
 
   private async selectDestinations(request: SelectDestinationsRequest, caller: Caller) {
@@ -139,50 +129,6 @@ class Scheduler {
     } finally {
       this.metrics.instances.inc({ outcome }, request.instanceUuids.length);
       this.metrics.selectSeconds.observe({ outcome }, (this.deps.clock.elapsed() - startedAtMs) / 1000);
-    }
-  }
-
-  private async updateResourceStats(stats: UpdateResourceStatsRequest, sender: Identity) {
-    const { clock, config, log } = this.deps;
-    try {
-      const limits = { nowMs: clock.now(), maxInstances: config.maxReportedInstances };
-      const response = await updateResourceStats(stats, sender, { ...this.deps, ...limits });
-      this.metrics.stats.inc({ outcome: 'accepted' });
-      await this.sendDiscrepancy(stats);
-      return response;
-    } catch (thrown) {
-      const error = BerthError.from(thrown);
-      this.metrics.stats.inc({ outcome: error.reason });
-      log.warn(
-        {
-          event: 'host_report_refused',
-          sender: nameOf(sender),
-          code: error.code,
-          reason: error.reason,
-          ...error.details,
-        },
-        `host report refused: ${error.message}`,
-      );
-      throw error;
-    }
-  }
-
-  /** A discrepancy that can't be sent does not refuse the report: the next one finds the same. */
-  private async sendDiscrepancy(stats: UpdateResourceStatsRequest): Promise<void> {
-    const { bus, log } = this.deps;
-    try {
-      const found = await this.discrepancies.find(stats);
-      if (!found) return;
-      const { host, unclaimed, missing } = found;
-      this.metrics.discrepancies.inc({ kind: 'unclaimed' }, unclaimed.length);
-      this.metrics.discrepancies.inc({ kind: 'missing' }, missing.length);
-      const counts = { unclaimed: unclaimed.length, missing: missing.length };
-      log.warn({ event: 'host_discrepancy', host, ...counts }, 'host report and store disagree');
-      await castTyped(bus, BUILD_RESULTS, hostDiscrepancyCodec, found);
-    } catch (thrown) {
-      const error = BerthError.from(thrown);
-      const fields = { event: 'discrepancy_not_sent', host: stats.host, reason: error.reason };
-      log.warn(fields, `host discrepancy not sent to conductors: ${error.message}`);
     }
   }
 

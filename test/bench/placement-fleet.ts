@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Allocations } from '#libs/domain/consumer';
 import { inventory } from '#libs/domain/inventory';
-import type { Command, CommitResult, HostReport, PlacementStore } from '#libs/placement/port/placement-store';
+import type {
+  Command,
+  CommitResult,
+  HostReport,
+  PlacementStore,
+  ReportResult,
+} from '#libs/placement/port/placement-store';
 import { systemClock } from '#libs/runtime/system';
 import { measureRate, type Rate } from './harness';
 
@@ -81,6 +87,7 @@ function report(n: number, providerUuid: string, inventories: Readonly<Record<st
     availabilityZone: '',
     agentRun: 'bench',
     sequence: 1,
+    epoch: 0,
     inventories,
     traits: ['COMPUTE_NODE', 'HW_CPU_X86_SSE42', ...(n % 2 === 0 ? [TRAIT] : [])],
     aggregates: n % 3 === 0 ? [AGGREGATE] : [],
@@ -106,7 +113,7 @@ async function commit(store: PlacementStore, command: Untimed): Promise<void> {
   requireCommitted(command.kind, await store.commit({ ...command, atMs: systemClock().now() }));
 }
 
-function requireCommitted(what: string, { kind }: CommitResult): void {
+function requireCommitted(what: string, { kind }: CommitResult | ReportResult): void {
   if (kind !== 'committed') throw new Error(`the store refused ${what}: ${kind}`);
 }
 

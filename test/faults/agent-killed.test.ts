@@ -6,9 +6,11 @@ import { openBus } from '#libs/bus/open';
 import { ACK, type Bus } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import { acquireHostsMethod } from '#libs/contracts/host-leases';
 import type { BuildInstance, BuildReport, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/queues';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
@@ -36,9 +38,19 @@ beforeAll(async () => {
   bus = await openBus({ busUrl: rabbitmq.url }, around);
   const takeStats = answer(updateResourceStatsMethod, async (report) => {
     stats.put(report);
-    return { sequence: report.sequence };
+    return { sequence: report.sequence, wantsAllocationRequests: false };
   });
-  await bus.serve(STATS, takeStats);
+  const holders = new MemoryPlacementStore();
+  const acquire = answer(acquireHostsMethod, async (request) => {
+    const grants = await holders.acquireHosts({ ...request, atMs: systemClock().now() });
+    const none = { holderRun: '', holderServiceHost: '', heldForMs: 0 };
+    return {
+      grants: grants.map((grant) =>
+        grant.kind === 'granted' ? { ...none, epoch: grant.epoch } : { ...none, epoch: 0, heldForMs: grant.leftMs },
+      ),
+    };
+  });
+  await bus.serve(STATS, { ...takeStats, ...acquire });
   await bus.consume(BUILD_RESULTS, async ({ body }) => {
     results.put(buildReportCodec.decode(body));
     return ACK;
@@ -68,6 +80,8 @@ async function startAgent(): Promise<void> {
     BERTH_AGENT_PROCESS_ALLOWED: '/bin/sh',
     BERTH_AGENT_PROCESS_POLL_MS: '50',
     BERTH_AGENT_REPORT_MIN_INTERVAL_MS: '100',
+    // A run that was killed keeps its host for three of these.
+    BERTH_AGENT_REPORT_INTERVAL_MS: '300',
     BERTH_LOG_FORMAT: 'json',
   });
   await agent.says('"running"');
@@ -102,6 +116,8 @@ function destroy(instanceUuid: string): Promise<void> {
     host: HOST,
     attempt: 0,
     report: true,
+    epoch: 0,
+    claimToken: 0,
   });
 }
 

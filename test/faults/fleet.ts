@@ -98,14 +98,18 @@ export class TestFleet {
     return fleet;
   }
 
-  /** Starts a process: `scheduler-N`, `conductor-N`, or `agent-X` with five hosts; the same name finds its state again. */
-  launch(name: string): void {
+  /**
+   * Starts a process: `scheduler-N`, `conductor-N`, or `agent-X` with five hosts; the same name finds its state again.
+   * `settings` may make it another's twin.
+   */
+  launch(name: string, settings: Readonly<Record<string, string>> = {}): void {
     const isAgent = name.startsWith('agent');
     const args = isAgent ? ['compute-agent'] : [name.split('-')[0] ?? ''];
     const agent = { BERTH_AGENT_HOST: name, BERTH_AGENT_HOSTS: '5', BERTH_AGENT_STATE_DIR: this.stateDir };
-    const user = isAgent ? `service-host.${name}` : (name.split('-')[0] ?? '');
+    const user = isAgent ? `service-host.${settings['BERTH_AGENT_HOST'] ?? name}` : (name.split('-')[0] ?? '');
     const busUrl = this.credentials.brokerUrl(user, this.rabbitmq.port);
-    const env = { BERTH_PROCESS_NAME: name, BERTH_BUS_URL: busUrl, ...this.#settings, ...(isAgent ? agent : {}) };
+    const own = isAgent ? agent : {};
+    const env = { BERTH_PROCESS_NAME: name, BERTH_BUS_URL: busUrl, ...this.#settings, ...own, ...settings };
     this.#children.set(name, startChild('services/cli/main.ts', args, env));
   }
 
@@ -114,6 +118,16 @@ export class TestFleet {
     const child = this.#children.get(name);
     child?.process.kill('SIGKILL');
     await child?.exit;
+  }
+
+  /** Sends a signal to a process. */
+  signal(name: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#children.get(name)?.process.kill(signal);
+  }
+
+  /** Waits until a process has logged an event. */
+  async hasLogged(name: string, event: string): Promise<void> {
+    await this.#children.get(name)?.says(`"event":"${event}"`);
   }
 
   /** Has the tenant request one instance each; resolves to their instances' uuids once the broker has them all. */
@@ -302,6 +316,7 @@ const QUICK: Readonly<Record<string, string>> = {
   BERTH_AGENT_FAKE_LATENCY_MS: '100',
   BERTH_AGENT_FAKE_FAILURE_RATE: '0.1',
   BERTH_LOG_LEVEL: 'warn',
+  BERTH_LOG_FORMAT: 'json',
 };
 
 function isAtRest({ state }: Instance): boolean {

@@ -37,8 +37,9 @@ function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Insta
   for (const [requestId, uuids] of checker.confirmed) {
     if (checker.refused.has(requestId)) continue;
     for (const uuid of uuids) {
-      if (byUuid.has(uuid) || checker.forgiven.has(uuid) || checker.known.get(uuid)?.latest.state === 'deleted')
-        continue;
+      // What ended is forgotten after a while.
+      const hasEnded = ['deleted', 'error'].includes(checker.known.get(uuid)?.latest.state ?? '');
+      if (byUuid.has(uuid) || checker.forgiven.has(uuid) || hasEnded) continue;
       checker.fail('every request ends', `${uuid} was asked for, and the broker confirmed it, but there is no record`);
     }
   }

@@ -11,15 +11,9 @@ interface KnownFault {
 
 export const KNOWN_FAULTS: readonly KnownFault[] = [
   {
-    fault: 'a discrepancy says nothing of when it was observed, so that what was built since is lost and destroyed',
-    explains: ({ invariant, message }) =>
-      invariant === 'nothing healthy is destroyed' && message.includes('its agent no longer reports it'),
-  },
-  {
     fault: 'a request whose copy comes after its instances are forgotten is built again',
     explains: ({ invariant }) => invariant === 'what has ended stays so',
   },
-  { fault: 'two agents of one host report each other’s instances missing', kinds: ['second agent'] },
   { fault: 'wall clocks that jump end builds, destructions and leases early', kinds: ['clock jumps'] },
   { fault: 'a store that lost writes is not repaired', kinds: ['store goes back', 'store is wiped'] },
 ];

@@ -17,15 +17,18 @@ export function toRecord(instance: Instance): string {
     attempts: instance.attempts,
     fault: instance.fault,
     createdAtMs: instance.createdAtMs,
+    activeAt: instance.activeAt,
+    missingIn: instance.missingIn,
   };
-  const bytes = `${toBase64(instance.requestSpec)} ${toBase64(instance.alternates)}`;
+  const { requestSpec, alternates, allocationRequest } = instance;
+  const bytes = `${toBase64(requestSpec)} ${toBase64(alternates)} ${toBase64(allocationRequest)}`;
   return `${version} ${state} ${host} ${updatedAtMs} ${dueAtMs} ${bytes}\n${JSON.stringify(body)}`;
 }
 
-/** The instance of a record. Fields that JSON left out are undefined again. */
+/** The instance of a record. Fields that JSON left out, or an older version did not know, are undefined or empty. */
 export function fromRecord(record: string): Instance {
   const endOfHead = record.indexOf('\n');
-  const [version, state, host, updatedAtMs, dueAtMs, requestSpec = '', alternates = ''] = record
+  const [version, state, host, updatedAtMs, dueAtMs, requestSpec = '', alternates = '', request = ''] = record
     .slice(0, endOfHead)
     .split(' ');
   const body = JSON.parse(record.slice(endOfHead + 1)) as Body;
@@ -42,6 +45,9 @@ export function fromRecord(record: string): Instance {
     fault: body.fault,
     requestSpec: fromBase64(requestSpec),
     alternates: fromBase64(alternates),
+    allocationRequest: fromBase64(request),
+    activeAt: body.activeAt,
+    missingIn: body.missingIn,
     dueAtMs: dueAtMs === NONE ? undefined : Number(dueAtMs),
     version: Number(version),
     createdAtMs: body.createdAtMs,
@@ -58,7 +64,10 @@ export function fromEvents(events: string): Instance[] {
 /** Neither a host name (those start with a letter or a digit) nor a time. */
 const NONE = '-';
 
-type Body = Omit<Instance, 'version' | 'state' | 'host' | 'updatedAtMs' | 'dueAtMs' | 'requestSpec' | 'alternates'>;
+type Body = Omit<
+  Instance,
+  'version' | 'state' | 'host' | 'updatedAtMs' | 'dueAtMs' | 'requestSpec' | 'alternates' | 'allocationRequest'
+>;
 
 function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');

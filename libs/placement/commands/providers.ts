@@ -90,7 +90,7 @@ export async function deleteProvider(tx: Transaction, { uuid }: DeleteProvider):
 }
 
 function deleteHost(tx: Transaction, host: string): void {
-  for (const table of ['host', 'sequence'] as const) tx.write({ kind: 'delete', table, key: host });
+  for (const table of ['host', 'sequence', 'holder'] as const) tx.write({ kind: 'delete', table, key: host });
   tx.write({ kind: 'mute', host });
 }
 

@@ -4,7 +4,7 @@ import type { Host } from '../../domain/host';
 import type { Inventories } from '../../domain/inventory';
 import type { HostReport, ReportResult } from '../port/placement-store';
 import { countUsers, createMissing } from './catalogue';
-import type { LastReport, StoredProvider } from './tables';
+import type { LastReport, Stored, StoredHolder, StoredProvider } from './tables';
 import type { Transaction } from './transaction';
 
 type RefusedReport = Exclude<ReportResult, { kind: 'committed' }>;
@@ -12,11 +12,14 @@ type RefusedReport = Exclude<ReportResult, { kind: 'committed' }>;
 /** Makes the host and its root provider what its agent says they are. */
 export async function reportHost(tx: Transaction, report: HostReport): Promise<RefusedReport | undefined> {
   const { host: name, providerUuid, agentRun, sequence, atMs } = report;
-  const [host, last, provider] = await Promise.all([
+  const [host, last, provider, [holder]] = await Promise.all([
     tx.get('host', name),
     tx.get('sequence', name),
     tx.get('provider', providerUuid),
+    tx.getStored('holder', [name]),
   ]);
+  const superseded = refuseEpoch(holder, report);
+  if (superseded) return superseded;
   const stale = refuseStale(last, report);
   if (stale) return stale;
   const taken = await refuseTaken(tx, name, providerUuid, provider);
@@ -37,6 +40,12 @@ export async function reportHost(tx: Transaction, report: HostReport): Promise<R
 /** All that a report says but when it was made, in a few bytes: two with the same digest say the same. */
 export function digestOf(report: HostReport): string {
   return hash('sha256', JSON.stringify({ ...report, atMs: 0, sequence: 0 }), 'base64');
+}
+
+/** Only the holder of the host is heard; a run without an epoch, of an older version, while nobody holds it. */
+function refuseEpoch(holder: Stored<StoredHolder> | undefined, { epoch, atMs }: HostReport): RefusedReport | undefined {
+  const isHeard = epoch === 0 ? !holder || holder.row.untilMs <= atMs : holder?.revision === epoch;
+  return isHeard ? undefined : { kind: 'epoch', present: holder?.revision };
 }
 
 /** A run of an agent numbers its reports: one that is not after the last was overtaken. */
@@ -110,7 +119,7 @@ async function keepUsed(
 
 function nextHost(report: HostReport, host: Host | undefined): Host {
   const { providerUuid, cell, serviceHost, availabilityZone, capabilities, ioOps, externalInstances } = report;
-  const { agentRun, sequence } = report;
+  const { agentRun, sequence, epoch } = report;
   const kept = host ?? { enabled: true, disabledReason: '', failures: 0, lastFailureAtMs: 0 };
   return {
     ...kept,
@@ -124,6 +133,7 @@ function nextHost(report: HostReport, host: Host | undefined): Host {
     externalInstances,
     agentRun,
     sequence,
+    epoch,
     up: true,
     updatedAtMs: report.atMs,
   };

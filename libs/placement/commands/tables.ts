@@ -2,7 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
-import type { CatalogueName, Revised, Rows, Usage } from '../port/placement-store';
+import type { CatalogueName, HostHolder, Revised, Rows, Usage } from '../port/placement-store';
 
 /** What the store keeps, table by table, each row under one key. */
 export interface Tables {
@@ -24,6 +24,8 @@ export interface Tables {
   readonly tree: { readonly members: readonly string[] };
   /** The last report of a host, by its name; written without a commit. */
   readonly sequence: LastReport;
+  /** The holder of a host, by its name, whether or not it has reported; its revision is the epoch. */
+  readonly holder: StoredHolder;
 }
 
 export type TableName = keyof Tables;
@@ -35,6 +37,12 @@ export interface LastReport {
   readonly providerUuid: string;
   /** Of all that it said; '' when the provider's row says more, because it keeps a class in use that the report left out. */
   readonly digest: string;
+}
+
+/** Who holds a host; nobody when the time is over. */
+export interface StoredHolder extends HostHolder {
+  readonly untilMs: number;
+  readonly leaseMs: number;
 }
 
 /** A provider with the name of the host whose root it is. */

@@ -30,7 +30,7 @@ export type Guard =
  * - `raise`   the generation of a provider by one, whatever it is
  * - `show`    a provider's usage as it is, into the change record
  * - `count`   moves a counter
- * - `beat`    notes a heartbeat; `mute` forgets it
+ * - `beat`    notes a heartbeat, and renews the lease of the host's holder; `mute` forgets it
  */
 export type Write =
   | {
@@ -146,6 +146,9 @@ export interface Conflict {
 export function isCommit(writes: readonly Write[]): boolean {
   return writes.some((write) => {
     if (write.kind === 'beat' || write.kind === 'mute') return false;
-    return !(write.kind === 'put' && write.table === 'sequence');
+    return !(
+      (write.kind === 'put' || write.kind === 'delete') &&
+      (write.table === 'sequence' || write.table === 'holder')
+    );
   });
 }

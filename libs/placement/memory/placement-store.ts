@@ -7,17 +7,21 @@ import { runCommand } from '../commands/run-command';
 import { asConsumer } from '../commands/tables';
 import { type Conflict, isCommit, type Transaction, transact, type Write } from '../commands/transaction';
 import type {
+  AcquireHosts,
   Change,
   Command,
   CommitResult,
+  HostGrant,
   HostReport,
   PlacementStore,
+  ReleaseHosts,
   ReportResult,
   Rows,
   StoreIdentity,
 } from '../port/placement-store';
 import { firstNumber } from '../port/revisions';
 import { ChangeLog } from './change-log';
+import { acquireHosts, releaseHosts } from './holders';
 import { MemoryTables } from './tables';
 
 const SCAN_CHUNK = 1_000;
@@ -51,6 +55,14 @@ export class MemoryPlacementStore implements PlacementStore {
       (tx) => reportHost(tx, report),
       async (tx) => this.#commitTransaction(tx, report.atMs),
     );
+  }
+
+  async acquireHosts(wanted: AcquireHosts): Promise<HostGrant[]> {
+    return acquireHosts(this.#tables.maps.holder, wanted);
+  }
+
+  async releaseHosts(held: ReleaseHosts): Promise<void> {
+    releaseHosts(this.#tables.maps.holder, held);
   }
 
   async revision(): Promise<number> {

@@ -1,6 +1,7 @@
 import { addRow, type RowLists, type Stored, type TableName, type Tables } from '../commands/tables';
 import type { Guard, Reader, Write } from '../commands/transaction';
 import type { Rows } from '../port/placement-store';
+import { renewHolder } from './holders';
 
 type Maps = { readonly [T in TableName]: Map<string, Stored<Tables[T]>> };
 
@@ -16,6 +17,7 @@ export class MemoryTables implements Reader {
     name: new Map(),
     tree: new Map(),
     sequence: new Map(),
+    holder: new Map(),
   };
   readonly #counts = new Map<string, number>();
   readonly #heartbeats = new Map<string, number>();
@@ -98,6 +100,7 @@ export class MemoryTables implements Reader {
           break;
         case 'beat':
           this.#heartbeats.set(write.host, Math.max(write.atMs, this.#heartbeats.get(write.host) ?? 0));
+          renewHolder(this.maps.holder, write.host, write.atMs);
           break;
         case 'mute':
           this.#heartbeats.delete(write.host);

@@ -164,6 +164,8 @@ export interface HostReport {
   /** Which run of the agent, and which of its reports: one that is not after the last of the same run is `stale`. */
   readonly agentRun: string;
   readonly sequence: number;
+  /** By which the agent holds the host (`acquireHosts`); 0: it holds none, and is heard while nobody holds it. */
+  readonly epoch: number;
   /** `reserved` includes what unmanaged workloads use. */
   readonly inventories: Inventories;
   readonly traits: readonly string[];
@@ -172,4 +174,29 @@ export interface HostReport {
   readonly capabilities: Host['capabilities'];
   readonly ioOps: number;
   readonly externalInstances: number;
+}
+
+/** A run of an agent, on behalf of its service host. */
+export interface HostHolder {
+  readonly agentRun: string;
+  readonly serviceHost: string;
+}
+
+/** A run wants to hold hosts. */
+export interface AcquireHosts extends HostHolder {
+  /** For stores without a clock of their own. */
+  readonly atMs: number;
+  readonly hosts: readonly string[];
+  /** A host without an accepted report for so long may be given to another run. */
+  readonly leaseMs: number;
+}
+
+/** Whether a run holds a host now; if not, who does, and for how long at least. */
+export type HostGrant =
+  | { readonly kind: 'granted'; readonly epoch: number }
+  | { readonly kind: 'taken'; readonly holder: HostHolder; readonly leftMs: number };
+
+/** A run gives hosts back. */
+export interface ReleaseHosts extends HostHolder {
+  readonly hosts: readonly string[];
 }

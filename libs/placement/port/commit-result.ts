@@ -43,7 +43,10 @@ export type CommitResult =
 export type Subject = 'provider' | 'inventory' | 'host' | 'consumer' | 'resource_class' | 'trait' | 'parent';
 
 /** How a report ended. `exists`: the host's name belongs to another provider, or the provider to another host. */
-export type ReportResult = Extract<CommitResult, { kind: 'committed' | 'unchanged' | 'stale' | 'exists' }>;
+export type ReportResult =
+  | Extract<CommitResult, { kind: 'committed' | 'unchanged' | 'stale' | 'exists' }>
+  /** Of another epoch than the host's present one; undefined when the host has none (a store that was wiped). */
+  | { readonly kind: 'epoch'; readonly present: number | undefined };
 
 /** Why nothing was committed. */
 export type RefusedCommit = Exclude<CommitResult, { kind: 'committed' }>;

@@ -1,6 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
-import type { Command, HostReport } from './command';
+import type { AcquireHosts, Command, HostGrant, HostReport, ReleaseHosts } from './command';
 import type { CommitResult, ReportResult } from './commit-result';
 import type { Change, Rows } from './rows';
 import type { StoreIdentity } from './store-identity';
@@ -33,11 +33,25 @@ export interface PlacementStore {
    * Takes an agent's report: the root provider is created or updated to what the agent says (it is the authority), without
    * a generation guard; the host's row likewise. Inventories of a class in use that the report leaves out are kept with
    * their total as it is. A report that changes neither row commits nothing (`unchanged`): its sequence is noted, and that
-   * the agent lives (read by `sweep_hosts`).
+   * the agent lives (read by `sweep_hosts`). A report of another epoch than the host's is refused; one that is accepted
+   * renews the lease of its holder.
    *
    * @throws BerthError as `commit`.
    */
   reportHost(report: HostReport): Promise<ReportResult>;
+
+  /**
+   * Makes a run the holder of hosts, each by itself: of those that nobody holds, or whose holder's lease ran out by the
+   * store's time, and again of those that it holds. The epoch rises with each holder and follows the clock, so that none is
+   * given twice though the store was wiped, or restored from an older copy. Mirrors don't see it before a report.
+   *
+   * @returns a grant for each host, in order
+   * @throws BerthError `unavailable`, as `commit`.
+   */
+  acquireHosts(wanted: AcquireHosts): Promise<HostGrant[]>;
+
+  /** Gives hosts back that the run still holds; reports of its epoch are refused from then on. */
+  releaseHosts(held: ReleaseHosts): Promise<void>;
 
   /** The revision of the last commit; 0 for an empty store. */
   revision(): Promise<number>;

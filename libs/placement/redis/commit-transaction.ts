@@ -23,7 +23,17 @@ export function commitTransaction(
   streamLength: number,
 ): CommitTransaction {
   const tables = [k.provider, k.usage, k.inventory, k.host, k.consumer, k.resource_class, k.trait, k.name, k.tree];
-  const keys = [k.revision, k.changes, k.heartbeats, k.counters, ...tables, k.sequence, k.claimToken, k.birth];
+  const keys = [
+    k.revision,
+    k.changes,
+    k.heartbeats,
+    k.counters,
+    ...tables,
+    k.sequence,
+    k.claimToken,
+    k.birth,
+    k.holder,
+  ];
   return async (tx) => {
     const reply = (await client.runScript(script, keys, [streamLength, encodeTransaction(tx)])) as CommitReply;
     if (reply[0] !== 'committed') return { kind: reply[0] };

@@ -27,5 +27,6 @@ export function keysOf(cell: string): Keys {
     name: key('provider-names'),
     tree: key('trees'),
     sequence: key('sequences'),
+    holder: key('host-holders'),
   };
 }

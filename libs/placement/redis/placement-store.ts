@@ -9,11 +9,14 @@ import { runCommand } from '../commands/run-command';
 import { asConsumer } from '../commands/tables';
 import { transact } from '../commands/transaction';
 import type {
+  AcquireHosts,
   Change,
   Command,
   CommitResult,
+  HostGrant,
   HostReport,
   PlacementStore,
+  ReleaseHosts,
   ReportResult,
   Rows,
   StoreIdentity,
@@ -25,10 +28,10 @@ import { groupCommit } from './group-commit';
 import { type Keys, keysOf } from './keys';
 import { RedisReader } from './reader';
 import { reportHosts } from './report-hosts';
-import { decodeIdentity, decodeRow } from './row-format';
+import { decodeHolder, decodeIdentity, decodeRow, encodeHolder } from './row-format';
 import { SeenRevisions } from './seen-revisions';
 
-const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit', 'heartbeat']);
+const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit', 'heartbeat', 'acquire-hosts', 'release-hosts']);
 const READ_CHUNK = 1_000;
 
 /** Settings of the store on Redis. */
@@ -73,6 +76,18 @@ export class RedisPlacementStore implements PlacementStore {
 
   async reportHost(report: HostReport): Promise<ReportResult> {
     return this.#keepChange(await this.#reportHost(report));
+  }
+
+  async acquireHosts({ hosts, leaseMs, ...holder }: AcquireHosts): Promise<HostGrant[]> {
+    const args = [leaseMs, encodeHolder(holder), ...hosts];
+    const answers = await this.#client.runScript(scripts['acquire-hosts'], [this.#keys.holder], args);
+    return (answers as string[]).map(decodeGrant);
+  }
+
+  async releaseHosts({ hosts, ...holder }: ReleaseHosts): Promise<void> {
+    const nobody = encodeHolder({ agentRun: '', serviceHost: '' });
+    const args = [encodeHolder(holder), nobody, ...hosts];
+    await this.#client.runScript(scripts['release-hosts'], [this.#keys.holder], args);
   }
 
   revision(): Promise<number> {
@@ -155,10 +170,17 @@ export class RedisPlacementStore implements PlacementStore {
     return this.#client.close();
   }
 
-  #keepChange<R extends CommitResult>(result: R): R {
+  #keepChange<R extends CommitResult | ReportResult>(result: R): R {
     if (result.kind !== 'committed') return result;
     this.#seen.add(result.change.revision);
     this.#ownChanges.add(result.change);
     return result;
   }
+}
+
+/** What `lua/acquire-hosts.lua` says of one host. */
+function decodeGrant(answer: string): HostGrant {
+  const [, leftMs, holder] = /^0 (\d+) (.*)$/.exec(answer) ?? [];
+  if (holder === undefined) return { kind: 'granted', epoch: Number(answer) };
+  return { kind: 'taken', holder: decodeHolder(holder), leftMs: Number(leftMs) };
 }

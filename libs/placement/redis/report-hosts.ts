@@ -24,7 +24,7 @@ const MAX_BATCH = 128;
 export function reportHosts(
   client: RedisClient,
   script: LuaScript,
-  { heartbeats, provider, host, sequence }: Keys,
+  { heartbeats, provider, host, sequence, holder }: Keys,
   reader: Reader,
   commit: CommitTransaction,
 ): (report: HostReport) => Promise<ReportResult> {
@@ -32,8 +32,14 @@ export function reportHosts(
     MAX_BATCH,
     () => 1,
     async (batch) => {
-      const args = batch.flatMap((report) => [report.host, report.sequence, digestOf(report), report.atMs]);
-      return (await client.runScript(script, [heartbeats, provider, host, sequence], args)) as string[];
+      const args = batch.flatMap((report) => [
+        report.host,
+        report.sequence,
+        digestOf(report),
+        report.atMs,
+        report.epoch,
+      ]);
+      return (await client.runScript(script, [heartbeats, provider, host, sequence, holder], args)) as string[];
     },
   );
   return async (report) => {

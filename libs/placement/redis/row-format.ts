@@ -2,7 +2,7 @@ import type { Allocations, Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { Inventories, Resources } from '../../domain/inventory';
 import type { ConsumerBody, Stored, StoredConsumer, TableName, Tables } from '../commands/tables';
-import type { Revised, StoreIdentity } from '../port/placement-store';
+import type { HostHolder, Revised, StoreIdentity } from '../port/placement-store';
 
 /*
  * A row text is one row as Redis keeps it: the revision, then its content. Of the content, scripts read what stands first
@@ -133,6 +133,7 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   name: ({ uuid }) => uuid,
   tree: ({ members }) => JSON.stringify(members),
   sequence: ({ agentRun, sequence, digest }) => `${sequence} ${JSON.stringify(agentRun)}\n${digest}`,
+  holder: ({ untilMs, leaseMs, ...holder }) => `${untilMs} ${leaseMs} ${encodeHolder(holder)}`,
 };
 
 const decoders: { readonly [T in TableName]: (key: string, content: string) => Tables[T] } = {
@@ -146,7 +147,7 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
     const space = content.indexOf(' ');
     return { generation: Number(content.slice(0, space)), used: JSON.parse(content.slice(space + 1)) };
   },
-  host: (name, content) => ({ ...JSON.parse(content), name }),
+  host: (name, content) => ({ epoch: 0, ...JSON.parse(content), name }),
   consumer(uuid, content) {
     const [[claimToken = 0, generation = 0, createdAtMs = 0], body] = splitNumbers(content, 3);
     return { ...decodeBody(body), uuid, generation, claimToken, createdAtMs };
@@ -161,7 +162,21 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
     const [digest = '', , providerUuid = ''] = said.split(' ');
     return { sequence: Number(content.slice(0, space)), agentRun: JSON.parse(agentRun), providerUuid, digest };
   },
+  holder(_, content) {
+    const [[untilMs = 0, leaseMs = 0], holder] = splitNumbers(content, 2);
+    return { ...decodeHolder(holder), untilMs, leaseMs };
+  },
 };
+
+/** A holder of hosts as scripts compare it. */
+export function encodeHolder({ agentRun, serviceHost }: HostHolder): string {
+  return JSON.stringify([agentRun, serviceHost]);
+}
+
+export function decodeHolder(text: string): HostHolder {
+  const [agentRun = '', serviceHost = ''] = JSON.parse(text) as string[];
+  return { agentRun, serviceHost };
+}
 
 function decodeBody(body: string): ConsumerBody {
   const tab = body.indexOf('\t');

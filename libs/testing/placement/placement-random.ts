@@ -20,6 +20,7 @@ import type {
   ConsumerWrite,
   HostReport,
   PlacementStore,
+  ReportResult,
 } from '../../placement/port/placement-store';
 import { AT_MS, aReport } from './placement';
 
@@ -208,7 +209,7 @@ const FIRST: Command = { kind: 'create_name', catalogue: 'resource_class', name:
 /** Whatever may be asked of a store: a command, or a host's report. */
 export type Action = Command | HostReport;
 
-export function run(store: PlacementStore, action: Action): Promise<CommitResult> {
+export function run(store: PlacementStore, action: Action): Promise<CommitResult | ReportResult> {
   return 'kind' in action ? store.commit(action) : store.reportHost(action);
 }
 

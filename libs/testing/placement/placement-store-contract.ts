@@ -2,6 +2,7 @@ import type { PlacementStore } from '../../placement/port/placement-store';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups } from './placement-store-groups';
+import { describeHolders } from './placement-store-holders';
 import { describeHosts } from './placement-store-hosts';
 import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
@@ -31,6 +32,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
       () => world.store,
       () => world.another(),
     );
+    describeHolders(() => world);
     describeStream(() => world);
     describeContention(() => world);
   });

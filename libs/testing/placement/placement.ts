@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Allocations } from '../../domain/consumer';
 import { type Inventories, inventory } from '../../domain/inventory';
 import type {
+  AcquireHosts,
   Change,
   Command,
   CommitResult,
@@ -79,6 +80,7 @@ export function aReport(fields: Partial<HostReport> = {}): HostReport {
     availabilityZone: 'az1',
     agentRun: 'run-1',
     sequence: 1,
+    epoch: 0,
     inventories: { VCPU: inventory(8), MEMORY_MB: inventory(16_384) },
     traits: ['HW_CPU_X86_AVX2'],
     aggregates: undefined,
@@ -87,6 +89,18 @@ export function aReport(fields: Partial<HostReport> = {}): HostReport {
     externalInstances: 0,
     ...fields,
   };
+}
+
+/** Makes a run the holder of a host; the epoch. */
+export async function mustAcquire(store: PlacementStore, fields: Partial<AcquireHosts> = {}): Promise<number> {
+  const [grant] = await store.acquireHosts(anAcquisition(fields));
+  if (grant?.kind !== 'granted') throw new Error(`not granted: ${JSON.stringify(grant)}`);
+  return grant.epoch;
+}
+
+/** What `aReport`'s agent asks for, with what the test cares about. */
+export function anAcquisition(fields: Partial<AcquireHosts> = {}): AcquireHosts {
+  return { atMs: AT_MS, agentRun: 'run-1', serviceHost: 'host-1', hosts: ['host-1'], leaseMs: 60_000, ...fields };
 }
 
 /** All rows of a store, sorted, for comparing one store with another or with a mirror. */

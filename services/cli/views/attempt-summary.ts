@@ -18,6 +18,7 @@ const COLOURS: Readonly<Record<InstanceState, 'green' | 'red' | 'yellow' | 'dim'
   scheduling: 'yellow',
   building: 'yellow',
   active: 'green',
+  unknown: 'yellow',
   error: 'red',
   deleting: 'yellow',
   deleted: 'dim',

@@ -30,8 +30,21 @@ const demandOf = internedSpecs((requestSpec) => {
 /** The instance as the ledger and the journal keep it. */
 export function trackedInstance(order: BuildOrder, state: TrackedInstance['state']): TrackedInstance {
   const { instanceUuid: uuid, requestId, name, projectId, userId, resources, attempt, claimToken } = order;
+  const allocationRequest = Buffer.from(order.allocationRequest).toString('base64');
   const groupId = order.requestSpec.group?.id ?? '';
-  return { uuid, requestId, name, projectId, userId, groupId, resources, attempt, claimToken, state };
+  return {
+    uuid,
+    requestId,
+    name,
+    projectId,
+    userId,
+    groupId,
+    resources,
+    attempt,
+    claimToken,
+    allocationRequest,
+    state,
+  };
 }
 
 /** The instance as the driver is given it. */

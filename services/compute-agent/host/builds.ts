@@ -23,6 +23,8 @@ export interface Builds {
   extendDeadline(uuid: string, deadlineAtMs: number): void;
   /** Ends a build because its instance is to be destroyed; resolves when the driver is done with it. */
   cancel(uuid: string): Promise<void>;
+  /** Hands back all builds: the host is another's now. */
+  handBack(): void;
   /** Takes no more builds and hands back those in line; at `drainEnd` those that are being built, too. */
   drain(): void;
 }
@@ -119,6 +121,10 @@ export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainE
     return () => stop();
   }
 
+  function handBackWhere(which: (control: BuildControl) => boolean): void {
+    for (const { control } of inProgress.values()) if (which(control)) cancel(control, 'handed_back');
+  }
+
   return {
     run(order) {
       if (isDraining) return Promise.resolve({ kind: 'handed_back' });
@@ -144,13 +150,12 @@ export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainE
       await build.end;
     },
 
+    handBack: () => handBackWhere(() => true),
+
     drain() {
       isDraining = true;
-      const handBack = (which: (control: BuildControl) => boolean) => {
-        for (const { control } of inProgress.values()) if (which(control)) cancel(control, 'handed_back');
-      };
-      handBack(({ isInLine }) => isInLine);
-      drainEnd.addEventListener('abort', () => handBack(() => true), { once: true });
+      handBackWhere(({ isInLine }) => isInLine);
+      drainEnd.addEventListener('abort', () => handBackWhere(() => true), { once: true });
     },
   };
 }

@@ -3,6 +3,7 @@ import { retryWithBackoff } from '#libs/runtime/backoff';
 import { createKeyedLock, type KeyedLock } from '#libs/runtime/keyed-lock';
 import type { Surroundings } from '#libs/runtime/service';
 import type { Driver } from '../drivers/driver';
+import type { HostLease } from '../holding/host-lease';
 import type { AgentMetrics } from '../metrics';
 import type { AgentConfig } from '../options';
 import { type Builds, createBuilds } from './builds';
@@ -20,6 +21,7 @@ export interface HostParts extends Surroundings {
   readonly driver: Driver;
   readonly journal: Journal;
   readonly counters: AgentMetrics;
+  readonly lease: HostLease;
   /** Aborts when draining is over: builds that still go on are handed back, and nothing is retried any more. */
   readonly drainEnd: AbortSignal;
 }
@@ -58,16 +60,17 @@ export function createHost(parts: HostParts): Host {
 }
 
 /** Looks at what runs on the host, and says what there is to report. */
-export async function collectStats(host: Host): Promise<Stats> {
+export async function collectStats(host: Host, hasAllocationRequests: boolean): Promise<Stats> {
   await refreshExternalUsage(host);
-  return statsOf(host.facts, host.driver, host.ledger, host.external);
+  // In one step: what is said of the host later has a later position.
+  return { ...statsOf(host, hasAllocationRequests), ...host.lease.nextPosition() };
 }
 
 /** Looks at what runs on the host besides what the agent tracks. */
 export async function refreshExternalUsage(host: Host): Promise<void> {
   const { driver, ledger, tombstones } = host;
   const workloads = await driver.list();
-  const isTracked = (id: string) => ledger.get(id) !== undefined || tombstones.newestAttempt(id) > 0;
+  const isTracked = (id: string) => ledger.get(id) !== undefined || tombstones.has(id);
   host.external = externalUsageOf(workloads, isTracked, driver.capacity().inventories);
 }
 

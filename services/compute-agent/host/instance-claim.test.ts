@@ -32,7 +32,7 @@ it('never accepts more than total less reserved and external, times ratio', () =
         const judgement = judgeBuild(
           asking({ VCPU }),
           undefined,
-          0,
+          false,
           truth({ inventories: { VCPU: inv }, used, external: { VCPU: external } }),
         );
         const fits = (used['VCPU'] ?? 0) + VCPU <= room;
@@ -50,7 +50,7 @@ it('names the class and the rule that a request breaks', () => {
     const judgement = judgeBuild(
       asking({ CUSTOM_GPU }),
       undefined,
-      0,
+      false,
       truth({ inventories, used: { CUSTOM_GPU: used } }),
     );
     return judgement.kind === 'refuse' ? judgement.reason : judgement.kind;
@@ -63,14 +63,14 @@ it('names the class and the rule that a request breaks', () => {
 });
 
 it('does not refuse classes that the host has no inventory of', () => {
-  expect(judgeBuild(asking({ VCPU: 1, DISK_GB: 10 }), undefined, 0, truth()).kind).toBe('build');
+  expect(judgeBuild(asking({ VCPU: 1, DISK_GB: 10 }), undefined, false, truth()).kind).toBe('build');
 });
 
 it('refuses everything of a class whose total is 0', () => {
   const judgement = judgeBuild(
     asking({ CUSTOM_GOLD: 1 }),
     undefined,
-    0,
+    false,
     truth({ inventories: { CUSTOM_GOLD: inventory(0) } }),
   );
   expect(judgement).toMatchObject({ kind: 'refuse', reason: 'insufficient_custom_gold' });
@@ -89,5 +89,5 @@ it('counts granular groups, too', () => {
   const requestSpec = aRequestSpec({ resources: { VCPU: 2 }, requestGroups: [group] });
   const order = anOrder({ requestSpec });
   expect(order.resources).toEqual({ VCPU: 5 });
-  expect(judgeBuild(order, undefined, 0, truth()).kind).toBe('refuse');
+  expect(judgeBuild(order, undefined, false, truth()).kind).toBe('refuse');
 });

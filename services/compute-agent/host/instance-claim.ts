@@ -21,7 +21,7 @@ export interface OwnTruth {
  *                outcome
  * - `refuse`     report why not
  * - `destroyed`  it was destroyed before it could be built: report that
- * - `ignore`     a newer attempt is known: no conductor waits for a report of this one
+ * - `ignore`     a newer attempt or claim is known: no conductor waits for a report of this one
  */
 export type Judgement =
   | { readonly kind: 'build' }
@@ -33,22 +33,27 @@ export type Judgement =
 /**
  * The agent's `instance_claim` (Nova's resource tracker): its own truth has the last word, whatever the store says.
  *
- * @param tracked           the instance, if the agent tracks it
- * @param destroyedAttempt  the newest attempt of it that was destroyed, 0 for none
+ * @param tracked      the instance, if the agent tracks it
+ * @param isDestroyed  whether it was destroyed, by this attempt and claim or a later one
  */
 export function judgeBuild(
   order: BuildOrder,
   tracked: TrackedInstance | undefined,
-  destroyedAttempt: number,
+  isDestroyed: boolean,
   truth: OwnTruth,
 ): Judgement {
-  if (order.attempt <= destroyedAttempt) return { kind: 'destroyed' };
-  if (tracked && tracked.attempt > order.attempt) return { kind: 'ignore' };
+  if (isDestroyed) return { kind: 'destroyed' };
+  if (tracked && isOlder(order, tracked)) return { kind: 'ignore' };
   if (tracked) return { kind: 'join', tracked };
   if (isPast(order.deadlineAtMs, truth.nowMs)) {
     return refuse('deadline_passed', `the build had to be done ${truth.nowMs - order.deadlineAtMs} ms ago`);
   }
   return claim(order.resources, truth);
+}
+
+/** A message that was held back for long may be about an earlier instance of the same uuid: its claim is older. */
+function isOlder(order: BuildOrder, tracked: TrackedInstance): boolean {
+  return order.attempt < tracked.attempt || order.claimToken < tracked.claimToken;
 }
 
 /** An inventory less external usage, which counts as reserved, as it does for schedulers. */

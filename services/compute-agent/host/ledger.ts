@@ -15,6 +15,8 @@ export interface TrackedInstance {
   /** The newest attempt that the agent was ordered. */
   readonly attempt: number;
   readonly claimToken: number;
+  /** The sealed allocation request of its claim, in base64; empty when the order had none. */
+  readonly allocationRequest: string;
   readonly state: 'building' | 'running' | 'destroying';
 }
 

@@ -1,7 +1,8 @@
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { HostPosition } from '#libs/domain/host-position';
 import { addResources, type Inventories, type Resources } from '#libs/domain/inventory';
-import type { Driver, RunningWorkload } from '../drivers/driver';
-import type { HostFacts } from './host-facts';
+import type { RunningWorkload } from '../drivers/driver';
+import type { Host } from './host';
 import type { Ledger, TrackedInstance } from './ledger';
 
 /** A host's report, less what the reporter adds to each. */
@@ -28,8 +29,11 @@ export function externalUsageOf(
   return { workloadCount: external.length, resources: Object.fromEntries(upToTotal) };
 }
 
-/** What a host reports. */
-export function statsOf(facts: HostFacts, driver: Driver, ledger: Ledger, external: ExternalUsage): Stats {
+/** What a host reports, but for when. */
+export function statsOf(
+  { facts, driver, ledger, external }: Host,
+  hasAllocationRequests: boolean,
+): Omit<Stats, keyof HostPosition> {
   const { inventories, traits, capabilities } = driver.capacity();
   const { providerUuid, cell, serviceHost, availabilityZone, aggregates } = facts;
   return {
@@ -44,7 +48,7 @@ export function statsOf(facts: HostFacts, driver: Driver, ledger: Ledger, extern
     externalUsage: external.resources,
     externalInstances: external.workloadCount,
     ioOps: ioOpsOf(ledger),
-    instances: Array.from(ledger.all(), runningInstance),
+    instances: Array.from(ledger.all(), (instance) => runningInstance(instance, hasAllocationRequests)),
   };
 }
 
@@ -53,7 +57,15 @@ export function ioOpsOf(ledger: Ledger): number {
   return ledger.count('building') + ledger.count('destroying');
 }
 
-function runningInstance(instance: TrackedInstance): RunningInstance {
-  const { uuid: instanceUuid, projectId, userId, resources, name, groupId, requestId, state } = instance;
-  return { instanceUuid, projectId, userId, resources, name, groupId, requestId, running: state === 'running' };
+const NOT_ASKED_FOR = new Uint8Array();
+
+function runningInstance(instance: TrackedInstance, hasAllocationRequest: boolean): RunningInstance {
+  const { uuid: instanceUuid, projectId, userId, resources, name, groupId, requestId, attempt, claimToken } = instance;
+  // A journal of an older version has none.
+  const allocationRequest = hasAllocationRequest
+    ? Buffer.from(instance.allocationRequest ?? '', 'base64')
+    : NOT_ASKED_FOR;
+  const running = instance.state === 'running';
+  const who = { instanceUuid, projectId, userId, resources, name, groupId, requestId };
+  return { ...who, running, attempt, claimToken, allocationRequest };
 }

@@ -5,10 +5,20 @@ import type { Clock } from '#libs/domain/clock';
  * overtaken) is not built.
  */
 export interface Tombstones {
-  /** Notes that an instance was destroyed, up to an attempt. */
-  add(uuid: string, attempt: number): void;
-  /** The newest attempt of an instance that was destroyed; 0 when none is remembered. */
-  newestAttempt(uuid: string): number;
+  /** Notes that an instance was destroyed, up to an attempt and a claim. */
+  add(uuid: string, upTo: Built): void;
+  /** Whether what was destroyed was built by this attempt and claim, or by later ones. */
+  covers(uuid: string, built: Built): boolean;
+  has(uuid: string): boolean;
+}
+
+/**
+ * By what an instance is built, on one host. Claim tokens rise without end, so that a uuid which is used again after its
+ * instance was forgotten is told apart from the one before.
+ */
+export interface Built {
+  readonly attempt: number;
+  readonly claimToken: number;
 }
 
 /** Longer than any broker holds back a message that overtook another. */
@@ -18,7 +28,7 @@ const MAX_TOMBSTONES = 10_000;
 
 export function createTombstones(clock: Clock): Tombstones {
   /** Oldest first: in the order in which they expire. */
-  const tombstones = new Map<string, { readonly attempt: number; readonly expiresAtMs: number }>();
+  const tombstones = new Map<string, Built & { readonly expiresAtMs: number }>();
 
   const removeExpired = (nowMs: number) => {
     for (const [uuid, { expiresAtMs }] of tombstones) {
@@ -27,16 +37,22 @@ export function createTombstones(clock: Clock): Tombstones {
     }
   };
 
-  const newestAttempt = (uuid: string) => tombstones.get(uuid)?.attempt ?? 0;
-
   return {
-    add(uuid, attempt) {
-      const newest = Math.max(attempt, newestAttempt(uuid));
+    add(uuid, { attempt, claimToken }) {
+      const before = tombstones.get(uuid);
       const nowMs = clock.elapsed();
       tombstones.delete(uuid);
-      tombstones.set(uuid, { attempt: newest, expiresAtMs: nowMs + KEPT_MS });
+      tombstones.set(uuid, {
+        attempt: Math.max(attempt, before?.attempt ?? 0),
+        claimToken: Math.max(claimToken, before?.claimToken ?? 0),
+        expiresAtMs: nowMs + KEPT_MS,
+      });
       removeExpired(nowMs);
     },
-    newestAttempt,
+    covers(uuid, { attempt, claimToken }) {
+      const tombstone = tombstones.get(uuid);
+      return tombstone !== undefined && attempt <= tombstone.attempt && claimToken <= tombstone.claimToken;
+    },
+    has: (uuid) => tombstones.has(uuid),
   };
 }

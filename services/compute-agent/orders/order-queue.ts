@@ -1,9 +1,11 @@
-import { drop, type IncomingMessage, type Settlement, type Subscription } from '#libs/bus/port';
+import { drop, type IncomingMessage, REQUEUE, type Settlement, type Subscription } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import { type Identity, nameOf, speaksForHost } from '#libs/contracts/identity';
 import { agentQueue } from '#libs/contracts/queues';
+import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import type { HostLease } from '../holding/host-lease';
 import { decodeBuildOrder } from '../host/build-order';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 import { takeBuild } from './take-build';
@@ -11,24 +13,36 @@ import { takeDestroy } from './take-destroy';
 
 export type OrderQueueParts = Pick<Host, 'bus' | 'config' | 'clock' | 'random' | 'log' | 'drainEnd'>;
 
+/** A host that the process carries: open once it was held, and held or not. */
+export interface CarriedHost {
+  readonly lease: HostLease;
+  host: Host | undefined;
+}
+
 /** AMQP counts a consumer's unacked messages in 16 bits. */
 const MAX_PREFETCH = 65_535;
 
+/** How long an order for a host that is not held waits for it before it is handed back. */
+const HOLD_BACK_MS = 1_000;
+
 /**
  * The order queue of a service host, and the only one of its process: takes builds and destroys of all its hosts and
- * gives each to the host that it names. An order for a host that is not here is dead-lettered.
+ * gives each to the host that it names. An order for a host that is not here is dead-lettered; one for a host that another
+ * run may hold is handed back, for that run's process consumes the same queue.
  *
  * All hosts share one prefetch, `prefetch` times as many messages as there are hosts: builds that wait on one host hold
  * up no order of another, and a destroy gets past the builds that wait before it.
  */
 export class OrderQueue {
   readonly #parts: OrderQueueParts;
-  readonly #hosts: ReadonlyMap<string, Host>;
+  readonly #hosts: ReadonlyMap<string, CarriedHost>;
   #subscription: Subscription | undefined;
+  #isWanted = false;
+  #consuming: Promise<void> | undefined;
 
-  constructor(parts: OrderQueueParts, hosts: readonly Host[]) {
+  constructor(parts: OrderQueueParts, hosts: readonly CarriedHost[]) {
     this.#parts = parts;
-    this.#hosts = new Map(hosts.map((host) => [host.facts.name, host]));
+    this.#hosts = new Map(hosts.map((carried) => [carried.lease.host, carried]));
   }
 
   /** Resolves when the queue is there, or draining is over. */
@@ -40,12 +54,21 @@ export class OrderQueue {
 
   /** Resolves when orders are taken, or draining is over. */
   async consume(): Promise<void> {
+    this.#isWanted = true;
+    if (this.#subscription !== undefined) return;
+    this.#consuming ??= this.#consume().finally(() => {
+      this.#consuming = undefined;
+    });
+    await this.#consuming;
+  }
+
+  async #consume(): Promise<void> {
     const { bus, config, drainEnd } = this.#parts;
     const prefetch = Math.min(MAX_PREFETCH, config.prefetch * this.#hosts.size);
     const consume = async () => {
       const take = (message: IncomingMessage) => this.#take(message);
       const subscription = await bus.consume(agentQueue(config.host), take, { prefetch });
-      if (drainEnd.aborted) await subscription.cancel();
+      if (drainEnd.aborted || !this.#isWanted) await subscription.cancel();
       else this.#subscription = subscription;
     };
     await this.#retry(consume, 'order_queue_not_consumed', 'order queue not consumed, retrying');
@@ -57,7 +80,10 @@ export class OrderQueue {
 
   /** Takes no more orders; resolves when all that were taken are settled. */
   async cancel(): Promise<void> {
-    await this.#subscription?.cancel();
+    this.#isWanted = false;
+    const subscription = this.#subscription;
+    this.#subscription = undefined;
+    await subscription?.cancel();
   }
 
   async #take(message: IncomingMessage): Promise<Settlement> {
@@ -75,7 +101,7 @@ export class OrderQueue {
   }
 
   /** Undecodable orders are dead-lettered, and those for other hosts; their conductors notice by their deadlines. */
-  async #dispatch<T extends { readonly host: string }>(
+  async #dispatch<T extends { readonly host: string; readonly epoch: number }>(
     decode: () => T,
     take: (host: Host, order: T) => Promise<Settlement>,
   ): Promise<Settlement> {
@@ -85,10 +111,23 @@ export class OrderQueue {
     } catch (thrown) {
       return drop(BerthError.from(thrown));
     }
-    const host = this.#hosts.get(order.host);
-    if (host) return take(host, order);
-    const message = `service host ${this.#parts.config.host} does not carry host ${order.host}`;
-    return drop(new BerthError('not_found', 'not_carried', message));
+    const carried = this.#hosts.get(order.host);
+    if (!carried) {
+      const message = `service host ${this.#parts.config.host} does not carry host ${order.host}`;
+      return drop(new BerthError('not_found', 'not_carried', message));
+    }
+    const host = await this.#heldHost(carried, order.epoch);
+    return host ? take(host, order) : REQUEUE;
+  }
+
+  /** The host once this run surely holds it, by the epoch of the order or a later one; undefined when it does not. */
+  async #heldHost(carried: CarriedHost, epoch: number): Promise<Host | undefined> {
+    const { clock, drainEnd } = this.#parts;
+    const { lease } = carried;
+    if (!lease.isCertain || !carried.host) await sleep(clock, HOLD_BACK_MS, drainEnd);
+    if (!lease.isCertain) return undefined;
+    if (epoch > lease.epoch) lease.lose('epoch_superseded');
+    return lease.isHeld ? carried.host : undefined;
   }
 
   async #retry(action: () => Promise<void>, event: string, problem: string): Promise<void> {

@@ -30,7 +30,9 @@ describe('building', () => {
 
   it('reports why a build failed, with where else it could go, and holds nothing for it', async () => {
     await world.startAll({ FAKE_FAILURE_RATE: '1', INVENTORY: 'VCPU=1,MEMORY_MB=1024' });
-    const alternates = [{ host: 'h2', cell: 'cell1', allocationRequest: Uint8Array.of(1, 2), serviceHost: '' }];
+    const alternates = [
+      { host: 'h2', cell: 'cell1', allocationRequest: Uint8Array.of(1, 2), serviceHost: '', epoch: 0 },
+    ];
     await world.build({ alternates });
     const [report] = await world.results.has(1);
     expect(report?.alternates.map(({ host }) => host)).toEqual(['h2']);

@@ -47,7 +47,7 @@ async function decideAndDo(host: Host, order: BuildOrder): Promise<Settlement> {
 
 function judge({ ledger, tombstones, facts, driver, external, clock }: Host, order: BuildOrder): Judgement {
   const uuid = order.instanceUuid;
-  return judgeBuild(order, ledger.get(uuid), tombstones.newestAttempt(uuid), {
+  return judgeBuild(order, ledger.get(uuid), tombstones.covers(uuid, order), {
     host: facts.name,
     inventories: driver.capacity().inventories,
     used: ledger.used(),

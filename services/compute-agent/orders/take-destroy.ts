@@ -4,8 +4,8 @@ import { type Host, retryUntilDrainEnd } from '../host/host';
 import type { TrackedInstance } from '../host/ledger';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
 
-/** Of an instance that is not here, a destroy of attempt 0 outlaws every attempt that comes late. */
-const EVERY_ATTEMPT = Number.POSITIVE_INFINITY;
+/** Of an instance that is not here, a destroy of attempt 0 outlaws every attempt that comes late; so does one without a claim. */
+const EVERY = Number.POSITIVE_INFINITY;
 
 /** Destroys an instance, also one that is being built or has yet to come. Retries until the driver has done it. */
 export async function takeDestroy(host: Host, order: DestroyInstance): Promise<Settlement> {
@@ -21,17 +21,18 @@ export async function takeDestroy(host: Host, order: DestroyInstance): Promise<S
   return reportBuild(host, { instanceUuid, attempt, claimToken, alternates: [] }, DESTROYED);
 }
 
-/** Whether the instance belongs to a newer attempt than the one to destroy, which is gone then. */
-function isSuperseded({ attempt }: DestroyInstance, tracked: TrackedInstance | undefined): boolean {
-  return tracked !== undefined && attempt !== 0 && tracked.attempt > attempt;
+/** Whether the instance belongs to a newer attempt or claim than the one to destroy, which is gone then. */
+function isSuperseded({ attempt, claimToken }: DestroyInstance, tracked: TrackedInstance | undefined): boolean {
+  if (tracked === undefined) return false;
+  return (attempt !== 0 && tracked.attempt > attempt) || (claimToken !== 0 && tracked.claimToken > claimToken);
 }
 
 /** Resolves to false when draining was over before it succeeded. */
 async function destroy(host: Host, order: DestroyInstance, tracked: TrackedInstance | undefined): Promise<boolean> {
   const { builds, ledger, driver, journal, tombstones, counters, log } = host;
-  const { instanceUuid: uuid, attempt } = order;
+  const { instanceUuid: uuid, attempt, claimToken } = order;
   const fields = attemptFields(host, order);
-  tombstones.add(uuid, attempt || (tracked?.attempt ?? EVERY_ATTEMPT));
+  tombstones.add(uuid, { attempt: attempt || (tracked?.attempt ?? EVERY), claimToken: claimToken || EVERY });
   // It holds its resources until nothing of it is left.
   const holdResources = () => {
     if (tracked) ledger.put({ ...tracked, state: 'destroying' });

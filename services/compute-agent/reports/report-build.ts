@@ -24,7 +24,8 @@ export const DESTROYED: BuildResult = {
 export async function reportBuild(host: Host, about: ReportedAttempt, result: BuildResult): Promise<Settlement> {
   const { bus, facts, log } = host;
   const { instanceUuid, attempt, claimToken } = about;
-  const identity = { instanceUuid, host: facts.name, attempt, claimToken };
+  // What is reported of the host later has a later position, however often this is tried.
+  const identity = { instanceUuid, host: facts.name, attempt, claimToken, ...host.lease.nextPosition() };
   // A successful report carries no alternates.
   const alternates = result.outcome === 'active' ? [] : about.alternates;
   const report: BuildReport = { ...identity, alternates, reason: '', message: '', ...result };

@@ -40,7 +40,7 @@ async function reportLost(host: Host, instance: TrackedInstance, why: string): P
   log.warn({ event: 'instance_lost', ...fields, why }, 'instance lost: it stopped by itself');
   counters.builds.inc({ outcome: 'lost' });
   // The order that built it may be redelivered.
-  tombstones.add(uuid, attempt);
+  tombstones.add(uuid, { attempt, claimToken });
   try {
     await locks.run(uuid, () => driver.destroy(uuid));
     const about = { instanceUuid: uuid, attempt, claimToken, alternates: [] };

@@ -130,16 +130,16 @@ it('reports the same provider and a new run after a restart', async () => {
 
 describe('while no scheduler answers reports', () => {
   it('takes orders all the same, and reports once one does', async () => {
-    await world.takeResults();
-    const starting = world.start(EVERY_10_S);
-    await world.clock.advance(0);
-    const agent = await starting;
+    world.onStats = async () => {
+      throw new BerthError('unavailable', 'store_away', 'not now');
+    };
+    const agent = await world.startAll(EVERY_10_S);
     expect(agent.readiness()).toEqual({ ready: true });
     await world.build();
     await world.results.has(1);
     await world.clock.advance(60_000);
     expect(await result('unavailable')).toBeGreaterThan(5);
-    await world.serveStats();
+    world.onStats = async () => {};
     await world.clock.advance(6_000);
     expect(world.stats.items.at(-1)?.instances).toHaveLength(1);
     expect(await result('accepted')).toBeGreaterThan(0);

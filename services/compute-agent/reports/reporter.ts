@@ -7,14 +7,15 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import { backoffMs } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
 import { createTimerWheel } from '#libs/runtime/timer-wheel';
+import type { HostLease, LossReason } from '../holding/host-lease';
 import type { Stats } from '../host/stats';
 import type { AgentMetrics } from '../metrics';
 import type { AgentConfig } from '../options';
 
 /** Sends the stats of all hosts of a process. */
 export interface Reporter {
-  /** Reports for a host from now on, first at once. `ioOps` is what `stats` will say of it. */
-  add(host: string, stats: () => Promise<Stats>, ioOps: () => number): HostReporter;
+  /** Reports for a host from now on, first at once, while it is held. `ioOps` is what `stats` will say of it. */
+  add(lease: HostLease, stats: CollectStats, ioOps: () => number): HostReporter;
   /** Ends reporting. */
   stop(): void;
   /** Reports once more for all hosts, now. Never rejects. */
@@ -26,11 +27,16 @@ export interface HostReporter {
   readonly firstSent: Promise<void>;
   /** Reports ahead of the interval if `ioOps` is not what was reported last. */
   reportSoon(): void;
+  /** Reports again: the host was lost and is held again. */
+  resume(): void;
 }
 
+/** Says what there is to report of a host, if asked with the allocation requests of its instances. */
+export type CollectStats = (hasAllocationRequests: boolean) => Promise<Stats>;
+
 interface Reporting {
-  readonly host: string;
-  readonly stats: () => Promise<Stats>;
+  readonly lease: HostLease;
+  readonly stats: CollectStats;
   readonly ioOps: () => number;
   sequence: number;
   sentAtMs: number;
@@ -38,6 +44,8 @@ interface Reporting {
   nextAtMs: number;
   /** As in the last report. */
   sentIoOps: number;
+  /** The first report of an epoch has them, and those whose answer before asked for them. */
+  hasAllocationRequests: boolean;
   /** In a row; of those that are tried again with backoff. */
   failures: number;
   isSending: boolean;
@@ -55,11 +63,15 @@ const FIRST_PAUSE_MS = 100;
  * confirms it. Changes within `reportMinIntervalMs` of a report share one report. A report that can't be delivered is
  * retried with backoff. One that is rejected is for an operator to see, and the host goes on at its interval, because
  * the next may be accepted. Each try has a sequence number of its own, so that a lost answer does not make the next
- * report stale.
+ * report stale. When the host is found to be another's, its reports end until it is held again.
  */
-export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMetrics, around: Surroundings): Reporter {
-  const { clock, random, log } = around;
-  const agentRun = random.uuid();
+export function createReporter(
+  bus: Bus,
+  config: AgentConfig,
+  counters: AgentMetrics,
+  agentRun: string,
+  { clock, random, log }: Surroundings,
+): Reporter {
   const all: Reporting[] = [];
   const takeTurn = limitConcurrency(config.reportsInFlight);
   let isStopped = false;
@@ -76,12 +88,13 @@ export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMet
   }
 
   async function report(host: Reporting): Promise<void> {
-    if (host.isSending) return;
+    if (host.isSending || !host.lease.isHeld) return;
     host.isSending = true;
     const pauseMs = await takeTurn(() => (isStopped ? 0 : send(host)));
     if (isStopped) return;
     host.isSending = false;
     host.nextAtMs = clock.elapsed() + pauseMs;
+    if (!host.lease.isHeld) return;
     wheel.set(host, host.nextAtMs);
     if (isChanged(host)) reportSoon(host);
   }
@@ -92,38 +105,53 @@ export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMet
     host.sequence++;
     const isFirst = host.sequence === 1;
     try {
-      const stats = await host.stats();
+      const stats = await host.stats(host.hasAllocationRequests);
       host.sentIoOps = stats.ioOps;
-      const request = { ...stats, host: host.host, agentRun, sequence: host.sequence };
-      const timeoutMs = config.reportTimeoutMs;
-      const options = { timeoutMs, sender: agentSender(host.host) };
-      await callMethod(bus, STATS, updateResourceStatsMethod, request, options);
+      const name = host.lease.host;
+      const request = { ...stats, host: name, agentRun, sequence: host.sequence };
+      const options = { timeoutMs: config.reportTimeoutMs, sender: agentSender(name) };
+      const { wantsAllocationRequests } = await callMethod(bus, STATS, updateResourceStatsMethod, request, options);
+      host.lease.renew(host.sentAtMs);
       host.failures = 0;
+      const isAskedAgain = wantsAllocationRequests && !host.hasAllocationRequests;
+      host.hasAllocationRequests = wantsAllocationRequests;
       if (isUnavailable) log.info({ event: 'stats_available' }, 'stats are delivered again');
       isUnavailable = false;
       counters.reports.inc({ result: 'accepted' });
+      if (isAskedAgain) return config.reportMinIntervalMs;
       // Hosts that started together spread over the interval.
       return isFirst ? config.reportIntervalMs * random.next() : jittered(config.reportIntervalMs);
     } catch (thrown) {
       const error = BerthError.from(thrown);
+      if (isLoss(error.reason)) return lose(host, error.reason);
       const mayComeThrough = isRetryable(error) || error.code === 'resource_exhausted';
       return mayComeThrough ? postpone(host, error) : reject(host, error);
     }
   }
 
+  /** Nothing more is reported until the host is held again. */
+  function lose(host: Reporting, reason: LossReason): number {
+    counters.reports.inc({ result: reason });
+    host.lease.lose(reason);
+    return 0;
+  }
+
   function postpone(host: Reporting, error: BerthError): number {
     counters.reports.inc({ result: 'unavailable' });
     if (!isUnavailable) {
-      log.warn({ event: 'stats_unavailable', host: host.host, error }, 'stats not delivered, all hosts retry');
+      log.warn({ event: 'stats_unavailable', host: host.lease.host, error }, 'stats not delivered, all hosts retry');
     }
     isUnavailable = true;
     host.failures++;
     return backoffMs(host.failures, { firstMs: FIRST_PAUSE_MS, maxMs: config.retryMaxMs }, random);
   }
 
-  function reject({ host, sequence }: Reporting, error: BerthError): number {
+  function reject({ lease, sequence }: Reporting, error: BerthError): number {
     counters.reports.inc({ result: 'rejected' });
-    log.warn({ event: 'stats_rejected', host, sequence, error }, 'stats rejected; the host goes on reporting');
+    log.warn(
+      { event: 'stats_rejected', host: lease.host, sequence, error },
+      'stats rejected; the host goes on reporting',
+    );
     return jittered(config.reportIntervalMs);
   }
 
@@ -132,18 +160,31 @@ export function createReporter(bus: Bus, config: AgentConfig, counters: AgentMet
   }
 
   return {
-    add(name, stats, ioOps) {
+    add(lease, stats, ioOps) {
       const unsent = { sequence: 0, sentAtMs: 0, nextAtMs: 0, sentIoOps: 0, failures: 0, isSending: false };
-      const host: Reporting = { host: name, stats, ioOps, ...unsent };
+      const host: Reporting = { lease, stats, ioOps, hasAllocationRequests: true, ...unsent };
       all.push(host);
-      return { firstSent: report(host), reportSoon: () => reportSoon(host) };
+      return {
+        firstSent: report(host),
+        reportSoon: () => reportSoon(host),
+        resume() {
+          host.hasAllocationRequests = true;
+          host.failures = 0;
+          void report(host);
+        },
+      };
     },
     stop() {
       isStopped = true;
       wheel.stop();
     },
     async reportAll() {
-      await Promise.all(all.map((host) => takeTurn(() => send(host))));
+      const held = all.filter(({ lease }) => lease.isHeld);
+      await Promise.all(held.map((host) => takeTurn(() => send(host))));
     },
   };
+}
+
+function isLoss(reason: string): reason is LossReason {
+  return reason === 'epoch_unknown' || reason === 'epoch_superseded';
 }

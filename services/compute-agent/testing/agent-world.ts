@@ -5,8 +5,15 @@ import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus, type Subscription } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
-import type { BuildInstance, BuildReport, DestroyInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type {
+  BuildInstance,
+  BuildReport,
+  DestroyInstance,
+  HostGrant,
+  UpdateResourceStatsRequest,
+} from '#libs/contracts/messages';
 import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
@@ -58,14 +65,50 @@ export class AgentWorld {
     return { clock: this.clock, random: seededRandom(1), log: silentLog, metrics: this.metrics };
   }
 
-  /** A scheduler that takes stats. */
+  /** Who holds a host, if somebody does; a test may say that another run does. */
+  readonly holders = new Map<string, { readonly epoch: number; readonly run: string; readonly untilMs: number }>();
+  /** The hosts of each acquisition. */
+  readonly acquisitions: (readonly string[])[] = [];
+  readonly released: string[] = [];
+
+  /** A scheduler that takes stats, and lets agents hold their hosts. */
   serveStats(): Promise<Subscription> {
     const take = answer(updateResourceStatsMethod, async (stats, { sender }) => {
       await this.onStats();
       this.stats.put({ ...stats, atMs: this.clock.now(), sender });
-      return { sequence: stats.sequence };
+      return { sequence: stats.sequence, wantsAllocationRequests: this.wantsAllocationRequests };
     });
-    return this.bus.serve(STATS, take);
+    return this.bus.serve(STATS, this.isOldScheduler ? take : { ...take, ...this.#holderCalls() });
+  }
+
+  /** Of a version that knows of no epochs. */
+  isOldScheduler = false;
+  /** What the scheduler's answers ask for. */
+  wantsAllocationRequests = false;
+
+  #holderCalls() {
+    const nowMs = () => this.clock.now();
+    const acquire = (host: string, run: string, leaseMs: number): HostGrant => {
+      const present = this.holders.get(host);
+      if (present && present.run !== run && present.untilMs > nowMs()) {
+        const heldForMs = present.untilMs - nowMs();
+        return { epoch: 0, holderRun: present.run, holderServiceHost: 'another', heldForMs };
+      }
+      const epoch = present?.run === run ? present.epoch : (present?.epoch ?? 0) + 1;
+      this.holders.set(host, { epoch, run, untilMs: nowMs() + leaseMs });
+      return { epoch, holderRun: '', holderServiceHost: '', heldForMs: 0 };
+    };
+    return {
+      ...answer(acquireHostsMethod, async ({ hosts, agentRun, leaseMs }) => {
+        this.acquisitions.push(hosts);
+        return { grants: hosts.map((host) => acquire(host, agentRun, leaseMs)) };
+      }),
+      ...answer(releaseHostsMethod, async ({ hosts }) => {
+        for (const host of hosts) this.holders.delete(host);
+        this.released.push(...hosts);
+        return {};
+      }),
+    };
   }
 
   /** A conductor that takes results. */
@@ -115,7 +158,7 @@ export class AgentWorld {
 
   /** Orders a destroy, on h1 unless `fields` name another host; reported unless they say otherwise. */
   destroy(fields: Partial<DestroyInstance> & Pick<DestroyInstance, 'instanceUuid'>): Promise<void> {
-    const destroy = { host: 'h1', attempt: 0, report: true, ...fields };
+    const destroy = { host: 'h1', attempt: 0, report: true, epoch: 0, claimToken: 0, ...fields };
     return castTyped(this.bus, this.orderQueue, destroyInstanceCodec, destroy);
   }
 
@@ -158,6 +201,8 @@ function aBuild({ requestSpec = aRequestSpec(), ...fields }: BuildFields = {}): 
     alternates: [],
     deadlineAtMs: 0,
     timeLeftMs: 0,
+    epoch: 0,
+    allocationRequest: Uint8Array.of(1, 2, 3),
     ...fields,
   };
 }

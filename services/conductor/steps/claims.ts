@@ -1,11 +1,30 @@
-import type { ConsumerWrite } from '#libs/placement/port/placement-store';
+import type { Instance } from '#libs/domain/instance';
+import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
+import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
+import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';
 import type { Holds, RunningAt } from '../observation';
 
 /** The claim that an instance holds now. What another owner holds under its uuid is not its claim. */
-export async function readClaim(c: Conductor, uuid: string): Promise<Holds> {
+export async function readClaim(c: Conductor, uuid: string, record?: Instance): Promise<Holds> {
   const [consumer] = await c.placement.consumers([uuid]);
-  return consumer?.owner === 'conductor' ? { kind: 'claim', claimToken: consumer.claimToken } : { kind: 'none' };
+  if (consumer?.owner !== 'conductor') return { kind: 'none' };
+  const isOnHost = record !== undefined && (await isOnHostOf(c, record, Object.keys(consumer.allocations)));
+  return { kind: 'claim', claimToken: consumer.claimToken, isOnHost };
+}
+
+/**
+ * Whether a claim is on the host of a record: on the same providers as the allocation request that the record keeps; where
+ * it keeps none, on the host's root provider.
+ */
+async function isOnHostOf(c: Conductor, record: Instance, providers: readonly string[]): Promise<boolean> {
+  const request = openRequest(c, record.allocationRequest);
+  if (request && request.host === record.host) {
+    const wanted = Object.keys(request.allocations);
+    return wanted.length === providers.length && wanted.every((uuid) => providers.includes(uuid));
+  }
+  const [host] = record.host === undefined ? [] : await c.placement.hosts([record.host]);
+  return host !== undefined && providers.includes(host.providerUuid);
 }
 
 /** Releases a claim. Releasing a superseded claim is a no-op. */
@@ -19,23 +38,61 @@ export async function releaseHeld(c: Conductor, uuid: string): Promise<void> {
   if (holds.kind === 'claim') await release(c, uuid, holds.claimToken);
 }
 
+export type ClaimedAgain =
+  | { readonly kind: 'claimed'; readonly claimToken: number }
+  /** It holds something by now. */
+  | { readonly kind: 'held' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
 /**
- * Claims what a running instance uses, whether it fits or not: it runs. Answers with the token; undefined when it holds
- * something by now, or its provider is gone.
+ * Claims again what a running instance holds by its record, whether it fits or not: it runs. All of it, on every provider,
+ * with its group. A record of an older version has no allocation request; then what its host says that it uses is claimed, on the
+ * host's root provider.
+ *
+ * @param replaces  the token of the claim that it takes the place of; undefined for none
  */
-export async function claimWhatRuns(c: Conductor, { providerUuid, instance }: RunningAt): Promise<number | undefined> {
-  const { instanceUuid: uuid, projectId, userId, resources } = instance;
-  const consumer: ConsumerWrite = {
-    uuid,
-    projectId,
-    userId,
-    consumerType: 'INSTANCE',
-    owner: 'conductor',
-    allocations: { [providerUuid]: resources },
-    mappings: {},
-    expect: { kind: 'absent' },
-  };
+export async function claimAgain(
+  c: Conductor,
+  record: Instance,
+  replaces: number | undefined,
+  at: RunningAt | undefined,
+): Promise<ClaimedAgain> {
+  const request = openRequest(c, record.allocationRequest);
+  const expect: ConsumerGuard = replaces === undefined ? { kind: 'absent' } : { kind: 'claim', claimToken: replaces };
+  const consumer = request ? claimWrite(request, expect) : at && whatRuns(record, at, expect);
+  if (!consumer) return { kind: 'refused', reason: 'nothing says what it held' };
   const atMs = c.clock.now();
   const result = await c.placement.commit({ kind: 'write_allocations', atMs, force: true, consumers: [consumer] });
-  return result.kind === 'committed' ? result.claimToken : undefined;
+  switch (result.kind) {
+    case 'committed':
+      return { kind: 'claimed', claimToken: result.claimToken };
+    case 'generation': {
+      const holds = await readClaim(c, record.uuid);
+      return holds.kind === 'claim' ? { kind: 'held' } : { kind: 'refused', reason: 'somebody else has its uuid' };
+    }
+    case 'not_found':
+      return { kind: 'refused', reason: `${result.subject} ${result.key} is gone` };
+    default:
+      return { kind: 'refused', reason: result.kind };
+  }
+}
+
+function whatRuns(
+  { uuid, projectId, userId }: Instance,
+  { providerUuid, instance: { resources } }: RunningAt,
+  expect: ConsumerGuard,
+): ConsumerWrite {
+  const who = { uuid, projectId, userId, consumerType: 'INSTANCE', owner: 'conductor' } as const;
+  return { ...who, allocations: { [providerUuid]: resources }, mappings: {}, expect };
+}
+
+/** What a sealed allocation request says; undefined when there is none, or it was sealed under another key. */
+export function openRequest(c: Conductor, sealed: Uint8Array): AllocationRequest | undefined {
+  if (sealed.length === 0) return undefined;
+  try {
+    return c.open(sealed);
+  } catch (thrown) {
+    c.log.error({ event: 'allocation_request_not_opened', err: thrown }, 'could not open an allocation request');
+    return undefined;
+  }
 }

@@ -2,10 +2,10 @@ import type { Selection } from '#libs/contracts/messages';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
 import type { ConsumerGuard } from '#libs/placement/port/placement-store';
-import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
+import { openRequest } from './claims';
 
 /**
  * Claims the next alternate of an instance whose attempt is concluded, with its allocation request: one commit releases
@@ -25,10 +25,10 @@ export async function claimNextHost(c: Conductor, record: Instance): Promise<Obs
     if (tried.length >= c.config.maxAttempts) break;
     const result = await claimAlternate(c, alternate, record.claimToken);
     if (result.kind === 'claimed') {
-      const { host, serviceHost } = alternate;
+      const { host, serviceHost, allocationRequest, epoch } = alternate;
       const { claimToken } = result;
-      const target = { host, serviceHost, claimToken, alternates: alternates.slice(i + 1), passedOver };
-      return { kind: 'claimed', target };
+      const place = { host, serviceHost, allocationRequest, epoch, claimToken };
+      return { kind: 'claimed', target: { ...place, alternates: alternates.slice(i + 1), passedOver } };
     }
     const number = attemptNumber(record) + passedOver.length + 1;
     const { reason } = result;
@@ -53,7 +53,7 @@ async function claimAlternate(
   alternate: Selection,
   claimToken: number | undefined,
 ): Promise<AlternateClaim> {
-  const request = openRequest(c, alternate);
+  const request = openRequest(c, alternate.allocationRequest);
   if (request === undefined) return notClaimed('its allocation request can not be opened');
   const claim = (expect: ConsumerGuard) =>
     c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), consumers: [claimWrite(request, expect)] });
@@ -86,14 +86,4 @@ async function claimAlternate(
 
 function notClaimed(reason: string): AlternateClaim {
   return { kind: 'not_claimed', reason };
-}
-
-/** Undefined when it was sealed under another key: then the host is passed over, and the attempts say so. */
-function openRequest(c: Conductor, { allocationRequest, host }: Selection): AllocationRequest | undefined {
-  try {
-    return c.open(allocationRequest);
-  } catch (thrown) {
-    c.log.error({ event: 'alternate_not_opened', err: thrown, host }, 'could not open an allocation request');
-    return undefined;
-  }
 }

@@ -9,7 +9,10 @@ import type { Observation } from '../observation';
 import type { Step } from '../step';
 
 /** What an order needs besides the record: whoever has it at hand need not decode or look it up. */
-export type OrderDetails = Pick<Extract<Step, { kind: 'dispatch_build' }>['target'], 'serviceHost' | 'alternates'>;
+export type OrderDetails = Pick<
+  Extract<Step, { kind: 'dispatch_build' }>['target'],
+  'serviceHost' | 'epoch' | 'alternates'
+>;
 
 /**
  * Orders the host of a building instance to build it, by the queue of its service host. Harmless when repeated: agents
@@ -22,8 +25,8 @@ export async function orderBuild(
   record: Instance,
   details?: OrderDetails,
 ): Promise<Extract<Observation, { kind: 'order_refused' }> | undefined> {
-  const { uuid, requestId, name, projectId, userId, host = '', claimToken = 0 } = record;
-  const serviceHost = details?.serviceHost ?? (await serviceHostOf(c, host));
+  const { uuid, requestId, name, projectId, userId, host = '', claimToken = 0, allocationRequest } = record;
+  const { serviceHost, epoch } = details ?? (await addressOf(c, host));
   const deadlineAtMs = record.dueAtMs ?? c.clock.now() + c.config.buildTimeoutMs;
   const build = {
     instanceUuid: uuid,
@@ -38,6 +41,8 @@ export async function orderBuild(
     alternates: details?.alternates ?? alternatesCodec.decode(record.alternates),
     deadlineAtMs,
     timeLeftMs: Math.max(1, deadlineAtMs - c.clock.now()),
+    epoch,
+    allocationRequest,
   };
   try {
     const options = { id: `${uuid}.${build.attempt}`, isTransient: true };
@@ -51,19 +56,24 @@ export async function orderBuild(
   }
 }
 
-/** Orders a host to end what it has of an instance. False when there is no such host to tell. */
+/**
+ * Orders a host to end what it has of an instance. A host that is silent finds the order when it is back.
+ *
+ * @returns `host_gone` when there is no such host to tell
+ */
 export async function orderDestroy(
   c: Conductor,
   instanceUuid: string,
-  { host, attempt, reports }: Extract<Step, { kind: 'destroy' }>,
-): Promise<boolean> {
-  const queue = agentQueue(await serviceHostOf(c, host));
+  { host, attempt, claimToken, reports: report }: Extract<Step, { kind: 'destroy' }>,
+): Promise<'told' | 'host_down' | 'host_gone'> {
+  const { serviceHost, epoch, isDown } = await addressOf(c, host);
   try {
-    await castTyped(c.bus, queue, destroyInstanceCodec, { instanceUuid, host, attempt, report: reports });
-    return true;
+    const destroy = { instanceUuid, host, attempt, claimToken, report, epoch };
+    await castTyped(c.bus, agentQueue(serviceHost), destroyInstanceCodec, destroy);
+    return isDown ? 'host_down' : 'told';
   } catch (thrown) {
     if (BerthError.from(thrown).code !== 'not_found') throw thrown;
-    return false;
+    return 'host_gone';
   }
 }
 
@@ -77,8 +87,11 @@ export async function hasOrdersWaiting(c: Conductor, serviceHost: string): Promi
   }
 }
 
-/** The service host that carries a host now, as its last report said; a host that the store does not know is its own. */
-async function serviceHostOf(c: Conductor, host: string): Promise<string> {
+/**
+ * The service host that carries a host now, as its last report said, and its epoch then; a host that the store does not
+ * know is its own.
+ */
+async function addressOf(c: Conductor, host: string) {
   const [row] = await c.placement.hosts([host]);
-  return row?.serviceHost ?? host;
+  return { serviceHost: row?.serviceHost ?? host, epoch: row?.epoch ?? 0, isDown: row?.up === false };
 }

@@ -1,12 +1,13 @@
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { alternatesCodec } from '#libs/contracts/selection';
-import { attemptNumber, type Instance } from '#libs/domain/instance';
+import type { HostPosition } from '#libs/domain/host-position';
+import { type Attempt, attemptNumber, type Instance, type MissedReport } from '#libs/domain/instance';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
 import { concludeAttempt, createRecords, type RecordChange, type WriteResult, writeRecord } from '../lifecycle';
 import type { ClaimedHost, Look, Observation, RunningAt } from '../observation';
-import type { Finding, Step } from '../step';
-import { claimWhatRuns, readClaim, release, releaseHeld } from './claims';
+import type { Doubt, Finding, Step } from '../step';
+import { claimAgain, readClaim, release, releaseHeld } from './claims';
 import { claimNextHost } from './next-alternate';
 import { type OrderDetails, orderBuild, orderDestroy } from './orders';
 
@@ -20,7 +21,7 @@ const NO_ALTERNATES = new Uint8Array();
  * finds the record changed looks at it as it is now, with the same observation.
  */
 export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<Look | undefined> {
-  if ('finding' in step && step.finding) noteRepair(c, look, step.finding);
+  if (step.kind !== 'doubt' && 'finding' in step && step.finding) noteRepair(c, look, step.finding);
   const { record } = look;
   switch (step.kind) {
     case 'none':
@@ -29,14 +30,17 @@ export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<
     case 'wait':
       return undefined;
     case 'read_claim':
-      return { ...look, holds: await readClaim(c, look.uuid) };
+      return { ...look, holds: await readClaim(c, look.uuid, record) };
     case 'release':
       await release(c, look.uuid, step.claimToken);
       return undefined;
     case 'destroy':
       return destroy(c, look, step);
+    case 'doubt':
+      noteDoubt(c, look, step.finding);
+      return undefined;
     case 'adopt':
-      return { ...look, record: await adopt(c, step.at) };
+      return adopt(c, look, step.at);
     default:
       return record && performOnRecord(c, look, record, step);
   }
@@ -46,7 +50,7 @@ async function performOnRecord(
   c: Conductor,
   look: Look,
   record: Instance,
-  step: Exclude<OwnStep, { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'adopt' }>,
+  step: Exclude<OwnStep, { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'doubt' | 'adopt' }>,
 ): Promise<Look | undefined> {
   switch (step.kind) {
     case 'dispatch_build':
@@ -58,7 +62,11 @@ async function performOnRecord(
     case 'claim_next_host':
       return { ...look, observed: await claimNextHost(c, record) };
     case 'record_active':
-      return recordActive(c, look, record);
+      return recordActive(c, look, record, step.at);
+    case 'record_unknown':
+      return after(look, await writeRecord(c, record, { state: 'unknown' }), undefined);
+    case 'record_missing':
+      return recordMissing(c, look, record, step.missingIn);
     case 'record_error':
       return recordError(c, look, record, step);
     case 'record_deleting':
@@ -71,9 +79,11 @@ async function performOnRecord(
       await releaseHeld(c, record.uuid);
       return after(look, await writeRecord(c, record, closed('deleted')), undefined);
     case 'claim_again': {
-      const claimToken = await claimWhatRuns(c, step.at);
-      if (claimToken === undefined) return undefined;
-      return after(look, await writeRecord(c, record, { claimToken }), undefined);
+      const claimed = await claimAgain(c, record, step.replaces, step.at);
+      if (claimed.kind === 'refused') noteDoubt(c, look, 'claim_refused', claimed.reason);
+      if (claimed.kind !== 'claimed') return undefined;
+      const activeAt = step.at?.at ?? record.activeAt;
+      return after(look, await writeRecord(c, record, { claimToken: claimed.claimToken, activeAt }), undefined);
     }
     case 'correct_token':
       return after(look, await writeRecord(c, record, { claimToken: step.claimToken }), undefined);
@@ -89,7 +99,7 @@ function after(look: Look, result: WriteResult, observed: Observation | undefine
 /** Records the attempt, then sends the order, so that a crash between the two is found by the record's deadline. */
 async function dispatchBuild(c: Conductor, look: Look, record: Instance, target: ClaimedHost) {
   const nowMs = c.clock.now();
-  const { host, claimToken, alternates } = target;
+  const { host, claimToken, allocationRequest, alternates } = target;
   const before = [...record.attempts, ...target.passedOver];
   const number = (before.at(-1)?.number ?? 0) + 1;
   const attempt = { host, number, outcome: 'building', reason: '', startedAtMs: nowMs, endedAtMs: undefined } as const;
@@ -97,6 +107,7 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
     state: 'building',
     host,
     claimToken,
+    allocationRequest,
     attempts: [...before, attempt],
     alternates: alternatesCodec.encode(alternates),
     dueAtMs: nowMs + c.config.buildTimeoutMs,
@@ -133,19 +144,39 @@ async function conclude(
   return after(look, result, isSilent ? { kind: 'superseded', host, attempt } : { kind: 'nothing' });
 }
 
-async function recordActive(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
+async function recordActive(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  at: HostPosition | undefined,
+): Promise<Look | undefined> {
   const nowMs = c.clock.now();
   const result = await writeRecord(c, record, {
     state: 'active',
     attempts: concludeAttempt(record, 'active', '', nowMs),
     alternates: NO_ALTERNATES,
     dueAtMs: undefined,
+    // Agents of an older version have no epoch: what they say has no order.
+    activeAt: at?.epoch ? at : undefined,
+    missingIn: undefined,
   });
-  if (result.kind === 'written') {
+  if (result.kind === 'written' && record.state === 'building') {
     c.measured.attempts.inc({ outcome: 'active' });
     c.measured.activeAfter.observe((nowMs - record.createdAtMs) / 1000);
   }
   return after(look, result, undefined);
+}
+
+/** A doubt: not an event for clients, whose instance is as active as before. */
+async function recordMissing(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  missingIn: MissedReport,
+): Promise<Look | undefined> {
+  const { uuid, host } = record;
+  c.log.warn({ event: 'instance_missing', instance_uuid: uuid, host, ...missingIn }, 'a report of its host lacks it');
+  return after(look, await writeRecord(c, record, { missingIn }), undefined);
 }
 
 /** The claim that the record names goes first, so that an instance in ERROR does not hold it. */
@@ -176,36 +207,57 @@ async function recordDeleting(c: Conductor, look: Look, record: Instance): Promi
 
 async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'destroy' }>): Promise<Look | undefined> {
   if (look.observed.kind === 'reported') noteLateReport(c, look);
-  const isTold = await orderDestroy(c, look.uuid, step);
+  const outcome = await orderDestroy(c, look.uuid, step);
   if (look.observed.kind === 'superseded') return { ...look, observed: { kind: 'nothing' } };
-  return isTold || !step.reports ? undefined : { ...look, observed: { kind: 'host_gone' } };
+  return outcome === 'told' || !step.reports ? undefined : { ...look, observed: { kind: outcome } };
 }
 
-/** A record for an instance that runs and nobody knows: the store was lost, the instance was not. */
-async function adopt(c: Conductor, { host, instance }: RunningAt): Promise<Instance | undefined> {
+/**
+ * A record for an instance that runs and that the store has forgotten: what a scheduler sealed says whose it is, its host
+ * only that it runs.
+ */
+async function adopt(
+  c: Conductor,
+  look: Look,
+  { host, at, isClaimed, instance, voucher }: RunningAt,
+): Promise<Look | undefined> {
+  if (!voucher) return undefined;
   const nowMs = c.clock.now();
-  const { instanceUuid: uuid, projectId, userId, name, resources } = instance;
+  const { uuid } = look;
+  const { projectId, userId, resources } = voucher;
+  const attempt: Attempt = {
+    host,
+    number: instance.attempt,
+    outcome: 'active',
+    reason: 'adopted',
+    startedAtMs: nowMs,
+    endedAtMs: nowMs,
+  };
   const record: Instance = {
     uuid,
     // A request of its own: the one it came with may have had instances on hosts that have not reported yet.
     requestId: uuid,
-    name,
+    name: instance.name,
     projectId,
     userId,
     state: 'active',
     host,
     claimToken: undefined,
-    attempts: [],
+    attempts: [attempt],
     fault: undefined,
     requestSpec: requestSpecCodec.encode(requestSpec(resources, { projectId, userId })),
     alternates: NO_ALTERNATES,
+    allocationRequest: instance.allocationRequest,
+    // Without a claim the same observation makes it next.
+    activeAt: isClaimed ? at : undefined,
+    missingIn: undefined,
     dueAtMs: undefined,
     version: 1,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   };
   const { instances } = await createRecords(c, uuid, [record]);
-  return instances[0];
+  return { ...look, record: instances[0] };
 }
 
 /** At rest: counts on no claim, waits for nothing. */
@@ -217,6 +269,15 @@ function noteRepair(c: Conductor, { uuid, record, observed }: Look, finding: Fin
   const host = 'host' in observed ? observed.host : record?.host;
   c.measured.mended.inc({ finding });
   c.log.warn({ event: 'repaired', finding, instance_uuid: uuid, host, state: record?.state }, 'repaired an instance');
+}
+
+function noteDoubt(c: Conductor, { uuid, record, observed }: Look, finding: Doubt, reason = ''): void {
+  const host = 'host' in observed ? observed.host : record?.host;
+  c.measured.doubts.inc({ finding });
+  c.log.warn(
+    { event: 'doubt', finding, instance_uuid: uuid, host, state: record?.state, reason },
+    'an instance is in doubt: it is kept as it is',
+  );
 }
 
 function noteLateReport(c: Conductor, { uuid, observed }: Look): void {

@@ -41,8 +41,9 @@ export async function selectDestinations(
 }
 
 function claimedOn({ selected, alternates, claimToken }: Destination): Observation {
-  const { host, serviceHost } = selected;
-  return { kind: 'claimed', target: { host, serviceHost, claimToken, alternates, passedOver: [] } };
+  const { host, serviceHost, allocationRequest, epoch } = selected;
+  const place = { host, serviceHost, allocationRequest, epoch, claimToken };
+  return { kind: 'claimed', target: { ...place, alternates, passedOver: [] } };
 }
 
 function noValidHost(message: string): Observation {

@@ -31,6 +31,7 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
     case 'building':
       return attempt !== 'none' && hasHost;
     case 'active':
+    case 'unknown':
       return attempt !== 'open' && hasHost;
     case 'error':
       return attempt !== 'open' && hasHost === (attempt === 'concluded');
@@ -40,13 +41,16 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
   }
 }
 
-function recordOf({ state, attempt, hasHost }: Case): string {
+function recordOf({ state, attempt, hasHost, isMissing }: Case): string {
   if (state === 'no record') return state;
   switch (state) {
     case 'building':
       return `building, attempt ${attempt}`;
     case 'active':
-      return attempt === 'none' ? 'active, adopted' : 'active';
+    case 'unknown': {
+      const name = attempt === 'none' ? `${state}, adopted` : state;
+      return isMissing ? `${name}, missing in a report` : name;
+    }
     case 'deleting':
       return hasHost ? 'deleting' : 'deleting, no host';
     default:
@@ -104,6 +108,10 @@ function wordsOf(step: Step): string {
       return `destroy ${step.attempt === 0 ? 'any attempt' : 'that attempt'} there${step.reports ? ', report it' : ''}`;
     case 'close_record':
       return step.isConfirmed ? kind : `${kind}, unconfirmed`;
+    case 'doubt':
+      return `doubt: ${step.finding.replaceAll('_', ' ')}`;
+    case 'claim_again':
+      return step.replaces === undefined ? kind : `${kind}, in place of that one`;
     default:
       return kind;
   }

@@ -16,12 +16,14 @@ import type {
   BuildInstance,
   BuildReport,
   DestroyInstance,
+  HostDiscrepancy,
   InstanceEvent,
   RunningInstance,
   Selection,
 } from '#libs/contracts/messages';
 import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
+import type { HostPosition } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { inventory } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
@@ -37,6 +39,7 @@ import type { Running } from '#libs/runtime/service';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import type { ConductorDeps } from '../context';
+import { isGivenUp } from '../evidence';
 import { conductorOptions } from '../options';
 import { startConductor } from '../start';
 
@@ -62,6 +65,15 @@ export class ConductorWorld {
   readonly reports: BuildReport[] = [];
   /** The service host of each host that is not its own. */
   readonly #serviceHosts = new Map<string, string>();
+  /** By which each host is held, 1 unless the test says otherwise. */
+  readonly epochs = new Map<string, number>();
+  readonly discrepancies: HostDiscrepancy[] = [];
+  /** What was destroyed while it ran, though nobody had terminated it and no attempt there was given up. */
+  readonly harmed: string[] = [];
+  /** The destroys that hosts were ordered. */
+  readonly destroys: DestroyInstance[] = [];
+  readonly #positions = new Map<string, number>();
+  readonly #sequences = new Map<string, number>();
   #reportCount = 0;
   readonly #broker = new MemoryBroker(this.clock, silentLog);
   readonly bus: Bus = this.openBus();
@@ -117,8 +129,15 @@ export class ConductorWorld {
 
   report(order: BuildInstance, outcome: BuildReport['outcome']): Promise<void> {
     const { instanceUuid, host, attempt, claimToken, alternates } = order;
-    const of = { instanceUuid, host, attempt, claimToken, alternates };
+    const of = { instanceUuid, host, attempt, claimToken, alternates, ...this.nextPosition(host) };
     return this.sendReport({ ...of, outcome, reason: outcome, message: '' });
+  }
+
+  /** The position of what a host says now. */
+  nextPosition(host: string): HostPosition {
+    const position = (this.#positions.get(host) ?? 0) + 1;
+    this.#positions.set(host, position);
+    return { epoch: this.epochs.get(host) ?? 1, position };
   }
 
   async sendReport(report: BuildReport): Promise<void> {
@@ -126,15 +145,45 @@ export class ConductorWorld {
     await castTyped(this.bus, BUILD_RESULTS, buildReportCodec, report);
   }
 
+  /** What the next report of a host and the store disagree on, with what the test cares about. */
+  discrepancy(host: string, fields: Partial<HostDiscrepancy> = {}): HostDiscrepancy {
+    const sequence = (this.#sequences.get(host) ?? 0) + 1;
+    this.#sequences.set(host, sequence);
+    const nothing = { unclaimed: [], missing: [], present: [] };
+    const place = { host, providerUuid: providerOf(host), serviceHost: this.#serviceHostOf(host) };
+    return { ...place, ...nothing, ...this.nextPosition(host), sequence, atMs: this.clock.now(), ...fields };
+  }
+
   /** Says that a host's report and the store disagree. */
-  reportDiscrepancy(
-    host: string,
-    unclaimed: readonly RunningInstance[],
-    missing: readonly string[],
-    serviceHost = host,
-  ): Promise<void> {
-    const discrepancy = { host, providerUuid: providerOf(host), unclaimed, missing, serviceHost };
+  sendDiscrepancy(discrepancy: HostDiscrepancy): Promise<void> {
+    this.discrepancies.push(discrepancy);
     return castTyped(this.bus, BUILD_RESULTS, hostDiscrepancyCodec, discrepancy);
+  }
+
+  /** Two reports of a host in a row disagree with the store. */
+  async disagreeTwice(host: string, fields: Partial<HostDiscrepancy>): Promise<void> {
+    for (let times = 0; times < 2; times++) await this.sendDiscrepancy(this.discrepancy(host, fields));
+  }
+
+  /** An instance as a host reports it that was ordered to build it, or says so. */
+  runningInstance(instanceUuid: string, host: string, fields: Partial<RunningInstance> = {}): RunningInstance {
+    const order = this.orders.findLast((one) => one.instanceUuid === instanceUuid && one.host === host);
+    const { attempt = 1, claimToken = 0, allocationRequest = new Uint8Array() } = order ?? {};
+    const who = { projectId: 'project-1', userId: 'user-1', name: 'web', groupId: '', requestId: instanceUuid };
+    const how = { attempt, claimToken, allocationRequest, running: true };
+    return { ...who, ...how, instanceUuid, resources: { VCPU: 1 }, ...fields };
+  }
+
+  /** By which a scheduler let an instance run on a host. */
+  allocationRequest(instanceUuid: string, host: string): Uint8Array {
+    return this.#selection(instanceUuid, host).allocationRequest;
+  }
+
+  /** Takes hosts as down that did not report for long, or as up again. */
+  async setUp(host: string, isUp: boolean): Promise<void> {
+    if (isUp) return this.#report(host, 10, this.clock.now());
+    const atMs = this.clock.now();
+    await this.placement.commit({ kind: 'sweep_hosts', atMs, silentSinceMs: 0, limit: 1_000 });
   }
 
   async all(): Promise<Instance[]> {
@@ -168,7 +217,7 @@ export class ConductorWorld {
     await this.serveOrders(host);
   }
 
-  async #report(host: string, vcpus: number): Promise<void> {
+  async #report(host: string, vcpus: number, atMs = 0): Promise<void> {
     const nothing = { traits: [], aggregates: [], capabilities: {}, ioOps: 0, externalInstances: 0 };
     const identity = {
       host,
@@ -180,7 +229,7 @@ export class ConductorWorld {
     };
     const inventories = { VCPU: inventory(vcpus) };
     const sequence = ++this.#reportCount;
-    await this.placement.reportHost({ atMs: 0, ...identity, ...nothing, sequence, inventories });
+    await this.placement.reportHost({ atMs, epoch: 0, ...identity, ...nothing, sequence, inventories });
   }
 
   #serviceHostOf(host: string): string {
@@ -195,10 +244,20 @@ export class ConductorWorld {
     }
   }
 
+  /** Takes the orders of a service host until the answer is called; from then on they wait. */
+  async serveOrdersUntil(serviceHost: string): Promise<() => Promise<void>> {
+    const { subscription } = await this.#serve(serviceHost);
+    return () => subscription.cancel();
+  }
+
   /** Takes the orders of a service host; answers the host and the type of each, as they come. */
   async serveOrders(serviceHost: string): Promise<string[]> {
+    return (await this.#serve(serviceHost)).taken;
+  }
+
+  async #serve(serviceHost: string) {
     const taken: string[] = [];
-    await this.bus.consume(agentQueue(serviceHost), async ({ type, body }) => {
+    const subscription = await this.bus.consume(agentQueue(serviceHost), async ({ type, body }) => {
       if (type === destroyInstanceCodec.type) {
         const destroy = destroyInstanceCodec.decode(body);
         taken.push(`destroy ${destroy.host}`);
@@ -210,7 +269,7 @@ export class ConductorWorld {
       }
       return ACK;
     });
-    return taken;
+    return { taken, subscription };
   }
 
   async #build(order: BuildInstance): Promise<void> {
@@ -232,7 +291,14 @@ export class ConductorWorld {
     }
   }
 
-  async #destroy({ instanceUuid, host, report }: DestroyInstance): Promise<void> {
+  async #destroy(destroy: DestroyInstance): Promise<void> {
+    const { instanceUuid, host, attempt, report } = destroy;
+    this.destroys.push(destroy);
+    const [record] = await this.instances.get([instanceUuid]);
+    const isTerminated = record?.state === 'deleting' || record?.state === 'deleted';
+    const isRunning = this.running.get(instanceUuid)?.has(host) ?? false;
+    const mayGo = isTerminated || (record !== undefined && isGivenUp(record, host, attempt));
+    if (isRunning && !mayGo) this.harmed.push(`${instanceUuid} ${host}, ${record?.state ?? 'no record'}`);
     this.running.get(instanceUuid)?.delete(host);
     const order = { instanceUuid, host, attempt: 0, claimToken: 0, alternates: [] } as unknown as BuildInstance;
     if (report) await this.report(order, 'destroyed');
@@ -257,7 +323,7 @@ export class ConductorWorld {
   #selection(instanceUuid: string, host: string): Selection {
     const request = requestOn(instanceUuid, host);
     const serviceHost = this.#serviceHostOf(host);
-    return { host, cell: 'cell1', allocationRequest: sealer(KEY)(request)(request), serviceHost };
+    return { host, cell: 'cell1', allocationRequest: sealer(KEY)(request)(request), serviceHost, epoch: 0 };
   }
 
   async #claimFirst(instanceUuid: string) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BuildOutcome } from '#libs/contracts/messages';
 import { type Attempt, INSTANCE_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
-import type { ClaimedHost, Holds, Observation } from '../observation';
+import type { ClaimedHost, Holds, Observation, Voucher } from '../observation';
 
 /** What is varied to go through all cases of `reconcile`, each with the words that the table says it by. */
 export interface Case {
@@ -11,6 +11,8 @@ export interface Case {
   readonly claim: string;
   readonly observation: string;
   readonly isOverdue: boolean;
+  /** Whether the last report of its host that conductors heard of did not have it. */
+  readonly isMissing: boolean;
   readonly record: Instance | undefined;
   readonly holds: Holds;
   readonly observed: Observation;
@@ -20,19 +22,32 @@ export const NOW_MS = 1_000_000;
 const HOST = 'h1';
 const ELSEWHERE = 'h2';
 const TOKEN = 7;
+/** The attempt on the record's host; the one before it, elsewhere, was given up. */
+const PRESENT = 2;
+const GIVEN_UP = 1;
+/** When the host of an active record said that it runs there, before that, and after. */
+const EPOCH = 5;
+const ACTIVE_AT = { epoch: EPOCH, position: 10 };
+const BEFORE = { epoch: EPOCH, position: 9 };
+const OLD_EPOCH = { epoch: EPOCH - 1, position: 99 };
+const AFTER = { epoch: EPOCH, position: 11 };
+const MISSING_IN = { epoch: EPOCH, sequence: 3 };
 const ATTEMPTS = ['none', 'open', 'concluded'] as const;
 
 const CLAIMS: Readonly<Record<string, Holds>> = {
   'not read': { kind: 'unread' },
   none: { kind: 'none' },
-  "the record's": { kind: 'claim', claimToken: TOKEN },
-  another: { kind: 'claim', claimToken: TOKEN + 1 },
+  "the record's": { kind: 'claim', claimToken: TOKEN, isOnHost: true },
+  'another there': { kind: 'claim', claimToken: TOKEN + 1, isOnHost: true },
+  'one elsewhere': { kind: 'claim', claimToken: TOKEN + 2, isOnHost: false },
 };
 
 const TARGET: ClaimedHost = {
   host: ELSEWHERE,
   serviceHost: ELSEWHERE,
   claimToken: TOKEN + 1,
+  allocationRequest: new Uint8Array(),
+  epoch: EPOCH,
   alternates: [],
   passedOver: [],
 };
@@ -46,7 +61,23 @@ const instance = {
   groupId: '',
   requestId: randomUUID(),
   running: true,
+  attempt: PRESENT,
+  claimToken: TOKEN,
+  allocationRequest: new Uint8Array(),
 };
+
+const VOUCHER: Voucher = { projectId: instance.projectId, userId: instance.userId, resources: instance.resources };
+
+const RUNNING = {
+  kind: 'running',
+  host: HOST,
+  providerUuid: randomUUID(),
+  at: AFTER,
+  isClaimed: false,
+  instance,
+  voucher: undefined,
+} as const;
+const MISSING = { kind: 'missing', host: HOST, at: AFTER, sequence: 9, hasOrdersWaiting: false } as const;
 
 /** The observations, each with the words for it. */
 export const OBSERVATIONS: readonly (readonly [words: string, observed: Observation])[] = [
@@ -57,37 +88,59 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['a host is claimed', { kind: 'claimed', target: TARGET }],
   ['no host', { kind: 'no_host', fault: { reason: 'no_valid_host', message: '' }, passedOver: [] }],
   ['order refused', { kind: 'order_refused', reason: 'queue_full' }],
-  ['attempt superseded', { kind: 'superseded', host: HOST, attempt: 1 }],
+  ['attempt superseded', { kind: 'superseded', host: HOST, attempt: PRESENT }],
   ...(['active', 'failed', 'refused', 'lost', 'destroyed'] as const).flatMap(reports),
-  ['runs on its host without a claim', { kind: 'running', host: HOST, providerUuid: randomUUID(), instance }],
-  ['runs on another host', { kind: 'running', host: ELSEWHERE, providerUuid: randomUUID(), instance }],
-  ['missing on its host', { kind: 'missing', host: HOST, hasOrdersWaiting: false }],
-  ['missing on its host, where orders wait', { kind: 'missing', host: HOST, hasOrdersWaiting: true }],
-  ['missing on another host', { kind: 'missing', host: ELSEWHERE, hasOrdersWaiting: false }],
+  ['lost before it was active', { ...reportOf('lost'), at: BEFORE }],
+  ['runs on its host without a claim', RUNNING],
+  ['runs on its host without a claim, vouched for', { ...RUNNING, voucher: VOUCHER }],
+  ['runs on its host with a claim', { ...RUNNING, isClaimed: true }],
+  ['ran on its host before it was active', { ...RUNNING, at: BEFORE }],
+  ['runs on another host', { ...RUNNING, host: ELSEWHERE }],
+  ['runs where it was given up', { ...RUNNING, host: ELSEWHERE, instance: { ...instance, attempt: GIVEN_UP } }],
+  ['missing on its host', MISSING],
+  ['missing on its host, where orders wait', { ...MISSING, hasOrdersWaiting: true }],
+  ['missing in the very next report', { ...MISSING, sequence: MISSING_IN.sequence + 1 }],
+  ['missing in the same report', { ...MISSING, sequence: MISSING_IN.sequence }],
+  ['missing before it was active', { ...MISSING, at: BEFORE, sequence: MISSING_IN.sequence + 1 }],
+  ['missing in an older epoch', { ...MISSING, at: OLD_EPOCH, sequence: MISSING_IN.sequence + 1 }],
+  ['missing on another host', { ...MISSING, host: ELSEWHERE }],
   ['its host is gone', { kind: 'host_gone' }],
-  ['audited', { kind: 'audited' }],
+  ['its host is silent', { kind: 'host_down' }],
+  ['audited', { kind: 'audited', hostIs: 'unsettled' }],
+  ['audited, its host is silent', { kind: 'audited', hostIs: 'down' }],
+  ['audited, its host is there', { kind: 'audited', hostIs: 'up' }],
 ];
 
 function reports(outcome: BuildOutcome): [string, Observation][] {
-  const report = { kind: 'reported', outcome, why: 'why', isRepeated: false } as const;
+  const report = reportOf(outcome);
   return [
-    [outcome, { ...report, host: HOST, attempt: 1 }],
-    [`${outcome} (repeated)`, { ...report, host: HOST, attempt: 1, isRepeated: true }],
-    [`late ${outcome}`, { ...report, host: HOST, attempt: 9 }],
-    [`late ${outcome}`, { ...report, host: ELSEWHERE, attempt: 1 }],
+    [outcome, report],
+    [`${outcome} (repeated)`, { ...report, isRepeated: true }],
+    [`late ${outcome}`, { ...report, attempt: 9 }],
+    [`late ${outcome}`, { ...report, host: ELSEWHERE }],
+    [`${outcome} where it was given up`, { ...report, host: ELSEWHERE, attempt: GIVEN_UP }],
+    [`${outcome} of an earlier claim`, { ...report, claimToken: TOKEN - 1 }],
   ];
 }
 
-/** Every case: record state × attempt × host × deadline × claim × observation. */
+function reportOf(outcome: BuildOutcome) {
+  const what = { kind: 'reported', outcome, why: 'why', isRepeated: false } as const;
+  return { ...what, host: HOST, attempt: PRESENT, claimToken: TOKEN, at: AFTER };
+}
+
+/** Every case: record state × attempt × host × deadline × doubt × claim × observation. */
 export function* reconcileCases(): Generator<Case> {
   for (const state of ['no record', ...INSTANCE_STATES] as const) {
     for (const attempt of state === 'no record' ? (['none'] as const) : ATTEMPTS) {
       for (const hasHost of [true, false]) {
         for (const isOverdue of [false, true]) {
-          const record = state === 'no record' ? undefined : aRecord(state, attempt, hasHost, isOverdue);
-          for (const [claim, holds] of Object.entries(CLAIMS)) {
-            for (const [observation, observed] of OBSERVATIONS) {
-              yield { state, attempt, hasHost, claim, observation, isOverdue, record, holds, observed };
+          for (const isMissing of state === 'active' || state === 'unknown' ? [false, true] : [false]) {
+            const varied = { attempt, hasHost, isOverdue, isMissing };
+            const record = state === 'no record' ? undefined : aRecord(state, varied);
+            for (const [claim, holds] of Object.entries(CLAIMS)) {
+              for (const [observation, observed] of OBSERVATIONS) {
+                yield { state, ...varied, claim, observation, record, holds, observed };
+              }
             }
           }
         }
@@ -98,9 +151,16 @@ export function* reconcileCases(): Generator<Case> {
 
 const DEADLINES: readonly InstanceState[] = ['scheduling', 'building', 'deleting'];
 
-function aRecord(state: InstanceState, attempt: Case['attempt'], hasHost: boolean, isOverdue: boolean): Instance {
-  const outcome = attempt === 'open' ? 'building' : 'failed';
-  const one: Attempt = { host: HOST, number: 1, outcome, reason: '', startedAtMs: 0, endedAtMs: undefined };
+type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing'>;
+
+function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing }: Varied): Instance {
+  const isActive = state === 'active' || state === 'unknown';
+  const concluded = isActive ? 'active' : 'failed';
+  const times = { reason: '', startedAtMs: 0, endedAtMs: undefined };
+  const attempts: Attempt[] = [
+    { host: ELSEWHERE, number: GIVEN_UP, outcome: 'timed_out', ...times },
+    { host: HOST, number: PRESENT, outcome: attempt === 'open' ? 'building' : concluded, ...times },
+  ];
   const dueAtMs = isOverdue ? NOW_MS - 1 : NOW_MS + 1;
   return {
     uuid: instance.instanceUuid,
@@ -111,10 +171,13 @@ function aRecord(state: InstanceState, attempt: Case['attempt'], hasHost: boolea
     state,
     host: hasHost ? HOST : undefined,
     claimToken: TOKEN,
-    attempts: attempt === 'none' ? [] : [one],
+    attempts: attempt === 'none' ? [] : attempts,
     fault: undefined,
     requestSpec: new Uint8Array(),
     alternates: new Uint8Array(),
+    allocationRequest: Uint8Array.of(1),
+    activeAt: isActive ? ACTIVE_AT : undefined,
+    missingIn: isMissing ? MISSING_IN : undefined,
     dueAtMs: DEADLINES.includes(state) ? dueAtMs : undefined,
     version: 3,
     createdAtMs: 0,

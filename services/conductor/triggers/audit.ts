@@ -1,5 +1,8 @@
+import type { Consumer } from '#libs/domain/consumer';
+import type { Host } from '#libs/domain/host';
+import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
-import type { Look } from '../observation';
+import { type Look, lookAt, type Observation, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 
 /** The lease that the conductor which audits holds. */
@@ -8,9 +11,9 @@ export const AUDIT_LEASE = 'audit';
 const FORGET_BATCH = 200;
 
 /**
- * Looks at every claim with its record, and at every active record with its claim, when neither has changed for the grace
- * period; then forgets records of what was deleted or ended in error long ago. One conductor at a time runs it, by lease; two at once would do
- * no harm. Consumers of the placement API's clients are left alone.
+ * Looks at every claim with its record, and at every active record with its claim and its host, when neither has changed
+ * for the grace period; then forgets records of what was deleted or ended in error long ago. One conductor at a time runs
+ * it, by lease; two at once would do no harm. Consumers of the placement API's clients are left alone.
  */
 export async function audit(c: Conductor, holder: string): Promise<void> {
   const lease = await c.leases.acquire(AUDIT_LEASE, holder, c.config.auditIntervalMs * 2);
@@ -18,7 +21,6 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
   const nowMs = c.clock.now();
   const settledBeforeMs = nowMs - c.config.auditGraceMs;
   const isSettled = ({ updatedAtMs }: { readonly updatedAtMs: number }) => updatedAtMs < settledBeforeMs;
-  const observed = { kind: 'audited' } as const;
   const count = { claims: 0, active: 0 };
 
   await c.placement.scanConsumers(async (consumers) => {
@@ -26,9 +28,7 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
     const records = await c.instances.get(claims.map(({ uuid }) => uuid));
     const byUuid = new Map(records.map((record) => [record.uuid, record]));
     count.claims += claims.length;
-    const looks = claims.map(({ uuid, claimToken }): Look => {
-      return { uuid, record: byUuid.get(uuid), holds: { kind: 'claim', claimToken }, observed };
-    });
+    const looks = claims.map((claim) => lookAtClaim(claim, byUuid.get(claim.uuid)));
     await reconcileLoop(
       c,
       looks.filter(({ record }) => record === undefined || isSettled(record)),
@@ -36,14 +36,21 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
   });
 
   await c.instances.scan(async (records) => {
-    const active = records.filter((record) => record.state === 'active' && isSettled(record));
-    const holders = await c.placement.consumers(active.map(({ uuid }) => uuid));
-    const held = new Set(holders.map(({ uuid }) => uuid));
+    const active = records.filter((record) => isActive(record) && isSettled(record));
+    const [holders, hosts] = await Promise.all([
+      c.placement.consumers(active.map(({ uuid }) => uuid)),
+      c.placement.hosts([...new Set(active.map(({ host = '' }) => host))]),
+    ]);
+    const held = new Set(holders.filter(({ owner }) => owner === 'conductor').map(({ uuid }) => uuid));
+    const byName = new Map(hosts.map((host) => [host.name, host]));
     count.active += active.length;
-    const without = active.filter(({ uuid }) => !held.has(uuid));
+    const looks = active.map((record) => {
+      const hostIs = stateOfHost(byName.get(record.host ?? ''), isSettled);
+      return lookAtActive(record, held.has(record.uuid), { kind: 'audited', hostIs });
+    });
     await reconcileLoop(
       c,
-      without.map((record) => ({ uuid: record.uuid, record, holds: { kind: 'none' }, observed })),
+      looks.filter((look) => look !== undefined),
     );
   });
 
@@ -59,4 +66,33 @@ async function forgetEnded(c: Conductor, beforeMs: number): Promise<number> {
     forgotten += batch;
     if (batch < FORGET_BATCH || c.stopping.aborted) return forgotten;
   }
+}
+
+/** Of a claim that is another than the record's it matters where it is: it is read again with that. */
+function lookAtClaim({ uuid, claimToken }: Consumer, record: Instance | undefined): Look {
+  const observed = { kind: 'audited', hostIs: 'unsettled' } as const;
+  const isAnother = record !== undefined && isActive(record) && record.claimToken !== claimToken;
+  return { uuid, record, observed, holds: isAnother ? UNREAD : { kind: 'claim', claimToken, isOnHost: true } };
+}
+
+/** Undefined when there is nothing to look at: most hold their claims, which were looked at with those. */
+function lookAtActive(
+  record: Instance,
+  isHeld: boolean,
+  observed: Extract<Observation, { kind: 'audited' }>,
+): Look | undefined {
+  if (!isHeld) return { ...lookAt(record, observed), holds: { kind: 'none' } };
+  const isAsItsHost = record.state === 'unknown' ? observed.hostIs !== 'up' : observed.hostIs !== 'down';
+  return isAsItsHost ? undefined : lookAt(record, observed);
+}
+
+/** A host that has come back has had the time to say what it lacks. */
+function stateOfHost(host: Host | undefined, isSettled: (host: Host) => boolean) {
+  if (host === undefined) return 'unsettled';
+  if (!host.up) return 'down';
+  return isSettled(host) ? 'up' : 'unsettled';
+}
+
+function isActive({ state }: Instance): boolean {
+  return state === 'active' || state === 'unknown';
 }

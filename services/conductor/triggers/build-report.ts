@@ -12,10 +12,12 @@ export async function onBuildReport(
   { body, identity }: IncomingMessage,
   isRepeated: boolean,
 ): Promise<void> {
-  const { instanceUuid: uuid, host, attempt, outcome, reason, message } = buildReportCodec.decode(body);
+  const report = buildReportCodec.decode(body);
+  const { instanceUuid: uuid, host, attempt, claimToken, outcome, reason, message, epoch, position } = report;
   requireHost(identity, host);
   const record = await readRecord(c, uuid);
   const why = message === '' ? reason : `${reason}: ${message}`;
-  const observed = { kind: 'reported', host, attempt, outcome, why, isRepeated } as const;
+  const at = { epoch, position };
+  const observed = { kind: 'reported', host, attempt, claimToken, at, outcome, why, isRepeated } as const;
   await reconcileLoop(c, [{ uuid, record, holds: UNREAD, observed }]);
 }

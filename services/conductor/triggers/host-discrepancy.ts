@@ -1,32 +1,62 @@
 import type { IncomingMessage } from '#libs/bus/port';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { requireService } from '#libs/contracts/identity';
-import { isAttemptOpen } from '#libs/domain/instance';
+import type { HostDiscrepancy, RunningInstance } from '#libs/contracts/messages';
+import { type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { addResources, type Resources } from '#libs/domain/inventory';
 import type { Conductor } from '../context';
-import { lookAt, UNREAD } from '../observation';
+import { type Look, lookAt, UNREAD, type Voucher } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
+import { openRequest } from '../steps/claims';
 import { hasOrdersWaiting } from '../steps/orders';
 
 /**
- * A host's report and the store do not agree on which instances it runs: each of them is looked at. The agent is the
- * authority on what runs, the record on what should.
+ * A host's report and the store do not agree on which instances it runs, or the host is back: each of them is looked at.
+ * The agent is the authority on what runs, the record on what should.
  */
 export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: IncomingMessage): Promise<void> {
   requireService(identity, type);
   const discrepancy = hostDiscrepancyCodec.decode(body);
-  const { host, providerUuid, serviceHost } = discrepancy;
+  const { host, serviceHost, epoch, position, sequence } = discrepancy;
+  const at = { epoch, position };
   // What is being built or destroyed there is reported by itself.
-  const running = discrepancy.unclaimed.filter((instance) => instance.running);
+  const unclaimed = discrepancy.unclaimed.filter((instance) => instance.running);
+  const running = [...unclaimed, ...discrepancy.present];
   const records = await c.instances.get([...running.map(({ instanceUuid }) => instanceUuid), ...discrepancy.missing]);
   const byUuid = new Map(records.map((record) => [record.uuid, record]));
   const missing = discrepancy.missing.map((uuid) => byUuid.get(uuid)).filter((record) => record !== undefined);
   const isWaiting = missing.some(isAttemptOpen) && (await hasOrdersWaiting(c, serviceHost));
+  const runs = (isClaimed: boolean) => (instance: RunningInstance) =>
+    lookAtRunning(c, discrepancy, instance, isClaimed, byUuid.get(instance.instanceUuid));
   await reconcileLoop(c, [
-    ...running.map((instance) => {
-      const uuid = instance.instanceUuid;
-      const observed = { kind: 'running', host, providerUuid, instance } as const;
-      return { uuid, record: byUuid.get(uuid), holds: UNREAD, observed };
-    }),
-    ...missing.map((record) => lookAt(record, { kind: 'missing', host, hasOrdersWaiting: isWaiting })),
+    ...unclaimed.map(runs(false)),
+    ...discrepancy.present.map(runs(true)),
+    ...missing.map((record) => lookAt(record, { kind: 'missing', host, at, sequence, hasOrdersWaiting: isWaiting })),
   ]);
+}
+
+function lookAtRunning(
+  c: Conductor,
+  discrepancy: HostDiscrepancy,
+  instance: RunningInstance,
+  isClaimed: boolean,
+  record: Instance | undefined,
+): Look {
+  const { host, providerUuid, epoch, position } = discrepancy;
+  const voucher = record ? undefined : voucherOf(c, discrepancy, instance);
+  const at = { epoch, position };
+  const observed = { kind: 'running', host, providerUuid, at, isClaimed, instance, voucher } as const;
+  return { uuid: instance.instanceUuid, record, holds: UNREAD, observed };
+}
+
+/**
+ * What a scheduler sealed for exactly this instance on exactly this host. A report that is older than deleted records are
+ * kept proves nothing: the record may have come to its end since, and have been forgotten.
+ */
+function voucherOf(c: Conductor, { host, atMs }: HostDiscrepancy, instance: RunningInstance): Voucher | undefined {
+  if (c.clock.now() - atMs > c.config.retentionMs) return undefined;
+  const request = openRequest(c, instance.allocationRequest);
+  if (request?.consumerUuid !== instance.instanceUuid || request.host !== host) return undefined;
+  const { projectId, userId, allocations } = request;
+  return { projectId, userId, resources: Object.values(allocations).reduce<Resources>(addResources, {}) };
 }

@@ -371,6 +371,8 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     snapshot: (onRows) => store.snapshot(onRows),
     follow: (revision, onChanges, signal) => store.follow(revision, onChanges, signal),
     reportHost: (hostReport) => store.reportHost(hostReport),
+    acquireHosts: (wanted) => store.acquireHosts(wanted),
+    releaseHosts: (held) => store.releaseHosts(held),
     consumers: (uuids) => store.consumers(uuids),
     hosts: (names) => store.hosts(names),
     scanConsumers: (onRows) => store.scanConsumers(onRows),

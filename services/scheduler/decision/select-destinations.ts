@@ -84,6 +84,7 @@ async function claimDecided(
       cell: host.cell,
       allocationRequest: seal({ host: host.name, allocations, mappings }),
       serviceHost: host.serviceHost,
+      epoch: host.epoch,
     });
     return {
       instanceUuid,

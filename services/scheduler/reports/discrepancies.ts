@@ -1,59 +1,65 @@
 import type { HostDiscrepancy, RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import type { Clock } from '#libs/domain/clock';
 import type { Consumer } from '#libs/domain/consumer';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 
+/** On what a host's report and the store disagree, and what conductors can't know without being told. */
+export type Difference = Pick<HostDiscrepancy, 'unclaimed' | 'missing' | 'present'>;
+
+export interface DifferenceDeps {
+  readonly view: PlacementView;
+  readonly placement: PlacementStore;
+  readonly nowMs: number;
+  /** How old a claim must be before its instance can be missing. */
+  readonly graceMs: number;
+}
+
 /**
  * Finds where a host's report and the store disagree: instances that run there without a claim, and claims older than
  * the grace time without an instance. What the mirror shows is checked with the store first, since the mirror may be
- * behind; and a host is reported at most once in a grace time, for repairs take longer than the next report.
+ * behind. When the host's agent is a new one, or the host was down, also what runs there with its claim.
+ *
+ * Every report that disagrees is told, because it takes two in a row to settle that an instance is missing.
+ *
+ * @returns undefined when host and store agree
+ * @throws BerthError `unavailable`
  */
-export class Discrepancies {
-  private readonly lookedAtMs = new Map<string, number>();
+export async function findDifference(
+  stats: UpdateResourceStatsRequest,
+  { view, placement, nowMs, graceMs }: DifferenceDeps,
+): Promise<Difference | undefined> {
+  const oldMs = nowMs - graceMs;
+  const suspects = suspectsOf(stats, view, oldMs);
+  const present = isReturning(stats, view) ? suspects.present : [];
+  const uuids = [...suspects.unclaimed.map((instance) => instance.instanceUuid), ...suspects.missing];
+  if (uuids.length === 0) return present.length > 0 ? { unclaimed: [], missing: [], present } : undefined;
+  const consumers = new Map((await placement.consumers(uuids)).map((consumer) => [consumer.uuid, consumer]));
+  const isHere = (consumer: Consumer | undefined) => consumer !== undefined && holdsOn(consumer, stats, view);
+  const unclaimed = suspects.unclaimed.filter(({ instanceUuid }) => !isHere(consumers.get(instanceUuid)));
+  const missing = suspects.missing.filter((uuid) => {
+    const consumer = consumers.get(uuid);
+    return consumer !== undefined && isHere(consumer) && isOldClaim(consumer, oldMs);
+  });
+  return unclaimed.length + missing.length + present.length === 0 ? undefined : { unclaimed, missing, present };
+}
 
-  constructor(
-    private readonly deps: {
-      readonly view: PlacementView;
-      readonly placement: PlacementStore;
-      readonly clock: Clock;
-      readonly graceMs: number;
-    },
-  ) {}
-
-  /** What conductors must repair; undefined when host and store agree. @throws BerthError `unavailable`. */
-  async find(stats: UpdateResourceStatsRequest): Promise<HostDiscrepancy | undefined> {
-    const { view, placement, clock, graceMs } = this.deps;
-    const nowMs = clock.now();
-    const oldMs = nowMs - graceMs;
-    const suspects = suspectsOf(stats, view, oldMs);
-    if (suspects.unclaimed.length + suspects.missing.length === 0) {
-      this.lookedAtMs.delete(stats.host);
-      return undefined;
-    }
-    if ((this.lookedAtMs.get(stats.host) ?? Number.NEGATIVE_INFINITY) > oldMs) return undefined;
-    this.lookedAtMs.set(stats.host, nowMs);
-    const uuids = [...suspects.unclaimed.map((instance) => instance.instanceUuid), ...suspects.missing];
-    const consumers = new Map((await placement.consumers(uuids)).map((consumer) => [consumer.uuid, consumer]));
-    const isHere = (consumer: Consumer | undefined) => consumer !== undefined && holdsOn(consumer, stats, view);
-    const unclaimed = suspects.unclaimed.filter(({ instanceUuid }) => !isHere(consumers.get(instanceUuid)));
-    const missing = suspects.missing.filter((uuid) => {
-      const consumer = consumers.get(uuid);
-      return consumer !== undefined && isHere(consumer) && isOldClaim(consumer, oldMs);
-    });
-    if (unclaimed.length + missing.length === 0) return undefined;
-    const { host, providerUuid, serviceHost } = stats;
-    return { host, providerUuid, unclaimed, missing, serviceHost };
-  }
+/** The first report of an epoch, or of a host that was down. */
+function isReturning({ host: name, epoch }: UpdateResourceStatsRequest, view: PlacementView): boolean {
+  const host = view.host(name);
+  return host === undefined || !host.up || host.epoch !== epoch;
 }
 
 function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldMs: number) {
   const unclaimed: RunningInstance[] = [];
+  const present: RunningInstance[] = [];
   const reported = new Set<string>();
   for (const instance of stats.instances) {
     reported.add(instance.instanceUuid);
-    const consumer = instance.running ? view.consumer(instance.instanceUuid) : undefined;
-    if (instance.running && !(consumer && holdsOn(consumer, stats, view))) unclaimed.push(instance);
+    // What is being built or destroyed there is reported by itself.
+    if (!instance.running) continue;
+    const consumer = view.consumer(instance.instanceUuid);
+    if (consumer && holdsOn(consumer, stats, view)) present.push(instance);
+    else unclaimed.push(instance);
   }
   const missing = new Set<string>();
   for (const { uuid: providerUuid } of view.tree(stats.providerUuid)) {
@@ -62,7 +68,7 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
       if (consumer && isOldClaim(consumer, oldMs)) missing.add(uuid);
     }
   }
-  return { unclaimed, missing: [...missing] };
+  return { unclaimed, present, missing: [...missing] };
 }
 
 /** Consumers of the placement API run nowhere that agents know of. */

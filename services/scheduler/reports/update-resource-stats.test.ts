@@ -1,4 +1,3 @@
-import { SERVICE } from '#libs/contracts/identity';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { MirrorState } from '#libs/placement/mirror/mirror-state';
 import { mustCommit } from '#libs/testing/placement/placement';
@@ -22,8 +21,8 @@ it('makes a provider what its agent says again when a mirror that is behind sees
   const store = new MemoryPlacementStore();
   const report = async (sequence: number, mirror: Awaited<ReturnType<typeof stoppedMirror>>) => {
     const stats = aStatsReport({ traits: TRAITS, sequence });
-    const deps = { placement: store, mirror, nowMs: sequence, maxInstances: 10 };
-    await updateResourceStats(stats, SERVICE, deps);
+    const deps = { placement: store, mirror, nowMs: sequence, unclaimed: [] };
+    await updateResourceStats(stats, deps);
     return stats;
   };
   const { providerUuid } = await report(1, await stoppedMirror(store));

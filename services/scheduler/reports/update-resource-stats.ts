@@ -1,43 +1,57 @@
-import type { Identity } from '#libs/contracts/identity';
-import type { UpdateResourceStatsRequest, UpdateResourceStatsResponse } from '#libs/contracts/messages';
+import type {
+  RunningInstance,
+  UpdateResourceStatsRequest,
+  UpdateResourceStatsResponse,
+} from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
-import type { Inventories } from '#libs/domain/inventory';
+import { addResources, type Inventories, type Resources } from '#libs/domain/inventory';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
-import { validateStats } from './validate';
 
 /**
- * Applies an agent's report of its host: whole, or not at all.
+ * Applies a report that is valid: whole, or not at all.
  *
- * @throws BerthError as {@link validateStats}; `failed_precondition / stale_sequence` when the run's sequence was seen
+ * @throws BerthError `failed_precondition / epoch_superseded` when the host has another holder, `/ epoch_unknown` when it
+ *   has to be acquired again; `/ stale_sequence` when the run's sequence was seen
  *   (`details.present`); `failed_precondition / name_taken` or `provider_taken` when the host's name belongs to another
  *   provider or the provider to another host; `unavailable`.
  */
 export async function updateResourceStats(
   stats: UpdateResourceStatsRequest,
-  sender: Identity,
   deps: {
     readonly placement: PlacementStore;
     readonly mirror: Pick<Mirror, 'apply'>;
     readonly nowMs: number;
-    readonly maxInstances: number;
+    /** Instances of the report that hold no claim: they count as external usage. */
+    readonly unclaimed: readonly RunningInstance[];
   },
 ): Promise<UpdateResourceStatsResponse> {
-  validateStats(stats, sender, deps.maxInstances);
-  const { instances: _instances, externalUsage: _externalUsage, ...said } = stats;
-  const report = { ...said, inventories: withExternalUsage(stats), atMs: deps.nowMs };
-  const result = await deps.placement.reportHost(report);
-  if (result.kind === 'committed') deps.mirror.apply(result.change);
+  const { placement, mirror, nowMs, unclaimed } = deps;
+  const { instances: _instances, externalUsage: _externalUsage, position: _position, ...said } = stats;
+  const report = { ...said, inventories: withExternalUsage(stats, unclaimed), atMs: nowMs };
+  const result = await placement.reportHost(report);
+  if (result.kind === 'committed') mirror.apply(result.change);
   else if (result.kind !== 'unchanged') throw refusal(result, stats);
-  return { sequence: stats.sequence };
+  const wantsAllocationRequests = unclaimed.some(({ allocationRequest }) => allocationRequest.length === 0);
+  return { sequence: stats.sequence, wantsAllocationRequests };
 }
 
-/** What workloads use that Berth does not manage is reserved, so that claims leave it free. */
-function withExternalUsage({ inventories, externalUsage }: UpdateResourceStatsRequest): Inventories {
+/**
+ * What workloads use that Berth does not manage is reserved, so that claims leave it free; so is what instances use that
+ * run there and hold no claim, whatever the reason. Whether they are claimed for is a conductor's to decide: an agent's
+ * word alone takes no more than its own inventory.
+ */
+function withExternalUsage(
+  { inventories, externalUsage }: UpdateResourceStatsRequest,
+  unclaimed: readonly RunningInstance[],
+): Inventories {
+  const unclaimedUsage = unclaimed.reduce<Resources>((sum, { resources }) => addResources(sum, resources), {});
   const result: Record<string, Inventories[string]> = { ...inventories };
-  for (const [resourceClass, used] of Object.entries(externalUsage)) {
-    const inventory = inventories[resourceClass];
-    if (!inventory || used === 0) continue;
+  for (const [resourceClass, inventory] of Object.entries(inventories)) {
+    // Instances share a total by the allocation ratio, other workloads take of the total itself.
+    const ofInstances = Math.ceil((unclaimedUsage[resourceClass] ?? 0) / inventory.allocationRatio);
+    const used = (externalUsage[resourceClass] ?? 0) + ofInstances;
+    if (used === 0) continue;
     result[resourceClass] = { ...inventory, reserved: Math.min(inventory.total, inventory.reserved + used) };
   }
   return result;
@@ -45,7 +59,21 @@ function withExternalUsage({ inventories, externalUsage }: UpdateResourceStatsRe
 
 type Refused = Exclude<ReportResult, { kind: 'committed' | 'unchanged' }>;
 
-function refusal(result: Refused, { host, sequence, providerUuid }: UpdateResourceStatsRequest): BerthError {
+function refusal(result: Refused, { host, sequence, providerUuid, epoch }: UpdateResourceStatsRequest): BerthError {
+  if (result.kind === 'epoch') {
+    const { present = 0 } = result;
+    return present > epoch
+      ? new BerthError(
+          'failed_precondition',
+          'epoch_superseded',
+          `host ${host} has another holder, of epoch ${present}`,
+        )
+      : new BerthError(
+          'failed_precondition',
+          'epoch_unknown',
+          `the store does not know epoch ${epoch} of host ${host}`,
+        );
+  }
   if (result.kind === 'stale') {
     const message = `report ${sequence} of host ${host} is older than report ${result.present}, which is applied`;
     return new BerthError('failed_precondition', 'stale_sequence', message, {

@@ -2,6 +2,7 @@ import { hostName, list, name, requiredName, tooMany, uuid, uuidOrEmpty, uuids, 
 import { type Identity, requireHost } from '#libs/contracts/identity';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import { sealedRequest } from '#libs/contracts/selection';
 import { invalidArgument } from '#libs/domain/errors';
 import { type Inventory, MAX_AMOUNT, type Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isHostName } from '#libs/domain/names';
@@ -22,6 +23,8 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: Identit
   requireHost(sender, stats.host);
   requiredName(stats.agentRun, 'agent_run');
   whole(stats.sequence, 'sequence');
+  whole(stats.epoch, 'epoch');
+  whole(stats.position, 'position');
   uuid(stats.providerUuid, 'provider_uuid');
   requiredName(stats.cell, 'cell');
   name(stats.availabilityZone, 'availability_zone');
@@ -118,6 +121,8 @@ function checkInstances(instances: readonly RunningInstance[], maxInstances: num
     name(instance.groupId, `${field}.group_id`);
     uuidOrEmpty(instance.requestId, `${field}.request_id`);
     checkHeld(instance.resources, `${field}.resources`);
+    whole(instance.claimToken, `${field}.claim_token`);
+    sealedRequest(instance.allocationRequest, `${field}.allocation_request`);
   }
 }
 

@@ -7,6 +7,8 @@ export function aStatsReport(fields: Partial<UpdateResourceStatsRequest> = {}): 
     host: 'host-1',
     agentRun: 'run-1',
     sequence: 1,
+    epoch: 0,
+    position: 1,
     providerUuid: 'a0000000-0000-4000-8000-000000000001',
     cell: 'cell1',
     availabilityZone: 'az1',
@@ -34,6 +36,9 @@ export function running(instanceUuid: string, fields: Partial<RunningInstance> =
     groupId: '',
     requestId: '',
     running: true,
+    attempt: 1,
+    claimToken: 1,
+    allocationRequest: new Uint8Array(),
     ...fields,
   };
 }

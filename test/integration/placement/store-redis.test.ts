@@ -4,7 +4,7 @@ import { RedisPlacementStore } from '#libs/placement/redis/placement-store';
 import { connectRedis, RedisClient } from '#libs/redis/connect';
 import { silentLog } from '#libs/runtime/log';
 import { systemRandom } from '#libs/runtime/system';
-import { aProvider, aReport, aWrite, claim, mustReport } from '#libs/testing/placement/placement';
+import { anAcquisition, aProvider, aReport, aWrite, claim, mustReport } from '#libs/testing/placement/placement';
 import { describePlacementStore } from '#libs/testing/placement/placement-store-contract';
 import { sharedServer } from '../../shared-servers';
 
@@ -46,9 +46,13 @@ describe('on Redis', () => {
 
   it('notes reports of a tick that say nothing new in one run of a script', async () => {
     const store = await open();
-    const reports = [1, 2, 3].map((n) =>
-      aReport({ host: `host-${n}`, providerUuid: `a0000000-0000-4000-8000-00000000000${n}` }),
-    );
+    const hosts = ['host-1', 'host-2', 'host-3'];
+    const grants = await store.acquireHosts(anAcquisition({ hosts }));
+    const reports = hosts.map((host, n) => {
+      const grant = grants[n];
+      const epoch = grant?.kind === 'granted' ? grant.epoch : 0;
+      return aReport({ host, epoch, providerUuid: `a0000000-0000-4000-8000-00000000000${n}` });
+    });
     for (const report of reports) await mustReport(store, report);
     const runScript = jest.spyOn(RedisClient.prototype, 'runScript');
     const answers = await Promise.all(reports.map((report) => store.reportHost({ ...report, sequence: 2 })));

@@ -32,7 +32,7 @@ export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
   mutant('nobody-sweeps', 'looking at what is overdue', sweeping, 'sweepOverdue', () => async () => {}),
   mutant('foreign-claims-are-ours', 'telling whose a claim is', claims, 'readClaim', () => async (c, uuid) => {
     const [consumer] = await c.placement.consumers([uuid]);
-    return consumer ? { kind: 'claim', claimToken: consumer.claimToken } : { kind: 'none' };
+    return consumer ? { kind: 'claim', claimToken: consumer.claimToken, isOnHost: true } : { kind: 'none' };
   }),
   mutant('alternate-not-claimed', 'claiming an alternate before it builds', alternates, 'claimNextHost', (original) => {
     return (c, record) => {
@@ -65,5 +65,5 @@ export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
       };
     };
   }),
-  mutant('destroy-not-ordered', 'ordering a destruction', orders, 'orderDestroy', () => async () => true),
+  mutant('destroy-not-ordered', 'ordering a destruction', orders, 'orderDestroy', () => async () => 'told'),
 ];

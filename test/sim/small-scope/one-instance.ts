@@ -62,7 +62,7 @@ export class OneInstance implements SmallWorld {
 
   private constructor(private readonly fault: Fault) {
     const report: SmallHost['events']['report'] = (host, attempt, outcome) => {
-      const rest = { reason: '', message: '', claimToken: 0, alternates: [] };
+      const rest = { reason: '', message: '', claimToken: 0, alternates: [], epoch: 0, position: 0 };
       const body = buildReportCodec.encode({ instanceUuid: UUID, host, attempt, outcome, ...rest });
       this.#send(`${outcome} of ${host}, attempt ${attempt}`, BUILD_RESULTS.name, buildReportCodec.type, body);
     };

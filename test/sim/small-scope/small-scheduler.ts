@@ -19,7 +19,7 @@ export async function selectDestinations(store: PlacementStore, body: Uint8Array
   const host = held ? hostOf(Object.keys(held.allocations)[0] ?? '') : HOSTS[0];
   const selection = (on: string) => {
     const request = requestOn(instanceUuid, on);
-    return { host: on, cell: 'cell1', allocationRequest: sealer(KEY)(request)(request), serviceHost: on };
+    return { host: on, cell: 'cell1', allocationRequest: sealer(KEY)(request)(request), serviceHost: on, epoch: 0 };
   };
   let claimToken = held?.claimToken;
   if (claimToken === undefined) {
@@ -37,7 +37,7 @@ export async function selectDestinations(store: PlacementStore, body: Uint8Array
 export function reportOf(host: string, atMs: number): HostReport {
   const names = { host, providerUuid: providerOf(host), cell: 'cell1', serviceHost: host, availabilityZone: 'zone' };
   const nothing = { traits: [], aggregates: undefined, capabilities: {}, ioOps: 0, externalInstances: 0 };
-  return { atMs, ...names, ...nothing, agentRun: 'run', sequence: 1, inventories: { VCPU: inventory(1) } };
+  return { atMs, ...names, ...nothing, agentRun: 'run', sequence: 1, epoch: 0, inventories: { VCPU: inventory(1) } };
 }
 
 /** The host of a root provider. */

@@ -11,7 +11,7 @@
 --- ['raise', 'usage', key]         the generation by one
 --- ['show', 'usage', key]          the row as it is, into the change
 --- ['count', counter, by]
---- ['beat', host, ms]              notes a heartbeat
+--- ['beat', host, ms]              notes a heartbeat, and renews the lease of the host's holder
 --- ['mute', host]                  forgets it
 ---
 --- KEYS[1] revision     the last commit's
@@ -30,6 +30,7 @@
 --- KEYS[14] sequence
 --- KEYS[15] claim token the last commit's
 --- KEYS[16] birth       which store this is
+--- KEYS[17] holder      host -> '<epoch> <until ms> <lease ms> <who>'
 --- ARGV[1] max length   of the stream, about
 --- ARGV[2] transaction  JSON
 --- @return {'committed', revision, claim token, rows}
@@ -37,12 +38,13 @@
 --- @return {'conflict'}    a guard does not hold; nothing was written
 --- @include change
 --- @include head
+--- @include holder
 
 local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[15], birth = KEYS[16] }
 local heartbeats_key, counters_key = KEYS[3], KEYS[4]
 local tables = {
   provider = KEYS[5], usage = KEYS[6], inventory = KEYS[7], host = KEYS[8], consumer = KEYS[9],
-  resource_class = KEYS[10], trait = KEYS[11], name = KEYS[12], tree = KEYS[13], sequence = KEYS[14],
+  resource_class = KEYS[10], trait = KEYS[11], name = KEYS[12], tree = KEYS[13], sequence = KEYS[14], holder = KEYS[17],
 }
 local is_mirrored = {
   provider = true, usage = true, host = true, consumer = true, resource_class = true, trait = true,
@@ -105,7 +107,10 @@ local apply = {
   count = function(counter, by)
     if redis.call('HINCRBY', counters_key, counter, by) == 0 then redis.call('HDEL', counters_key, counter) end
   end,
-  beat = function(host, at_ms) redis.call('ZADD', heartbeats_key, 'GT', at_ms, host) end,
+  beat = function(host, at_ms)
+    redis.call('ZADD', heartbeats_key, 'GT', at_ms, host)
+    renew_holder(tables.holder, host, store_ms())
+  end,
   mute = function(host) redis.call('ZREM', heartbeats_key, host) end,
 }
 for _, write in ipairs(tx.writes) do apply[write[1]](write[2], write[3], write[4]) end

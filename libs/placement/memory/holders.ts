@@ -1,0 +1,46 @@
+import type { Stored, StoredHolder } from '../commands/tables';
+import type { AcquireHosts, HostGrant, HostHolder, ReleaseHosts } from '../port/placement-store';
+
+/** Holders by host, each with its epoch as the revision. */
+export type Holders = Map<string, Stored<StoredHolder>>;
+
+/** As `redis/lua/acquire-hosts.lua`. */
+export function acquireHosts(
+  holders: Holders,
+  { hosts, agentRun, serviceHost, leaseMs, atMs }: AcquireHosts,
+): HostGrant[] {
+  const wanted = { agentRun, serviceHost };
+  return hosts.map((host) => {
+    const present = holders.get(host);
+    const isMine = present !== undefined && isSame(present.row, wanted);
+    if (present && !isMine && present.row.untilMs > atMs) {
+      const { agentRun: run, serviceHost: service, untilMs } = present.row;
+      return { kind: 'taken', holder: { agentRun: run, serviceHost: service }, leftMs: untilMs - atMs };
+    }
+    const epoch = isMine ? present.revision : Math.max((present?.revision ?? 0) + 1, atMs);
+    holders.set(host, { revision: epoch, row: { ...wanted, leaseMs, untilMs: atMs + leaseMs } });
+    return { kind: 'granted', epoch };
+  });
+}
+
+/** As `redis/lua/release-hosts.lua`. */
+export function releaseHosts(holders: Holders, { hosts, ...holder }: ReleaseHosts): void {
+  for (const host of hosts) {
+    const present = holders.get(host);
+    if (present && isSame(present.row, holder)) holders.set(host, { revision: present.revision + 1, row: NOBODY });
+  }
+}
+
+/** The lease of whoever holds a host begins anew. */
+export function renewHolder(holders: Holders, host: string, atMs: number): void {
+  const present = holders.get(host);
+  if (!present || present.row.leaseMs === 0) return;
+  const untilMs = Math.max(present.row.untilMs, atMs + present.row.leaseMs);
+  holders.set(host, { ...present, row: { ...present.row, untilMs } });
+}
+
+const NOBODY: StoredHolder = { agentRun: '', serviceHost: '', leaseMs: 0, untilMs: 0 };
+
+function isSame(one: HostHolder, other: HostHolder): boolean {
+  return one.agentRun === other.agentRun && one.serviceHost === other.serviceHost;
+}

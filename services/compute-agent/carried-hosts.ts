@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import limitConcurrency from 'p-limit';
+import type { Clock } from '#libs/domain/clock';
+import type { HostIdentity, OpenDriver } from './drivers/driver';
+import { HostLease, type LossReason } from './holding/host-lease';
+import { createHost, type Host, type HostParts } from './host/host';
+import { type HostFacts, hostFacts, hostNames } from './host/host-facts';
+import { type Journal, noJournal, openJournal } from './host/journal';
+import { recoverInstances } from './host/recover';
+import { type AgentConfig, leaseMsOf } from './options';
+import type { CarriedHost } from './orders/order-queue';
+import type { LostReports } from './reports/report-lost';
+import type { HostReporter } from './reports/reporter';
+
+/** Hosts that are opened at once. */
+export const MAX_OPENING_HOSTS = 200;
+
+/** A host of the process, before and after it is open. */
+export interface Carried extends CarriedHost {
+  readonly identity: HostIdentity;
+  readonly facts: HostFacts;
+  readonly journal: Journal;
+  reports: HostReporter | undefined;
+}
+
+/** What says which hosts a process carries, and where their instances are remembered. */
+export interface ConfiguredHosts {
+  readonly config: AgentConfig;
+  readonly clock: Clock;
+  /** In the folder that the configuration names, if it names one, unless given. */
+  readonly journal?: (host: string) => Promise<Journal>;
+}
+
+/**
+ * The hosts that a process is configured to carry, none of them open or held.
+ *
+ * @throws BerthError `invalid_argument / bad_config`, `failed_precondition / state_dir`
+ */
+export function carriedHosts(
+  { config, clock, journal }: ConfiguredHosts,
+  onLost: (lease: HostLease, reason: LossReason) => void,
+): Promise<Carried[]> {
+  const leaseMs = leaseMsOf(config);
+  const openOne = journal ?? ((host: string) => journalOf(config, host));
+  const takeTurn = limitConcurrency(MAX_OPENING_HOSTS);
+  return Promise.all(
+    hostNames(config).map(async (name, index) => {
+      const identity = { name, index };
+      const lease = new HostLease(name, clock, leaseMs, onLost);
+      const facts = hostFacts(config, identity);
+      return {
+        identity,
+        facts,
+        lease,
+        journal: await takeTurn(() => openOne(name)),
+        host: undefined,
+        reports: undefined,
+      };
+    }),
+  );
+}
+
+/**
+ * Opens a host that is held: what it was left with is recovered. Not before, because its journal and its half-built
+ * instances are those of the run that holds it.
+ */
+export async function openHost(
+  { identity, facts, journal, lease }: Carried,
+  parts: Omit<HostParts, 'driver' | 'facts' | 'journal' | 'lease'> & { readonly driver: OpenDriver },
+  lostReports: LostReports,
+): Promise<Host> {
+  const remembered = await journal.load();
+  const running = remembered.filter(({ state }) => state === 'running').map(({ uuid }) => uuid);
+  const driver = await parts.driver(identity, running);
+  const host = createHost({ ...parts, facts, driver, journal, lease });
+  lostReports.watch(host);
+  try {
+    const lost = await recoverInstances(host, remembered);
+    for (const instance of lost) lostReports.report(host, instance, 'it stopped while the agent was away');
+    return host;
+  } catch (thrown) {
+    await driver.close();
+    throw thrown;
+  }
+}
+
+function journalOf({ stateDir }: AgentConfig, name: string): Promise<Journal> {
+  return stateDir === '' ? Promise.resolve(noJournal) : openJournal(join(stateDir, name, 'journal'));
+}

@@ -1,0 +1,160 @@
+import type { Bus } from '#libs/bus/port';
+import { callMethod } from '#libs/bus/typed-calls';
+import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
+import type { HostGrant } from '#libs/contracts/messages';
+import { agentSender, STATS } from '#libs/contracts/queues';
+import { sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import { backoffMs } from '#libs/runtime/backoff';
+import type { Surroundings } from '#libs/runtime/service';
+import type { AgentMetrics } from '../metrics';
+import { type AgentConfig, leaseMsOf } from '../options';
+import type { HostLease } from './host-lease';
+
+export interface AcquireParts extends Surroundings {
+  readonly bus: Bus;
+  readonly config: AgentConfig;
+  readonly counters: AgentMetrics;
+  readonly agentRun: string;
+  readonly leases: readonly HostLease[];
+  /** Hears of hosts that are held now. */
+  readonly onGranted: (leases: readonly HostLease[]) => Promise<void>;
+}
+
+/** Keeps asking for the hosts of a process that it does not hold. */
+export interface Acquirer {
+  /** Asks now: a host was lost. */
+  askSoon(): void;
+  /** Asks no more. */
+  stop(): void;
+  /** Gives all hosts back that are held, so that the next run need not wait. */
+  release(): Promise<void>;
+}
+
+/** Without an epoch: another run holds the host. */
+type Grant = Omit<HostGrant, 'epoch'> & { readonly epoch: number | undefined };
+
+const FIRST_PAUSE_MS = 100;
+/** A store that grants hosts and refuses their reports all the same is not asked again at once. */
+const MIN_INTERVAL_MS = 1_000;
+
+/**
+ * Asks schedulers for the hosts that this process carries and does not hold, until it holds all. All go in one call, which
+ * the store answers in one step: of two processes that start at once with the same hosts, one gets them all.
+ *
+ * A host that another run holds is asked for again when that lease may have run out. Meanwhile nothing is reported of it
+ * and no order is taken for it; what runs there runs on.
+ */
+export function acquireHosts(parts: AcquireParts): Acquirer {
+  const { clock, random, log, config, counters, leases } = parts;
+  const stopping = new AbortController();
+  const pauses = { firstMs: FIRST_PAUSE_MS, maxMs: config.retryMaxMs };
+  let wake = () => {};
+  let isAsking = false;
+  let failures = 0;
+  let grantedAtMs = Number.NEGATIVE_INFINITY;
+  /** The last holder that was logged: one line for each, not one for each try. */
+  let knownHolder = '';
+
+  async function askUntilHeld(): Promise<void> {
+    if (isAsking) return;
+    isAsking = true;
+    while (!stopping.signal.aborted) {
+      const wanted = leases.filter((lease) => !lease.isHeld);
+      if (wanted.length === 0) break;
+      const earlyMs = grantedAtMs + MIN_INTERVAL_MS - clock.elapsed();
+      await pause(earlyMs > 0 ? earlyMs : await ask(wanted));
+    }
+    isAsking = false;
+  }
+
+  async function pause(pauseMs: number): Promise<void> {
+    const waiting = new AbortController();
+    wake = () => waiting.abort();
+    const stop = () => waiting.abort();
+    stopping.signal.addEventListener('abort', stop, { once: true });
+    if (pauseMs > 0) await sleep(clock, pauseMs, waiting.signal);
+    stopping.signal.removeEventListener('abort', stop);
+  }
+
+  /** Asks once, and resolves to the pause before the next try. */
+  async function ask(wanted: readonly HostLease[]): Promise<number> {
+    const askedAtMs = clock.elapsed();
+    try {
+      const grants = await grantsFor(wanted.map(({ host }) => host));
+      failures = 0;
+      const granted = wanted.filter((lease, n) => {
+        const epoch = grants[n]?.epoch;
+        if (epoch !== undefined) lease.grant(epoch, askedAtMs);
+        return epoch !== undefined;
+      });
+      if (granted.length > 0) grantedAtMs = clock.elapsed();
+      const taken = grants.flatMap((grant, n) =>
+        grant.epoch === undefined ? [{ ...grant, host: wanted[n]?.host }] : [],
+      );
+      noteTaken(taken);
+      if (granted.length > 0 && !stopping.signal.aborted) await parts.onGranted(granted);
+      return taken.length === 0 ? 0 : Math.max(FIRST_PAUSE_MS, Math.min(...taken.map(({ heldForMs }) => heldForMs)));
+    } catch (thrown) {
+      failures += 1;
+      if (failures === 1) {
+        const error = BerthError.from(thrown);
+        log.warn({ event: 'hosts_not_acquired', service_host: config.host, error }, 'hosts not acquired, retrying');
+      }
+      return backoffMs(failures, pauses, random);
+    }
+  }
+
+  /** What is granted has an epoch. A scheduler of an older version knows of none, and lets every agent report. */
+  async function grantsFor(hosts: readonly string[]): Promise<readonly Grant[]> {
+    const request = { serviceHost: config.host, agentRun: parts.agentRun, hosts, leaseMs: leaseMsOf(config) };
+    try {
+      const { grants } = await callMethod(parts.bus, STATS, acquireHostsMethod, request, callOptions(config));
+      return grants.map((grant) => ({ ...grant, epoch: grant.epoch === 0 ? undefined : grant.epoch }));
+    } catch (thrown) {
+      if (BerthError.from(thrown).code !== 'unimplemented') throw thrown;
+      return hosts.map(() => ({ epoch: 0, holderRun: '', holderServiceHost: '', heldForMs: 0 }));
+    }
+  }
+
+  function noteTaken(taken: readonly (Grant & { readonly host: string | undefined })[]): void {
+    counters.hostsTaken.set(taken.length);
+    const [first] = taken;
+    const holder = first ? `${first.holderServiceHost} ${first.holderRun}` : '';
+    if (first && holder !== knownHolder) {
+      const fields = {
+        event: 'host_taken',
+        host: first.host,
+        host_count: taken.length,
+        holder_service_host: first.holderServiceHost,
+        holder_run: first.holderRun,
+        held_for_ms: first.heldForMs,
+      };
+      log.error(fields, 'another run of an agent holds this host: waiting, nothing is reported and no order is taken');
+    }
+    knownHolder = holder;
+  }
+
+  void askUntilHeld();
+  return {
+    askSoon() {
+      wake();
+      void askUntilHeld();
+    },
+    stop() {
+      stopping.abort();
+    },
+    async release() {
+      const hosts = leases.filter((lease) => lease.isHeld).map(({ host }) => host);
+      if (hosts.length === 0) return;
+      const request = { serviceHost: config.host, agentRun: parts.agentRun, hosts };
+      await callMethod(parts.bus, STATS, releaseHostsMethod, request, callOptions(config)).catch((error: unknown) =>
+        log.warn({ event: 'hosts_not_released', error }, 'hosts not given back; the next run waits for the lease'),
+      );
+    },
+  };
+}
+
+function callOptions(config: AgentConfig) {
+  return { timeoutMs: config.reportTimeoutMs, sender: agentSender(config.host) };
+}

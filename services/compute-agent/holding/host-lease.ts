@@ -1,0 +1,64 @@
+import type { Clock } from '#libs/domain/clock';
+import type { HostPosition } from '#libs/domain/host-position';
+
+/** Why a host is not held any more: the store does not know the epoch, or another run has a later one. */
+export type LossReason = 'epoch_unknown' | 'epoch_superseded';
+
+/**
+ * Whether this run holds one host: by which epoch, and until when without another accepted report. And the position of
+ * what it says of the host.
+ *
+ * The end of the lease is counted here from when the report was sent, in the store from when it was taken, which is later:
+ * this run stops taking orders before another can begin.
+ */
+export class HostLease {
+  #epoch = 0;
+  #isHeld = false;
+  #untilMs = 0;
+  #position = 0;
+
+  constructor(
+    readonly host: string,
+    private readonly clock: Clock,
+    private readonly leaseMs: number,
+    private readonly onLost: (lease: HostLease, reason: LossReason) => void,
+  ) {}
+
+  /** The epoch by which the host is held, or was last; 0 before the first. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Whether nobody has said that the host is not held: reports are sent. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** Whether nobody else can hold the host now: orders are taken. */
+  get isCertain(): boolean {
+    return this.#isHeld && this.clock.elapsed() < this.#untilMs;
+  }
+
+  grant(epoch: number, askedAtMs: number): void {
+    this.#epoch = epoch;
+    this.#isHeld = true;
+    this.#untilMs = askedAtMs + this.leaseMs;
+  }
+
+  /** A report was accepted that was sent then. */
+  renew(sentAtMs: number): void {
+    this.#untilMs = Math.max(this.#untilMs, sentAtMs + this.leaseMs);
+  }
+
+  lose(reason: LossReason): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.onLost(this, reason);
+  }
+
+  /** The position of what is said now of the host. */
+  nextPosition(): HostPosition {
+    this.#position += 1;
+    return { epoch: this.#epoch, position: this.#position };
+  }
+}

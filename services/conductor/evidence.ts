@@ -1,0 +1,54 @@
+import { isAfter } from '#libs/domain/host-position';
+import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
+import type { Observation, RunningAt } from './observation';
+
+/*
+ * What an observation proves of a record.
+ */
+
+/** Whether it was seen before the record's host said last that it runs there. */
+export function isOlder({ activeAt, host }: Instance, observed: Observation): boolean {
+  switch (observed.kind) {
+    case 'missing':
+    case 'running':
+      return observed.host === host && !isAfter(observed.at, activeAt);
+    case 'reported': {
+      const ends = observed.outcome === 'lost' || observed.outcome === 'destroyed';
+      return ends && observed.host === host && !isAfter(observed.at, activeAt);
+    }
+    default:
+      return false;
+  }
+}
+
+/** By what an instance was built, as its host says. */
+export interface Build {
+  readonly host: string;
+  readonly attempt: number;
+  readonly claimToken: number;
+}
+
+/** Whether it is about the attempt that the record made last. */
+export function isOfPresentAttempt(record: Instance, { host, attempt }: Build): boolean {
+  return record.host === host && attemptNumber(record) === attempt;
+}
+
+/** Likewise, by the claim that it was ordered with: an earlier instance of the same uuid had attempts of the same number. */
+export function isOfPresentBuild(record: Instance, build: Build): boolean {
+  const isClaim = build.claimToken === 0 || build.claimToken === record.claimToken;
+  return isClaim && isOfPresentAttempt(record, build);
+}
+
+/** An adopted record does not know its attempt; agents of an older version do not say it. */
+export function isWhereItBelongs(record: Instance, { host, instance: { attempt } }: RunningAt): boolean {
+  if (host !== record.host) return false;
+  return attempt === 0 || record.attempts.length === 0 || attempt === attemptNumber(record);
+}
+
+/** Whether an attempt on a host ended without its success, for the record: what it built all the same is to go. */
+export function isGivenUp({ attempts }: Instance, host: string, attempt: number): boolean {
+  const one = attempts.find(({ number, host: tried }) => number === attempt && tried === host);
+  return one !== undefined && GIVEN_UP.includes(one.outcome);
+}
+
+const GIVEN_UP: readonly Attempt['outcome'][] = ['failed', 'refused', 'timed_out'];
