@@ -38,7 +38,7 @@ export const conductor: ServiceProcess<typeof tables> = {
       instances,
       leases: instances,
       config: config.conductor,
-      open: (sealed) => open(sealed, claimKey, opening.clock.now()),
+      open: (sealed, nowMs) => open(sealed, claimKey, nowMs),
     });
   },
 };

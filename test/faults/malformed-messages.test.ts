@@ -58,13 +58,35 @@ function valid(queue: string): Sent {
   const instanceUuid = uuid();
   const host = random.next() < 0.3 ? LONG : 'nowhere';
   if (queue === BUILD_RESULTS.name && random.next() < 0.5) {
-    const report = { instanceUuid, host, attempt: 1, claimToken: 1, reason: '', message: '', alternates: [] };
-    return { type: buildReportCodec.type, body: buildReportCodec.encode({ ...report, outcome: 'active' }) };
+    const report = { instanceUuid, host, attempt: 1, claimToken: 1, epoch: 1, position: 1 };
+    return {
+      type: buildReportCodec.type,
+      body: buildReportCodec.encode({ ...report, reason: '', message: '', alternates: [], outcome: 'active' }),
+    };
   }
   if (queue === BUILD_RESULTS.name) {
-    const running = { instanceUuid, resources: { VCPU: 1 }, projectId: LONG, userId: '', name: '', groupId: '' };
+    const running = {
+      attempt: 1,
+      claimToken: 0,
+      allocationRequest: new Uint8Array(),
+      instanceUuid,
+      resources: { VCPU: 1 },
+      projectId: LONG,
+      userId: '',
+      name: '',
+      groupId: '',
+    };
     const unclaimed = [{ ...running, requestId: '', running: true }];
-    const found = { host, providerUuid: uuid(), unclaimed, missing: [uuid()], serviceHost: host };
+    const report = { epoch: 1, position: 1, sequence: 1, atMs: clock.now() };
+    const found = {
+      host,
+      providerUuid: uuid(),
+      unclaimed,
+      missing: [uuid()],
+      serviceHost: host,
+      present: [],
+      ...report,
+    };
     return { type: hostDiscrepancyCodec.type, body: hostDiscrepancyCodec.encode(found) };
   }
   if (random.next() < 0.5) {

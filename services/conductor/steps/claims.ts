@@ -86,11 +86,14 @@ function whatRuns(
   return { ...who, allocations: { [providerUuid]: resources }, mappings: {}, expect };
 }
 
-/** What a sealed allocation request says; undefined when there is none, or it was sealed under another key. */
-export function openRequest(c: Conductor, sealed: Uint8Array): AllocationRequest | undefined {
+/**
+ * What a sealed allocation request says; undefined when there is none, it was sealed under another key, or it has expired:
+ * who claims with it names the time, for what already runs it does not expire.
+ */
+export function openRequest(c: Conductor, sealed: Uint8Array, nowMs?: number): AllocationRequest | undefined {
   if (sealed.length === 0) return undefined;
   try {
-    return c.open(sealed);
+    return c.open(sealed, nowMs);
   } catch (thrown) {
     c.log.error({ event: 'allocation_request_not_opened', err: thrown }, 'could not open an allocation request');
     return undefined;
