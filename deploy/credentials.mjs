@@ -56,7 +56,7 @@ const acl = [
   // a restart comes back empty (redis issue 14541).
   'user default off +@all ~* &*',
   ...REDIS_USERS.map((name) => {
-    return `user ${name} on #${sha256(passwords.get(name))} ~{*}:* -@all +@connection +@read +@write +@scripting +@transaction -@dangerous +info +time`;
+    return `user ${name} on #${sha256(passwords.get(name))} ~{*}:* -@all +@connection +@read +@write +@scripting +@transaction -@dangerous +info +time +cluster|slots +cluster|info`;
   }),
 ];
 

@@ -22,11 +22,6 @@ it('refuses a text that is not Unicode: a client wrote half a surrogate pair as 
   const bytes = Buffer.from(anEncodedSpec({ projectId: 'project-XYZ' }));
   const at = bytes.indexOf('XYZ');
   bytes.set([0xed, 0xa0, 0x80], at);
-  let decoded = '';
-  try {
-    decoded = requestSpecCodec.decode(bytes).projectId;
-  } catch (thrown) {
-    expect(thrown).toMatchObject({ code: 'invalid_argument' });
-  }
-  expect(decoded).not.toMatch(/\p{Surrogate}/u);
+  const decoded = () => requestSpecCodec.decode(bytes).projectId;
+  expect(decoded).toThrow(expect.objectContaining({ code: 'invalid_argument' }));
 });

@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/clock';
 import type { Random } from '../domain/random';
 import type { PlacementConfig } from '../placement/options';
-import { connectRedis } from '../redis/connect';
+import { connectToCell } from '../redis/schema';
 import type { Log } from '../runtime/log';
 import { memoryInstanceStore } from './memory/instance-store';
 import { memoryLeaseStore } from './memory/lease-store';
@@ -16,7 +16,8 @@ const memoryStores = new Map<string, InstanceStore & LeaseStore>();
  * Opens the instance records and leases of the store that the configuration names, with the settings of the placement
  * store, waiting until it is there. On Redis they have a connection of their own.
  *
- * @throws BerthError `permission_denied / store_credentials`, `aborted / cancelled`.
+ * @throws BerthError `permission_denied / store_credentials`, `aborted / cancelled`,
+ *   `failed_precondition / store_too_new`.
  */
 export async function openInstanceStore(
   config: Pick<PlacementConfig, 'cell' | 'storeUrl' | 'storeTimeoutMs' | 'storeReplicas'>,
@@ -31,6 +32,11 @@ export async function openInstanceStore(
     return store;
   }
   const connectionName = `berth-instances:${processName}`;
-  const client = await connectRedis(storeUrl, { log, random, commandTimeoutMs, replicas, connectionName }, signal);
+  const client = await connectToCell(
+    storeUrl,
+    cell,
+    { log, random, commandTimeoutMs, replicas, connectionName },
+    signal,
+  );
   return { ...redisInstanceStore(client, cell), ...redisLeaseStore(client, cell) };
 }

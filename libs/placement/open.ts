@@ -1,5 +1,5 @@
 import type { Clock } from '../domain/clock';
-import { connectRedis } from '../redis/connect';
+import { connectToCell } from '../redis/schema';
 import type { Surroundings } from '../runtime/service';
 import { MemoryPlacementStore } from './memory/placement-store';
 import type { PlacementConfig } from './options';
@@ -17,7 +17,8 @@ export type OpenedPlacementStore = PlacementStore & { readonly clock: Clock };
 /**
  * Opens the placement store that the configuration names, waiting until it is there, and watches it until it is closed.
  *
- * @throws BerthError `permission_denied / store_credentials`, `aborted / cancelled`.
+ * @throws BerthError `permission_denied / store_credentials`, `aborted / cancelled`,
+ *   `failed_precondition / store_too_new`.
  */
 export async function openPlacementStore(
   config: PlacementConfig,
@@ -33,10 +34,8 @@ export async function openPlacementStore(
   const connectionName = `berth-placement:${surroundings.processName ?? ''}`;
   const { log, random } = surroundings;
   const options = { log, random, commandTimeoutMs: storeTimeoutMs, replicas: storeReplicas, connectionName };
-  const store = new RedisPlacementStore(await connectRedis(storeUrl, options, signal), {
-    cell,
-    streamLength: storeStreamLength,
-  });
+  const client = await connectToCell(storeUrl, cell, options, signal);
+  const store = new RedisPlacementStore(client, { cell, streamLength: storeStreamLength });
   const closing = new AbortController();
   const clock = storeClock(surroundings.clock);
   const askedAtMs = clock.elapsed();

@@ -1,6 +1,6 @@
 import { busOptions } from '#libs/bus/options';
 import { placementOptions } from '#libs/placement/options';
-import { claimKeyOption } from '#libs/placement/sealed/claim-key';
+import { claimKeyOption, claimTtlOption } from '#libs/placement/sealed/claim-key';
 import type { Options } from '#libs/runtime/config';
 import { addressOptions, processOptions } from '#libs/runtime/options';
 import { agentOptions } from '../compute-agent/options';
@@ -17,7 +17,7 @@ export const settingsTables: readonly { readonly of: string; readonly options: O
   { of: 'every process', options: addressOptions },
   { of: 'every service', options: processOptions },
   { of: 'the bus', options: busOptions },
-  { of: 'the store', options: { ...placementOptions, claimKey: claimKeyOption } },
+  { of: 'the store', options: { ...placementOptions, claimKey: claimKeyOption, claimTtlMs: claimTtlOption } },
   { of: 'schedulers', options: schedulerOptions },
   { of: 'conductors', options: conductorOptions },
   { of: 'compute agents', options: agentOptions },

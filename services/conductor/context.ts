@@ -16,7 +16,7 @@ export interface ConductorDeps extends Surroundings {
   readonly leases: LeaseStore;
   readonly config: ConductorConfig;
   /** Opens what schedulers sealed; throws BerthError `invalid_argument` when it was sealed under another key. */
-  readonly open: (sealed: Uint8Array) => AllocationRequest;
+  readonly open: (sealed: Uint8Array, nowMs?: number) => AllocationRequest;
 }
 
 /** The same, once it runs. */

@@ -172,6 +172,15 @@ describe('an instance that runs without a claim', () => {
     expect([await world.all(), await world.claims(), world.destroys]).toEqual([[], [], []]);
   });
 
+  it('is in doubt when its claim is as young as the store, which has forgotten only what came to its end', async () => {
+    const { uuid, claimToken = 0 } = await anActiveInstance();
+    const other = world.random.uuid();
+    const shown = { allocationRequest: world.allocationRequest(other, 'h1'), claimToken: claimToken + 1 };
+    await world.disagreeTwice('h1', { unclaimed: [world.runningInstance(other, 'h1', shown)] });
+    await world.clock.advance(1_000);
+    expect((await world.all()).map((one) => one.uuid)).toEqual([uuid]);
+  });
+
   it('is not adopted by a report that is older than deleted records are kept', async () => {
     const uuid = world.random.uuid();
     const allocationRequest = world.allocationRequest(uuid, 'h1');

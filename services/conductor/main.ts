@@ -4,7 +4,7 @@ import { openInstanceStore } from '#libs/instances/open';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import { open } from '#libs/placement/sealed/allocation-request';
-import { claimKeyOption } from '#libs/placement/sealed/claim-key';
+import { claimKeyOption, refusePublishedKey } from '#libs/placement/sealed/claim-key';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
 import { conductorOptions } from './options';
@@ -25,6 +25,8 @@ export const conductor: ServiceProcess<typeof tables> = {
   prefix: 'BERTH_CONDUCTOR_',
   tables,
   async start(config, opening) {
+    const { claimKey } = config.claim;
+    refusePublishedKey(claimKey, config.bus.busUrl, config.placement.storeUrl);
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
     const instances = await opening.open('instance store', openInstanceStore(config.placement, opening));
     const bus = await opening.open('bus', openBus(config.bus, opening));
@@ -36,7 +38,7 @@ export const conductor: ServiceProcess<typeof tables> = {
       instances,
       leases: instances,
       config: config.conductor,
-      open: (sealed) => open(sealed, config.claim.claimKey),
+      open: (sealed, nowMs) => open(sealed, claimKey, nowMs),
     });
   },
 };

@@ -17,6 +17,18 @@ export const placementApiOptions = {
     max: 65_535,
     help: 'The port that the API listens on (8778 is that of OpenStack Placement); 0 takes any free one and logs it.',
   }),
+  tlsCertFile: stringOption({
+    env: 'BERTH_PLACEMENT_TLS_CERT_FILE',
+    default: '',
+    range: 'a PEM file, or empty',
+    help: 'The certificate, with its chain, with which the API serves HTTPS; empty serves HTTP.',
+  }),
+  tlsKeyFile: stringOption({
+    env: 'BERTH_PLACEMENT_TLS_KEY_FILE',
+    default: '',
+    range: 'a PEM file, or empty',
+    help: 'The private key of that certificate.',
+  }),
   ...authOptions,
   ...policyOptions,
   ...corsOptions,

@@ -3,6 +3,7 @@ import { busOptions } from '#libs/bus/options';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
+import { refusePublishedKey } from '#libs/placement/sealed/claim-key';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
 import { schedulerOptions } from './options';
@@ -21,6 +22,7 @@ export const scheduler: ServiceProcess<typeof tables> = {
   prefix: 'BERTH_SCHEDULER_',
   tables,
   async start(config, opening) {
+    refusePublishedKey(config.scheduler.claimKey, config.bus.busUrl, config.placement.storeUrl);
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));

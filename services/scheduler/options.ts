@@ -1,4 +1,4 @@
-import { claimKeyOption } from '#libs/placement/sealed/claim-key';
+import { claimKeyOption, claimTtlOption } from '#libs/placement/sealed/claim-key';
 import { type ConfigOf, durationOption, intOption, listOption, numberOption } from '#libs/runtime/config';
 import { FILTER_NAMES } from './filters/registry';
 
@@ -9,6 +9,7 @@ function weightOption(name: string, fallback: number, help: string) {
 /** Settings of the scheduler. `services/scheduler/README.md` tells what each filter and weigher does. */
 export const schedulerOptions = {
   claimKey: claimKeyOption,
+  claimTtlMs: claimTtlOption,
   filters: listOption({
     env: 'BERTH_SCHEDULER_FILTERS',
     default: FILTER_NAMES,

@@ -43,9 +43,10 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const settings = selectSettings(config);
   const ranks = new KeptRanks(settings, config.rankedHosts);
   const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror);
+  const seal = sealer(config.claimKey, () => clock.now() + config.claimTtlMs);
   const scheduler = new Scheduler(
     deps,
-    { placement, mirror, fleet, rankHosts: ranks.rank, settings, clock, sealer: sealer(config.claimKey) },
+    { placement, mirror, fleet, rankHosts: ranks.rank, settings, clock, sealer: seal },
     measured,
   );
   const closing = new AbortController();

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 it('goes on consuming and acking, in a process that publishes, too, while the broker is short of memory', async () => {
   const queue = aQueue('work');
-  const begin = gate<void>();
+  const begin = gate();
   const done = new Inbox<string>();
   await bus.consume(
     queue,

@@ -9,7 +9,7 @@ let fleet: TestFleet;
 let listener: EventListener;
 beforeEach(async () => {
   fleet = await TestFleet.start();
-  listener = await EventListener.start(fleet.rabbitmq.url);
+  listener = await EventListener.start(fleet.credentials.brokerUrl('operator', fleet.rabbitmq.port));
 });
 afterEach(async () => {
   await listener?.close();

@@ -256,7 +256,7 @@ export class Fleet {
           ...stores,
           bus,
           config,
-          open: (sealed) => openSealed(sealed, claimKey),
+          open: (sealed, nowMs) => openSealed(sealed, claimKey, nowMs),
         });
       }
       case 'agent': {

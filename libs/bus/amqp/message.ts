@@ -119,9 +119,9 @@ export const MAX_PROPERTY_BYTES = 255;
 export function cutProperties(properties: Options.Publish): Options.Publish {
   const { type, messageId, correlationId, appId, replyTo } = properties;
   const texts = Object.entries({ type, messageId, correlationId, appId, replyTo });
-  const tooLong = texts.filter(([, value]) => Buffer.byteLength(String(value ?? '')) > MAX_PROPERTY_BYTES);
+  const tooLong = texts.filter(([, value]) => Buffer.byteLength(value ?? '') > MAX_PROPERTY_BYTES);
   if (tooLong.length === 0) return properties;
-  return { ...properties, ...Object.fromEntries(tooLong.map(([name, value]) => [name, cut(String(value))])) };
+  return { ...properties, ...Object.fromEntries(tooLong.map(([name, value]) => [name, cut(value ?? '')])) };
 }
 
 function cut(value: string): string {

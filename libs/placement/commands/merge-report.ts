@@ -91,7 +91,7 @@ function asDecided(inventory: Inventory, external: number, decided: DecidedInven
 }
 
 /** What an operator wants otherwise than the agent. */
-function choose<K extends keyof DecidedInventory>(key: K, wanted: number | undefined, agents: number) {
+function choose(key: keyof DecidedInventory, wanted: number | undefined, agents: number) {
   return wanted === undefined || wanted === agents ? {} : { [key]: wanted };
 }
 

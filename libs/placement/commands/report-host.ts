@@ -121,8 +121,7 @@ async function inUse(
 
 function nextHost(report: HostReport, host: Host | undefined): Host {
   const { providerUuid, cell, serviceHost, availabilityZone, capabilities, ioOps, externalInstances } = report;
-  const { agentRun, sequence, epoch } = report;
-  const { disabled } = report;
+  const { agentRun, sequence, epoch, disabled } = report;
   const unknown = { enabled: !disabled, disabledReason: disabled?.reason ?? '', failures: 0, lastFailureAtMs: 0 };
   const kept = host ?? unknown;
   return {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import type { AllocationRequest } from './allocation-request';
 import { open, sealer } from './allocation-request';
+import { refusePublishedKey } from './claim-key';
 
 const KEY = 'a key of the fleet';
 const request: AllocationRequest = {
@@ -12,6 +13,12 @@ const request: AllocationRequest = {
   group: { id: 'web', policy: 'anti-affinity', maxPerHost: 2 },
   mappings: { '': ['a0000000-0000-4000-8000-000000000001'] },
 };
+
+/** `request` under KEY, by the code of version 2. */
+const SEALED_BY_VERSION_2 =
+  'AgoQwAAAAAAAQACAAAAAAAAAASIHcHJvamVjdCoEdXNlcjIJCgN3ZWIQAhgCEglob3N0LTAwNDIaMgoQoAAAAAAAQACAAAAAAAAAARIEVkNQVRIJTUVNT1JZX01CEgdESVNLX0dCGgQEgEAoOgcKABIDCgEA5lS9xWlMh4WTZSY4LuW/ZQ==';
+
+const REFUSED = /^allocation_request_(forged|version)$/;
 
 const seal = (sealable: AllocationRequest, key: string) => sealer(key)(sealable)(sealable);
 
@@ -49,10 +56,49 @@ it('refuses a request after a change of any one byte', () => {
     fc.property(fc.nat(sealed.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
       const changed = Uint8Array.from(sealed);
       changed[at] = (changed[at] ?? 0) ^ change;
-      const reason = at === 0 ? 'allocation_request_version' : 'allocation_request_forged';
-      expect(() => open(changed, KEY)).toThrow(expect.objectContaining({ code: 'invalid_argument', reason }));
+      expect(() => open(changed, KEY)).toThrow(
+        expect.objectContaining({ code: 'invalid_argument', reason: expect.stringMatching(REFUSED) }),
+      );
     }),
   );
+});
+
+it('opens what any of its keys has sealed, so that keys are exchanged while requests are under way', () => {
+  const [old, next] = ['the key until now', 'the key from now on'];
+  const sealed = seal(request, old);
+  for (const keys of [`${old},${next}`, `${next},${old}`]) expect(open(sealed, keys)).toEqual(request);
+  expect(open(seal(request, `${next},${old}`), next)).toEqual(request);
+  expect(() => open(sealed, next)).toThrow(expect.objectContaining({ reason: 'allocation_request_forged' }));
+});
+
+it('refuses a request that has expired, unless it is proof of what was selected', () => {
+  const sealed = sealer(KEY, () => 1_000_500)(request)(request);
+  expect(open(sealed, KEY, 1_001_000)).toEqual(request);
+  expect(open(sealed, KEY)).toEqual(request);
+  expect(() => open(sealed, KEY, 1_001_001)).toThrow(expect.objectContaining({ reason: 'allocation_request_expired' }));
+  expect(open(seal(request, KEY), KEY, Number.MAX_SAFE_INTEGER)).toEqual(request);
+});
+
+it('opens what the version before has sealed', () => {
+  const sealed = Buffer.from(SEALED_BY_VERSION_2, 'base64');
+  expect(open(sealed, KEY)).toEqual(request);
+  expect(open(sealed, `another key of it,${KEY}`, 1)).toEqual(request);
+  sealed[20] = (sealed[20] ?? 0) ^ 1;
+  expect(() => open(sealed, KEY)).toThrow(expect.objectContaining({ reason: 'allocation_request_forged' }));
+});
+
+it.each([
+  ['berth-claim-key-for-trying', ['memory:', 'redis://h']],
+  ['a key of our own here,berth-claim-key-for-trying', ['amqp://h', 'memory:']],
+])('refuses the published key on real servers: %s on %j', (key, urls) => {
+  expect(() => refusePublishedKey(key, ...urls)).toThrow(expect.objectContaining({ reason: 'bad_config' }));
+});
+
+it.each([
+  ['berth-claim-key-for-trying', ['memory:', 'memory:']],
+  ['a key of our own here', ['amqp://h', 'redis://h']],
+])('takes the key %s on %j', (key, urls) => {
+  expect(() => refusePublishedKey(key, ...urls)).not.toThrow();
 });
 
 it('refuses bytes that were never sealed', () => {

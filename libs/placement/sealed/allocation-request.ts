@@ -25,34 +25,46 @@ export interface ClaimablePlace {
 /** Seals, for one claimant, one place after another. */
 export type Sealer = (claimant: Claimant) => (place: ClaimablePlace) => Uint8Array;
 
-/** First byte of a sealed request. A new layout gets a new number, and schedulers open the old one for a release. */
-const VERSION = 2;
+/** First byte of a sealed request. A new layout gets a new number, and the one before is opened for a release. */
+const VERSION = 3;
+/** Without the id of its key and its expiry. */
+const VERSION_BEFORE = 2;
+const KEY_ID_BYTES = 4;
+const EXPIRY_BYTES = 4;
+/** The version, the id of the key, and the second in which it expires; 0 for never. */
+const HEAD_BYTES = 1 + KEY_ID_BYTES + EXPIRY_BYTES;
 const MAC_BYTES = 16;
 
 const wire = berth.placement.v1.AllocationRequest;
 
 /**
- * Makes the opaque bytes of a Selection, `version | protobuf | MAC`, about a hundred of them for three classes. Their
- * carriers can claim with them but can't change them: the MAC is SHA3-256 of the fleet's claim key and the content, cut to
- * 128 bits. (A sponge takes its key as a prefix, as in NIST's KMAC; older hashes need HMAC, which takes three times as
+ * Makes the opaque bytes of a Selection, `version | key id | expiry | protobuf | MAC`, somewhat above a hundred of them for
+ * three classes. Their carriers can claim with them but can't change them: the MAC is SHA3-256 of the fleet's claim key and
+ * all before it, cut to 128 bits. (A sponge takes its key as a prefix, as in NIST's KMAC; older hashes need HMAC, which takes three times as
  * long.) `decisions/0003-sealed-allocation-requests.md` says why and what it costs.
  *
  * A protobuf message may be split between its fields: the claimant's are encoded once for the selected host and its
  * alternates, and a place's once for all claimants of the same allocations.
+ *
+ * @param claimKey     keys with commas between: the first seals
+ * @param expiresAtMs  when what is sealed now expires; never, when not given
  */
-export function sealer(key: string): Sealer {
-  const prefix = prefixOf(key);
+export function sealer(claimKey: string, expiresAtMs: () => number = () => 0): Sealer {
+  const [{ prefix, id }] = keysOf(claimKey);
   const from = prefix.length;
   return (claimant) => {
     const who = wire.encode(claimantToWire(claimant)).finish();
+    const expiresAtS = Math.ceil(expiresAtMs() / 1_000);
     return (place) => {
       const where = encodedPlace(place);
-      const macAt = from + 1 + who.length + where.length;
+      const macAt = from + HEAD_BYTES + who.length + where.length;
       // One buffer for what is hashed and what is sent.
       const bytes = Buffer.allocUnsafe(macAt + MAC_BYTES);
       bytes.set(prefix);
       bytes[from] = VERSION;
-      bytes.set(who, from + 1);
+      bytes.set(id, from + 1);
+      bytes.writeUInt32BE(expiresAtS, from + 1 + KEY_ID_BYTES);
+      bytes.set(who, from + HEAD_BYTES);
       bytes.set(where, macAt - where.length);
       bytes.write(macOf(bytes.subarray(0, macAt)), macAt, 'latin1');
       return bytes.subarray(from);
@@ -61,24 +73,65 @@ export function sealer(key: string): Sealer {
 }
 
 /**
- * Opens a sealed request, after checking its MAC.
+ * Opens a sealed request, after checking its MAC, and its expiry where `nowMs` is given: as proof of what was once selected
+ * it does not expire.
  *
- * @throws BerthError `invalid_argument / allocation_request_version` (sealed by another version of Berth) or
- *   `/ allocation_request_forged` (changed on its way, or sealed under another key).
+ * @param claimKey  keys with commas between: any of them may have sealed it
+ * @throws BerthError `invalid_argument / allocation_request_version` (sealed by another version of Berth),
+ *   `/ allocation_request_forged` (changed on its way, or sealed under another key) or `/ allocation_request_expired`.
  */
-export function open(sealed: Uint8Array, key: string): AllocationRequest {
-  if (sealed[0] !== VERSION) {
-    const message = `an allocation request of version ${sealed[0] ?? 'none'} can't be opened here; ask for destinations again`;
-    throw invalidArgument('allocation_request_version', message, 'allocation_request');
-  }
-  const macAt = sealed.length - MAC_BYTES;
-  const isGenuine = () =>
+export function open(sealed: Uint8Array, claimKey: string, nowMs?: number): AllocationRequest {
+  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+  const macAt = bytes.length - MAC_BYTES;
+  const contentAt = contentOf(bytes);
+  const isGenuine = ({ prefix }: Key) =>
     timingSafeEqual(
-      Buffer.from(macOf(Buffer.concat([prefixOf(key), sealed.subarray(0, macAt)])), 'latin1'),
-      sealed.subarray(macAt),
+      Buffer.from(macOf(Buffer.concat([prefix, bytes.subarray(0, macAt)])), 'latin1'),
+      bytes.subarray(macAt),
     );
-  if (macAt < 1 || !isGenuine()) throw forged();
-  return fromWire(wire.decode(sealed.subarray(1, macAt)));
+  const isPossible = ({ id }: Key) => bytes[0] === VERSION_BEFORE || id.equals(bytes.subarray(1, 1 + KEY_ID_BYTES));
+  if (macAt < contentAt || !keysOf(claimKey).some((key) => isPossible(key) && isGenuine(key))) throw forged();
+  const expiresAtS = bytes[0] === VERSION ? bytes.readUInt32BE(1 + KEY_ID_BYTES) : 0;
+  if (nowMs !== undefined && expiresAtS > 0 && nowMs > expiresAtS * 1_000) throw expired();
+  return fromWire(wire.decode(bytes.subarray(contentAt, macAt)));
+}
+
+/** Where the protobuf begins. */
+function contentOf(bytes: Uint8Array): number {
+  switch (bytes[0]) {
+    case VERSION:
+      return HEAD_BYTES;
+    case VERSION_BEFORE:
+      return 1;
+    default: {
+      const message = `an allocation request of version ${bytes[0] ?? 'none'} can't be opened here; ask for destinations again`;
+      throw invalidArgument('allocation_request_version', message, 'allocation_request');
+    }
+  }
+}
+
+interface Key {
+  /** What the bytes of a MAC begin with. */
+  readonly prefix: Uint8Array;
+  /** Tells the key of a request without trying all; nothing of the key can be told from it. */
+  readonly id: Buffer;
+}
+
+const knownKeys = new Map<string, readonly [Key, ...Key[]]>();
+
+/** The keys of a fleet, the one that seals first. A process has one list. */
+function keysOf(claimKey: string): readonly [Key, ...Key[]] {
+  const known = knownKeys.get(claimKey);
+  if (known !== undefined) return known;
+  const [first = '', ...others] = claimKey.split(',');
+  const keys: readonly [Key, ...Key[]] = [keyOf(first), ...others.map(keyOf)];
+  knownKeys.set(claimKey, keys);
+  return keys;
+}
+
+function keyOf(key: string): Key {
+  const id = Buffer.from(hash('sha3-256', `id of ${key}`, 'hex').slice(0, 2 * KEY_ID_BYTES), 'hex');
+  return { prefix: prefixOf(key), id };
 }
 
 function claimantToWire({ consumerUuid, projectId, userId, group }: Claimant): berth.placement.v1.IAllocationRequest {
@@ -137,6 +190,11 @@ function macOf(bytes: Uint8Array): string {
 /** The key after its length, so that no key with what follows it reads as another key. */
 function prefixOf(key: string): Uint8Array {
   return Buffer.from(`${key.length}:${key}`);
+}
+
+function expired(): BerthError {
+  const message = 'the allocation request has expired (BERTH_CLAIM_TTL_MS); ask for destinations again';
+  return invalidArgument('allocation_request_expired', message, 'allocation_request');
 }
 
 function forged(): BerthError {

@@ -1,11 +1,35 @@
-import { stringOption } from '../../runtime/config';
+import { BerthError } from '../../domain/errors';
+import { durationOption, stringOption } from '../../runtime/config';
 
-/** The key of sealed allocation requests, for schedulers, which seal, and conductors, which open. */
+const PUBLISHED = 'berth-claim-key-for-trying';
+
+/** The keys of sealed allocation requests, for schedulers, which seal, and conductors, which open. */
 export const claimKeyOption = stringOption({
   env: 'BERTH_CLAIM_KEY',
-  default: 'berth-claim-key-for-trying',
-  pattern: /^.{16,}$/,
-  range: '16 characters or more',
+  default: PUBLISHED,
+  pattern: /^[^,]{16,}(,[^,]{16,})*$/,
+  range: '16 characters or more; several keys with commas between',
   secret: true,
-  help: 'Seals allocation requests; the same for every scheduler and conductor of a fleet.',
+  help: 'Seals allocation requests; the same for every scheduler and conductor of a fleet. The first key seals, each opens.',
 });
+
+export const claimTtlOption = durationOption({
+  env: 'BERTH_CLAIM_TTL_MS',
+  default: 86_400_000,
+  min: 60_000,
+  max: 2_592_000_000,
+  help: 'How long an alternate may be claimed after it was selected; later, destinations are selected again.',
+});
+
+/**
+ * @throws BerthError `invalid_argument / bad_config` for the published key on servers that others can reach: everybody could
+ *   make claims.
+ */
+export function refusePublishedKey(claimKey: string, ...urls: readonly string[]): void {
+  if (!claimKey.split(',').includes(PUBLISHED) || urls.every((url) => url.startsWith('memory:'))) return;
+  throw new BerthError(
+    'invalid_argument',
+    'bad_config',
+    'BERTH_CLAIM_KEY is the published default, which is for memory: only; set one of your own, the same for every scheduler and conductor',
+  );
+}

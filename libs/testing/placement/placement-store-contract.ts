@@ -1,10 +1,9 @@
 import type { PlacementStore } from '../../placement/port/placement-store';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
-import { describeGroups } from './placement-store-groups';
+import { describeGroups, describeOwners } from './placement-store-groups';
 import { describeHolders } from './placement-store-holders';
 import { describeHosts } from './placement-store-hosts';
-import { describeOwners } from './placement-store-owners';
 import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
 

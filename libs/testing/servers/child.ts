@@ -14,7 +14,7 @@ export interface Child {
   readonly exit: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-/** Starts a TypeScript file of this repository (path from its root) as a process. `env` is all it gets besides PATH. */
+/** Starts a TypeScript file of this repository (path from its root) as a process. `env` is all it gets besides PATH and a claim key. */
 export function startChild(
   file: string,
   args: readonly string[] = [],
@@ -24,7 +24,7 @@ export function startChild(
   const child = spawn(process.execPath, [...hook, join(ROOT, file), ...args], {
     cwd: ROOT,
     // oxlint-disable-next-line no-restricted-properties -- a child needs PATH, and nothing else of this process
-    env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env },
+    env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', BERTH_CLAIM_KEY: 'the-claim-key-of-tests', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';

@@ -15,7 +15,7 @@ export interface RabbitmqServer extends TestServer {
 }
 
 export interface RabbitmqOptions {
-  /** Settings of rabbitmq.conf. */
+  /** Settings of rabbitmq.conf beside those that keep it to itself. */
   readonly config?: Readonly<Record<string, string>>;
   /** Runs the management API, too; a few seconds more. */
   readonly hasManagement?: boolean;
@@ -142,6 +142,8 @@ export interface RedisServerOptions {
   readonly appendfsync?: string;
   /** Runs it with a configuration and users as they are deployed, but for address, port and folder. */
   readonly shipped?: { readonly configFile: string; readonly aclFile: string };
+  /** Further settings of redis.conf. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -156,7 +158,13 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Test
   const port = await freePort();
   const folder = serverFolder('redis');
   const own = { bind: '127.0.0.1', port: String(port), dir: folder };
-  const settings = { ...own, save: '""', appendonly: options.appendOnly ? 'yes' : 'no', appendfsync };
+  const settings = {
+    ...own,
+    save: '""',
+    appendonly: options.appendOnly ? 'yes' : 'no',
+    appendfsync,
+    ...options.settings,
+  };
   const config = options.shipped
     ? shippedConfig(options.shipped.configFile, { ...own, aclfile: options.shipped.aclFile })
     : configText(settings);

@@ -39,3 +39,9 @@ it('measures peak and mean in the time of the trace, from day 0 to the last arri
   const some = utilisationOf(events, (vmId) => vmId === 'a', { cores: 100, ram: 100 });
   expect(some.peak).toEqual({ cores: 1, ram: 0.25 });
 });
+
+it('takes as the mean what is in use on day 0 when the whole trace arrives before', () => {
+  const events = timelineOf([vm('a', -1_497, 9, 50, 25), vm('b', -1_497, 33, 25, 50), vm('c', -3, -2, 9, 9)]);
+  const { mean } = utilisationOf(events, () => true, { cores: 100, ram: 100 });
+  expect(mean).toEqual({ cores: 0.75, ram: 0.75 });
+});

@@ -37,7 +37,7 @@ export function peakDemand(events: readonly TraceEvent[]): CoresAndRam {
 export interface Utilisation {
   /** Shares of the fleet's capacity, 0 to 1. */
   readonly peak: CoresAndRam;
-  /** Averaged over the trace's own time, from day 0 to the last arrival. */
+  /** Averaged over the trace's own time, from day 0 to the last arrival; as it is on day 0, when nothing arrives later. */
   readonly mean: CoresAndRam;
 }
 
@@ -52,6 +52,7 @@ export function utilisationOf(
   const used = { cores: 0, ram: 0 };
   const peak = { cores: 0, ram: 0 };
   const area = { cores: 0, ram: 0 };
+  let onDay0 = { cores: 0, ram: 0 };
   let atDays = fromDays;
   for (const event of events) {
     // Usage is constant between two events.
@@ -65,11 +66,13 @@ export function utilisationOf(
     used.ram += sign * event.vm.ram;
     peak.cores = Math.max(peak.cores, used.cores);
     peak.ram = Math.max(peak.ram, used.ram);
+    if (event.atDays <= fromDays) onDay0 = { ...used };
   }
-  const days = Math.max(Number.EPSILON, atDays - fromDays);
+  const days = atDays - fromDays;
+  const mean = days > 0 ? { cores: area.cores / days, ram: area.ram / days } : onDay0;
   const shares = ({ cores, ram }: CoresAndRam) => ({
     cores: capacity.cores > 0 ? cores / capacity.cores : 0,
     ram: capacity.ram > 0 ? ram / capacity.ram : 0,
   });
-  return { peak: shares(peak), mean: shares({ cores: area.cores / days, ram: area.ram / days }) };
+  return { peak: shares(peak), mean: shares(mean) };
 }

@@ -45,10 +45,10 @@ interface Reporting {
   nextAtMs: number;
   /** As in the last report. */
   sentIoOps: number;
-  /** The first report of an epoch has them, and those whose answer before asked for them. */
-  hasAllocationRequests: boolean;
   /** Whether an operator disabled it, as the last answer said: a store that was wiped learns it from here. */
   disabled: HostDisabled | undefined;
+  /** The first report of an epoch has them, and those whose answer before asked for them. */
+  hasAllocationRequests: boolean;
   /** In a row; of those that are tried again with backoff. */
   failures: number;
   isSending: boolean;
@@ -168,8 +168,7 @@ export function createReporter(
   return {
     add(lease, stats, ioOps) {
       const unsent = { sequence: 0, sentAtMs: 0, nextAtMs: 0, sentIoOps: 0, failures: 0, isSending: false };
-      const known = { hasAllocationRequests: true, disabled: undefined };
-      const host: Reporting = { lease, stats, ioOps, ...known, ...unsent };
+      const host: Reporting = { lease, stats, ioOps, hasAllocationRequests: true, disabled: undefined, ...unsent };
       all.push(host);
       return {
         firstSent: report(host),

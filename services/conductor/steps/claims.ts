@@ -86,11 +86,15 @@ function whatRuns(
   return { ...who, allocations: { [providerUuid]: resources }, mappings: {}, expect };
 }
 
-/** What a sealed allocation request says; undefined when there is none, or it was sealed under another key. */
-export function openRequest(c: Conductor, sealed: Uint8Array): AllocationRequest | undefined {
+/**
+ * What a sealed allocation request says; undefined when there is none, or it was sealed under another key.
+ *
+ * @param nowMs  given to claim with it, when it must not have expired; without, it is proof of what was once selected
+ */
+export function openRequest(c: Conductor, sealed: Uint8Array, nowMs?: number): AllocationRequest | undefined {
   if (sealed.length === 0) return undefined;
   try {
-    return c.open(sealed);
+    return c.open(sealed, nowMs);
   } catch (thrown) {
     c.log.error({ event: 'allocation_request_not_opened', err: thrown }, 'could not open an allocation request');
     return undefined;

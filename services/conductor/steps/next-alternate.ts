@@ -53,7 +53,7 @@ async function claimAlternate(
   alternate: Selection,
   claimToken: number | undefined,
 ): Promise<AlternateClaim> {
-  const request = openRequest(c, alternate.allocationRequest);
+  const request = openRequest(c, alternate.allocationRequest, c.clock.now());
   if (request === undefined) return notClaimed('its allocation request can not be opened');
   const claim = (expect: ConsumerGuard) =>
     c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), consumers: [claimWrite(request, expect)] });

@@ -109,7 +109,7 @@ export class ConductorWorld {
       ...settings,
     });
     const { placement, instances, leases } = this;
-    const opened = (sealed: Uint8Array) => open(sealed, KEY);
+    const opened = (sealed: Uint8Array, nowMs?: number) => open(sealed, KEY, nowMs);
     return startConductor(
       wrap({ ...this.around(), bus: this.openBus(), placement, instances, leases, config, open: opened }),
     );

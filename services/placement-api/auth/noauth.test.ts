@@ -14,6 +14,11 @@ it('names the project as the user when the token has none', async () => {
   expect(await noAuth({ 'x-auth-token': 'nova:' })).toMatchObject({ userId: 'nova', projectId: 'nova' });
 });
 
+it('takes the project that a header names', async () => {
+  const named = await noAuth({ 'x-auth-token': 'nova:service', 'x-project-id': 'p1' });
+  expect(named).toMatchObject({ userId: 'nova', projectId: 'p1' });
+});
+
 it('gives admin to the user admin unless roles are told', async () => {
   expect((await noAuth({ 'x-auth-token': 'admin' })).roles).toEqual(new Set(['admin']));
   expect((await noAuth({ 'x-auth-token': 'admin', 'x-roles': 'reader' })).roles).toEqual(new Set(['reader']));

@@ -9,7 +9,7 @@ import type { AuthConfig } from './options';
 /**
  * Takes user, project and roles from the request's own headers. For development and tests, never for a network.
  *
- * `x-auth-token: user[:project]`; the project defaults to the name of the user. `x-roles` are the roles, comma-separated;
+ * `x-auth-token: user[:project]`; the project defaults to the name of the user, and `x-project-id` names another. `x-roles` are the roles, comma-separated;
  * without it the user `admin` has the role admin and every other user has none. With `openstack-system-scope: all` the
  * request has system scope and no project.
  */
@@ -20,7 +20,7 @@ export const noAuth: Authenticate = async (headers) => {
   const isSystemScoped = headerOf(headers, 'openstack-system-scope') !== undefined;
   return {
     userId,
-    projectId: isSystemScoped ? undefined : rest.join(':') || userId,
+    projectId: isSystemScoped ? undefined : (headerOf(headers, 'x-project-id') ?? (rest.join(':') || userId)),
     roles: rolesOf(headers, userId),
     isSystemScoped,
   };

@@ -1,5 +1,6 @@
 import { type Inventories, type Inventory, inventory } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
+import { STANDARD_RESOURCE_CLASSES } from '#libs/domain/standard-names';
 import type { CommitResult, WriteInventories } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { badRequest, ERROR_CODE, HttpError } from '../http/http-error';
@@ -98,7 +99,10 @@ export async function deleteInventories({ params }: ApiRequest, placement: Place
   const { uuid: providerUuid } = requireProvider(await placement.now(), params.uuid);
   const result = await write(placement, { providerUuid, inventories: {}, replace: true, generation: undefined });
   requireCommitted(result, {
-    in_use: ({ key }) => new HttpError(409, inUse(key, providerUuid), ERROR_CODE.inventoryInUse),
+    in_use({ key }) {
+      const names = classesInUse(placement, providerUuid) || key;
+      return new HttpError(409, inUse(names, providerUuid), ERROR_CODE.inventoryInUse);
+    },
   });
   return { status: 204 };
 }
@@ -194,6 +198,17 @@ function refusalsOf({ uuid }: Provider, refuse: Refuse): Refusals {
 /** The refusal of a write that would remove an inventory that is in use. */
 export function inUseConflict(resourceClass: string, uuid: string): HttpError {
   return new HttpError(409, `update conflict: ${inUse(resourceClass, uuid)}`, ERROR_CODE.inventoryInUse);
+}
+
+/** The classes that a provider's consumers use, as Placement lists them: in the order in which they were created. */
+function classesInUse({ recent }: Placement, providerUuid: string): string {
+  const used = recent.usage(providerUuid);
+  const createdAtMs = new Map(recent.resourceClasses().map((one) => [one.name, one.createdAtMs]));
+  const standard = (name: string) => STANDARD_RESOURCE_CLASSES.indexOf(name);
+  return Object.keys(used)
+    .filter((name) => (used[name] ?? 0) > 0)
+    .sort((a, b) => (createdAtMs.get(a) ?? 0) - (createdAtMs.get(b) ?? 0) || standard(a) - standard(b))
+    .join(', ');
 }
 
 function inUse(resourceClass: string, uuid: string): string {

@@ -12,6 +12,7 @@ import { badRequest, HttpError, httpErrorOf } from './http-error';
 import { type Microversion, VERSION_HEADER } from './microversion';
 import { jsonBytes, sendAnswer, sendError } from './reply';
 import { methodNotAllowed, type ServeDeps, serve } from './serve';
+import { readTlsFiles } from './tls-files';
 import { refuseUnreadable, routableUrl } from './unreadable';
 
 export interface AppDeps extends ServeDeps, Surroundings {
@@ -34,13 +35,16 @@ const OPENAPI_PATH = '/openapi.json';
  */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const { config, random, log } = deps;
+  const tls = readTlsFiles(config.tlsCertFile, config.tlsKeyFile);
+  const server = { maxHeaderSize: config.maxHeaderBytes };
   const metrics = apiMetrics(deps.metrics);
   const known = new WeakMap<FastifyRequest, Known>();
   const app = fastify({
     genReqId: () => `req-${random.uuid()}`,
     exposeHeadRoutes: false,
     bodyLimit: config.maxBodyBytes,
-    http: { maxHeaderSize: config.maxHeaderBytes },
+    // Fastify has a type for each; nothing here depends on which it is.
+    ...((tls === undefined ? { http: server } : { https: { ...server, ...tls } }) as { http: typeof server }),
     routerOptions: { maxParamLength: config.maxHeaderBytes, querystringParser: () => ({}) },
     rewriteUrl: ({ url = '/' }) => routableUrl(url),
     clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, `req-${random.uuid()}`),

@@ -110,6 +110,20 @@ export function inventoryStories(story: Story): void {
     expect((await api.post(path, unknown)).status).toBe(201);
   });
 
+  story(
+    "names all classes that are in use when all of a provider's inventories are to go, oldest first",
+    async (api) => {
+      await api.put('/resource_classes/CUSTOM_APPLE', undefined);
+      const inventories = { CUSTOM_APPLE: 4, DISK_GB: 4, MEMORY_MB: 4, VCPU: 4 };
+      const uuid = await aProvider(api, { inventories });
+      await aConsumer(api, { [uuid]: { CUSTOM_APPLE: 1, MEMORY_MB: 1, VCPU: 1 } });
+      const refused = errorOf(await api.delete(`/resource_providers/${uuid}/inventories`));
+      expect(refused.detail).toContain(
+        `Inventory for 'VCPU, MEMORY_MB, CUSTOM_APPLE' on resource provider '${uuid}' in use`,
+      );
+    },
+  );
+
   story('finds no inventory of a class that a provider has not', async (api) => {
     const path = `/resource_providers/${await aProvider(api)}/inventories/VCPU`;
     expect((await api.get(path)).status).toBe(404);

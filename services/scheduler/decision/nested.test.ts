@@ -148,3 +148,15 @@ it('of an affinity batch, skips a host whose sum would do but whose providers do
   };
   expect(hostsOf(await scheduler.select(spec, 4))).toEqual(['four', 'four', 'four', 'four']);
 });
+
+it('refuses when the only host that passes the filters has a member of the soft group and no candidate', async () => {
+  const [child = ''] = await nestedHost('nested', 1, { VCPU: inventory(4) });
+  const soft = { id: 'g', policy: 'soft-affinity', maxPerHost: 1 } as const;
+  const member = aWrite({ [child]: { VCPU: 1 } }, { group: { group: soft, host: 'nested' } });
+  await mustCommit(world.placement, { kind: 'write_allocations', consumers: [member] });
+  const scheduler = await world.scheduler();
+  const groups = [group('_0', { VCPU: 1 }), group('_1', { VCPU: 1 })];
+  const spec = { resources: { DISK_GB: 1 }, requestGroups: groups, groupPolicy: 'isolate', group: soft } as const;
+  const { response } = await scheduler.select(spec);
+  expect(response.noValidHost).toMatchObject({ hostsPassed: 0 });
+});

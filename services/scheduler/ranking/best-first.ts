@@ -40,8 +40,15 @@ export class BestFirst {
   next(): WeighedIndex | undefined {
     const { frontier, constraints } = this;
     for (let entry = frontier.pop(); entry !== undefined; entry = frontier.pop()) {
-      const index = this.descend(entry.node) - this.tournament.leaves;
+      const leaf = this.descend(entry.node);
+      const index = leaf - this.tournament.leaves;
       if (!entry.isByItself && constraints.weighted.has(index)) continue;
+      const ownWeight = entry.isByItself ? constraints.weight(index) : constraints.usualWeight;
+      if (this.tournament.at(leaf) + ownWeight < entry.weight) {
+        // The best host below has left the tournament since: it was reached by itself, and has no candidate.
+        this.enter(leaf, ownWeight, entry.isByItself);
+        continue;
+      }
       if (constraints.allows(index)) return { index, weight: entry.weight };
     }
     return undefined;

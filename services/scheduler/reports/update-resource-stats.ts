@@ -32,7 +32,8 @@ export async function updateResourceStats(
   const { instances: _instances, position: _position, ...said } = stats;
   const inventories = withExternalUsage(stats, unclaimed);
   const externalUsage = growthOfReserved(stats.inventories, inventories);
-  const result = await placement.reportHost({ ...said, inventories, externalUsage, atMs: nowMs });
+  const report = { ...said, inventories, externalUsage, atMs: nowMs };
+  const result = await placement.reportHost(report);
   if (result.kind === 'committed') mirror.apply(result.change);
   else if (result.kind !== 'unchanged') throw refusal(result, stats);
   const wantsAllocationRequests = unclaimed.some(({ allocationRequest }) => allocationRequest.length === 0);

@@ -156,8 +156,8 @@ function requireClass(resourceClass: string, field: string): void {
   throw invalidArgument('unknown_class', message, field);
 }
 
-function isCustom(text: string): boolean {
-  return text.startsWith('CUSTOM_') && isClassOrTraitName(text);
+function isCustom(value: string): boolean {
+  return value.startsWith('CUSTOM_') && isClassOrTraitName(value);
 }
 
 function amount(value: number, field: string): void {

@@ -70,6 +70,15 @@ describe('connecting', () => {
   );
 });
 
+it('uses a queue of calls as an older version made it, until that goes', async () => {
+  const queue = aQueue('transient', { maxLength: 10 });
+  await channel.assertQueue(queue.name, { durable: false, maxLength: 10, overflow: 'reject-publish' });
+  const server = await open();
+  await server.serve(queue, { [TYPE]: async ({ body }) => body });
+  const caller = await open();
+  expect(textOf(await caller.call(queue, aMessage('still here'), { timeoutMs: 5_000 }))).toBe('still here');
+});
+
 describe('clients that are not Berth', () => {
   it('get an answer where and as they ask for it', async () => {
     const bus = await open();

@@ -66,7 +66,7 @@ export async function startTask(world: TaskWorld): Promise<Task> {
     instances: gated(instances, world),
     leases,
     config: readConfig(conductorOptions, SETTINGS),
-    open: (sealed) => open(sealed, KEY),
+    open: (sealed, nowMs) => open(sealed, KEY, nowMs),
   });
   return {
     handle: (queue) => handlers.get(queue) as CastHandler,

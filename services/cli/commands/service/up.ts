@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '#libs/runtime/exit-codes';
@@ -33,7 +34,9 @@ export function upCommand(context: Context): CommandUnknownOpts {
       ...ports.map((it, i) => ({ name: `placement-api-${i + 1}`, args: ['placement-api', '--port', String(it)] })),
       { name: 'compute-agent', args: ['compute-agent', '--hosts', String(hosts)] },
     ];
-    const children = startChildren(context, services, withFlags(SETTINGS, command, context.env));
+    // A claim key of this run alone, where none is set: what an earlier run has selected is selected again.
+    const claimKey = { BERTH_CLAIM_KEY: randomBytes(24).toString('base64url') };
+    const children = startChildren(context, services, { ...claimKey, ...withFlags(SETTINGS, command, context.env) });
     for (const it of ports.filter((number) => number !== 0)) {
       terminal.note(`placement API: http://${placementApi.host}:${it}, for 'berth provider tree' and others`);
     }
