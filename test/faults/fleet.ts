@@ -320,7 +320,7 @@ const QUICK: Readonly<Record<string, string>> = {
 };
 
 function isAtRest({ state }: Instance): boolean {
-  return state === 'active' || state === 'error' || state === 'deleted';
+  return state === 'active' || state === 'unknown' || state === 'error' || state === 'deleted';
 }
 
 function minus(a: readonly string[], b: readonly string[]): string[] {

@@ -3,9 +3,9 @@ import type { PlacementStore } from '../../placement/port/placement-store';
 import { AT_MS, anAcquisition, aReport, commit, mustAcquire, mustCommit, mustReport } from './placement';
 import type { PlacementStoreWorld } from './placement-store-contract';
 
-const LEASE_MS = 50;
+const LEASE_MS = 500;
 /** A store with a clock of its own needs real time to pass; the others go by `atMs`. */
-const LATER_MS = 80;
+const LATER_MS = 800;
 
 /** Each host has one holder at a time, and only its reports are taken. */
 export function describeHolders(open: () => PlacementStoreWorld): void {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { inventory } from '#libs/domain/inventory';
 import { percentile } from '#libs/runtime/percentiles';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
-import { commit, contentsOf } from '#libs/testing/placement/placement';
+import { contentsOf, mustCommit } from '#libs/testing/placement/placement';
 import { consumerBody } from '../../../services/placement-api/testing/state';
 import { TestCell } from '../test-cell';
 
@@ -112,8 +112,9 @@ async function holders(): Promise<string[]> {
   return consumers.map(({ uuid }) => uuid);
 }
 
+/** Each is released in the name of who owns it: the store refuses others. */
 async function release(uuids: readonly string[]): Promise<void> {
-  const who = { projectId: '', userId: '', consumerType: undefined, owner: 'api' } as const;
-  const nothing = { ...who, allocations: {}, mappings: {}, expect: { kind: 'any' } } as const;
-  await commit(cell.store, { kind: 'write_allocations', consumers: uuids.map((uuid) => ({ uuid, ...nothing })) });
+  const held = await cell.store.consumers(uuids);
+  const consumers = held.map((one) => ({ ...one, allocations: {}, mappings: {}, expect: { kind: 'any' } as const }));
+  await mustCommit(cell.store, { kind: 'write_allocations', consumers });
 }
