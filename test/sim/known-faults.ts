@@ -14,6 +14,10 @@ export const KNOWN_FAULTS: readonly KnownFault[] = [
     fault: 'a request whose copy comes after its instances are forgotten is built again',
     explains: ({ invariant }) => invariant === 'what has ended stays so',
   },
+  {
+    fault: 'the memory stores do not say that they lost writes, so what runs is not adopted',
+    kinds: ['store goes back', 'store is wiped'],
+  },
 ];
 
 /** Whether a violation is of a known fault. */

@@ -1,11 +1,9 @@
 import { ACK } from '#libs/bus/port';
 import { seededRandom, seedOf } from '#libs/domain/random';
 import * as store from '#libs/instances/memory/instance-store';
-import type { CommitResult } from '#libs/placement/port/placement-store';
 import * as draining from '../../../services/conductor/events/drain-outbox';
 import * as publishing from '../../../services/conductor/events/publish-events';
 import * as lifecycle from '../../../services/conductor/lifecycle';
-import * as alternates from '../../../services/conductor/steps/next-alternate';
 import * as orders from '../../../services/conductor/steps/orders';
 import * as sweeping from '../../../services/conductor/triggers/overdue-sweep';
 import * as settling from '../../../services/conductor/triggers/settle-message';
@@ -26,12 +24,6 @@ export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
     };
   }),
   mutant('nobody-sweeps', 'looking at what is overdue', sweeping, 'sweepOverdue', () => async () => {}),
-  mutant('alternate-not-claimed', 'claiming an alternate before it builds', alternates, 'claimNextHost', (original) => {
-    return (c, record) => {
-      const commit = async () => ({ kind: 'committed', claimToken: 0 }) as unknown as CommitResult;
-      return original({ ...c, placement: { ...c.placement, commit, consumers: async () => [] } }, record);
-    };
-  }),
   mutant('versions-not-checked', 'the version in the write of a record', store, 'memoryInstanceStore', (original) => {
     return (...args) => {
       const real = original(...args);
