@@ -3,6 +3,7 @@
 //   BERTH_<USER>_PASSWORD   for SCHEDULER, CONDUCTOR, PLACEMENT and OPERATOR
 //   BERTH_USER_PASSWORDS    of agents and tenants: agent.host-1=...,service-host.rack=...,project.demo=...
 //   BERTH_PLACEMENT_TOKEN   the token of the placement API's one user, who may do everything
+//   BERTH_REDIS_DEFAULT_PASSWORD   lets Redis' user `default` log in, as Kubernetes' operators of Redis do
 //
 // The broker gets a virtual host and users with what each may declare, write and read (libs/bus/broker-users); Redis gets
 // users that see only the keys of Berth's cells. Passwords and the token are stored hashed. Run by `docker-compose up` first.
@@ -42,6 +43,7 @@ for (const entry of (process.env.BERTH_USER_PASSWORDS ?? '').split(',').filter((
   users.set(user, checked(`the password of ${user} in BERTH_USER_PASSWORDS`, password));
 }
 const token = secret('BERTH_PLACEMENT_TOKEN');
+const redisDefault = process.env.BERTH_REDIS_DEFAULT_PASSWORD && secret('BERTH_REDIS_DEFAULT_PASSWORD');
 if (problems.length > 0) {
   console.error(problems.join('\n'));
   process.exit(2);
@@ -54,7 +56,7 @@ function sha256(text) {
 const acl = [
   // Off: nobody can log in as it. But Redis replays its append-only file as this user, so it must be allowed everything, or
   // a restart comes back empty (redis issue 14541).
-  'user default off +@all ~* &*',
+  `user default ${redisDefault ? `on #${sha256(redisDefault)}` : 'off'} +@all ~* &*`,
   ...REDIS_USERS.map((name) => {
     return `user ${name} on #${sha256(passwords.get(name))} ~{*}:* -@all +@connection +@read +@write +@scripting +@transaction -@dangerous +info +time +cluster|slots +cluster|info`;
   }),

@@ -112,6 +112,37 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   };
 }
 
+/**
+ * A primary under a Sentinel, or a Cluster of one, by TLS: its URL begins with `rediss+`.
+ *
+ * @param tls  settings of Redis, with its certificates
+ */
+export async function startTlsGroup(
+  kind: 'sentinel' | 'cluster',
+  tls: Readonly<Record<string, string>>,
+): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const [tlsPort, otherPort] = (await Promise.all([freePort(), freePort()])).map(String) as [string, string];
+  // A node that has met no other does not know its own address.
+  const bus = { 'cluster-port': otherPort, 'cluster-announce-ip': '127.0.0.1' };
+  const clustered = { 'cluster-enabled': 'yes', 'tls-cluster': 'yes', ...bus };
+  const store = await startMember({ ...tls, 'tls-port': tlsPort, ...(kind === 'cluster' ? clustered : {}) });
+  if (kind === 'cluster') {
+    await ask(store.port, (redis) => redis.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383'));
+    await eventually('the Cluster is complete', async () =>
+      String(await ask(store.port, (redis) => redis.call('CLUSTER', 'INFO'))).includes('cluster_state:ok'),
+    );
+    return { url: `rediss+cluster://127.0.0.1:${tlsPort}`, stop: () => store.stop() };
+  }
+  const watch = `sentinel monitor ${NAME} 127.0.0.1 ${tlsPort} 1`;
+  const sentinel = await startMember({ ...tls, 'tls-port': otherPort }, watch);
+  return {
+    url: `rediss+sentinel://127.0.0.1:${otherPort}/${NAME}`,
+    async stop() {
+      for (const server of [sentinel, store]) await server.stop();
+    },
+  };
+}
+
 async function moveSlot(ports: readonly number[], key: string): Promise<void> {
   const nodes = ports.map((port) => new Redis(port));
   try {

@@ -16,7 +16,7 @@ const STEPS: readonly (() => Promise<StepResult>)[] = [
   () => jest('simulation'),
   () => runCheck('seeds', 'node', ['dist/test/sim/run.js', '--seeds', '200']),
   () => runCheck('mutants', 'node', ['dist/test/sim/run.js', '--mutants']),
-  () => runCheck('small scope', 'node', ['dist/test/sim/run.js', '--small', '--fault', 'none']),
+  () => runCheck('small scope', 'node', ['dist/test/sim/run.js', '--small']),
   () => jest('integration', '--runInBand'),
   // In band, because they kill servers.
   () => jest('fault', '--runInBand'),

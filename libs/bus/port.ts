@@ -98,6 +98,11 @@ export interface CastOptions {
    * spares the broker a write and a sync of the disk for each message, most of its work where there are many such queues.
    */
   readonly isTransient?: boolean;
+  /**
+   * What nobody has taken this long after it was cast is given to nobody any more: it goes to the dead letters with reason
+   * `expired`, from a transient queue nowhere. For ever when not given.
+   */
+  readonly expiresInMs?: number | undefined;
   /** Of a message that a service sends on: whose word it is. Its own when not given. */
   readonly onBehalfOf?: Identity;
 }
@@ -122,7 +127,7 @@ export interface IncomingMessage {
   readonly correlationId: string | undefined;
   /** True when it was given out before: its effects may be stored already. */
   readonly redelivered: boolean;
-  /** When the caller stops waiting, by this process's clock; undefined for casts. */
+  /** When the caller stops waiting, or a cast expires, by this process's clock; undefined for casts that do not expire. */
   readonly deadlineMs: number | undefined;
   /** Headers that are text, such as `berth-error-reason` on a dead letter. */
   readonly headers?: Readonly<Record<string, string>>;

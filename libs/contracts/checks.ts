@@ -193,7 +193,8 @@ function names(
   return values;
 }
 
-function badName(field: string, value: string, form: string): BerthError {
+/** A name of another form than the field's. */
+export function badName(field: string, value: string, form: string): BerthError {
   return invalidArgument('malformed_name', `${field} must be ${form}, not '${shown(value)}'`, field);
 }
 

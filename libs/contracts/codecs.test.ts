@@ -7,6 +7,7 @@ import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec, hostDiscrep
 import { buildRequestCodec, terminateInstanceCodec } from './conductor';
 import { explainMethod } from './diagnosis';
 import { decodeError, encodeError } from './error';
+import { createFlavorMethod, flavorEventCodec, listFlavorsMethod, updateFlavorMethod } from './flavors';
 import { listHostsMethod } from './hosts';
 import { instanceEventCodec, listInstancesMethod } from './instance';
 import { MAX_INSTANCES_PER_REQUEST } from './limits';
@@ -37,6 +38,7 @@ const spec = fc
     group: fc.option(group, { nil: undefined }),
     forceHosts: fc.array(word, { maxLength: 3 }),
     groupPolicy: fc.constantFrom('none' as const, 'isolate' as const),
+    flavor: fc.option(fc.record({ name: word, version: fc.integer({ min: 1, max: 9 }) }), { nil: undefined }),
     rootRequiredTraits: fc.array(className),
     rootForbiddenTraits: fc.array(className),
   })
@@ -48,6 +50,21 @@ const selection = fc.record({
   serviceHost: word,
   epoch: fc.maxSafeNat(),
 });
+const alternate = fc.oneof(
+  selection,
+  fc
+    .tuple(selection, fc.uint8Array({ minLength: 1, maxLength: 99 }))
+    .map(([one, requiredAllocationRequest]) => ({ ...one, requiredAllocationRequest })),
+);
+const flavor = fc.record({
+  name: word,
+  version: fc.maxSafeNat(),
+  description: word,
+  resources: amounts,
+  extraSpecs: fc.dictionary(word, word),
+  createdAtMs: fc.maxSafeNat(),
+  updatedAtMs: fc.maxSafeNat(),
+});
 const report = fc.record({
   instanceUuid: uuid,
   host: word,
@@ -56,7 +73,7 @@ const report = fc.record({
   reason: word,
   message: fc.string(),
   claimToken: fc.maxSafeNat(),
-  alternates: fc.array(selection, { maxLength: 3 }),
+  alternates: fc.array(alternate, { maxLength: 3 }),
   epoch: fc.maxSafeNat(),
   position: fc.maxSafeNat(),
 });
@@ -80,8 +97,24 @@ it('decodes what it encoded: request specs', () => {
 
 it('decodes what it encoded: build reports and alternates', () => {
   roundTrips(buildReportCodec, report);
-  roundTrips(alternatesCodec, fc.array(selection, { maxLength: 5 }));
+  roundTrips(alternatesCodec, fc.array(alternate, { maxLength: 5 }));
   expect(buildReportCodec.type).toBe('berth.compute.v1.BuildReport');
+});
+
+it('decodes what it encoded: flavors, and what changes them', () => {
+  roundTrips(listFlavorsMethod.response, fc.record({ flavors: fc.array(flavor, { maxLength: 3 }) }));
+  expect(flavorEventCodec.type).toBe('berth.flavor.v1.FlavorEvent');
+  roundTrips(flavorEventCodec, fc.record({ change: fc.constantFrom('created', 'updated', 'deleted'), flavor }));
+  roundTrips(
+    updateFlavorMethod.request,
+    fc.record({
+      name: word,
+      version: fc.maxSafeNat(),
+      description: fc.option(fc.constantFrom('', 'x'), { nil: undefined }),
+      setExtraSpecs: fc.dictionary(word, word),
+      unsetExtraSpecs: fc.array(word, { maxLength: 3 }),
+    }),
+  );
 });
 
 it('carries errors across the wire with code, reason, message and details', () => {
@@ -108,8 +141,10 @@ const CODECS: readonly Codec<never>[] = [
   buildInstanceCodec,
   buildReportCodec,
   buildRequestCodec,
+  createFlavorMethod.request,
   destroyInstanceCodec,
   explainMethod.request,
+  flavorEventCodec,
   hostDiscrepancyCodec,
   instanceEventCodec,
   listHostsMethod.response,
@@ -118,6 +153,7 @@ const CODECS: readonly Codec<never>[] = [
   selectDestinationsMethod.request,
   selectDestinationsMethod.response,
   terminateInstanceCodec,
+  updateFlavorMethod.request,
   updateResourceStatsMethod.request,
 ] as unknown as readonly Codec<never>[];
 

@@ -19,6 +19,7 @@ import type {
   BuildReport,
   DestroyInstance,
   HostDiscrepancy,
+  HostRefusal,
   RunningInstance,
   Selection,
 } from './messages';
@@ -107,6 +108,7 @@ export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
     unclaimed: discrepancy.unclaimed as RunningInstance[],
     missing: discrepancy.missing as string[],
     present: discrepancy.present as RunningInstance[],
+    refusal: discrepancy.refusal ?? null,
   }),
   (discrepancy) => ({
     host: hostName(discrepancy.host, 'host'),
@@ -119,8 +121,13 @@ export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
     sequence: whole(discrepancy.sequence, 'sequence'),
     atMs: whole(discrepancy.atMs, 'at_ms'),
     present: list(discrepancy.present, 'present', MAX_INSTANCES_PER_HOST, checkedRunning),
+    refusal: discrepancy.refusal ? refusalFromWire(discrepancy.refusal) : undefined,
   }),
 );
+
+function refusalFromWire({ reason, message }: berth.compute.v1.IHostRefusal): HostRefusal {
+  return { reason: name(reason ?? '', 'refusal.reason'), message: text(message ?? '', 'refusal.message') };
+}
 
 function checkedRunning(value: berth.scheduler.v1.IRunningInstance, field: string): RunningInstance {
   const running = runningFromWire(value);

@@ -1,6 +1,6 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { missing, name, projectId, uuid, uuids } from './checks';
+import { missing, name, projectId, uuid, uuids, whole } from './checks';
 import { type Codec, codec, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_BYTES } from './limits';
@@ -18,11 +18,12 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
   'berth.conductor.v1.BuildRequest',
   wire.BuildRequest,
   SPEC_FIELD,
-  ({ requestId, count, name: base, instanceUuids }) => ({
+  ({ requestId, count, name: base, instanceUuids, publishedAtMs = 0 }) => ({
     requestId,
     count,
     name: base,
     instanceUuids: instanceUuids as string[],
+    publishedAtMs,
   }),
   (request, requestSpec) => {
     const count = request.count || 1;
@@ -35,6 +36,7 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
       count,
       name: name(request.name, 'name'),
       instanceUuids: chosenUuids(request.instanceUuids, count),
+      publishedAtMs: whole(request.publishedAtMs, 'published_at_ms'),
     };
   },
 );

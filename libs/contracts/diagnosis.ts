@@ -1,8 +1,8 @@
 import { berth } from '#generated/berth';
-import { hostName, hostNameOrEmpty, list, missing, pageLimit, pairs, requiredName, text } from './checks';
+import { amounts, hostName, hostNameOrEmpty, list, missing, pageLimit, pairs, requiredName, text } from './checks';
 import { codec, type Method, type Mutable } from './codec';
 import { MAX_NAMES, MAX_PAGE } from './limits';
-import type { Diagnosis, ExplainRequest, ExplainResponse, FilterDiagnosis, HostVerdict } from './messages';
+import type { Diagnosis, ExplainRequest, ExplainResponse, FilterDiagnosis, HostVerdict, Relaxation } from './messages';
 import { codecAroundSpec } from './request-spec';
 
 /** Hosts listed when the asker does not say how many. */
@@ -27,10 +27,14 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
     (response) => ({
       diagnosis: response.diagnosis as Mutable<Diagnosis>,
       hosts: response.hosts as Mutable<HostVerdict>[],
+      relaxations: response.relaxations as Mutable<Relaxation>[],
+      conflict: [...response.conflict],
     }),
     (response) => ({
       diagnosis: diagnosisFromWire(response.diagnosis, 'diagnosis'),
       hosts: list(response.hosts, 'hosts', MAX_PAGE, verdictFromWire),
+      relaxations: list(response.relaxations, 'relaxations', MAX_NAMES, relaxationFromWire),
+      conflict: list(response.conflict, 'conflict', MAX_NAMES, requiredName),
     }),
   ),
 };
@@ -53,6 +57,17 @@ function filterFromWire(wire: berth.scheduler.v1.IFilterDiagnosis, field: string
     filter: requiredName(filter, `${field}.filter`),
     refused,
     reasons: pairs(reasons, `${field}.reasons`, (count) => count),
+  };
+}
+
+function relaxationFromWire(wire: berth.scheduler.v1.IRelaxation, field: string): Relaxation {
+  const { reasons, hosts, nearestHost, less, sentence } = wire as berth.scheduler.v1.Relaxation;
+  return {
+    reasons: list(reasons, `${field}.reasons`, MAX_NAMES, requiredName),
+    hosts,
+    nearestHost: hostName(nearestHost, `${field}.nearest_host`),
+    less: amounts(less, `${field}.less`),
+    sentence: text(sentence, `${field}.sentence`),
   };
 }
 

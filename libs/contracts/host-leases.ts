@@ -13,7 +13,11 @@ export const acquireHostsMethod: Method<AcquireHostsRequest, AcquireHostsRespons
     'berth.scheduler.v1.AcquireHostsRequest',
     wire.AcquireHostsRequest,
     (request) => ({ ...request, hosts: request.hosts as string[] }),
-    (request) => ({ ...holderFromWire(request), leaseMs: leaseLength(request.leaseMs) }),
+    (request) => ({
+      ...holderFromWire(request),
+      leaseMs: leaseLength(request.leaseMs),
+      formerRun: name(request.formerRun, 'former_run'),
+    }),
   ),
   response: codec(
     'berth.scheduler.v1.AcquireHostsResponse',

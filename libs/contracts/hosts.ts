@@ -20,6 +20,8 @@ import type {
   HostSummary,
   ListHostsRequest,
   ListHostsResponse,
+  ListOverAllocatedResponse,
+  OverAllocated,
   SetHostEnabledRequest,
   SetHostEnabledResponse,
 } from './messages';
@@ -66,6 +68,34 @@ export const setHostEnabledMethod: Method<SetHostEnabledRequest, SetHostEnabledR
     (response) => ({ host: summaryFromWire(response.host, 'host') }),
   ),
 };
+
+/** To `rpc.scheduler`: providers that are allocated above their capacity. */
+export const listOverAllocatedMethod: Method<Record<string, never>, ListOverAllocatedResponse> = {
+  request: codec(
+    'berth.scheduler.v1.ListOverAllocatedRequest',
+    wire.ListOverAllocatedRequest,
+    () => ({}),
+    () => ({}),
+  ),
+  response: codec(
+    'berth.scheduler.v1.ListOverAllocatedResponse',
+    wire.ListOverAllocatedResponse,
+    ({ overAllocated }) => ({ overAllocated: overAllocated as OverAllocated[] }),
+    ({ overAllocated }) => ({ overAllocated: list(overAllocated, 'over_allocated', MAX_PAGE, overAllocatedFromWire) }),
+  ),
+};
+
+function overAllocatedFromWire(value: berth.scheduler.v1.IOverAllocated, field: string): OverAllocated {
+  const one = value as berth.scheduler.v1.OverAllocated;
+  return {
+    providerUuid: uuid(one.providerUuid, `${field}.provider_uuid`),
+    providerName: name(one.providerName, `${field}.provider_name`),
+    host: hostNameOrEmpty(one.host, `${field}.host`),
+    resourceClass: name(one.resourceClass, `${field}.resource_class`),
+    used: whole(one.used, `${field}.used`),
+    capacity: whole(one.capacity, `${field}.capacity`),
+  };
+}
 
 function summaryFromWire(value: berth.scheduler.v1.IHostSummary | null | undefined, field: string): HostSummary {
   if (!value) throw missing(field);

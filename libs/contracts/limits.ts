@@ -21,6 +21,8 @@ export const MAX_PAIRS = 1_024;
 export const MAX_ATTEMPTS = 128;
 /** Rows of one page of a list. */
 export const MAX_PAGE = 1_000;
+/** Doubts in one answer. */
+export const MAX_DOUBTS_LISTED = 2_000;
 /** Hosts that one agent process carries. */
 export const MAX_HOSTS_PER_AGENT = 20_000;
 /** Instances that one host reports, or that one discrepancy names. */

@@ -1,5 +1,6 @@
 import type { berth } from '#generated/berth';
 import type { BerthError } from '../domain/errors';
+import type { Flavor, FlavorContent } from '../domain/flavor';
 import type { Attempt, InstanceState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
 import type { RequestSpec } from '../domain/request-spec';
@@ -28,7 +29,9 @@ type WithSpec<W extends { requestSpec?: unknown }> = Fields<W, 'requestSpec'> & 
 export type SelectDestinationsRequest = WithSpec<berth.scheduler.v1.SelectDestinationsRequest>;
 
 /** `allocationRequest` is sealed; see `libs/placement/sealed`. */
-export type Selection = Fields<berth.scheduler.v1.Selection>;
+export interface Selection extends Fields<berth.scheduler.v1.Selection, 'requiredAllocationRequest'> {
+  readonly requiredAllocationRequest?: Uint8Array;
+}
 
 export interface Destination extends Fields<berth.scheduler.v1.Destination> {
   readonly selected: Selection;
@@ -53,7 +56,11 @@ export type ExplainRequest = WithSpec<berth.scheduler.v1.ExplainRequest>;
 export interface ExplainResponse {
   readonly diagnosis: Diagnosis;
   readonly hosts: readonly HostVerdict[];
+  readonly relaxations: readonly Relaxation[];
+  readonly conflict: readonly string[];
 }
+
+export type Relaxation = Fields<berth.scheduler.v1.Relaxation>;
 
 export type HostVerdict = Fields<berth.scheduler.v1.HostVerdict>;
 
@@ -95,6 +102,13 @@ export interface HostDisabled {
   readonly reason: string;
 }
 
+/** A resource class of a provider that is allocated above its capacity. */
+export type OverAllocated = Fields<berth.scheduler.v1.OverAllocated>;
+
+export interface ListOverAllocatedResponse {
+  readonly overAllocated: readonly OverAllocated[];
+}
+
 export type AcquireHostsRequest = Fields<berth.scheduler.v1.AcquireHostsRequest>;
 
 /** Epoch 0: another run holds the host. */
@@ -108,7 +122,10 @@ export type ReleaseHostsRequest = Fields<berth.scheduler.v1.ReleaseHostsRequest>
 
 // berth.conductor.v1
 
-export type BuildRequest = WithSpec<berth.conductor.v1.BuildRequest>;
+export type BuildRequest = WithSpec<Omit<berth.conductor.v1.BuildRequest, 'publishedAtMs'>> & {
+  /** Left out, or 0, by a client that does not say it. */
+  readonly publishedAtMs?: number;
+};
 
 export type BuildAccepted = Fields<berth.conductor.v1.BuildAccepted>;
 
@@ -142,6 +159,45 @@ export interface ListInstancesResponse {
   readonly instances: readonly InstanceView[];
 }
 
+/** What is kept and shown, because it is not certain enough to act on. */
+export type DoubtView = Fields<berth.conductor.v1.Doubt>;
+
+export interface ListDoubtsResponse extends Fields<berth.conductor.v1.ListDoubtsResponse> {
+  readonly doubts: readonly DoubtView[];
+}
+
+/** An operator's word on an instance in doubt. */
+export interface SettleDoubtRequest extends Fields<berth.conductor.v1.SettleDoubtRequest, 'action'> {
+  readonly action: 'adopt' | 'destroy';
+}
+
+// berth.flavor.v1
+
+export type CreateFlavorRequest = Pick<Flavor, 'name' | keyof FlavorContent>;
+
+/** The flavor as it is now; a deleted one as it was. */
+export interface FlavorAnswer {
+  readonly flavor: Flavor;
+}
+
+/** `name` is '' for all. */
+export interface ListFlavorsRequest {
+  readonly name: string;
+}
+
+export interface ListFlavorsResponse {
+  readonly flavors: readonly Flavor[];
+}
+
+/** Version 0: whichever there is. */
+export interface UpdateFlavorRequest extends Fields<berth.flavor.v1.UpdateFlavorRequest, 'description'> {
+  readonly description: string | undefined;
+}
+
+export interface FlavorEvent extends FlavorAnswer {
+  readonly change: 'created' | 'updated' | 'deleted';
+}
+
 // berth.compute.v1
 
 export interface BuildInstance extends WithSpec<berth.compute.v1.BuildInstance> {
@@ -158,7 +214,11 @@ export interface BuildReport extends Fields<berth.compute.v1.BuildReport, 'outco
   readonly alternates: readonly Selection[];
 }
 
-export interface HostDiscrepancy extends Fields<berth.compute.v1.HostDiscrepancy> {
+export interface HostDiscrepancy extends Fields<berth.compute.v1.HostDiscrepancy, 'refusal'> {
   readonly unclaimed: readonly RunningInstance[];
   readonly present: readonly RunningInstance[];
+  /** Why the host, or a report of it, was refused to its agent. */
+  readonly refusal?: HostRefusal | undefined;
 }
+
+export type HostRefusal = Fields<berth.compute.v1.HostRefusal>;

@@ -114,6 +114,11 @@ export function instanceTopic(state: string, projectId: string, uuid: string): s
   return `instance.${state}.${projectWord(projectId)}.${uuid}`;
 }
 
+/** The topic of what happens to a flavor: `flavor.created.m1%2Esmall`. */
+export function flavorTopic(change: string, flavor: string): string {
+  return `flavor.${change}.${projectWord(flavor)}`;
+}
+
 /** The topic of a refusal; the project is '' where it is not known. */
 export function refusalTopic(projectId: string): string {
   return `request.refused.${projectWord(projectId)}`;

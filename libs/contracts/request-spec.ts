@@ -1,5 +1,6 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
+import type { Resources } from '../domain/inventory';
 import type { RequestGroup, RequestSpec } from '../domain/request-spec';
 import {
   amounts,
@@ -16,6 +17,7 @@ import {
   traits,
   uuid,
   uuids,
+  whole,
 } from './checks';
 import { type Codec, codec, type Mutable, type WireMessage } from './codec';
 import { MAX_NAMES, MAX_REQUEST_GROUPS } from './limits';
@@ -69,6 +71,7 @@ export function specToWire(request: RequestSpec): berth.scheduler.v1.IRequestSpe
   return {
     projectId: spec.projectId,
     userId: spec.userId,
+    flavor: spec.flavor ?? null,
     resources: spec.resources,
     requiredTraits: spec.requiredTraits,
     forbiddenTraits: spec.forbiddenTraits,
@@ -101,7 +104,8 @@ export function specFromWire(wire: berth.scheduler.v1.IRequestSpec | null | unde
   return {
     projectId: requiredProjectId(spec.projectId, `${field}.project_id`),
     userId: requiredName(spec.userId, `${field}.user_id`),
-    resources: requiredAmounts(spec.resources, `${field}.resources`),
+    flavor: flavorFromWire(spec, field),
+    resources: resourcesFromWire(spec, field),
     requiredTraits: traits(spec.requiredTraits, `${field}.required_traits`),
     forbiddenTraits: traits(spec.forbiddenTraits, `${field}.forbidden_traits`),
     preferredTraits: traits(spec.preferredTraits, `${field}.preferred_traits`),
@@ -122,6 +126,23 @@ export function specFromWire(wire: berth.scheduler.v1.IRequestSpec | null | unde
     rootRequiredTraits: traits(spec.rootRequiredTraits, `${field}.root_required_traits`),
     rootForbiddenTraits: traits(spec.rootForbiddenTraits, `${field}.root_forbidden_traits`),
   };
+}
+
+/** @throws BerthError `invalid_argument / flavor_and_resources` for a flavor to be filled in where there is something. */
+function flavorFromWire({ flavor, resources, extraSpecs }: WireSpec, field: string): RequestSpec['flavor'] {
+  if (!flavor) return undefined;
+  const version = whole(flavor.version ?? 0, `${field}.flavor.version`);
+  if (version === 0 && Object.keys(resources).length + Object.keys(extraSpecs).length > 0) {
+    const message = `${field} names a flavor, or has resources and extra specs of its own, not both`;
+    throw invalidArgument('flavor_and_resources', message, `${field}.flavor`);
+  }
+  return { name: requiredName(flavor.name ?? '', `${field}.flavor.name`), version };
+}
+
+/** A flavor or an extra spec may be all that says what is taken: whoever reads them (`resolveSpec`) sees whether it is. */
+function resourcesFromWire({ flavor, resources, extraSpecs }: WireSpec, field: string): Resources {
+  const isAskedElsewhere = flavor || Object.keys(extraSpecs).length > 0;
+  return isAskedElsewhere ? amounts(resources, `${field}.resources`) : requiredAmounts(resources, `${field}.resources`);
 }
 
 function requestGroupToWire(group: RequestGroup): berth.scheduler.v1.IRequestGroup {

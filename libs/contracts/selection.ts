@@ -81,14 +81,17 @@ function destinationFromWire(value: berth.scheduler.v1.IDestination, field: stri
 }
 
 function selectionFromWire(value: berth.scheduler.v1.ISelection, field: string): Selection {
-  const { host, cell, allocationRequest, serviceHost, epoch } = value as berth.scheduler.v1.Selection;
-  return {
+  const selection = value as berth.scheduler.v1.Selection;
+  const { host, cell, allocationRequest, serviceHost, epoch, requiredAllocationRequest: required } = selection;
+  const plain = {
     host: hostName(host, `${field}.host`),
     cell: name(cell, `${field}.cell`),
     allocationRequest: sealedRequest(allocationRequest, `${field}.allocation_request`),
     serviceHost: serviceHostName(serviceHost, host, `${field}.service_host`),
     epoch: whole(epoch, `${field}.epoch`),
   };
+  if (required.length === 0) return plain;
+  return { ...plain, requiredAllocationRequest: sealedRequest(required, `${field}.required_allocation_request`) };
 }
 
 /** A sealed allocation request, or nothing. */

@@ -2,6 +2,7 @@ import { invalidArgument } from './errors';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const CLASS_OR_TRAIT = /^[A-Z0-9_]{1,255}$/;
+const FLAVOR = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const HOST = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/;
 
 export function isUuid(text: string): boolean {
@@ -16,6 +17,11 @@ export function isClassOrTraitName(text: string): boolean {
 /** A host name: what may stand in a queue's name and in a metric's label. At most 255 characters. */
 export function isHostName(text: string): boolean {
   return HOST.test(text);
+}
+
+/** A flavor's name: what may stand in the topic of an event. At most 100 characters. */
+export function isFlavorName(text: string): boolean {
+  return FLAVOR.test(text);
 }
 
 /** The uuid, lower case; throws `invalid_argument / malformed_uuid` naming the field when it is none. */

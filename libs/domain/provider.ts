@@ -19,3 +19,6 @@ export interface Provider {
 
 /** The trait that lets a provider's inventory be used by every tree that shares an aggregate with it. */
 export const SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE';
+
+/** On the root provider of a host that an operator has disabled: Nova's schedulers give such a host no instances. */
+export const DISABLED_TRAIT = 'COMPUTE_STATUS_DISABLED';

@@ -1,3 +1,4 @@
+import type { FlavorVersion } from './flavor';
 import type { Resources } from './inventory';
 import type { ServerGroup } from './server-group';
 
@@ -24,20 +25,28 @@ export interface RequestGroup {
 export interface RequestSpec {
   readonly projectId: string;
   readonly userId: string;
-  /** What each instance takes, by resource class. At least one class, each amount ≥ 1. */
+  /**
+   * The flavor that `resources` and `extraSpecs` are of; undefined when they are spelled out. Version 0: a conductor is
+   * still to fill them in.
+   */
+  readonly flavor: FlavorVersion | undefined;
+  /**
+   * What each instance takes, by resource class, each amount ≥ 1; extra specs may change it. With groups and extra specs
+   * counted in, an instance takes something.
+   */
   readonly resources: Resources;
   readonly requiredTraits: readonly string[];
   readonly forbiddenTraits: readonly string[];
   /** Nice to have: these only weigh. */
   readonly preferredTraits: readonly string[];
-  /** Nice to have in addition to `resources`: an amount that the host should have free. */
+  /** Nice to have in addition to `resources`: each class is claimed where the host has the whole amount, and weighs there. */
   readonly preferredResources: Resources;
   /** All hosts when undefined. */
   readonly availabilityZone: string | undefined;
   /** Host must be in at least one aggregate of each inner list. */
   readonly memberOf: readonly (readonly string[])[];
   readonly forbiddenAggregates: readonly string[];
-  /** Matched against the facts of the host's aggregates, as Nova's `aggregate_instance_extra_specs:` scope. */
+  /** Nova's: `extra-specs/` says which there are and what they ask. */
   readonly extraSpecs: Readonly<Record<string, string>>;
   /** What the image asks of a host: `hw_architecture`, `img_hv_type`, `hw_vm_mode`. */
   readonly imageProperties: Readonly<Record<string, string>>;
@@ -65,6 +74,7 @@ export function requestSpec(
   rest: Partial<RequestSpec> & Pick<RequestSpec, 'projectId' | 'userId'>,
 ): RequestSpec {
   return {
+    flavor: undefined,
     resources,
     requiredTraits: [],
     forbiddenTraits: [],

@@ -3,17 +3,23 @@ import type { Random } from '../domain/random';
 import type { PlacementConfig } from '../placement/options';
 import { connectToCell } from '../redis/schema';
 import type { Log } from '../runtime/log';
+import type { FlavorStore } from './flavor-store';
+import { memoryFlavorStore } from './memory/flavor-store';
 import { memoryInstanceStore } from './memory/instance-store';
 import { memoryLeaseStore } from './memory/lease-store';
+import { redisFlavorStore } from './redis/flavor-store';
 import { redisInstanceStore } from './redis/instance-store';
 import { redisLeaseStore } from './redis/lease-store';
 import type { InstanceStore, LeaseStore } from './store';
 
+/** All that is kept beside the placement of a cell. */
+type CellStores = InstanceStore & LeaseStore & FlavorStore;
+
 /** The memory stores of this process, by cell: embedded services share them. */
-const memoryStores = new Map<string, InstanceStore & LeaseStore>();
+const memoryStores = new Map<string, CellStores>();
 
 /**
- * Opens the instance records and leases of the store that the configuration names, with the settings of the placement
+ * Opens the instance records, leases and flavors of the store that the configuration names, with the settings of the placement
  * store, waiting until it is there. On Redis they have a connection of their own.
  *
  * @throws BerthError `permission_denied / store_credentials`, `aborted / cancelled`,
@@ -23,11 +29,15 @@ export async function openInstanceStore(
   config: Pick<PlacementConfig, 'cell' | 'storeUrl' | 'storeTimeoutMs' | 'storeReplicas'>,
   surroundings: { readonly log: Log; readonly clock: Clock; readonly random: Random; readonly processName?: string },
   signal?: AbortSignal,
-): Promise<InstanceStore & LeaseStore> {
+): Promise<CellStores> {
   const { cell, storeUrl, storeTimeoutMs: commandTimeoutMs, storeReplicas: replicas } = config;
   const { log, clock, random, processName = '' } = surroundings;
   if (storeUrl === 'memory:') {
-    const store = memoryStores.get(cell) ?? { ...memoryInstanceStore(clock), ...memoryLeaseStore(clock) };
+    const store = memoryStores.get(cell) ?? {
+      ...memoryInstanceStore(clock),
+      ...memoryLeaseStore(clock),
+      ...memoryFlavorStore(clock),
+    };
     memoryStores.set(cell, store);
     return store;
   }
@@ -38,5 +48,5 @@ export async function openInstanceStore(
     { log, random, commandTimeoutMs, replicas, connectionName },
     signal,
   );
-  return { ...redisInstanceStore(client, cell), ...redisLeaseStore(client, cell) };
+  return { ...redisInstanceStore(client, cell), ...redisLeaseStore(client, cell), ...redisFlavorStore(client, cell) };
 }

@@ -1,5 +1,6 @@
 import { BerthError } from '../domain/errors';
 import type { Instance, InstanceState } from '../domain/instance';
+import type { DoubtStore } from './doubts';
 
 /**
  * The instance records of one cell, and the outbox of their events. Adapters: `redis` and `memory`, one contract suite
@@ -11,17 +12,23 @@ import type { Instance, InstanceState } from '../domain/instance';
  * finds it there. It costs a second copy of what is on its way, and that events may come twice. (Transactional outbox;
  * Richardson, "Microservices Patterns", 3.2.7.)
  */
-export interface InstanceStore {
+export interface InstanceStore extends DoubtStore {
   /**
    * Stores all, or none when the request id is known; answers with the instances stored for the request, in order. Those
    * that were created are in the outbox.
    *
-   * @throws BerthError `already_exists / instance_exists` when another request has one of the uuids; `unavailable /
-   *   outbox_full`. Nothing is stored.
+   * A request that comes again after its instances were forgotten must not be built again, and to keep the ids of all
+   * requests for that would have no bound. So the store keeps one time, when the newest instance that it has forgotten was
+   * created: a request that is newer than that was not forgotten, one that is older may have been and is refused.
+   *
+   * @param publishedAtMs  when the request was published at the earliest; without, it is taken as new
+   * @throws BerthError `already_exists / instance_exists` when another request has one of the uuids; `failed_precondition /
+   *   request_expired`; `unavailable / outbox_full`. Nothing is stored.
    */
   create(
     requestId: string,
     instances: readonly Instance[],
+    publishedAtMs?: number,
   ): Promise<{ readonly created: boolean; readonly instances: Instance[] }>;
 
   /** Missing ones are left out. */
@@ -118,6 +125,12 @@ export function instanceExists(uuid: string): BerthError {
   return new BerthError('already_exists', 'instance_exists', `instance ${uuid} exists and belongs to another request`, {
     details: { instanceUuid: uuid },
   });
+}
+
+/** What `create` throws when the request may have been here before. */
+export function requestExpired(requestId: string): BerthError {
+  const message = `request ${requestId} is so old that its instances may have been forgotten: send a new one`;
+  return new BerthError('failed_precondition', 'request_expired', message);
 }
 
 /** What `create` throws when the outbox is full. */

@@ -1,5 +1,7 @@
-/** A small world whose every choice is made from outside. The same choices from the beginning lead to the same state. */
+/** A small world whose every choice is made from outside. */
 export interface SmallWorld {
+  /** Another world in the same state. */
+  copy(): Promise<SmallWorld>;
   /** What can happen next, each by a name that is the same whenever the state is. */
   choices(): readonly string[];
   /** Lets one of the choices happen, and all that follows from it without a choice. */
@@ -23,13 +25,12 @@ export interface Explored {
 interface Open {
   readonly path: readonly string[];
   readonly choices: readonly string[];
-  /** A world in this state, good for one choice. */
+  /** A world in this state. */
   readonly world: SmallWorld;
 }
 
 /**
- * Goes through every state that a small world can be in, breadth first, so that the first violation has the shortest
- * way. Worlds can not be copied, only made again: all choices of a state but its first begin anew and repeat the way to it.
+ * Goes through every state that a small world can be in, breadth first, so that the first violation has the shortest way.
  */
 export async function explore(begin: () => Promise<SmallWorld>, mostStates = Infinity): Promise<Explored> {
   const seen = new Set<string>();
@@ -42,7 +43,8 @@ export async function explore(begin: () => Promise<SmallWorld>, mostStates = Inf
     const next: Open[] = [];
     for (const open of frontier) {
       for (const [i, choice] of open.choices.entries()) {
-        const world = i === 0 ? open.world : await repeat(begin, open.path);
+        const isLast = i === open.choices.length - 1;
+        const world = isLast ? open.world : await open.world.copy();
         await world.choose(choice);
         transitionCount++;
         const path = [...open.path, choice];
@@ -60,10 +62,4 @@ export async function explore(begin: () => Promise<SmallWorld>, mostStates = Inf
     frontier = next;
   }
   return { stateCount: seen.size, transitionCount, depth, violation: undefined };
-}
-
-async function repeat(begin: () => Promise<SmallWorld>, path: readonly string[]): Promise<SmallWorld> {
-  const world = await begin();
-  for (const choice of path) await world.choose(choice);
-  return world;
 }

@@ -73,6 +73,11 @@ export class Link {
     this.#traps[direction] = { left: messageCount, spring };
   }
 
+  /** What was to happen in place of messages does not. */
+  disarm(): void {
+    for (const direction of ['out', 'back'] as const) delete this.#traps[direction];
+  }
+
   /** Nothing passes any more, and neither side learns it. */
   cut(): void {
     this.#isCut = true;
@@ -105,7 +110,8 @@ export class Link {
 
   #springs(direction: Direction, what: string): boolean {
     const trap = this.#traps[direction];
-    if (trap === undefined || --trap.left > 0) return false;
+    // What a dead process has sent last, its end for instance, arrives.
+    if (trap === undefined || !this.process.isAlive || --trap.left > 0) return false;
     delete this.#traps[direction];
     trap.spring(what);
     return true;

@@ -91,7 +91,11 @@ export class SimulatedBus implements Bus {
     return this.#ask(what, CONFIRM_TIMEOUT_MS, notConfirmed, lostCast, async (session) => {
       if (this.#broker.refusal) throw this.#broker.refusal;
       await session.cast(address, message, options);
-      if (copyAfterMs !== undefined) this.#sendCopy(what, copyAfterMs, () => session.cast(address, message, options));
+      if (copyAfterMs === undefined) return;
+      const { expiresInMs } = options;
+      // It expires when the first does.
+      const left = { ...options, expiresInMs: expiresInMs && expiresInMs - copyAfterMs };
+      this.#sendCopy(what, copyAfterMs, () => session.cast(address, message, left));
     });
   }
 

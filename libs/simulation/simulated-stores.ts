@@ -34,6 +34,7 @@ export function simulatedStores(link: Link, server: StoreServer): Stores {
     }),
     instances: remote('instances', { close }),
     leases: remote('leases', {}),
+    flavors: remote('flavors', {}),
   };
 }
 
@@ -43,7 +44,17 @@ export function askStoreTime(link: Link, server: StoreServer): Promise<number> {
 }
 
 /** Methods that change nothing: a server that goes back in time need not do them again. */
-const READS: readonly string[] = ['get', 'list', 'consumers', 'hosts', 'revision'];
+const READS: readonly string[] = [
+  'get',
+  'list',
+  'getFlavor',
+  'listFlavors',
+  'consumers',
+  'hosts',
+  'revision',
+  'listDoubts',
+  'identify',
+];
 
 function askFor(link: Link, server: StoreServer, port: keyof Stores, name: string, args: unknown[]): Promise<unknown> {
   if (name.startsWith('scan')) return scan(link, server, port, name, args);

@@ -1,4 +1,5 @@
 import { BerthError } from '../domain/errors';
+import type { FlavorStore } from '../instances/flavor-store';
 import type { InstanceStore, LeaseStore } from '../instances/store';
 import type { Change, PlacementStore } from '../placement/port/placement-store';
 import type { History } from './history';
@@ -9,12 +10,19 @@ export interface Stores {
   readonly placement: PlacementStore;
   readonly instances: InstanceStore;
   readonly leases: LeaseStore;
+  readonly flavors: FlavorStore;
+}
+
+/** The stores as a server has them. */
+export interface ServedStores extends Stores {
+  /** Another server goes on with them: what it gives out is beyond all that was given out before. */
+  readonly goesOn: (atMs: number) => void;
 }
 
 /** An effect on the stores, kept so that it can be done again. */
 interface Done {
   readonly atMs: number;
-  readonly effect: (stores: Stores) => Promise<unknown>;
+  readonly effect: (stores: ServedStores) => Promise<unknown>;
 }
 
 /** A follower of the change stream. */
@@ -29,7 +37,7 @@ export interface Follower {
  * what was done until then.
  */
 export class StoreServer {
-  stores: Stores;
+  stores: ServedStores;
   /** Thrown at whoever asks; undefined when all is well. */
   refusal: BerthError | undefined;
   /** Hears of each effect that was done: who asked for it, what it was, and what came of it. */
@@ -41,7 +49,7 @@ export class StoreServer {
   constructor(
     private readonly time: VirtualTime,
     private readonly history: History,
-    private readonly openStores: () => Stores,
+    private readonly openStores: () => ServedStores,
   ) {
     this.stores = openStores();
   }
@@ -71,16 +79,33 @@ export class StoreServer {
     this.stores.placement.follow(revision, onChanges, ending).then(gone, onError);
   }
 
-  /** Loses all that was done since a time: everything, when that is the beginning. */
-  async goBackTo(atMs: number): Promise<void> {
+  /**
+   * Loses all that was done since a time: everything, when that is the beginning. Whoever asks meanwhile waits; the server
+   * that goes on is another one.
+   */
+  goBackTo(atMs: number): Promise<void> {
+    const goingBack = this.#last.then(() => this.#goBackTo(atMs));
+    this.#last = goingBack;
+    return goingBack;
+  }
+
+  async #goBackTo(atMs: number): Promise<void> {
     const kept = this.#done.filter((one) => one.atMs <= atMs);
     const lost = this.#done.length - kept.length;
-    this.history.note({ atMs: this.time.nowMs, from: 'store', to: 'store', what: `forgets its last ${lost} writes` });
+    const { nowMs } = this.time;
+    this.history.note({ atMs: nowMs, from: 'store', to: 'store', what: `forgets its last ${lost} writes` });
     const stores = this.openStores();
     for (const { effect } of kept) await effect(stores).catch(() => {});
+    const goOn = async ({ goesOn }: ServedStores) => goesOn(nowMs);
+    await goOn(stores);
     this.stores = stores;
-    this.#done = kept;
-    this.#ending.abort();
+    this.#done = [...kept, { atMs: nowMs, effect: goOn }];
+    this.close();
     this.#ending = new AbortController();
+  }
+
+  /** Ends what follows the change stream. */
+  close(): void {
+    this.#ending.abort();
   }
 }

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { Command, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
+import { auditCommand } from './commands/audit';
 import { agentCommand, projectCommand } from './commands/broker-user';
 import { buildCommand } from './commands/build/build';
 import { explainCommand } from './commands/build/explain';
 import { deadLettersCommand } from './commands/dead-letters';
 import { demoCommand } from './commands/demo';
+import { flavorCommand } from './commands/flavor';
 import { hostCommand } from './commands/host';
 import { eventsCommand } from './commands/instance/events';
 import { instanceCommand } from './commands/instance/instance';
@@ -51,6 +53,7 @@ function createProgram(context: Context): CommandUnknownOpts {
     .addCommand(terminateCommand(context, 'terminate'))
     .addCommand(instanceCommand(context))
     .addCommand(explainCommand(context))
+    .addCommand(flavorCommand(context))
     .addCommand(eventsCommand(context))
     .commandsGroup('See its resources (asks the placement API):')
     .addCommand(providerCommand(context))
@@ -59,6 +62,7 @@ function createProgram(context: Context): CommandUnknownOpts {
     .addCommand(usageCommand(context))
     .commandsGroup('Operate it:')
     .addCommand(hostCommand(context))
+    .addCommand(auditCommand(context))
     .addCommand(agentCommand(context))
     .addCommand(projectCommand(context))
     .addCommand(deadLettersCommand(context))

@@ -1,10 +1,19 @@
+import { join } from 'node:path';
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
 import { driverFromConfig } from './drivers/open-driver';
-import { agentOptions } from './options';
+import { type FormerRun, noFormerRun, openFormerRun } from './holding/former-run';
+import { hostNames } from './host/host-facts';
+import { type AgentConfig, agentOptions } from './options';
 import { startComputeAgent } from './start';
+
+/** Beside the journal of the first host. */
+function formerRunOf(config: AgentConfig): Promise<FormerRun> {
+  const [first = config.host] = hostNames(config);
+  return config.stateDir === '' ? Promise.resolve(noFormerRun) : openFormerRun(join(config.stateDir, first));
+}
 
 const tables = { bus: { busUrl: addressOptions.busUrl, ...busOptions }, agent: agentOptions } as const;
 
@@ -16,9 +25,11 @@ export const computeAgent: ServiceProcess<typeof tables> = {
   tables,
   async start(config, opening) {
     const bus = await opening.open('bus', openBus(config.bus, opening));
+    const formerRun = await opening.open('state folder', formerRunOf(config.agent));
     return startComputeAgent({
       ...opening,
       bus,
+      formerRun,
       config: config.agent,
       driver: driverFromConfig(config.agent, opening),
     });

@@ -87,6 +87,13 @@ export const agentOptions = {
     unit: 'messages',
     help: 'Unacked orders, times the hosts of the process; above max builds, so that a destroy gets past builds that wait.',
   }),
+  holdMs: durationOption({
+    env: 'BERTH_AGENT_HOLD_MS',
+    default: 60_000,
+    min: 100,
+    max: 900_000,
+    help: "How long an order is held while its work goes on, before it goes to the end of its queue; well below RabbitMQ's consumer_timeout.",
+  }),
   reportIntervalMs: durationOption({
     env: 'BERTH_AGENT_REPORT_INTERVAL_MS',
     default: 20_000,

@@ -45,6 +45,18 @@ describe('the journal', () => {
     expect(world.outcomes()).toEqual(['2 active', '2 active', '1 refused insufficient_vcpu']);
   });
 
+  it('knows after a restart that an operator disabled the host, though the store has forgotten it', async () => {
+    const settings = { STATE_DIR: stateDir, REPORT_INTERVAL_MS: '10000' };
+    world.disabled = { reason: 'new disks' };
+    await close(await world.startAll(settings));
+    world.disabled = undefined;
+    const before = world.stats.items.length;
+    await close(await world.start(settings));
+    expect(world.stats.items[before]?.disabled).toEqual({ reason: 'new disks' });
+    await world.start(settings);
+    expect(world.stats.items.at(-1)?.disabled).toBeUndefined();
+  });
+
   it('drops what is destroyed', async () => {
     await world.startAll({ STATE_DIR: stateDir });
     const instanceUuid = randomUUID();

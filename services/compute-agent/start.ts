@@ -8,6 +8,7 @@ import type { Running, Surroundings } from '#libs/runtime/service';
 import { type Carried, carriedHosts, MAX_OPENING_HOSTS, openHost } from './carried-hosts';
 import type { OpenDriver } from './drivers/driver';
 import { acquireHosts } from './holding/acquire-hosts';
+import { type FormerRun, noFormerRun } from './holding/former-run';
 import { type HostLease, type LossReason } from './holding/host-lease';
 import { collectStats, type Host } from './host/host';
 import type { Journal } from './host/journal';
@@ -22,6 +23,8 @@ export interface ComputeAgentParts extends Surroundings {
   readonly bus: Bus;
   readonly config: AgentConfig;
   readonly driver: OpenDriver;
+  /** The run of this agent before; nothing is known of it unless given. */
+  readonly formerRun?: FormerRun;
   /** Where a host's instances are remembered; in the folder that the configuration names, if it names one, unless given. */
   readonly journal?: (host: string) => Promise<Journal>;
 }
@@ -40,7 +43,7 @@ export interface ComputeAgentParts extends Surroundings {
  *   is closed.
  */
 export async function startComputeAgent(parts: ComputeAgentParts): Promise<Running> {
-  const { bus, config, clock, log, random } = parts;
+  const { bus, config, clock, log, random, formerRun = noFormerRun } = parts;
   const counters = agentMetrics(parts.metrics);
   const agentRun = random.uuid();
   const reporter = createReporter(bus, config, counters, agentRun, parts);
@@ -56,6 +59,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   const orders = new OrderQueue({ ...parts, drainEnd }, carried);
   const opening = limitConcurrency(MAX_OPENING_HOSTS);
   let failure: BerthError | undefined;
+  let isStoreNew = false;
   let reportedCount = 0;
   let allReported = () => {};
   const begun = new Promise<void>((resolve) => {
@@ -69,7 +73,9 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   async function report(one: Carried, host: Host): Promise<void> {
     if (one.reports) return one.reports.resume();
     const stats = (hasAllocationRequests: boolean) => collectStats(host, hasAllocationRequests);
-    const reports = reporter.add(one.lease, stats, () => ioOpsOf(host.ledger));
+    const disabled = await host.journal.loadDisabled();
+    const remember = (next: typeof disabled) => host.journal.putDisabled(next);
+    const reports = reporter.add(one.lease, stats, () => ioOpsOf(host.ledger), { disabled, remember });
     one.reports = reports;
     host.reportSoon = () => reports.reportSoon();
     await reports.firstSent;
@@ -77,6 +83,9 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   }
 
   async function onGranted(leases: readonly HostLease[]): Promise<void> {
+    await formerRun.remember(agentRun).catch((error: unknown) => {
+      log.warn({ event: 'run_not_remembered', error }, 'after a crash the next run has to wait for the lease');
+    });
     // There before the first report, so that whoever hears of a host can give it orders.
     await orders.declare();
     const granted = leases.map((lease) => byLease.get(lease)).filter((one) => one !== undefined);
@@ -99,11 +108,24 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
       log.error(fields, 'another run of an agent has taken this host over: no order is taken, what runs there runs on');
       byLease.get(lease)?.host?.builds.handBack();
       if (!carried.some((one) => one.lease.isHeld)) void orders.cancel();
-    } else log.warn(fields, 'the store does not know who holds this host: asking for it again');
+    } else if (!isStoreNew) {
+      log.warn(fields, 'the store does not know who holds this host: asking for all of them again');
+      // It has lost the others, too, and what they run.
+      isStoreNew = true;
+      for (const other of carried) other.lease.lose(reason);
+      isStoreNew = false;
+    } else return;
     acquirer.askSoon();
   }
 
-  const acquirer = acquireHosts({ ...parts, counters, agentRun, leases: carried.map(({ lease }) => lease), onGranted });
+  const acquirer = acquireHosts({
+    ...parts,
+    counters,
+    agentRun,
+    formerRun: formerRun.id ?? '',
+    leases: carried.map(({ lease }) => lease),
+    onGranted,
+  });
   await Promise.race([begun, sleep(clock, config.reportTimeoutMs)]);
   const close = async () => {
     acquirer.stop();

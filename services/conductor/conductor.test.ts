@@ -34,6 +34,11 @@ const FULL = {
   destinations: [],
   noValidHost: { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0, summary: 'full' },
 };
+/** A claim of a client of the placement API. */
+const claimWriteOf = (uuid: string) => {
+  const who = { uuid, projectId: 'project-1', userId: 'user-1', consumerType: 'INSTANCE', owner: 'api' } as const;
+  return { ...who, mappings: {}, expect: { kind: 'absent' } as const };
+};
 const outcomes = async () => (await world.only()).attempts.map(({ host, outcome }) => `${host} ${outcome}`);
 
 it('builds each instance of a request on the host that was selected, with an event for every state', async () => {
@@ -51,6 +56,32 @@ it('builds a request that is published twice once', async () => {
   await world.clock.advance(100);
   expect(await world.all()).toHaveLength(2);
   expect(world.runs()).toHaveLength(2);
+});
+
+it('refuses a copy of a request that comes after its instances were forgotten, and builds a new request', async () => {
+  const refusals: string[] = [];
+  await world.bus.subscribe('request.refused.#', (_topic, { body }) => {
+    refusals.push(buildRefusedCodec.decode(body).error.reason);
+  });
+  const publishedAtMs = world.clock.now();
+  const requestId = await world.request();
+  await world.clock.advance(100);
+  await world.terminate((await world.only()).uuid);
+  await world.clock.advance(2 * 3_600_000);
+  expect(await world.all()).toEqual([]);
+  await world.request(1, requestId, publishedAtMs);
+  await world.clock.advance(100);
+  expect(await world.all()).toEqual([]);
+  expect(refusals).toEqual(['request_expired']);
+  await world.request(1);
+  await world.clock.advance(100);
+  expect(await world.only()).toMatchObject({ state: 'active' });
+});
+
+it('refuses a request that says that it was published later than now', async () => {
+  await world.request(1, world.random.uuid(), world.clock.now() + 600_000);
+  await world.clock.advance(100);
+  expect(await world.all()).toEqual([]);
 });
 
 it.each(['fails', 'refuses'] as const)('goes to the next alternate when a host %s', async (behaviour) => {
@@ -76,6 +107,56 @@ it('passes over an alternate that filled up meanwhile, and says so in the story'
     ['h2', 'not_claimed', 'VCPU: capacity'],
     ['h3', 'active', ''],
   ]);
+});
+
+it.each([
+  ['with', 'builds', 'h1', { VCPU: 1, VGPU: 1 }],
+  ['without', 'fails', 'h2', { VCPU: 1 }],
+] as const)('claims again %s what is preferred, as it was claimed', async (_with, behaviour, host, taken) => {
+  const preferring = new ConductorWorld();
+  preferring.preferred = { VGPU: 1 };
+  await preferring.open({ h1: 10, h2: 10 });
+  const conductor = await preferring.conductor();
+  preferring.behaviour.set('h1', behaviour);
+  const consumer = { ...claimWriteOf(anInstance().uuid), allocations: { [providerOf('h2')]: { VGPU: 1 } } };
+  await preferring.placement.commit({ kind: 'write_allocations', atMs: 0, consumers: [consumer] });
+  await preferring.request();
+  await preferring.clock.advance(100);
+  const { uuid } = await preferring.only();
+  const claimOf = async () => (await preferring.placement.consumers([uuid]))[0];
+  const claimToken = (await claimOf())?.claimToken ?? 0;
+  await preferring.placement.commit({ kind: 'release_claim', atMs: 0, consumerUuid: uuid, claimToken });
+  expect(await claimOf()).toBeUndefined();
+  const unclaimed = [preferring.runningInstance(uuid, host)];
+  await preferring.sendDiscrepancy(preferring.discrepancy(host, { unclaimed }));
+  await preferring.clock.advance(100);
+  expect((await claimOf())?.allocations).toEqual({ [providerOf(host)]: taken });
+  const closing = conductor.close();
+  await preferring.clock.advance(1_000);
+  await closing;
+});
+
+it('claims an alternate without what is preferred when that is taken by now, and keeps that it did', async () => {
+  const preferring = new ConductorWorld();
+  preferring.preferred = { VGPU: 1 };
+  await preferring.open({ h1: 10, h2: 10, h3: 10 });
+  const conductor = await preferring.conductor();
+  preferring.behaviour.set('h1', 'fails');
+  const other = anInstance();
+  const taken = { [providerOf('h2')]: { VGPU: 1 } };
+  const consumer = { ...claimWriteOf(other.uuid), allocations: taken };
+  await preferring.placement.commit({ kind: 'write_allocations', atMs: 0, consumers: [consumer] });
+  await preferring.request();
+  await preferring.clock.advance(100);
+  const { attempts, uuid, allocationRequest } = await preferring.only();
+  expect(attempts.map(({ host, outcome }) => `${host} ${outcome}`)).toEqual(['h1 failed', 'h2 active']);
+  const [claim] = await preferring.placement.consumers([uuid]);
+  expect(claim?.allocations).toEqual({ [providerOf('h2')]: { VCPU: 1 } });
+  expect(preferring.opened(allocationRequest).allocations).toEqual(claim?.allocations);
+  expect(preferring.orders.at(-1)?.allocationRequest).toEqual(allocationRequest);
+  const closing = conductor.close();
+  await preferring.clock.advance(1_000);
+  await closing;
 });
 
 it('ends in ERROR with the story and without a claim when every host failed', async () => {

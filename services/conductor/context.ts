@@ -1,4 +1,5 @@
 import type { Bus } from '#libs/bus/port';
+import type { FlavorStore } from '#libs/instances/flavor-store';
 import type { InstanceStore, LeaseStore } from '#libs/instances/store';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
@@ -14,6 +15,7 @@ export interface ConductorDeps extends Surroundings {
   readonly placement: PlacementStore;
   readonly instances: InstanceStore;
   readonly leases: LeaseStore;
+  readonly flavors: FlavorStore;
   readonly config: ConductorConfig;
   /** Opens what schedulers sealed; throws BerthError `invalid_argument` when it was sealed under another key. */
   readonly open: (sealed: Uint8Array, nowMs?: number) => AllocationRequest;

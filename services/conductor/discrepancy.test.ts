@@ -1,5 +1,6 @@
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Instance } from '#libs/domain/instance';
+import type { Command } from '#libs/placement/port/placement-store';
 import type { Running } from '#libs/runtime/service';
 import { ConductorWorld, providerOf } from './testing/conductor-world';
 
@@ -40,6 +41,18 @@ async function releaseClaimOf({ uuid }: Instance): Promise<void> {
 const stateOf = async () => (await world.only()).state;
 
 describe('an instance that its host does not report', () => {
+  it('stays in ERROR when it runs again, in doubt, and is destroyed when it is terminated', async () => {
+    const { uuid } = await anActiveInstance();
+    await world.disagreeTwice('h1', { missing: [uuid] });
+    await world.clock.advance(100);
+    await runsUnclaimed('h1', uuid);
+    expect([await stateOf(), world.runs(), world.destroys]).toEqual(['error', [`${uuid} h1`], []]);
+    await world.terminate(uuid);
+    await world.clock.advance(100);
+    await runsUnclaimed('h1', uuid);
+    expect([await stateOf(), world.runs(), await world.claims()]).toEqual(['deleted', [], []]);
+  });
+
   it('is lost when two reports in a row do not have it', async () => {
     const { uuid } = await anActiveInstance();
     await world.sendDiscrepancy(world.discrepancy('h1', { missing: [uuid] }));
@@ -104,6 +117,32 @@ describe('an instance that its host does not report', () => {
 });
 
 describe('an instance that runs without a claim', () => {
+  it('holds none in the end when it is terminated while its claim is made again', async () => {
+    const instance = await anActiveInstance();
+    await releaseClaimOf(instance);
+    let claim = () => {};
+    const isClaiming = new Promise<void>((resolve) => {
+      const commit = world.placement.commit.bind(world.placement);
+      const slow = async (command: Command) => {
+        if (command.kind === 'write_allocations' && command.force === true) {
+          resolve();
+          await new Promise<void>((go) => (claim = go));
+        }
+        return commit(command);
+      };
+      jest.spyOn(world.placement, 'commit').mockImplementation(slow);
+    });
+    const unclaimed = [world.runningInstance(instance.uuid, 'h1')];
+    await world.sendDiscrepancy(world.discrepancy('h1', { unclaimed }));
+    await isClaiming;
+    await world.terminate(instance.uuid);
+    await world.clock.advance(1_000);
+    expect([await stateOf(), world.runs()]).toEqual(['deleted', []]);
+    claim();
+    await world.clock.advance(100);
+    expect(await world.claims()).toEqual([]);
+  });
+
   it('is claimed again by what a scheduler sealed, not by what its host says that it uses', async () => {
     const instance = await anActiveInstance();
     await releaseClaimOf(instance);

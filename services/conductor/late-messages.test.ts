@@ -1,4 +1,6 @@
+import { DEAD_LETTERS } from '#libs/bus/port';
 import type { BuildReport, HostDiscrepancy } from '#libs/contracts/messages';
+import { agentQueue } from '#libs/contracts/queues';
 import { ConductorWorld } from './testing/conductor-world';
 
 const HOUR_MS = 3_600_000;
@@ -107,4 +109,22 @@ describe.each(KINDS)('%s', (kind) => {
     await DISTURBANCES[disturbance]?.(story, story.messages[kind]);
     expect(await story.end()).toEqual(story.unharmed);
   });
+});
+
+it('lets an order to build that no agent takes expire, well before the record of its instance is forgotten', async () => {
+  const world = new ConductorWorld();
+  await world.open({ h1: 10 });
+  const queue = agentQueue('rack');
+  await world.carryTogether('rack', ['h1']);
+  await world.bus.declare(queue);
+  const conductor = await world.conductor(undefined, { BERTH_CONDUCTOR_RETENTION_MS: '100000' });
+  await world.request();
+  // Its deadline, and half of the retention.
+  await world.clock.advance(59_000);
+  const isThere = async () => [(await world.only()).state, await world.bus.depth(DEAD_LETTERS)];
+  expect(await isThere()).toEqual(['error', 0]);
+  await world.clock.advance(2_000);
+  await world.bus.depth(queue.name);
+  expect(await isThere()).toEqual(['error', 1]);
+  await Promise.all([conductor.close(), world.clock.advance(1_000)]);
 });

@@ -53,12 +53,18 @@ export async function writeRecord(c: Conductor, record: Instance, change: Record
 /**
  * Stores new records of a request with their events: all or, when the request is known, none.
  *
+ * @param publishedAtMs  as `InstanceStore.create`
  * @throws BerthError as `InstanceStore.create`; `internal / bad_transition`.
  */
-export async function createRecords(c: Conductor, requestId: string, records: readonly Instance[]) {
+export async function createRecords(
+  c: Conductor,
+  requestId: string,
+  records: readonly Instance[],
+  publishedAtMs?: number,
+) {
   const bad = records.find(({ state }) => !FIRST_STATES.includes(state));
   if (bad) throw badTransition(bad.uuid, 'none', bad.state);
-  const result = await c.instances.create(requestId, records);
+  const result = await c.instances.create(requestId, records, publishedAtMs);
   if (result.created) for (const record of result.instances) void c.events.publish([record]);
   return result;
 }

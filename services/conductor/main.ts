@@ -37,6 +37,7 @@ export const conductor: ServiceProcess<typeof tables> = {
       placement,
       instances,
       leases: instances,
+      flavors: instances,
       config: config.conductor,
       open: (sealed, nowMs) => open(sealed, claimKey, nowMs),
     });

@@ -87,6 +87,8 @@ export type Observation =
       readonly sequence: number;
       readonly hasOrdersWaiting: boolean;
     }
+  /** An operator says that what runs there is not wanted. */
+  | { readonly kind: 'disowned'; readonly host: string; readonly attempt: number; readonly claimToken: number }
   /** There is no host of that name to tell. */
   | { readonly kind: 'host_gone' }
   /** The host is silent; what it is told waits in its queue. */

@@ -89,6 +89,13 @@ export const conductorOptions = {
     max: 86_400_000,
     help: 'The audit leaves alone what was written more recently than this.',
   }),
+  doubtMs: durationOption({
+    env: 'BERTH_CONDUCTOR_DOUBT_MS',
+    default: 300_000,
+    min: 100,
+    max: 86_400_000,
+    help: 'A doubt is shown until nobody has found it for so long: longer than agents and the audit take to look again.',
+  }),
   retentionMs: durationOption({
     env: 'BERTH_CONDUCTOR_RETENTION_MS',
     default: 3_600_000,

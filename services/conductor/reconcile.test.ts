@@ -38,10 +38,10 @@ it('writes only what the lifecycle allows', () => {
   expect(FIRST_STATES).toContain('active');
 });
 
-it('makes an instance ACTIVE only on the word of its host, or when its host is there again and does not lack it', () => {
+it('makes an instance ACTIVE only on the word of its host, or when its host is there for a while and did not lack it twice', () => {
   const activating = cases.filter((one) => stepOf(one).kind === 'record_active');
   const why = ({ state, attempt, observed, isMissing }: Case) => {
-    if (observed.kind === 'audited') return `${state}: host ${observed.hostIs}${isMissing ? ', missing' : ''}`;
+    if (observed.kind === 'audited') return `${state}: host ${observed.hostIs}${isMissing ? ', missing once' : ''}`;
     const where = 'host' in observed ? observed.host : '';
     const what = observed.kind === 'reported' ? observed.outcome : observed.kind;
     return state === 'building' ? `building, ${attempt}: ${what} on ${where}` : `${state}: ${what} on ${where}`;
@@ -52,15 +52,17 @@ it('makes an instance ACTIVE only on the word of its host, or when its host is t
       'building, open: running on h1',
       'unknown: running on h1',
       'unknown: host up',
+      'unknown: host up, missing once',
     ]),
   );
 });
 
-it('destroys nothing but what was terminated, and attempts that the record gave up', () => {
+it('destroys nothing but what was terminated, attempts that the record gave up, and what an operator disowns', () => {
   const destroying = cases.filter((one) => stepOf(one).kind === 'destroy');
   const isEnded = ({ state }: Case) => state === 'deleting' || state === 'deleted';
   // No host is asked to build without an attempt in the record.
-  const others = destroying.filter((one) => !isEnded(one) && one.attempt !== 'none');
+  const isDisowned = ({ observed }: Case) => observed.kind === 'disowned';
+  const others = destroying.filter((one) => !isEnded(one) && !isDisowned(one) && one.attempt !== 'none');
   for (const one of others) {
     const step = stepOf(one);
     const attempts = one.record?.attempts ?? [];
@@ -69,6 +71,14 @@ it('destroys nothing but what was terminated, and attempts that the record gave 
     expect(attempt && ['failed', 'refused', 'timed_out'].includes(attempt.outcome)).toBe(true);
   }
   expect(others.length).toBeGreaterThan(0);
+});
+
+it('destroys nothing that an operator disowns where its record has it', () => {
+  const disowned = cases.filter(({ observed, hasHost }) => {
+    return observed.kind === 'disowned' && observed.host === 'h1' && hasHost;
+  });
+  const kept = new Set(disowned.filter((one) => stepOf(one).kind !== 'destroy').map(({ state }) => state));
+  expect([...kept]).toEqual(['building', 'active', 'unknown']);
 });
 
 it('takes nothing that was seen before an instance was active for the present', () => {

@@ -1,5 +1,5 @@
 import { isAfter } from '#libs/domain/host-position';
-import { type Attempt, type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { type Attempt, type Instance, type InstanceState, isAttemptOpen } from '#libs/domain/instance';
 import { type Build, isGivenUp, isOfPresentAttempt, isOfPresentBuild, isOlder, isWhereItBelongs } from './evidence';
 import type { Fault, Holds, Observation, RunningAt } from './observation';
 import type { Doubt, NoneReason, Step } from './step';
@@ -19,6 +19,7 @@ import type { Doubt, NoneReason, Step } from './step';
  */
 export function reconcile(record: Instance | undefined, holds: Holds, observed: Observation, nowMs: number): Step {
   if (record === undefined) return withoutRecord(holds, observed);
+  if (observed.kind === 'disowned') return disowned(record, observed);
   if (isOlder(record, observed)) return none('older observation');
   switch (record.state) {
     case 'scheduling':
@@ -41,6 +42,8 @@ function withoutRecord(holds: Holds, observed: Observation): Step {
   switch (observed.kind) {
     case 'running':
       return observed.voucher ? { kind: 'adopt', at: observed, finding: 'adopted' } : doubt('unknown_instance');
+    case 'disowned':
+      return destroyDisowned(observed);
     case 'reported':
       return none('late report');
     case 'claimed':
@@ -138,7 +141,8 @@ function active(record: Instance, holds: Holds, observed: Observation): Step {
       return running(record, observed);
     case 'audited':
       if (record.state === 'active' && observed.hostIs === 'down') return { kind: 'record_unknown' };
-      if (record.state === 'unknown' && observed.hostIs === 'up' && record.missingIn === undefined) {
+      // A report that lacked it was one alone: the next would have said so again.
+      if (record.state === 'unknown' && observed.hostIs === 'up') {
         return { kind: 'record_active', at: record.activeAt, finding: 'found' };
       }
       return audited(record, holds);
@@ -232,6 +236,9 @@ function deleting(record: Instance, observed: Observation, nowMs: number): Step 
 
 function deleted(holds: Holds, observed: Observation): Step {
   switch (observed.kind) {
+    case 'interrupted':
+      // Somebody may have claimed for it between the release and the record's end.
+      return releaseHeld(holds);
     case 'reported':
       return observed.outcome === 'active' ? destroyTerminated(observed) : none('late report');
     case 'running':
@@ -280,6 +287,20 @@ function runsElsewhere(record: Instance, { host, instance: { attempt, claimToken
   if (!isGivenUp(record, host, attempt)) return doubt('stray');
   return { kind: 'destroy', host, attempt, claimToken, reports: false, finding: 'destroyed' };
 }
+
+/** An operator's word destroys what runs where the record does not have it; what it has there is for a terminate. */
+function disowned(record: Instance, observed: Disowned): Step {
+  const isThere = record.host === observed.host && MAY_RUN.includes(record.state);
+  return isThere ? none('its record has it there') : destroyDisowned(observed);
+}
+
+const MAY_RUN: readonly InstanceState[] = ['building', 'active', 'unknown'];
+
+function destroyDisowned({ host, attempt, claimToken }: Disowned): Step {
+  return { kind: 'destroy', host, attempt, claimToken, reports: false, finding: 'destroyed' };
+}
+
+type Disowned = Extract<Observation, { kind: 'disowned' }>;
 
 /** It was terminated, so it is to run nowhere. */
 function destroyTerminated({ host, attempt, claimToken }: Build): Step {

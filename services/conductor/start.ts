@@ -3,6 +3,7 @@ import { drop, type IncomingMessage } from '#libs/bus/port';
 import { answer, unknownType } from '#libs/bus/typed-calls';
 import { buildReportCodec, hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { listDoubtsMethod, settleDoubtMethod } from '#libs/contracts/doubts';
 import { listInstancesMethod } from '#libs/contracts/instance';
 import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
@@ -10,6 +11,8 @@ import type { Running } from '#libs/runtime/service';
 import type { Conductor, ConductorDeps } from './context';
 import { keepDraining, OUTBOX_LEASE } from './events/drain-outbox';
 import { eventPublisher } from './events/publish-events';
+import { flavorCalls } from './flavors/serve-flavors';
+import { listDoubts } from './list-doubts';
 import { listInstances } from './list-instances';
 import { conductorMetrics } from './metrics';
 import { AUDIT_LEASE, audit } from './triggers/audit';
@@ -17,6 +20,7 @@ import { onBuildReport } from './triggers/build-report';
 import { onBuildRequest } from './triggers/build-request';
 import { onHostDiscrepancy } from './triggers/host-discrepancy';
 import { sweepOverdue } from './triggers/overdue-sweep';
+import { settleDoubt } from './triggers/settle-doubt';
 import { retryOptions, settleMessage } from './triggers/settle-message';
 import { onTerminateRequest } from './triggers/terminate-request';
 
@@ -49,10 +53,15 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
     return settleMessage(c, message, (isRepeated) => handle(c, message, isRepeated));
   };
   const subscriptions = [
-    await c.bus.serve(
-      RPC_CONDUCTOR,
-      answer(listInstancesMethod, (request, { identity }) => listInstances(c, request, identity)),
-    ),
+    await c.bus.serve(RPC_CONDUCTOR, {
+      ...answer(listInstancesMethod, (request, { identity }) => listInstances(c, request, identity)),
+      ...answer(listDoubtsMethod, (_request, { identity }) => listDoubts(c, identity)),
+      ...answer(settleDoubtMethod, async (request, { identity }) => {
+        await settleDoubt(c, request, identity);
+        return {};
+      }),
+      ...flavorCalls(c),
+    }),
     // Results first: they release hosts.
     await c.bus.consume(BUILD_RESULTS, take(RESULTS), { prefetch }),
     await c.bus.consume(BUILD_REQUESTS, take(REQUESTS), { prefetch }),

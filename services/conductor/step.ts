@@ -96,4 +96,5 @@ export type NoneReason =
   | 'somebody else goes on with it'
   | 'its order still waits'
   | 'its report will follow'
-  | 'record and claim agree';
+  | 'record and claim agree'
+  | 'its record has it there';

@@ -7,7 +7,7 @@ import type { Method } from '#libs/contracts/codec';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { explainMethod } from '#libs/contracts/diagnosis';
 import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
-import { listHostsMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
+import { listHostsMethod, listOverAllocatedMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
 import type {
   AcquireHostsRequest,
   HostDiscrepancy,
@@ -289,6 +289,59 @@ describe('stats', () => {
       [3, [uuid]],
       [5, [uuid]],
     ]);
+  });
+});
+
+describe('what operators are to see', () => {
+  it('tells conductors whose report is refused, and which host is taken', async () => {
+    const { report, acquire, discrepancies, clock, as } = cell;
+    await report();
+    await expect(report({ sequence: 2, traits: ['NO_SUCH_TRAIT'] })).rejects.toMatchObject({ reason: 'unknown_trait' });
+    await acquire();
+    await acquire({ agentRun: 'run-2' });
+    await expect(report({ sequence: 3, traits: ['NO'] }, await as('agent.host-2'))).rejects.toMatchObject({
+      reason: 'wrong_host',
+    });
+    await clock.advance(0);
+    expect(discrepancies.map(({ host, refusal }) => [host, refusal?.reason, refusal?.message])).toEqual([
+      ['host-1', 'unknown_trait', expect.stringContaining('NO_SUCH_TRAIT')],
+      ['host-1', 'host_taken', 'run run-2 of host-1 asks for 1 hosts that run run-1 of host-1 holds'],
+    ]);
+  });
+
+  it('keeps a host up whose instance has a name out of bounds, and says so', async () => {
+    const { report, discrepancies, clock, placement } = cell;
+    const uuid = randomUUID();
+    const instances = [running(uuid, { projectId: 'p'.repeat(181), name: 'x'.repeat(256) })];
+    await report({ instances });
+    await placement.commit({
+      kind: 'write_allocations',
+      atMs: clock.now(),
+      consumers: [aWrite({ [ROOT]: { VCPU: 1 } }, { uuid })],
+    });
+    await clock.advance(60_000);
+    for (const sequence of [2, 3]) await report({ sequence, instances });
+    await clock.advance(0);
+    const told = discrepancies.map(({ refusal, missing, unclaimed }) => [
+      refusal?.message ?? unclaimed.map(({ projectId, name }) => [projectId, name]),
+      missing,
+    ]);
+    const refusal = ['instances[0].project_id may have at most 180 bytes', []];
+    expect(told).toEqual([refusal, [[['', '']], []], refusal, refusal]);
+  });
+
+  it('lists providers that are allocated above their capacity', async () => {
+    const { report, call, placement, clock } = cell;
+    await report({ inventories: { VCPU: inventory(4), MEMORY_MB: inventory(4_096) } });
+    expect(await call(listOverAllocatedMethod, {})).toEqual({ overAllocated: [] });
+    const consumers = [aWrite({ [ROOT]: { VCPU: 6, MEMORY_MB: 4_096 } }, { uuid: randomUUID() })];
+    await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers, force: true });
+    await clock.advance(0);
+    expect(await call(listOverAllocatedMethod, {})).toEqual({
+      overAllocated: [
+        { providerUuid: ROOT, providerName: 'host-1', host: 'host-1', resourceClass: 'VCPU', used: 6, capacity: 4 },
+      ],
+    });
   });
 });
 

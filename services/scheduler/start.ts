@@ -1,7 +1,7 @@
 import type { Bus } from '#libs/bus/port';
 import { answer } from '#libs/bus/typed-calls';
 import { explainMethod } from '#libs/contracts/diagnosis';
-import { listHostsMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
+import { listHostsMethod, listOverAllocatedMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
 import { requireProject, requireService } from '#libs/contracts/identity';
 import type { SelectDestinationsRequest } from '#libs/contracts/messages';
 import { RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
@@ -18,6 +18,7 @@ import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import type { SchedulerConfig } from './options';
 import { KeptRanks } from './ranking/ranked-hosts';
 import { listHosts } from './reports/list-hosts';
+import { listOverAllocated } from './reports/list-over-allocated';
 import { setHostEnabled } from './reports/set-host-enabled';
 import { sweepHosts } from './reports/sweep';
 import { reportCalls } from './reports/take-reports';
@@ -93,6 +94,11 @@ class Scheduler {
         requireService(identity, listHostsMethod.request.type);
         this.requireReady();
         return listHosts(request, fleet, clock.now());
+      }),
+      ...answer(listOverAllocatedMethod, async (_request, { identity }) => {
+        requireService(identity, listOverAllocatedMethod.request.type);
+        this.requireReady();
+        return listOverAllocated(this.deps.mirror);
       }),
       ...answer(setHostEnabledMethod, (request, { identity }) => {
         requireService(identity, setHostEnabledMethod.request.type);

@@ -5,6 +5,7 @@ import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import type { Bus } from '#libs/bus/port';
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
+import { Client } from '#libs/client/client';
 import { buildRequestCodec } from '#libs/contracts/conductor';
 import { instanceEventCodec } from '#libs/contracts/instance';
 import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/queues';
@@ -22,8 +23,8 @@ import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { freePort } from '#libs/testing/servers/server-process';
 import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
-import { createClient } from '../../services/cli/client/client';
 import { endAllBerth, isReady, startBerth } from './berth-process';
+import { measureDurability } from './durability';
 import {
   type Bench,
   type BenchContext,
@@ -51,7 +52,7 @@ const clock = systemClock();
  * ceilings of the broker are measured before and after, and ratios are to their mean: a shared machine may slow down by a
  * third within a run, and `raw_rpc_after_to_before` says by how much it did.
  * Flags: `--hosts 1000` (20,000 of them to an agent), `--seconds 10`, `--schedulers 1`, `--conductors 1`,
- * `--fsync always` (of Redis; or everysec, no).
+ * `--fsync always` (of Redis; or everysec, no), `--durability-rounds 1` (of builds and claims under each of these; 0 for none).
  */
 export const buildsBench: Bench = {
   name: 'builds',
@@ -78,6 +79,9 @@ export const buildsBench: Bench = {
         measureFleet(bus, { hosts, agentPorts, seconds, note }),
         anyEnds(processes),
       ]);
+      const rounds = Number(flags['durability-rounds'] ?? 1);
+      const both = { build: () => measureBuilds(bus, seconds), claim: () => claimsOnHosts(store, seconds) };
+      const durability = await Promise.race([measureDurability(redis.url, rounds, both, note), anyEnds(processes)]);
       await endAllBerth();
       note('measuring the raw RPC ceiling again, and what a bare call takes at half the load of select_destinations');
       const after = await rawCeilings(rabbitmq.url, seconds / 2);
@@ -101,6 +105,7 @@ export const buildsBench: Bench = {
         build_ratio: round(builds.perSecond / raw.perSecond),
         build_acked_ratio: round(builds.perSecond / acked.perSecond),
         ...rateResults('claim_script', claims),
+        ...durability,
         ...stolen({ raw_rpc: raw, raw_rpc_acked: acked, select, select_half_load: half, build: builds }),
       };
     } finally {
@@ -173,7 +178,7 @@ function stolen(rates: Readonly<Record<string, Rate>>): Results {
 }
 
 async function hostsReported(bus: Bus, hosts: number, note: (text: string) => void): Promise<void> {
-  const client = createClient(bus, clock, 10_000);
+  const client = new Client(bus, { clock, random: systemRandom, timeoutMs: 10_000, retryForMs: 0 });
   for (let seen = 0, told = -1; seen < hosts; told = seen) {
     const listed = await client.hosts().catch(() => undefined);
     seen = listed?.length ?? seen;

@@ -7,7 +7,7 @@ import { ACK, type Bus } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import { acquireHostsMethod } from '#libs/contracts/host-leases';
-import type { BuildInstance, BuildReport, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { BuildReport, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/queues';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
@@ -15,9 +15,10 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { Inbox } from '#libs/testing/bus/inbox';
-import { anEncodedSpec } from '#libs/testing/instances/request-spec';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
+import { aBuild, type BuildFields } from '../../services/compute-agent/testing/agent-world';
 
 /* An agent with real child processes, on a real broker; the test is scheduler and conductor. */
 
@@ -92,22 +93,11 @@ async function killAgent(): Promise<void> {
   await agent.exit;
 }
 
-function build(fields: Partial<BuildInstance> = {}): Promise<void> {
-  return castTyped(bus, agentQueue(HOST), buildInstanceCodec, {
-    instanceUuid: randomUUID(),
-    requestId: randomUUID(),
-    name: 'web-1',
-    projectId: 'project-1',
-    userId: 'user-1',
-    requestSpec: anEncodedSpec({ resources: { VCPU: 1, MEMORY_MB: 64 } }),
-    host: HOST,
-    attempt: 1,
-    claimToken: 1,
-    alternates: [],
-    deadlineAtMs: 0,
-    timeLeftMs: 0,
-    ...fields,
-  });
+function build(fields: BuildFields = {}): Promise<void> {
+  const requestSpec = aRequestSpec({ resources: { VCPU: 1, MEMORY_MB: 64 } });
+  const claim = { claimToken: 1, allocationRequest: new Uint8Array() };
+  const order = aBuild({ host: HOST, epoch: 1, requestSpec, ...claim, ...fields });
+  return castTyped(bus, agentQueue(HOST), buildInstanceCodec, order);
 }
 
 function destroy(instanceUuid: string): Promise<void> {
@@ -170,7 +160,7 @@ it('reports an instance that ended while it was away, and one that ends after', 
 it('builds once what it was building when it was killed', async () => {
   const instanceUuid = randomUUID();
   const command = JSON.stringify(['/bin/sh', '-c', 'exec sleep 1000']);
-  const requestSpec = anEncodedSpec({ resources: { VCPU: 1 }, extraSpecs: { 'berth:command': command } });
+  const requestSpec = aRequestSpec({ resources: { VCPU: 1 }, extraSpecs: { 'berth:command': command } });
   await build({ instanceUuid, requestSpec });
   // The process is there before its build is: it is watched for a while.
   while (!existsSync(join(folderOf(instanceUuid), 'pid'))) await new Promise((resolve) => setTimeout(resolve, 5));

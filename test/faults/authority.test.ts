@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { systemClock } from '#libs/runtime/system';
-import { TestFleet } from './fleet';
+import { printFigure } from './fleet/figures';
+import { TestFleet } from './fleet/test-fleet';
 
 /* Whatever is believed of an instance for a while: what runs and was not terminated goes on running. */
 
@@ -55,12 +56,14 @@ it('gives everything back to a store that was wiped: what runs is claimed, recor
   const before = fleet.runs();
   const redis = new Redis(fleet.redis.url);
   await redis.flushall();
+  const wipedAtMs = systemClock().elapsed();
   await redis.quit();
   await fleet.eventually('every instance is ACTIVE again', async () => {
     const active = (await fleet.instances.get(uuids)).filter(({ state }) => state === 'active');
     return active.length === BUILDS;
   });
   expect(await fleet.problems(uuids)).toEqual([]);
+  printFigure('Redis is wiped', { right: systemClock().elapsed() - wipedAtMs });
   expect(fleet.runs()).toEqual(before);
 });
 

@@ -9,6 +9,7 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aMessage, aQueue, BusWorld, errorOf, failureOf, textOf } from '#libs/testing/bus/bus-world';
 import { gate, Inbox } from '#libs/testing/bus/inbox';
 import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
+import { DELAY_MS, Proxy } from './fleet/proxy';
 
 jest.setTimeout(60_000);
 
@@ -254,3 +255,19 @@ function isMissing(error: unknown): boolean {
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await sleep(clock, 10);
 }
+
+it('can be closed while it connects again, whatever becomes of that connection', async () => {
+  const proxy = await Proxy.to(broker.port);
+  const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+  const busUrl = broker.url.replace(String(broker.port), String(proxy.port));
+  const own = await openBus({ busUrl, ...QUICK }, around);
+  proxy.cut('delay');
+  proxy.drop();
+  // The handshake takes six delays, the end of the connection two more: it is closed in the one, and breaks in the other.
+  await sleep(clock, 1.5 * DELAY_MS);
+  const closing = own.close();
+  await sleep(clock, 5.75 * DELAY_MS);
+  proxy.drop();
+  expect(await closing).toBeUndefined();
+  proxy.close();
+});

@@ -1,6 +1,6 @@
 import { eventGaps } from '#libs/testing/instances/event-gaps';
-import { EventListener } from './event-listener';
-import { TestFleet } from './fleet';
+import { EventListener } from './fleet/event-listener';
+import { TestFleet } from './fleet/test-fleet';
 
 const BUILDS = 300;
 jest.setTimeout(240_000);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
@@ -75,6 +76,17 @@ it('takes a host out of service and back', async () => {
   expect((await berth('build', '--vcpu', '1', '--host', 'host-2', '--wait')).out).toContain('host_disabled');
   expect((await berth('host', 'enable', 'host-2')).out).toBe('host-2 is up\n');
   expect(await berth('host', 'show', 'host-9')).toMatchObject({ code: 4 });
+}, 60_000);
+
+it('shows what is in doubt, and takes no word of an operator on anything else', async () => {
+  expect((await berth('audit')).out).toBe('nothing is in doubt\n');
+  const audit = await berthJson<{ doubts: unknown[]; storeBornAtMs: number; storeJumpsAtMs: unknown[] }>('audit');
+  expect(audit).toMatchObject({ doubts: [], storeJumpsAtMs: [] });
+  expect(audit.storeBornAtMs).toBeGreaterThan(0);
+  for (const action of ['adopt', 'destroy']) {
+    const { code, err } = await berth('instance', action, randomUUID(), '--host', 'host-1');
+    expect([code, err]).toEqual([4, expect.stringContaining('no report of host-1 has instance')]);
+  }
 }, 60_000);
 
 it('shows through its placement API what the instances hold', async () => {

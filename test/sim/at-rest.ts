@@ -1,8 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Instance } from '#libs/domain/instance';
 import type { Rows } from '#libs/placement/port/placement-store';
+import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
+import { CONDUCTOR } from './settings';
+
+/** How long after their retention records go at the latest: audits come at intervals. */
+const FORGETTING_MS = 12_000;
 
 /** The states in which an instance may rest. */
 const RESTING: readonly string[] = ['active', 'error', 'deleted'];
@@ -19,6 +24,8 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   checkRequests(fleet, checker, instances);
   checkClaims(fleet, checker, rows, instances);
   checkForeign(checker, rows);
+  checkDecisions(checker, rows);
+  checkBounds(fleet, checker, instances);
   checkEvents(checker);
   checkMirrors(fleet, checker, rows);
   await checkQueues(fleet, checker);
@@ -50,7 +57,9 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
     .map(({ uuid, host }) => `${uuid} on ${host}`);
   const running = [...fleet.machines.values()]
     .filter(({ name }) => isPresent(fleet, name))
-    .flatMap(({ name, running: all }) => [...all.keys()].map((uuid) => `${uuid} on ${name}`));
+    .flatMap(({ name, running: all }) => [...all.keys()].map((uuid) => ({ uuid, name })))
+    .filter(({ uuid, name }) => !checker.isInDoubt(uuid, name))
+    .map(({ uuid, name }) => `${uuid} on ${name}`);
   const names = new Map(rows.flatMap(({ providers = [] }) => providers).map(({ uuid, name }) => [uuid, name]));
   const claimed = rows
     .flatMap(({ consumers = [] }) => consumers)
@@ -88,6 +97,29 @@ function checkForeign(checker: Checker, rows: readonly Rows[]): void {
   const there = new Set(rows.flatMap(({ consumers = [] }) => consumers).map(({ uuid }) => uuid));
   for (const uuid of checker.foreign.keys()) {
     if (!there.has(uuid)) checker.fail('foreign consumers are left alone', `${uuid} of nova is gone`);
+  }
+}
+
+/** Reports of a host's agent leave alone what others wrote on its provider. */
+function checkDecisions(checker: Checker, rows: readonly Rows[]): void {
+  for (const { uuid, name, inventories, traits, aggregates } of rows.flatMap(({ providers = [] }) => providers)) {
+    const { reserves, hasTrait, isInAggregate } = checker.decisions.get(uuid) ?? {};
+    const lacks = [
+      reserves && (inventories.VCPU?.reserved ?? 0) < 1 ? 'reserved VCPU' : '',
+      hasTrait && !traits.includes(CUSTOM_TRAIT) ? CUSTOM_TRAIT : '',
+      isInAggregate && !aggregates.includes(AGGREGATE) ? 'aggregate' : '',
+    ].filter((what) => what !== '');
+    if (lacks.length > 0)
+      checker.fail('what others decided is kept', `${name} has lost its ${lacks.join(' and its ')}`);
+  }
+}
+
+/** Records of what has ended go after a while. */
+function checkBounds(fleet: Fleet, checker: Checker, instances: readonly Instance[]): void {
+  const beforeMs = fleet.time.nowMs - Number(CONDUCTOR.BERTH_CONDUCTOR_RETENTION_MS) - FORGETTING_MS;
+  for (const { uuid, state, updatedAtMs } of instances) {
+    const isOld = (state === 'deleted' || state === 'error') && updatedAtMs < beforeMs;
+    if (isOld) checker.fail('nothing grows without bound', `${uuid} is still on record, ${state} for long`);
   }
 }
 

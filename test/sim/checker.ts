@@ -1,14 +1,19 @@
 import type { Bus } from '#libs/bus/port';
+import { buildRefusedCodec } from '#libs/contracts/conductor';
 import { instanceEventCodec } from '#libs/contracts/instance';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import type { Instance } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
+import type { SimulatedProcess } from '#libs/simulation/simulated-process';
+import type { Decisions } from './actions/api-clients';
+import { agentOf } from './actions/common';
 import type { Fleet } from './fleet';
-import { isKnown } from './known-faults';
 import type { MachineEvent } from './machine';
+import { CONDUCTOR } from './settings';
 
 /** What must never be, and was. */
 export interface Violation {
@@ -26,7 +31,10 @@ export type Invariant =
   | 'what has ended stays so'
   | 'every request ends'
   | 'claims are what runs'
+  | 'nothing is given up early'
   | 'foreign consumers are left alone'
+  | 'what others decided is kept'
+  | 'nothing grows without bound'
   | 'nobody acts for another'
   | 'events are complete'
   | 'mirrors equal the store'
@@ -43,8 +51,12 @@ interface Known {
 /** What stands in reports that a host makes for another. */
 export const FORGED = 'forged';
 
+/** A doubt is shown with each report of its host: this is three of them. */
+const DOUBT_SHOWN_EVERY_MS = 13_000;
+
 /** Processes' clocks are the world's, less what the way to the store takes. */
-const CLOCK_TOLERANCE_MS = 500;
+const CLOCK_TOLERANCE_MS = 1_500;
+const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
 
 /** Watches a fleet, and keeps the first violation. */
 export class Checker {
@@ -65,14 +77,34 @@ export class Checker {
   /** What clients asked for, and how they ask again. */
   readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
   readonly hosts = new Map<string, Host>();
+  /** What clients of the placement API decided, by provider. */
+  readonly decisions = new Map<string, Decisions>();
+  /** How often the store went back: what was written under an earlier number may be lost. */
+  storeBegan = 0;
+  /** The process that held a host before another machine's agent wanted it. */
+  readonly #holders = new Map<string, SimulatedProcess>();
+  /** What ran on a host when it was taken over. */
+  readonly #takenOver = new Set<string>();
+  /** What was ever built where. */
+  readonly #built = new Set<string>();
+  /** When each attempt began, by instance and number. */
+  readonly #begun = new Map<string, number>();
+  /** Groups that have had members, with their projects. */
+  readonly #groups = new Set<string>();
+  /** The last doubt that a conductor showed about an instance on a host. */
+  readonly #doubts = new Map<string, { readonly finding: string; readonly atMs: number }>();
   readonly #providers = new Map<string, Provider>();
   readonly #consumers = new Map<string, Consumer>();
+  readonly #brokenByForce = new Set<string>();
   /** Amounts taken, by provider and class. */
   readonly #used = new Map<string, number>();
 
   constructor(private readonly fleet: Fleet) {
     fleet.onMachineEvent = (event) => this.#onMachineEvent(event);
     fleet.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
+    fleet.onDoubt = (uuid, host, finding) => {
+      this.#doubts.set(`${uuid} on ${host}`, { finding, atMs: fleet.time.nowMs });
+    };
     fleet.server.onWrite = (by, what, result) => this.#onWrite(by, what, result);
   }
 
@@ -81,16 +113,51 @@ export class Checker {
       const { instanceUuid, version } = instanceEventCodec.decode(body);
       this.known.get(instanceUuid)?.told.push(version);
     });
+    await bus.subscribe('request.refused.#', (_topic, { body }) => {
+      this.refused.add(buildRefusedCodec.decode(body).requestId);
+    });
   }
 
   /** The store goes back to a time, or to the beginning: what was written since may be lost. */
   async storeGoesBackTo(atMs: number): Promise<void> {
+    await this.fleet.server.goBackTo(atMs);
     for (const uuid of this.known.keys()) this.forgiven.add(uuid);
     for (const { uuids } of this.requests) for (const uuid of uuids) this.forgiven.add(uuid);
-    for (const uuid of this.foreign.keys()) this.foreign.delete(uuid);
+    this.foreign.clear();
+    this.decisions.clear();
+    this.storeBegan++;
     this.#consumers.clear();
     this.#used.clear();
-    await this.fleet.server.goBackTo(atMs);
+    await this.fleet.server.stores.placement.snapshot(({ providers = [], consumers = [], usages = [] }) => {
+      for (const provider of providers) this.#providers.set(provider.uuid, provider);
+      for (const consumer of consumers) this.#consumers.set(consumer.uuid, consumer);
+      for (const { providerUuid, used } of usages) {
+        for (const [name, amount] of Object.entries(used)) this.#used.set(`${providerUuid} ${name}`, amount);
+      }
+    });
+    this.#checkGroups(true);
+  }
+
+  /**
+   * Whether what runs on a host contradicts its record, or has none any more, and is kept and shown as a doubt: a record that
+   * a store forgot in going back says another host; or the host was taken over, and is back with the machine that all was
+   * lost with.
+   */
+  isInDoubt(uuid: string, host: string): boolean {
+    const { finding, atMs = 0 } = this.#doubts.get(`${uuid} on ${host}`) ?? {};
+    if (this.fleet.time.nowMs - atMs > DOUBT_SHOWN_EVERY_MS) return false;
+    if (finding === 'stray' && this.forgiven.has(uuid)) return true;
+    return (finding === 'stray' || finding === 'unknown_instance') && this.#takenOver.has(`${uuid} on ${host}`);
+  }
+
+  /** The root provider of a host, as it was written last. */
+  providerOf(host: string): Provider | undefined {
+    return this.#providers.get(this.hosts.get(host)?.providerUuid ?? '');
+  }
+
+  /** Whether a client asked for an instance. */
+  isAskedFor(uuid: string): boolean {
+    return this.requests.some(({ uuids }) => uuids.includes(uuid));
   }
 
   /** Whether an instance came to an end after which its record is forgotten some day. */
@@ -100,8 +167,7 @@ export class Checker {
   }
 
   fail(invariant: Invariant, message: string): void {
-    const violation = { invariant, message };
-    if (!isKnown(violation)) this.violation ??= violation;
+    this.violation ??= { invariant, message };
   }
 
   /** Writes what the other consumer of the placement store holds; nothing releases it. */
@@ -139,25 +205,75 @@ export class Checker {
     if (state === 'error' && instance.fault?.message.includes(FORGED)) {
       this.fail('nobody acts for another', `${uuid} is in ERROR by the word of another host`);
     }
-    if (version === 1 && this.isEnded(uuid)) this.#beginsAgain(uuid);
+    if (version === 1 && this.isEnded(uuid) && !this.forgiven.has(uuid)) this.#beginsAgain(uuid);
+    if (version === 1 && !this.isAskedFor(uuid)) this.fail('nobody acts for another', `nobody asked for ${uuid}`);
+    if (state === 'active' && before?.state === 'building') this.#checkActive(instance);
+    if (state === 'error') this.#checkNoHost(instance);
+    if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
+    this.#checkAttempt(instance);
     const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
     known.states.set(version, state);
     known.latest = instance;
     this.known.set(uuid, known);
   }
 
-  /** A request that came again after its instances were forgotten is a new one. */
+  /** A request that came again after its instances were forgotten is refused; one of the same uuid may be another. */
   #beginsAgain(uuid: string): void {
-    this.fail('what has ended stays so', `${uuid} had ended and was forgotten, and is built again`);
+    const isOfOneRequest = this.requests.filter(({ uuids }) => uuids.includes(uuid)).length < 2;
+    if (isOfOneRequest) this.fail('what has ended stays so', `${uuid} had ended and was forgotten, and is built again`);
     this.known.delete(uuid);
     this.terminated.delete(uuid);
     this.terminating.delete(uuid);
   }
 
-  /** Before the deadline of its destruction nothing is DELETED on a host that is up, unless it is destroyed. */
+  /** What becomes ACTIVE was built on its host and holds the claim that its record names. */
+  #checkActive({ uuid, claimToken, host }: Instance): void {
+    if (this.forgiven.has(uuid)) return;
+    if (!this.#built.has(`${uuid} on ${host}`)) {
+      this.fail('claims are what runs', `${uuid} is ACTIVE on ${host}, which has not built it`);
+    }
+    const held = this.#consumers.get(uuid)?.claimToken;
+    if (held === claimToken) return;
+    this.fail('claims are what runs', `${uuid} is ACTIVE on ${host} by claim ${claimToken} and holds ${held}`);
+  }
+
+  /** No host is given up before its time, whatever the clock of a conductor says. */
+  #checkAttempt({ uuid, attempts }: Instance): void {
+    const last = attempts.at(-1);
+    const key = `${uuid} ${last?.number}`;
+    const { nowMs } = this.fleet.time;
+    if (last?.outcome === 'building' && !this.#begun.has(key)) this.#begun.set(key, nowMs);
+    if (last?.outcome !== 'timed_out' || this.forgiven.has(uuid)) return;
+    const afterMs = nowMs - (this.#begun.get(key) ?? 0);
+    if (afterMs > BUILD_TIMEOUT_MS - CLOCK_TOLERANCE_MS) return;
+    this.fail('nothing is given up early', `${last.host} had ${Math.round(afterMs)} ms to build ${uuid}`);
+  }
+
+  /** What was active and is in ERROR does not run any more. */
+  #checkLost({ uuid, host = '' }: Instance): void {
+    if (this.forgiven.has(uuid) || this.#takenOver.has(`${uuid} on ${host}`)) return;
+    if (!this.fleet.machines.get(host)?.running.has(uuid)) return;
+    this.fail('nothing healthy is destroyed', `${uuid} is given up and runs on ${host}`);
+  }
+
+  /** A group without members forbids one instance no host, whoever else has a group of its name. */
+  #checkNoHost({ uuid, projectId, fault, requestSpec }: Instance): void {
+    const isByGroup = /group_is_(here|elsewhere)/.test(fault?.message ?? '');
+    const isAlone = this.requests.some(({ uuids }) => uuids.length === 1 && uuids[0] === uuid);
+    if (!isByGroup || !isAlone || this.forgiven.has(uuid)) return;
+    const { group } = requestSpecCodec.decode(requestSpec);
+    if (group === undefined || this.#groups.has(`${projectId} ${group.id}`)) return;
+    this.fail('nobody acts for another', `${uuid} of ${projectId} was refused for another project's ${group.id}`);
+  }
+
+  /**
+   * Before the deadline of its destruction nothing is DELETED on a host that is up, unless it is destroyed, by the word of
+   * its holder.
+   */
   #checkDeleted({ uuid, host = '', dueAtMs = 0 }: Instance): void {
     const isUp = this.hosts.get(host)?.up === true;
     const isInTime = this.fleet.time.nowMs < dueAtMs - CLOCK_TOLERANCE_MS;
+    if (this.#takenOver.has(`${uuid} on ${host}`)) return;
     if (isUp && isInTime && this.fleet.machines.get(host)?.running.has(uuid)) {
       this.fail('nothing is DELETED that runs', `${uuid} is DELETED and runs on ${host}`);
     }
@@ -165,7 +281,7 @@ export class Checker {
 
   #onChange(by: string, what: string, change: Change): void {
     for (const provider of change.providers ?? []) this.#providers.set(provider.uuid, provider);
-    for (const host of change.hosts ?? []) this.hosts.set(host.name, host);
+    for (const host of change.hosts ?? []) this.#onHost(host);
     for (const { providerUuid, used } of change.usages ?? []) {
       const provider = this.#providers.get(providerUuid);
       for (const [name, amount] of Object.entries(used)) {
@@ -183,9 +299,15 @@ export class Checker {
         }
       }
     }
+    if (by === 'nova') this.#checkNova(change);
     for (const uuid of change.deletedConsumers ?? []) this.#consumers.delete(uuid);
     for (const consumer of change.consumers ?? []) this.#consumers.set(consumer.uuid, consumer);
-    if (change.consumers?.some(({ groupId }) => groupId !== undefined)) this.#checkGroups();
+    this.#checkGroups(what.includes('by force'));
+    for (const { uuid, owner } of change.consumers ?? []) {
+      if (owner === 'conductor' && !this.isAskedFor(uuid)) {
+        this.fail('nobody acts for another', `${by} claimed for ${uuid}, which nobody asked for`);
+      }
+    }
     if (by === 'nova') return;
     for (const uuid of change.deletedConsumers ?? []) {
       if (this.foreign.has(uuid)) this.fail('foreign consumers are left alone', `${by} removed ${uuid} of nova`);
@@ -194,6 +316,35 @@ export class Checker {
       const expected = this.foreign.get(consumer.uuid);
       if (expected !== undefined && expected !== allocationsOf(consumer)) {
         this.fail('foreign consumers are left alone', `${by} changed ${consumer.uuid} of nova`);
+      }
+    }
+  }
+
+  /** A host that another machine's agent takes over while its holder can not be heard: what ran there is lost for all others. */
+  #onHost(host: Host): void {
+    const agent = agentOf(host.name);
+    const { process, links } = this.fleet.member(agent);
+    const isNewRun = this.hosts.get(host.name)?.epoch !== host.epoch;
+    this.hosts.set(host.name, host);
+    if (!isNewRun) return;
+    const isContested = this.fleet.members.get(`${agent}-clone`)?.process.isAlive === true;
+    const isHeard = process.isAlive && !process.isPaused && !links.some(({ isCut }) => isCut);
+    if (!isContested) this.#holders.set(host.name, process);
+    else if (!isHeard || this.#holders.get(host.name) !== process) this.#takeOver(host.name);
+  }
+
+  #takeOver(host: string): void {
+    const { running, building } = this.fleet.machines.get(host) ?? {};
+    for (const uuid of [...(running?.keys() ?? []), ...(building?.keys() ?? [])]) {
+      this.#takenOver.add(`${uuid} on ${host}`);
+    }
+  }
+
+  /** Other services touch no claim of Berth's. */
+  #checkNova({ consumers = [], deletedConsumers = [] }: Change): void {
+    for (const uuid of [...consumers.map((one) => one.uuid), ...deletedConsumers]) {
+      if (this.#consumers.get(uuid)?.owner === 'conductor') {
+        this.fail('nobody acts for another', `nova changed the claim of ${uuid}`);
       }
     }
   }
@@ -211,20 +362,27 @@ export class Checker {
     }
   }
 
-  /** The members of each group, by where their claims are. */
-  #checkGroups(): void {
+  /** The members of each group, by where their claims are. What runs is claimed again by force, whatever its group says. */
+  #checkGroups(isForced: boolean): void {
     const hostsByGroup = new Map<string, string[]>();
-    for (const { groupId, allocations } of this.#consumers.values()) {
+    for (const { projectId, groupId, allocations } of this.#consumers.values()) {
       if (groupId === undefined) continue;
-      hostsByGroup.set(groupId, [...(hostsByGroup.get(groupId) ?? []), Object.keys(allocations).join(' ')]);
+      const group = `${projectId} ${groupId}`;
+      this.#groups.add(group);
+      hostsByGroup.set(group, [...(hostsByGroup.get(group) ?? []), Object.keys(allocations).join(' ')]);
     }
     for (const [groupId, hosts] of hostsByGroup) {
-      if (brokenPolicy(hosts, groupId)) this.fail('groups are kept', `${groupId} is on ${hosts.join(', ')}`);
+      if (!brokenPolicy(hosts, groupId)) this.#brokenByForce.delete(groupId);
+      else if (isForced) this.#brokenByForce.add(groupId);
+      else if (!this.#brokenByForce.has(groupId)) {
+        this.fail('groups are kept', `${groupId} is on ${hosts.join(', ')}`);
+      }
     }
   }
 
   #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
     if (kind === 'begins') this.#checkMachine(host);
+    if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
     if (kind !== 'destroyed') return;
     const known = this.known.get(uuid);
     if (known === undefined || this.terminated.has(uuid)) return;

@@ -39,8 +39,19 @@ const DESCRIPTIONS: Readonly<Record<string, (body: Uint8Array) => string>> = {
   },
 };
 
+/** Of bodies that were described before: a message is noted at each end of each link that it crosses. */
+const described = new WeakMap<Uint8Array, string>();
+
 /** A message in words: its type without its package, and which instances it is about. */
-export function describeMessage({ type, body }: Message): string {
+export function describeMessage(message: Message): string {
+  const before = described.get(message.body);
+  if (before !== undefined) return before;
+  const words = describeAfresh(message);
+  described.set(message.body, words);
+  return words;
+}
+
+function describeAfresh({ type, body }: Message): string {
   const name = type.slice(type.lastIndexOf('.') + 1);
   const details = DESCRIPTIONS[type];
   if (details === undefined) return name;

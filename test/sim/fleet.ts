@@ -7,6 +7,7 @@ import { identityOf, userOf } from '#libs/contracts/identity';
 import { agentQueue, BUILD_REQUESTS } from '#libs/contracts/queues';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
@@ -61,7 +62,6 @@ export const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'conductor
 export const OTHERS = ['tenant-a', 'tenant-b', 'operator', 'nova'];
 const VCPUS_PER_HOST = 4;
 const RELAUNCH_MS = 500;
-const SAME_STORE = { birthId: 'the store', bornAtMs: START_MS, revision: 0, jumps: [] };
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 
 /** All of Berth on virtual time, several of each, with those who use it. */
@@ -77,8 +77,11 @@ export class Fleet {
   readonly observer: Bus;
   onMachineEvent: (event: MachineEvent) => void = () => {};
   onDefect: (name: string, error: BerthError) => void = () => {};
+  /** A conductor shows a doubt: it keeps an instance as it is, on a host. */
+  onDoubt: (uuid: string, host: string, finding: string) => void = () => {};
   readonly #memoryBroker: MemoryBroker;
   readonly #gone = new Set<string>();
+  readonly #away = new Set<string>();
   readonly #ends = new Set<() => void>();
   readonly #starts = new Map<string, number>();
   readonly #world: SimulatedProcess;
@@ -92,11 +95,13 @@ export class Fleet {
       describe: describeMessage,
     };
     this.observer = this.#openSession('');
-    this.server = new StoreServer(this.time, this.history, () => ({
-      placement: new MemoryPlacementStore(),
-      instances: memoryInstanceStore(this.#world.clock),
-      leases: memoryLeaseStore(this.#world.clock),
-    }));
+    this.server = new StoreServer(this.time, this.history, () => {
+      const placement = new MemoryPlacementStore();
+      const instances = memoryInstanceStore(this.#world.clock);
+      const leases = memoryLeaseStore(this.#world.clock);
+      const flavors = memoryFlavorStore(this.#world.clock);
+      return { placement, instances, leases, flavors, goesOn: (atMs) => placement.goOn(atMs) };
+    });
     const names = Object.values(AGENTS).flatMap((hosts) => hosts.flatMap((host) => [host, `${host}-clone`]));
     this.machines = new Map(
       names.map((name) => [name, new Machine(name, VCPUS_PER_HOST, (event) => this.#machineEvent(event))]),
@@ -178,13 +183,25 @@ export class Fleet {
 
   /** Starts a process unless it runs, or is gone for good. */
   relaunch(name: string): void {
-    if (!this.member(name).process.isAlive && !this.#gone.has(name)) this.launch(name);
+    const isAwaited = !this.#gone.has(name) && !this.#away.has(name);
+    if (!this.member(name).process.isAlive && isAwaited) this.launch(name);
   }
 
   /** Kills an agent that never comes back. What runs on its hosts goes on. */
   remove(name: string): void {
     this.#gone.add(name);
     this.kill(name, 0);
+  }
+
+  /** Kills a process that comes back at a time of the run, even if all other faults have ended by then. */
+  sendAway(name: string, untilMs: number): void {
+    if (this.#gone.has(name) || this.#away.has(name)) return;
+    this.#away.add(name);
+    this.kill(name, 0);
+    this.time.at(START_MS + untilMs, () => {
+      this.#away.delete(name);
+      this.relaunch(name);
+    });
   }
 
   /** The agents that are there, or will be. */
@@ -199,6 +216,8 @@ export class Fleet {
       DEAD_LETTER_QUEUE,
       async ({ type, body, id, identity, headers }) => {
         const queue = headers?.['berth-queue'] ?? '';
+        // Nobody waits for it any more.
+        if (headers?.['berth-error-reason'] === 'expired') return ACK;
         await this.observer.cast(queue, { type, body }, { id, onBehalfOf: identity }).catch(() => {});
         return ACK;
       },
@@ -220,7 +239,9 @@ export class Fleet {
     this.note('world', 'ends all faults');
     for (const end of this.#ends) end();
     for (const name of SERVICES) {
-      this.member(name).process.clockOffsetMs = 0;
+      const { process, links } = this.member(name);
+      process.clockOffsetMs = 0;
+      for (const link of links) link.disarm();
       this.relaunch(name);
     }
   }
@@ -279,10 +300,13 @@ export class Fleet {
   }
 
   /** The clock of a process that stamps what others read, as `openPlacementStore` makes it. */
-  async #clockByStore({ process, links }: Member): Promise<Clock> {
+  async #clockByStore({ process, links, stores: { placement } }: Member): Promise<Clock> {
     const [, link] = links as [Link, Link];
     const clock = storeClock(process.clock);
-    const identify = async () => ({ ...SAME_STORE, nowMs: await askStoreTime(link, this.server) });
+    const identify = async () => {
+      const nowMs = await askStoreTime(link, this.server);
+      return { ...(await placement.identify()), nowMs };
+    };
     const askedAtMs = clock.elapsed();
     clock.set(await askStoreTime(link, this.server), askedAtMs);
     void watchStore(
@@ -308,7 +332,8 @@ export class Fleet {
   /** Warnings and errors of a process go to the history. */
   #logOf(process: SimulatedProcess): Log {
     const note = (fields: object, message: string) => {
-      const { event, finding, host, err, error = err } = fields as Record<string, unknown>;
+      const { event, finding, host, instance_uuid: uuid, err, error = err } = fields as Record<string, unknown>;
+      if (event === 'doubt') this.onDoubt(String(uuid), String(host), String(finding));
       const details = [finding, host].filter((value) => typeof value === 'string').join(', ');
       this.note(process.name, `says: ${message}${details === '' ? '' : ` (${details})`}`);
       const isDefect = error instanceof BerthError && error.code === 'internal' && error.reason === 'unexpected';

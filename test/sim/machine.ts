@@ -73,9 +73,15 @@ export class Machine {
 
   #exited: (uuid: string, why: string) => void = () => {};
 
+  #disabled: Awaited<ReturnType<Journal['loadDisabled']>>;
+
   journal(): Journal {
     return {
       load: async () => [...this.disk.values()],
+      loadDisabled: async () => this.#disabled,
+      putDisabled: async (disabled) => {
+        this.#disabled = disabled;
+      },
       put: async (instance) => {
         this.disk.set(instance.uuid, instance);
       },
@@ -97,5 +103,6 @@ export class Machine {
     for (const uuid of this.running.keys()) this.onEvent({ kind: 'exited', machine: this.name, uuid });
     this.running.clear();
     this.disk.clear();
+    this.#disabled = undefined;
   }
 }

@@ -8,9 +8,19 @@ import { BerthError } from '#libs/domain/errors';
 import { attemptNumber, type Instance } from '#libs/domain/instance';
 import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
-import { type Checker, FORGED } from './checker';
-import { type Fleet, SERVICES } from './fleet';
-import { isKnownKind } from './known-faults';
+import type { ServerGroup } from '#libs/domain/server-group';
+import { deletesAllocations, givesAggregate, givesTrait, novaMoves, reserves } from './actions/api-clients';
+import { confirmed, cutFor, HOSTS, pick, type World } from './actions/common';
+import {
+  claimsOthersInstances,
+  inventsInstances,
+  leavesOutInstances,
+  reportsForAnother,
+  reportsOfEarlierEpoch,
+} from './actions/liars';
+import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
+import { FORGED } from './checker';
+import { SERVICES } from './fleet';
 
 /** Something that the world does to the fleet. */
 export interface Action {
@@ -22,14 +32,11 @@ export interface Action {
   readonly perform: (world: World) => void;
 }
 
-export interface World {
-  readonly fleet: Fleet;
-  readonly checker: Checker;
-}
-
 /** In this time everything happens. The fleet has started by its beginning. */
 export const HORIZON_MS = 30_000;
 const START_UP_MS = 3_000;
+/** Some agents come back only after all other faults have ended. */
+const AWAY_UNTIL_MS = 45_000;
 
 interface Kind {
   /** In which share of the seeds it happens at all. */
@@ -49,11 +56,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
   build: kind(1, 60, build),
   terminate: kind(1, 25, terminate),
   'build and terminate': kind(0.5, 8, buildAndTerminate),
-  'build again': kind(0.5, 4, buildAgain),
-  'build with a foreign uuid': kind(0.3, 4, buildForeign),
-  'terminate during a slow claim': kind(0.4, 5, terminateDuringClaim),
+  'begin a group': kind(0.5, 7, beginGroup),
+  'build again': kind(0.5, 10, buildAgain),
+  'build with a foreign uuid': kind(0.4, 7, buildForeign),
+  'terminate during a slow claim': kind(0.5, 7, terminateDuringClaim),
   'terminate of another project': kind(0.3, 4, terminateForeign),
-  'order of a tenant': kind(0.3, 4, orderAsTenant),
+  'order of a tenant': kind(0.5, 6, orderAsTenant),
   'report for another host': kind(0.3, 4, reportForAnother),
   'workload exits': kind(0.5, 4, workloadExits),
   kill: kind(0.5, 10, kill),
@@ -67,8 +75,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'send twice': kind(0.6, 10, sendTwice),
   'broker refuses': kind(0.3, 4, brokerRefuses),
   'dead letters put back': kind(
-    0.5,
-    3,
+    0.6,
+    6,
     () =>
       ({ fleet }) =>
         void fleet.putBackDeadLetters(),
@@ -82,14 +90,31 @@ const KINDS: Readonly<Record<string, Kind>> = {
       ({ checker }) =>
         void checker.storeGoesBackTo(0),
   ),
-  'clock jumps': kind(0.2, 6, clockJumps),
+  'clock jumps': kind(0.5, 8, clockJumps),
   'machine shrinks': kind(0.3, 5, machineShrinks),
   'replace machine': kind(0.2, 3, replaceMachine),
-  'agent stays away': kind(0.2, 2, agentStaysAway),
-  'second agent': kind(0.15, 4, secondAgent),
+  'agent stays away': kind(0.3, 4, agentStaysAway),
+  'second agent': kind(0.4, 5, secondAgent),
   'nova claims': kind(0.4, 6, novaClaims),
   'nova releases': kind(0.4, 3, novaReleases),
   'host disabled': kind(0.3, 3, hostDisabled),
+  'terminate by an operator': kind(0.4, 3, terminateAsOperator),
+  'invented instances': kind(0.3, 6, inventsInstances),
+  "others' instances reported": kind(0.5, 7, claimsOthersInstances),
+  'instances left out': kind(0.5, 8, leavesOutInstances),
+  'stats for another host': kind(0.3, 4, reportsForAnother),
+  'stats of an earlier holder': kind(0.3, 4, reportsOfEarlierEpoch),
+  'agent away for long': kind(0.3, 3, agentAwayForLong),
+  'conductors stop while the store is away': kind(0.3, 3, stopDuringOutage),
+  'nova moves': kind(0.4, 4, novaMoves),
+  'allocations deleted': kind(0.3, 4, deletesAllocations),
+  'client reserves': kind(0.3, 3, reserves),
+  'client gives a trait': kind(0.2, 3, givesTrait),
+  'client gives an aggregate': kind(0.2, 3, givesAggregate),
+  'broker restarts': kind(0.3, 4, brokerRestarts),
+  'builds are late': kind(0.3, 4, buildsAreLate),
+  'taken over': kind(0.3, 4, takenOver),
+  'black hole': kind(0.3, 4, blackHole),
 };
 
 /**
@@ -98,7 +123,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
  */
 export function planOf(seed: number, actionCount: number): Action[] {
   const random = seededRandom(seedOf(`${seed} kinds`));
-  const kinds = Object.entries(KINDS).filter(([name, { share }]) => random.next() < share && !isKnownKind(name));
+  const kinds = Object.entries(KINDS).filter(([, { share }]) => random.next() < share);
   const sum = kinds.reduce((all, [, { weight }]) => all + weight, 0);
   const plan = Array.from({ length: actionCount }, (_, number) => {
     const own = seededRandom(seedOf(`${seed} action ${number}`));
@@ -119,10 +144,6 @@ function drawn(kinds: readonly [string, Kind][], place: number): [string, Kind] 
   return kinds[0] as [string, Kind];
 }
 
-function pick<T>(random: Random, from: readonly T[]): T {
-  return from[randomInt(random, from.length)] as T;
-}
-
 const tenant = (random: Random) => pick(random, ['tenant-a', 'tenant-b']);
 
 function build(random: Random): Action['perform'] {
@@ -139,11 +160,14 @@ interface Request {
 }
 
 function requestOf(random: Random, uuidsIn: Request['uuidsIn']): Request {
-  const who = tenant(random);
+  const policy = random.next() < 0.25 ? pick(random, ['affinity', 'anti-affinity'] as const) : undefined;
+  // Of the same name in each project, as when two tenants choose the same word.
+  return requestIn(policy && { id: policy, policy, maxPerHost: 1 }, tenant(random), random, uuidsIn);
+}
+
+function requestIn(group: ServerGroup | undefined, who: string, random: Random, uuidsIn: Request['uuidsIn']): Request {
   const requestId = random.uuid();
   const resources = { VCPU: 1 + randomInt(random, 2), MEMORY_MB: 256 };
-  const policy = random.next() < 0.25 ? pick(random, ['affinity', 'anti-affinity'] as const) : undefined;
-  const group = policy && { id: `${who}-${policy}`, policy, maxPerHost: 1 };
   const spec = requestSpec(resources, { projectId: who, userId: 'user', group });
   return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
 }
@@ -152,17 +176,19 @@ function send(world: World, { who, requestId, uuidsIn, requestSpec: encoded }: R
   const { fleet, checker } = world;
   const uuids = uuidsIn(world);
   if (uuids.length === 0) return;
-  const request = { requestId, requestSpec: encoded, count: uuids.length, name: '', instanceUuids: uuids };
+  const publishedAtMs = fleet.member(who).process.clock.now();
+  const about = { requestId, requestSpec: encoded, count: uuids.length, name: '', instanceUuids: uuids };
+  const request = { ...about, publishedAtMs };
   const cast = () => castTyped(fleet.member(who).bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
   checker.requests.push({ uuids, send: cast });
   void confirmed(cast()).then((isConfirmed) => isConfirmed && checker.confirmed.set(requestId, uuids));
 }
 
-/** The tenant whose instance it is, or an operator, ends it. */
-function terminateNow({ fleet, checker }: World, instanceUuid: string): void {
+/** The tenant whose instance it is ends it, or an operator. */
+function terminateNow({ fleet, checker }: World, instanceUuid: string, isByOperator = false): void {
   const owner = checker.known.get(instanceUuid)?.latest.projectId;
   checker.terminated.add(instanceUuid);
-  const { bus } = fleet.member(owner ?? 'operator');
+  const { bus } = fleet.member(isByOperator || owner === undefined ? 'operator' : owner);
   const cast = castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
   const isThere = owner !== undefined;
   void confirmed(cast).then((isConfirmed) => isConfirmed && isThere && checker.terminating.add(instanceUuid));
@@ -172,6 +198,14 @@ function terminateNow({ fleet, checker }: World, instanceUuid: string): void {
 function instanceAt({ checker }: World, place: number): Instance | undefined {
   const all = [...checker.known.values()];
   return all[Math.floor(place * all.length)]?.latest;
+}
+
+function terminateAsOperator(random: Random): Action['perform'] {
+  const place = random.next();
+  return (world) => {
+    const instance = instanceAt(world, place);
+    if (instance) terminateNow(world, instance.uuid, true);
+  };
 }
 
 function terminateForeign(random: Random): Action['perform'] {
@@ -209,6 +243,16 @@ function reportForAnother(random: Random): Action['perform'] {
     const report = { ...about, outcome: 'lost', reason: FORGED, message: FORGED } as const;
     const { bus } = world.fleet.member(host === 'h1' ? 'agent-h2' : 'agent-h1');
     void confirmed(castTyped(bus, BUILD_RESULTS, buildReportCodec, report));
+  };
+}
+
+/** Two first members of a group, which two schedulers place at the same time. */
+function beginGroup(random: Random): Action['perform'] {
+  const who = tenant(random);
+  const group = { id: `${random.uuid()} affinity`, policy: 'affinity', maxPerHost: 1 } as const;
+  const requests = [random.uuid(), random.uuid()].map((uuid) => requestIn(group, who, random, () => [uuid]));
+  return (world) => {
+    for (const request of requests) send(world, request);
   };
 }
 
@@ -256,9 +300,12 @@ function buildForeign(random: Random): Action['perform'] {
 
 function buildAgain(random: Random): Action['perform'] {
   const which = random.next();
-  return ({ checker }) => {
+  // Some copies come only after what they asked for is forgotten.
+  const afterMs = random.next() < 0.5 ? 0 : 18_000 + random.next() * 10_000;
+  return ({ fleet, checker }) => {
     const { requests } = checker;
-    void confirmed(requests[Math.floor(which * requests.length)]?.send());
+    const request = requests[Math.floor(which * requests.length)];
+    fleet.time.at(fleet.time.nowMs + afterMs, () => void confirmed(request?.send()));
   };
 }
 
@@ -312,7 +359,7 @@ function replaceMachine(random: Random): Action['perform'] {
 }
 
 function machineShrinks(random: Random): Action['perform'] {
-  const host = pick(random, ['h1', 'h2', 'rack-1', 'rack-2']);
+  const host = pick(random, HOSTS);
   const forMs = 1_000 + random.next() * 8_000;
   return ({ fleet }) => {
     fleet.note(host, 'has half of what it had');
@@ -328,12 +375,10 @@ function restart(random: Random): Action['perform'] {
 
 function pause(random: Random): Action['perform'] {
   const who = pick(random, SERVICES);
-  const forMs = 100 + random.next() * 8_000;
+  // Of a few, longer than any lease lasts.
+  const forMs = 100 + random.next() * (random.next() < 0.3 ? 16_000 : 8_000);
   return ({ fleet }) => {
-    const { process } = fleet.member(who);
-    fleet.note(who, `stands still for ${Math.round(forMs)} ms`);
-    process.pause();
-    fleet.later(forMs, () => process.resume());
+    standStill(fleet, who, forMs);
   };
 }
 
@@ -358,18 +403,12 @@ function loseMessage(random: Random): Action['perform'] {
   };
 }
 
-/** After this long without a heartbeat both sides take a connection as broken. */
-const HEARTBEAT_MS = 5_000;
-
 function cutOff(random: Random): Action['perform'] {
   const link = aLink(random);
   const forMs = 200 + random.next() * 9_000;
   return (world) => {
     const cut = link(world);
-    if (cut === undefined || cut.isCut) return;
-    cut.cut();
-    world.fleet.later(HEARTBEAT_MS, () => cut.isCut && cut.break('no heartbeat'));
-    world.fleet.later(forMs, () => cut.heal());
+    if (cut) cutFor(world, cut, forMs);
   };
 }
 
@@ -410,19 +449,35 @@ function brokerRefuses(random: Random): Action['perform'] {
 
 function storeAway(random: Random): Action['perform'] {
   const forMs = random.next() * 4_000;
-  return ({ fleet }) => {
-    fleet.note('store', 'is away');
-    fleet.server.refusal = new BerthError('unavailable', 'store_away', 'the store is away');
-    fleet.later(forMs, () => {
-      fleet.server.refusal = undefined;
-      fleet.note('store', 'is back');
+  return (world) => takeStoreAway(world, forMs);
+}
+
+function takeStoreAway({ fleet }: World, forMs: number): void {
+  fleet.note('store', 'is away');
+  fleet.server.refusal = new BerthError('unavailable', 'store_away', 'the store is away');
+  fleet.later(forMs, () => {
+    fleet.server.refusal = undefined;
+    fleet.note('store', 'is back');
+  });
+}
+
+/** Conductors are upgraded while they hold messages that they can not settle. */
+function stopDuringOutage(random: Random): Action['perform'] {
+  const uuid = random.uuid();
+  const request = requestOf(random, () => [uuid]);
+  return (world) => {
+    const { fleet } = world;
+    takeStoreAway(world, 2_500);
+    send(world, request);
+    fleet.later(500, () => {
+      for (const conductor of ['conductor-1', 'conductor-2']) void fleet.restart(conductor);
     });
   };
 }
 
 function novaClaims(random: Random): Action['perform'] {
   const uuid = random.uuid();
-  const host = pick(random, ['h1', 'h2', 'rack-1', 'rack-2']);
+  const host = pick(random, HOSTS);
   const VCPU = 1 + randomInt(random, 2);
   return ({ checker }) => {
     const row = checker.hosts.get(host);
@@ -440,7 +495,7 @@ function novaReleases(random: Random): Action['perform'] {
 }
 
 function hostDisabled(random: Random): Action['perform'] {
-  const host = pick(random, ['h1', 'h2', 'rack-1', 'rack-2']);
+  const host = pick(random, HOSTS);
   const forMs = 1_000 + random.next() * 8_000;
   return ({ fleet }) => {
     const { bus } = fleet.member('operator');
@@ -461,17 +516,25 @@ function agentStaysAway(random: Random): Action['perform'] {
   };
 }
 
+/** Longer than it takes to forget what was terminated meanwhile. */
+function agentAwayForLong(random: Random): Action['perform'] {
+  const agent = pick(random, ['agent-h1', 'agent-h2']);
+  const afterMs = random.next() * 5_000;
+  return ({ fleet }) => fleet.sendAway(agent, AWAY_UNTIL_MS + afterMs);
+}
+
 function clockJumps(random: Random): Action['perform'] {
   const who = pick(random, SERVICES);
-  const byMs = pick(random, [-3_600_000, -10_000, 10_000, 3_600_000]);
+  const byMs = pick(random, [-86_400_000, -3_600_000, -10_000, 10_000, 3_600_000, 86_400_000]);
   return ({ fleet }) => {
     fleet.note(who, `has its clock set ${byMs > 0 ? 'forward' : 'back'} by ${Math.abs(byMs) / 1_000} s`);
     fleet.member(who).process.clockOffsetMs = byMs;
   };
 }
 
+/** A fail-over to a replica that lags, or an older snapshot that was put back: of a second, or of hours. */
 function storeGoesBack(random: Random): Action['perform'] {
-  const byMs = random.next() * 3_000;
+  const byMs = pick(random, [100, 1_000, 3_000, 20_000]) * random.next();
   return ({ fleet, checker }) => void checker.storeGoesBackTo(fleet.time.nowMs - byMs);
 }
 
@@ -480,14 +543,4 @@ function secondAgent(random: Random): Action['perform'] {
   const agent = pick(random, ['agent-h1', 'agent-h2']);
   const forMs = 500 + random.next() * 8_000;
   return ({ fleet }) => fleet.launchClone(agent, forMs);
-}
-
-/** Whether it went through: clients of the fleet do not care why not. */
-async function confirmed(sent: Promise<unknown> | undefined): Promise<boolean> {
-  try {
-    await sent;
-    return true;
-  } catch {
-    return false;
-  }
 }

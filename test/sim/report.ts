@@ -29,9 +29,9 @@ async function planNumbers(options: RunOptions): Promise<number[]> {
 
 /** A failure for people: what is wrong, who did what before, and the command that does it again. */
 export function explainFailure({ seed, actionCount, kept, violation, result }: Failure, mutant?: string): string {
-  const named = nameInstances(result.entries);
+  const named = nameInstances(result.history.entries);
   const uuids = [...named.keys()].filter((uuid) => violation.message.includes(uuid));
-  const entries = result.entries.filter((entry) => isTold(entry, uuids)).map((entry) => rename(entry, named));
+  const entries = result.history.entries.filter((entry) => isTold(entry, uuids)).map((entry) => rename(entry, named));
   const parties = [...OTHERS, 'broker', ...SERVICES, 'store', 'h1', 'h2', 'rack-1', 'rack-2', 'world'];
   const args = [`--seed ${seed}`, `--steps ${actionCount}`, kept ? `--keep ${kept.join(',')}` : ''];
   if (mutant !== undefined) args.push(`--mutant ${mutant}`);

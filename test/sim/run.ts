@@ -1,9 +1,12 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import type { Mutant } from './mutants/mutant';
-import { MUTANTS } from './mutants/registry';
+import type { Violation } from './checker';
+import { MUTANTS, mutantOf } from './mutants/registry';
+import type { HuntJob, SeedJob } from './parallel/job';
+import { runJobs } from './parallel/run-jobs';
 import { explainFailure, shrinkFailure } from './report';
-import { catchMutant, tableLine } from './run-mutants';
-import { type RunOptions, type RunResult, runSeed } from './run-seed';
+import { tableLine } from './run-mutants';
+import type { RunOptions } from './run-seed';
 import { FAULTS } from './small-scope/one-instance';
 import { runSmallScope } from './small-scope/run';
 
@@ -12,12 +15,14 @@ const { values } = parseArgs({
     seeds: { type: 'string' },
     first: { type: 'string', default: '1' },
     seed: { type: 'string' },
+    jobs: { type: 'string', default: String(availableParallelism()) },
     steps: { type: 'string', default: '40' },
     keep: { type: 'string' },
     mutant: { type: 'string' },
     mutants: { type: 'boolean', default: false },
     small: { type: 'boolean', default: false },
     fault: { type: 'string' },
+    large: { type: 'boolean', default: false },
     brief: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -27,15 +32,18 @@ const { values } = parseArgs({
 const HELP = `npm run sim -- [options]
   --seeds N       runs so many seeds (100), from --first (1) on
   --seed N        runs one seed and prints the digest of its history
+  --jobs N        in so many threads (one for each processor)
   --steps N       so many things happen to the fleet in a run (40)
   --keep 3,8,21   of these, only those: what is left of a shrunk failure
   --mutant NAME   with one thing taken out of Berth
   --mutants       each mutant in turn, until a seed catches it
-  --small         every state of one instance on two hosts, with one fault; --fault NAME for one kind only
+  --small         every state of one instance on two hosts, with one fault; --fault NAME for one kind only;
+                  with a failed build or a terminate besides; --large: also where that takes long
   --brief         failures in one line, not shrunk
   --json          one line of JSON at the end`;
 
 const actionCount = Number(values.steps);
+const threadCount = Number(values.jobs);
 
 /** `npm run sim`: runs seeds, or mutants, and ends with 1 when an invariant broke, or a mutant broke none. */
 async function main(): Promise<number> {
@@ -47,28 +55,38 @@ async function main(): Promise<number> {
   const isElse = values.mutants || values.small;
   if (values.seeds !== undefined || values.seed !== undefined || !isElse) exitCode += await runSeeds();
   if (values.mutants) exitCode += await runMutants();
-  if (values.small) exitCode += await runSmallScope(FAULTS.filter((fault) => fault === (values.fault ?? fault)));
+  if (values.small)
+    exitCode += await runSmallScope(
+      FAULTS.filter((fault) => fault === (values.fault ?? fault)),
+      values.large,
+    );
   return Math.min(1, exitCode);
 }
 
 async function runSeeds(): Promise<number> {
-  const putBack = values.mutant === undefined || values.mutants ? () => {} : mutantOf(values.mutant).apply();
+  const mutant = values.mutants ? undefined : values.mutant;
   const kept = values.keep?.split(',').filter(Boolean).map(Number);
   const first = Number(values.seed ?? values.first);
   const count = values.seed === undefined ? Number(values.seeds ?? 100) : 1;
+  const jobs = Array.from({ length: count }, (_, n): SeedJob => {
+    return {
+      kind: 'seed',
+      options: { seed: first + n, actionCount, kept },
+      mutant,
+      isDigested: values.seed !== undefined,
+    };
+  });
   const startedMs = performance.now();
   let failed = 0;
   let stepCount = 0;
-  for (let seed = first; seed < first + count; seed++) {
-    const options: RunOptions = { seed, actionCount, kept };
-    const result = await runSeed(options);
-    stepCount += result.stepCount;
-    if (values.seed !== undefined) print(`seed ${seed}: ${result.stepCount} steps, history ${result.digest}`);
-    if (result.violation === undefined) continue;
+  for await (const outcome of runJobs(jobs, threadCount)) {
+    const { options, violation, digest } = outcome;
+    stepCount += outcome.stepCount;
+    if (values.seed !== undefined) print(`seed ${options.seed}: ${stepCount} steps, history ${digest}`);
+    if (violation === undefined) continue;
     failed++;
-    await explain(options, result.violation);
+    await explain(options, violation, mutant);
   }
-  putBack();
   const seconds = (performance.now() - startedMs) / 1_000;
   const rates = { seedsPerSecond: count / seconds, stepsPerSecond: stepCount / seconds };
   if (values.json) print(JSON.stringify({ seeds: count, failed, stepCount, seconds, ...rates }));
@@ -77,27 +95,23 @@ async function runSeeds(): Promise<number> {
   return failed;
 }
 
-async function explain(options: RunOptions, violation: NonNullable<RunResult['violation']>): Promise<void> {
-  const { invariant, message } = violation;
+async function explain(options: RunOptions, { invariant, message }: Violation, mutant?: string): Promise<void> {
   if (values.brief) return print(`seed ${options.seed}: ${invariant}: ${message}`);
-  print(explainFailure(await shrinkFailure(options, invariant), values.mutant));
+  const putBack = mutant === undefined ? () => {} : mutantOf(mutant).apply();
+  print(explainFailure(await shrinkFailure(options, invariant), mutant));
+  putBack();
 }
 
 async function runMutants(): Promise<number> {
+  const mutants = values.mutant === undefined ? MUTANTS : [mutantOf(values.mutant)];
+  const hunts = mutants.map(({ name }): HuntJob => ({ kind: 'hunt', mutant: name, actionCount }));
   let missed = 0;
-  for (const mutant of values.mutant === undefined ? MUTANTS : [mutantOf(values.mutant)]) {
-    const caught = await catchMutant(mutant, actionCount);
+  for await (const caught of runJobs(hunts, threadCount)) {
     if (caught.by === undefined) missed++;
     print(tableLine(caught));
   }
-  print(`${MUTANTS.length} mutants, ${missed} not caught`);
+  print(`${mutants.length} mutants, ${missed} not caught`);
   return missed;
-}
-
-function mutantOf(name: string): Mutant {
-  const mutant = MUTANTS.find((one) => one.name === name);
-  if (mutant) return mutant;
-  throw new Error(`there is no mutant ${name}; there are ${MUTANTS.map((one) => one.name).join(', ')}`);
 }
 
 function print(text: string): void {

@@ -8,10 +8,10 @@ it('does the same, bit for bit, from the same seed', async () => {
   const first = await runSeed({ seed: 7, actionCount: 40 });
   const again = await runSeed({ seed: 7, actionCount: 40 });
   const other = await runSeed({ seed: 8, actionCount: 40 });
-  expect(first.entries.length).toBeGreaterThan(1_000);
-  expect(again.entries).toEqual(first.entries);
-  expect(again.digest).toBe(first.digest);
-  expect(other.digest).not.toBe(first.digest);
+  expect(first.history.entries.length).toBeGreaterThan(1_000);
+  expect(again.history.entries).toEqual(first.history.entries);
+  expect(again.history.digest()).toBe(first.history.digest());
+  expect(other.history.digest()).not.toBe(first.history.digest());
 });
 
 it('finds what is broken, shrinks it to what it takes, and names the command that shows it again', async () => {
@@ -28,7 +28,7 @@ it('finds what is broken, shrinks it to what it takes, and names the command tha
   const again = await runSeed({ ...by.options, kept: failure.kept });
   putBack();
   expect(failure.kept?.length).toBeLessThan(8);
-  expect(again.digest).toBe(failure.result.digest);
+  expect(again.history.digest()).toBe(failure.result.history.digest());
   const text = explainFailure(failure, 'forgetful');
   expect(text).toContain(`npm run sim -- --seed ${by.options.seed} --steps 40 --keep ${failure.kept?.join(',')}`);
   expect(text).toMatch(/│─+▶│/);

@@ -70,6 +70,12 @@ export const RULES: readonly Rule[] = [
     breach: 'libs/instances/store.ts -> libs/placement/port/placement-store.ts',
   },
   {
+    says: 'the client knows the wire, and no store',
+    of: ['libs/client/'],
+    only: ['libs/bus/', 'libs/contracts/', 'libs/domain/', 'libs/runtime/'],
+    breach: 'libs/client/client.ts -> libs/instances/store.ts',
+  },
+  {
     says: 'libraries know no service',
     of: ['libs/'],
     never: ['services/'],

@@ -10,14 +10,11 @@ import type { CallOptions, OutgoingMessage } from '../port';
 import { BatchingPublisher } from './batching/batching-publisher';
 import { unframed } from './batching/frame';
 import type { Connections } from './connection';
-import { bufferOf, outgoingProperties } from './message';
+import { bufferOf, expirationOf, outgoingProperties } from './message';
 import { privateQueuePrefix } from './origin';
 import { ReopeningChannel } from './reopening-channel';
 import { routeTo } from './route';
 import { declareAnswerQueue, notConnected } from './topology';
-
-/** The broker closes the channel of whoever asks for more. */
-const MAX_EXPIRATION_MS = 2_147_483_647;
 
 /**
  * Calls and their answers. Answers come to one queue that lives as long as the consuming connection and belongs to it
@@ -75,7 +72,7 @@ export class Caller {
     const answer = this.#pending.wait(correlationId, name, options);
     const properties = outgoingProperties(type, id, sender, correlationId);
     properties.replyTo = this.#answerQueue;
-    properties.expiration = Math.min(Math.max(0, Math.ceil(timeoutMs)), MAX_EXPIRATION_MS);
+    properties.expiration = expirationOf(timeoutMs);
     properties.mandatory = true;
     properties.userId = this.#user;
     const publication = {

@@ -10,7 +10,14 @@ import type { BusConfig } from '../options';
 import type { CastOptions, OutgoingMessage } from '../port';
 import { BatchingPublisher } from './batching/batching-publisher';
 import type { Connection } from './connection';
-import { bufferOf, cutProperties, DELIVERIES_HEADER, outgoingProperties, POSTPONED_HEADER } from './message';
+import {
+  bufferOf,
+  cutProperties,
+  DELIVERIES_HEADER,
+  expirationOf,
+  outgoingProperties,
+  POSTPONED_HEADER,
+} from './message';
 import { onBehalfOf } from './origin';
 import { type Route, routeTo } from './route';
 import { connectionLost } from './topology';
@@ -31,12 +38,13 @@ export class Caster {
   }
 
   cast(queue: QueueAddress, message: OutgoingMessage, options: CastOptions): Promise<void> {
-    const { replyTo, isTransient = false } = options;
+    const { replyTo, isTransient = false, expiresInMs } = options;
     const properties = this.#propertiesOf(message, options);
     properties.persistent = !isTransient;
     properties.mandatory = true;
     if (replyTo !== undefined) properties.replyTo = replyTo;
-    return this.#publish(routeTo(queue, this.#user), message.body, properties, isBatching(queue));
+    if (expiresInMs !== undefined) properties.expiration = expirationOf(expiresInMs);
+    return this.#publish(routeTo(queue, this.#user), message.body, properties, isBatching(queue), expiresInMs);
   }
 
   publish(topic: string, message: OutgoingMessage): Promise<void> {
@@ -55,16 +63,18 @@ export class Caster {
     return this.#sendOn(DEAD_LETTER_QUEUE, delivery, deadLetterHeaders(error, queue));
   }
 
-  /** Puts a message to the end of its queue, this delivery not counted. */
+  /** Puts a message to the end of its queue, this delivery not counted. It expires when it would have. */
   postpone(delivery: Delivery, queue: QueueSpec): Promise<void> {
-    return this.#sendOn(queue, delivery, { [DELIVERIES_HEADER]: delivery.deliveries - 1, [POSTPONED_HEADER]: true });
+    const headers = { [DELIVERIES_HEADER]: delivery.deliveries - 1, [POSTPONED_HEADER]: true };
+    return this.#sendOn(queue, delivery, headers, delivery.deadlineMs);
   }
 
-  #sendOn(queue: QueueSpec, delivery: Delivery, headers: Record<string, unknown>): Promise<void> {
+  #sendOn(queue: QueueSpec, delivery: Delivery, headers: Record<string, unknown>, deadlineMs?: number): Promise<void> {
     const { type, body, id, sender, correlationId, replyTo, identity } = delivery;
     return this.put(queue, body, {
       ...outgoingProperties(type, id, sender, correlationId),
       ...(replyTo === undefined ? {} : { replyTo }),
+      ...(deadlineMs === undefined ? {} : { expiration: expirationOf(deadlineMs - this.#around.clock.elapsed()) }),
       headers: { ...headers, ...onBehalfOf(identity) },
       persistent: true,
     });
@@ -82,15 +92,17 @@ export class Caster {
     body: Uint8Array,
     options: Options.Publish,
     mayShareFrame: boolean,
+    expiresInMs = Infinity,
   ): Promise<void> {
     options.userId = this.#user;
+    const deadlineMs = this.#around.clock.elapsed() + expiresInMs;
     return new Promise((resolve, reject) => {
       const settle = (error?: BerthError) => {
         if (error === undefined) resolve();
         else reject(countNotSent(this.#metrics, error));
       };
       const content = bufferOf(body);
-      const publication = { exchange, routingKey, content, options, deadlineMs: Infinity, settle, isWanted: always };
+      const publication = { exchange, routingKey, content, options, deadlineMs, settle, isWanted: always };
       this.publisher.send(publication, mayShareFrame);
     });
   }

@@ -39,7 +39,9 @@ const CLOSE_TIMEOUT_MS = 2_000;
  * - an `error` event that comes during `setup`, before recovery listens, would end the process: we listen first;
  * - when `setup` fails, recovery waits for the broker to agree to the close, for ever if the broker is gone: `setup` here
  *   starts the close itself, so that recovery finds it done; closing at the end is bounded for the same reason;
- * - a connection that closes while `setup` runs, unseen by it, would be taken for good: we look before we say so.
+ * - a connection that closes while `setup` runs, unseen by it, would be taken for good: we look before we say so;
+ * - one that is opened after recovery was closed has no listeners at all, and an error on it would end the process: closing
+ *   waits until the attempt under way has ended.
  */
 export class Connection {
   /** Why the last attempt that failed did. */
@@ -59,6 +61,8 @@ export class Connection {
   #wasUp = false;
   #isBlocked = false;
   #isClosing = false;
+  #isConnecting = false;
+  #onAttemptEnded: () => void = () => {};
 
   constructor(settings: ConnectionSettings, around: Surroundings) {
     this.#settings = settings;
@@ -105,14 +109,23 @@ export class Connection {
     recovering.on('handler-error', (error) =>
       log.error({ event: 'bus_listener_threw', error }, 'a listener of the connection threw'),
     );
+    this.#isConnecting = true;
     recovering.on('connect-failed', (error: Error) => {
+      this.#endAttempt();
       this.lastError = error;
       this.onFailed(error);
     });
+    // Comes before recovery sets its own timer, and so does what is set for the same time.
+    recovering.on('reconnect-scheduled', ({ delay }) =>
+      this.#around.clock.after(delay, () => {
+        this.#isConnecting = true;
+      }),
+    );
     recovering.on('disconnect', (error) =>
       log.warn({ event: 'bus_disconnected', error }, 'disconnected from the broker, reconnecting'),
     );
     recovering.on('connect', () => {
+      this.#endAttempt();
       if (this.#wasUp) {
         log.info({ event: 'bus_reconnected' }, 'reconnected to the broker');
         this.onReconnect();
@@ -137,7 +150,18 @@ export class Connection {
   async close(): Promise<void> {
     this.#isClosing = true;
     if (this.#recovering === undefined) return;
+    if (this.#isConnecting) {
+      const ended = new Promise<void>((resolve) => {
+        this.#onAttemptEnded = resolve;
+      });
+      await endsWithin(ended, CLOSE_TIMEOUT_MS, this.#around.clock);
+    }
     await endsWithin(this.#recovering.close(), CLOSE_TIMEOUT_MS, this.#around.clock);
+  }
+
+  #endAttempt(): void {
+    this.#isConnecting = false;
+    this.#onAttemptEnded();
   }
 
   async #setUp(model: ChannelModel): Promise<void> {

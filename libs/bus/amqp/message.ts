@@ -104,6 +104,14 @@ export function answerProperties(
   };
 }
 
+/** The broker closes the channel of whoever asks for more. */
+const MAX_EXPIRATION_MS = 2_147_483_647;
+
+/** The property of a message that expires in so many milliseconds. */
+export function expirationOf(leftMs: number): number {
+  return Math.min(Math.max(0, Math.ceil(leftMs)), MAX_EXPIRATION_MS);
+}
+
 /** A view of the bytes as amqplib wants them; nothing is copied. */
 export function bufferOf(body: Uint8Array): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);

@@ -5,6 +5,7 @@ import type { Surroundings } from '../../runtime/service';
 import { notConfirmed, queueFull, tooManyWaiting } from '../errors';
 import type { BusConfig } from '../options';
 import type { Connection } from './connection';
+import { expirationOf } from './message';
 import { ReopeningChannel } from './reopening-channel';
 import { notConnected } from './topology';
 
@@ -155,7 +156,7 @@ export class Publisher {
   /** What expires after a time must not get that time anew after it has waited here. */
   #shorten({ options, deadlineMs }: Publication): void {
     if (options.expiration === undefined) return;
-    options.expiration = Math.max(0, Math.ceil(deadlineMs - this.#around.clock.elapsed()));
+    options.expiration = expirationOf(deadlineMs - this.#around.clock.elapsed());
   }
 
   /**

@@ -90,7 +90,8 @@ export class MemoryBroker {
   later(action: () => void): void {
     if (this.#actions.push(action) > 1) return;
     if (++this.#round % ROUNDS_IN_A_ROW === 0) this.clock.after(0, () => this.#runActions());
-    else queueMicrotask(() => this.#runActions());
+    // Not by `queueMicrotask`, which makes an asynchronous resource of each.
+    else void Promise.resolve().then(() => this.#runActions());
   }
 
   #runActions(): void {

@@ -73,7 +73,10 @@ export class MemoryBus implements Bus {
     const queue = queueName(address);
     const target = this.#broker.find(queue);
     if (target === undefined) throw countNotSent(this.#metrics, noSuchQueue(queue));
-    if (target.put(this.#seal(message, options)) === 'full') throw countNotSent(this.#metrics, queueFull(queue));
+    const { expiresInMs } = options;
+    const expiresAtMs = expiresInMs === undefined ? undefined : this.#around.clock.elapsed() + expiresInMs;
+    if (target.put(this.#seal(message, options, expiresAtMs)) === 'full')
+      throw countNotSent(this.#metrics, queueFull(queue));
   }
 
   async serve(

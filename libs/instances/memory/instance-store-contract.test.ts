@@ -1,5 +1,6 @@
 import { systemClock } from '../../runtime/system';
 import { fakeClock } from '../../testing/fake-clock';
+import { describeDoubtStore } from '../../testing/instances/doubt-contract';
 import { describeInstanceStore } from '../../testing/instances/instance-store-contract';
 import { describeLeaseStore } from '../../testing/instances/lease-contract';
 import { describeOutbox } from '../../testing/instances/outbox-contract';
@@ -7,6 +8,8 @@ import { memoryInstanceStore } from './instance-store';
 import { memoryLeaseStore } from './lease-store';
 
 describeInstanceStore('memory', async () => memoryInstanceStore(systemClock()));
+
+describeDoubtStore('memory', async () => memoryInstanceStore(systemClock()));
 
 describeLeaseStore('memory', async () => {
   const clock = fakeClock();

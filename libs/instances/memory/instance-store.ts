@@ -1,7 +1,16 @@
 import type { Clock } from '../../domain/clock';
 import type { Instance } from '../../domain/instance';
 import { indexAfter } from '../../domain/names';
-import { type InstanceFilter, type InstanceStore, instanceExists, MAX_OUTBOX, matches, outboxFull } from '../store';
+import {
+  type InstanceFilter,
+  type InstanceStore,
+  instanceExists,
+  MAX_OUTBOX,
+  matches,
+  outboxFull,
+  requestExpired,
+} from '../store';
+import { memoryDoubtStore } from './doubt-store';
 import { memoryOutbox } from './outbox';
 
 /**
@@ -15,6 +24,8 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
   const dueAtMs = new Map<string, number>();
   /** All uuids in order, for paging; undefined after a creation, until it is needed. */
   let sorted: string[] | undefined;
+  /** When the newest of the instances that were forgotten was created. */
+  let forgottenUpToMs = 0;
 
   const present = (uuids: readonly string[]) =>
     uuids.map((uuid) => records.get(uuid)).filter((instance) => instance !== undefined);
@@ -33,11 +44,14 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
   };
 
   return {
-    async create(requestId, instances) {
+    ...memoryDoubtStore(),
+
+    async create(requestId, instances, publishedAtMs = Infinity) {
       const known = requests.get(requestId);
       if (known) return { created: false, instances: present(known) };
       const taken = instances.find((instance) => records.has(instance.uuid));
       if (taken) throw instanceExists(taken.uuid);
+      if (publishedAtMs <= forgottenUpToMs) throw requestExpired(requestId);
       if (outbox.size >= maxOutbox) throw outboxFull();
       instances.forEach(write);
       sorted = undefined;
@@ -98,7 +112,8 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
         const isOld = hasEnded(instance) && instance.updatedAtMs < beforeMs;
         if (isOld && !outbox.has(instance.uuid)) old.push(instance);
       }
-      for (const { uuid, requestId } of old) {
+      for (const { uuid, requestId, createdAtMs } of old) {
+        forgottenUpToMs = Math.max(forgottenUpToMs, createdAtMs);
         records.delete(uuid);
         const left = requests.get(requestId)?.filter((other) => records.has(other)) ?? [];
         if (left.length === 0) requests.delete(requestId);

@@ -3,7 +3,16 @@ import type { Instance, InstanceState } from '../../domain/instance';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
 import { batchPerTick } from '../../runtime/batch-per-tick';
-import { type InstanceFilter, type InstanceStore, instanceExists, MAX_OUTBOX, matches, outboxFull } from '../store';
+import {
+  type InstanceFilter,
+  type InstanceStore,
+  instanceExists,
+  MAX_OUTBOX,
+  matches,
+  outboxFull,
+  requestExpired,
+} from '../store';
+import { redisDoubtStore } from './doubt-store';
 import { fromEvents, fromRecord, toRecord } from './record';
 
 const scripts = loadScripts(join(__dirname, 'lua'), [
@@ -11,11 +20,15 @@ const scripts = loadScripts(join(__dirname, 'lua'), [
   'instance-page',
   'instance-take-due',
   'instance-forget',
+  'instance-index-errors',
   'instance-outbox',
 ]);
 
 /** Instances that one command reads at most. */
 const PAGE = 500;
+
+/** Redis does nothing else meanwhile: about a millisecond. */
+const INDEXED_AT_ONCE = 100;
 
 /** Records in one run of the script that writes, beyond those of its first operation: Redis does nothing else meanwhile. */
 const MAX_WRITES = 128;
@@ -42,6 +55,7 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
   /** Its name is of a time when only deleted instances were in it. */
   const ended = `${records}:deleted`;
   const outbox = `${records}:outbox`;
+  const forgotten = `${records}:forgotten`;
 
   const page = async (prefix: string, marker: string, limit: number) => {
     const answer = await client.runScript(scripts['instance-page'], [index, records], [prefix, marker, limit]);
@@ -50,7 +64,7 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
 
   const countOf = ({ count }: Write) => count;
   const write = batchPerTick(MAX_WRITES, countOf, async (writes) => {
-    const keys = [requests, records, index, due, ended, outbox];
+    const keys = [requests, records, index, due, ended, outbox, forgotten];
     const args = [maxOutbox, ...writes.flatMap((one) => one.args)];
     return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
   });
@@ -103,12 +117,25 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
     return [...byUuid.values()].sort((a, b) => (a.uuid < b.uuid ? -1 : 1)).slice(0, limit);
   };
 
+  /** Once in a process: what an older version recorded meanwhile is indexed when the next begins. */
+  let oldErrors: Promise<void> | undefined;
+  const indexOldErrors = async () => {
+    for (let marker = ''; ; ) {
+      const keys = [index, records, ended];
+      marker = (await client.runScript(scripts['instance-index-errors'], keys, [marker, INDEXED_AT_ONCE])) as string;
+      if (marker === '') return;
+    }
+  };
+
   return {
-    async create(requestId, instances) {
+    ...redisDoubtStore(client, cell),
+
+    async create(requestId, instances, publishedAtMs) {
       const rows = instances.flatMap((one) => [one.uuid, one.projectId, toRecord(one)]);
-      const args = ['create', requestId, instances.length, ...rows];
+      const args = ['create', requestId, publishedAtMs ?? '', instances.length, ...rows];
       const [outcome, ...details] = await write({ args, count: instances.length });
       if (outcome === 'exists') throw instanceExists(details[0] ?? '');
+      if (outcome === 'expired') throw requestExpired(requestId);
       if (outcome === 'full') throw outboxFull();
       return outcome === 'created'
         ? { created: true, instances: [...instances] }
@@ -168,7 +195,12 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
     },
 
     async forget(beforeMs, limit) {
-      const keys = [ended, records, index, requests, due, outbox];
+      oldErrors ??= indexOldErrors().catch((thrown: unknown) => {
+        oldErrors = undefined;
+        throw thrown;
+      });
+      await oldErrors;
+      const keys = [ended, records, index, requests, due, outbox, forgotten];
       return (await client.runScript(scripts['instance-forget'], keys, [beforeMs, limit])) as number;
     },
 

@@ -1,7 +1,11 @@
+import { DISABLED_TRAIT } from '../../domain/provider';
 import type { RecordFailure, SetHostEnabled, SweepHosts } from '../port/placement-store';
 import type { Decided, Timed, Transaction } from './transaction';
 
-/** Enables or disables a host, as an operator decided. */
+/**
+ * Enables or disables a host, as an operator decided, and tells clients of the placement API by the trait of its root
+ * provider, as Nova's computes do.
+ */
 export async function setHostEnabled(
   tx: Transaction,
   { host: name, enabled, reason, atMs }: Timed<SetHostEnabled>,
@@ -10,7 +14,19 @@ export async function setHostEnabled(
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
   if (host.enabled === enabled && host.disabledReason === reason) return { kind: 'unchanged' };
   tx.put('host', name, { ...host, enabled, disabledReason: reason, updatedAtMs: atMs });
+  const provider = await tx.get('provider', host.providerUuid);
+  if (!provider) return undefined;
+  const others = provider.traits.filter((trait) => trait !== DISABLED_TRAIT);
+  const traits = withStatus(others, enabled);
+  if (traits.length === provider.traits.length) return undefined;
+  tx.put('provider', provider.uuid, { ...provider, traits, updatedAtMs: atMs });
+  tx.write({ kind: 'raise', key: provider.uuid });
   return undefined;
+}
+
+/** The traits of a host's root provider: those of one that is disabled say so. */
+export function withStatus(traits: readonly string[], isEnabled: boolean): readonly string[] {
+  return isEnabled || traits.includes(DISABLED_TRAIT) ? traits : [...traits, DISABLED_TRAIT];
 }
 
 /** One more failed build. The count is a number that halves every `halfLifeMs`, so it has a fraction. */

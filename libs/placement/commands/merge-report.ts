@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Inventories, Inventory } from '../../domain/inventory';
+import type { Inventories, Inventory, Resources } from '../../domain/inventory';
 import type { HostReport } from '../port/placement-store';
 import type { DecidedInventory, ReportedInventory, StoredProvider } from './tables';
 
 /** What a provider is, by its agent and by operators. */
-export type MergedProvider = Pick<StoredProvider, 'inventories' | 'traits' | 'aggregates' | 'reported'>;
+export type MergedProvider = Pick<StoredProvider, 'inventories' | 'traits' | 'aggregates' | 'reported' | 'decided'>;
 
 /**
  * A provider as a report leaves it. One writer for each field: agents write what they measure (totals and units, their
@@ -27,9 +27,12 @@ export function mergeReport(
   const present = provider ?? { inventories: {}, traits: [], aggregates: [] };
   const isNews = aggregates !== undefined && !isDeepStrictEqual(aggregates, last.aggregates);
   const own = { ...inventories, ...kept };
+  const isFirst = provider !== undefined && isUnreported(provider);
+  const decided = isFirst ? decidedBefore(own, externalUsage, provider) : provider?.decided;
   return {
+    ...(decided && { decided }),
     inventories: {
-      ...mapEach(own, (inventory, name) => asDecided(inventory, externalUsage[name] ?? 0, provider?.decided?.[name])),
+      ...mapEach(own, (inventory, name) => asDecided(inventory, externalUsage[name] ?? 0, decided?.[name])),
       ...pick(present.inventories, (name) => !own[name] && !last.inventories[name]),
     },
     traits: merge(present.traits, last.traits, traits),
@@ -43,6 +46,25 @@ export function mergeReport(
       aggregates: aggregates ?? last.aggregates,
     },
   };
+}
+
+/** Whether a provider that is there has never been reported: a client of the placement API made it. */
+function isUnreported({ reported, host }: StoredProvider): boolean {
+  return reported === undefined && host === undefined;
+}
+
+/** What was there before the first report, its client decided. */
+function decidedBefore(own: Inventories, external: Resources, provider: StoredProvider): StoredProvider['decided'] {
+  const before = Object.entries(own).flatMap(([name, { reserved, allocationRatio }]) => {
+    const present = provider.inventories[name];
+    if (!present) return [];
+    const decided: DecidedInventory = {
+      ...choose('reserved', present.reserved, reserved - Math.min(reserved, external[name] ?? 0)),
+      ...choose('allocationRatio', present.allocationRatio, allocationRatio),
+    };
+    return [[name, decided] as const];
+  });
+  return Object.fromEntries(before);
 }
 
 /** The classes of a provider that its agent wrote, and not somebody else. */

@@ -42,9 +42,24 @@ export class ChangeLog {
     if (revision === present) return [];
     // The first revision of a store is not 1.
     if (revision === 0 && !this.isTrimmed) return this.changes.slice();
-    const index = revision + 1 - (this.changes[0]?.revision ?? present + 1);
-    if (index < 0 || revision > present) throw revisionTrimmed(revision);
-    return this.changes.slice(index);
+    const first = this.changes[0]?.revision ?? present + 1;
+    // Revisions have no gap, but where another server went on: whoever is between its last and its next saw what was lost.
+    const isFollowed = revision === first - 1 || this.indexOf(revision) >= 0;
+    if (!isFollowed || revision > present) throw revisionTrimmed(revision);
+    return this.changes.slice(this.indexOf(revision) + 1);
+  }
+
+  /** Where the change of a revision is; -1 when it is not there. */
+  private indexOf(revision: number): number {
+    let [low, high] = [0, this.changes.length - 1];
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const found = this.changes[middle]?.revision ?? 0;
+      if (found === revision) return middle;
+      if (found < revision) low = middle + 1;
+      else high = middle - 1;
+    }
+    return -1;
   }
 
   private next(signal: AbortSignal): Promise<void> {

@@ -7,13 +7,15 @@ export type Holders = Map<string, Stored<StoredHolder>>;
 /** As `redis/lua/acquire-hosts.lua`. */
 export function acquireHosts(
   holders: Holders,
-  { hosts, agentRun, serviceHost, leaseMs, atMs }: AcquireHosts,
+  { hosts, agentRun, serviceHost, leaseMs, atMs, formerRun = '' }: AcquireHosts,
 ): HostGrant[] {
   const wanted = { agentRun, serviceHost };
+  const former = { agentRun: formerRun, serviceHost };
   return hosts.map((host) => {
     const present = holders.get(host);
     const isMine = present !== undefined && isSame(present.row, wanted);
-    if (present && !isMine && present.row.untilMs > atMs) {
+    const isFormer = present !== undefined && formerRun !== '' && isSame(present.row, former);
+    if (present && !isMine && !isFormer && present.row.untilMs > atMs) {
       const { agentRun: run, serviceHost: service, untilMs } = present.row;
       return { kind: 'taken', holder: { agentRun: run, serviceHost: service }, leftMs: untilMs - atMs };
     }

@@ -25,6 +25,8 @@ import { acquireHosts, releaseHosts } from './holders';
 import { MemoryTables } from './tables';
 
 const SCAN_CHUNK = 1_000;
+/** As many as the store on Redis remembers. */
+const MAX_JUMPS = 16;
 
 type Committed = Extract<CommitResult, { kind: 'committed' | 'unchanged' }>;
 
@@ -34,6 +36,10 @@ export class MemoryPlacementStore implements PlacementStore {
   readonly #log: ChangeLog;
   #revision = 0;
   #claimToken = 0;
+  #bornAtMs = 0;
+  #jumps: StoreIdentity['jumps'] = [];
+  /** Since when another server goes on, until its first commit. */
+  #goesOnAtMs: number | undefined;
 
   /** `maxChanges`: how far back followers can catch up. */
   constructor(maxChanges = 100_000) {
@@ -69,8 +75,18 @@ export class MemoryPlacementStore implements PlacementStore {
     return this.#revision;
   }
 
+  /** Its birth id is made of the time of its first commit. */
   async identify(): Promise<StoreIdentity> {
-    return { birthId: 'memory', bornAtMs: 0, revision: this.#revision, nowMs: undefined, jumps: [] };
+    const birthId = this.#revision === 0 ? undefined : `memory-${this.#bornAtMs}`;
+    return { birthId, bornAtMs: this.#bornAtMs, revision: this.#revision, nowMs: undefined, jumps: this.#jumps };
+  }
+
+  /**
+   * As when another server goes on with what is here: the next revision and the next claim token are the clock's
+   * microseconds, so that none is given again that the server before gave and lost. For worlds in which stores go back.
+   */
+  goOn(atMs: number): void {
+    this.#goesOnAtMs = atMs;
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {
@@ -126,11 +142,21 @@ export class MemoryPlacementStore implements PlacementStore {
       this.#tables.write(writes, this.#revision, this.#claimToken);
       return { kind: 'unchanged' };
     }
-    const isFirst = this.#revision === 0;
-    this.#revision = isFirst ? firstNumber(atMs) : this.#revision + 1;
-    this.#claimToken = isFirst ? firstNumber(atMs) : this.#claimToken + 1;
+    this.#nextNumbers(atMs);
     const change = { ...this.#tables.write(writes, this.#revision, this.#claimToken), revision: this.#revision };
     this.#log.append(change);
     return { kind: 'committed', change, claimToken: this.#claimToken };
+  }
+
+  /** As `redis/lua/include/head.lua`. */
+  #nextNumbers(atMs: number): void {
+    const last = this.#revision;
+    const leastUs = last === 0 ? firstNumber(atMs) : firstNumber(this.#goesOnAtMs ?? 0);
+    this.#revision = Math.max(last + 1, leastUs);
+    this.#claimToken = Math.max(this.#claimToken + 1, leastUs);
+    if (last === 0) this.#bornAtMs = atMs;
+    else if (this.#goesOnAtMs !== undefined)
+      this.#jumps = [...this.#jumps, [last, this.#revision] as const].slice(-MAX_JUMPS);
+    this.#goesOnAtMs = undefined;
   }
 }

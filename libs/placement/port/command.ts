@@ -194,6 +194,8 @@ export interface AcquireHosts extends HostHolder {
   readonly hosts: readonly string[];
   /** A host without an accepted report for so long may be given to another run. */
   readonly leaseMs: number;
+  /** A run of the same service host that is dead: what it holds is given at once. Nobody's unless given. */
+  readonly formerRun?: string;
 }
 
 /** Whether a run holds a host now; if not, who does, and for how long at least. */

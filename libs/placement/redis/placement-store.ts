@@ -78,8 +78,9 @@ export class RedisPlacementStore implements PlacementStore {
     return this.#keepChange(await this.#reportHost(report));
   }
 
-  async acquireHosts({ hosts, leaseMs, ...holder }: AcquireHosts): Promise<HostGrant[]> {
-    const args = [leaseMs, encodeHolder(holder), ...hosts];
+  async acquireHosts({ hosts, leaseMs, agentRun, serviceHost, formerRun = '' }: AcquireHosts): Promise<HostGrant[]> {
+    const former = formerRun === '' ? '' : encodeHolder({ agentRun: formerRun, serviceHost });
+    const args = [leaseMs, encodeHolder({ agentRun, serviceHost }), former, ...hosts];
     const answers = await this.#client.runScript(scripts['acquire-hosts'], [this.#keys.holder], args);
     return (answers as string[]).map(decodeGrant);
   }

@@ -1,6 +1,6 @@
 import { ACK, type IncomingMessage } from '../../bus/port';
 import type { BerthError } from '../../domain/errors';
-import { aMessage, aQueue, type BusWorld, failureOf, textOf } from './bus-world';
+import { aMessage, aQueue, type BusWorld, failureOf, takeDeadLetter, textOf } from './bus-world';
 import { gate, Inbox } from './inbox';
 
 const KINDS = ['work', 'host', 'transient'] as const;
@@ -22,6 +22,31 @@ export function describeCasts(world: () => BusWorld): void {
     expect(seen.items[0]).toMatchObject({ id: 'a', sender: 'me', redelivered: false, deadlineMs: undefined });
     await subscription.cancel();
     expect(await bus.depth(queue.name)).toBe(0);
+  });
+
+  it.each([
+    ['host', {}],
+    ['host', { batching: true }],
+    ['work', { batching: true }],
+  ] as const)('buries casts to a %s queue (%j) that nobody takes in time, and keeps the others', async (kind, rest) => {
+    const bus = await world().open();
+    const queue = aQueue(kind, rest);
+    await bus.declare(queue);
+    await Promise.all([
+      bus.cast(queue, aMessage('a'), { id: 'a', expiresInMs: 50 }),
+      bus.cast(queue, aMessage('b'), { expiresInMs: 60_000 }),
+      bus.cast(queue, aMessage('c')),
+    ]);
+    while ((await bus.depth(queue.name)) > 2);
+    const dead = await takeDeadLetter(bus, queue.name);
+    const headers = { 'berth-error-code': 'deadline_exceeded', 'berth-error-reason': 'expired' };
+    expect(dead).toMatchObject({ id: 'a', body: Buffer.from('a'), headers });
+    const seen = new Inbox<string>();
+    await bus.consume(queue, async ({ body }) => {
+      seen.put(textOf(body));
+      return ACK;
+    });
+    expect(await seen.has(2)).toEqual(['b', 'c']);
   });
 
   it('carries where and under which mark a client wants its answer', async () => {

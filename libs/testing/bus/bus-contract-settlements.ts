@@ -1,7 +1,7 @@
 import { ACK, drop, type IncomingMessage, POSTPONE, REQUEUE } from '../../bus/port';
 import { BerthError } from '../../domain/errors';
 import { aMessage, aQueue, type BusWorld, takeDeadLetter, textOf } from './bus-world';
-import { Inbox } from './inbox';
+import { gate, Inbox } from './inbox';
 
 const KINDS = ['work', 'host', 'transient'] as const;
 
@@ -48,6 +48,25 @@ export function describeSettlements(world: () => BusWorld): void {
       expect(seen).toEqual(['first', 'second', ...Array<string>(5).fill('first')]);
     },
   );
+
+  it.each([{}, { batching: true }])('lets a postponed message expire when it would have (%j)', async (rest) => {
+    const bus = await world().open();
+    const queue = aQueue('host', rest);
+    const release = gate();
+    await bus.declare(queue);
+    const expiring = bus.cast(queue, aMessage('expires'), { id: 'expires', expiresInMs: 2_000 });
+    await Promise.all([expiring, bus.cast(queue, aMessage('blocks'), { id: 'blocks' })]);
+    const take = async ({ id }: IncomingMessage) => {
+      if (id === 'expires') return POSTPONE;
+      await release.opened;
+      return ACK;
+    };
+    await bus.consume(queue, take, { prefetch: 1 });
+    while ((await bus.depth(queue.name)) > 0);
+    const dead = await takeDeadLetter(bus, queue.name);
+    expect(dead).toMatchObject({ id: 'expires', headers: { 'berth-error-reason': 'expired' } });
+    release.open();
+  });
 
   it.each(KINDS)('moves a dropped message of a %s queue to the dead letters, with the reason', async (kind) => {
     const bus = await world().open();

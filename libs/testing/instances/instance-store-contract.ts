@@ -406,6 +406,32 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         await store.forget(10, 10);
         expect((await store.create(requestId, [one])).created).toBe(true);
       });
+
+      it('refuses a request that is older than what it has forgotten, and no other', async () => {
+        const create = (publishedAtMs: number, createdAtMs: number, requestId: string = randomUUID()) =>
+          store.create(requestId, [anInstance({ requestId, createdAtMs })], publishedAtMs);
+        const requestId = randomUUID();
+        const { instances } = await create(1_000, 1_050, requestId);
+        await end(instances[0] as Instance);
+        expect((await create(900, 1_060)).created).toBe(true);
+        await store.forget(10_000, 10);
+        await expect(create(1_000, 2_000, requestId)).rejects.toMatchObject({
+          code: 'failed_precondition',
+          reason: 'request_expired',
+        });
+        await expect(create(1_050, 2_000)).rejects.toMatchObject({ reason: 'request_expired' });
+        expect((await create(1_051, 2_000)).created).toBe(true);
+      });
+
+      it('still knows a request that is older than what it has forgotten', async () => {
+        const requestId = randomUUID();
+        const [long, short] = [anInstance({ requestId, createdAtMs: 10 }), anInstance({ createdAtMs: 20 })];
+        await store.create(requestId, [long], 10);
+        await store.create(short.requestId, [short], 20);
+        await end(short);
+        await store.forget(10_000, 10);
+        expect(await store.create(requestId, [long], 10)).toEqual({ created: false, instances: [long] });
+      });
     });
   });
 }

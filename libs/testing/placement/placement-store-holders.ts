@@ -40,6 +40,18 @@ export function describeHolders(open: () => PlacementStoreWorld): void {
       expect(await mustAcquire(store)).toBe(epoch);
     });
 
+    it('gives what a run holds to the run that knows it to be dead, with a higher epoch', async () => {
+      const epoch = await mustAcquire(store, { hosts: ['host-1'] });
+      const next = await mustAcquire(store, { ...other, formerRun: 'run-1' });
+      expect(next).toBeGreaterThan(epoch);
+      expect(await store.reportHost(aReport({ epoch }))).toEqual({ kind: 'epoch', present: next });
+      expect(await store.acquireHosts(anAcquisition({ agentRun: 'run-3', formerRun: 'run-1' }))).toMatchObject([
+        { kind: 'taken' },
+      ]);
+      const stranger = { agentRun: 'run-3', serviceHost: 'rack-1', formerRun: 'run-2' };
+      expect(await store.acquireHosts(anAcquisition(stranger))).toMatchObject([{ kind: 'taken' }]);
+    });
+
     it('takes the same run under another service host for another holder', async () => {
       await mustAcquire(store);
       expect(await store.acquireHosts(anAcquisition({ serviceHost: 'rack-1' }))).toMatchObject([{ kind: 'taken' }]);

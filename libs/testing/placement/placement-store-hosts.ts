@@ -112,6 +112,48 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
       expect(await root()).toMatchObject({ inventories: { VCPU: inventory(16, { reserved: 2, allocationRatio: 4 }) } });
     });
 
+    it('leave what a client wrote of a provider before its first report', async () => {
+      await mustCommit(store, {
+        kind: 'put_provider',
+        mode: 'create',
+        uuid: providerUuid,
+        name: 'host-1',
+        parentUuid: undefined,
+      });
+      const written = {
+        VCPU: inventory(4, { reserved: 2, allocationRatio: 3 }),
+        DISK_GB: inventory(5, { reserved: 1 }),
+      };
+      await mustCommit(store, { kind: 'write_inventories', ...about, inventories: written, replace: true });
+      await mustCommit(store, { kind: 'create_name', catalogue: 'trait', name: 'CUSTOM_FAST' });
+      await mustCommit(store, { kind: 'write_traits', ...about, traits: ['CUSTOM_FAST'] });
+      await mustCommit(store, { kind: 'write_aggregates', ...about, aggregates: ['agg-1'] });
+      const reported = (sequence: number, external: number) => {
+        const VCPU = inventory(8, { reserved: 1 + external, allocationRatio: 16 });
+        const measured = { VCPU, MEMORY_MB: inventory(64, { reserved: 5 }) };
+        return aReport({
+          sequence,
+          inventories: measured,
+          externalUsage: { VCPU: external },
+          traits: ['HW_CPU_X86_AVX'],
+        });
+      };
+      for (const [n, external] of [0, 3, 0].entries()) {
+        await mustReport(store, reported(n + 1, external));
+        const { inventories, traits, aggregates } = (await root()) ?? {};
+        expect(inventories).toEqual({
+          VCPU: inventory(8, { reserved: 2 + external, allocationRatio: 3 }),
+          MEMORY_MB: inventory(64, { reserved: 5 }),
+          DISK_GB: inventory(5, { reserved: 1 }),
+        });
+        expect([[...(traits ?? [])].sort(), aggregates]).toEqual([['CUSTOM_FAST', 'HW_CPU_X86_AVX'], ['agg-1']]);
+      }
+      const wanted = { VCPU: inventory(8, { reserved: 1, allocationRatio: 16 }) };
+      await mustCommit(store, { kind: 'write_inventories', ...about, inventories: wanted, replace: false });
+      await mustReport(store, reported(9, 1));
+      expect((await root())?.inventories['VCPU']).toEqual(inventory(8, { reserved: 2, allocationRatio: 16 }));
+    });
+
     it('keep classes and traits that somebody else gave their provider, and take back only their own', async () => {
       const own = { VCPU: inventory(8), CUSTOM_GOLD: inventory(1) };
       await mustReport(store, aReport({ inventories: own, traits: ['CUSTOM_FAST', 'HW_CPU_X86_AVX2'] }));
@@ -168,6 +210,21 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
       await mustReport(store, aReport({ sequence: 2, ioOps: 1 }));
       expect(await hosts()).toMatchObject([{ enabled: false, disabledReason: 'broken fan' }]);
       expect(await commit(store, { ...disable, host: 'nobody' })).toMatchObject({ kind: 'not_found' });
+    });
+
+    it('say by a trait of their root provider that they are disabled, as Nova does', async () => {
+      const provider = async () => (await contentsOf(store)).providers[0];
+      await mustReport(store, aReport({ traits: ['HW_CPU_X86_AVX2'] }));
+      const before = await provider();
+      await mustCommit(store, { kind: 'set_host_enabled', host: 'host-1', enabled: false, reason: 'broken fan' });
+      expect(await provider()).toMatchObject({
+        traits: ['HW_CPU_X86_AVX2', 'COMPUTE_STATUS_DISABLED'],
+        generation: (before?.generation ?? 0) + 1,
+      });
+      await mustReport(store, aReport({ sequence: 2, traits: ['HW_CPU_X86_AVX'] }));
+      expect(new Set((await provider())?.traits)).toEqual(new Set(['HW_CPU_X86_AVX', 'COMPUTE_STATUS_DISABLED']));
+      await mustCommit(store, { kind: 'set_host_enabled', host: 'host-1', enabled: true, reason: '' });
+      expect(await provider()).toMatchObject({ traits: ['HW_CPU_X86_AVX'] });
     });
 
     it('are disabled in a store that does not know them, if their agent remembers that', async () => {

@@ -9,20 +9,26 @@ export interface Child {
   /** Everything on stdout, so far. */
   stdout(): string;
   stderr(): string;
-  /** Waits for a text on stdout or stderr; fails when the process ends without it. */
-  says(text: string | RegExp): Promise<void>;
+  /**
+   * Waits for a text on stdout, after so many characters, or on stderr; fails when the process ends without it.
+   */
+  says(text: string | RegExp, after?: number): Promise<void>;
   readonly exit: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-/** Starts a TypeScript file of this repository (path from its root) as a process. `env` is all it gets besides PATH and a claim key. */
+/**
+ * Starts a TypeScript file of this repository (path from its root), or of another version of it, as a process. `env` is all
+ * it gets besides PATH and a claim key.
+ */
 export function startChild(
   file: string,
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  root = ROOT,
 ): Child {
-  const hook = ['--conditions=berth-source', '--require', join(ROOT, 'libs/testing/typescript.cjs')];
-  const child = spawn(process.execPath, [...hook, join(ROOT, file), ...args], {
-    cwd: ROOT,
+  const hook = ['--conditions=berth-source', '--require', join(root, 'libs/testing/typescript.cjs')];
+  const child = spawn(process.execPath, [...hook, join(root, file), ...args], {
+    cwd: root,
     // oxlint-disable-next-line no-restricted-properties -- a child needs PATH, and nothing else of this process
     env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', BERTH_CLAIM_KEY: 'the-claim-key-of-tests', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -41,17 +47,19 @@ export function startChild(
   const exit = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.on('close', (code, signal) => resolve({ code, signal }));
   });
-  const hasSaid = (text: string | RegExp) =>
-    typeof text === 'string' ? (stdout + stderr).includes(text) : text.test(stdout + stderr);
+  const hasSaid = (text: string | RegExp, after: number) => {
+    const said = stdout.slice(after) + stderr;
+    return typeof text === 'string' ? said.includes(text) : text.test(said);
+  };
   return {
     process: child,
     stdout: () => stdout,
     stderr: () => stderr,
     exit,
-    says: (text) =>
+    says: (text, after = 0) =>
       new Promise((resolve, reject) => {
         const look = () => {
-          if (!hasSaid(text)) return;
+          if (!hasSaid(text, after)) return;
           listeners.delete(look);
           resolve();
         };

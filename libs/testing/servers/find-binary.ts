@@ -20,6 +20,19 @@ export function findBinary(binary: Binary): string {
   return locate(binary) ?? (installPackage(binary.debianPackage) ? locate(binary) : undefined) ?? missing(binary);
 }
 
+/**
+ * Debian's Python, with these modules and what its packages need; installed likewise.
+ *
+ * @throws BerthError `failed_precondition / missing_binary`.
+ */
+export function findPython(modules: Readonly<Record<string, string>>): string {
+  const [packages, names] = [Object.values(modules), Object.keys(modules)];
+  const python = findBinary({ name: 'python3', folders: ['/usr/bin'], debianPackage: 'python3' });
+  const hasModules = () => spawnSync(python, ['-c', `import ${names.join(', ')}`], { stdio: 'ignore' }).status === 0;
+  if (hasModules() || (packages.every(installPackage) && hasModules())) return python;
+  return missing({ name: `Python's ${names.join(', ')}`, folders: [], debianPackage: packages.join(' ') });
+}
+
 function locate({ name, folders }: Binary): string | undefined {
   const path = environment()['PATH'] ?? '';
   return [...folders, ...path.split(delimiter)].map((folder) => join(folder, name)).find(isExecutable);
@@ -36,7 +49,7 @@ function isExecutable(path: string): boolean {
 
 function installPackage(name: string): boolean {
   if (process.getuid?.() !== 0 || !isExecutable('/usr/bin/apt-get')) return false;
-  process.stderr.write(`installing ${name} with apt-get: the tests start private servers of it\n`);
+  process.stderr.write(`installing ${name} with apt-get: the tests need it\n`);
   // Run level 1 keeps the package from starting a server of its own.
   const env = { ...environment(), DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const aptGet = (...args: string[]) => spawnSync('apt-get', args, { env, stdio: 'ignore' }).status === 0;

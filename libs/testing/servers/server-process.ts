@@ -12,6 +12,8 @@ import { systemClock } from '../../runtime/system';
 export interface TestServer {
   readonly url: string;
   readonly port: number;
+  /** Where it has its data. */
+  readonly folder: string;
   /** Of the running process; undefined while it is down. */
   readonly pid: number | undefined;
   /** Sends a signal to the server; resolves when it is gone, if the signal ends it. Port and data stay. */
@@ -35,7 +37,8 @@ export interface ServerPlan {
   readonly probe: { readonly send: string; readonly expect: string };
 }
 
-const READY_TIMEOUT_MS = 60_000;
+// For machines that are shared.
+const READY_TIMEOUT_MS = 150_000;
 const STOP_TIMEOUT_MS = 15_000;
 const POLL_MS = 20;
 const clock = systemClock();
@@ -58,6 +61,7 @@ export async function startServer(plan: ServerPlan): Promise<TestServer> {
 class ServerProcess implements TestServer {
   readonly url: string;
   readonly port: number;
+  readonly folder: string;
   readonly #plan: ServerPlan;
   #child: ChildProcess | undefined;
 
@@ -65,6 +69,7 @@ class ServerProcess implements TestServer {
     this.#plan = plan;
     this.url = plan.url;
     this.port = plan.port;
+    this.folder = plan.folder;
   }
 
   get pid(): number | undefined {

@@ -87,6 +87,7 @@ function rabbitmqEnvironment(
     RABBITMQ_DIST_PORT: String(distPort),
     RABBITMQ_MNESIA_BASE: join(folder, 'data'),
     RABBITMQ_LOG_BASE: join(folder, 'log'),
+    ERL_CRASH_DUMP: join(folder, 'erl_crash.dump'),
     RABBITMQ_PID_FILE: join(folder, 'pid'),
     RABBITMQ_FEATURE_FLAGS_FILE: join(folder, 'feature-flags'),
     RABBITMQ_ENABLED_PLUGINS_FILE: plugins,
@@ -144,6 +145,17 @@ export interface RedisServerOptions {
   readonly shipped?: { readonly configFile: string; readonly aclFile: string };
   /** Further settings of redis.conf. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Gives it a disk of its own, of so many megabytes, and starts it again whenever it ends, as a supervisor would. */
+  readonly diskMb?: number;
+}
+
+/** Runs a command again and again, in a mount namespace that ends with it: size of the disk, its folder, command. */
+const ON_OWN_DISK =
+  'mount -t tmpfs -o "size=$1m" redis-of-a-test "$2" && cd "$2" && shift 2 && while :; do "$@"; sleep 0.2; done';
+
+/** The disk of a Redis that was started with `diskMb`, as this process sees it. */
+export function diskOf({ pid, folder }: TestServer): string {
+  return `/proc/${pid}/root${join(folder, 'disk')}`;
 }
 
 /**
@@ -157,7 +169,8 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Test
   const command = findBinary(REDIS_SERVER);
   const port = await freePort();
   const folder = serverFolder('redis');
-  const own = { bind: '127.0.0.1', port: String(port), dir: folder };
+  const dir = options.diskMb === undefined ? folder : join(folder, 'disk');
+  const own = { bind: '127.0.0.1', port: String(port), dir };
   const settings = {
     ...own,
     save: '""',
@@ -170,13 +183,19 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Test
     : configText(settings);
   const configFile = join(folder, 'redis.conf');
   writeFileSync(configFile, config);
+  if (options.diskMb !== undefined) mkdirSync(join(folder, 'disk'));
+  const supervised = ['--map-root-user', '--mount', '/bin/sh', '-c', ON_OWN_DISK, 'redis', String(options.diskMb)];
+  const [program, args] =
+    options.diskMb === undefined
+      ? [command, [configFile]]
+      : ['unshare', [...supervised, join(folder, 'disk'), command, configFile]];
   return startServer({
     name: 'Redis',
     url: `redis://127.0.0.1:${port}`,
     port,
     folder,
-    command,
-    args: [configFile],
+    command: program,
+    args,
     env: environment(),
     probe: { send: 'PING\r\n', expect: options.shipped ? '-NOAUTH' : '+PONG' },
   });

@@ -1,19 +1,21 @@
 import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
 import { openBus } from '#libs/bus/open';
-import { userOfUrl } from '#libs/bus/user-of-url';
-import { identityOf } from '#libs/contracts/identity';
+import type { Bus } from '#libs/bus/port';
+import { Client } from '#libs/client/client';
+import { projectOf } from '#libs/client/connect';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
+import { BerthError } from '#libs/domain/errors';
+import type { ConfigOf } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Context } from '../context';
 import { usageError } from '../failure';
 import { addSettingFlags, readSettings } from '../settings';
-import { type Client, createClient } from './client';
-import { clientSettings, placementSettings } from './client-options';
+import { type clientOptions, clientSettings, placementSettings } from './client-options';
 import { createPlacementClient, type PlacementClient } from './placement-client';
 
-/** Makes a command use the bus: adds the flags for its address; `work` gets a client of it and what was typed. */
-export function useBus<Args extends unknown[], Flags extends OptionValues>(
+/** Makes a command ask Berth: adds the flags for the broker's address; `work` gets a client and what was typed. */
+export function useClient<Args extends unknown[], Flags extends OptionValues>(
   context: Context,
   command: Command<Args, Flags>,
   work: (client: Client, flags: Flags, ...args: Args) => Promise<void>,
@@ -23,11 +25,44 @@ export function useBus<Args extends unknown[], Flags extends OptionValues>(
   );
 }
 
-/** Runs `work` with a client on the bus of the command's settings, and closes the bus afterwards. */
-export async function withClient(
+/** Makes a command use queues: adds the flags for the broker's address; `work` gets the bus and what was typed. */
+export function useBus<Args extends unknown[], Flags extends OptionValues>(
+  context: Context,
+  command: Command<Args, Flags>,
+  work: (bus: Bus, flags: Flags, ...args: Args) => Promise<void>,
+): CommandUnknownOpts {
+  return addSettingFlags(command, clientSettings).action(() =>
+    withBus(context, command, (bus) => work(bus, command.opts(), ...command.processedArgs)),
+  );
+}
+
+/** Runs `work` with a client on the bus of the command's settings; Ctrl-C ends what it waits for. */
+export function withClient(
   context: Context,
   command: CommandUnknownOpts,
   work: (client: Client) => Promise<void>,
+): Promise<void> {
+  return withBus(context, command, async (bus, { busUrl, timeoutMs }) => {
+    const { clock, random, interrupted } = context;
+    const client = new Client(bus, { clock, random, timeoutMs, retryForMs: 0, projectId: projectOf(busUrl) });
+    const stop = () => void client.close();
+    interrupted.addEventListener('abort', stop, { once: true });
+    try {
+      await work(client);
+    } catch (thrown) {
+      throw interrupted.aborted ? new BerthError('aborted', 'interrupted', 'interrupted') : thrown;
+    } finally {
+      interrupted.removeEventListener('abort', stop);
+      await client.close();
+    }
+  });
+}
+
+/** Runs `work` with the bus of the command's settings, and closes it afterwards. */
+export async function withBus(
+  context: Context,
+  command: CommandUnknownOpts,
+  work: (bus: Bus, config: ConfigOf<typeof clientOptions>) => Promise<void>,
 ): Promise<void> {
   const { client: config } = readSettings(clientSettings, command, context.env);
   requireServer(config.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@host:5672');
@@ -37,7 +72,7 @@ export async function withClient(
   try {
     // Declared here, too, so that a request is kept although no conductor has run on this broker yet.
     await bus.declare(BUILD_REQUESTS);
-    await work(createClient(bus, clock, config.timeoutMs, projectOf(config.busUrl)));
+    await work(bus, config);
   } finally {
     await bus.close();
   }
@@ -46,11 +81,6 @@ export async function withClient(
 /** The project whose user the command's bus URL names; undefined when it names none. */
 export function ownProject({ env }: Context, command: CommandUnknownOpts): string | undefined {
   return projectOf(readSettings(clientSettings, command, env).client.busUrl);
-}
-
-function projectOf(busUrl: string): string | undefined {
-  const identity = identityOf(userOfUrl(busUrl));
-  return identity.kind === 'project' ? identity.projectId : undefined;
 }
 
 /** @throws BerthError `invalid_argument / usage` for `memory:`, which exists within one process only. */

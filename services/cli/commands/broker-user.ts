@@ -5,7 +5,7 @@ import { agentQueue } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import { BrokerManagement } from '../client/broker-management';
 import { brokerSettings } from '../client/client-options';
-import { withClient } from '../client/with-client';
+import { withBus } from '../client/with-client';
 import type { Context } from '../context';
 import { usageError } from '../failure';
 import { addHelp } from '../help-text';
@@ -67,7 +67,7 @@ function issue(
     throw usageError(`'${name}' can have no user`, 'a name has 1 to 100 letters, digits, dots, underscores and dashes');
   }
   const { client, broker } = readSettings(brokerSettings, command, env);
-  return withClient(context, command, async ({ bus }) => {
+  return withBus(context, command, async (bus) => {
     const busUrl = new URL(client.busUrl);
     const management = managementOf(busUrl, broker.managementUrl);
     const user = userOf(identity);

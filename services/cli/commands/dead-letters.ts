@@ -20,7 +20,7 @@ function listCommand(context: Context): CommandUnknownOpts {
     .description('List dead letters, oldest first, with the reason each is one. They stay where they are.')
     .option('--limit <n>', 'at most so many', wholeFrom(1), 100)
     .option('--json', 'print one JSON value', false);
-  useBus(context, command, async ({ bus }, { limit, json }) => {
+  useBus(context, command, async (bus, { limit, json }) => {
     const letters: DeadLetter[] = [];
     await visitDeadLetters(bus, clock, limit, (letter) => {
       letters.push(letter);
@@ -35,16 +35,19 @@ function listCommand(context: Context): CommandUnknownOpts {
 
 function requeueCommand(context: Context): CommandUnknownOpts {
   const command = new Command('requeue')
-    .description('Send dead letters to the queues they came from, after what was wrong has been mended.')
+    .description(
+      'Send dead letters to the queues they came from, after what was wrong has been mended. Those that expired stay.',
+    )
     .option('--id <message>', 'only this message')
     .option('--reason <reason>', 'only those with this reason')
     .option('--limit <n>', 'look at so many at most', wholeFrom(1), 100)
     .option('--json', 'print one JSON value', false);
-  useBus(context, command, async ({ bus }, { id, reason, limit, json }) => {
+  useBus(context, command, async (bus, { id, reason, limit, json }) => {
     const requeued: string[] = [];
     await visitDeadLetters(bus, context.clock, limit, (letter) => {
       const isMeant = (id ?? letter.id) === letter.id && (reason ?? letter.reason) === letter.reason;
-      if (!isMeant || letter.queue === '') return 'leave';
+      // What has expired nobody waits for any more.
+      if (!isMeant || letter.queue === '' || letter.reason === 'expired') return 'leave';
       requeued.push(letter.id);
       return 'requeue';
     });

@@ -1,7 +1,7 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { HostSummary } from '#libs/contracts/messages';
 import { capacityOf } from '#libs/domain/inventory';
-import { useBus } from '../client/with-client';
+import { useClient } from '../client/with-client';
 import type { Context } from '../context';
 import { addHelp } from '../help-text';
 import { ageOf, formatNumber } from '../views/format';
@@ -23,7 +23,7 @@ function listCommand(context: Context): CommandUnknownOpts {
   const command = new Command('list')
     .description('List hosts with what they have in use.')
     .option('--json', 'print one JSON value', false);
-  useBus(context, command, async (client, { json }) => {
+  useClient(context, command, async (client, { json }) => {
     const hosts = await client.hosts();
     if (json) return terminal.json(hosts);
     const rows = hosts.map((host) => [
@@ -43,7 +43,7 @@ function showCommand(context: Context): CommandUnknownOpts {
     .description('Show one host: inventories, traits, aggregates.')
     .argument('<host>', 'host')
     .option('--json', 'print one JSON value', false);
-  useBus(context, command, async (client, { json }, name) => {
+  useClient(context, command, async (client, { json }, name) => {
     const [host] = await client.hosts(name);
     // An unknown host is an error of the scheduler's, so there is always one.
     if (host === undefined) return;
@@ -87,8 +87,8 @@ function disableCommand(context: Context): CommandUnknownOpts {
     .argument('<host>', 'host')
     .option('--json', 'print one JSON value', false)
     .option('--reason <text>', 'for whoever asks later', '');
-  useBus(context, command, async (client, { json, reason }, host) => {
-    showEnabled(context, json, await client.setHostEnabled({ host, enabled: false, reason }));
+  useClient(context, command, async (client, { json, reason }, host) => {
+    showEnabled(context, json, await client.setHostEnabled(host, false, reason));
   });
   return addHelp(command, [['berth host disable host-7 --reason "new disk"', 'out of service']]);
 }
@@ -98,8 +98,8 @@ function enableCommand(context: Context): CommandUnknownOpts {
     .description('Let a host get new instances again.')
     .argument('<host>', 'host')
     .option('--json', 'print one JSON value', false);
-  useBus(context, command, async (client, { json }, host) => {
-    showEnabled(context, json, await client.setHostEnabled({ host, enabled: true, reason: '' }));
+  useClient(context, command, async (client, { json }, host) => {
+    showEnabled(context, json, await client.setHostEnabled(host, true));
   });
   return addHelp(command, [['berth host enable host-7', 'back in service']]);
 }

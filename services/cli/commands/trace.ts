@@ -1,7 +1,7 @@
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
+import type { Client } from '#libs/client/client';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
-import type { Client } from '../client/client';
 import { clientSettings } from '../client/client-options';
 import { withClient } from '../client/with-client';
 import type { Context } from '../context';

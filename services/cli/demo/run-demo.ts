@@ -1,7 +1,7 @@
-import type { BuildRequest, InstanceEvent } from '#libs/contracts/messages';
+import type { BuildOptions } from '#libs/client/client';
+import type { InstanceEvent } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
-import { watchInstances } from '../client/instance-watch';
 import { mapConcurrently } from '../concurrent';
 import type { Context } from '../context';
 import type { Audit } from '../embedded/audit';
@@ -57,22 +57,16 @@ async function buildAll(context: Context, settings: DemoSettings, fleet: Embedde
   const { terminal, clock, interrupted } = context;
   const built: Built[] = [];
   const progress = startProgress(terminal, clock, 'building', settings.builds);
-  const watch = await watchInstances(fleet.client);
-  try {
-    const requests = demoRequests(seededRandom(settings.seed), settings.builds);
-    const build = async (request: BuildRequest) => {
-      const startedMs = clock.elapsed();
-      const settled = watch.until(request.instanceUuids[0] ?? '', ['active', 'error'], BUILD_WAIT);
-      const [event] = await Promise.all([settled, fleet.client.build(request)]);
-      built.push({ event, tookMs: clock.elapsed() - startedMs });
-      progress.show(built.length, () => tally(built));
-    };
-    await mapConcurrently(requests, BUILDS_IN_FLIGHT, build, interrupted);
-    progress.finish(tally(built));
-    return built;
-  } finally {
-    await watch.close();
-  }
+  const requests = demoRequests(seededRandom(settings.seed), settings.builds);
+  const build = async (request: BuildOptions) => {
+    const startedMs = clock.elapsed();
+    const tookMs = () => clock.elapsed() - startedMs;
+    for (const event of await fleet.client.buildAndWait(request, BUILD_WAIT)) built.push({ event, tookMs: tookMs() });
+    progress.show(built.length, () => tally(built));
+  };
+  await mapConcurrently(requests, BUILDS_IN_FLIGHT, build, interrupted);
+  progress.finish(tally(built));
+  return built;
 }
 
 function tally(built: readonly Built[]): string {

@@ -1,8 +1,6 @@
-import type { BuildRequest } from '#libs/contracts/messages';
-import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { BuildOptions } from '#libs/client/client';
 import type { Resources } from '#libs/domain/inventory';
 import { type Random, randomInt } from '#libs/domain/random';
-import { requestSpec } from '#libs/domain/request-spec';
 
 /** The flavors of the demo's instances. */
 const FLAVORS: readonly Resources[] = [
@@ -14,22 +12,17 @@ const FLAVORS: readonly Resources[] = [
 const MEAN_VCPUS = 2;
 
 /** Single instances of mixed flavors. */
-export function demoRequests(random: Random, builds: number): BuildRequest[] {
+export function demoRequests(random: Random, builds: number): BuildOptions[] {
   return Array.from({ length: builds }, (_, i) => {
     const flavor = FLAVORS[randomInt(random, FLAVORS.length)] ?? {};
-    return buildRequestFor(random, `demo-${i + 1}`, flavor, 'demo');
+    const name = `demo-${i + 1}`;
+    return { ...requestFor(name, flavor, 'demo'), requestId: random.uuid(), instanceUuids: [random.uuid()] };
   });
 }
 
 /** A request for one instance with resources only. */
-export function buildRequestFor(random: Random, name: string, resources: Resources, projectId: string): BuildRequest {
-  return {
-    requestId: random.uuid(),
-    requestSpec: requestSpecCodec.encode(requestSpec(resources, { projectId, userId: 'cli' })),
-    count: 1,
-    name,
-    instanceUuids: [random.uuid()],
-  };
+export function requestFor(name: string, resources: Resources, projectId: string): BuildOptions {
+  return { spec: { resources, projectId, userId: 'cli' }, name };
 }
 
 /** Hosts large enough for all builds: failures must come from the driver, not from a full fleet. */

@@ -1,10 +1,12 @@
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { openBus } from '#libs/bus/open';
 import type { Bus } from '#libs/bus/port';
+import { Client } from '#libs/client/client';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
+import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
@@ -25,7 +27,6 @@ import { conductorOptions } from '../../conductor/options';
 import { startConductor } from '../../conductor/start';
 import { schedulerOptions } from '../../scheduler/options';
 import { startScheduler } from '../../scheduler/start';
-import { type Client, createClient } from '../client/client';
 import type { Context } from '../context';
 import { refuseUnknownSettings } from '../settings';
 import { type Audit, auditAtRest, auditFleet } from './audit';
@@ -67,7 +68,12 @@ export async function startEmbedded(context: Context, settings: FleetSettings): 
   const broker = new MemoryBroker(clock, silentLog);
   const connect = () => openBus({ busUrl: 'memory:' }, around(), broker);
   const placement = new MemoryPlacementStore();
-  const stores = { placement, instances: memoryInstanceStore(clock), leases: memoryLeaseStore(clock) };
+  const stores = {
+    placement,
+    instances: memoryInstanceStore(clock),
+    leases: memoryLeaseStore(clock),
+    flavors: memoryFlavorStore(clock),
+  };
   const opened: { close(): Promise<void> }[] = [];
   const open = async <T extends { close(): Promise<void> }>(thing: Promise<T>): Promise<T> => {
     opened.push(await thing);
@@ -97,7 +103,9 @@ export async function startEmbedded(context: Context, settings: FleetSettings): 
     services.push(await open(startHosts(settings, env, { ...around(), bus: agentBus }, drivers)));
     const bus = await open(connect());
     await bus.declare(BUILD_REQUESTS);
-    const client = createClient(bus, clock, CALL_TIMEOUT_MS);
+    const client = await open(
+      Promise.resolve(new Client(bus, { clock, random, timeoutMs: CALL_TIMEOUT_MS, retryForMs: 0 })),
+    );
     await allReady(context, services, client, settings.hosts);
     return { client, close, audit: () => auditAtRest(clock, () => auditHosts(placement, drivers)) };
   } catch (thrown) {

@@ -1,11 +1,10 @@
+import type { Client } from '#libs/client/client';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { capacityOf } from '#libs/domain/inventory';
-import type { Client } from '../client/client';
-import { type InstanceWatch, watchInstances } from '../client/instance-watch';
 import { mapConcurrently } from '../concurrent';
 import type { Context } from '../context';
-import { buildRequestFor } from '../demo/workload';
+import { requestFor } from '../demo/workload';
 import { formatNumber } from '../views/format';
 import { startProgress } from '../views/progress';
 import type { TraceVm } from './read-trace';
@@ -42,7 +41,6 @@ const SECONDS_PER_DAY = 86_400;
 interface Replay {
   readonly client: Client;
   readonly context: Context;
-  readonly watch: InstanceWatch;
   readonly tally: Tally;
   /** The instance of each requested VM, by vmId; undefined when it was not placed. */
   readonly arrivals: Map<string, Promise<string | undefined>>;
@@ -62,9 +60,8 @@ export async function replayTrace(
 ): Promise<ReplayOutcome> {
   const { clock, terminal, interrupted } = context;
   const capacity = await fleetCapacity(client);
-  const watch = await watchInstances(client);
   const tally: Tally = { placed: new Map(), departed: 0, failures: [], latenciesMs: [] };
-  const replay: Replay = { client, context, watch, tally, arrivals: new Map() };
+  const replay: Replay = { client, context, tally, arrivals: new Map() };
   const startedMs = clock.elapsed();
   const progress = startProgress(terminal, clock, 'replaying', events.length);
   let done = 0;
@@ -72,18 +69,14 @@ export async function replayTrace(
     const [placed, departed, failed] = [tally.placed.size, tally.departed, tally.failures.length].map(formatNumber);
     return `${placed} placed, ${departed} departed, ${failed} failed`;
   };
-  try {
-    const step = async (event: TraceEvent) => {
-      if (settings.speed > 0) await waitUntilDue(context, event, startedMs, settings.speed);
-      if (event.kind === 'arrival') await arrive(replay, event.vm);
-      else await depart(replay, event.vm);
-      progress.show(++done, detail);
-    };
-    await mapConcurrently(events, settings.inFlight, step, interrupted);
-    progress.finish(detail());
-  } finally {
-    await watch.close();
-  }
+  const step = async (event: TraceEvent) => {
+    if (settings.speed > 0) await waitUntilDue(context, event, startedMs, settings.speed);
+    if (event.kind === 'arrival') await arrive(replay, event.vm);
+    else await depart(replay, event.vm);
+    progress.show(++done, detail);
+  };
+  await mapConcurrently(events, settings.inFlight, step, interrupted);
+  progress.finish(detail());
   if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'the replay was interrupted');
   return { ...tally, seconds: (clock.elapsed() - startedMs) / 1000, capacity };
 }
@@ -100,21 +93,19 @@ async function arrive(replay: Replay, vm: TraceVm): Promise<void> {
   await arrival;
 }
 
-async function build({ client, context, watch, tally }: Replay, vm: TraceVm): Promise<string | undefined> {
-  const { clock, random } = context;
+async function build({ client, context, tally }: Replay, vm: TraceVm): Promise<string | undefined> {
+  const { clock } = context;
   const startedMs = clock.elapsed();
   const resources = { VCPU: vm.cores, MEMORY_MB: vm.ram };
-  const request = buildRequestFor(random, `vm-${vm.vmId}`, resources, `tenant-${vm.tenantId}`);
-  const [uuid = ''] = request.instanceUuids;
+  const request = requestFor(`vm-${vm.vmId}`, resources, `tenant-${vm.tenantId}`);
   try {
-    const settled = watch.until(uuid, ['active', 'error'], EVENT_WAIT);
-    const [{ state, host, fault }] = await Promise.all([settled, client.build(request)]);
-    if (state === 'active') {
+    const [event] = await client.buildAndWait(request, EVENT_WAIT);
+    if (event?.state === 'active') {
       tally.latenciesMs.push(clock.elapsed() - startedMs);
-      tally.placed.set(vm.vmId, host);
-      return uuid;
+      tally.placed.set(vm.vmId, event.host);
+      return event.instanceUuid;
     }
-    tally.failures.push(fault?.reason ?? 'unknown');
+    tally.failures.push(event?.fault?.reason ?? 'unknown');
   } catch (thrown) {
     tally.failures.push(reasonOf(thrown));
   }
@@ -122,12 +113,12 @@ async function build({ client, context, watch, tally }: Replay, vm: TraceVm): Pr
 }
 
 /** Terminates a VM, if it was placed. */
-async function depart({ client, watch, tally, arrivals }: Replay, vm: TraceVm): Promise<void> {
+async function depart({ client, tally, arrivals }: Replay, vm: TraceVm): Promise<void> {
   const uuid = await arrivals.get(vm.vmId);
   arrivals.delete(vm.vmId);
   if (uuid === undefined) return;
   try {
-    await Promise.all([watch.until(uuid, ['deleted'], EVENT_WAIT), client.terminate(uuid)]);
+    await client.terminateAndWait(uuid, EVENT_WAIT);
     tally.departed += 1;
   } catch (thrown) {
     tally.failures.push(`departure: ${reasonOf(thrown)}`);

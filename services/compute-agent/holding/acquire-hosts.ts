@@ -16,6 +16,8 @@ export interface AcquireParts extends Surroundings {
   readonly config: AgentConfig;
   readonly counters: AgentMetrics;
   readonly agentRun: string;
+  /** The run before, which is dead: what it holds is this run's; '' when that is not known. */
+  readonly formerRun: string;
   readonly leases: readonly HostLease[];
   /** Hears of hosts that are held now. */
   readonly onGranted: (leases: readonly HostLease[]) => Promise<void>;
@@ -107,7 +109,8 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
 
   /** What is granted has an epoch. A scheduler of an older version knows of none, and lets every agent report. */
   async function grantsFor(hosts: readonly string[]): Promise<readonly Grant[]> {
-    const request = { serviceHost: config.host, agentRun: parts.agentRun, hosts, leaseMs: leaseMsOf(config) };
+    const { agentRun, formerRun } = parts;
+    const request = { serviceHost: config.host, agentRun, formerRun, hosts, leaseMs: leaseMsOf(config) };
     try {
       const { grants } = await callMethod(parts.bus, STATS, acquireHostsMethod, request, callOptions(config));
       return grants.map((grant) => ({ ...grant, epoch: grant.epoch === 0 ? undefined : grant.epoch }));

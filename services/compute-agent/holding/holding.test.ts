@@ -173,6 +173,26 @@ describe('a lease', () => {
   });
 });
 
+describe('a store that has forgotten one host', () => {
+  it('has forgotten all: every host is asked for, and reported, at once', async () => {
+    await world.startAll({ ...SETTINGS, HOST: 'rack', HOSTS: '3' });
+    await world.stats.has(3);
+    await world.clock.advance(2 * REPORT_MS);
+    world.holders.clear();
+    const before = world.stats.items.length;
+    const refused: string[] = [];
+    world.onStats = async () => {
+      if (refused.length > 0) return;
+      refused.push('epoch_unknown');
+      throw new BerthError('failed_precondition', 'epoch_unknown', 'no');
+    };
+    while (refused.length === 0) await world.clock.advance(100);
+    await world.clock.advance(1_000);
+    expect(world.acquisitions.at(-1)).toEqual(['rack-1', 'rack-2', 'rack-3']);
+    expect(new Set(world.stats.items.slice(before).map(({ host }) => host)).size).toBe(3);
+  });
+});
+
 it('goes on without an epoch while schedulers know of none', async () => {
   world.isOldScheduler = true;
   const agent = await world.startAll(SETTINGS);

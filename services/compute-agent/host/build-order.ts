@@ -1,6 +1,7 @@
 import { buildInstanceCodec } from '#libs/contracts/compute';
 import { internedSpecs } from '#libs/contracts/interned-specs';
 import type { BuildInstance } from '#libs/contracts/messages';
+import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { InstanceToBuild } from '../drivers/driver';
@@ -9,7 +10,7 @@ import type { TrackedInstance } from './ledger';
 /** A BuildInstance as a host takes it: with its request spec decoded and checked. */
 export interface BuildOrder extends Omit<BuildInstance, 'requestSpec'> {
   readonly requestSpec: RequestSpec;
-  /** All that the instance takes: the unnumbered request group and the granular ones. */
+  /** All that the instance requires: the unnumbered request group and the granular ones, as its extra specs have them. */
   readonly resources: Resources;
 }
 
@@ -20,7 +21,7 @@ export function decodeBuildOrder(body: Uint8Array): BuildOrder {
 }
 
 const demandOf = internedSpecs((requestSpec) => {
-  const { requestGroups, resources } = requestSpec;
+  const { requestGroups, resources } = resolveSpec(requestSpec, 'request_spec');
   return {
     requestSpec,
     resources: requestGroups.reduce((sum, group) => addResources(sum, group.resources), resources),

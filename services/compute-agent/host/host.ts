@@ -39,6 +39,11 @@ export interface Host extends HostParts {
   readonly tombstones: Tombstones;
   /** By instance: held while it is destroyed, and while it is decided what becomes of a build. */
   readonly locks: KeyedLock;
+  /**
+   * Build orders that are not settled, by instance. A destroy that met them is settled after them: else a crash in between
+   * would leave the build alone to be redelivered, and what was destroyed would be built.
+   */
+  readonly ordersInHand: Map<string, Promise<unknown>>;
   /** As of the last report or the start. */
   external: ExternalUsage;
   /** Asks for a report ahead of its time, if `ioOps` is not what was reported last. */
@@ -54,6 +59,7 @@ export function createHost(parts: HostParts): Host {
     builds: createBuilds({ ...parts, ledger, maxBuilds: parts.config.maxBuilds }),
     tombstones: createTombstones(parts.clock),
     locks: createKeyedLock(),
+    ordersInHand: new Map(),
     external: { workloadCount: 0, resources: {} },
     reportSoon: () => {},
   };

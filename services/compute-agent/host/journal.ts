@@ -1,15 +1,19 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { HostDisabled } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { isUuid } from '#libs/domain/names';
 import type { TrackedInstance } from './ledger';
 
 /**
- * The instances of a host on disk, one small JSON file each, so that an agent that was killed finds them again. Files
- * are replaced by renaming and not synced: they must survive the agent's process, and no instance survives the machine.
+ * The instances of a host on disk, one small JSON file each, and whether it is disabled, so that an agent that was killed
+ * finds them again. Files are not synced: they must survive the agent's process, and no instance survives the machine.
  */
 export interface Journal {
   load(): Promise<TrackedInstance[]>;
+  /** Whether an operator disabled the host, as the last answer to its report said. */
+  loadDisabled(): Promise<HostDisabled | undefined>;
+  putDisabled(disabled: HostDisabled | undefined): Promise<void>;
   put(instance: TrackedInstance): Promise<void>;
   remove(uuid: string): Promise<void>;
 }
@@ -17,6 +21,8 @@ export interface Journal {
 /** Of an agent without a state folder: remembers nothing. */
 export const noJournal: Journal = {
   load: async () => [],
+  loadDisabled: async () => undefined,
+  async putDisabled() {},
   async put() {},
   async remove() {},
 };
@@ -29,6 +35,7 @@ export async function openJournal(folder: string): Promise<Journal> {
     });
   });
   const fileOf = (uuid: string) => join(folder, `${uuid}.json`);
+  const disabledFile = join(folder, 'disabled.json');
   return {
     async load() {
       const names = await readdir(folder);
@@ -37,13 +44,23 @@ export async function openJournal(folder: string): Promise<Journal> {
         uuids.map(async (uuid) => JSON.parse(await readFile(fileOf(uuid), 'utf8')) as TrackedInstance),
       );
     },
-    async put(instance) {
-      const file = fileOf(instance.uuid);
-      await writeFile(`${file}.new`, JSON.stringify(instance), { mode: 0o600 });
-      await rename(`${file}.new`, file);
+    async loadDisabled() {
+      const text = await readFile(disabledFile, 'utf8').catch(() => undefined);
+      return text === undefined ? undefined : (JSON.parse(text) as HostDisabled);
     },
+    async putDisabled(disabled) {
+      if (disabled) await replaceFile(disabledFile, disabled);
+      else await rm(disabledFile, { force: true });
+    },
+    put: (instance) => replaceFile(fileOf(instance.uuid), instance),
     async remove(uuid) {
       await rm(fileOf(uuid), { force: true });
     },
   };
+}
+
+/** Writes a value as JSON. Whoever is killed meanwhile leaves the file as it was. */
+export async function replaceFile(file: string, value: unknown): Promise<void> {
+  await writeFile(`${file}.new`, JSON.stringify(value), { mode: 0o600 });
+  await rename(`${file}.new`, file);
 }

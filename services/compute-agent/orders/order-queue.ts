@@ -2,16 +2,23 @@ import { drop, type IncomingMessage, REQUEUE, type Settlement, type Subscription
 import { unknownType } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import { type Identity, nameOf, speaksForHost } from '#libs/contracts/identity';
+import type { DestroyInstance } from '#libs/contracts/messages';
 import { agentQueue } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { HostLease } from '../holding/host-lease';
 import { decodeBuildOrder } from '../host/build-order';
 import { type Host, retryUntilDrainEnd } from '../host/host';
+import { HeldOrders } from './held-orders';
 import { takeBuild } from './take-build';
 import { takeDestroy } from './take-destroy';
 
 export type OrderQueueParts = Pick<Host, 'bus' | 'config' | 'clock' | 'random' | 'log' | 'drainEnd'>;
+
+/** What every order says. */
+type Order = Pick<DestroyInstance, 'instanceUuid' | 'host' | 'attempt' | 'claimToken' | 'epoch'> & {
+  readonly deadlineAtMs?: number;
+};
 
 /** A host that the process carries: open once it was held, and held or not. */
 export interface CarriedHost {
@@ -36,12 +43,14 @@ const HOLD_BACK_MS = 1_000;
 export class OrderQueue {
   readonly #parts: OrderQueueParts;
   readonly #hosts: ReadonlyMap<string, CarriedHost>;
+  readonly #held: HeldOrders;
   #subscription: Subscription | undefined;
   #isWanted = false;
   #consuming: Promise<void> | undefined;
 
   constructor(parts: OrderQueueParts, hosts: readonly CarriedHost[]) {
     this.#parts = parts;
+    this.#held = new HeldOrders(parts.clock, parts.config.holdMs);
     this.#hosts = new Map(hosts.map((carried) => [carried.lease.host, carried]));
   }
 
@@ -92,16 +101,17 @@ export class OrderQueue {
       return drop(foreignOrder(identity));
     switch (type) {
       case buildInstanceCodec.type:
-        return this.#dispatch(() => decodeBuildOrder(body), takeBuild);
+        return this.#dispatch(message, () => decodeBuildOrder(body), takeBuild);
       case destroyInstanceCodec.type:
-        return this.#dispatch(() => destroyInstanceCodec.decode(body), takeDestroy);
+        return this.#dispatch(message, () => destroyInstanceCodec.decode(body), takeDestroy);
       default:
         return drop(unknownType(message));
     }
   }
 
   /** Undecodable orders are dead-lettered, and those for other hosts; their conductors notice by their deadlines. */
-  async #dispatch<T extends { readonly host: string; readonly epoch: number }>(
+  async #dispatch<T extends Order>(
+    { type }: IncomingMessage,
     decode: () => T,
     take: (host: Host, order: T) => Promise<Settlement>,
   ): Promise<Settlement> {
@@ -117,7 +127,7 @@ export class OrderQueue {
       return drop(new BerthError('not_found', 'not_carried', message));
     }
     const host = await this.#heldHost(carried, order.epoch);
-    return host ? take(host, order) : REQUEUE;
+    return host ? this.#held.settle(keyOf(type, order), () => take(host, order)) : REQUEUE;
   }
 
   /** The host once this run surely holds it, by the epoch of the order or a later one; undefined when it does not. */
@@ -135,6 +145,11 @@ export class OrderQueue {
     const warn = (error: unknown) => log.warn({ event, service_host: config.host, error }, problem);
     await retryUntilDrainEnd(this.#parts, action, warn);
   }
+}
+
+/** The same for an order that was put back, and no other. */
+function keyOf(type: string, { instanceUuid, host, attempt, claimToken, deadlineAtMs = 0 }: Order): string {
+  return [type, host, instanceUuid, attempt, claimToken, deadlineAtMs].join(' ');
 }
 
 /** Services give orders, and the agent itself when it puts one back. */

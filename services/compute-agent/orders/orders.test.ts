@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { DEAD_LETTERS } from '#libs/bus/port';
+import { BUILD_RESULTS, queueName } from '#libs/contracts/queues';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { AgentWorld } from '../testing/agent-world';
 
@@ -39,6 +41,53 @@ describe('building', () => {
     await world.build();
     await world.results.has(2);
     expect(world.outcomes()).toEqual(['1 failed fake_failure', '1 failed fake_failure']);
+  });
+
+  it('puts an order back while its build takes long, builds once and reports once', async () => {
+    await world.startAll({ FAKE_LATENCY_MS: '10500', FAKE_LATENCY_SPREAD: '0', HOLD_MS: '1000' });
+    let builds = 0;
+    const driver = world.driver;
+    const build = driver?.build.bind(driver);
+    Object.assign(driver ?? {}, {
+      build: (...args: Parameters<NonNullable<typeof build>>) => (builds++, build?.(...args)),
+    });
+    await world.build({ timeLeftMs: 30_000 });
+    await world.clock.advance(9_000);
+    expect(world.outcomes()).toEqual([]);
+    await world.clock.advance(3_000);
+    expect([world.outcomes(), builds]).toEqual([['1 active'], 1]);
+    expect(await world.bus.depth(world.orderQueue)).toBe(0);
+  });
+
+  it('reports a failed build once, though its order was put back, and does not build it again', async () => {
+    await world.startAll({
+      FAKE_LATENCY_MS: '10500',
+      FAKE_LATENCY_SPREAD: '0',
+      FAKE_FAILURE_RATE: '1',
+      HOLD_MS: '1000',
+    });
+    await world.build({ timeLeftMs: 30_000 });
+    await world.clock.advance(40_000);
+    expect(world.outcomes()).toEqual(['1 failed fake_failure']);
+  });
+
+  it('holds a build to its deadline, though its order comes again and again', async () => {
+    await world.startAll({ FAKE_LATENCY_MS: '60000', FAKE_LATENCY_SPREAD: '0', HOLD_MS: '1000' });
+    await world.build({ timeLeftMs: 5_500 });
+    await world.clock.advance(5_600);
+    expect(world.outcomes()).toEqual(['1 failed deadline_passed']);
+  });
+
+  it('finds an order in its queue that was put back when its agent ended', async () => {
+    const settings = { FAKE_LATENCY_MS: '10500', FAKE_LATENCY_SPREAD: '0', HOLD_MS: '1000', DRAIN_TIMEOUT_MS: '0' };
+    const agent = await world.startAll(settings);
+    await world.build();
+    await world.clock.advance(2_500);
+    const closing = agent.close();
+    await world.clock.advance(100);
+    await closing;
+    expect(world.outcomes()).toEqual([]);
+    expect(await world.bus.depth(world.orderQueue)).toBe(1);
   });
 
   it('refuses a build that came too late', async () => {
@@ -204,6 +253,34 @@ describe('destroying', () => {
     expect(await world.driver?.list()).toEqual([]);
   });
 
+  it('is settled after the build that it cancelled, so that no crash leaves that build alone to come again', async () => {
+    await world.startAll({ FAKE_LATENCY_MS: '10000' });
+    // oxlint-disable-next-line typescript/unbound-method -- called with the bus that it is a method of
+    const { cast } = MemoryBus.prototype;
+    const reports = gate();
+    let inHand = () => 0;
+    const spy = jest.spyOn(MemoryBus.prototype, 'cast').mockImplementation(async function slow(
+      this: MemoryBus,
+      ...args
+    ) {
+      if (queueName(args[0]) === BUILD_RESULTS.name) {
+        inHand = () => this.inHand;
+        await reports.promise;
+      }
+      return cast.apply(this, args);
+    });
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid });
+    await world.destroy({ instanceUuid, report: false });
+    await world.settle();
+    expect(inHand()).toBe(2);
+    reports.resolve();
+    await world.results.has(1);
+    await world.settle();
+    expect(inHand()).toBe(0);
+    spy.mockRestore();
+  });
+
   it('does not build what was destroyed before it could be built, but a newer attempt of it', async () => {
     await world.startAll();
     const instanceUuid = randomUUID();
@@ -264,4 +341,12 @@ async function metric(line: string): Promise<number> {
       .find((one) => one.startsWith(line))
       ?.slice(line.length),
   );
+}
+
+function gate() {
+  let resolve = () => {};
+  const promise = new Promise<void>((opened) => {
+    resolve = opened;
+  });
+  return { promise, resolve: () => resolve() };
 }

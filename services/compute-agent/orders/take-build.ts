@@ -13,7 +13,15 @@ export async function takeBuild(host: Host, given: BuildOrder): Promise<Settleme
   // A destroy before it is awaited, and a destroy after it finds what was decided; the build itself is outside the
   // lock, so that it can be cancelled.
   const { settled } = await host.locks.run(order.instanceUuid, async () => ({ settled: decideAndDo(host, order) }));
+  holdUntil(host, order.instanceUuid, settled);
   return settled;
+}
+
+function holdUntil({ ordersInHand }: Host, uuid: string, settled: Promise<Settlement>): void {
+  const inHand = Promise.allSettled([ordersInHand.get(uuid), settled]).then(() => {
+    if (ordersInHand.get(uuid) === inHand) ordersInHand.delete(uuid);
+  });
+  ordersInHand.set(uuid, inHand);
 }
 
 /** The deadline by this process's own clock (`Clock.elapsed`), whatever the conductor's wall clock says; 0 for none. */

@@ -15,6 +15,7 @@ export async function takeDestroy(host: Host, order: DestroyInstance): Promise<S
     return { tracked: present, isDone: isSuperseded(order, present) || (await destroy(host, order, present)) };
   });
   if (!isDone) return REQUEUE;
+  await host.ordersInHand.get(instanceUuid);
   if (!report) return ACK;
   const attempt = order.attempt || (tracked?.attempt ?? 0);
   const claimToken = tracked?.claimToken ?? 0;

@@ -16,11 +16,17 @@ import type { AgentConfig } from '../options';
 /** Sends the stats of all hosts of a process. */
 export interface Reporter {
   /** Reports for a host from now on, first at once, while it is held. `ioOps` is what `stats` will say of it. */
-  add(lease: HostLease, stats: CollectStats, ioOps: () => number): HostReporter;
+  add(lease: HostLease, stats: CollectStats, ioOps: () => number, disabled: RememberedDisabled): HostReporter;
   /** Ends reporting. */
   stop(): void;
   /** Reports once more for all hosts, now. Never rejects. */
   reportAll(): Promise<void>;
+}
+
+/** That an operator disabled a host, as it was remembered, and what remembers another answer. */
+export interface RememberedDisabled {
+  readonly disabled: HostDisabled | undefined;
+  readonly remember: (disabled: HostDisabled | undefined) => Promise<void>;
 }
 
 export interface HostReporter {
@@ -47,6 +53,7 @@ interface Reporting {
   sentIoOps: number;
   /** Whether an operator disabled it, as the last answer said: a store that was wiped learns it from here. */
   disabled: HostDisabled | undefined;
+  readonly remember: RememberedDisabled['remember'];
   /** The first report of an epoch has them, and those whose answer before asked for them. */
   hasAllocationRequests: boolean;
   /** In a row; of those that are tried again with backoff. */
@@ -116,7 +123,7 @@ export function createReporter(
       const options = { timeoutMs: config.reportTimeoutMs, sender: agentSender(name) };
       const response = await callMethod(bus, STATS, updateResourceStatsMethod, request, options);
       const { wantsAllocationRequests } = response;
-      host.disabled = response.disabled;
+      await rememberDisabled(host, response.disabled);
       host.lease.renew(host.sentAtMs);
       host.failures = 0;
       const isAskedAgain = wantsAllocationRequests && !host.hasAllocationRequests;
@@ -132,6 +139,18 @@ export function createReporter(
       if (isLoss(error.reason)) return lose(host, error.reason);
       const mayComeThrough = isRetryable(error) || error.code === 'resource_exhausted';
       return mayComeThrough ? postpone(host, error) : reject(host, error);
+    }
+  }
+
+  /** What can't be written down is tried again with the next answer. */
+  async function rememberDisabled(host: Reporting, disabled: HostDisabled | undefined): Promise<void> {
+    if (disabled?.reason === host.disabled?.reason) return;
+    try {
+      await host.remember(disabled);
+      host.disabled = disabled;
+    } catch (error) {
+      const fields = { event: 'disabled_not_remembered', host: host.lease.host, error };
+      log.error(fields, 'could not write down whether an operator disabled the host');
     }
   }
 
@@ -166,9 +185,9 @@ export function createReporter(
   }
 
   return {
-    add(lease, stats, ioOps) {
+    add(lease, stats, ioOps, { disabled, remember }) {
       const unsent = { sequence: 0, sentAtMs: 0, nextAtMs: 0, sentIoOps: 0, failures: 0, isSending: false };
-      const host: Reporting = { lease, stats, ioOps, hasAllocationRequests: true, disabled: undefined, ...unsent };
+      const host: Reporting = { lease, stats, ioOps, hasAllocationRequests: true, disabled, remember, ...unsent };
       all.push(host);
       return {
         firstSent: report(host),

@@ -34,7 +34,8 @@ import { agentOptions } from '../options';
 import { startComputeAgent } from '../start';
 
 /** What a test says of a build. */
-type BuildFields = Partial<Omit<BuildInstance, 'requestSpec'>> & { readonly requestSpec?: RequestSpec };
+/** What a test cares about of a build. */
+export type BuildFields = Partial<Omit<BuildInstance, 'requestSpec'>> & { readonly requestSpec?: RequestSpec };
 
 /**
  * An agent, of the host h1 unless it is started otherwise, on a bus in memory; its scheduler and conductor only listen.
@@ -190,7 +191,8 @@ export function anOrder(fields: BuildFields = {}): BuildOrder {
   return decodeBuildOrder(buildInstanceCodec.encode(aBuild(fields)));
 }
 
-function aBuild({ requestSpec = aRequestSpec(), ...fields }: BuildFields = {}): BuildInstance {
+/** The same, as a conductor gives it. */
+export function aBuild({ requestSpec = aRequestSpec(), ...fields }: BuildFields = {}): BuildInstance {
   return {
     instanceUuid: randomUUID(),
     requestId: randomUUID(),

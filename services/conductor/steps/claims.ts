@@ -77,6 +77,17 @@ export async function claimAgain(
   }
 }
 
+/** What a scheduler sealed for exactly this instance on exactly this host; undefined when the bytes are anything else. */
+export function sealedFor(
+  c: Conductor,
+  sealed: Uint8Array,
+  instanceUuid: string,
+  host: string,
+): AllocationRequest | undefined {
+  const request = openRequest(c, sealed);
+  return request?.consumerUuid === instanceUuid && request.host === host ? request : undefined;
+}
+
 function whatRuns(
   { uuid, projectId, userId }: Instance,
   { providerUuid, instance: { resources } }: RunningAt,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Selection } from '#libs/contracts/messages';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
@@ -25,8 +26,8 @@ export async function claimNextHost(c: Conductor, record: Instance): Promise<Obs
     if (tried.length >= c.config.maxAttempts) break;
     const result = await claimAlternate(c, alternate, record.claimToken);
     if (result.kind === 'claimed') {
-      const { host, serviceHost, allocationRequest, epoch } = alternate;
-      const { claimToken } = result;
+      const { host, serviceHost, epoch } = alternate;
+      const { claimToken, allocationRequest } = result;
       const place = { host, serviceHost, allocationRequest, epoch, claimToken };
       return { kind: 'claimed', target: { ...place, alternates: alternates.slice(i + 1), passedOver } };
     }
@@ -41,19 +42,30 @@ export async function claimNextHost(c: Conductor, record: Instance): Promise<Obs
 }
 
 type AlternateClaim =
-  | { readonly kind: 'claimed'; readonly claimToken: number }
+  | { readonly kind: 'claimed'; readonly claimToken: number; readonly allocationRequest: Uint8Array }
   | { readonly kind: 'not_claimed'; readonly reason: string };
 
-/**
- * Moves the instance's claim to an alternate. A guard that does not hold means that this step was done before: then the
- * claim is found by its consumer, and is on this alternate already, on a later one, or gone.
- */
+/** Claims an alternate with what the instance prefers, or, when that is taken by now, without. */
 async function claimAlternate(
   c: Conductor,
-  alternate: Selection,
+  { allocationRequest, requiredAllocationRequest }: Selection,
   claimToken: number | undefined,
 ): Promise<AlternateClaim> {
-  const request = openRequest(c, alternate.allocationRequest, c.clock.now());
+  const result = await claimWith(c, allocationRequest, claimToken);
+  if (result.kind === 'claimed' || requiredAllocationRequest === undefined) return result;
+  return claimWith(c, requiredAllocationRequest, claimToken);
+}
+
+/**
+ * Moves the instance's claim to where an allocation request says. A guard that does not hold means that this step was done
+ * before: then the claim is found by its consumer, and is the one that is wanted, another one, or gone.
+ */
+async function claimWith(
+  c: Conductor,
+  allocationRequest: Uint8Array,
+  claimToken: number | undefined,
+): Promise<AlternateClaim> {
+  const request = openRequest(c, allocationRequest, c.clock.now());
   if (request === undefined) return notClaimed('its allocation request can not be opened');
   const claim = (expect: ConsumerGuard) =>
     c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), consumers: [claimWrite(request, expect)] });
@@ -61,14 +73,15 @@ async function claimAlternate(
   if (result.kind === 'generation') {
     const [holder] = await c.placement.consumers([request.consumerUuid]);
     if (holder) {
-      const isHere = Object.keys(request.allocations).every((provider) => provider in holder.allocations);
-      return isHere ? { kind: 'claimed', claimToken: holder.claimToken } : notClaimed('the claim is on another host');
+      return isDeepStrictEqual(request.allocations, holder.allocations)
+        ? { kind: 'claimed', claimToken: holder.claimToken, allocationRequest }
+        : notClaimed('it holds another claim');
     }
     result = await claim({ kind: 'absent' });
   }
   switch (result.kind) {
     case 'committed':
-      return { kind: 'claimed', claimToken: result.claimToken };
+      return { kind: 'claimed', claimToken: result.claimToken, allocationRequest };
     case 'capacity':
       return notClaimed(`${result.resourceClass}: ${result.refusal}`);
     case 'group':

@@ -28,6 +28,7 @@ export async function orderBuild(
   const { uuid, requestId, name, projectId, userId, host = '', claimToken = 0, allocationRequest } = record;
   const { serviceHost, epoch } = details ?? (await addressOf(c, host));
   const deadlineAtMs = record.dueAtMs ?? c.clock.now() + c.config.buildTimeoutMs;
+  const timeLeftMs = Math.max(1, deadlineAtMs - c.clock.now());
   const build = {
     instanceUuid: uuid,
     requestId,
@@ -40,12 +41,13 @@ export async function orderBuild(
     claimToken,
     alternates: details?.alternates ?? alternatesCodec.decode(record.alternates),
     deadlineAtMs,
-    timeLeftMs: Math.max(1, deadlineAtMs - c.clock.now()),
+    timeLeftMs,
     epoch,
     allocationRequest,
   };
   try {
-    const options = { id: `${uuid}.${build.attempt}`, isTransient: true };
+    const expiresInMs = expiryOf(timeLeftMs, c.config.retentionMs);
+    const options = { id: `${uuid}.${build.attempt}`, isTransient: true, expiresInMs };
     await castTyped(c.bus, agentQueue(serviceHost), buildInstanceCodec, build, options);
     return undefined;
   } catch (thrown) {
@@ -54,6 +56,16 @@ export async function orderBuild(
     if (error.code !== 'not_found' && error.code !== 'resource_exhausted') throw error;
     return { kind: 'order_refused', reason: `${error.reason}: ${error.message}` };
   }
+}
+
+/**
+ * How long an order to build may wait for an agent. Past the deadline of its attempt it is of no use, but does no harm
+ * either: what is built late is destroyed, by its record. Once the record is forgotten nothing says so, and it would run as
+ * a doubt for good. So the broker drops it well before. Not at the deadline: each agent that is away for that long would
+ * leave dead letters. In whole seconds, because orders that share a frame expire together.
+ */
+function expiryOf(timeLeftMs: number, retentionMs: number): number {
+  return Math.ceil((timeLeftMs + retentionMs / 2) / 1_000) * 1_000;
 }
 
 /**

@@ -6,9 +6,10 @@ import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
 import { concludeAttempt, createRecords, type RecordChange, type WriteResult, writeRecord } from '../lifecycle';
 import type { ClaimedHost, Look, Observation, RunningAt } from '../observation';
-import type { Doubt, Finding, Step } from '../step';
+import type { Finding, Step } from '../step';
 import { claimAgain, readClaim, release, releaseHeld } from './claims';
 import { claimNextHost } from './next-alternate';
+import { noteDoubt } from './note-doubt';
 import { type OrderDetails, orderBuild, orderDestroy } from './orders';
 
 /** Steps that are done for one instance; `select_destinations` is done for all of a request (`reconcile-loop.ts`). */
@@ -37,7 +38,7 @@ export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<
     case 'destroy':
       return destroy(c, look, step);
     case 'doubt':
-      noteDoubt(c, look, step.finding);
+      await noteDoubt(c, look, step.finding);
       return undefined;
     case 'adopt':
       return adopt(c, look, step.at);
@@ -75,15 +76,18 @@ async function performOnRecord(
       if (!step.isConfirmed) {
         const fields = { event: 'destroy_unconfirmed', instance_uuid: record.uuid, host: record.host };
         c.log.warn(fields, 'closing the record without word from its host');
+        await noteDoubt(c, look, 'destroy_owed', 'its host did not say that it is destroyed');
       }
       await releaseHeld(c, record.uuid);
-      return after(look, await writeRecord(c, record, closed('deleted')), undefined);
+      // What is claimed for it after this write is released by whoever claims, who then finds it DELETED.
+      return after(look, await writeRecord(c, record, closed('deleted')), { kind: 'interrupted' });
     case 'claim_again': {
       const claimed = await claimAgain(c, record, step.replaces, step.at);
-      if (claimed.kind === 'refused') noteDoubt(c, look, 'claim_refused', claimed.reason);
+      if (claimed.kind === 'refused') await noteDoubt(c, look, 'claim_refused', claimed.reason);
       if (claimed.kind !== 'claimed') return undefined;
       const activeAt = step.at?.at ?? record.activeAt;
-      return after(look, await writeRecord(c, record, { claimToken: claimed.claimToken, activeAt }), undefined);
+      const result = await writeRecord(c, record, { claimToken: claimed.claimToken, activeAt });
+      return after(result.kind === 'written' ? look : holding(look, claimed.claimToken), result, undefined);
     }
     case 'correct_token':
       return after(look, await writeRecord(c, record, { claimToken: step.claimToken }), undefined);
@@ -94,6 +98,12 @@ async function performOnRecord(
 function after(look: Look, result: WriteResult, observed: Observation | undefined): Look | undefined {
   if (result.kind === 'changed_meanwhile') return { ...look, record: result.record };
   return observed && { ...look, record: result.record, observed };
+}
+
+/** The record changed while its claim was made again: what comes of the claim depends on what the record is by now. */
+function holding(look: Look, claimToken: number): Look {
+  const holds = { kind: 'claim', claimToken, isOnHost: true } as const;
+  return { ...look, holds, observed: { kind: 'audited', hostIs: 'unsettled' } };
 }
 
 /** Records the attempt, then sends the order, so that a crash between the two is found by the record's deadline. */
@@ -176,19 +186,24 @@ async function recordMissing(
 ): Promise<Look | undefined> {
   const { uuid, host } = record;
   c.log.warn({ event: 'instance_missing', instance_uuid: uuid, host, ...missingIn }, 'a report of its host lacks it');
-  return after(look, await writeRecord(c, record, { missingIn }), undefined);
+  const result = await writeRecord(c, record, { missingIn });
+  if (result.kind === 'written') await noteDoubt(c, look, 'missing');
+  return after(look, result, undefined);
 }
 
-/** The claim that the record names goes first, so that an instance in ERROR does not hold it. */
+/**
+ * The record first, then the claim that it named: when the record has changed meanwhile, another conductor goes on with this
+ * claim. Whoever dies in between leaves it to who works on the message again, or to the audit.
+ */
 async function recordError(
   c: Conductor,
   look: Look,
   record: Instance,
   { fault, claimToken, passedOver }: Extract<Step, { kind: 'record_error' }>,
 ): Promise<Look | undefined> {
-  if (claimToken !== undefined) await release(c, record.uuid, claimToken);
   const attempts = [...record.attempts, ...passedOver];
   const result = await writeRecord(c, record, { ...closed('error'), fault, attempts, alternates: NO_ALTERNATES });
+  if (result.kind === 'written' && claimToken !== undefined) await release(c, record.uuid, claimToken);
   // A record that names no claim may hold one all the same, of an earlier try that was interrupted.
   const isReleased = claimToken !== undefined;
   return after(look, result, isReleased ? undefined : { kind: 'interrupted' });
@@ -269,15 +284,6 @@ function noteRepair(c: Conductor, { uuid, record, observed }: Look, finding: Fin
   const host = 'host' in observed ? observed.host : record?.host;
   c.measured.mended.inc({ finding });
   c.log.warn({ event: 'repaired', finding, instance_uuid: uuid, host, state: record?.state }, 'repaired an instance');
-}
-
-function noteDoubt(c: Conductor, { uuid, record, observed }: Look, finding: Doubt, reason = ''): void {
-  const host = 'host' in observed ? observed.host : record?.host;
-  c.measured.doubts.inc({ finding });
-  c.log.warn(
-    { event: 'doubt', finding, instance_uuid: uuid, host, state: record?.state, reason },
-    'an instance is in doubt: it is kept as it is',
-  );
 }
 
 function noteLateReport(c: Conductor, { uuid, observed }: Look): void {

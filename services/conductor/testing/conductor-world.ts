@@ -25,8 +25,9 @@ import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER } from '#libs/
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import type { HostPosition } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
-import { inventory } from '#libs/domain/inventory';
+import { inventory, type Resources } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
+import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
@@ -54,10 +55,13 @@ export class ConductorWorld {
   readonly placement = new MemoryPlacementStore();
   readonly instances = memoryInstanceStore(this.clock);
   readonly leases = memoryLeaseStore(this.clock);
+  readonly flavors = memoryFlavorStore(this.clock);
   readonly events: InstanceEvent[] = [];
   /** Best first: what the scheduler answers, as long as there is room. */
   hosts: readonly string[] = [];
   readonly behaviour = new Map<string, Behaviour>();
+  /** What instances prefer: the hosts opened later have it for one instance each. */
+  preferred: Resources = {};
   /** What runs: instance to hosts. */
   readonly running = new Map<string, Set<string>>();
   readonly orders: BuildInstance[] = [];
@@ -108,17 +112,19 @@ export class ConductorWorld {
       BERTH_CONDUCTOR_AUDIT_GRACE_MS: '1000',
       ...settings,
     });
-    const { placement, instances, leases } = this;
-    const opened = (sealed: Uint8Array, nowMs?: number) => open(sealed, KEY, nowMs);
+    const { placement, instances, leases, flavors } = this;
     return startConductor(
-      wrap({ ...this.around(), bus: this.openBus(), placement, instances, leases, config, open: opened }),
+      wrap({ ...this.around(), bus: this.openBus(), placement, instances, leases, flavors, config, open: this.opened }),
     );
   }
 
+  /** What a sealed allocation request says. */
+  readonly opened = (sealed: Uint8Array, nowMs?: number): AllocationRequest => open(sealed, KEY, nowMs);
+
   /** Publishes a request; answers its id. */
-  async request(count = 1, requestId: string = this.random.uuid()): Promise<string> {
+  async request(count = 1, requestId: string = this.random.uuid(), publishedAtMs = this.clock.now()): Promise<string> {
     const requestSpec = anEncodedSpec({ resources: { VCPU: 1 } });
-    const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [] };
+    const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [], publishedAtMs };
     await castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
     return requestId;
   }
@@ -227,7 +233,8 @@ export class ConductorWorld {
       availabilityZone: 'zone',
       agentRun: 'run',
     };
-    const inventories = { VCPU: inventory(vcpus) };
+    const preferred = Object.entries(this.preferred).map(([name, amount]) => [name, inventory(amount)] as const);
+    const inventories = { VCPU: inventory(vcpus), ...Object.fromEntries(preferred) };
     const sequence = ++this.#reportCount;
     await this.placement.reportHost({ atMs, epoch: 0, ...identity, ...nothing, sequence, inventories });
   }
@@ -321,14 +328,18 @@ export class ConductorWorld {
   }
 
   #selection(instanceUuid: string, host: string): Selection {
-    const request = requestOn(instanceUuid, host);
-    const serviceHost = this.#serviceHostOf(host);
-    return { host, cell: 'cell1', allocationRequest: sealer(KEY)(request)(request), serviceHost, epoch: 0 };
+    const sealed = (request: AllocationRequest) => sealer(KEY)(request)(request);
+    const allocationRequest = sealed(requestOn(instanceUuid, host, this.preferred));
+    const selection = { host, cell: 'cell1', allocationRequest, serviceHost: this.#serviceHostOf(host), epoch: 0 };
+    const hasPreferred = Object.keys(this.preferred).length > 0;
+    return hasPreferred
+      ? { ...selection, requiredAllocationRequest: sealed(requestOn(instanceUuid, host)) }
+      : selection;
   }
 
   async #claimFirst(instanceUuid: string) {
     for (const host of this.hosts) {
-      const consumers = [claimWrite(requestOn(instanceUuid, host))];
+      const consumers = [claimWrite(requestOn(instanceUuid, host, this.preferred))];
       const result = await this.placement.commit({ kind: 'write_allocations', atMs: this.clock.now(), consumers });
       if (result.kind === 'committed') return { host, claimToken: result.claimToken };
     }
@@ -346,7 +357,7 @@ function hostOf(providerUuid: string): string {
   return `h${Number(providerUuid.slice(-2))}`;
 }
 
-function requestOn(consumerUuid: string, host: string): AllocationRequest {
+function requestOn(consumerUuid: string, host: string, preferred: Resources = {}): AllocationRequest {
   const who = { projectId: 'project-1', userId: 'user-1', group: undefined, mappings: {} };
-  return { consumerUuid, host, allocations: { [providerOf(host)]: { VCPU: 1 } }, ...who };
+  return { consumerUuid, host, allocations: { [providerOf(host)]: { VCPU: 1, ...preferred } }, ...who };
 }

@@ -104,6 +104,8 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['missing before it was active', { ...MISSING, at: BEFORE, sequence: MISSING_IN.sequence + 1 }],
   ['missing in an older epoch', { ...MISSING, at: OLD_EPOCH, sequence: MISSING_IN.sequence + 1 }],
   ['missing on another host', { ...MISSING, host: ELSEWHERE }],
+  ['an operator disowns it on its host', { kind: 'disowned', host: HOST, attempt: PRESENT, claimToken: TOKEN }],
+  ['an operator disowns it elsewhere', { kind: 'disowned', host: ELSEWHERE, attempt: PRESENT, claimToken: TOKEN }],
   ['its host is gone', { kind: 'host_gone' }],
   ['its host is silent', { kind: 'host_down' }],
   ['audited', { kind: 'audited', hostIs: 'unsettled' }],

@@ -2,12 +2,12 @@ import type { IncomingMessage } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
 import { buildAcceptedCodec, buildRefusedCodec, buildRequestCodec, requestIdOf } from '#libs/contracts/conductor';
 import { requireProject } from '#libs/contracts/identity';
-import { internedSpecs } from '#libs/contracts/interned-specs';
-import type { BuildRequest } from '#libs/contracts/messages';
+import type { BuildRequest, EncodedRequestSpec } from '#libs/contracts/messages';
 import { refusalTopic } from '#libs/contracts/queues';
-import { BerthError, isRetryable } from '#libs/domain/errors';
+import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
+import { fillInFlavor, readSpec } from '../flavors/fill-in-flavor';
 import { createRecords } from '../lifecycle';
 import { lookAt, type Observation } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
@@ -40,9 +40,9 @@ function observationOf(isNew: boolean, isRepeated: boolean): Observation {
 async function accept(c: Conductor, message: IncomingMessage) {
   try {
     const request = buildRequestCodec.decode(message.body);
-    const { projectId } = ownerOf(request.requestSpec);
+    const { projectId } = readSpec(request.requestSpec);
     requireProject(message.identity, projectId);
-    const { created, instances } = await createRecords(c, request.requestId, newInstances(c, request));
+    const { created, instances } = await createOnce(c, request);
     if (instances.some((instance) => instance.projectId !== projectId)) throw requestExists(request.requestId);
     return { request, instances, isNew: created };
   } catch (thrown) {
@@ -50,6 +50,25 @@ async function accept(c: Conductor, message: IncomingMessage) {
     if (!isRetryable(error)) await refuse(c, message, requestIdOf(message.body) || message.id, error);
     throw error;
   }
+}
+
+/** How far a client's clock may be from the store's. */
+const CLOCK_TOLERANCE_MS = 300_000;
+
+/**
+ * When a request was published at the earliest, by the store's clock. Its client is believed: it harms nobody else when it
+ * lies, and a copy says the same. But not that it is later than now, for then its instances could be forgotten before it
+ * is old. Undefined when it does not say it.
+ */
+function publishedAtEarliest(c: Conductor, { publishedAtMs = 0 }: BuildRequest): number | undefined {
+  if (publishedAtMs === 0) return undefined;
+  const toleranceMs = Math.min(CLOCK_TOLERANCE_MS, c.config.retentionMs / 2);
+  const aheadMs = publishedAtMs - c.clock.now();
+  if (aheadMs > toleranceMs) {
+    const message = `published_at_ms is ${aheadMs} ms later than now: set the client's clock`;
+    throw invalidArgument('published_later', message, 'published_at_ms');
+  }
+  return Math.floor(publishedAtMs - toleranceMs);
 }
 
 /** Tells the client why nothing was done, on its queue and as an event. `requestId` is what it knows its request by. */
@@ -68,13 +87,26 @@ export async function refuse(
   await c.bus.publish(topic, { type: buildRefusedCodec.type, body: buildRefusedCodec.encode(body) });
 }
 
-/** Whose request it is; throws `invalid_argument` for a spec that is malformed. The record keeps the spec as it came. */
-const ownerOf = internedSpecs(({ projectId, userId }) => ({ projectId, userId }));
+/**
+ * Stores the instances of a request. One that names a flavor is known by its instances when it comes again, whatever has
+ * become of the flavor meanwhile.
+ */
+async function createOnce(c: Conductor, request: BuildRequest) {
+  const { requestId, requestSpec } = request;
+  const { flavor } = readSpec(requestSpec);
+  const publishedAtMs = publishedAtEarliest(c, request);
+  const create = (spec: EncodedRequestSpec) =>
+    createRecords(c, requestId, newInstances(c, request, spec), publishedAtMs);
+  if (flavor === undefined) return create(requestSpec);
+  const instances = await c.instances.list({ requestId }, undefined, request.count);
+  if (instances.length > 0) return { created: false, instances };
+  return create(await fillInFlavor(c, requestSpec, flavor));
+}
 
-function newInstances(c: Conductor, request: BuildRequest): Instance[] {
+/** @param requestSpec  what the records keep: as it came, or with its flavor filled in */
+function newInstances(c: Conductor, request: BuildRequest, requestSpec: EncodedRequestSpec): Instance[] {
   const nowMs = c.clock.now();
-  const { requestSpec } = request;
-  const { projectId, userId } = ownerOf(requestSpec);
+  const { projectId, userId } = readSpec(request.requestSpec);
   const base = request.name || `instance-${request.requestId.slice(0, 8)}`;
   return Array.from({ length: request.count }, (_, i) => ({
     uuid: request.instanceUuids[i] ?? c.random.uuid(),

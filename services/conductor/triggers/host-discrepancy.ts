@@ -1,14 +1,15 @@
 import type { IncomingMessage } from '#libs/bus/port';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { requireService } from '#libs/contracts/identity';
-import type { HostDiscrepancy, RunningInstance } from '#libs/contracts/messages';
+import type { HostDiscrepancy, HostRefusal, RunningInstance } from '#libs/contracts/messages';
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import type { StoreIdentity } from '#libs/placement/port/placement-store';
 import type { Conductor } from '../context';
 import { type Look, lookAt, UNREAD, type Voucher } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
-import { openRequest } from '../steps/claims';
+import { sealedFor } from '../steps/claims';
+import { keepDoubt } from '../steps/note-doubt';
 import { hasOrdersWaiting } from '../steps/orders';
 
 /**
@@ -19,6 +20,7 @@ export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: 
   requireService(identity, type);
   const discrepancy = hostDiscrepancyCodec.decode(body);
   const { host, serviceHost, epoch, position, sequence } = discrepancy;
+  if (discrepancy.refusal) return noteRefusal(c, discrepancy, discrepancy.refusal);
   const at = { epoch, position };
   // What is being built or destroyed there is reported by itself.
   const unclaimed = discrepancy.unclaimed.filter((instance) => instance.running);
@@ -36,6 +38,11 @@ export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: 
     ...discrepancy.present.map(runs(true)),
     ...missing.map((record) => lookAt(record, { kind: 'missing', host, at, sequence, hasOrdersWaiting: isWaiting })),
   ]);
+}
+
+/** An agent is not heard: whatever runs on its host is not known. */
+async function noteRefusal(c: Conductor, { host }: HostDiscrepancy, { reason, message }: HostRefusal): Promise<void> {
+  await keepDoubt(c, 'host_refused', { instanceUuid: '', host, message: `${reason}: ${message}` });
 }
 
 function lookAtRunning(
@@ -68,8 +75,8 @@ function newestLostToken({ bornAtMs, jumps }: StoreIdentity): number {
  */
 function voucherOf(c: Conductor, { host, atMs }: HostDiscrepancy, instance: RunningInstance): Voucher | undefined {
   if (c.clock.now() - atMs > c.config.retentionMs) return undefined;
-  const request = openRequest(c, instance.allocationRequest);
-  if (request?.consumerUuid !== instance.instanceUuid || request.host !== host) return undefined;
+  const request = sealedFor(c, instance.allocationRequest, instance.instanceUuid, host);
+  if (request === undefined) return undefined;
   const { projectId, userId, allocations } = request;
   return { projectId, userId, resources: Object.values(allocations).reduce<Resources>(addResources, {}) };
 }

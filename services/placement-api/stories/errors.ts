@@ -1,4 +1,4 @@
-import { errorOf } from '../testing/state';
+import { aProvider, consumerBody, errorOf } from '../testing/state';
 import type { Story } from '../testing/story';
 
 const NOWHERE = '/resource_providers/00000000-0000-4000-8000-000000000000';
@@ -120,6 +120,19 @@ export function errorStories(story: Story): void {
     const before = await api.delete(path, { version: 4 });
     expect([before.status, before.headers['allow']]).toEqual([405, 'GET, POST, PUT']);
     expect((await api.delete(path, { version: 5 })).status).toBe(404);
+  });
+
+  story('refuses texts that are not Unicode, and answers others meanwhile', async (api) => {
+    const uuid = '00000000-0000-4000-8000-000000000001';
+    const provider = await aProvider(api, { inventories: { VCPU: 8 } });
+    const body = consumerBody({ [provider]: { VCPU: 1 } });
+    const [broken, whole] = await Promise.all([
+      api.put(`/allocations/${uuid}`, { ...body, project_id: 'x\ud800' }),
+      api.put('/allocations/00000000-0000-4000-8000-000000000002', body),
+    ]);
+    expect(errorOf(broken)).toMatchObject({ status: 400, detail: expect.stringContaining('lone surrogate') });
+    expect(whole.status).toBe(204);
+    expect((await api.get(`/allocations/${uuid}`)).body).toMatchObject({ allocations: {} });
   });
 
   story('takes bodies as JSON only', async (api) => {

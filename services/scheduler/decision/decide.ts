@@ -6,6 +6,7 @@ import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import { locate, NO_REFUSED_CLAIMS, type RefusedClaims } from '../fleet/located-request';
+import { requiredOn } from '../ranking/candidates';
 import { best, type RankHosts } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
 import { type ClassifiedSpec, forBatch } from '../request/equivalence-class';
@@ -76,11 +77,15 @@ export function decide(
     return { kind: 'refused', diagnosis: diagnose(ranked.feasibility(picked.constraints), before) };
   }
 
-  const alternatesTo = ({ host: selected }: HostForInstance) => {
+  const alternatesTo = ({ host: selected }: HostForInstance): HostForInstance[] => {
     if (numAlternates === 0) return [];
     const withoutIt = picked.constraints.withMembers(selected.index, -1);
     const isWanted = (other: HostState) => other.index !== selected.index && other.host.cell === selected.host.cell;
-    return best(numAlternates, ranked.bestFirst(withoutIt, random, isWanted));
+    return best(numAlternates, ranked.bestFirst(withoutIt, random, isWanted)).map(({ host, candidate }) =>
+      candidate.preferred.length === 0
+        ? { host, candidate }
+        : { host, candidate, required: requiredOn(equivalenceClass, host) },
+    );
   };
   const pickOf = new Map(picked.picks.map((pick) => [pick.instanceUuid, pick]));
   const destinations = instanceUuids.map((instanceUuid): InstanceDestination => {

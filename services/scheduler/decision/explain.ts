@@ -2,15 +2,18 @@ import type { ExplainResponse, HostVerdict } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
 import { allows } from '../filters/filter';
+import type { FleetSnapshot } from '../fleet/fleet-snapshot';
+import { lacksOn, requiredDemands } from '../fleet/host-capacity';
 import type { HostState } from '../fleet/host-state';
 import { locate } from '../fleet/located-request';
-import { NO_CANDIDATE_SENTENCE, needsSearch, searchOn } from '../ranking/candidates';
+import { needsSearch, noCandidate, noCandidateSentence, searchOn } from '../ranking/candidates';
 import { Judgement } from '../ranking/judgement';
 import { best } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
 import type { ClassifiedSpec, EquivalenceClass } from '../request/equivalence-class';
 import type { DecisionParts } from './decide';
 import { diagnose } from './diagnose';
+import { type RefusedHost, relaxationsOf } from './relaxations';
 
 /** What is to be explained. */
 export interface ExplainedRequest extends ClassifiedSpec {
@@ -38,10 +41,32 @@ export function explain(
   const bestHosts = () => best(limit, ranked.bestFirst(constraints, seededRandom(0))).map(({ host }) => host);
   const hosts = named ? [named] : bestHosts();
   const judgement = new Judgement(equivalenceClass, settings);
+  const feasibility = ranked.feasibility(constraints);
+  const refused =
+    named || feasibility.feasibleCount > 0 ? [] : refusedHosts(snapshot, equivalenceClass, judgement, constraints);
   return {
-    diagnosis: diagnose(ranked.feasibility(constraints)),
+    diagnosis: diagnose(feasibility),
     hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints)),
+    ...relaxationsOf(refused),
   };
+}
+
+/** Every host of a fleet of which none is feasible. */
+function refusedHosts(
+  snapshot: FleetSnapshot,
+  equivalenceClass: EquivalenceClass,
+  judgement: Judgement,
+  { constraints }: RequestConstraints,
+): readonly RefusedHost[] {
+  const demands = requiredDemands(equivalenceClass);
+  const refused: RefusedHost[] = [];
+  snapshot.hosts.forEach((_, host) => {
+    const refusing = constraints.filter((constraint) => !allows(constraint, host.index));
+    const reasons = [...judgement.refusals(host), ...refusing].map(({ reason }) => reason);
+    if (reasons.length === 0) reasons.push(noCandidate(equivalenceClass));
+    refused.push({ host, reasons, lacks: lacksOn(host, demands) });
+  });
+  return refused;
 }
 
 function verdictOn(
@@ -56,10 +81,11 @@ function verdictOn(
       .filter((constraint) => !allows(constraint, host.index))
       .map((constraint) => `${constraint.filter}: ${constraint.describe(host)}`),
   ];
-  if (refusals.length === 0 && needsSearch(equivalenceClass, host) && !searchOn(equivalenceClass, host)) {
-    refusals.push(NO_CANDIDATE_SENTENCE);
+  const found = needsSearch(equivalenceClass, host) ? searchOn(equivalenceClass, host) : undefined;
+  if (refusals.length === 0 && needsSearch(equivalenceClass, host) && !found) {
+    refusals.push(noCandidateSentence(equivalenceClass, host));
   }
-  const weights = { ...judgement.weights(host), ...constraints.weights(host.index) };
+  const weights = { ...judgement.weights(host, found?.preferred), ...constraints.weights(host.index) };
   const weight = Object.values(weights).reduce((sum, share) => sum + share, 0);
   return { host: host.host.name, passed: refusals.length === 0, refusals, weight, weights };
 }

@@ -43,14 +43,18 @@ export function claimsHeld(
   return { held, unclaimed };
 }
 
+/** What is required, and of what is preferred any classes, each whole: those that the host had when it was claimed. */
 function holdsWhatIsAsked(consumer: Consumer, spec: RequestSpec): boolean {
-  const asked = sum([spec.resources, ...spec.requestGroups.map((group) => group.resources)]);
+  const required = sum([spec.resources, ...spec.requestGroups.map((group) => group.resources)]);
   const has = sum(Object.values(consumer.allocations));
+  const isAsked = (name: string) => {
+    const more = (has.get(name) ?? 0) - (required.get(name) ?? 0);
+    return more === 0 || more === spec.preferredResources[name];
+  };
   return (
     consumer.projectId === spec.projectId &&
     consumer.groupId === spec.group?.id &&
-    asked.size === has.size &&
-    [...asked].every(([name, amount]) => has.get(name) === amount)
+    [...required.keys(), ...has.keys()].every(isAsked)
   );
 }
 

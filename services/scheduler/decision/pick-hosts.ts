@@ -3,20 +3,23 @@ import type { Candidate } from '#libs/placement/search/query';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { PendingClaim } from '../fleet/pending-claims';
-import { needsSearch, searchOn } from '../ranking/candidates';
+import { type HostCandidate, needsSearch, requiredOn, searchOn } from '../ranking/candidates';
 import type { RankedHost } from '../ranking/ranked-hosts';
 import type { RequestConstraints } from '../ranking/request-constraints';
-import type { EquivalenceClass } from '../request/equivalence-class';
+import { type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
 import type { DecisionParts } from './decide';
 
 /** A host, and what an instance takes there. */
 export interface HostForInstance {
   readonly host: HostState;
   readonly candidate: Candidate;
+  /** Of an alternate with preferred resources: what the instance takes there without them. */
+  readonly required?: Candidate | undefined;
 }
 
 /** A host picked for an instance, and the claim to be made for it. */
 export interface PickedHost extends HostForInstance {
+  readonly candidate: HostCandidate;
   readonly instanceUuid: string;
   readonly claim: PendingClaim;
 }
@@ -36,8 +39,25 @@ export interface Picks extends Assumed {
 /** Hosts are drawn among the best as long as they weigh no less than the best by this: a tenth of one usual weight. */
 const NEARLY = 0.1;
 
-/** Picks a host for each instance, batch by batch, each as if those before were placed. */
+/**
+ * Picks a host for each instance, batch by batch, each as if those before were placed. What instances prefer never refuses
+ * another of the request its host: when it would, none of it is taken.
+ */
 export function pickHosts(
+  instanceUuids: readonly string[],
+  equivalenceClass: EquivalenceClass,
+  start: Assumed,
+  group: string | undefined,
+  random: Random,
+  parts: DecisionParts,
+): Picks {
+  const picks = pickEach(instanceUuids, equivalenceClass, start, group, random, parts);
+  const hasTaken = picks.picks.some(({ candidate }) => candidate.preferred.length > 0);
+  if (picks.kind === 'picked' || !hasTaken) return picks;
+  return pickEach(instanceUuids, withoutPreferred(equivalenceClass), start, group, random, parts);
+}
+
+function pickEach(
   instanceUuids: readonly string[],
   equivalenceClass: EquivalenceClass,
   start: Assumed,
@@ -95,8 +115,23 @@ function placeBatch(
   return undefined;
 }
 
+/** With what the instances prefer; without it when that leaves no room for what others of the batch require. */
 function placeOn(
-  { host: { index }, candidate: first }: RankedHost,
+  { host, candidate }: RankedHost,
+  batch: readonly string[],
+  equivalenceClass: EquivalenceClass,
+  assumed: Assumed,
+  group: string | undefined,
+): BatchPlaced | undefined {
+  const placed = placeEach(host, candidate, batch, equivalenceClass, assumed, group);
+  if (placed || candidate.preferred.length === 0) return placed;
+  const required = requiredOn(equivalenceClass, host);
+  return required && placeEach(host, required, batch, withoutPreferred(equivalenceClass), assumed, group);
+}
+
+function placeEach(
+  { index }: HostState,
+  first: HostCandidate,
   batch: readonly string[],
   equivalenceClass: EquivalenceClass,
   { snapshot: before, constraints }: Assumed,
@@ -108,7 +143,7 @@ function placeOn(
     const host = snapshot.at(index) as HostState;
     // What was found first may be taken by the instances before.
     const isFirst = picks.length === 0 || !needsSearch(equivalenceClass, host);
-    const candidate = isFirst ? first : searchOn(equivalenceClass, host);
+    const candidate = isFirst ? first : searchOn(forBatch(equivalenceClass, 1), host);
     if (!candidate) return undefined;
     const { rootUuid, allocations } = candidate;
     const claim = { consumerUuid: instanceUuid, hostIndex: index, rootUuid, allocations, group };

@@ -5,6 +5,7 @@ import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
+import type { Candidate } from '#libs/placement/search/query';
 import { type Claimed, type ClaimMirror, claimAll } from './claim';
 import { type Decision, type DecisionParts, decide, type InstanceDestination, type SelectRequest } from './decide';
 import { diagnoseRefusedClaims } from './diagnose';
@@ -99,13 +100,17 @@ async function claimDecided(
   function sealed({ instanceUuid, selected, alternates, claimToken }: InstanceDestination, newToken: number) {
     const { projectId, userId, group } = spec;
     const seal = deps.sealer({ consumerUuid: instanceUuid, projectId, userId, group });
-    const selection = ({ host: { host }, candidate: { allocations, mappings } }: HostForInstance): Selection => ({
-      host: host.name,
-      cell: host.cell,
-      allocationRequest: seal({ host: host.name, allocations, mappings }),
-      serviceHost: host.serviceHost,
-      epoch: host.epoch,
-    });
+    const sealedOn = (host: string, { allocations, mappings }: Candidate) => seal({ host, allocations, mappings });
+    const selection = ({ host: { host }, candidate, required }: HostForInstance): Selection => {
+      const plain = {
+        host: host.name,
+        cell: host.cell,
+        allocationRequest: sealedOn(host.name, candidate),
+        serviceHost: host.serviceHost,
+        epoch: host.epoch,
+      };
+      return required ? { ...plain, requiredAllocationRequest: sealedOn(host.name, required) } : plain;
+    };
     return {
       instanceUuid,
       selected: selection(selected),

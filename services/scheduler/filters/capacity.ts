@@ -1,6 +1,7 @@
 import { capacityOf } from '#libs/domain/inventory';
+import { type ClassDemand, refusalOn, requiredDemands } from '../fleet/host-capacity';
 import type { HostState } from '../fleet/host-state';
-import type { EquivalenceClass } from '../request/equivalence-class';
+import { askedBy } from './asked-by';
 import type { Check, ClassFilter, Reason } from './filter';
 
 /**
@@ -14,61 +15,39 @@ import type { Check, ClassFilter, Reason } from './filter';
 export const capacityFilter: ClassFilter = {
   kind: 'class',
   name: 'capacity',
-  prepare: (equivalenceClass) => wanted(equivalenceClass).map(enough),
+  prepare: (equivalenceClass) =>
+    requiredDemands(equivalenceClass).map((demand) =>
+      enough(demand, askedBy(equivalenceClass.origins.resources[demand.resourceClass])),
+    ),
 };
 
-/** What is asked of a class: by one provider at once, and in all. */
-interface Wanted {
-  readonly resourceClass: string;
-  readonly atOnce: number;
-  readonly inAll: number;
-}
-
-function wanted({ resources, requestGroups, batchSize }: EquivalenceClass): readonly Wanted[] {
-  const parts = new Map<string, number[]>();
-  for (const group of [resources, ...requestGroups.map((one) => one.resources)]) {
-    for (const [name, amount] of Object.entries(group)) parts.set(name, [...(parts.get(name) ?? []), amount]);
-  }
-  return [...parts].map(([resourceClass, amounts]) => ({
-    resourceClass,
-    atOnce: Math.max(...amounts),
-    inAll: amounts.reduce((sum, amount) => sum + amount, 0) * batchSize,
-  }));
-}
-
-function enough({ resourceClass, atOnce, inAll }: Wanted): Check {
-  const reason = reasonsFor(resourceClass);
+function enough(demand: ClassDemand, by: string): Check {
+  const { resourceClass, inAll } = demand;
+  const reasons = reasonsFor(resourceClass, by);
   return {
-    refuse({ inventories, free, freeAtOnce }) {
-      const inventory = inventories[resourceClass];
-      if (inventory === undefined) return reason.absent;
-      if ((free[resourceClass] as number) < inAll || (freeAtOnce[resourceClass] as number) < atOnce) {
-        return reason.capacity;
-      }
-      if (atOnce < inventory.minUnit) return reason.minUnit;
-      if (atOnce > inventory.maxUnit) return reason.maxUnit;
-      if (atOnce % inventory.stepSize !== 0) return reason.stepSize;
-      return undefined;
+    refuse(host) {
+      const refusal = refusalOn(host, demand);
+      return refusal && reasons[refusal];
     },
-    describe: (host) => sentence(host, resourceClass, inAll),
+    describe: (host) => sentence(host, resourceClass, inAll, by),
   };
 }
 
-function sentence({ inventories, free }: HostState, resourceClass: string, amount: number): string {
+function sentence({ inventories, free }: HostState, resourceClass: string, amount: number, by: string): string {
   const inventory = inventories[resourceClass];
-  if (inventory === undefined) return `wants ${amount} ${resourceClass}, the host has none`;
+  if (inventory === undefined) return `wants ${amount} ${resourceClass}${by}, the host has none`;
   const { minUnit, maxUnit, stepSize } = inventory;
   const units = `units from ${minUnit} to ${maxUnit} in steps of ${stepSize}`;
-  return `wants ${amount} ${resourceClass}, ${free[resourceClass]} of ${capacityOf(inventory)} free, in ${units}`;
+  return `wants ${amount} ${resourceClass}${by}, ${free[resourceClass]} of ${capacityOf(inventory)} free, in ${units}`;
 }
 
-function reasonsFor(resourceClass: string) {
+function reasonsFor(resourceClass: string, by: string) {
   const name = resourceClass.toLowerCase();
   return {
-    absent: { symbol: `no_inventory_${name}`, phrase: `have no ${resourceClass}` },
-    capacity: { symbol: `capacity_${name}`, phrase: `lack free ${resourceClass}` },
-    minUnit: { symbol: `min_unit_${name}`, phrase: `give ${resourceClass} in larger units only` },
-    maxUnit: { symbol: `max_unit_${name}`, phrase: `give ${resourceClass} in smaller units only` },
-    stepSize: { symbol: `step_size_${name}`, phrase: `give ${resourceClass} in other steps only` },
+    no_inventory: { symbol: `no_inventory_${name}`, phrase: `have no ${resourceClass}${by}` },
+    capacity: { symbol: `capacity_${name}`, phrase: `lack free ${resourceClass}${by}` },
+    min_unit: { symbol: `min_unit_${name}`, phrase: `give ${resourceClass} in larger units only${by}` },
+    max_unit: { symbol: `max_unit_${name}`, phrase: `give ${resourceClass} in smaller units only${by}` },
+    step_size: { symbol: `step_size_${name}`, phrase: `give ${resourceClass} in other steps only${by}` },
   } satisfies Record<string, Reason>;
 }

@@ -175,7 +175,11 @@ describe('aggregate_extra_specs', () => {
     await world.report('fast', { aggregates: [AGGREGATE] });
     await world.report('far', { aggregates: [AGGREGATE, OTHER_AGGREGATE] });
     await world.report('none');
-    const extraSpecs = { 'aggregate_instance_extra_specs:ssd': 'true', rack: '<or> r2 <or> r3', 'hw:mem': 'any' };
+    const extraSpecs = {
+      'aggregate_instance_extra_specs:ssd': 'true',
+      rack: '<or> r2 <or> r3',
+      'hw:mem_page_size': 'any',
+    };
     expect(await judge({ extraSpecs }, { aggregateFacts })).toMatchObject({
       passed: ['far'],
       reasons: { extra_spec_ssd: 1, extra_spec_rack: 2 },

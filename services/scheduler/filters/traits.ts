@@ -1,3 +1,4 @@
+import { askedBy } from './asked-by';
 import type { Check, ClassFilter } from './filter';
 
 /**
@@ -11,27 +12,28 @@ import type { Check, ClassFilter } from './filter';
 export const traitsFilter: ClassFilter = {
   kind: 'class',
   name: 'traits',
-  prepare: ({ requiredTraits, forbiddenTraits, rootRequiredTraits, rootForbiddenTraits }) => [
-    ...requiredTraits.map(required),
-    ...forbiddenTraits.map(forbidden),
+  prepare: ({ requiredTraits, forbiddenTraits, rootRequiredTraits, rootForbiddenTraits, origins }) => [
+    ...requiredTraits.map((trait) => required(trait, askedBy(origins.traits[trait]))),
+    ...forbiddenTraits.map((trait) => forbidden(trait, askedBy(origins.traits[trait]))),
     ...rootRequiredTraits.map((trait) => onRoot(trait, true)),
     ...rootForbiddenTraits.map((trait) => onRoot(trait, false)),
   ],
 };
 
-function required(trait: string): Check {
-  const missing = { symbol: `missing_trait_${trait.toLowerCase()}`, phrase: `lack trait ${trait}` };
+function required(trait: string, by: string): Check {
+  const missing = { symbol: `missing_trait_${trait.toLowerCase()}`, phrase: `lack trait ${trait}${by}` };
   return {
     refuse: ({ traits }) => (traits.has(trait) ? undefined : missing),
-    describe: () => `wants trait ${trait}, the host lacks it`,
+    describe: () => `wants trait ${trait}${by}, the host lacks it`,
   };
 }
 
-function forbidden(trait: string): Check {
-  const refused = { symbol: `forbidden_trait_${trait.toLowerCase()}`, phrase: `have the forbidden trait ${trait}` };
+function forbidden(trait: string, by: string): Check {
+  const symbol = `forbidden_trait_${trait.toLowerCase()}`;
+  const refused = { symbol, phrase: `have the forbidden trait ${trait}${by}` };
   return {
     refuse: ({ providers, traits }) => (providers === undefined && traits.has(trait) ? refused : undefined),
-    describe: () => `forbids trait ${trait}, the host has it`,
+    describe: () => `forbids trait ${trait}${by}, the host has it`,
   };
 }
 

@@ -54,6 +54,11 @@ export class BestFirst {
     return undefined;
   }
 
+  /** Has a host that came out come again, with the weight that it has by now: it was found to be less. */
+  putBack(index: number): void {
+    this.enter(this.tournament.leaves + index, this.constraints.weight(index), true);
+  }
+
   /** The best leaf below a node, its rivals on the way left in the frontier: nothing there is better than it. */
   private descend(node: number): number {
     const { tournament, random } = this;

@@ -1,24 +1,41 @@
-import type { Resources } from '#libs/domain/inventory';
+import { addResources, type Resources } from '#libs/domain/inventory';
+import type { Effort } from '#libs/placement/search/assignments';
 import { candidatesInTree } from '#libs/placement/search/find-candidates';
 import { planOf } from '#libs/placement/search/plan';
 import type { Candidate } from '#libs/placement/search/query';
 import { queryFromRequestSpec } from '#libs/placement/search/query';
+import { askedBy } from '../filters/asked-by';
 import type { Reason } from '../filters/filter';
+import { preferredDemands, refusalOn } from '../fleet/host-capacity';
 import { HostProviders } from '../fleet/host-providers';
 import type { HostState } from '../fleet/host-state';
-import type { EquivalenceClass } from '../request/equivalence-class';
+import { type EquivalenceClass, withoutPreferred } from '../request/equivalence-class';
+
+/** What an instance takes from a host: what it requires, and what it prefers as far as the host has it. */
+export interface HostCandidate extends Candidate {
+  /** The preferred classes that are in it. */
+  readonly preferred: readonly string[];
+}
 
 /** What stands for the candidate search in a diagnosis, beside the filters. It has the last word. */
 export const CANDIDATES = 'candidates';
 
 /** Why the search refuses a host that passes all filters. */
-export const NO_CANDIDATE: Reason = {
-  symbol: 'no_candidate',
-  phrase: 'have no providers that give all groups what they ask',
-};
+export function noCandidate({ origins }: EquivalenceClass): Reason {
+  const keys = [...new Set(Object.values(origins.groups).flat())];
+  const by = askedBy(keys.length > 0 ? keys : undefined);
+  return { symbol: 'no_candidate', phrase: `have no providers that give all groups what they ask${by}` };
+}
 
-/** The same for one host. */
-export const NO_CANDIDATE_SENTENCE = `${CANDIDATES}: no providers of the host give all groups what they ask`;
+/** The same for one host, with the groups that no provider of it can meet. */
+export function noCandidateSentence(equivalenceClass: EquivalenceClass, host: HostState): string {
+  const { requestGroups, origins } = equivalenceClass;
+  const alone = { ...withoutPreferred(equivalenceClass), resources: {}, sameSubtrees: [] };
+  const unmet = requestGroups.filter((group) => !searchOn({ ...alone, requestGroups: [group] }, host));
+  const names = unmet.map(({ suffix }) => `${suffix}${askedBy(origins.groups[suffix])}`);
+  const why = names.length > 0 ? `none meets ${names.join(', ')}` : 'each group by itself is met, not all together';
+  return `${CANDIDATES}: no providers of the host give all groups what they ask: ${why}`;
+}
 
 /** Whether more than one provider, or more than one group, is in play: then passing the filters is not enough. */
 export function needsSearch({ requestGroups }: EquivalenceClass, { providers }: HostState): boolean {
@@ -28,22 +45,93 @@ export function needsSearch({ requestGroups }: EquivalenceClass, { providers }: 
 /**
  * What an instance of the class would take from a host that passes the filters: the first way that the search finds.
  * When that one turns out to be taken, the next search, on what the store answered, finds the next way. A way that takes
- * everything from shared providers is none: nothing would say on which host the instance is.
+ * all that is required from shared providers is none: nothing would say on which host the instance is.
+ *
+ * Preferred classes are taken all at once if there is a way, else one after the other as long as there is one and it is
+ * found soon.
  */
-export function searchOn(equivalenceClass: EquivalenceClass, host: HostState): Candidate | undefined {
+export function searchOn(equivalenceClass: EquivalenceClass, host: HostState): HostCandidate | undefined {
+  const wanted = preferredOn(equivalenceClass, host);
+  const effort: Effort = { steps: 0, isComplete: true };
+  let best = searchWith(NONE, equivalenceClass, host, effort);
+  // Not by what is preferred: its provider may have a trait that is required, its amount fill up a step.
+  if (!best || wanted.length === 0) return best;
+  const all = searchWith(wanted, equivalenceClass, host, effort);
+  if (all || wanted.length === 1) return all ?? best;
+  for (const name of wanted) {
+    if (effort.steps > SEARCH.maxStepsPerRoot) return best;
+    best = searchWith([...best.preferred, name], equivalenceClass, host, effort) ?? best;
+  }
+  return best;
+}
+
+/** What an instance takes from a host without what it prefers. */
+export function requiredOn(equivalenceClass: EquivalenceClass, host: HostState): HostCandidate | undefined {
+  return needsSearch(equivalenceClass, host)
+    ? searchOn(withoutPreferred(equivalenceClass), host)
+    : flatCandidate(host, equivalenceClass.resources, NONE);
+}
+
+function searchWith(
+  preferred: readonly string[],
+  equivalenceClass: EquivalenceClass,
+  host: HostState,
+  effort: Effort,
+): HostCandidate | undefined {
   const { root } = host;
   const forest = host.providers ?? HostProviders.ofRoot(host);
-  const plan = planOf(forest, queryFromRequestSpec(equivalenceClass));
+  const resources = amountsWith(preferred, equivalenceClass);
+  const plan = planOf(forest, queryFromRequestSpec({ ...equivalenceClass, resources }));
   if (!plan) return undefined;
-  for (const candidate of candidatesInTree(plan, root.uuid, SEARCH)) {
-    if (Object.keys(candidate.allocations).some((uuid) => forest.provider(uuid)?.rootUuid === root.uuid))
-      return candidate;
+  const required = classesRequired(equivalenceClass);
+  for (const candidate of candidatesInTree(plan, root.uuid, SEARCH, effort)) {
+    const isHere = Object.entries(candidate.allocations).some(
+      ([uuid, taken]) => forest.provider(uuid)?.rootUuid === root.uuid && required.some((name) => name in taken),
+    );
+    if (isHere) return { ...candidate, preferred };
   }
   return undefined;
 }
 
+function classesRequired({ resources, requestGroups }: EquivalenceClass): readonly string[] {
+  return [resources, ...requestGroups.map((group) => group.resources)].flatMap(Object.keys);
+}
+
 /** A decision must not take long: about 10 ms of search on one host. */
 const SEARCH = { maxStepsPerRoot: 10_000, symmetry: 'distinct' } as const;
+
+/** The preferred classes that a host's amounts allow: of a flat host those that an instance takes. */
+function preferredOn(equivalenceClass: EquivalenceClass, host: HostState): readonly string[] {
+  for (const _ in equivalenceClass.preferredResources) {
+    return preferredDemands(equivalenceClass)
+      .filter((demand) => refusalOn(host, demand) === undefined)
+      .map(({ resourceClass }) => resourceClass);
+  }
+  return NONE;
+}
+
+const NONE: readonly string[] = [];
+
+/** The amounts of the group without a suffix, once some preferred classes are in it: the same object each time. */
+function amountsWith(preferred: readonly string[], equivalenceClass: EquivalenceClass): Resources {
+  const { resources, preferredResources } = equivalenceClass;
+  if (preferred.length === 0) return resources;
+  let made = amountsMade.get(preferredResources);
+  if (made?.resources !== resources) {
+    made = { resources, byClasses: new Map() };
+    amountsMade.set(preferredResources, made);
+  }
+  const key = preferred.join();
+  const known = made.byClasses.get(key);
+  if (known !== undefined) return known;
+  const more = Object.fromEntries(preferred.map((name) => [name, preferredResources[name] as number]));
+  const amounts = addResources(resources, more);
+  made.byClasses.set(key, amounts);
+  return amounts;
+}
+
+/** By the preferred amounts of a class, which are immutable. */
+const amountsMade = new WeakMap<Resources, { resources: Resources; byClasses: Map<string, Resources> }>();
 
 /**
  * What instances take from flat hosts: all from the root, as the capacity and traits filters have said already that it can
@@ -53,10 +141,13 @@ const SEARCH = { maxStepsPerRoot: 10_000, symmetry: 'distinct' } as const;
 export class FlatCandidates {
   private readonly last = new Map<number, KeptCandidate>();
 
-  on({ index, root }: HostState, { resources }: EquivalenceClass): Candidate {
+  on(host: HostState, equivalenceClass: EquivalenceClass): HostCandidate {
+    const { index, root } = host;
+    const preferred = preferredOn(equivalenceClass, host);
+    const resources = amountsWith(preferred, equivalenceClass);
     const kept = this.last.get(index);
     if (kept?.resources === resources && kept.candidate.rootUuid === root.uuid) return kept.candidate;
-    const candidate = { rootUuid: root.uuid, allocations: { [root.uuid]: resources }, mappings: {} };
+    const candidate = flatCandidate(host, resources, preferred);
     this.last.set(index, { resources, candidate });
     return candidate;
   }
@@ -64,5 +155,9 @@ export class FlatCandidates {
 
 interface KeptCandidate {
   readonly resources: Resources;
-  readonly candidate: Candidate;
+  readonly candidate: HostCandidate;
+}
+
+function flatCandidate({ root }: HostState, resources: Resources, preferred: readonly string[]): HostCandidate {
+  return { rootUuid: root.uuid, allocations: { [root.uuid]: resources }, mappings: {}, preferred };
 }

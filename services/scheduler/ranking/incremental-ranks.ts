@@ -1,11 +1,10 @@
 import type { Random } from '#libs/domain/random';
-import type { Candidate } from '#libs/placement/search/query';
 import { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import { PersistentVector } from '../fleet/persistent-vector';
 import type { EquivalenceClass } from '../request/equivalence-class';
 import { BestFirst } from './best-first';
-import { CANDIDATES, type FlatCandidates, NO_CANDIDATE, needsSearch, searchOn } from './candidates';
+import { CANDIDATES, type FlatCandidates, type HostCandidate, needsSearch, noCandidate, searchOn } from './candidates';
 import { Judgement, type RankingSettings } from './judgement';
 import type { Feasibility, RankedHost } from './ranked-hosts';
 import { RefusalCounts } from './refusal-counts';
@@ -24,7 +23,8 @@ import { NOTHING, Tournament } from './tournament';
  * way, once. What it takes: weights between fixed bounds, and 8 bytes a host.
  *
  * On hosts with nested or shared providers the candidate search, which is dear, has the last word. It is done for hosts
- * that are reached, and what it found is kept until the host changes: the host without a candidate leaves the tournament.
+ * that are reached, and what it found is kept until the host changes: the host without a candidate leaves the tournament,
+ * and one that gives less of what is preferred than its amounts promise weighs less from then on.
  */
 export class IncrementalRanks {
   private readonly judgement: Judgement;
@@ -35,7 +35,7 @@ export class IncrementalRanks {
   private passedCount = 0;
   /** Of these, those that the search must look at yet, those it found a candidate on, and those without one. */
   private readonly unsearched = new Set<number>();
-  private readonly candidates = new Map<number, Candidate>();
+  private readonly candidates = new Map<number, HostCandidate>();
   private readonly withoutCandidate = new Set<number>();
 
   constructor(
@@ -78,6 +78,10 @@ export class IncrementalRanks {
       const host = snapshot.at(next.index) as HostState;
       const candidate = isWanted(host) ? this.candidateOn(host) : undefined;
       if (!candidate) continue;
+      if (this.tournament.of(next.index) + constraints.weight(next.index) < next.weight) {
+        order.putBack(next.index);
+        continue;
+      }
       yield { host, weight: next.weight, candidate };
       if (this.snapshot !== snapshot) throw new Error('ranks were brought to another snapshot while they were read');
     }
@@ -97,7 +101,7 @@ export class IncrementalRanks {
       if (constraints.allows(index)) this.candidateOn(snapshot.at(index) as HostState);
     }
     const withoutCandidate = [...this.withoutCandidate].filter((index) => constraints.allows(index)).length;
-    refusals.addHosts(CANDIDATES, NO_CANDIDATE, withoutCandidate);
+    refusals.addHosts(CANDIDATES, noCandidate(this.equivalenceClass), withoutCandidate);
     return { hostCount, feasibleCount: this.countPassed(constraints) - withoutCandidate, refusals };
   }
 
@@ -141,14 +145,16 @@ export class IncrementalRanks {
   }
 
   /** What an instance would take from a host that passes the filters, if there is a way. */
-  private candidateOn(host: HostState): Candidate | undefined {
+  private candidateOn(host: HostState): HostCandidate | undefined {
     const { equivalenceClass } = this;
     if (!needsSearch(equivalenceClass, host)) return this.flatCandidates.on(host, equivalenceClass);
     const { index } = host;
     if (!this.unsearched.delete(index)) return this.candidates.get(index);
     const candidate = searchOn(equivalenceClass, host);
-    if (candidate) this.candidates.set(index, candidate);
-    else {
+    if (candidate) {
+      this.candidates.set(index, candidate);
+      this.tournament.set(index, this.judgement.weight(host, candidate.preferred));
+    } else {
       this.withoutCandidate.add(index);
       this.tournament.set(index, NOTHING);
     }

@@ -51,16 +51,16 @@ export class Judgement {
       .map(({ filter, check }) => `${filter}: ${check.describe(host)}`);
   }
 
-  /** The weight of a host, whether or not it passes. */
-  weight(host: HostState): number {
+  /** The weight of a host, whether or not it passes; `found` as of {@link Measure.raw}. */
+  weight(host: HostState, found?: readonly string[]): number {
     let sum = 0;
-    for (const part of this.measures) sum += shareOf(part, host);
+    for (const part of this.measures) sum += shareOf(part, host, found);
     return sum;
   }
 
   /** Each weigher's part in the weight. */
-  weights(host: HostState): Record<string, number> {
-    return Object.fromEntries(this.measures.map((part) => [part.weigher, shareOf(part, host)]));
+  weights(host: HostState, found?: readonly string[]): Record<string, number> {
+    return Object.fromEntries(this.measures.map((part) => [part.weigher, shareOf(part, host, found)]));
   }
 }
 
@@ -77,8 +77,8 @@ interface WeightedMeasure {
 
 const NONE: readonly Refusal[] = [];
 
-function shareOf({ weight, measure }: WeightedMeasure, host: HostState): number {
-  const share = normalise(measure.raw(host), measure.lower, measure.upper);
+function shareOf({ weight, measure }: WeightedMeasure, host: HostState, found?: readonly string[]): number {
+  const share = normalise(measure.raw(host, found), measure.lower, measure.upper);
   // Not -0, which people would read as a number.
   return share === 0 ? 0 : weight * share;
 }

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { capacityOf, type Inventory, refusalOf } from '#libs/domain/inventory';
+import { addResources, capacityOf, type Inventory, refusalOf } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { candidatesInTree } from '#libs/placement/search/find-candidates';
@@ -105,7 +105,7 @@ function capacityReason(resourceClass: string, inventory: Inventory | undefined,
   return refusal === undefined ? '' : `${refusal}_${name}`;
 }
 
-it('agrees with the rules spelled out: who passes, who is refused and why, host by host', async () => {
+it('agrees with the rules spelled out: who passes and takes what, who is refused and why, host by host', async () => {
   await fc.assert(
     fc.asyncProperty(histories(30), specs, async (history, spec) => {
       const world = aWorld();
@@ -140,7 +140,15 @@ it('agrees with the rules spelled out: who passes, who is refused and why, host 
         const expected = reasons.filter((reason) => reason !== '');
         expect(judgement.refusals(state).map(({ reason }) => reason.symbol)).toEqual(expected);
         expect(judgement.sentences(state)).toHaveLength(expected.length);
-        expect(feasible.some(({ host: one }) => one === state)).toBe(expected.length === 0);
+        const found = feasible.find(({ host: one }) => one === state);
+        expect(found !== undefined).toBe(expected.length === 0);
+        const preferred = Object.entries(asked.preferredResources).filter(([resourceClass, amount]) => {
+          const inv = root.inventories[resourceClass];
+          const both = (asked.resources[resourceClass] ?? 0) + amount;
+          return inv !== undefined && refusalOf(inv, used[resourceClass] ?? 0, both) === undefined;
+        });
+        const claimed = addResources(asked.resources, Object.fromEntries(preferred));
+        expect(found?.candidate.allocations ?? {}).toEqual(expected.length === 0 ? { [root.uuid]: claimed } : {});
       }
       await world.close();
     }),

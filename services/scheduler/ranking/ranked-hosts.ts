@@ -1,9 +1,8 @@
 import type { Random } from '#libs/domain/random';
-import type { Candidate } from '#libs/placement/search/query';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';
-import { FlatCandidates } from './candidates';
+import { FlatCandidates, type HostCandidate } from './candidates';
 import { IncrementalRanks } from './incremental-ranks';
 import type { RankingSettings } from './judgement';
 import type { RefusalCounts } from './refusal-counts';
@@ -13,7 +12,7 @@ import type { RequestConstraints } from './request-constraints';
 export interface RankedHost {
   readonly host: HostState;
   readonly weight: number;
-  readonly candidate: Candidate;
+  readonly candidate: HostCandidate;
 }
 
 /** How many hosts of a snapshot are feasible for a request, and why the others are not. */

@@ -1,10 +1,8 @@
 import type { Bus } from '#libs/bus/port';
-import { answer, castTyped } from '#libs/bus/typed-calls';
-import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { answer } from '#libs/bus/typed-calls';
 import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
-import { type Identity, nameOf } from '#libs/contracts/identity';
-import type { AcquireHostsRequest, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import { BUILD_RESULTS } from '#libs/contracts/queues';
+import { type Identity, nameOf, speaksForHost } from '#libs/contracts/identity';
+import type { AcquireHostsRequest, HostGrant, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import type { Mirror } from '#libs/placement/mirror/mirror';
@@ -12,8 +10,10 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Surroundings } from '#libs/runtime/service';
 import type { SchedulerMetrics } from '../metrics';
 import type { SchedulerConfig } from '../options';
-import { type Difference, findDifference } from './discrepancies';
+import { boundNames } from './bound-names';
+import { findDifference } from './discrepancies';
 import { acquireHosts, releaseHosts } from './host-holders';
+import { tellDifference, tellRefusal } from './tell-conductors';
 import { updateResourceStats } from './update-resource-stats';
 import { validateStats } from './validate';
 
@@ -49,17 +49,27 @@ export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
     const fields = { service_host: request.serviceHost, agent_run: request.agentRun, host_count: grants.length };
     if (takenCount > 0) {
       log.warn({ event: 'host_taken', ...fields, taken_count: takenCount }, 'another run of an agent holds the hosts');
+      const [host, holder] = firstTaken(request, grants);
+      const message = `run ${request.agentRun} of ${request.serviceHost} asks for ${takenCount} hosts that ${holder} holds`;
+      await tellRefusal(deps, host, { reason: 'host_taken', message }, clock.now());
     } else log.debug({ event: 'hosts_acquired', ...fields }, 'an agent holds its hosts');
     return { grants };
   }
 }
 
+function firstTaken({ hosts }: AcquireHostsRequest, grants: readonly HostGrant[]): [host: string, holder: string] {
+  const n = grants.findIndex(({ epoch }) => epoch === 0);
+  const { holderRun = '', holderServiceHost = '' } = grants[n] ?? {};
+  return [hosts[n] ?? '', `run ${holderRun} of ${holderServiceHost}`];
+}
+
 async function takeReport(
   deps: ReportDeps,
   metrics: SchedulerMetrics,
-  stats: UpdateResourceStatsRequest,
+  reported: UpdateResourceStatsRequest,
   sender: Identity,
 ) {
+  const { stats, refused } = boundNames(reported);
   const { mirror, placement, clock, config, log } = deps;
   const nowMs = clock.now();
   try {
@@ -74,7 +84,8 @@ async function takeReport(
     const unclaimed = difference?.unclaimed ?? [];
     const response = await updateResourceStats(stats, { placement, mirror, nowMs, unclaimed });
     metrics.stats.inc({ outcome: 'accepted' });
-    if (difference) await sendDiscrepancy(deps, metrics, stats, difference, nowMs);
+    if (refused) await tellRefusal(deps, stats.host, refused, nowMs);
+    if (difference) await tellDifference(deps, metrics, stats, difference, nowMs);
     return response;
   } catch (thrown) {
     const error = BerthError.from(thrown);
@@ -89,32 +100,15 @@ async function takeReport(
       },
       `host report refused: ${error.message}`,
     );
+    if (isForOperators(error) && speaksForHost(sender, stats.host)) {
+      const { reason, message } = error;
+      await tellRefusal(deps, stats.host, { reason, message }, nowMs);
+    }
     throw error;
   }
 }
 
-/** A discrepancy that can't be sent does not refuse the report: the next one finds the same. */
-async function sendDiscrepancy(
-  { bus, log }: ReportDeps,
-  metrics: SchedulerMetrics,
-  stats: UpdateResourceStatsRequest,
-  difference: Difference,
-  atMs: number,
-): Promise<void> {
-  const { host, providerUuid, serviceHost, epoch, position, sequence } = stats;
-  try {
-    const { unclaimed, missing, present } = difference;
-    metrics.discrepancies.inc({ kind: 'unclaimed' }, unclaimed.length);
-    metrics.discrepancies.inc({ kind: 'missing' }, missing.length);
-    const counts = { unclaimed: unclaimed.length, missing: missing.length, present: present.length };
-    if (counts.unclaimed + counts.missing > 0) {
-      log.warn({ event: 'host_discrepancy', host, ...counts }, 'host report and store disagree');
-    }
-    const discrepancy = { host, providerUuid, serviceHost, epoch, position, sequence, atMs, ...difference };
-    await castTyped(bus, BUILD_RESULTS, hostDiscrepancyCodec, discrepancy);
-  } catch (thrown) {
-    const error = BerthError.from(thrown);
-    const fields = { event: 'discrepancy_not_sent', host, reason: error.reason };
-    log.warn(fields, `host discrepancy not sent to conductors: ${error.message}`);
-  }
+/** Whether a report is refused again and again until somebody mends something. */
+function isForOperators({ code, reason }: BerthError): boolean {
+  return code === 'invalid_argument' || reason === 'name_taken' || reason === 'provider_taken';
 }

@@ -20,7 +20,8 @@ import { isClassOrTraitName, isHostName } from '#libs/domain/names';
 import { isStandardResourceClass, isStandardTrait } from '#libs/domain/standard-names';
 
 /**
- * Checks a report field by field, so that nothing of a bad one is ever applied.
+ * Checks a report field by field, so that nothing of a bad one is ever applied. Names of instances are bounded before
+ * (`bound-names.ts`).
  *
  * @throws BerthError `permission_denied / wrong_host` when the host is not the sender's to report for; `invalid_argument` with the
  *   path in `details.field` and one of the reasons malformed_host, malformed_uuid, malformed_name, missing_field, too_long,
@@ -127,10 +128,6 @@ function checkInstances(instances: readonly RunningInstance[], maxInstances: num
       throw invalidArgument('duplicate_instance', message, `${field}.instance_uuid`);
     }
     seen.add(instance.instanceUuid);
-    name(instance.projectId, `${field}.project_id`);
-    name(instance.userId, `${field}.user_id`);
-    name(instance.name, `${field}.name`);
-    name(instance.groupId, `${field}.group_id`);
     uuidOrEmpty(instance.requestId, `${field}.request_id`);
     checkHeld(instance.resources, `${field}.resources`);
     whole(instance.claimToken, `${field}.claim_token`);

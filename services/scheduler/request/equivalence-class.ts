@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { internedSpecs } from '#libs/contracts/interned-specs';
 import type { EncodedRequestSpec } from '#libs/contracts/messages';
-import type { RequestGroup, RequestSpec } from '#libs/domain/request-spec';
+import { type ResolvedSpec, resolveSpec } from '#libs/domain/extra-specs/resolve';
+import type { RequestGroup } from '#libs/domain/request-spec';
 
 /**
  * An equivalence class of requests: what is asked of a host, whoever asks. All requests of a class find the same hosts
@@ -9,18 +10,26 @@ import type { RequestGroup, RequestSpec } from '#libs/domain/request-spec';
  * section 3.4; kube-scheduler's equivalence cache). What names other instances, groups or hosts is not in it: that
  * becomes constraints of the single request. Immutable.
  */
-export interface EquivalenceClass extends Omit<RequestSpec, OfOneRequest> {
+export interface EquivalenceClass extends Omit<ResolvedSpec, OfOneRequest> {
   /** The same for equal classes, whatever the order in which a client lists things. */
   readonly key: string;
   /** Instances that must fit on one host together: those of an affinity group's request. 1 for all others. */
   readonly batchSize: number;
 }
 
-type OfOneRequest = 'projectId' | 'userId' | 'sameHost' | 'differentHost' | 'group' | 'forceHosts' | 'ignoreHosts';
+type OfOneRequest =
+  | 'projectId'
+  | 'userId'
+  | 'flavor'
+  | 'sameHost'
+  | 'differentHost'
+  | 'group'
+  | 'forceHosts'
+  | 'ignoreHosts';
 
-/** A request spec and its equivalence class, for a single instance. Immutable. */
+/** A request spec, its extra specs resolved, and its equivalence class, for a single instance. Immutable. */
 export interface ClassifiedSpec {
-  readonly spec: RequestSpec;
+  readonly spec: ResolvedSpec;
   readonly equivalenceClass: EquivalenceClass;
 }
 
@@ -28,11 +37,13 @@ const MAX_KEPT_CLASSES = 1_000;
 
 /**
  * What specs are and which class they are of: one object for equal bytes, one class for equal keys. It throws BerthError
- * `invalid_argument` for a spec that is malformed, with the path of the field in `details.field`.
+ * `invalid_argument` for a spec that is malformed or has extra specs that are not understood, with the path of the field in
+ * `details.field`.
  */
 export function specClassifier(): (encoded: EncodedRequestSpec) => ClassifiedSpec {
   const kept = new LRUCache<string, EquivalenceClass>({ max: MAX_KEPT_CLASSES });
-  return internedSpecs((spec) => {
+  return internedSpecs((asked) => {
+    const spec = resolveSpec(asked, 'request_spec');
     const made = equivalenceClassOf(spec);
     const equivalenceClass = kept.get(made.key) ?? made;
     kept.set(equivalenceClass.key, equivalenceClass);
@@ -41,7 +52,7 @@ export function specClassifier(): (encoded: EncodedRequestSpec) => ClassifiedSpe
 }
 
 /** The class of requests for a single instance of a spec. */
-export function equivalenceClassOf(spec: RequestSpec): EquivalenceClass {
+export function equivalenceClassOf(spec: ResolvedSpec): EquivalenceClass {
   const content = {
     resources: sortedKeys(spec.resources),
     requiredTraits: sorted(spec.requiredTraits),
@@ -58,13 +69,19 @@ export function equivalenceClassOf(spec: RequestSpec): EquivalenceClass {
     sameSubtrees: spec.sameSubtrees.map(sorted),
     rootRequiredTraits: sorted(spec.rootRequiredTraits),
     rootForbiddenTraits: sorted(spec.rootForbiddenTraits),
+    origins: spec.origins,
   };
   return { key: JSON.stringify(content), ...content, batchSize: 1 };
 }
 
 /** The class of requests for so many instances that must fit on one host together. */
 export function forBatch(single: EquivalenceClass, batchSize: number): EquivalenceClass {
-  return batchSize === 1 ? single : { ...single, key: `${batchSize} of ${single.key}`, batchSize };
+  return batchSize === single.batchSize ? single : { ...single, key: `${batchSize} of ${single.key}`, batchSize };
+}
+
+/** The class of the same requests without what they prefer of resources. */
+export function withoutPreferred(equivalenceClass: EquivalenceClass): EquivalenceClass {
+  return { ...equivalenceClass, key: `required of ${equivalenceClass.key}`, preferredResources: {} };
 }
 
 function sorted(names: readonly string[]): readonly string[] {

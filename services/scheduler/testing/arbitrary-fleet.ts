@@ -63,7 +63,21 @@ const release = consumer().map((uuid) =>
 );
 
 const toHost = fc
-  .tuple(host, fc.constantFrom('enable', 'disable', 'failure', 'sweep', 'time', 'child', 'gone', 'share', 'unshare'))
+  .tuple(
+    host,
+    fc.constantFrom(
+      'enable',
+      'disable',
+      'failure',
+      'sweep',
+      'time',
+      'child',
+      'labelled child',
+      'gone',
+      'share',
+      'unshare',
+    ),
+  )
   .map(([name, what]) =>
     happening(`${what} ${name}`, async (world) => {
       const { placement, clock } = world;
@@ -90,7 +104,10 @@ const toHost = fc
           await clock.advance(3_000);
           return;
         case 'child':
-          await addChild(world, providerUuid);
+          await addChild(world, providerUuid, []);
+          return;
+        case 'labelled child':
+          await addChild(world, providerUuid, ['CUSTOM_A']);
           return;
         case 'gone':
           await placement.commit({ kind: 'delete_provider', atMs, uuid: providerUuid });
@@ -121,7 +138,7 @@ export const specs: fc.Arbitrary<Partial<RequestSpec>> = fc.record({
   requiredTraits: fc.subarray(TRAITS, { maxLength: 1 }),
   forbiddenTraits: fc.subarray(TRAITS, { maxLength: 1 }),
   preferredTraits: fc.subarray(TRAITS),
-  preferredResources: fc.dictionary(fc.constantFrom(...CLASSES), fc.integer({ min: 1, max: 5 }), { maxKeys: 1 }),
+  preferredResources: fc.dictionary(fc.constantFrom(...CLASSES), fc.integer({ min: 1, max: 3 }), { maxKeys: 3 }),
   availabilityZone: fc.constantFrom(undefined, undefined, 'az1'),
   memberOf: fc.constantFrom([], [], [AGGREGATES], [[AGGREGATES[0] as string]]),
   forbiddenAggregates: fc.subarray(AGGREGATES, { maxLength: 1 }),
@@ -135,14 +152,17 @@ function consumer(): fc.Arbitrary<string> {
   return fc.integer({ min: 0, max: 9 }).map((n) => `bbbbbbbb-0000-4000-8000-00000000000${n}`);
 }
 
-async function addChild({ placement, clock }: World, parentUuid: string): Promise<void> {
+async function addChild({ placement, clock }: World, parentUuid: string, traits: readonly string[]): Promise<void> {
   const atMs = clock.now();
   const uuid = randomUUID();
   const put = { kind: 'put_provider', atMs, uuid, name: uuid, parentUuid, mode: 'create' } as const;
   if ((await placement.commit(put)).kind !== 'committed') return;
-  const given = { VCPU: inventory(4) };
-  const change = { providerUuid: uuid, generation: undefined, replace: true } as const;
-  await mustCommit(placement, { kind: 'write_inventories', atMs, inventories: given, ...change });
+  const given = { VCPU: inventory(4), CUSTOM_GOLD: inventory(2) };
+  const about = { providerUuid: uuid, generation: undefined } as const;
+  await placement.commit({ kind: 'create_name', atMs, catalogue: 'resource_class', name: 'CUSTOM_GOLD' });
+  await mustCommit(placement, { kind: 'write_inventories', atMs, inventories: given, replace: true, ...about });
+  for (const name of traits) await placement.commit({ kind: 'create_name', atMs, catalogue: 'trait', name });
+  await mustCommit(placement, { kind: 'write_traits', atMs, traits, ...about });
 }
 
 async function share({ placement, clock }: World, traits: readonly string[]): Promise<void> {

@@ -1,5 +1,5 @@
 import type { HostState } from '../fleet/host-state';
-import { CANDIDATES, FlatCandidates, NO_CANDIDATE, needsSearch, searchOn } from '../ranking/candidates';
+import { CANDIDATES, FlatCandidates, needsSearch, noCandidate, searchOn } from '../ranking/candidates';
 import { Judgement, type RankingSettings } from '../ranking/judgement';
 import type { RankedHost, RankHosts } from '../ranking/ranked-hosts';
 import { RefusalCounts } from '../ranking/refusal-counts';
@@ -25,7 +25,8 @@ export function fullRanking(settings: RankingSettings): RankHosts {
           const passes = judgement.refusals(host).length === 0 && constraints.allows(host.index) && isWanted(host);
           const candidate = passes ? candidateOn(host) : undefined;
           // Ranks are kept as 32-bit numbers.
-          const weight = Math.fround(judgement.weight(host)) + constraints.weight(host.index);
+          const found = needsSearch(equivalenceClass, host) ? candidate?.preferred : undefined;
+          const weight = Math.fround(judgement.weight(host, found)) + constraints.weight(host.index);
           if (candidate) ranked.push({ host, weight, candidate });
         }
         return ranked.sort((a, b) => b.weight - a.weight);
@@ -41,7 +42,7 @@ export function fullRanking(settings: RankingSettings): RankHosts {
           refusals.add([...byFilters, ...byConstraints]);
           if (byFilters.length + byConstraints.length > 0) continue;
           if (candidateOn(host)) feasibleCount += 1;
-          else refusals.add([{ filter: CANDIDATES, reason: NO_CANDIDATE }]);
+          else refusals.add([{ filter: CANDIDATES, reason: noCandidate(equivalenceClass) }]);
         }
         return { hostCount: hosts.length, feasibleCount, refusals };
       },

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { ExplainResponse } from '#libs/contracts/messages';
+import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
@@ -148,7 +149,7 @@ async function openScheduler(
 
 /** A request spec with what the test cares about, and its class. */
 export function classified(spec: Partial<RequestSpec> = {}): ClassifiedSpec {
-  const whole = aRequestSpec(spec);
+  const whole = resolveSpec(aRequestSpec(spec), 'request_spec');
   return { spec: whole, equivalenceClass: equivalenceClassOf(whole) };
 }
 

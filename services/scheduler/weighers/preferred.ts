@@ -1,3 +1,4 @@
+import { preferredDemands, refusalOn } from '../fleet/host-capacity';
 import type { ClassWeigher } from './weigher';
 
 /**
@@ -19,29 +20,24 @@ export const preferredTraitsWeigher: ClassWeigher = {
 };
 
 /**
- * preferred_resources: prefers hosts that have free what the request would like besides what it takes.
+ * preferred_resources: prefers hosts where more of what the request would like is claimed besides what it requires.
  *
- * `BERTH_SCHEDULER_WEIGHT_PREFERRED_RESOURCES`, 4 by default. Raw: the number of preferred classes whose amount stays
- * free with the instance on the host; a class of which there is less counts in part.
+ * `BERTH_SCHEDULER_WEIGHT_PREFERRED_RESOURCES`, 4 by default. Raw: the number of preferred classes that an instance takes
+ * there, each with its whole amount.
  */
 export const preferredResourcesWeigher: ClassWeigher = {
   kind: 'class',
   name: 'preferred_resources',
-  prepare({ preferredResources, resources, batchSize }) {
-    const liked = Object.entries(preferredResources).map(([name, amount]) => ({
-      name,
-      amount,
-      taken: (resources[name] ?? 0) * batchSize,
-    }));
-    if (liked.length === 0) return undefined;
+  prepare(equivalenceClass) {
+    const demands = preferredDemands(equivalenceClass);
+    if (demands.length === 0) return undefined;
     return {
       lower: 0,
-      upper: liked.length,
-      raw({ free }) {
+      upper: demands.length,
+      raw(host, found) {
+        if (found) return found.length;
         let met = 0;
-        for (const { name, amount, taken } of liked) {
-          met += Math.min(1, Math.max(0, ((free[name] ?? 0) - taken) / amount));
-        }
+        for (const demand of demands) if (refusalOn(host, demand) === undefined) met += 1;
         return met;
       },
     };

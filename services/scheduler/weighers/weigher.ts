@@ -11,8 +11,13 @@ import type { EquivalenceClass } from '../request/equivalence-class';
 export interface Measure {
   readonly lower: number;
   readonly upper: number;
-  /** A pure function of the host, and cheap: it runs for every host. */
-  raw(host: HostState): number;
+  /**
+   * A pure function of the host, and cheap: it runs for every host.
+   *
+   * @param found  the preferred classes that the candidate search found a way to take there; undefined before it has run,
+   *   and for hosts that need none
+   */
+  raw(host: HostState, found?: readonly string[]): number;
 }
 
 /** A weigher whose number depends on the host and the request's equivalence class. */

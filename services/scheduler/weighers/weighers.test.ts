@@ -95,12 +95,12 @@ describe('preferred_traits', () => {
 });
 
 describe('preferred_resources', () => {
-  it('counts the preferred amounts that stay free, in part where there is less', async () => {
+  it('counts the preferred classes of which the host has the whole amount', async () => {
     await world.report('rich', { inventories: { VCPU: inventory(9), CUSTOM_GOLD: inventory(2) } });
     await world.report('half', { inventories: { VCPU: inventory(5), CUSTOM_GOLD: inventory(2) } });
     await world.report('poor', { inventories: { VCPU: inventory(1) } });
     const spec = { resources: { VCPU: 1 }, preferredResources: { VCPU: 8, CUSTOM_GOLD: 1 } };
-    expect(await shares('preferred_resources', spec)).toEqual({ rich: 4, half: 3, poor: 0 });
+    expect(await shares('preferred_resources', spec)).toEqual({ rich: 4, half: 2, poor: 0 });
   });
 });
 

@@ -6,6 +6,7 @@ import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import { freePort, type TestServer } from '#libs/testing/servers/server-process';
 import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startTlsGroup } from '../../redis-groups';
 
 /* The TLS settings of deploy/, with certificates of deploy/certificates.sh, on Debian's servers. */
 
@@ -65,6 +66,24 @@ it('connects processes to the broker and to the store', async () => {
   const conductor = start(['conductor']);
   await conductor.says('"msg":"running"');
   expect(conductor.process.exitCode).toBeNull();
+});
+
+it.each(['sentinel', 'cluster'] as const)('connects processes to a store that is a %s', async (kind) => {
+  const group = await startTlsGroup(kind, settingsOf('redis/tls.conf', ' ', ['include', 'port', 'tls-port']));
+  try {
+    const store = { BERTH_BUS_URL: 'memory:', BERTH_STORE_URL: group.url };
+    const conductor = start(['conductor'], store);
+    await conductor.says('"msg":"running"');
+    conductor.process.kill('SIGTERM');
+    await conductor.exit;
+    const stranger = start(['conductor'], { ...store, NODE_EXTRA_CA_CERTS: '' });
+    await stranger.says('"event":"store_unavailable"');
+    expect(stranger.stdout()).not.toContain('"msg":"running"');
+    stranger.process.kill('SIGTERM');
+    await stranger.exit;
+  } finally {
+    await group.stop();
+  }
 });
 
 it.each([

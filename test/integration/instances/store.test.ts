@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pass } from 'node:timers/promises';
+import { redisFlavorStore } from '#libs/instances/redis/flavor-store';
 import { redisInstanceStore } from '#libs/instances/redis/instance-store';
 import { redisLeaseStore } from '#libs/instances/redis/lease-store';
 import type { InstanceStore } from '#libs/instances/store';
 import { connectRedis, type RedisClient } from '#libs/redis/connect';
 import { silentLog } from '#libs/runtime/log';
 import { systemRandom } from '#libs/runtime/system';
+import { describeDoubtStore } from '#libs/testing/instances/doubt-contract';
+import { describeFlavorStore } from '#libs/testing/instances/flavor-contract';
 import { anInstance, nextVersion } from '#libs/testing/instances/instance';
 import { describeInstanceStore } from '#libs/testing/instances/instance-store-contract';
 import { describeLeaseStore } from '#libs/testing/instances/lease-contract';
@@ -25,10 +28,29 @@ const connect = (url = sharedServer('redis')) =>
 
 describeInstanceStore('redis', async () => redisInstanceStore(await connect(), randomUUID()));
 
+describeDoubtStore('redis', async () => redisInstanceStore(await connect(), randomUUID()));
+
 describeOutbox('redis', async (maxOutbox) => ({
   store: redisInstanceStore(await connect(), randomUUID(), maxOutbox),
   pass: (durationMs) => pass(durationMs),
 }));
+
+it('forgets what an older version recorded in ERROR, and did not index', async () => {
+  const [client, cell] = [await connect(), randomUUID()];
+  const store = redisInstanceStore(client, cell);
+  const many = Array.from({ length: 250 }, () =>
+    anInstance({ state: 'error', dueAtMs: undefined, updatedAtMs: 1_000 }),
+  );
+  const recent = anInstance({ state: 'error', dueAtMs: undefined, updatedAtMs: 3_000 });
+  for (const one of [...many, recent]) {
+    await store.create(one.requestId, [one]);
+    await store.markPublished(one.uuid, one.version);
+  }
+  await client.run((redis) => redis.del(`{${cell}}:instances:deleted`));
+  expect(await redisInstanceStore(client, cell).forget(2_000, 1_000)).toBe(250);
+  expect(await store.list({}, undefined, 10)).toEqual([recent]);
+  await store.close();
+});
 
 describe('what travels together', () => {
   let server: TestServer;
@@ -105,7 +127,7 @@ describe('on one connection', () => {
 
   afterAll(() => client.close());
 
-  it('leaves nothing behind of what it forgets', async () => {
+  it('leaves nothing behind of what it forgets, but one time', async () => {
     const cell = randomUUID();
     const store = redisInstanceStore(client, cell);
     let instance = anInstance({ dueAtMs: 1 });
@@ -123,8 +145,10 @@ describe('on one connection', () => {
     }
     await store.markPublished(instance.uuid, instance.version);
     expect(await store.forget(instance.updatedAtMs + 1, 10)).toBe(1);
-    expect(await client.run((redis) => redis.keys(`{${cell}}*`))).toEqual([]);
+    expect(await client.run((redis) => redis.keys(`{${cell}}*`))).toEqual([`{${cell}}:instances:forgotten`]);
   });
+
+  describeFlavorStore('redis', async (maxFlavors) => redisFlavorStore(client, randomUUID(), maxFlavors));
 
   describeLeaseStore('redis', async () => ({
     store: redisLeaseStore(client, randomUUID()),

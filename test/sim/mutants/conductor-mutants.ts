@@ -1,9 +1,11 @@
 import { ACK } from '#libs/bus/port';
 import { seededRandom, seedOf } from '#libs/domain/random';
 import * as store from '#libs/instances/memory/instance-store';
+import * as storeClocks from '#libs/placement/store-clock';
 import * as draining from '../../../services/conductor/events/drain-outbox';
 import * as publishing from '../../../services/conductor/events/publish-events';
 import * as lifecycle from '../../../services/conductor/lifecycle';
+import * as nextAlternate from '../../../services/conductor/steps/next-alternate';
 import * as orders from '../../../services/conductor/steps/orders';
 import * as sweeping from '../../../services/conductor/triggers/overdue-sweep';
 import * as settling from '../../../services/conductor/triggers/settle-message';
@@ -36,6 +38,26 @@ export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
       };
     };
   }),
+  mutant('alternate-not-claimed', 'claiming the next host', nextAlternate, 'claimNextHost', (original) => {
+    return (c, record) => {
+      const commit: typeof c.placement.commit = async (command) =>
+        command.kind === 'write_allocations'
+          ? ({ kind: 'committed', claimToken: record.claimToken ?? 0, change: { revision: 0 } } as const)
+          : c.placement.commit(command);
+      const placement = { consumers: c.placement.consumers.bind(c.placement), commit };
+      return original({ ...c, placement: placement as unknown as typeof c.placement }, record);
+    };
+  }),
+  mutant('stopping-acks', 'giving back what is in hand when it stops', settling, 'settleMessage', (original) => {
+    return async (c, message, work) => {
+      const settlement = await original(c, message, work);
+      return c.stopping.aborted ? ACK : settlement;
+    };
+  }),
+  mutant('own-clock', "going by the store's clock", storeClocks, 'storeClock', () => (clock) => ({
+    ...clock,
+    set() {},
+  })),
   mutant('destroy-not-ordered', 'ordering a destruction', orders, 'orderDestroy', () => async () => 'told'),
   mutant(
     'outbox-not-drained',

@@ -1,7 +1,10 @@
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import type { CastOptions } from '#libs/bus/port';
 import * as identity from '#libs/contracts/identity';
-import { type Mutant, mutant } from './mutant';
+import * as serverGroup from '#libs/domain/server-group';
+import * as allocations from '#libs/placement/commands/allocations';
+import * as claims from '../../../services/conductor/steps/claims';
+import { type Mutant, mutant, mutants } from './mutant';
 
 export const IDENTITY_MUTANTS: readonly Mutant[] = [
   mutant(
@@ -11,6 +14,7 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
     'speaksForProject',
     () => () => true,
   ),
+  mutant('anybody-orders', 'who may order an agent', identity, 'speaksForHost', () => () => true),
   mutant('anybody-reports', 'which host may report for which', identity, 'requireHost', () => () => {}),
   mutant(
     'put-back-as-service',
@@ -23,5 +27,28 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
         return original.call(this, address, message, { id, replyTo, correlationId } as CastOptions);
       };
     },
+  ),
+  mutant(
+    'groups-of-all-projects',
+    'whose group it is',
+    serverGroup,
+    'groupKey',
+    () => (_projectId, groupId) => groupId,
+  ),
+  mutants(
+    'owners-not-looked-at',
+    'whose consumer it is',
+    mutant('', '', allocations, 'decideAllocations', (original) => (state, writes, terms) => {
+      const owners = new Map(writes.map(({ uuid, owner }) => [uuid, owner]));
+      const asOwn = (uuid: string) => {
+        const consumer = state.consumer(uuid);
+        return consumer && { ...consumer, owner: owners.get(uuid) ?? consumer.owner };
+      };
+      return original({ ...state, consumer: asOwn }, writes, terms);
+    }),
+    mutant('', '', claims, 'readClaim', () => async (c, uuid) => {
+      const [consumer] = await c.placement.consumers([uuid]);
+      return consumer ? { kind: 'claim', claimToken: consumer.claimToken, isOnHost: true } : { kind: 'none' };
+    }),
   ),
 ];

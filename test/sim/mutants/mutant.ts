@@ -31,3 +31,17 @@ export function mutant<M extends object, K extends keyof M & string>(
     },
   };
 }
+
+/** A mutant that takes out one thing which stands in several places. */
+export function mutants(name: string, without: string, ...parts: readonly Mutant[]): Mutant {
+  return {
+    name,
+    without,
+    apply() {
+      const putBacks = parts.map((part) => part.apply());
+      return () => {
+        for (const putBack of putBacks.toReversed()) putBack();
+      };
+    },
+  };
+}

@@ -8,7 +8,8 @@ type Rule = (look: Omit<Look, 'uuid'>, step: Step) => Step | undefined;
 
 const NOTHING: Step = { kind: 'none', because: 'at rest' };
 
-function withRule(name: string, without: string, rule: Rule): Mutant {
+/** A mutant that names another step where a rule says so. */
+export function withRule(name: string, without: string, rule: Rule): Mutant {
   return mutant(name, without, reconciling, 'reconcile', (original) => (record, holds, observed, nowMs) => {
     const step = original(record, holds, observed, nowMs);
     return rule({ record, holds, observed }, step) ?? step;

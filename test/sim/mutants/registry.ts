@@ -1,5 +1,6 @@
 import { AGENT_MUTANTS } from './agent-mutants';
 import { CONDUCTOR_MUTANTS } from './conductor-mutants';
+import { EVIDENCE_MUTANTS } from './evidence-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
 import type { Mutant } from './mutant';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
@@ -8,6 +9,7 @@ import { STORE_MUTANTS } from './store-mutants';
 /** All mutants; each must break an invariant within `MOST_SEEDS` seeds. */
 export const MUTANTS: readonly Mutant[] = [
   ...RECONCILE_MUTANTS,
+  ...EVIDENCE_MUTANTS,
   ...CONDUCTOR_MUTANTS,
   ...AGENT_MUTANTS,
   ...IDENTITY_MUTANTS,
@@ -15,3 +17,10 @@ export const MUTANTS: readonly Mutant[] = [
 ];
 
 export const MOST_SEEDS = 50;
+
+/** The mutant of a name. */
+export function mutantOf(name: string): Mutant {
+  const mutant = MUTANTS.find((one) => one.name === name);
+  if (mutant) return mutant;
+  throw new Error(`there is no mutant ${name}; there are ${MUTANTS.map((one) => one.name).join(', ')}`);
+}

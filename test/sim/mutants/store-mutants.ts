@@ -1,9 +1,16 @@
 import { MemoryQueue } from '#libs/bus/memory/queue';
+import * as store from '#libs/instances/memory/instance-store';
+import * as outbox from '#libs/instances/memory/outbox';
 import * as allocations from '#libs/placement/commands/allocations';
+import { isEmpty } from '#libs/placement/commands/allocations';
+import * as merging from '#libs/placement/commands/merge-report';
+import * as reporting from '#libs/placement/commands/report-host';
+import * as holders from '#libs/placement/memory/holders';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { MemoryTables } from '#libs/placement/memory/tables';
 import { VersionedRows } from '#libs/placement/mirror/versioned-rows';
-import { type Mutant, mutant } from './mutant';
+import type { ConsumerWrite } from '#libs/placement/port/placement-store';
+import { type Mutant, mutant, mutants } from './mutant';
 
 export const STORE_MUTANTS: readonly Mutant[] = [
   mutant('no-redelivery', 'giving out again what was not settled', MemoryQueue.prototype, 'takeBack', () => () => {}),
@@ -12,6 +19,49 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   }),
   mutant('groups-not-checked', 'checking the policy of a group in the commit', MemoryTables.prototype, 'count', () => {
     return () => 0;
+  }),
+  mutant('claims-not-guarded', 'the guards of claims', allocations, 'decideAllocations', (original) => {
+    return (state, writes, terms) => original(state, writes.map(withoutGuard), terms);
+  }),
+  mutants(
+    'anybody-holds',
+    'one live holder of each host',
+    mutant('', '', holders, 'acquireHosts', (original) => (present, wanted) => {
+      for (const host of wanted.hosts) present.delete(host);
+      return original(present, wanted);
+    }),
+    mutant('', '', reporting, 'reportHost', (original) => (tx, report) => {
+      const getStored = tx.getStored.bind(tx);
+      tx.getStored = async (table, keys) => {
+        const found = await getStored(table, keys);
+        return table === 'holder' ? found.map((one) => one && { ...one, revision: report.epoch }) : found;
+      };
+      return original(tx, report);
+    }),
+  ),
+  mutant('reports-undo-reserved', 'what operators decided of inventories', merging, 'mergeReport', (original) => {
+    return (report, provider, kept) => original(report, provider && { ...provider, decided: {} }, kept);
+  }),
+  mutant('reports-undo-traits', 'whose a trait is', merging, 'mergeReport', (original) => {
+    return (report, provider, kept) => ({ ...original(report, provider, kept), traits: report.traits });
+  }),
+  mutant('nothing-is-forgotten', 'forgetting what has ended', store, 'memoryInstanceStore', (original) => {
+    return (...args) => ({ ...original(...args), forget: async () => 0 });
+  }),
+  mutant(
+    'forgotten-are-built-again',
+    'refusing requests whose instances were forgotten',
+    store,
+    'memoryInstanceStore',
+    (original) => {
+      return (...args) => {
+        const real = original(...args);
+        return { ...real, create: (requestId, instances) => real.create(requestId, instances) };
+      };
+    },
+  ),
+  mutant('no-outbox', 'keeping events until they are published', outbox, 'memoryOutbox', (original) => {
+    return (clock) => ({ ...original(clock), put: (instance) => [instance] });
   }),
   mutant('old-rows-win', 'the revisions of rows in mirrors', VersionedRows.prototype, 'set', (original) => {
     return function set(this: VersionedRows<unknown>, key, row) {
@@ -25,3 +75,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     };
   }),
 ];
+
+function withoutGuard(write: ConsumerWrite): ConsumerWrite {
+  return isEmpty(write) ? write : { ...write, expect: { kind: 'any' } };
+}

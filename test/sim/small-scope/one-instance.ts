@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, OutgoingMessage, Settlement } from '#libs/bus/port';
-import { buildReportCodec } from '#libs/contracts/compute';
+import { buildReportCodec, hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { SERVICE } from '#libs/contracts/identity';
 import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/queues';
@@ -8,25 +8,42 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Consumer } from '#libs/domain/consumer';
 import { attemptNumber, type Instance } from '#libs/domain/instance';
 import { requestSpec } from '#libs/domain/request-spec';
-import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
-import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
-import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import type { SmallWorld } from '#libs/simulation/explore';
-import type { Stores } from '#libs/simulation/store-server';
-import { Gate } from './gate';
-import { SmallHost } from './small-host';
-import { HOSTS, hostOf, reportOf, selectDestinations } from './small-scheduler';
-import { startTask, type Task } from './task';
+import { Gate, settled } from './gate';
+import { RecordedStores } from './recorded-stores';
+import { type HostEvents, SmallHost } from './small-host';
+import { HOSTS, hostOf, providerOf, reportOf, selectDestinations } from './small-scheduler';
+import { PAUSE, PERIODIC, type Periodic, startTask, type Task } from './task';
 
 /** The one fault of a run, at any moment of it. */
-export const FAULTS = ['none', 'message twice', 'conductor dies', 'answer lost', 'order lost'] as const;
+export const FAULTS = [
+  'none',
+  'message twice',
+  'report lost',
+  'order lost',
+  'answer lost',
+  'store refuses',
+  'conductor dies',
+  'agent dies',
+] as const;
 export type Fault = (typeof FAULTS)[number];
 
+/** What else can happen in a run, once at any moment of it. */
+export interface Bound {
+  /** So many builds may fail. */
+  readonly failures: number;
+  /** The client may terminate so often. */
+  readonly terminates: number;
+}
+
+/** Each of them does one thing after the other. */
+const CONDUCTORS = 2;
 const UUID = '00000000-0000-4000-8000-000000000001';
 const REQUEST_ID = '00000000-0000-4000-8000-000000000002';
 const START_MS = 1_000_000;
 /** Longer than every deadline. */
 const LONG_MS = 10_000_000;
+const NO_BYTES = new Uint8Array();
 /** After the last message time passes so often: for the build, for its destruction, and to look again. */
 const MOST_LONG_TIMES = 3;
 const RESTING: readonly (string | undefined)[] = ['active', 'error', 'deleted'];
@@ -44,66 +61,94 @@ interface Queued extends OutgoingMessage {
  */
 export class OneInstance implements SmallWorld {
   readonly #gate = new Gate();
-  readonly #clock = { now: () => this.#nowMs, elapsed: () => this.#nowMs, after: () => () => {} };
-  readonly #stores: Stores = {
-    placement: new MemoryPlacementStore(),
-    instances: memoryInstanceStore(this.#clock),
-    leases: memoryLeaseStore(this.#clock),
-  };
-  readonly #queue: Queued[] = [];
-  readonly #hosts: readonly SmallHost[];
+  #recorded = new RecordedStores(() => this.#nowMs);
+  #queue: Queued[] = [];
+  #hosts: readonly SmallHost[];
   readonly #inHand = new Map<string, Queued>();
   #nowMs = START_MS;
-  #left = { faults: 1, failures: 1, terminates: 1 };
+  #left: Bound & { faults: number };
   /** How often time has passed since the last message. */
   #longTimes = 0;
-  #taskCount = 0;
   #record: Instance | undefined;
   #claim: Consumer | undefined;
   #problem: string | undefined;
 
-  private constructor(private readonly fault: Fault) {
-    const report: SmallHost['events']['report'] = (host, attempt, outcome) => {
+  private constructor(
+    private readonly fault: Fault,
+    left: Bound,
+  ) {
+    this.#left = { faults: 1, failures: left.failures, terminates: left.terminates };
+    this.#hosts = HOSTS.map((name) => new SmallHost(name, this.#hostEvents()));
+  }
+
+  #hostEvents(): HostEvents {
+    const report: HostEvents['report'] = (host, attempt, outcome) => {
       const rest = { reason: '', message: '', claimToken: 0, alternates: [], epoch: 0, position: 0 };
       const body = buildReportCodec.encode({ instanceUuid: UUID, host, attempt, outcome, ...rest });
       this.#send(`${outcome} of ${host}, attempt ${attempt}`, BUILD_RESULTS.name, buildReportCodec.type, body);
     };
-    const destroyed = (host: string, attempt: number) => this.#checkDestroyed(host, attempt);
-    this.#hosts = HOSTS.map((name) => new SmallHost(name, { report, destroyed }));
+    return { report, destroyed: (host, attempt) => this.#checkDestroyed(host, attempt) };
   }
 
-  static async begin(fault: Fault): Promise<OneInstance> {
-    const world = new OneInstance(fault);
-    for (const host of HOSTS) await world.#stores.placement.reportHost(reportOf(host, START_MS));
+  static async begin(fault: Fault, bound: Bound): Promise<OneInstance> {
+    const world = new OneInstance(fault, bound);
+    for (const host of HOSTS) await world.#recorded.stores.placement.reportHost(reportOf(host, START_MS));
     const spec = requestSpecCodec.encode(requestSpec({ VCPU: 1 }, { projectId: 'p', userId: 'u' }));
     const request = { requestId: REQUEST_ID, requestSpec: spec, count: 1, name: 'one', instanceUuids: [UUID] };
     world.#send('build request', BUILD_REQUESTS.name, buildRequestCodec.type, buildRequestCodec.encode(request));
     return world;
   }
 
+  /** The stores and the hosts as they are; each task that is under way begins again and gets the answers that it got. */
+  async copy(): Promise<OneInstance> {
+    const copy = new OneInstance(this.fault, this.#left);
+    copy.#nowMs = this.#nowMs;
+    copy.#left = { ...this.#left };
+    copy.#longTimes = this.#longTimes;
+    copy.#record = this.#record;
+    copy.#claim = this.#claim;
+    copy.#problem = this.#problem;
+    copy.#queue = [...this.#queue];
+    copy.#hosts = this.#hosts.map((host) => host.copy(copy.#hostEvents()));
+    copy.#recorded = await this.#recorded.copy(() => copy.#nowMs);
+    for (const task of this.#gate.tasks) {
+      const message = this.#inHand.get(task);
+      if (message) copy.#inHand.set(task, message);
+      await copy.#gate.repeat(task, this.#gate, () => copy.#start(task));
+    }
+    return copy;
+  }
+
   choices(): string[] {
     if (this.#problem !== undefined) return [];
+    // The end of a wait is no other than later or sooner.
+    const [pause] = this.#gate.names.filter(isPause);
+    if (pause !== undefined) return [pause];
     const usual = [
       ...this.#gate.names,
-      ...new Set(this.#queue.map(({ name }) => `conductor takes ${name}`)),
+      ...(this.#gate.tasks.length < CONDUCTORS ? this.#taken() : []),
       ...this.#hosts.flatMap((host) => this.#choicesOf(host)),
     ];
     const mayPass = usual.length === 0 && this.#longTimes < MOST_LONG_TIMES;
     if (mayPass) usual.push('time passes');
-    const mayTerminate = this.#record !== undefined && this.#left.terminates > 0;
+    const isFree = this.#gate.tasks.length < CONDUCTORS;
+    const mayTerminate = isFree && this.#record !== undefined && this.#left.terminates > 0;
     if (mayTerminate) usual.push('client terminates');
     return this.#left.faults > 0 ? [...usual, ...this.#faults()] : usual;
   }
 
   async choose(name: string): Promise<void> {
-    const [, verb = name, what = ''] = /^(conductor takes|twice|dies|lost|no order for|h1|h2):? (.*)$/.exec(name) ?? [];
-    if (this.#faults().includes(name)) this.#left.faults--;
+    const [, verb = name, what = ''] =
+      /^(conductor takes|twice|dies|lost|no store for|no order for|restarts|h1|h2):? (.*)$/.exec(name) ?? [];
+    if (this.#faults().includes(name)) this.#left = { ...this.#left, faults: this.#left.faults - 1 };
     const act = this.#acts[verb];
     if (act) await act(what, verb);
     else await this.#gate.release(name);
     await settled();
-    [this.#record] = await this.#stores.instances.get([UUID]);
-    [this.#claim] = await this.#stores.placement.consumers([UUID]);
+    await this.#endPeriodic();
+    const { instances, placement } = this.#recorded.stores;
+    [this.#record] = await instances.get([UUID]);
+    [this.#claim] = await placement.consumers([UUID]);
     this.#checkRest();
   }
 
@@ -112,9 +157,10 @@ export class OneInstance implements SmallWorld {
     const state = [
       record,
       this.#claim && [this.#claim.allocations, this.#claim.claimToken],
-      this.#hosts.map(({ tracked, tombstone, orders }) => [tracked, tombstone, orders.map(({ body }) => [...body])]),
-      this.#queue.map(({ name, redelivered }) => [name, redelivered]),
-      this.#gate.traces,
+      this.#hosts.map((host) => host.fingerprint()),
+      // Messages overtake one another.
+      this.#queue.map(({ name, redelivered }) => `${name} ${redelivered}`).sort(),
+      this.#gate.places,
       this.#gate.names,
       this.#left,
       this.#nowMs,
@@ -133,25 +179,58 @@ export class OneInstance implements SmallWorld {
     'client terminates': () => this.#terminate(),
     h1: (what, host) => this.#hostActs(host, what),
     h2: (what, host) => this.#hostActs(host, what),
-    twice: (name) => void this.#queue.push(this.#queue.find((one) => one.name === name) as Queued),
+    twice: (name) => void this.#queue.push(this.#messages().find((one) => one.name === name) as Queued),
     dies: (task) => this.#die(task),
-    lost: (step) => this.#gate.release(step, true),
+    lost: (what) => this.#lose(what),
+    'no store for': (step) => this.#gate.release(step, 'refused'),
     'no order for': (host) => void this.#host(host).orders.shift(),
+    restarts: (host) => this.#host(host).restart(),
   };
 
   #faults(): string[] {
     switch (this.fault) {
       case 'message twice':
-        return [...new Set(this.#queue.map(({ name }) => `twice: ${name}`))];
+        return [...new Set(this.#messages().map(({ name }) => `twice: ${name}`))];
       case 'conductor dies':
         return [...this.#inHand.keys()].map((task) => `dies: ${task}`);
       case 'answer lost':
-        return this.#gate.names.map((name) => `lost: ${name}`);
+        return this.#asking().map((name) => `lost: ${name}`);
+      case 'store refuses':
+        return this.#asking().map((name) => `no store for: ${name}`);
+      case 'report lost':
+        return this.#reports().map(({ name }) => `lost: ${name}`);
+      case 'agent dies':
+        return this.#hosts.map(({ name }) => `restarts: ${name}`);
       case 'order lost':
         return this.#hosts.filter(({ orders }) => orders.length > 0).map(({ name }) => `no order for ${name}`);
       case 'none':
         return [];
     }
+  }
+
+  /** Steps that ask somebody. */
+  #asking(): string[] {
+    return this.#gate.names;
+  }
+
+  /** Those that wait, and those that a conductor has in hand. */
+  #messages(): Queued[] {
+    return [...this.#queue, ...this.#inHand.values()];
+  }
+
+  #reports(): Queued[] {
+    return this.#queue.filter(({ queue }) => queue === BUILD_RESULTS.name);
+  }
+
+  /** The answer to a step, or a report. */
+  async #lose(what: string): Promise<void> {
+    const lost = this.#reports().find(({ name }) => name === what);
+    if (lost) this.#queue.splice(this.#queue.indexOf(lost), 1);
+    else await this.#gate.release(what, 'lost');
+  }
+
+  #taken(): string[] {
+    return [...new Set(this.#queue.map(({ name }) => `conductor takes ${name}`))];
   }
 
   #choicesOf({ name, orders, tracked }: SmallHost): string[] {
@@ -166,7 +245,7 @@ export class OneInstance implements SmallWorld {
   #hostActs(name: string, what: string): void {
     const host = this.#host(name);
     if (what === 'takes its next order') return host.takeOrder(this.#nowMs);
-    if (what === 'fails to build it') this.#left.failures--;
+    if (what === 'fails to build it') this.#left = { ...this.#left, failures: this.#left.failures - 1 };
     host.endBuild(what === 'has built it' ? 'active' : 'failed');
   }
 
@@ -178,28 +257,33 @@ export class OneInstance implements SmallWorld {
     this.#queue.push({ name, queue, type, body, redelivered: false });
   }
 
-  #terminate(): void {
-    this.#left.terminates--;
+  /** Taken at once: what waits in the queue could as well be sent later. */
+  #terminate(): Promise<void> {
+    this.#left = { ...this.#left, terminates: this.#left.terminates - 1 };
     const body = terminateInstanceCodec.encode({ instanceUuid: UUID, projectId: '' });
     this.#send('terminate', BUILD_REQUESTS.name, terminateInstanceCodec.type, body);
+    return this.#take('terminate');
   }
 
   async #take(name: string): Promise<void> {
-    this.#longTimes = 0;
     const at = this.#queue.findIndex((one) => one.name === name);
     const [message] = this.#queue.splice(at, 1) as [Queued];
-    const [task, conductor] = await this.#begin(name);
+    if (message.type !== hostDiscrepancyCodec.type) this.#longTimes = 0;
+    const task = this.#taskName(name);
     this.#inHand.set(task, message);
-    void conductor
-      .handle(message.queue)(incoming(message))
-      .then((settlement) => this.#settle(task, settlement));
+    this.#gate.begin(task);
+    await this.#start(task);
+    await settled();
+    // A message that was taken and of which nothing is done is as good as one that waits, but for what can go wrong with it.
+    const [first, ...others] = this.#gate.names.filter((step) => step.startsWith(`${task}: `));
+    if (this.#faults().length === 0 && first !== undefined && others.length === 0) await this.#gate.release(first);
   }
 
   #settle(task: string, settlement: Settlement): void {
     const message = this.#inHand.get(task);
     if (message === undefined) return;
     this.#end(task);
-    if (settlement.kind === 'requeue') this.#queue.push({ ...message, redelivered: true });
+    if (settlement.kind === 'requeue') this.#queue.push(again(message));
     // A terminate that finds it ended is refused; nothing else may be.
     if (settlement.kind === 'drop' && settlement.error.code === 'internal') this.#problem = settlement.error.message;
   }
@@ -208,20 +292,32 @@ export class OneInstance implements SmallWorld {
   #die(task: string): void {
     const message = this.#inHand.get(task) as Queued;
     this.#end(task);
-    this.#queue.push({ ...message, redelivered: true });
+    this.#queue.push(again(message));
   }
 
-  async #begin(what: string): Promise<[string, Task]> {
-    const task = `${what} #${++this.#taskCount}`;
-    this.#gate.begin(task);
-    const conductor = await startTask({
-      stores: this.#stores,
+  /** Of those that run, no two have the same name; the same states have the same names. */
+  #taskName(what: string): string {
+    let nth = 1;
+    while (this.#gate.tasks.includes(`${what} #${nth}`)) nth++;
+    return `${what} #${nth}`;
+  }
+
+  /** Starts a conductor for a task: for the message that it has in hand, or for what is done from time to time. */
+  async #start(task: string): Promise<void> {
+    const { stores } = this.#recorded;
+    const conductor: Task = await startTask({
+      stores,
       now: () => this.#nowMs,
       pass: (step, effect) => this.#gate.pass(task, step, effect),
-      select: (body) => selectDestinations(this.#stores.placement, body, this.#nowMs),
+      atOnce: (what, effect) => this.#gate.atOnce(task, what, effect),
+      select: (body) => selectDestinations(stores.placement, body, this.#nowMs),
       order: (host, message) => void this.#host(host).orders.push(message),
     });
-    return [task, conductor];
+    const message = this.#inHand.get(task);
+    if (message === undefined) return conductor.doPeriodically(task as Periodic);
+    void conductor
+      .handle(message.queue)(incoming(message))
+      .then((settlement) => this.#settle(task, settlement));
   }
 
   #end(task: string): void {
@@ -233,8 +329,41 @@ export class OneInstance implements SmallWorld {
   async #passTime(): Promise<void> {
     this.#nowMs += LONG_MS;
     this.#longTimes++;
-    const [, conductor] = await this.#begin('periodic');
-    conductor.doPeriodically();
+    await this.#beginPeriodic('sweep');
+  }
+
+  /** A host's report, if it does not agree with the store: what a scheduler makes of it. */
+  #reportOf(host: string): void {
+    const { tracked } = this.#host(host);
+    const isClaimed = this.#claim !== undefined && Object.keys(this.#claim.allocations).map(hostOf).includes(host);
+    const isRunning = tracked?.state === 'running';
+    if (isClaimed === (tracked !== undefined) || (tracked !== undefined && !isRunning)) return;
+    const { projectId = '', userId = '', name = '', requestId = '' } = this.#record ?? {};
+    const who = { instanceUuid: UUID, projectId, userId, name, requestId, groupId: '' };
+    const how = { attempt: tracked?.attempt ?? 0, claimToken: 0, allocationRequest: NO_BYTES, running: true };
+    const running = { ...who, ...how, resources: { VCPU: 1 } };
+    const sequence = Math.floor(this.#nowMs / LONG_MS);
+    const when = { epoch: 0, position: 0, sequence, atMs: this.#nowMs };
+    const about = { host, providerUuid: providerOf(host), serviceHost: host, ...when };
+    const seen = { unclaimed: isRunning ? [running] : [], missing: isRunning ? [] : [UUID], present: [] };
+    const body = hostDiscrepancyCodec.encode({ ...about, ...seen });
+    this.#send(`report ${sequence} of ${host}`, BUILD_RESULTS.name, hostDiscrepancyCodec.type, body);
+  }
+
+  async #beginPeriodic(what: Periodic): Promise<void> {
+    this.#gate.begin(what);
+    await this.#start(what);
+    await settled();
+  }
+
+  /** What is done from time to time ends when nothing of it waits. An audit follows each sweep, and reports the last. */
+  async #endPeriodic(): Promise<void> {
+    for (const what of PERIODIC) {
+      if (!this.#gate.tasks.includes(what) || this.#gate.isWaiting(what)) continue;
+      this.#end(what);
+      if (what === 'sweep') await this.#beginPeriodic('audit');
+      else if (this.#longTimes === MOST_LONG_TIMES) for (const { name } of this.#hosts) this.#reportOf(name);
+    }
   }
 
   #checkDestroyed(host: string, attempt: number): void {
@@ -259,6 +388,15 @@ export class OneInstance implements SmallWorld {
   }
 }
 
+function isPause(name: string): boolean {
+  return name.includes(PAUSE);
+}
+
+/** What is redelivered is told apart by its name. */
+function again(message: Queued): Queued {
+  return { ...message, name: message.redelivered ? message.name : `${message.name}, again`, redelivered: true };
+}
+
 function incoming({ name, type, body, redelivered }: Queued): IncomingMessage {
   const none = {
     sender: '',
@@ -269,9 +407,4 @@ function incoming({ name, type, body, redelivered }: Queued): IncomingMessage {
     isAborted: false,
   };
   return { type, body, redelivered, id: name, ...none, signal: new AbortController().signal };
-}
-
-/** A turn of the event loop: every promise that can go on has gone on. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -20,33 +20,62 @@ export class SmallHost {
   /** The newest attempt that was destroyed. */
   tombstone = 0;
   readonly orders: OutgoingMessage[] = [];
+  /** The order of the build that is under way: acknowledged at its end. */
+  #inHand: OutgoingMessage | undefined;
 
   constructor(
     readonly name: string,
     private readonly events: HostEvents,
   ) {}
 
+  /** The same host, in another world. */
+  copy(events: HostEvents): SmallHost {
+    const copy = new SmallHost(this.name, events);
+    copy.tracked = this.tracked && { ...this.tracked };
+    copy.tombstone = this.tombstone;
+    copy.orders.push(...this.orders);
+    copy.#inHand = this.#inHand;
+    return copy;
+  }
+
+  /** All that decides what it does from now on. */
+  fingerprint(): unknown {
+    const bytes = (order: OutgoingMessage | undefined) => order && [...order.body];
+    return [this.tracked, this.tombstone, this.orders.map(bytes), bytes(this.#inHand)];
+  }
+
   takeOrder(nowMs: number): void {
-    const { type, body } = this.orders.shift() as OutgoingMessage;
-    if (type === destroyInstanceCodec.type) this.#takeDestroy(body);
-    else this.#takeBuild(body, nowMs);
+    const order = this.orders.shift() as OutgoingMessage;
+    if (order.type === destroyInstanceCodec.type) this.#takeDestroy(order.body);
+    else this.#takeBuild(order, nowMs);
+  }
+
+  /** Its agent dies and starts again: what runs is found in its journal, what was half built is built anew. */
+  restart(): void {
+    if (this.#inHand) this.orders.unshift(this.#inHand);
+    this.#inHand = undefined;
+    if (this.tracked?.state === 'building') this.tracked = undefined;
   }
 
   endBuild(outcome: 'active' | 'failed'): void {
     const { tracked } = this;
     if (tracked === undefined) return;
+    this.#inHand = undefined;
     if (outcome === 'active') tracked.state = 'running';
     else this.tracked = undefined;
     this.events.report(this.name, tracked.attempt, outcome);
   }
 
-  #takeBuild(body: Uint8Array, nowMs: number): void {
-    const { attempt, deadlineAtMs } = buildInstanceCodec.decode(body);
+  #takeBuild(order: OutgoingMessage, nowMs: number): void {
+    const { attempt, deadlineAtMs } = buildInstanceCodec.decode(order.body);
     const { tracked } = this;
     if (attempt <= this.tombstone) this.events.report(this.name, attempt, 'destroyed');
     else if (tracked !== undefined) this.#join(tracked, attempt);
     else if (deadlineAtMs <= nowMs) this.events.report(this.name, attempt, 'refused');
-    else this.tracked = { attempt, state: 'building' };
+    else {
+      this.tracked = { attempt, state: 'building' };
+      this.#inHand = order;
+    }
   }
 
   #join(tracked: NonNullable<SmallHost['tracked']>, attempt: number): void {
@@ -63,6 +92,7 @@ export class SmallHost {
       if (tracked?.state === 'running') this.events.destroyed(this.name, tracked.attempt);
       this.tombstone = Math.max(this.tombstone, attempt || (tracked?.attempt ?? EVERY_ATTEMPT));
       this.tracked = undefined;
+      this.#inHand = undefined;
     }
     if (report) this.events.report(this.name, attempt || (tracked?.attempt ?? 0), 'destroyed');
   }

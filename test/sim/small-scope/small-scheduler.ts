@@ -50,6 +50,7 @@ function requestOn(consumerUuid: string, host: string): AllocationRequest {
   return { consumerUuid, host, allocations: { [providerOf(host)]: { VCPU: 1 } }, ...who };
 }
 
-function providerOf(host: string): string {
+/** The root provider of a host. */
+export function providerOf(host: string): string {
   return `00000000-0000-4000-8000-0000000001${host.slice(1).padStart(2, '0')}`;
 }

@@ -18,6 +18,8 @@ export interface TaskWorld {
   readonly now: () => number;
   /** Does a step when it is chosen. */
   readonly pass: <T>(what: string, effect: () => Promise<T>) => Promise<T>;
+  /** Does something now. */
+  readonly atOnce: <T>(what: string, effect: () => Promise<T>) => Promise<T>;
   readonly select: (body: Uint8Array) => Promise<Uint8Array>;
   readonly order: (host: string, message: OutgoingMessage) => void;
 }
@@ -27,8 +29,12 @@ export interface Task {
   /** Handles a message, by the queue that it came by. */
   handle(queue: string): CastHandler;
   /** Does once what conductors do from time to time. */
-  doPeriodically(): void;
+  doPeriodically(what: Periodic): void;
 }
+
+/** In the order in which a conductor sets their timers. */
+export const PERIODIC = ['sweep', 'audit'] as const;
+export type Periodic = (typeof PERIODIC)[number];
 
 /** So long that its timers can be told from pauses. */
 const PERIOD_MS = '3600000';
@@ -38,9 +44,12 @@ const SETTINGS = {
   BERTH_CONDUCTOR_RETENTION_MS: '31536000000',
 };
 const LONGEST_PAUSE_MS = 60_000;
+/** The step that is nothing but the end of a wait. */
+export const PAUSE = 'goes on after a pause';
+const CONFIG = readConfig(conductorOptions, SETTINGS);
 
 /** Steps on which nothing depends that is looked at here, and reads of what does not change: done at once. */
-const AT_ONCE: readonly string[] = ['hosts', 'takeDue', 'markPublished', 'scanOutbox', 'forget', 'list'];
+const AT_ONCE: readonly string[] = ['hosts', 'takeDue', 'markPublished', 'forget', 'list', 'acquire', 'release'];
 
 /** Starts the real conductor with ports whose steps wait to be chosen. */
 export async function startTask(world: TaskWorld): Promise<Task> {
@@ -51,11 +60,11 @@ export async function startTask(world: TaskWorld): Promise<Task> {
     elapsed: world.now,
     after(delayMs: number, action: () => void) {
       if (delayMs > LONGEST_PAUSE_MS) periodic.push(action);
-      else void world.pass('goes on after a pause', async () => {}).then(action);
+      else void world.pass(PAUSE, async () => {}).then(action);
       return () => {};
     },
   };
-  const { placement, instances, leases } = world.stores;
+  const { placement, instances, leases, flavors } = world.stores;
   await startConductor({
     clock,
     random: seededRandom(1),
@@ -64,34 +73,45 @@ export async function startTask(world: TaskWorld): Promise<Task> {
     bus: busOf(world, handlers),
     placement: gated(placement, world),
     instances: gated(instances, world),
-    leases,
-    config: readConfig(conductorOptions, SETTINGS),
+    leases: gated(leases, world),
+    flavors,
+    config: CONFIG,
     open: (sealed, nowMs) => open(sealed, KEY, nowMs),
   });
   return {
     handle: (queue) => handlers.get(queue) as CastHandler,
-    doPeriodically: () => {
-      for (const action of periodic.splice(0)) action();
-    },
+    doPeriodically: (what) => periodic[PERIODIC.indexOf(what)]?.(),
   };
 }
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 
 /** A store whose methods wait to be chosen, but for those that nothing depends on. */
-function gated<T extends object>(store: T, { pass }: TaskWorld): T {
+function gated<T extends object>(store: T, { pass, atOnce }: TaskWorld): T {
   return new Proxy(store, {
     get(_target, name) {
       const value: unknown = Reflect.get(store, name, store);
       if (typeof value !== 'function' || typeof name !== 'string') return value;
       const method = (...args: unknown[]) => (value as Method).apply(store, args);
-      if (AT_ONCE.includes(name) || name.startsWith('scan')) return method;
+      if (name.startsWith('scan')) return (...args: unknown[]) => scan(atOnce, name, method, args);
       return (...args: unknown[]) => {
-        const what = stepName(name, args);
-        return what === undefined ? method(...args) : pass(what, () => method(...args));
+        const what = AT_ONCE.includes(name) ? undefined : stepName(name, args);
+        return what === undefined ? atOnce(name, () => method(...args)) : pass(what, () => method(...args));
       };
     },
   });
+}
+
+/** Reads all at once, then gives it to who asked: what it does with it is steps of its own. */
+async function scan(atOnce: TaskWorld['atOnce'], name: string, method: Method, args: readonly unknown[]) {
+  const at = args.findIndex((one) => typeof one === 'function');
+  const { chunks, result } = await atOnce(name, async () => {
+    const found: unknown[][] = [];
+    const collect = async (...chunk: unknown[]) => void found.push(chunk);
+    return { chunks: found, result: await method(...args.with(at, collect)) };
+  });
+  for (const chunk of chunks) await (args[at] as Method)(...chunk);
+  return result;
 }
 
 /** Undefined for what is done at once. */

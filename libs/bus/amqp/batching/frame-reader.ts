@@ -1,9 +1,10 @@
 import type { ConsumeMessage, Options } from 'amqplib';
+import type { Clock } from '../../../domain/clock';
 import { BerthError } from '../../../domain/errors';
 import type { Surroundings } from '../../../runtime/service';
 import { Delivery } from '../../handling/delivery';
 import type { MessageActions } from '../../handling/handle-message';
-import { DELIVERIES_HEADER, deliveryOf, outgoingProperties } from '../message';
+import { DELIVERIES_HEADER, deliveryOf, expirationOf, outgoingProperties } from '../message';
 import { onBehalfOf } from '../origin';
 import type { Acks } from './acks';
 import { type FramedMessage, frameCodec } from './frame';
@@ -71,7 +72,7 @@ export class FrameReader {
     // The broker gives out the frame of a channel that is gone, whatever becomes of its messages here.
     if (open.acks.isLost) return;
     try {
-      await this.#putBack(message.body, propertiesOf(message, open, count));
+      await this.#putBack(message.body, propertiesOf(message, open, count, this.#around.clock));
       open.ack();
     } catch (error) {
       if (open.acks.isLost) return;
@@ -117,14 +118,19 @@ function decoded({ body }: Delivery): readonly FramedMessage[] | BerthError {
   }
 }
 
-/** The properties of a message that leaves its frame. An expiry begins anew, as a handler's deadline does. */
-function propertiesOf(message: FramedMessage, { frame, whole }: OpenFrame, count: number): Options.Publish {
-  const { replyTo, expiration, deliveryMode } = frame.properties;
+/** The properties of a message that leaves its frame. It expires as if it had come to the queue when it came here. */
+function propertiesOf(
+  message: FramedMessage,
+  { frame, whole: { deadlineMs, identity } }: OpenFrame,
+  count: number,
+  clock: Clock,
+): Options.Publish {
+  const { replyTo, deliveryMode } = frame.properties;
   return {
     ...outgoingProperties(message.type, message.messageId, message.appId, message.correlationId),
     ...(replyTo === undefined ? {} : { replyTo }),
-    ...(expiration === undefined ? {} : { expiration }),
-    headers: { ...onBehalfOf(whole.identity), ...(count === 0 ? {} : { [DELIVERIES_HEADER]: count }) },
+    ...(deadlineMs === undefined ? {} : { expiration: expirationOf(deadlineMs - clock.elapsed()) }),
+    headers: { ...onBehalfOf(identity), ...(count === 0 ? {} : { [DELIVERIES_HEADER]: count }) },
     persistent: deliveryMode === 2,
   };
 }

@@ -6,16 +6,19 @@
 --- KEYS[4] requests  hash: request id to uuids joined by commas
 --- KEYS[5] due       sorted set: uuid by due time
 --- KEYS[6] outbox    hash: uuid to its events that are not published
+--- KEYS[7] forgotten string: when the newest of the instances that were forgotten was created
 --- ARGV[1] before    time, not included
 --- ARGV[2] limit
 --- @return how many
 --- @include record
 local uuids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[1], 'LIMIT', 0, ARGV[2])
 local touched, count = {}, 0
+local forgotten_ms = tonumber(redis.call('GET', KEYS[7]) or 0)
 local function forget(uuid)
   local record = redis.call('HGET', KEYS[2], uuid)
   local rest = cjson.decode(string.match(record, '\n(.*)$'))
   touched[rest.requestId] = true
+  forgotten_ms = math.max(forgotten_ms, rest.createdAtMs)
   redis.call('HDEL', KEYS[2], uuid)
   local old = head(record)
   redis.call('ZREM', KEYS[3], by('all', '', uuid), by('project', rest.projectId, uuid),
@@ -27,6 +30,7 @@ end
 for _, uuid in ipairs(uuids) do
   if redis.call('HEXISTS', KEYS[6], uuid) == 0 then forget(uuid) end
 end
+if count > 0 then redis.call('SET', KEYS[7], string.format('%.0f', forgotten_ms)) end
 for request_id in pairs(touched) do
   local is_empty = true
   for uuid in string.gmatch(redis.call('HGET', KEYS[4], request_id) or '', '[^,]+') do

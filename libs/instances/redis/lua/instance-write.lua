@@ -8,14 +8,17 @@
 --- KEYS[4] due       sorted set: uuid by due time
 --- KEYS[5] ended     sorted set: uuid by the time it was deleted or ended in error
 --- KEYS[6] outbox    hash: uuid to what of it is not published (include/outbox.lua)
+--- KEYS[7] forgotten string: when the newest of the instances that were forgotten was created
 --- ARGV[1]   limit   instances in the outbox above which nothing is created
---- ARGV[2..] for each: 'create', request id, count, and for each instance uuid, project id, record;
+--- ARGV[2..] for each: 'create', request id, when it was published ('' for not known), count, and for each instance uuid,
+---           project id, record;
 ---           or 'update', uuid, record;
 ---           or 'published', uuid, version: its events up to that version leave the outbox
 --- @return an outcome for each. Of a create, which stores all instances of a request or none:
 ---         {'created'}
 ---         {'exists', uuid}       another request has the uuid
 ---         {'known', record, ...} the request is known: its records that are left, in order
+---         {'expired'}            its instances may have been forgotten
 ---         {'full'}               the outbox is
 ---         Of an update, which writes a record over the version before it:
 ---         {'updated', events}    with the events in the outbox before it, if any
@@ -61,7 +64,7 @@ end
 local operations = {}
 
 function operations.create()
-  local request_id, rows, uuids = next_arg(), {}, {}
+  local request_id, published_at_ms, rows, uuids = next_arg(), tonumber(next_arg()), {}, {}
   for n = 1, tonumber(next_arg()) do
     rows[n] = { uuid = next_arg(), project = next_arg(), record = next_arg() }
     uuids[n] = rows[n].uuid
@@ -75,6 +78,7 @@ function operations.create()
   for _, uuid in ipairs(uuids) do
     if record_of(uuid) then return {'exists', uuid} end
   end
+  if published_at_ms and published_at_ms <= tonumber(redis.call('GET', KEYS[7]) or 0) then return {'expired'} end
   if redis.call('HLEN', KEYS[6]) >= tonumber(ARGV[1]) then return {'full'} end
 
   requests[request_id] = table.concat(uuids, ',')

@@ -4,20 +4,22 @@
 --- KEYS[1] holder      host -> '<epoch> <until ms> <lease ms> <who>'
 --- ARGV[1] lease       ms
 --- ARGV[2] who         run and service host
---- ARGV[3..] hosts
+--- ARGV[3] former      run and service host that are dead: what they hold is given at once; '' for nobody
+--- ARGV[4..] hosts
 --- @return for each host in turn
 ---   '<epoch>'            it holds the host
 ---   '0 <left ms> <who>'  somebody else does
 --- @include holder
 
-local lease_ms, mine, now_ms = tonumber(ARGV[1]), ARGV[2], store_ms()
+local lease_ms, mine, former, now_ms = tonumber(ARGV[1]), ARGV[2], ARGV[3], store_ms()
 -- At once: Lua limits the arguments of a call.
 local CHUNK = 4000
 
 local function acquire(row)
   local epoch, until_ms, _, who = parse_holder(row)
   local is_mine = who == mine
-  if epoch and not is_mine and until_ms > now_ms then
+  local is_former = former ~= '' and who == former
+  if epoch and not is_mine and not is_former and until_ms > now_ms then
     return string.format('0 %.0f ', until_ms - now_ms) .. who
   end
   if not is_mine then epoch = math.max((epoch or 0) + 1, now_ms) end
@@ -25,7 +27,7 @@ local function acquire(row)
 end
 
 local answers = {}
-for from = 3, #ARGV, CHUNK do
+for from = 4, #ARGV, CHUNK do
   local to = math.min(from + CHUNK - 1, #ARGV)
   local rows = redis.call('HMGET', KEYS[1], unpack(ARGV, from, to))
   local written = {}

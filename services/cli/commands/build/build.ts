@@ -1,10 +1,8 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { BuildRequest, InstanceEvent } from '#libs/contracts/messages';
-import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { Build } from '#libs/client/client';
+import type { InstanceEvent } from '#libs/contracts/messages';
 import { EXIT } from '#libs/runtime/exit-codes';
-import type { Client } from '../../client/client';
 import { clientSettings } from '../../client/client-options';
-import { watchInstances } from '../../client/instance-watch';
 import { ownProject, withClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
@@ -29,17 +27,10 @@ export function buildCommand(context: Context): CommandUnknownOpts {
     .option('--json', 'print one JSON value', false);
   addSettingFlags(command, clientSettings).action(async (flags) => {
     const { host, count, name, wait, timeout, json } = flags;
-    const request: BuildRequest = {
-      requestId: context.random.uuid(),
-      requestSpec: requestSpecCodec.encode(requestSpecOf(flags, host, ownProject(context, command))),
-      count,
-      name,
-      instanceUuids: Array.from({ length: count }, () => context.random.uuid()),
-    };
+    const request = { spec: requestSpecOf(flags, host, ownProject(context, command)), count, name };
     await withClient(context, command, async (client) => {
-      if (wait) return showOutcome(context, json, await buildAndWait(context, client, request, timeout * 1000));
-      await client.build(request);
-      showRequested(context, json, request);
+      if (wait) showOutcome(context, json, await client.buildAndWait(request, { timeoutMs: timeout * 1000 }));
+      else showRequested(context, json, await client.build(request));
     });
   });
   return addHelp(
@@ -57,21 +48,7 @@ export function buildCommand(context: Context): CommandUnknownOpts {
   );
 }
 
-async function buildAndWait(context: Context, client: Client, request: BuildRequest, timeoutMs: number) {
-  const watch = await watchInstances(client);
-  context.interrupted.addEventListener('abort', () => void watch.close(), { once: true });
-  try {
-    const wait = { timeoutMs, requestId: request.requestId };
-    const settled = request.instanceUuids.map((uuid) => watch.until(uuid, ['active', 'error'], wait));
-    const [events] = await Promise.all([Promise.all(settled), client.build(request)]);
-    return events;
-  } finally {
-    await watch.close();
-  }
-}
-
-function showRequested({ terminal }: Context, json: boolean, request: BuildRequest): void {
-  const { requestId, instanceUuids } = request;
+function showRequested({ terminal }: Context, json: boolean, { requestId, instanceUuids }: Build): void {
   if (json) return terminal.json({ requestId, instanceUuids });
   for (const uuid of instanceUuids) terminal.print(uuid);
   terminal.note(`requested; 'berth instance list --request ${requestId}' shows their state`);

@@ -1,6 +1,5 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { ExplainResponse } from '#libs/contracts/messages';
-import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { clientSettings } from '../../client/client-options';
 import { ownProject, withClient } from '../../client/with-client';
@@ -24,9 +23,9 @@ export function explainCommand(context: Context): CommandUnknownOpts {
     .option('--json', 'print one JSON value', false);
   addSettingFlags(command, clientSettings).action(async (flags) => {
     const { host, limit, json } = flags;
-    const requestSpec = requestSpecCodec.encode(requestSpecOf(flags, [], ownProject(context, command)));
+    const spec = requestSpecOf(flags, [], ownProject(context, command));
     await withClient(context, command, async (client) => {
-      const answer = await client.explain({ requestSpec, host, limit });
+      const answer = await client.explain(spec, { host, limit });
       if (json) context.terminal.json(answer);
       else show(context.terminal, answer);
       if (!answer.hosts.some(({ passed }) => passed)) context.exit(EXIT.failed);
@@ -42,13 +41,17 @@ export function explainCommand(context: Context): CommandUnknownOpts {
   );
 }
 
-function show(terminal: Terminal, { diagnosis, hosts }: ExplainResponse): void {
+function show(terminal: Terminal, { diagnosis, hosts, relaxations }: ExplainResponse): void {
   const { bold, green, red } = terminal.colours;
   terminal.print(bold(diagnosis.summary));
   const filters = diagnosis.filters.filter((filter) => filter.refused > 0);
   if (filters.length > 0) {
     const rows = filters.map(({ filter, refused, reasons }) => [filter, refused, showReasons(reasons)]);
     terminal.print(`\n${table(terminal, ['FILTER', 'REFUSED', 'REASONS'], rows)}`);
+  }
+  if (relaxations.length > 0) {
+    terminal.print(`\n${bold('what is against hosts that would fit otherwise:')}`);
+    for (const { sentence } of relaxations) terminal.print(`  ${sentence}`);
   }
   if (hosts.length === 0) return;
   const rows = hosts.map(({ host, passed, weight, weights, refusals }) => [

@@ -32,6 +32,21 @@ it('turns flags into a request spec', () => {
   });
 });
 
+it('names a flavor instead of resources and extra specs', () => {
+  expect(parse('--flavor', 'm1.small', '--prefer-resource', 'VGPU=1')).toMatchObject({
+    flavor: { name: 'm1.small', version: 0 },
+    resources: {},
+    preferredResources: { VGPU: 1 },
+  });
+  for (const own of [
+    ['--vcpu', '1'],
+    ['--extra-spec', 'rack=r1'],
+  ]) {
+    expect(() => parse('--flavor', 'm1.small', ...own)).toThrow('a flavor says the resources and extra specs');
+  }
+  expect(() => parse()).toThrow('the request asks for no resources');
+});
+
 it('turns request groups into those of the spec', () => {
   const [tree, red, blue] = ['1', '2', '3'].map((digit) => `aaaaaaaa-0000-4000-8000-00000000000${digit}`);
   const line = `--disk-gb 1 --request-group numa:resources=VCPU:2,MEMORY_MB:512,required=HW_A,!HW_B,required=in:HW_C,HW_D

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
-import { isClassOrTraitName, isHostName, isUuid } from '#libs/domain/names';
+import type { Resources } from '#libs/domain/inventory';
+import { isClassOrTraitName, isFlavorName, isHostName, isUuid } from '#libs/domain/names';
 import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import { GROUP_POLICIES, type ServerGroup } from '#libs/domain/server-group';
 import { usageError } from '../../failure';
@@ -11,6 +12,7 @@ import { parseRequestGroup } from './request-group-flag';
 export function addRequestFlags(command: Command) {
   return command
     .optionsGroup('What each instance needs:')
+    .option('--flavor <name>', 'a flavor, instead of resources and extra specs', flavorName)
     .option('--vcpu <n>', 'virtual CPUs', amount)
     .option('--memory-mb <n>', 'memory, MiB', amount)
     .option('--disk-gb <n>', 'disk, GiB', amount)
@@ -19,7 +21,13 @@ export function addRequestFlags(command: Command) {
     .addOption(repeatable('--forbid-trait <NAME>', 'a trait the host must not have', traitName))
     .option('--zone <name>', 'the availability zone; any when not given')
     .addOption(repeatable('--image-property <key=value>', 'hw_architecture, img_hv_type or hw_vm_mode', keyAndValue))
-    .addOption(repeatable('--extra-spec <key=value>', "a fact the host's aggregates must match", keyAndValue))
+    .addOption(
+      repeatable(
+        '--extra-spec <key=value>',
+        'as of a flavor: trait:NAME=required, hw:cpu_policy=dedicated',
+        keyAndValue,
+      ),
+    )
     .optionsGroup('What it needs of single providers (NUMA nodes, devices, bandwidth):')
     .addOption(
       repeatable(
@@ -38,7 +46,7 @@ export function addRequestFlags(command: Command) {
     .addOption(repeatable('--different-host <uuid>', 'on a host of none of these instances', instanceUuid))
     .optionsGroup('What it would like (weighs, never refuses):')
     .addOption(repeatable('--prefer-trait <NAME>', 'a trait the host should have', traitName))
-    .addOption(repeatable('--prefer-resource <CLASS=N>', 'free on the host beside what it takes', amountOfClass))
+    .addOption(repeatable('--prefer-resource <CLASS=N>', 'claimed as well where the host has it', amountOfClass))
     .optionsGroup('Whose it is:')
     .option('--project <id>', 'project; for a tenant its own, else default')
     .option('--user <id>', 'user', 'default');
@@ -54,16 +62,18 @@ export function requestSpecOf(
   forceHosts: readonly string[],
   ownProject = 'default',
 ): RequestSpec {
-  const resources = Object.fromEntries(flags.resource);
-  if (flags.vcpu !== undefined) resources['VCPU'] = flags.vcpu;
-  if (flags.memoryMb !== undefined) resources['MEMORY_MB'] = flags.memoryMb;
-  if (flags.diskGb !== undefined) resources['DISK_GB'] = flags.diskGb;
-  if (Object.keys(resources).length === 0) {
+  const resources = resourcesOf(flags);
+  const hasOwn = Object.keys(resources).length + flags.extraSpec.length > 0;
+  if (flags.flavor !== undefined && hasOwn) {
+    throw usageError('a flavor says the resources and extra specs', 'take --flavor out, or what it says');
+  }
+  if (flags.flavor === undefined && !hasOwn) {
     throw usageError('the request asks for no resources', 'say what it needs, such as --vcpu 1 --memory-mb 512');
   }
   return requestSpec(resources, {
     projectId: flags.project ?? ownProject,
     userId: flags.user,
+    flavor: flags.flavor === undefined ? undefined : { name: flags.flavor, version: 0 },
     requiredTraits: flags.trait,
     forbiddenTraits: flags.forbidTrait,
     preferredTraits: flags.preferTrait,
@@ -83,6 +93,28 @@ export function requestSpecOf(
   });
 }
 
+/** The amounts that flags say. */
+export function resourcesOf(flags: {
+  readonly vcpu?: number | undefined;
+  readonly memoryMb?: number | undefined;
+  readonly diskGb?: number | undefined;
+  readonly resource: readonly (readonly [string, number])[];
+}): Resources {
+  const { vcpu, memoryMb, diskGb, resource } = flags;
+  return {
+    ...Object.fromEntries(resource),
+    ...(vcpu === undefined ? {} : { VCPU: vcpu }),
+    ...(memoryMb === undefined ? {} : { MEMORY_MB: memoryMb }),
+    ...(diskGb === undefined ? {} : { DISK_GB: diskGb }),
+  };
+}
+
+/** The parser of flavors' names. */
+export function flavorName(text: string): string {
+  if (isFlavorName(text)) return text;
+  throw new InvalidArgumentError('It must be the name of a flavor: letters, digits, dots, dashes, underscores.');
+}
+
 /** The parser of host names. */
 export function hostName(text: string): string {
   if (isHostName(text)) return text;
@@ -100,13 +132,15 @@ function traitName(text: string): string {
   throw new InvalidArgumentError('Traits are upper case letters, digits and underscores, such as HW_CPU_X86_AVX2.');
 }
 
-function amountOfClass(text: string): [resourceClass: string, amount: number] {
+/** The parser of amounts of any class. */
+export function amountOfClass(text: string): [resourceClass: string, amount: number] {
   const [resourceClass, value] = splitPair(text, 'CLASS=N, such as VGPU=1');
   if (isClassOrTraitName(resourceClass)) return [resourceClass, amount(value)];
   throw new InvalidArgumentError('Resource classes are upper case letters, digits and underscores, such as VGPU.');
 }
 
-function keyAndValue(text: string): [key: string, value: string] {
+/** The parser of pairs. */
+export function keyAndValue(text: string): [key: string, value: string] {
   return splitPair(text, 'key=value');
 }
 

@@ -1,10 +1,7 @@
 import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { instanceEventCodec } from '#libs/contracts/instance';
 import type { InstanceEvent } from '#libs/contracts/messages';
-import { instanceTopic } from '#libs/contracts/queues';
 import { INSTANCE_STATES } from '#libs/domain/instance';
-import { NewerEvents } from '../../client/newer-events';
-import { useBus } from '../../client/with-client';
+import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
@@ -14,27 +11,20 @@ import { amount } from '../number-flags';
 export function eventsCommand(context: Context): CommandUnknownOpts {
   const command = new Command('events')
     .description('Follow what happens to instances, from now until Ctrl-C.')
-    .addOption(new Option('--state <state>', 'only this state').choices(INSTANCE_STATES).default('*', 'all'))
+    .addOption(new Option('--state <state>', 'only this state').choices(INSTANCE_STATES))
     .option('--project <id>', 'only this project; for a tenant its own')
-    .option('--instance <uuid>', 'only this instance', '*')
+    .option('--instance <uuid>', 'only this instance')
     .option('--count <n>', 'end after so many', amount)
     .option('--json', 'print one JSON value per line', false);
-  useBus(context, command, async ({ bus, project: own = '*' }, flags) => {
-    const { state, project = own, instance, count = Number.POSITIVE_INFINITY, json } = flags;
-    let left = count;
-    const newer = new NewerEvents();
-    await new Promise<void>((resolve, reject) => {
-      context.interrupted.addEventListener('abort', () => resolve(), { once: true });
-      const listening = bus.subscribe(instanceTopic(state, project, instance), (_topic, message) => {
-        if (message.type !== instanceEventCodec.type || left <= 0) return;
-        const event = instanceEventCodec.decode(message.body);
-        if (!newer.isNews(event)) return;
-        show(context, json, event);
-        left -= 1;
-        if (left === 0) resolve();
-      });
-      listening.then(() => context.terminal.note('listening; Ctrl-C ends'), reject);
-    });
+  useClient(context, command, async (client, { state, project, instance, count, json }) => {
+    const onListening = () => context.terminal.note('listening; Ctrl-C ends');
+    const filter = { state, projectId: project, instanceUuid: instance, onListening };
+    let left = count ?? Number.POSITIVE_INFINITY;
+    for await (const event of client.events(filter)) {
+      show(context, json, event);
+      left -= 1;
+      if (left === 0) return;
+    }
   });
   return addHelp(command, [
     ['berth events', 'everything that happens'],

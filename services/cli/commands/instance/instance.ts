@@ -2,22 +2,25 @@ import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-ty
 import type { InstanceView } from '#libs/contracts/messages';
 import { INSTANCE_STATES } from '#libs/domain/instance';
 import { requireUuid } from '#libs/domain/names';
-import { useBus } from '../../client/with-client';
+import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
 import { ageOf } from '../../views/format';
 import { facts, table } from '../../views/table';
 import { amount } from '../number-flags';
-import { noSuchInstance, terminateCommand } from './terminate';
+import { adoptCommand, destroyCommand } from './settle';
+import { terminateCommand } from './terminate';
 
-/** `berth instance list | show | delete` */
+/** `berth instance list | show | delete | adopt | destroy` */
 export function instanceCommand(context: Context): CommandUnknownOpts {
   return new Command('instance')
     .description('See and destroy instances.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
-    .addCommand(terminateCommand(context, 'delete'));
+    .addCommand(terminateCommand(context, 'delete'))
+    .addCommand(adoptCommand(context))
+    .addCommand(destroyCommand(context));
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
@@ -29,7 +32,7 @@ function listCommand(context: Context): CommandUnknownOpts {
     .option('--request <uuid>', 'only of this build request', '')
     .option('--limit <n>', 'at most so many', amount, 1000)
     .option('--json', 'print one JSON value', false);
-  useBus(context, command, async (client, { state, host, project: projectId, request: requestId, limit, json }) => {
+  useClient(context, command, async (client, { state, host, project: projectId, request: requestId, limit, json }) => {
     const instances = await client.instances({ state, host, projectId, requestId }, limit);
     if (json) return context.terminal.json(instances);
     list(context, instances);
@@ -61,9 +64,8 @@ function showCommand(context: Context): CommandUnknownOpts {
     .description('Show one instance with all attempts to build it.')
     .argument('<uuid>', 'instance', (text) => requireUuid(text, 'uuid'))
     .option('--json', 'print one JSON value', false);
-  useBus(context, command, async (client, { json }, instanceUuid) => {
-    const [instance] = await client.instances({ instanceUuid }, 1);
-    if (instance === undefined) throw noSuchInstance(instanceUuid);
+  useClient(context, command, async (client, { json }, instanceUuid) => {
+    const instance = await client.instance(instanceUuid);
     if (json) context.terminal.json(instance);
     else show(context, instance);
   });
@@ -73,12 +75,14 @@ function showCommand(context: Context): CommandUnknownOpts {
 }
 
 function show({ terminal, clock }: Context, i: InstanceView): void {
+  const { flavor } = i.requestSpec;
   const resources = Object.entries(i.requestSpec.resources).map(([name, n]) => `${name}=${n}`);
   const pairs: [string, string][] = [
     ['instance', i.uuid],
     ['name', i.name],
     ['state', showState(terminal, i.state)],
     ['host', i.host || '-'],
+    ['flavor', flavor === undefined ? '-' : `${flavor.name}, version ${flavor.version}`],
     ['resources', resources.join(' ')],
     ['project / user', `${i.projectId} / ${i.userId}`],
     ['request', i.requestId],

@@ -1,10 +1,9 @@
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { openBus } from '#libs/bus/open';
-import { answer } from '#libs/bus/typed-calls';
 import { buildRefusedCodec } from '#libs/contracts/conductor';
-import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instance';
+import { instanceEventCodec } from '#libs/contracts/instance';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
-import { instanceTopic, RPC_CONDUCTOR, refusalTopic } from '#libs/contracts/queues';
+import { instanceTopic, refusalTopic } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import type { InstanceState } from '#libs/domain/instance';
 import { seededRandom } from '#libs/domain/random';
@@ -12,7 +11,6 @@ import { requestSpec } from '#libs/domain/request-spec';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { fakeClock } from '#libs/testing/fake-clock';
-import { createClient } from './client';
 import { watchInstances } from './instance-watch';
 
 const UUID = '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11';
@@ -43,13 +41,14 @@ async function startWatch() {
   const clock = fakeClock();
   const around = { clock, random: seededRandom(1), log: silentLog, metrics: createMetrics({}) };
   const bus = await openBus({ busUrl: 'memory:' }, around, new MemoryBroker(clock, silentLog));
-  const watch = await watchInstances(createClient(bus, clock, 60_000));
+  const stored: InstanceView[] = [];
+  const watch = await watchInstances(bus, { clock }, async () => stored);
   const tell = (state: InstanceState, version?: number) =>
     bus.publish(instanceTopic(state, 'p', UUID), {
       type: instanceEventCodec.type,
       body: instanceEventCodec.encode(eventOf(state, version)),
     });
-  return { clock, bus, watch, tell };
+  return { clock, bus, watch, stored, tell };
 }
 
 it('resolves with the event that brings the instance where it was to go', async () => {
@@ -73,23 +72,21 @@ it('takes no old event that comes again for news', async () => {
 });
 
 it('asks for an instance whose event was missed', async () => {
-  const { clock, bus, watch } = await startWatch();
+  const { clock, watch, stored } = await startWatch();
   const { instanceUuid, atMs, ...event } = eventOf('error');
-  const view: InstanceView = {
-    ...event,
-    uuid: instanceUuid,
-    userId: 'u',
-    createdAtMs: 0,
-    updatedAtMs: atMs,
-    requestSpec: requestSpec({ VCPU: 1 }, { projectId: 'p', userId: 'u' }),
-  };
-  await bus.serve(
-    RPC_CONDUCTOR,
-    answer(listInstancesMethod, async () => ({ instances: [view] })),
-  );
+  const spec = requestSpec({ VCPU: 1 }, { projectId: 'p', userId: 'u' });
+  stored.push({ ...event, uuid: instanceUuid, userId: 'u', createdAtMs: 0, updatedAtMs: atMs, requestSpec: spec });
   const settled = watch.until(UUID, ['active', 'error']);
   await clock.advance(4_000);
   expect(await settled).toMatchObject({ instanceUuid: UUID, state: 'error' });
+  await watch.close();
+});
+
+it('tells everybody who waits for the same instance', async () => {
+  const { watch, tell } = await startWatch();
+  const all = Promise.all([watch.until(UUID, ['active']), watch.until(UUID, ['active', 'error'])]);
+  await tell('active');
+  expect(await all).toMatchObject([{ state: 'active' }, { state: 'active' }]);
   await watch.close();
 });
 

@@ -10,8 +10,9 @@ import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aProvider, aWrite, claim, contentsOf } from '#libs/testing/placement/placement';
 import { violationsOf } from '#libs/testing/placement/placement-invariants';
-import { type SentinelGroup, startSentinelGroup } from '../redis-groups';
-import { TestFleet } from './fleet';
+import { type SentinelGroup, startSentinelGroup } from '../../redis-groups';
+import { printFigure } from '../fleet/figures';
+import { TestFleet } from '../fleet/test-fleet';
 
 /* A Redis with two replicas and three Sentinels: its primary is killed in the middle of work, and one of the replicas follows. */
 
@@ -89,6 +90,10 @@ it('loses no build when its primary is killed in the middle of 300', async () =>
   toClose = () => fleet.stop();
   const uuids = await fleet.request(300);
   await fleet.atRest(uuids, 75);
+  const killedAtMs = systemClock().elapsed();
   await killPrimary();
   expect(await fleet.problems(uuids)).toEqual([]);
+  printFigure("Redis' primary is killed, with Sentinels and BERTH_STORE_REPLICAS=1", {
+    right: systemClock().elapsed() - killedAtMs,
+  });
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type GetMessage } from 'amqplib';
@@ -8,9 +8,10 @@ import { busOptions } from '#libs/bus/options';
 import { type Bus, DEAD_LETTERS } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
-import { BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/queues';
+import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import type { Consumer } from '#libs/domain/consumer';
+import { BerthError } from '#libs/domain/errors';
 import type { Host } from '#libs/domain/host';
 import { type Instance } from '#libs/domain/instance';
 import { capacityOf } from '#libs/domain/inventory';
@@ -29,15 +30,25 @@ import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { type RabbitmqServer, type RedisServerOptions, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { Proxies, type Server } from './proxy';
 
 const POLL_MS = 100;
 const clock = systemClock();
 
-/** Two agents that carry five hosts each. */
-const AGENTS = ['agent-a', 'agent-b'];
+/** The processes of a fleet: two of each kind; an agent carries five hosts. */
+export const SCHEDULERS = ['scheduler-1', 'scheduler-2'] as const;
+export const CONDUCTORS = ['conductor-1', 'conductor-2'] as const;
+export const AGENTS = ['agent-a', 'agent-b'] as const;
 /** Whose instances are requested. */
-const TENANT = 'project.project-1';
+export const TENANT = 'project.project-1';
+
+/** What is unusual about a fleet. */
+export interface FleetOptions {
+  /** Each process reaches broker and store through a proxy of its own. */
+  readonly hasProxies?: boolean;
+  readonly redis?: RedisServerOptions;
+}
 
 /**
  * A whole Berth of real processes on a private broker and a private Redis, made to be broken. Each process has the user, and
@@ -45,6 +56,9 @@ const TENANT = 'project.project-1';
  */
 export class TestFleet {
   readonly #children = new Map<string, Child>();
+  /** Where instances ran that were ACTIVE at some time and that nobody terminated. */
+  readonly #kept = new Map<string, string>();
+  readonly #terminated = new Set<string>();
   readonly #settings: Readonly<Record<string, string>>;
 
   private constructor(
@@ -56,6 +70,7 @@ export class TestFleet {
     readonly placement: PlacementStore,
     readonly instances: InstanceStore,
     readonly stateDir: string,
+    readonly proxies: Proxies | undefined,
     settings: Readonly<Record<string, string>>,
   ) {
     this.#settings = settings;
@@ -65,52 +80,58 @@ export class TestFleet {
    * Two schedulers, two conductors and two agents of five hosts each; `settings` go to all of them. With a
    * `BERTH_STORE_URL` among them the fleet uses that store, not the private Redis.
    */
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<TestFleet> {
+  static async start(settings: Readonly<Record<string, string>> = {}, options: FleetOptions = {}): Promise<TestFleet> {
     const credentials = deployedCredentials([...AGENTS.map((name) => `service-host.${name}`), TENANT]);
     const [rabbitmq, redis] = await Promise.all([
       startRabbitmq({ config: { load_definitions: credentials.definitionsFile } }),
-      startRedis({ appendOnly: true }),
+      startRedis({ appendOnly: true, ...options.redis }),
     ]);
+    const ports = { broker: rabbitmq.port, store: redis.port };
+    const everybody = [...SCHEDULERS, ...CONDUCTORS, ...AGENTS, TENANT];
+    const proxies = options.hasProxies ? await Proxies.start(everybody, ports) : undefined;
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const addresses = { BERTH_STORE_URL: redis.url };
     const store = readConfig(placementOptions, { ...addresses, ...settings });
-    const busAs = (user: string) =>
+    const busAs = (user: string, port: number) =>
       openBus(
-        { ...readConfig(busOptions, {}), busUrl: credentials.brokerUrl(user, rabbitmq.port) },
+        { ...readConfig(busOptions, settings), busUrl: credentials.brokerUrl(user, port) },
         { ...around, metrics: createMetrics({}) },
       );
     const fleet = new TestFleet(
       rabbitmq,
       redis,
       credentials,
-      await busAs('operator'),
-      await busAs(TENANT),
+      await busAs('operator', rabbitmq.port),
+      await busAs(TENANT, proxies?.of(TENANT, 'broker').port ?? rabbitmq.port),
       await openPlacementStore(store, around),
       await openInstanceStore(store, around),
       mkdtempSync(join(tmpdir(), 'berth-fleet-')),
-      { ...addresses, ...QUICK, ...settings },
+      proxies,
+      { ...QUICK, ...settings },
     );
     await fleet.bus.declare(BUILD_REQUESTS);
-    for (const name of ['scheduler-1', 'scheduler-2', 'conductor-1', 'conductor-2', ...AGENTS]) {
-      fleet.launch(name);
-    }
+    for (const name of [...SCHEDULERS, ...CONDUCTORS, ...AGENTS]) fleet.launch(name);
     await fleet.eventually('ten hosts have reported', async () => (await fleet.rows()).hosts.length === 10);
     return fleet;
   }
 
   /**
-   * Starts a process: `scheduler-N`, `conductor-N`, or `agent-X` with five hosts; the same name finds its state again.
+   * Starts a process: `scheduler-N`, `conductor-N` or `agent-X` with five hosts; the same name finds its state again.
    * `settings` may make it another's twin.
    */
   launch(name: string, settings: Readonly<Record<string, string>> = {}): void {
     const isAgent = name.startsWith('agent');
-    const args = isAgent ? ['compute-agent'] : [name.split('-')[0] ?? ''];
+    const kind = isAgent ? 'compute-agent' : (name.split('-')[0] ?? '');
     const agent = { BERTH_AGENT_HOST: name, BERTH_AGENT_HOSTS: '5', BERTH_AGENT_STATE_DIR: this.stateDir };
-    const user = isAgent ? `service-host.${settings['BERTH_AGENT_HOST'] ?? name}` : (name.split('-')[0] ?? '');
-    const busUrl = this.credentials.brokerUrl(user, this.rabbitmq.port);
+    const user = isAgent ? `service-host.${settings['BERTH_AGENT_HOST'] ?? name}` : kind;
+    const port = (server: Server, direct: number) => this.proxies?.of(name, server).port ?? direct;
+    const addresses = {
+      BERTH_BUS_URL: this.credentials.brokerUrl(user, port('broker', this.rabbitmq.port)),
+      BERTH_STORE_URL: `redis://127.0.0.1:${port('store', this.redis.port)}`,
+    };
     const own = isAgent ? agent : {};
-    const env = { BERTH_PROCESS_NAME: name, BERTH_BUS_URL: busUrl, ...this.#settings, ...own, ...settings };
-    this.#children.set(name, startChild('services/cli/main.ts', args, env));
+    const env = { BERTH_PROCESS_NAME: name, ...addresses, ...this.#settings, ...own, ...settings };
+    this.#children.set(name, startChild('services/cli/main.ts', [kind], env));
   }
 
   /** Kills a process with SIGKILL; resolves when it is gone. */
@@ -121,45 +142,64 @@ export class TestFleet {
   }
 
   /** Sends a signal to a process. */
-  signal(name: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  signal(name: string, signal: NodeJS.Signals): void {
     this.#children.get(name)?.process.kill(signal);
   }
 
-  /** Waits until a process has logged an event. */
-  async hasLogged(name: string, event: string): Promise<void> {
-    await this.#children.get(name)?.says(`"event":"${event}"`);
+  /** Waits until a process has logged an event; with `after`, since it had said so much (`said`). */
+  async hasLogged(name: string, event: string, after = 0): Promise<void> {
+    await this.#children.get(name)?.says(`"event":"${event}"`, after);
   }
 
-  /** Has the tenant request one instance each; resolves to their instances' uuids once the broker has them all. */
+  /** How much a process has said so far. */
+  said(name: string): number {
+    return this.#children.get(name)?.stdout().length ?? 0;
+  }
+
+  /**
+   * Has the tenant request one instance each, again where the broker did not say that it has it; resolves to their
+   * instances' uuids once it has them all.
+   */
   async request(count: number, copies = 1): Promise<string[]> {
     const uuids = Array.from({ length: count }, () => randomUUID());
     const requests = uuids.flatMap((uuid) => Array<string>(copies).fill(uuid)).sort(() => systemRandom.next() - 0.5);
     await Promise.all(
       requests.map((uuid) =>
-        castTyped(
-          this.tenant,
-          BUILD_REQUESTS,
-          buildRequestCodec,
-          {
-            requestId: uuid,
-            requestSpec: anEncodedSpec({ resources: { VCPU: 1, MEMORY_MB: 256 } }),
-            count: 1,
-            name: '',
-            instanceUuids: [uuid],
-          },
-          { id: uuid },
+        untilTaken(() =>
+          castTyped(
+            this.tenant,
+            BUILD_REQUESTS,
+            buildRequestCodec,
+            {
+              requestId: uuid,
+              requestSpec: anEncodedSpec({ resources: { VCPU: 1, MEMORY_MB: 256 } }),
+              count: 1,
+              name: '',
+              instanceUuids: [uuid],
+            },
+            { id: uuid },
+          ),
         ),
       ),
     );
     return uuids;
   }
 
-  /** Asks for the end of instances; resolves once the broker has all requests. */
+  /** Has the tenant ask for the end of instances; resolves once the broker has all requests. */
   async terminate(uuids: readonly string[]): Promise<void> {
+    for (const uuid of uuids) this.#terminated.add(uuid);
     const casts = uuids.map((instanceUuid) =>
-      castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' }),
+      untilTaken(() => castTyped(this.tenant, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' })),
     );
     await Promise.all(casts);
+  }
+
+  /** Expects nothing of these any more: the test has made somebody lose them. */
+  forget(uuids: readonly string[]): void {
+    for (const uuid of uuids) {
+      this.#kept.delete(uuid);
+      this.#terminated.delete(uuid);
+    }
   }
 
   /** Puts what waits in a queue back in a random order, each message so many times; resolves to how many there were. */
@@ -190,36 +230,68 @@ export class TestFleet {
       const instances = await this.instances.get(uuids).catch(() => []);
       return instances.filter(isAtRest).length >= count;
     });
+    this.#noteActive(await this.instances.get(uuids));
   }
 
   /**
-   * Waits until the fleet has settled, then tells what does not hold of what must, whatever happened: every instance at
-   * rest and on the one host that runs it, allocations are what agents run, nothing above capacity, no message lost.
+   * Waits until the fleet has settled: until nothing is wrong any more, or for a minute. Resolves to what is wrong then.
+   *
+   * Right is, whatever happened: every instance at rest, ACTIVE on the one host that runs it, or deleted when it was
+   * terminated; what was ACTIVE runs where it ran; claims are what the hosts run; nothing is above capacity; every event is
+   * told; no message is left.
    */
   async problems(uuids: readonly string[]): Promise<string[]> {
-    await this.atRest(uuids);
-    await this.eventually('claims are what the hosts run', async () => {
-      const [claims, runs] = [await this.claims(), this.runs()];
-      return claims.join() === runs.join()
-        ? true
-        : { onlyClaimed: minus(claims, runs), onlyRunning: minus(runs, claims) };
+    let found: string[] = [];
+    await this.eventually('nothing is wrong', async () => {
+      found = await this.#problemsNow(uuids);
+      return found.length === 0;
+    }).catch((thrown: Error) => {
+      if (found.length === 0) throw thrown;
+      found.push(thrown.message);
     });
-    await this.eventually('the queues are empty', async () => {
-      const depths = await Promise.all([BUILD_REQUESTS.name, BUILD_RESULTS.name].map((name) => this.bus.depth(name)));
-      return depths.every((depth) => depth === 0);
-    });
-    const instances = await this.instances.get(uuids);
-    const active = instances.filter(({ state }) => state === 'active').map(({ uuid, host }) => `${uuid} ${host}`);
-    const known = instances.map(({ uuid }) => uuid);
-    const deadLetters = await this.bus.depth(DEAD_LETTERS);
+    return found;
+  }
+
+  async #problemsNow(uuids: readonly string[]): Promise<string[]> {
+    const runs = this.runs();
+    const running = runs.map((one) => one.split(' ')[0] ?? '');
+    const all = [...new Set([...uuids, ...running, ...this.#kept.keys(), ...this.#terminated])];
+    const [instances, claims, outbox] = await Promise.all([
+      this.instances.get(all),
+      this.claims(),
+      this.instances.scanOutbox(0, async () => {}),
+    ]);
+    const depths = [BUILD_REQUESTS, BUILD_RESULTS, ...AGENTS.map(agentQueue), { name: DEAD_LETTERS }].map(
+      async ({ name }) => [name, await this.bus.depth(name)] as const,
+    );
+    const placed = (state: string) =>
+      instances.filter((one) => one.state === state).map(({ uuid, host }) => `${uuid} ${host}`);
+    const active = placed('active');
+    this.#noteActive(instances);
+    const kept = [...this.#kept]
+      .filter(([uuid]) => !this.#terminated.has(uuid))
+      .map(([uuid, host]) => `${uuid} ${host}`);
+    const known = new Set(instances.map(({ uuid }) => uuid));
     return [
-      ...minus(uuids, known).map((uuid) => `${uuid} was lost`),
+      ...uuids.filter((uuid) => !known.has(uuid)).map((uuid) => `${uuid} was lost`),
       ...instances.filter((one) => !isAtRest(one)).map(({ uuid, state }) => `${uuid} is ${state}`),
-      ...minus(active, this.runs()).map((one) => `${one} is active and does not run`),
-      ...minus(this.runs(), active).map((one) => `${one} runs and is not active`),
+      ...instances
+        .filter(({ uuid, state }) => this.#terminated.has(uuid) && state !== 'deleted')
+        .map(({ uuid, state }) => `${uuid} was terminated and is ${state}`),
+      ...minus(active, runs).map((one) => `${one} is active and does not run`),
+      ...minus(runs, active).map((one) => `${one} runs and is not active`),
+      ...minus(kept, runs).map((one) => `${one} was active and was destroyed`),
+      ...minus(claims, runs).map((one) => `${one} is claimed and does not run`),
+      ...minus(runs, claims).map((one) => `${one} runs and is not claimed`),
       ...(await this.aboveCapacity()).map((one) => `${one} is above capacity`),
-      ...(deadLetters > 0 ? [`${deadLetters} dead letters`] : []),
+      ...(outbox.instanceCount > 0 ? [`events of ${outbox.instanceCount} instances are not told`] : []),
+      ...(await Promise.all(depths)).filter(([, depth]) => depth > 0).map(([name, depth]) => `${depth} in ${name}`),
     ];
+  }
+
+  #noteActive(instances: readonly Instance[]): void {
+    for (const { uuid, state, host } of instances)
+      if (state === 'active' && host !== undefined) this.#kept.set(uuid, host);
   }
 
   /** Who holds what, as `consumer host`. */
@@ -241,6 +313,11 @@ export class TestFleet {
         return carried.map(({ uuid }) => `${uuid} ${host}`);
       })
       .sort();
+  }
+
+  /** Whether a host's agent has written down that an operator disabled it. */
+  remembersDisabled(host: string): boolean {
+    return existsSync(join(this.stateDir, host, 'journal', 'disabled.json'));
   }
 
   /** The store's rows as they are now. */
@@ -280,6 +357,7 @@ export class TestFleet {
     for (const child of this.#children.values()) child.process.kill('SIGKILL');
     await Promise.all([...this.#children.values()].map(({ exit }) => exit));
     await Promise.allSettled([this.bus.close(), this.tenant.close(), this.placement.close(), this.instances.close()]);
+    this.proxies?.close();
     await Promise.all([this.rabbitmq.stop(), this.redis.stop()]);
     rmSync(this.stateDir, { recursive: true, force: true });
     this.credentials.remove();
@@ -298,6 +376,18 @@ export class TestFleet {
   #output(): string {
     const tail = (child: Child) => `${child.stdout()}${child.stderr()}`.split('\n').slice(-8).join('\n');
     return [...this.#children].map(([name, child]) => `--- ${name}\n${tail(child)}`).join('\n');
+  }
+}
+
+/** Sends again what the broker did not say that it has. */
+async function untilTaken(cast: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await cast();
+    } catch (thrown) {
+      if (BerthError.from(thrown).code !== 'unavailable') throw thrown;
+      await sleep(clock, POLL_MS);
+    }
   }
 }
 

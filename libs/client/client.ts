@@ -1,0 +1,337 @@
+import type { Bus } from '../bus/port';
+import { callMethod, castTyped } from '../bus/typed-calls';
+import type { Method } from '../contracts/codec';
+import { buildRequestCodec, terminateInstanceCodec } from '../contracts/conductor';
+import { explainMethod } from '../contracts/diagnosis';
+import { listDoubtsMethod, settleDoubtMethod } from '../contracts/doubts';
+import { createFlavorMethod, deleteFlavorMethod, listFlavorsMethod, updateFlavorMethod } from '../contracts/flavors';
+import { listHostsMethod, listOverAllocatedMethod, setHostEnabledMethod } from '../contracts/hosts';
+import { listInstancesMethod } from '../contracts/instance';
+import type {
+  CreateFlavorRequest,
+  ExplainResponse,
+  HostSummary,
+  InstanceEvent,
+  InstanceView,
+  ListDoubtsResponse,
+  ListInstancesRequest,
+  OverAllocated,
+  SettleDoubtRequest,
+  UpdateFlavorRequest,
+} from '../contracts/messages';
+import { BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
+import { requestSpecCodec } from '../contracts/request-spec';
+import type { Clock } from '../domain/clock';
+import { BerthError, isRetryable } from '../domain/errors';
+import { resolveSpec } from '../domain/extra-specs/resolve';
+import type { Flavor } from '../domain/flavor';
+import type { InstanceState } from '../domain/instance';
+import type { Random } from '../domain/random';
+import { type RequestSpec, requestSpec } from '../domain/request-spec';
+import { retryWithBackoff } from '../runtime/backoff';
+import { type EventFilter, listen } from './event-stream';
+import { eventOf, type InstanceWatch, watchInstances } from './instance-watch';
+
+/** What to build. */
+export interface BuildOptions {
+  /** What each instance needs; what is not given does not matter. */
+  readonly spec: SpecFields;
+  /** Instances, all placed or none: 1 when not given. */
+  readonly count?: number;
+  /** For people; with a count above 1 they are called name-1, name-2, ... */
+  readonly name?: string;
+  /** Makes a request that is sent again recognisable, by another process too; a new UUID when not given. */
+  readonly requestId?: string;
+  /** When it was asked for first: with a request id that is given, so that a copy is told from a new request. */
+  readonly publishedAtMs?: number;
+  /** Of the instances, as many as the count; new ones when not given. */
+  readonly instanceUuids?: readonly string[];
+}
+
+/**
+ * The fields of a request spec that every request has, and any others. It names a flavor, of version 0, or says itself which
+ * resources and extra specs it means.
+ */
+export type SpecFields = Partial<RequestSpec> & {
+  readonly projectId: string;
+  readonly userId: string;
+};
+
+/** A request that the broker has: each of its instances will end ACTIVE or in ERROR. */
+export interface Build {
+  readonly requestId: string;
+  readonly instanceUuids: readonly string[];
+}
+
+export interface WaitOptions {
+  /** No limit when not given. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What a client works with, besides the bus. */
+export interface ClientParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** How long a call waits for its answer. */
+  readonly timeoutMs: number;
+  /** How long a request is sent again while the broker or Berth is away; 0 for once only. */
+  readonly retryForMs: number;
+  /** Whose user it is, and all that it sees; undefined for an operator. */
+  readonly projectId?: string | undefined;
+}
+
+/** The states in which a build has ended. */
+const BUILT = ['active', 'error'] as const;
+/** Rows in a page of an answer. */
+const PAGE = 500;
+const EVERY_INSTANCE = { instanceUuid: '', requestId: '', projectId: '', state: undefined, host: '' };
+const NO_CHANGE = { version: 0, description: undefined, setExtraSpecs: {}, unsetExtraSpecs: [] };
+const BACKOFF = { firstMs: 50, maxMs: 3_000 };
+
+/**
+ * A program's hold on Berth: asks for builds, waits for them, lists, explains, and listens. Every request is idempotent
+ * and is sent again, with growing pauses, while the broker or Berth is away.
+ *
+ * All methods throw BerthErrors: `invalid_argument` for what can't be meant; `unavailable` and `deadline_exceeded` when
+ * nobody answered in time, and the same request may be sent again; what the service itself refuses, with its reason.
+ */
+export class Client {
+  #watch: Promise<InstanceWatch> | undefined;
+  readonly #closing = new AbortController();
+
+  constructor(
+    private readonly bus: Bus,
+    private readonly parts: ClientParts,
+  ) {}
+
+  /** Asks for instances. Resolves when the broker has confirmed the request. */
+  async build(options: BuildOptions): Promise<Build> {
+    const build = this.#named(options);
+    await this.#publish(build, options);
+    return build;
+  }
+
+  /**
+   * Asks for instances and waits until each is ACTIVE or in ERROR.
+   *
+   * @throws BerthError `deadline_exceeded / not_settled`; the error by which Berth refused the request.
+   */
+  async buildAndWait(options: BuildOptions, { timeoutMs }: WaitOptions = {}): Promise<InstanceEvent[]> {
+    const build = this.#named(options);
+    const { requestId, instanceUuids } = build;
+    return this.#whileWatching(async (watch, signal) => {
+      const ends = instanceUuids.map((uuid) => watch.until(uuid, BUILT, { timeoutMs, requestId, signal }));
+      const [events] = await Promise.all([Promise.all(ends), this.#publish(build, options)]);
+      return events;
+    });
+  }
+
+  /** Asks for the end of an instance. Resolves when the broker has confirmed the request. */
+  async terminate(instanceUuid: string): Promise<void> {
+    const message = { instanceUuid, projectId: this.parts.projectId ?? '' };
+    await this.#persistently(() => castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, message));
+  }
+
+  /** Asks for the end of an instance and waits until it is gone. @throws BerthError `deadline_exceeded / not_settled`. */
+  terminateAndWait(instanceUuid: string, { timeoutMs }: WaitOptions = {}): Promise<InstanceEvent> {
+    return this.#whileWatching(async (watch, signal) => {
+      const gone = watch.until(instanceUuid, ['deleted'], { timeoutMs, signal });
+      const [event] = await Promise.all([gone, this.terminate(instanceUuid)]);
+      return event;
+    });
+  }
+
+  /**
+   * Waits until an instance is in one of these states, as it may be already, whoever asked for it.
+   *
+   * @throws BerthError `deadline_exceeded / not_settled`, `not_found / no_such_instance`.
+   */
+  wait(
+    instanceUuid: string,
+    states: readonly InstanceState[] = BUILT,
+    { timeoutMs }: WaitOptions = {},
+  ): Promise<InstanceEvent> {
+    return this.#whileWatching(async (watch, signal) => {
+      const reached = watch.until(instanceUuid, states, { timeoutMs, signal });
+      const isThere = this.instance(instanceUuid).then((instance) => {
+        if (states.includes(instance.state)) return eventOf(instance);
+        return reached;
+      });
+      return Promise.race([reached, isThere]);
+    });
+  }
+
+  /** One instance. @throws BerthError `not_found / no_such_instance`. */
+  async instance(instanceUuid: string): Promise<InstanceView> {
+    const [found] = await this.instances({ instanceUuid }, 1);
+    if (found === undefined) throw noSuchInstance(instanceUuid);
+    return found;
+  }
+
+  /** At most `most` instances that match, ordered by UUID. */
+  instances(query: Partial<ListInstancesRequest> = {}, most = Number.POSITIVE_INFINITY): Promise<InstanceView[]> {
+    return allPages(most, async (last: InstanceView | undefined, limit) => {
+      const request = { ...EVERY_INSTANCE, ...query, marker: last?.uuid ?? '', limit };
+      return (await this.#call(RPC_CONDUCTOR, listInstancesMethod, request)).instances;
+    });
+  }
+
+  /** What happens to instances, from now on and in order, until the signal aborts or the client is closed. */
+  events(filter: EventFilter = {}, signal?: AbortSignal): AsyncIterable<InstanceEvent> {
+    const ends = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
+    return listen(this.bus, { ...filter, projectId: filter.projectId ?? this.parts.projectId }, ends);
+  }
+
+  /** All hosts, ordered by name; or the named one. @throws BerthError `not_found / no_such_host`. */
+  hosts(host = ''): Promise<HostSummary[]> {
+    return allPages(Number.POSITIVE_INFINITY, async (last: HostSummary | undefined, limit) => {
+      const request = { host, marker: last?.host ?? '', limit };
+      return (await this.#call(RPC_SCHEDULER, listHostsMethod, request)).hosts;
+    });
+  }
+
+  /** Takes a host out of service, or back; what runs there stays. */
+  async setHostEnabled(host: string, enabled: boolean, reason = ''): Promise<HostSummary> {
+    return (await this.#call(RPC_SCHEDULER, setHostEnabledMethod, { host, enabled, reason })).host;
+  }
+
+  /** What is in doubt, and when the store may have lost writes. For operators. */
+  doubts(): Promise<ListDoubtsResponse> {
+    return this.#call(RPC_CONDUCTOR, listDoubtsMethod, {});
+  }
+
+  /**
+   * An operator's word on an instance in doubt.
+   *
+   * @throws BerthError `not_found / no_such_doubt`, `failed_precondition / has_record`.
+   */
+  async settleDoubt(request: SettleDoubtRequest): Promise<void> {
+    await this.#call(RPC_CONDUCTOR, settleDoubtMethod, request);
+  }
+
+  /** What is allocated above the capacity of its provider. For operators. */
+  async overAllocated(): Promise<readonly OverAllocated[]> {
+    return (await this.#call(RPC_SCHEDULER, listOverAllocatedMethod, {})).overAllocated;
+  }
+
+  /**
+   * Where a request would go, and what refuses the other hosts. A `host` asks about that one alone. A flavor is explained as
+   * it is now.
+   */
+  async explain(spec: SpecFields, { host = '', limit = 10 } = {}): Promise<ExplainResponse> {
+    const asked = { requestSpec: encodedSpec(await this.#spelledOut(spec)), host, limit };
+    return this.#call(RPC_SCHEDULER, explainMethod, asked);
+  }
+
+  /** All flavors, by name; or the named one. @throws BerthError `not_found / no_such_flavor`. */
+  async flavors(name = ''): Promise<readonly Flavor[]> {
+    return (await this.#call(RPC_CONDUCTOR, listFlavorsMethod, { name })).flavors;
+  }
+
+  /** Adds a flavor. @throws BerthError `already_exists / flavor_exists`. */
+  async createFlavor(request: CreateFlavorRequest): Promise<Flavor> {
+    return (await this.#call(RPC_CONDUCTOR, createFlavorMethod, request)).flavor;
+  }
+
+  /** Changes a flavor's extra specs or description for what is built from now on. */
+  async updateFlavor(name: string, change: Partial<Omit<UpdateFlavorRequest, 'name'>>): Promise<Flavor> {
+    return (await this.#call(RPC_CONDUCTOR, updateFlavorMethod, { ...NO_CHANGE, ...change, name })).flavor;
+  }
+
+  /** Takes a flavor away; instances built from it stay. Answers what it was. */
+  async deleteFlavor(name: string): Promise<Flavor> {
+    return (await this.#call(RPC_CONDUCTOR, deleteFlavorMethod, { name })).flavor;
+  }
+
+  /** Ends what waits and listens (`aborted / interrupted`), and closes the connection. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#watch?.then((watch) => watch.close()).catch(() => {});
+    await this.bus.close();
+  }
+
+  #named({ requestId = this.parts.random.uuid(), count = 1, instanceUuids }: BuildOptions): Build {
+    const chosen = () => Array.from({ length: count }, () => this.parts.random.uuid());
+    return { requestId, instanceUuids: instanceUuids ?? chosen() };
+  }
+
+  async #publish({ requestId, instanceUuids }: Build, options: BuildOptions) {
+    const { spec, count = 1, name = 'instance', publishedAtMs = this.parts.clock.now() } = options;
+    const request = { requestId, requestSpec: encodedSpec(spec), count, name, instanceUuids, publishedAtMs };
+    // Refuses here what the conductor would refuse later.
+    const asked = requestSpecCodec.decode(buildRequestCodec.decode(buildRequestCodec.encode(request)).requestSpec);
+    if (asked.flavor === undefined) resolveSpec(asked, 'request_spec');
+    const id = { id: requestId };
+    await this.#persistently(() => castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, id));
+  }
+
+  /** A request that names a flavor, with what the flavor says now. */
+  async #spelledOut(spec: SpecFields): Promise<SpecFields> {
+    if (spec.flavor?.version !== 0) return spec;
+    const [flavor] = await this.flavors(spec.flavor.name);
+    if (flavor === undefined) return spec;
+    const { name, version, resources, extraSpecs } = flavor;
+    return { ...spec, flavor: { name, version }, resources, extraSpecs };
+  }
+
+  #call<Q, A>(queue: QueueAddress, method: Method<Q, A>, request: Q): Promise<A> {
+    const { timeoutMs } = this.parts;
+    return this.#persistently(() => callMethod(this.bus, queue, method, request, { timeoutMs }));
+  }
+
+  /** Waits that are left when `work` has ended, such as by an error, end with it. */
+  async #whileWatching<T>(work: (watch: InstanceWatch, signal: AbortSignal) => Promise<T>): Promise<T> {
+    const ended = new AbortController();
+    try {
+      return await work(await this.#watching(), ended.signal);
+    } finally {
+      ended.abort();
+    }
+  }
+
+  /** The one watch of this client, from when it is first needed. */
+  #watching(): Promise<InstanceWatch> {
+    const read = (instanceUuid: string) => this.instances({ instanceUuid }, 1);
+    this.#watch ??= watchInstances(this.bus, this.parts, read).catch((thrown: unknown) => {
+      this.#watch = undefined;
+      throw thrown;
+    });
+    return this.#watch;
+  }
+
+  /** Does it again, with growing pauses, while that may help. */
+  #persistently<T>(send: () => Promise<T>): Promise<T> {
+    const { clock, random, retryForMs } = this.parts;
+    const untilMs = clock.elapsed() + retryForMs;
+    return retryWithBackoff(send, {
+      ...BACKOFF,
+      clock,
+      random,
+      signal: this.#closing.signal,
+      isRetryable: (thrown) => clock.elapsed() < untilMs && isRetryable(BerthError.from(thrown)),
+      onFailure: () => {},
+    });
+  }
+}
+
+/** The error for an instance, or several, that Berth does not know. */
+export function noSuchInstance(uuid: string): BerthError {
+  return new BerthError('not_found', 'no_such_instance', `there is no instance ${uuid}`);
+}
+
+function encodedSpec({ resources = {}, ...rest }: SpecFields): Uint8Array {
+  return requestSpecCodec.encode(requestSpec(resources, rest));
+}
+
+async function allPages<T>(
+  limit: number,
+  read: (last: T | undefined, pageLimit: number) => Promise<readonly T[]>,
+): Promise<T[]> {
+  const rows: T[] = [];
+  for (;;) {
+    const pageLimit = Math.min(PAGE, limit - rows.length);
+    const page = await read(rows.at(-1), pageLimit);
+    rows.push(...page);
+    if (page.length < pageLimit || rows.length >= limit) return rows;
+  }
+}

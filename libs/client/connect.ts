@@ -1,0 +1,33 @@
+import { openBus } from '../bus/open';
+import { userOfUrl } from '../bus/user-of-url';
+import { identityOf } from '../contracts/identity';
+import { silentLog } from '../runtime/log';
+import { createMetrics } from '../runtime/metrics';
+import { systemClock, systemRandom } from '../runtime/system';
+import { Client } from './client';
+
+export interface ConnectOptions {
+  /** Where the broker is, and as whom: `amqp://project.demo:password@broker:5672/berth`, or `amqps:`. */
+  readonly url: string;
+  /** How long to try to reach the broker, and how long a call waits for its answer: 10,000 when not given. */
+  readonly timeoutMs?: number;
+  /** How long a request is sent again while the broker or Berth is away: 30,000 when not given, 0 for once only. */
+  readonly retryForMs?: number;
+}
+
+/**
+ * Connects to Berth. Close the client, or the process will not end.
+ *
+ * @throws BerthError `unavailable / broker_away` when the broker can't be reached in time; `invalid_argument / bad_bus_url`.
+ */
+export async function connect({ url, timeoutMs = 10_000, retryForMs = 30_000 }: ConnectOptions): Promise<Client> {
+  const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+  const bus = await openBus({ busUrl: url, connectTimeoutMs: timeoutMs }, around);
+  return new Client(bus, { ...around, timeoutMs, retryForMs, projectId: projectOf(url) });
+}
+
+/** The project whose user a bus URL names; undefined when it names none. */
+export function projectOf(busUrl: string): string | undefined {
+  const identity = identityOf(userOfUrl(busUrl));
+  return identity.kind === 'project' ? identity.projectId : undefined;
+}

@@ -1,0 +1,65 @@
+import type { Bus } from '../bus/port';
+import { instanceEventCodec } from '../contracts/instance';
+import type { InstanceEvent } from '../contracts/messages';
+import { instanceTopic } from '../contracts/queues';
+import { BerthError } from '../domain/errors';
+import type { InstanceState } from '../domain/instance';
+import { NewerEvents } from './newer-events';
+
+/** Which events; what is not given matches all. */
+export interface EventFilter {
+  readonly state?: InstanceState | undefined;
+  readonly projectId?: string | undefined;
+  readonly instanceUuid?: string | undefined;
+  /** Called when events are heard from now on. */
+  readonly onListening?: () => void;
+}
+
+/** Events that wait for who reads them. */
+const MAX_WAITING = 100_000;
+
+/**
+ * The events that match, each version of an instance once and in order, from now on until the signal aborts. What is
+ * published while the connection is broken is missed: read the state again when that matters.
+ *
+ * @throws BerthError `resource_exhausted / listener_too_slow` when 100,000 events wait to be read.
+ */
+export async function* listen(bus: Bus, filter: EventFilter, signal: AbortSignal): AsyncGenerator<InstanceEvent, void> {
+  const { state = '*', projectId = '*', instanceUuid = '*', onListening } = filter;
+  const newer = new NewerEvents();
+  let waiting: InstanceEvent[] = [];
+  let wake = () => {};
+  const heard = await bus.subscribe(instanceTopic(state, projectId, instanceUuid), (_topic, message) => {
+    if (message.type !== instanceEventCodec.type) return;
+    const event = instanceEventCodec.decode(message.body);
+    if (waiting.length <= MAX_WAITING && newer.isNews(event)) waiting.push(event);
+    wake();
+  });
+  const stop = () => wake();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    onListening?.();
+    while (!signal.aborted) {
+      const events = waiting;
+      if (events.length > MAX_WAITING) throw tooSlow();
+      waiting = [];
+      for (const event of events) {
+        yield event;
+        if (signal.aborted) return;
+      }
+      if (waiting.length > 0) continue;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (signal.aborted) resolve();
+      });
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await heard.cancel();
+  }
+}
+
+function tooSlow(): BerthError {
+  const message = `${MAX_WAITING} events wait to be read; listen to fewer, or read faster`;
+  return new BerthError('resource_exhausted', 'listener_too_slow', message);
+}

@@ -1,0 +1,108 @@
+import { type BerthError, invalidArgument } from '../errors';
+import { MAX_AMOUNT } from '../inventory';
+import { isClassOrTraitName } from '../names';
+import { isStandardResourceClass, isStandardTrait } from '../standard-names';
+
+/** An amount of a class, of the request's own group (suffix '') or of one that a single provider meets. */
+export interface AmountSpec {
+  readonly key: string;
+  readonly suffix: string;
+  readonly resourceClass: string;
+  readonly amount: number;
+}
+
+export interface TraitSpec {
+  readonly key: string;
+  readonly suffix: string;
+  readonly trait: string;
+  readonly wish: 'required' | 'forbidden' | 'preferred';
+}
+
+/** Extra specs by what they mean. */
+export interface ParsedExtraSpecs {
+  readonly amounts: readonly AmountSpec[];
+  readonly preferredAmounts: readonly Omit<AmountSpec, 'suffix'>[];
+  readonly traits: readonly TraitSpec[];
+  readonly groupPolicy: 'none' | 'isolate' | undefined;
+  /** Those of the scope `hw:`, by the name after it. */
+  readonly hardware: ReadonlyMap<string, string>;
+  /** Facts of aggregates, by the whole key. */
+  readonly aggregateFacts: Readonly<Record<string, string>>;
+}
+
+/** The error about one extra spec. */
+export type ExtraSpecError = (
+  reason: 'unknown_extra_spec' | 'bad_extra_spec' | 'conflicting_extra_specs',
+  key: string,
+  message: string,
+) => BerthError;
+
+/** Makes errors whose field is the extra spec, in the map that the path `field` names. */
+export function extraSpecError(field: string): ExtraSpecError {
+  return (reason, key, message) => invalidArgument(reason, `extra spec '${key}' ${message}`, `${field}.${key}`);
+}
+
+const KEY = /^(resources|preferred_resources|trait)(\d{1,9}|_[A-Za-z0-9_-]{1,63})?:(.+)$/;
+const HARDWARE = /^hw:(cpu_policy|cpu_dedicated_mask|mem_page_size|numa_nodes|numa_(?:cpus|mem)\.\d{1,2})$/;
+const WISHES = ['required', 'forbidden', 'preferred'] as const;
+
+/** What a host's aggregates must have: this scope, or no scope at all, as in Nova. */
+export const AGGREGATE_SCOPE = 'aggregate_instance_extra_specs:';
+/** What the agents' drivers read themselves; it asks nothing of a host. */
+const DRIVER_KEYS: readonly string[] = ['berth:command'];
+
+/**
+ * Sorts extra specs by what they mean. What is not understood is refused: an extra spec that is ignored is an instance
+ * without what somebody counts on.
+ *
+ * @throws BerthError `invalid_argument / unknown_extra_spec` or `bad_extra_spec`.
+ */
+export function parseExtraSpecs(extraSpecs: Readonly<Record<string, string>>, error: ExtraSpecError): ParsedExtraSpecs {
+  const amounts: AmountSpec[] = [];
+  const preferredAmounts: Omit<AmountSpec, 'suffix'>[] = [];
+  const traits: TraitSpec[] = [];
+  const hardware = new Map<string, string>();
+  const aggregateFacts: Record<string, string> = {};
+  let groupPolicy: ParsedExtraSpecs['groupPolicy'];
+  for (const [key, value] of Object.entries(extraSpecs)) {
+    const [, kind, suffix = '', name = ''] = KEY.exec(key) ?? [];
+    const [, hardwareName] = HARDWARE.exec(key) ?? [];
+    if (kind === 'trait') traits.push({ key, suffix, trait: knownTrait(key, name), wish: wishOf(key, suffix, value) });
+    else if (kind === 'resources') amounts.push({ key, suffix, ...amountOf(key, name, value, suffix === '' ? 0 : 1) });
+    else if (kind === 'preferred_resources' && suffix === '')
+      preferredAmounts.push({ key, ...amountOf(key, name, value, 1) });
+    else if (key === 'group_policy') groupPolicy = oneOf(key, value, ['none', 'isolate']);
+    else if (hardwareName !== undefined) hardware.set(hardwareName, value);
+    else if (key.startsWith(AGGREGATE_SCOPE) || !key.includes(':')) aggregateFacts[key] = value;
+    else if (!DRIVER_KEYS.includes(key)) throw error('unknown_extra_spec', key, 'is not understood; take it out');
+  }
+  return { amounts, preferredAmounts, traits, groupPolicy, hardware, aggregateFacts };
+
+  function knownTrait(key: string, name: string): string {
+    if (isClassOrTraitName(name) && (isStandardTrait(name) || name.startsWith('CUSTOM_'))) return name;
+    throw error('unknown_extra_spec', key, `names no trait: '${name}' is not a standard one and has no CUSTOM_`);
+  }
+
+  function wishOf(key: string, suffix: string, value: string): TraitSpec['wish'] {
+    const wish = oneOf(key, value, WISHES);
+    if (suffix === '' || wish !== 'preferred') return wish;
+    throw error('bad_extra_spec', key, 'can be required or forbidden: the trait of a group is not preferred');
+  }
+
+  function amountOf(key: string, name: string, value: string, least: 0 | 1) {
+    if (!isClassOrTraitName(name) || !(isStandardResourceClass(name) || name.startsWith('CUSTOM_'))) {
+      throw error('unknown_extra_spec', key, `names no resource class: '${name}' is not standard and has no CUSTOM_`);
+    }
+    const amount = Number(value);
+    if (!/^\d{1,10}$/.test(value) || amount < least || amount > MAX_AMOUNT) {
+      throw error('bad_extra_spec', key, `must be a whole amount from ${least} to ${MAX_AMOUNT}, not '${value}'`);
+    }
+    return { resourceClass: name, amount };
+  }
+
+  function oneOf<const T extends string>(key: string, value: string, words: readonly T[]): T {
+    const known = words.find((word) => word === value);
+    if (known !== undefined) return known;
+    throw error('bad_extra_spec', key, `must be ${words.join(' or ')}, not '${value}'`);
+  }
+}

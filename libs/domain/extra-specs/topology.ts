@@ -1,0 +1,180 @@
+import type { Resources } from '../inventory';
+import type { RequestGroup } from '../request-spec';
+import { parseCpuSet } from './cpu-set';
+import type { ExtraSpecError } from './parse';
+
+/** What the extra specs of the scope `hw:` make of an instance's processors and memory. */
+export interface Topology {
+  /** Instead of VCPU and MEMORY_MB. */
+  readonly resources: Resources;
+  readonly groups: readonly TopologyGroup[];
+  readonly sameSubtrees: readonly (readonly string[])[];
+}
+
+/** The processors and memory of a NUMA node, or the memory of a page size. */
+export interface TopologyGroup extends Pick<RequestGroup, 'suffix' | 'resources' | 'requiredTraits'> {
+  /** The extra spec that makes it. */
+  readonly key: string;
+}
+
+/** What there is to be shaped, and how. */
+export interface TopologyAsked {
+  /** Extra specs by their name without `hw:`. */
+  readonly hardware: ReadonlyMap<string, string>;
+  readonly vcpus: number;
+  readonly memoryMb: number;
+  readonly error: ExtraSpecError;
+}
+
+/** The trait of a provider that is a NUMA node. */
+const NUMA_ROOT = 'HW_NUMA_ROOT';
+const MAX_NUMA_NODES = 16;
+
+/**
+ * The processors and memory of an instance by CPU policy, NUMA nodes and page size, as Nova means them:
+ *
+ * - `cpu_policy` `dedicated` takes PCPU instead of VCPU, `mixed` for the processors in `cpu_dedicated_mask`;
+ * - `numa_nodes` takes each node's share from one provider with the trait HW_NUMA_ROOT: equal shares, or those that
+ *   `numa_cpus.N` (processors, `0-3`) and `numa_mem.N` (MiB) say, of all nodes;
+ * - `mem_page_size` takes memory from a provider at or below the NUMA node with the trait
+ *   `CUSTOM_MEMORY_PAGE_SIZE_<LARGE | SMALL | KiB>`; it makes one NUMA node when none is asked for.
+ *
+ * @throws BerthError `invalid_argument / bad_extra_spec` or `conflicting_extra_specs`.
+ */
+export function topologyOf(asked: TopologyAsked): Topology {
+  const { vcpus, memoryMb } = asked;
+  const dedicated = dedicatedCpus(asked);
+  const pageSize = pageSizeTrait(asked);
+  const nodeCount = nodeCountOf(asked, pageSize === undefined ? 0 : 1);
+  if (nodeCount === 0) {
+    return {
+      resources: { ...processors(firstCpus(vcpus), dedicated), ...memory(memoryMb) },
+      groups: [],
+      sameSubtrees: [],
+    };
+  }
+  const mbs = memoryOfNodes(asked, nodeCount);
+  const numa = cpusOfNodes(asked, nodeCount).map((cpus, i) => ({
+    key: asked.hardware.has('numa_nodes') ? 'hw:numa_nodes' : 'hw:mem_page_size',
+    suffix: `_numa${i}`,
+    resources: { ...processors(cpus, dedicated), ...(pageSize === undefined ? memory(mbs[i] as number) : {}) },
+    requiredTraits: [[NUMA_ROOT]],
+  }));
+  if (pageSize === undefined) return { resources: {}, groups: numa, sameSubtrees: [] };
+  const pages = mbs.map((mb, i) => ({
+    key: 'hw:mem_page_size',
+    suffix: `_mem${i}`,
+    resources: memory(mb),
+    requiredTraits: [[pageSize]],
+  }));
+  const sameSubtrees = mbs.map((_, i) => [`_numa${i}`, `_mem${i}`]);
+  return { resources: {}, groups: [...numa, ...pages], sameSubtrees };
+}
+
+function processors(cpus: ReadonlySet<number>, dedicated: ReadonlySet<number>): Resources {
+  const pcpus = [...cpus].filter((cpu) => dedicated.has(cpu)).length;
+  const shared = cpus.size - pcpus;
+  return { ...(pcpus > 0 ? { PCPU: pcpus } : {}), ...(shared > 0 ? { VCPU: shared } : {}) };
+}
+
+function memory(mb: number): Resources {
+  return mb > 0 ? { MEMORY_MB: mb } : {};
+}
+
+function firstCpus(count: number, from = 0): ReadonlySet<number> {
+  return new Set(Array.from({ length: count }, (_, n) => from + n));
+}
+
+function dedicatedCpus({ hardware, vcpus, error }: TopologyAsked): ReadonlySet<number> {
+  const policy = hardware.get('cpu_policy') ?? 'shared';
+  const mask = hardware.get('cpu_dedicated_mask');
+  if (!['shared', 'dedicated', 'mixed'].includes(policy)) {
+    throw error('bad_extra_spec', 'hw:cpu_policy', `must be shared, dedicated or mixed, not '${policy}'`);
+  }
+  if ((mask !== undefined) !== (policy === 'mixed')) {
+    const key = mask === undefined ? 'hw:cpu_policy' : 'hw:cpu_dedicated_mask';
+    throw error('conflicting_extra_specs', key, 'goes with the other: hw:cpu_policy=mixed and hw:cpu_dedicated_mask');
+  }
+  if (policy !== 'shared' && vcpus === 0) throw error('bad_extra_spec', 'hw:cpu_policy', 'needs VCPU to be about');
+  if (mask === undefined) return policy === 'dedicated' ? firstCpus(vcpus) : new Set();
+  const cpus = parseCpuSet(mask, vcpus);
+  if (cpus !== undefined && cpus.size > 0 && cpus.size < vcpus && Math.max(...cpus) < vcpus) return cpus;
+  const message = `must name some of the processors 0-${vcpus - 1}, not '${mask}'`;
+  throw error('bad_extra_spec', 'hw:cpu_dedicated_mask', message);
+}
+
+/** KiB in a unit. */
+const UNITS: Readonly<Record<string, number>> = { KB: 1, MB: 1_024, GB: 1_048_576 };
+
+function pageSizeTrait({ hardware, memoryMb, error }: TopologyAsked): string | undefined {
+  const text = hardware.get('mem_page_size');
+  if (text === undefined || text === 'any') return undefined;
+  if (memoryMb === 0) throw error('bad_extra_spec', 'hw:mem_page_size', 'needs MEMORY_MB to be about');
+  if (text === 'small' || text === 'large') return `CUSTOM_MEMORY_PAGE_SIZE_${text.toUpperCase()}`;
+  const [, digits, unit = 'KB'] = /^(\d{1,8})(KB|MB|GB)?$/.exec(text) ?? [];
+  const kib = Number(digits) * (UNITS[unit] ?? 0);
+  if (kib > 0) return `CUSTOM_MEMORY_PAGE_SIZE_${kib}`;
+  throw error('bad_extra_spec', 'hw:mem_page_size', `must be small, large, any, KiB or such as 2MB, not '${text}'`);
+}
+
+function nodeCountOf({ hardware, vcpus, error }: TopologyAsked, implied: number): number {
+  const text = hardware.get('numa_nodes');
+  const said = Number(text ?? 0);
+  if (text !== undefined && !(/^\d{1,2}$/.test(text) && said >= 1 && said <= MAX_NUMA_NODES)) {
+    throw error('bad_extra_spec', 'hw:numa_nodes', `must be from 1 to ${MAX_NUMA_NODES}, not '${text}'`);
+  }
+  if (vcpus < said) throw error('bad_extra_spec', 'hw:numa_nodes', `is more than the ${vcpus} VCPU`);
+  for (const name of hardware.keys()) {
+    const [, node] = /^numa_(?:cpus|mem)\.(\d+)$/.exec(name) ?? [];
+    if (node !== undefined && Number(node) >= said) {
+      throw error('conflicting_extra_specs', `hw:${name}`, `is about a node that hw:numa_nodes=${said} does not make`);
+    }
+  }
+  return text === undefined ? implied : said;
+}
+
+function cpusOfNodes(asked: TopologyAsked, nodeCount: number): readonly ReadonlySet<number>[] {
+  const { vcpus, error } = asked;
+  const said = saidOfNodes(asked, 'numa_cpus', nodeCount, vcpus);
+  if (said === undefined) {
+    const share = vcpus / nodeCount;
+    return Array.from({ length: nodeCount }, (_, i) => firstCpus(share, i * share));
+  }
+  const sets = said.map((text, i) => {
+    const cpus = parseCpuSet(text, vcpus);
+    if (cpus !== undefined) return cpus;
+    throw error('bad_extra_spec', `hw:numa_cpus.${i}`, `must name processors, such as 0-3, not '${text}'`);
+  });
+  const all = sets.flatMap((set) => [...set]).sort((a, b) => a - b);
+  if (all.length === vcpus && all.every((cpu, i) => cpu === i)) return sets;
+  const message = `and those of the other nodes must share out the processors 0-${vcpus - 1}`;
+  throw error('conflicting_extra_specs', 'hw:numa_cpus.0', message);
+}
+
+function memoryOfNodes(asked: TopologyAsked, nodeCount: number): readonly number[] {
+  const { memoryMb, error } = asked;
+  const said = saidOfNodes(asked, 'numa_mem', nodeCount, memoryMb);
+  if (said === undefined) return Array.from({ length: nodeCount }, () => memoryMb / nodeCount);
+  const mbs = said.map((text) => (/^\d{1,10}$/.test(text) ? Number(text) : 0));
+  if (mbs.every((mb) => mb > 0) && mbs.reduce((sum, mb) => sum + mb, 0) === memoryMb) return mbs;
+  const message = `and those of the other nodes must share out the ${memoryMb} MEMORY_MB`;
+  throw error('conflicting_extra_specs', 'hw:numa_mem.0', message);
+}
+
+/** What is said of each node; undefined when nothing is, and equal shares of the amount are whole. */
+function saidOfNodes(
+  { hardware, error }: TopologyAsked,
+  name: 'numa_cpus' | 'numa_mem',
+  nodeCount: number,
+  amount: number,
+): readonly string[] | undefined {
+  const said = Array.from({ length: nodeCount }, (_, i) => hardware.get(`${name}.${i}`));
+  const missing = said.indexOf(undefined);
+  if (missing === -1) return said as string[];
+  if (said.some((text) => text !== undefined)) {
+    throw error('conflicting_extra_specs', `hw:${name}.${missing}`, 'is missing: say it of all nodes or of none');
+  }
+  if (amount % nodeCount === 0) return undefined;
+  const message = `does not divide ${amount} equally; say hw:${name}.N of each node`;
+  throw error('conflicting_extra_specs', 'hw:numa_nodes', message);
+}

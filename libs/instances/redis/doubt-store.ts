@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import type { RedisClient } from '../../redis/connect';
+import { loadScripts } from '../../redis/scripts';
+import { byAge, type Doubt, type DoubtStore, doubtKey, MAX_DOUBTS } from '../doubts';
+
+const scripts = loadScripts(join(__dirname, 'lua'), ['doubt-note', 'doubt-settle']);
+
+/** Doubts of a cell in Redis: a hash of '<since ms> <seen ms> <JSON>'. */
+export function redisDoubtStore(client: RedisClient, cell: string): DoubtStore {
+  const key = `{${cell}}:instances:doubts`;
+  return {
+    async noteDoubt(found) {
+      const { seenAtMs, evidence, ...said } = found;
+      const text = JSON.stringify({ ...said, evidence: Buffer.from(evidence).toString('base64') });
+      await client.runScript(scripts['doubt-note'], [key], [doubtKey(found), seenAtMs, text, MAX_DOUBTS]);
+    },
+    async listDoubts() {
+      const rows = await client.run((redis) => redis.hvals(key));
+      return rows.map(fromRow).sort(byAge);
+    },
+    async settleDoubt(doubt) {
+      await client.runScript(scripts['doubt-settle'], [key], [doubtKey(doubt), doubt.seenAtMs]);
+    },
+  };
+}
+
+function fromRow(row: string): Doubt {
+  const [sinceMs = '', seenAtMs = ''] = row.split(' ', 2);
+  const said = JSON.parse(row.slice(sinceMs.length + seenAtMs.length + 2)) as Omit<Doubt, 'evidence'> & {
+    readonly evidence: string;
+  };
+  const evidence = Uint8Array.from(Buffer.from(said.evidence, 'base64'));
+  return { ...said, evidence, sinceMs: Number(sinceMs), seenAtMs: Number(seenAtMs) };
+}

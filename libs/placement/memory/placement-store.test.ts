@@ -1,0 +1,40 @@
+import { fateOf } from '../port/store-identity';
+import { MemoryPlacementStore } from './placement-store';
+
+const trait = (name: string, atMs: number) => ({ kind: 'create_name', atMs, catalogue: 'trait', name }) as const;
+
+/** A store in which another server goes on that has not got the last commit, and what somebody saw who has. */
+async function wentBack() {
+  const before = new MemoryPlacementStore();
+  await before.commit(trait('CUSTOM_A', 1_000));
+  await before.commit(trait('CUSTOM_B', 1_001));
+  const store = new MemoryPlacementStore();
+  await store.commit(trait('CUSTOM_A', 1_000));
+  store.goOn(2_000);
+  return { store, seen: await before.revision(), known: (await before.identify()).birthId };
+}
+
+it('is another store when it began at another time', async () => {
+  const [one, other] = [new MemoryPlacementStore(), new MemoryPlacementStore()];
+  expect(await one.identify()).toMatchObject({ birthId: undefined, revision: 0 });
+  await one.commit(trait('CUSTOM_A', 1_000));
+  await other.commit(trait('CUSTOM_A', 2_000));
+  expect(fateOf((await one.identify()).birthId, [], await other.identify())).toBe('new');
+});
+
+it('shows where another server went on with it, and gives no revision twice', async () => {
+  const { store, seen, known } = await wentBack();
+  expect(fateOf(known, [seen], await store.identify())).toBe('went_back');
+  await store.commit(trait('CUSTOM_C', 2_001));
+  expect(await store.identify()).toMatchObject({ revision: 2_000_000, jumps: [[1_000_000, 2_000_000]] });
+  expect(fateOf(known, [seen], await store.identify())).toBe('went_back');
+});
+
+it('asks a follower that saw what was lost for a new snapshot', async () => {
+  const { store, seen } = await wentBack();
+  const { signal } = new AbortController();
+  const follow = (revision: number) => store.follow(revision, () => {}, signal);
+  await expect(follow(seen)).rejects.toMatchObject({ reason: 'revision_trimmed' });
+  await store.commit(trait('CUSTOM_C', 2_001));
+  await expect(follow(seen)).rejects.toMatchObject({ reason: 'revision_trimmed' });
+});

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { type FoundDoubt, MAX_DOUBTS } from '../../instances/doubts';
+import type { InstanceStore } from '../../instances/store';
+
+/** What every DoubtStore promises. `open` gives an empty store for each test. */
+export function describeDoubtStore(name: string, open: () => Promise<InstanceStore>): void {
+  describe(`${name} doubt store`, () => {
+    let store: InstanceStore;
+
+    beforeEach(async () => {
+      store = await open();
+    });
+
+    afterEach(() => store.close());
+
+    const aDoubt = (fields: Partial<FoundDoubt> = {}): FoundDoubt => ({
+      instanceUuid: randomUUID(),
+      host: 'h1',
+      finding: 'stray',
+      message: 'Ünïcode "quoted"\nline 1 2',
+      evidence: Uint8Array.of(0, 10, 32, 255),
+      seenAtMs: 1_700_000_000_000,
+      ...fields,
+    });
+
+    it('keeps a doubt as it was, and since when it is there', async () => {
+      const doubt = aDoubt();
+      await store.noteDoubt(doubt);
+      await store.noteDoubt({ ...doubt, seenAtMs: 1_700_000_005_000, message: 'again' });
+      expect(await store.listDoubts()).toEqual([
+        { ...doubt, sinceMs: 1_700_000_000_000, seenAtMs: 1_700_000_005_000, message: 'again' },
+      ]);
+    });
+
+    it('tells hosts, instances and findings apart, longest first', async () => {
+      const first = aDoubt({ instanceUuid: '', finding: 'host_refused', evidence: new Uint8Array() });
+      const others = [{ ...first, host: 'h2' }, { ...first, finding: 'stray' }, aDoubt()];
+      for (const [n, doubt] of [first, ...others].entries()) await store.noteDoubt({ ...doubt, seenAtMs: 10 - n });
+      expect((await store.listDoubts()).map(({ sinceMs }) => sinceMs)).toEqual([7, 8, 9, 10]);
+    });
+
+    it('removes what is settled, unless it was seen later', async () => {
+      const doubt = aDoubt();
+      await store.noteDoubt(doubt);
+      const [listed] = await store.listDoubts();
+      if (!listed) throw new Error('no doubt');
+      await store.noteDoubt({ ...doubt, seenAtMs: doubt.seenAtMs + 1 });
+      await store.settleDoubt(listed);
+      expect(await store.listDoubts()).toHaveLength(1);
+      await store.settleDoubt({ ...listed, seenAtMs: doubt.seenAtMs + 1 });
+      expect(await store.listDoubts()).toEqual([]);
+    });
+
+    it('keeps so many and no more, and goes on with those', async () => {
+      const doubts = Array.from({ length: MAX_DOUBTS + 1 }, () => aDoubt());
+      await Promise.all(doubts.map((doubt) => store.noteDoubt(doubt)));
+      const [first] = await store.listDoubts();
+      if (!first) throw new Error('no doubt');
+      await store.noteDoubt({ ...first, seenAtMs: first.seenAtMs + 1 });
+      const listed = await store.listDoubts();
+      expect(listed).toHaveLength(MAX_DOUBTS);
+      expect(listed.filter(({ seenAtMs }) => seenAtMs > first.seenAtMs)).toHaveLength(1);
+    });
+  });
+}

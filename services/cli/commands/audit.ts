@@ -1,0 +1,85 @@
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { DoubtView, InstanceView, OverAllocated } from '#libs/contracts/messages';
+import { useClient } from '../client/with-client';
+import type { Context } from '../context';
+import { addHelp } from '../help-text';
+import { ageOf } from '../views/format';
+import { table } from '../views/table';
+
+/** What an operator may want to settle: since when, who says so, and what can be done about it. */
+export interface AuditLine extends DoubtView {
+  /** Commands that settle it; empty when it settles by itself. */
+  readonly remedies: readonly string[];
+}
+
+/** `berth audit` */
+export function auditCommand(context: Context): CommandUnknownOpts {
+  const { terminal, clock } = context;
+  const command = new Command('audit')
+    .description('Show what is in doubt, since when and who says so, and what can be done about it.')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { json }) => {
+    const [{ doubts, storeBornAtMs, storeJumpsAtMs }, silent, overAllocated] = await Promise.all([
+      client.doubts(),
+      client.instances({ state: 'unknown' }, MOST_SILENT),
+      client.overAllocated(),
+    ]);
+    const lines = [...doubts, ...silent.map(onSilentHost), ...overAllocated.map(aboveCapacity)].map(withRemedies);
+    if (json) return terminal.json({ doubts: lines, storeBornAtMs, storeJumpsAtMs });
+    const rows = lines.map((one) => [
+      one.finding,
+      one.instanceUuid || '-',
+      one.host || '-',
+      one.sinceMs === 0 ? '-' : ageOf(clock, one.sinceMs),
+      one.message,
+      one.remedies.join('\n') || 'nothing: settles by itself',
+    ]);
+    const head = ['DOUBT', 'INSTANCE', 'HOST', 'SINCE', 'WHO SAYS SO', 'WHAT CAN BE DONE'];
+    terminal.print(lines.length === 0 ? 'nothing is in doubt' : table(terminal, head, rows));
+    const born = storeBornAtMs === 0 ? 'is empty' : `was born ${ageOf(clock, storeBornAtMs)} ago`;
+    terminal.note(
+      `the store ${born}${storeJumpsAtMs.map((atMs) => `, and another server went on with it ${ageOf(clock, atMs)} ago, which may have lacked writes`).join('')}`,
+    );
+  });
+  return addHelp(command, [
+    ['berth audit', 'what Berth keeps as it is, because it does not know'],
+    ['berth audit --json', 'for a program'],
+  ]);
+}
+
+const MOST_SILENT = 1_000;
+
+function onSilentHost({ uuid: instanceUuid, host, updatedAtMs }: InstanceView): DoubtView {
+  const message = 'its host is silent: it was ACTIVE there';
+  return { instanceUuid, host, finding: 'host_silent', message, sinceMs: updatedAtMs, seenAtMs: updatedAtMs };
+}
+
+/** Since when is not known: capacities are looked at as they are now. */
+function aboveCapacity({ host, providerName, resourceClass, used, capacity }: OverAllocated): DoubtView {
+  const message = `provider ${providerName} has ${used} ${resourceClass} allocated of ${capacity}`;
+  return { instanceUuid: '', host, finding: 'above_capacity', message, sinceMs: 0, seenAtMs: 0 };
+}
+
+function withRemedies(doubt: DoubtView): AuditLine {
+  return { ...doubt, remedies: remediesOf(doubt) };
+}
+
+function remediesOf({ finding, instanceUuid: uuid, host }: DoubtView): readonly string[] {
+  switch (finding) {
+    case 'unknown_instance':
+      return [`berth instance adopt ${uuid} --host ${host}`, `berth instance destroy ${uuid} --host ${host}`];
+    case 'stray':
+      return [`berth instance destroy ${uuid} --host ${host}`, `berth terminate ${uuid}`];
+    case 'claim_missing':
+    case 'claim_elsewhere':
+    case 'claim_refused':
+    case 'host_silent':
+      return [`berth terminate ${uuid}`];
+    case 'above_capacity':
+      return [`berth host disable ${host}`, 'berth terminate one of its instances'].slice(host === '' ? 1 : 0);
+    case 'host_refused':
+      return ['end the other agent of this name, or mend what its report says'];
+    default:
+      return [];
+  }
+}

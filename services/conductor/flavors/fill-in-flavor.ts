@@ -1,0 +1,49 @@
+import { internedSpecs } from '#libs/contracts/interned-specs';
+import type { EncodedRequestSpec } from '#libs/contracts/messages';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { invalidArgument } from '#libs/domain/errors';
+import { resolveSpec } from '#libs/domain/extra-specs/resolve';
+import type { RequestSpec } from '#libs/domain/request-spec';
+import type { Conductor } from '../context';
+import { requireFlavor } from './serve-flavors';
+
+/** What a conductor looks at of a spec. It is understood; but one that names a flavor is to be filled in yet. */
+export interface ReadSpec {
+  readonly projectId: string;
+  readonly userId: string;
+  /** The name of the flavor to be filled in. */
+  readonly flavor: string | undefined;
+}
+
+/**
+ * Reads a spec as it came from a client.
+ *
+ * @throws BerthError `invalid_argument` for a spec that is malformed or has extra specs that are not understood, and one
+ *   that says which version of a flavor it is made from: that is the conductor's to say.
+ */
+export const readSpec: (encoded: EncodedRequestSpec) => ReadSpec = internedSpecs((spec) => {
+  const { projectId, userId, flavor } = spec;
+  if (flavor === undefined) resolveSpec(spec, 'request_spec');
+  else if (flavor.version !== 0) {
+    const message = 'request_spec.flavor.version is for the conductor to say: name the flavor, or spell it out';
+    throw invalidArgument('flavor_version_given', message, 'request_spec.flavor.version');
+  }
+  return { projectId, userId, flavor: flavor?.name };
+});
+
+/**
+ * A spec that names a flavor, with what the flavor says now. The record keeps it: what is built from it later is built as
+ * the flavor was when it was asked for.
+ *
+ * @throws BerthError `not_found / no_such_flavor`; `invalid_argument` when flavor and request do not go together.
+ */
+export async function fillInFlavor(
+  c: Pick<Conductor, 'flavors'>,
+  encoded: EncodedRequestSpec,
+  name: string,
+): Promise<EncodedRequestSpec> {
+  const { version, resources, extraSpecs } = await requireFlavor(c, name);
+  const filled: RequestSpec = { ...requestSpecCodec.decode(encoded), flavor: { name, version }, resources, extraSpecs };
+  resolveSpec(filled, 'request_spec');
+  return requestSpecCodec.encode(filled);
+}

@@ -1,0 +1,146 @@
+import { answer } from '#libs/bus/typed-calls';
+import {
+  createFlavorMethod,
+  deleteFlavorMethod,
+  flavorEventCodec,
+  listFlavorsMethod,
+  updateFlavorMethod,
+} from '#libs/contracts/flavors';
+import { requireService } from '#libs/contracts/identity';
+import type { CreateFlavorRequest, FlavorEvent, UpdateFlavorRequest } from '#libs/contracts/messages';
+import { flavorTopic } from '#libs/contracts/queues';
+import { BerthError, invalidArgument } from '#libs/domain/errors';
+import { resolveSpec } from '#libs/domain/extra-specs/resolve';
+import type { Flavor, FlavorContent } from '#libs/domain/flavor';
+import { requestSpec } from '#libs/domain/request-spec';
+import { MAX_FLAVORS } from '#libs/instances/flavor-store';
+import type { Conductor } from '../context';
+
+/** The calls about flavors: everybody may list them, operators change them. */
+export function flavorCalls(c: Conductor) {
+  return {
+    ...answer(listFlavorsMethod, async ({ name }) => ({
+      flavors: name === '' ? await c.flavors.listFlavors() : [await requireFlavor(c, name)],
+    })),
+    ...answer(createFlavorMethod, async (request, { identity }) => {
+      requireService(identity, createFlavorMethod.request.type);
+      return { flavor: await createFlavor(c, request) };
+    }),
+    ...answer(updateFlavorMethod, async (request, { identity }) => {
+      requireService(identity, updateFlavorMethod.request.type);
+      return { flavor: await updateFlavor(c, request) };
+    }),
+    ...answer(deleteFlavorMethod, async ({ name }, { identity }) => {
+      requireService(identity, deleteFlavorMethod.request.type);
+      const flavor = await c.flavors.deleteFlavor(name);
+      if (!flavor) throw noSuchFlavor(name);
+      announce(c, { change: 'deleted', flavor });
+      return { flavor };
+    }),
+  };
+}
+
+/** @throws BerthError `not_found / no_such_flavor`. */
+export async function requireFlavor(c: Pick<Conductor, 'flavors'>, name: string): Promise<Flavor> {
+  const flavor = await c.flavors.getFlavor(name);
+  if (!flavor) throw noSuchFlavor(name);
+  return flavor;
+}
+
+/**
+ * @throws BerthError `already_exists / flavor_exists` when there is another of the name; `resource_exhausted /
+ *   too_many_flavors`; `invalid_argument` for extra specs that are not understood, and a flavor that takes nothing.
+ */
+async function createFlavor(c: Conductor, { name, ...content }: CreateFlavorRequest): Promise<Flavor> {
+  requireContent(content);
+  const nowMs = c.clock.now();
+  const written = await c.flavors.writeFlavor({ name, ...content, createdAtMs: nowMs, updatedAtMs: nowMs }, undefined);
+  switch (written.kind) {
+    case 'written':
+      announce(c, { change: 'created', flavor: written.flavor });
+      return written.flavor;
+    case 'other':
+      // The call came twice.
+      if (written.flavor && isSameContent(written.flavor, content)) return written.flavor;
+      throw new BerthError('already_exists', 'flavor_exists', `there is a flavor '${name}'; choose another name`);
+    case 'full':
+      throw new BerthError(
+        'resource_exhausted',
+        'too_many_flavors',
+        `there are ${MAX_FLAVORS} flavors; delete one first`,
+      );
+  }
+}
+
+/** How often a change is made again when others change the flavor at the same time. */
+const ATTEMPTS = 10;
+
+/**
+ * @throws BerthError `not_found / no_such_flavor`; `aborted / flavor_changed` when it has another version than the one to
+ *   be changed; `invalid_argument` as {@link createFlavor}.
+ */
+async function updateFlavor(c: Conductor, request: UpdateFlavorRequest): Promise<Flavor> {
+  const { name, version } = request;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const flavor = await requireFlavor(c, name);
+    const content = changed(flavor, request);
+    // Also when the call came twice.
+    if (isSameContent(flavor, content)) return flavor;
+    if (version !== 0 && version !== flavor.version) break;
+    requireContent(content);
+    const written = await c.flavors.writeFlavor({ ...flavor, ...content, updatedAtMs: c.clock.now() }, flavor.version);
+    if (written.kind !== 'written') continue;
+    announce(c, { change: 'updated', flavor: written.flavor });
+    return written.flavor;
+  }
+  throw new BerthError(
+    'aborted',
+    'flavor_changed',
+    `flavor '${name}' was changed meanwhile; look at it and decide again`,
+  );
+}
+
+function changed(
+  { description, resources, extraSpecs }: Flavor,
+  { description: newDescription = description, setExtraSpecs, unsetExtraSpecs }: UpdateFlavorRequest,
+): FlavorContent {
+  const kept = Object.entries(extraSpecs).filter(([key]) => !unsetExtraSpecs.includes(key));
+  return { description: newDescription, resources, extraSpecs: { ...Object.fromEntries(kept), ...setExtraSpecs } };
+}
+
+/** Bytes of a flavor's texts, so that all flavors fit into one answer. */
+const MAX_FLAVOR_BYTES = 8_192;
+
+/** What a flavor says must be understood now, not when somebody builds from it. */
+function requireContent(content: FlavorContent): void {
+  if (Buffer.byteLength(JSON.stringify(content)) > MAX_FLAVOR_BYTES) {
+    throw invalidArgument('too_long', `a flavor may have at most ${MAX_FLAVOR_BYTES} bytes`, 'extra_specs');
+  }
+  const { resources, extraSpecs } = content;
+  resolveSpec(requestSpec(resources, { extraSpecs, projectId: '-', userId: '-' }), 'flavor');
+}
+
+function isSameContent(a: FlavorContent, b: FlavorContent): boolean {
+  const text = ({ description, resources, extraSpecs }: FlavorContent) =>
+    JSON.stringify([description, sorted(resources), sorted(extraSpecs)]);
+  return text(a) === text(b);
+}
+
+function sorted(map: Readonly<Record<string, unknown>>) {
+  return Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** For who happens to listen: an event that is lost tells nobody anything wrong, so nothing waits for it. */
+function announce(c: Conductor, event: FlavorEvent): void {
+  const { change, flavor } = event;
+  const facts = { event: 'flavor_changed', flavor: flavor.name, version: flavor.version };
+  c.log.info(facts, `flavor ${change}`);
+  const message = { type: flavorEventCodec.type, body: flavorEventCodec.encode(event) };
+  c.bus.publish(flavorTopic(change, flavor.name), message).catch((err: unknown) => {
+    c.log.warn({ ...facts, event: 'flavor_event_lost', err }, 'could not publish that a flavor changed');
+  });
+}
+
+function noSuchFlavor(name: string): BerthError {
+  return new BerthError('not_found', 'no_such_flavor', `there is no flavor '${name}'`, { details: { flavor: name } });
+}

@@ -1,0 +1,71 @@
+import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import type { RunningInstance } from '#libs/contracts/messages';
+import type { FoundDoubt } from '#libs/instances/doubts';
+import type { Conductor } from '../context';
+import type { Look, RunningAt } from '../observation';
+import type { Doubt } from '../step';
+
+/** What is kept for operators to see: what `reconcile` finds, and what else only they can settle. */
+export type DoubtFinding =
+  | Doubt
+  /** A report of its host does not have it; the next settles it. */
+  | 'missing'
+  /** It was terminated, and its host, which was silent or gone, did not say that it is destroyed. */
+  | 'destroy_owed'
+  /** A second agent asks for a host that is held, or the reports of a host are refused. */
+  | 'host_refused';
+
+/**
+ * Keeps a doubt where operators see it (`berth audit`), counts it and logs it. An observation of what runs is kept with it:
+ * it is what an operator may vouch for.
+ */
+export async function noteDoubt(c: Conductor, look: Look, finding: DoubtFinding, reason = ''): Promise<void> {
+  const { uuid: instanceUuid, record, observed } = look;
+  const host = ('host' in observed ? observed.host : record?.host) ?? '';
+  const fields = { event: 'doubt', finding, instance_uuid: instanceUuid, host, state: record?.state, reason };
+  c.log.warn(fields, 'an instance is in doubt: it is kept as it is');
+  const message = `${saidBy(look)}${wanted(look)}${reason === '' ? '' : `: ${reason}`}`;
+  const evidence = observed.kind === 'running' ? evidenceOf(observed) : NO_EVIDENCE;
+  await keepDoubt(c, finding, { instanceUuid, host, message, evidence });
+}
+
+/** Keeps what is found now where operators see it, and counts it. */
+export async function keepDoubt(
+  c: Conductor,
+  finding: DoubtFinding,
+  said: Pick<FoundDoubt, 'instanceUuid' | 'host' | 'message'> & { readonly evidence?: Uint8Array },
+): Promise<void> {
+  c.measured.doubts.inc({ finding });
+  await c.instances.noteDoubt({ evidence: NO_EVIDENCE, ...said, finding, seenAtMs: c.clock.now() });
+}
+
+const NO_EVIDENCE = new Uint8Array();
+
+function saidBy({ observed }: Look): string {
+  switch (observed.kind) {
+    case 'running':
+      return `the agent of ${observed.host} says that it runs there (${described(observed.instance)}); `;
+    case 'missing':
+      return `report ${observed.sequence} of ${observed.host} does not have it; `;
+    case 'audited':
+      return 'the audit finds: ';
+    default:
+      return '';
+  }
+}
+
+function described({ name, projectId, resources, attempt }: RunningInstance): string {
+  const amounts = Object.entries(resources).map(([resourceClass, amount]) => `${resourceClass} ${amount}`);
+  return `'${name}' of project '${projectId}', attempt ${attempt}, ${amounts.join(', ')}`;
+}
+
+function wanted({ record }: Look): string {
+  if (record === undefined) return 'it has no record';
+  return `its record is ${record.state}${record.host === undefined ? '' : ` on ${record.host}`}`;
+}
+
+function evidenceOf({ host, providerUuid, at, isClaimed, instance }: RunningAt): Uint8Array {
+  const found = isClaimed ? { unclaimed: [], present: [instance] } : { unclaimed: [instance], present: [] };
+  const report = { serviceHost: host, sequence: 0, atMs: 0, missing: [], ...at };
+  return hostDiscrepancyCodec.encode({ host, providerUuid, ...report, ...found });
+}

@@ -1,0 +1,59 @@
+import type { Bus } from '#libs/bus/port';
+import { castTyped } from '#libs/bus/typed-calls';
+import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import type { HostDiscrepancy, HostRefusal, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import { BUILD_RESULTS } from '#libs/contracts/queues';
+import { BerthError } from '#libs/domain/errors';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { Log } from '#libs/runtime/log';
+import type { SchedulerMetrics } from '../metrics';
+import type { Difference } from './discrepancies';
+
+export interface TellDeps {
+  readonly bus: Bus;
+  readonly log: Log;
+}
+
+/** Tells conductors on what a report and the store disagree. */
+export async function tellDifference(
+  deps: TellDeps,
+  metrics: SchedulerMetrics,
+  stats: UpdateResourceStatsRequest,
+  difference: Difference,
+  atMs: number,
+): Promise<void> {
+  const { host, providerUuid, serviceHost, epoch, position, sequence } = stats;
+  const { unclaimed, missing, present } = difference;
+  metrics.discrepancies.inc({ kind: 'unclaimed' }, unclaimed.length);
+  metrics.discrepancies.inc({ kind: 'missing' }, missing.length);
+  const counts = { unclaimed: unclaimed.length, missing: missing.length, present: present.length };
+  if (counts.unclaimed + counts.missing > 0) {
+    deps.log.warn({ event: 'host_discrepancy', host, ...counts }, 'host report and store disagree');
+  }
+  await tell(deps, { host, providerUuid, serviceHost, epoch, position, sequence, atMs, ...difference });
+}
+
+/** Tells conductors, who keep what operators are to see, that a host is not heard. Of a host that never was, nothing. */
+export async function tellRefusal(
+  deps: TellDeps & { readonly mirror: Pick<PlacementView, 'host'> },
+  name: string,
+  refusal: HostRefusal,
+  atMs: number,
+): Promise<void> {
+  const host = deps.mirror.host(name);
+  if (!host) return;
+  const { providerUuid, serviceHost } = host;
+  const nothing = { unclaimed: [], missing: [], present: [], epoch: 0, position: 0, sequence: 0 };
+  await tell(deps, { host: name, providerUuid, serviceHost, ...nothing, atMs, refusal });
+}
+
+/** What can't be sent is told by the next report, or the next try to take the host, which finds the same. */
+async function tell({ bus, log }: TellDeps, discrepancy: HostDiscrepancy): Promise<void> {
+  try {
+    await castTyped(bus, BUILD_RESULTS, hostDiscrepancyCodec, discrepancy);
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    const fields = { event: 'discrepancy_not_sent', host: discrepancy.host, reason: error.reason };
+    log.warn(fields, `host discrepancy not sent to conductors: ${error.message}`);
+  }
+}

@@ -1,0 +1,72 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '#libs/runtime/system';
+import { printFigure } from '../fleet/figures';
+import { CONDUCTORS, SCHEDULERS, TestFleet } from '../fleet/test-fleet';
+
+/* The store is put back to what it was some time ago: an operator restores a copy, or a machine loses what it did not sync. */
+
+const BUILDS = 20;
+jest.setTimeout(300_000);
+
+const clock = systemClock();
+let fleet: TestFleet;
+let copy: string;
+beforeEach(async () => {
+  copy = mkdtempSync(join(tmpdir(), 'berth-snapshot-'));
+  const settings = { BERTH_AGENT_FAKE_FAILURE_RATE: '0', BERTH_SCHEDULER_DISCREPANCY_GRACE_MS: '2000' };
+  fleet = await TestFleet.start(settings, { redis: { appendfsync: 'always' } });
+});
+afterEach(async () => {
+  await fleet.stop();
+  rmSync(copy, { recursive: true });
+});
+
+const data = () => join(fleet.redis.folder, 'appendonlydir');
+const takeSnapshot = () => cpSync(data(), copy, { recursive: true });
+async function restoreSnapshot(): Promise<void> {
+  await fleet.redis.kill('SIGKILL');
+  rmSync(data(), { recursive: true });
+  cpSync(copy, data(), { recursive: true });
+  await fleet.redis.restart();
+}
+
+it('knows again what runs, and says that what ended since was lost', async () => {
+  const before = await fleet.request(BUILDS);
+  expect(await fleet.problems(before)).toEqual([]);
+  takeSnapshot();
+  const ended = before.slice(0, BUILDS / 4);
+  const since = await fleet.request(BUILDS);
+  await fleet.terminate(ended);
+  expect(await fleet.problems([...before, ...since])).toEqual([]);
+  const runs = fleet.runs();
+
+  await restoreSnapshot();
+  const restoredAtMs = clock.elapsed();
+  fleet.forget(ended);
+  await fleet.eventually('what ended is no longer believed to run', async () => {
+    const states = (await fleet.instances.get(ended)).map(({ state, fault }) => `${state} ${fault?.reason}`);
+    return states.every((state) => state === 'error instance_lost') || states;
+  });
+  expect(await fleet.problems([...before, ...since])).toEqual([]);
+  printFigure('Redis is restored from an older snapshot', { right: clock.elapsed() - restoredAtMs });
+  expect(fleet.runs()).toEqual(runs);
+});
+
+it('destroys nothing that was built since, and was still being scheduled then', async () => {
+  for (const name of SCHEDULERS) fleet.signal(name, 'SIGSTOP');
+  const uuids = await fleet.request(BUILDS);
+  await fleet.eventually('they are on record', async () => (await fleet.instances.get(uuids)).length === BUILDS);
+  takeSnapshot();
+  for (const name of SCHEDULERS) fleet.signal(name, 'SIGCONT');
+  expect(await fleet.problems(uuids)).toEqual([]);
+  const runs = fleet.runs();
+
+  await restoreSnapshot();
+  // Its record knows no host of it: it is built again, and what runs already is shown, for an operator to settle.
+  const said = CONDUCTORS.map((name) => fleet.hasLogged(name, 'doubt'));
+  await Promise.any(said);
+  await fleet.atRest(uuids);
+  expect(fleet.runs()).toEqual(expect.arrayContaining(runs));
+});

@@ -1,0 +1,280 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'amqplib';
+import { Redis } from 'ioredis';
+import { parse, parseAllDocuments } from 'yaml';
+import { environment } from '#libs/runtime/system';
+import { findBinary } from '#libs/testing/servers/find-binary';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { runLine } from '../../../services/cli/testing/run-line';
+import { hasSchema, type Manifest, schemaProblems, typeOf } from './kubernetes-schema';
+
+/* deploy/kubernetes as `kubectl kustomize` renders it: by Kubernetes' schemas, and that it is the same system as the composition. */
+
+jest.setTimeout(180_000);
+
+const ROOT = join(__dirname, '../../..');
+const DEPLOY = join(ROOT, 'deploy');
+const SERVICES = ['scheduler', 'conductor', 'placement-api', 'compute-agent'];
+const AGENTS = ['compute-agent-0', 'compute-agent-1', 'compute-agent-2'];
+/** Of operators: their schemas are theirs. */
+const CUSTOM = [
+  'monitoring.coreos.com/v1/PodMonitor',
+  'rabbitmq.com/v1beta1/RabbitmqCluster',
+  'redis.redis.opstreelabs.in/v1beta2/RedisReplication',
+  'redis.redis.opstreelabs.in/v1beta2/RedisSentinel',
+];
+
+interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly env: readonly EnvVar[];
+  readonly envFrom?: readonly object[];
+  readonly readinessProbe?: { readonly httpGet: object };
+  readonly livenessProbe?: { readonly httpGet: object };
+  readonly securityContext?: object;
+  readonly resources?: { readonly requests?: object; readonly limits?: object };
+}
+interface EnvVar {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string; readonly key: string } };
+}
+interface Workload extends Manifest {
+  readonly spec: {
+    readonly replicas: number;
+    readonly selector: { readonly matchLabels: object };
+    readonly template: {
+      readonly spec: {
+        readonly containers: readonly Container[];
+        readonly terminationGracePeriodSeconds: number;
+        readonly securityContext: object;
+        readonly enableServiceLinks: boolean;
+      };
+    };
+  };
+}
+interface Composed {
+  readonly image: string;
+  readonly scale?: number;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+let folder: string;
+let manifests: Manifest[];
+const composed = parse(readFileSync(join(DEPLOY, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
+  readonly services: Readonly<Record<string, Composed>>;
+};
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-kubernetes-'));
+  cpSync(DEPLOY, folder, { recursive: true, filter: (path) => !path.endsWith('/credentials') });
+  const asSources = `--conditions=berth-source --require ${join(ROOT, 'libs/testing/typescript.cjs')}`;
+  const env = { ...environment(), NODE_OPTIONS: asSources };
+  execFileSync('sh', [join(DEPLOY, 'kubernetes/credentials.sh'), credential('')], { env, stdio: 'pipe' });
+  const kubectl = findBinary({ name: 'kubectl', folders: ['/usr/bin'], debianPackage: 'kubernetes-client' });
+  const text = execFileSync(kubectl, ['kustomize', join(folder, 'kubernetes')], { stdio: 'pipe' }).toString();
+  manifests = parseAllDocuments(text).map((document) => unbroken(document.toJS() as Manifest));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A Secret's data without the line breaks of newer versions of kubectl, which every cluster takes and the schema does not. */
+function unbroken(manifest: Manifest): Manifest {
+  if (manifest.kind !== 'Secret') return manifest;
+  const { data } = manifest as Manifest & { data: Record<string, string> };
+  const whole = Object.entries(data).map(([key, text]) => [key, text.replaceAll(/\s/g, '')]);
+  return { ...manifest, data: Object.fromEntries(whole) } as Manifest;
+}
+
+const credential = (file: string) => join(folder, 'kubernetes/credentials', file);
+
+function rendered(kind: string, name: string): Manifest {
+  const found = manifests.find((it) => it.kind === kind && it.metadata.name === name);
+  if (found === undefined) throw new Error(`no ${kind} ${name}`);
+  return found;
+}
+
+const workload = (name: string) => rendered(name === 'compute-agent' ? 'StatefulSet' : 'Deployment', name) as Workload;
+
+function containerOf(name: string): Container {
+  const [container, ...others] = workload(name).spec.template.spec.containers;
+  if (container === undefined || others.length > 0) throw new Error(`${name} has not one container`);
+  return container;
+}
+
+/** The data of a Secret or ConfigMap. */
+function dataOf(kind: 'Secret' | 'ConfigMap', name: string): Record<string, string> {
+  const { data } = rendered(kind, name) as Manifest & { data: Record<string, string> };
+  if (kind === 'ConfigMap') return data;
+  return Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));
+}
+
+/** What a container finds in its environment, as Kubernetes puts it together. */
+function environmentOf(name: string, pod = `${name}-0`): Record<string, string> {
+  const { env, envFrom } = containerOf(name);
+  const found: Record<string, string> = envFrom === undefined ? {} : { ...dataOf('ConfigMap', 'settings') };
+  for (const { name: variable, value, valueFrom } of env) {
+    const secret = valueFrom?.secretKeyRef;
+    if (secret !== undefined) found[variable] = dataOf('Secret', secret.name)[secret.key] ?? 'no such key';
+    else if (value === undefined) found[variable] = pod;
+    else found[variable] = value.replaceAll(/\$\((\w+)\)/g, (all, other: string) => found[other] ?? all);
+  }
+  if (name !== 'compute-agent') return found;
+  const [, busUrl = ''] = /^BERTH_BUS_URL=(.*)\n$/.exec(dataOf('Secret', 'agents')[`${pod}.env`] ?? '') ?? [];
+  return { ...found, BERTH_BUS_URL: busUrl };
+}
+
+it('names every file in kustomization.yaml, and every file that it names is there', () => {
+  const kustomization = readFileSync(join(folder, 'kubernetes/kustomization.yaml'), 'utf8');
+  const files = readdirSync(join(folder, 'kubernetes')).filter((file) => /\.(yaml|conf)$/.test(file));
+  expect(files.length).toBeGreaterThan(8);
+  const others = files.filter((file) => file !== 'kustomization.yaml');
+  expect(others.filter((file) => !kustomization.includes(file))).toEqual([]);
+  for (const [, file = ''] of kustomization.matchAll(/(credentials\/[\w.-]+)/g))
+    expect(existsSync(join(folder, 'kubernetes', file))).toBe(true);
+});
+
+it("passes Kubernetes' schemas", () => {
+  expect(manifests.length).toBeGreaterThan(20);
+  const own = manifests.filter(hasSchema);
+  expect(own.flatMap((it) => schemaProblems(it).map((problem) => `${it.metadata.name}: ${problem}`))).toEqual([]);
+  const others = manifests.filter((it) => !hasSchema(it)).map(typeOf);
+  expect([...new Set(others)].sort()).toEqual(CUSTOM);
+});
+
+it.each([
+  ['livenessProbe', 'livenesProbe', '/spec/template/spec/containers/0/livenesProbe is no field'],
+  ['"replicas":2', '"replicas":"two"', '/spec/replicas'],
+  ['"selector"', '"selektor"', 'selector'],
+])('finds %s as %s', (right, wrong, problem) => {
+  const text = JSON.stringify(workload('scheduler')).replace(right, wrong);
+  expect(schemaProblems(JSON.parse(text) as Manifest).join('\n')).toContain(problem);
+});
+
+describe.each(SERVICES)('%s', (name) => {
+  const names = name === 'compute-agent' ? ['compute-agent-1', 'compute-agent-2', 'compute-agent-3'] : [name];
+  const inComposition = composed.services[names[0] ?? ''] as Composed;
+
+  it('has settings that exist, with values that they take', async () => {
+    const env = environmentOf(name);
+    const { code, err, out } = await runLine('config --set --json', env);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    const set = (JSON.parse(out) as { name: string }[]).map((setting) => setting.name).sort();
+    expect(set).toEqual(
+      Object.keys(env)
+        .filter((variable) => variable !== 'PASSWORD')
+        .sort(),
+    );
+  });
+
+  it('is set, started and stopped as in the composition', () => {
+    const own = name === 'compute-agent' ? ['BERTH_AGENT_HOST'] : ['BERTH_STORE_REPLICAS'];
+    const set = Object.keys(environmentOf(name)).filter((it) => it !== 'PASSWORD' && !own.includes(it));
+    expect(set.sort()).toEqual(Object.keys(inComposition.environment).sort());
+    const { spec } = workload(name);
+    expect(spec.replicas).toBe(inComposition.scale ?? names.length);
+    expect(spec.template.spec.terminationGracePeriodSeconds).toBe(40);
+    expect(containerOf(name)).toMatchObject({ image: inComposition.image, args: [name] });
+  });
+
+  it('is asked for its health where it answers', () => {
+    const { ports, readinessProbe, livenessProbe } = containerOf(name);
+    const { BERTH_HTTP_PORT } = Object.fromEntries(
+      [...readFileSync(join(DEPLOY, 'Dockerfile'), 'utf8').matchAll(/(BERTH_\w+)=(\S+)/g)].map(([, key, it]) => [
+        key,
+        it,
+      ]),
+    ) as Record<string, string>;
+    expect(ports).toContainEqual({ name: 'metrics', containerPort: Number(BERTH_HTTP_PORT) });
+    expect(readinessProbe?.httpGet).toEqual({ path: '/readyz', port: 'metrics' });
+    expect(livenessProbe?.httpGet).toEqual({ path: '/healthz', port: 'metrics' });
+  });
+
+  it('has as few rights as it can, a budget for disruptions, and no variables of services', () => {
+    const { template, selector } = workload(name).spec;
+    expect(template.spec).toMatchObject({ enableServiceLinks: false, automountServiceAccountToken: false });
+    expect(template.spec.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    const { securityContext, resources } = containerOf(name);
+    expect(securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+    expect(resources).toMatchObject({ requests: { cpu: expect.any(String) }, limits: { memory: expect.any(String) } });
+    expect(rendered('PodDisruptionBudget', name)).toMatchObject({ spec: { maxUnavailable: 1, selector } });
+  });
+});
+
+it('serves the placement API at its own port', () => {
+  const { ports } = containerOf('placement-api');
+  expect(ports).toContainEqual({ name: 'http', containerPort: 8778 });
+  expect(rendered('Service', 'placement-api')).toMatchObject({ spec: { ports: [{ port: 8778, targetPort: 'http' }] } });
+});
+
+it('runs the same RabbitMQ, and sets both servers as the composition does', () => {
+  interface Broker extends Manifest {
+    readonly spec: { readonly image: string; readonly rabbitmq: { readonly additionalConfig: string } };
+  }
+  const broker = rendered('RabbitmqCluster', 'rabbitmq') as Broker;
+  expect(broker.spec.image).toBe(composed.services['rabbitmq']?.image);
+  // The operator's: where it listens, and that it logs to the console. `management.load_definitions` is the older name.
+  const itsOwn = /^(listeners\.|log\.console |management\.load_definitions )/;
+  const shipped = settingsIn('rabbitmq/rabbitmq.conf').filter((line) => !itsOwn.test(line));
+  expect(broker.spec.rabbitmq.additionalConfig.split('\n')).toEqual(expect.arrayContaining(shipped));
+  const store = settingsIn('redis/redis.conf').filter((line) => !/^(bind|protected-mode|aclfile|dir) /.test(line));
+  expect(settingsIn('kubernetes/redis-additional.conf')).toEqual(store);
+});
+
+function settingsIn(file: string): string[] {
+  const lines = readFileSync(join(DEPLOY, file), 'utf8').split('\n');
+  return lines.filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+describe('on servers with the users that it writes', () => {
+  let servers: readonly TestServer[] = [];
+  beforeAll(async () => {
+    servers = await Promise.all([
+      startRabbitmq({ config: { load_definitions: credential('rabbitmq-definitions.json') } }),
+      startRedis({ shipped: { configFile: join(DEPLOY, 'redis/redis.conf'), aclFile: credential('redis-users.acl') } }),
+    ]);
+  });
+  afterAll(() => Promise.all(servers.map((server) => server.stop())));
+
+  it.each(['scheduler', 'conductor', ...AGENTS])('%s logs in to the broker', async (pod) => {
+    const url = new URL(environmentOf(AGENTS.includes(pod) ? 'compute-agent' : pod, pod)['BERTH_BUS_URL'] ?? '');
+    expect(url.host).toMatch(/^rabbitmq(\.berth)?:5672$/);
+    url.host = `127.0.0.1:${servers[0]?.port}`;
+    const connection = await connect(url.href);
+    await connection.close();
+  });
+
+  /** What Redis answers to a command of a user, or its refusal. */
+  async function asked(login: { username?: string; password?: string }, command: string, ...args: string[]) {
+    const redis = new Redis(servers[1]?.port ?? 0, { ...login, enableReadyCheck: false });
+    redis.on('error', () => {});
+    const answer = await redis.call(command, ...args).catch((error: Error) => error.message);
+    redis.disconnect();
+    return answer;
+  }
+
+  it.each(['scheduler', 'conductor', 'placement-api'])('%s logs in to the store', async (name) => {
+    const url = environmentOf(name)['BERTH_STORE_URL'] ?? '';
+    const [, username = '', password = ''] =
+      /^redis\+sentinel:\/\/(\w+):(\w+)@redis-sentinel:26379\/berth$/.exec(url) ?? [];
+    expect(await asked({ username, password }, 'GET', '{cell1}:schema')).toBeNull();
+    expect(await asked({ username, password }, 'GET', 'else')).toContain('NOPERM');
+  });
+
+  it('lets the operator of Redis in as the default user, with the password that it is told, and nobody else', async () => {
+    const { BERTH_REDIS_DEFAULT_PASSWORD: password = '' } = dataOf('Secret', 'passwords');
+    expect(await asked({ password }, 'CONFIG', 'GET', 'appendfsync')).toMatchObject(['appendfsync', 'always']);
+    expect(await asked({}, 'PING')).toContain('NOAUTH');
+  });
+});

@@ -1,0 +1,46 @@
+import { type Random, randomInt } from '#libs/domain/random';
+import type { Link } from '#libs/simulation/link';
+import type { Checker } from '../checker';
+import type { Fleet } from '../fleet';
+
+/** The fleet, and who watches it. */
+export interface World {
+  readonly fleet: Fleet;
+  readonly checker: Checker;
+}
+
+/** What somebody or something does to the fleet. */
+export type Perform = (world: World) => void;
+
+/** The ordinary hosts, and those that one process carries. */
+export const HOSTS = ['h1', 'h2', 'rack-1', 'rack-2'] as const;
+
+/** The process that carries a host. */
+export function agentOf(host: string): string {
+  return `agent-${host.split('-')[0]}`;
+}
+
+export function pick<T>(random: Random, from: readonly T[]): T {
+  return from[randomInt(random, from.length)] as T;
+}
+
+/** Whether it went through: clients of the fleet do not care why not. */
+export async function confirmed(sent: Promise<unknown> | undefined): Promise<boolean> {
+  try {
+    await sent;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** After this long without a heartbeat both sides take a connection as broken. */
+const HEARTBEAT_MS = 5_000;
+
+/** Nothing passes on a link for a while, and neither side learns it before its heartbeats tell. */
+export function cutFor({ fleet }: World, link: Link, forMs: number): void {
+  if (link.isCut) return;
+  link.cut();
+  fleet.later(HEARTBEAT_MS, () => link.isCut && link.break('no heartbeat'));
+  fleet.later(forMs, () => link.heal());
+}

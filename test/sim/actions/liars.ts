@@ -1,0 +1,118 @@
+import { callMethod } from '#libs/bus/typed-calls';
+import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import { agentSender, STATS } from '#libs/contracts/queues';
+import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import { type Random, randomInt } from '#libs/domain/random';
+import type { Machine } from '../machine';
+import { agentOf, confirmed, HOSTS, type Perform, pick, type World } from './common';
+
+/** An agent reports what it was never asked to run: some of it, far more than it has, or less than nothing. */
+export function inventsInstances(random: Random): Perform {
+  const host = pick(random, HOSTS);
+  const VCPU = pick(random, [1, 2, 1_000, Number.MAX_SAFE_INTEGER, -5]);
+  const invented = Array.from({ length: 1 + randomInt(random, 3) }, () => anInstance(random.uuid(), { VCPU }));
+  return (world) => report(world, host, ({ told }) => ({ instances: [...told, ...invented] }));
+}
+
+/**
+ * An agent reports an instance by an attempt that was never made: its own, another host's, or the consumer of another
+ * service.
+ */
+export function claimsOthersInstances(random: Random): Perform {
+  const host = pick(random, HOSTS);
+  const place = random.next();
+  const isItsOwn = random.next() < 0.5;
+  return (world) => {
+    const { checker, fleet } = world;
+    const own = [...(fleet.machines.get(host)?.running.keys() ?? [])];
+    const others = isItsOwn ? own : [...checker.foreign.keys(), ...checker.known.keys()];
+    const uuid = others[Math.floor(place * others.length)];
+    if (uuid === undefined) return;
+    report(world, host, ({ told }) => ({
+      instances: [
+        ...told.filter(({ instanceUuid }) => instanceUuid !== uuid),
+        { ...anInstance(uuid, { VCPU: 1 }), attempt: 7 },
+      ],
+    }));
+  };
+}
+
+/** One report of a host, and not the one after it, lacks what runs there. */
+export function leavesOutInstances(random: Random): Perform {
+  const host = pick(random, HOSTS);
+  return (world) => report(world, host, () => ({ instances: [] }));
+}
+
+/** An agent reports for a host that is another's, as its present holder or as an earlier one. */
+export function reportsForAnother(random: Random): Perform {
+  const host = pick(random, ['h1', 'h2'] as const);
+  return (world) => report(world, host, () => ({ instances: [] }), host === 'h1' ? 'agent-h2' : 'agent-h1');
+}
+
+/** A report of an earlier holder of a host, of when it ran nothing, comes now. */
+export function reportsOfEarlierEpoch(random: Random): Perform {
+  const host = pick(random, HOSTS);
+  const isUnknown = random.next() < 0.5;
+  return (world) => report(world, host, ({ epoch }) => ({ instances: [], epoch: isUnknown ? 0 : epoch - 1 }));
+}
+
+interface Truth {
+  readonly told: readonly RunningInstance[];
+  readonly epoch: number;
+}
+
+/** Sends a report that is true but for the lie, beside those of the agent itself. */
+function report(
+  { fleet, checker }: World,
+  host: string,
+  lie: (truth: Truth) => Partial<UpdateResourceStatsRequest>,
+  sender = agentOf(host),
+): void {
+  const row = checker.hosts.get(host);
+  const machine = fleet.machines.get(host);
+  if (row === undefined || machine === undefined) return;
+  const { providerUuid, cell, availabilityZone, serviceHost, epoch, sequence } = row;
+  const stats: UpdateResourceStatsRequest = {
+    host,
+    providerUuid,
+    cell,
+    availabilityZone,
+    serviceHost,
+    // Its numbers are its own, so that those of the agent itself are heard; and even, so that no two lies come in a row.
+    agentRun: 'a liar',
+    sequence: 2 * Math.ceil((sequence + 1) / 2),
+    epoch,
+    position: Number.MAX_SAFE_INTEGER,
+    inventories: machine.inventories,
+    traits: [],
+    aggregates: undefined,
+    capabilities: {},
+    externalUsage: {},
+    externalInstances: 0,
+    ioOps: 0,
+    ...lie({ told: runsOn(machine), epoch }),
+  } as UpdateResourceStatsRequest;
+  const options = { timeoutMs: 1_000, sender: agentSender(host) };
+  const { bus, process } = fleet.member(sender);
+  if (!process.isAlive) return;
+  fleet.note(sender, `lies about ${host}`);
+  void confirmed(callMethod(bus, STATS, updateResourceStatsMethod, stats, options));
+}
+
+function runsOn(machine: Machine): readonly RunningInstance[] {
+  return [...machine.disk.values()]
+    .filter(({ uuid }) => machine.running.has(uuid))
+    .map(({ uuid, projectId, resources, attempt, claimToken, allocationRequest }) => ({
+      ...anInstance(uuid, resources),
+      projectId,
+      attempt,
+      claimToken,
+      allocationRequest: Buffer.from(allocationRequest ?? '', 'base64'),
+    }));
+}
+
+function anInstance(instanceUuid: string, resources: RunningInstance['resources']): RunningInstance {
+  const nobody = { projectId: 'nobody', userId: '', name: '', groupId: '', requestId: '' };
+  const claim = { attempt: 1, claimToken: 0, allocationRequest: new Uint8Array() };
+  return { instanceUuid, resources, running: true, ...nobody, ...claim };
+}

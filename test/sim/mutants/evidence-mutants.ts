@@ -1,0 +1,51 @@
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
+import * as evidence from '../../../services/conductor/evidence';
+import { type Mutant, mutant, mutants } from './mutant';
+import { withRule } from './reconcile-mutants';
+
+/** What conductors take for proof. */
+export const EVIDENCE_MUTANTS: readonly Mutant[] = [
+  mutants(
+    'attempts-not-told-apart',
+    'which attempt a report is about',
+    mutant('', '', evidence, 'isOfPresentAttempt', () => () => true),
+    mutant('', '', evidence, 'isOfPresentBuild', () => () => true),
+  ),
+  withRule('one-report-is-enough', 'the second report that lacks an instance', ({ record }, step) => {
+    if (record === undefined || step.kind !== 'record_missing') return undefined;
+    const fault = { reason: 'instance_lost', message: 'a report of its host does not have it' };
+    return { kind: 'record_error', fault, claimToken: record.claimToken, passedOver: [] };
+  }),
+  withRule('doubt-destroys', 'keeping what is in doubt', ({ observed }, step) => {
+    if (step.kind !== 'doubt' || observed.kind !== 'running') return undefined;
+    const { host, instance } = observed;
+    return { kind: 'destroy', host, attempt: instance.attempt, claimToken: instance.claimToken, reports: false };
+  }),
+  withRule('unknown-instances-are-adopted', 'asking who vouches for an instance', ({ record, observed }, step) => {
+    if (record !== undefined || step.kind !== 'doubt' || observed.kind !== 'running') return undefined;
+    const { projectId, userId, resources } = observed.instance;
+    return { kind: 'adopt', at: { ...observed, voucher: { projectId, userId, resources } }, finding: 'adopted' };
+  }),
+  mutant(
+    'all-may-be-lost',
+    'of which claims a store may have lost the records',
+    MemoryPlacementStore.prototype,
+    'identify',
+    (original) => {
+      return async function identify(this: MemoryPlacementStore) {
+        return { ...(await original.call(this)), bornAtMs: Number.MAX_SAFE_INTEGER / 1_000 };
+      };
+    },
+  ),
+  mutant(
+    'nothing-is-lost',
+    'noticing that a store is new or went back',
+    MemoryPlacementStore.prototype,
+    'identify',
+    (original) => {
+      return async function identify(this: MemoryPlacementStore) {
+        return { ...(await original.call(this)), bornAtMs: 0, jumps: [] };
+      };
+    },
+  ),
+];
