@@ -135,8 +135,8 @@ it('is all there on the command line', async () => {
 it('lets tenants list flavors, not change them', async () => {
   const names = (await tenant.flavors()).map(({ name }) => name);
   expect(names).toEqual((await operator.flavors()).map(({ name }) => name));
-  for (const work of [tenant.createFlavor({ ...PINNED, name: 'mine' }), tenant.deleteFlavor('big')]) {
-    await expect(work).rejects.toMatchObject({ code: 'permission_denied', reason: 'services_only' });
+  for (const work of [() => tenant.createFlavor({ ...PINNED, name: 'mine' }), () => tenant.deleteFlavor('big')]) {
+    await expect(work()).rejects.toMatchObject({ code: 'permission_denied', reason: 'services_only' });
   }
 });
 
@@ -145,11 +145,11 @@ it('refuses an extra spec that is not understood by its name, at each door', asy
   const refusal = { code: 'invalid_argument', reason: 'unknown_extra_spec' };
   const spec = { ...WHO, resources: { VCPU: 1 }, extraSpecs };
   for (const work of [
-    operator.createFlavor({ ...PINNED, name: 'odd', extraSpecs }),
-    tenant.buildAndWait({ spec }, { timeoutMs: 60_000 }),
-    tenant.explain(spec),
+    () => operator.createFlavor({ ...PINNED, name: 'odd', extraSpecs }),
+    () => tenant.buildAndWait({ spec }, { timeoutMs: 60_000 }),
+    () => tenant.explain(spec),
   ]) {
-    const error = await work.then(
+    const error = await work().then(
       () => undefined,
       (thrown: { readonly details: Readonly<Record<string, string>> }) => thrown,
     );
