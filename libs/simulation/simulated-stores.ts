@@ -61,7 +61,8 @@ function askFor(link: Link, server: StoreServer, port: keyof Stores, name: strin
   const what = describe(name, args);
   const effect = (stores: Stores) => (stores[port] as unknown as Record<string, Method>)[name]?.(...args);
   if (READS.includes(name)) return ask(link, what, () => server.read(async (stores) => effect(stores)));
-  return ask(link, what, () => server.write(link.process.name, what, async (stores) => effect(stores)));
+  const by = { name: link.process.name, atMs: link.process.time.nowMs };
+  return ask(link, what, () => server.write(by, what, async (stores) => effect(stores)));
 }
 
 /** A question to the store in words, for the history. */

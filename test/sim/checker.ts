@@ -9,6 +9,7 @@ import { addResources, capacityOf, type Resources } from '#libs/domain/inventory
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { SimulatedProcess } from '#libs/simulation/simulated-process';
+import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
 import { agentOf } from './actions/common';
 import type { Fleet } from './fleet';
@@ -182,20 +183,20 @@ export class Checker {
     if (result.kind === 'committed' && !isRelease) this.foreign.set(uuid, JSON.stringify([allocations, 'nova']));
   }
 
-  #onWrite(by: string, what: string, result: unknown): void {
+  #onWrite({ name, atMs }: Asking, what: string, result: unknown): void {
     if (typeof result !== 'object' || result === null) return;
     if ('created' in result) {
       const { created, instances } = result as { created: boolean; instances: Instance[] };
-      if (created) instances.forEach((instance) => this.#onRecord(instance));
+      if (created) instances.forEach((instance) => this.#onRecord(instance, atMs));
     } else if ('updated' in result) {
       const { updated, instance } = result as { updated: boolean; instance: Instance };
-      if (updated) this.#onRecord(instance);
+      if (updated) this.#onRecord(instance, atMs);
     } else if ('change' in result) {
-      this.#onChange(by, what, result.change as Change);
+      this.#onChange(name, what, result.change as Change);
     }
   }
 
-  #onRecord(instance: Instance): void {
+  #onRecord(instance: Instance, writtenAtMs: number): void {
     const { uuid, version, state } = instance;
     const before = this.known.get(uuid)?.latest;
     if (state === 'deleted' && before) this.#checkDeleted(before);
@@ -210,7 +211,7 @@ export class Checker {
     if (state === 'active' && before?.state === 'building') this.#checkActive(instance);
     if (state === 'error') this.#checkNoHost(instance);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
-    this.#checkAttempt(instance);
+    this.#checkAttempt(instance, writtenAtMs);
     const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
     known.states.set(version, state);
     known.latest = instance;
@@ -238,13 +239,13 @@ export class Checker {
   }
 
   /** No host is given up before its time, whatever the clock of a conductor says. */
-  #checkAttempt({ uuid, attempts }: Instance): void {
+  #checkAttempt({ uuid, attempts }: Instance, writtenAtMs: number): void {
     const last = attempts.at(-1);
     const key = `${uuid} ${last?.number}`;
-    const { nowMs } = this.fleet.time;
-    if (last?.outcome === 'building' && !this.#begun.has(key)) this.#begun.set(key, nowMs);
+    // Its time goes by while the write is under way.
+    if (last?.outcome === 'building' && !this.#begun.has(key)) this.#begun.set(key, writtenAtMs);
     if (last?.outcome !== 'timed_out' || this.forgiven.has(uuid)) return;
-    const afterMs = nowMs - (this.#begun.get(key) ?? 0);
+    const afterMs = this.fleet.time.nowMs - (this.#begun.get(key) ?? 0);
     if (afterMs > BUILD_TIMEOUT_MS - CLOCK_TOLERANCE_MS) return;
     this.fail('nothing is given up early', `${last.host} had ${Math.round(afterMs)} ms to build ${uuid}`);
   }
@@ -263,7 +264,16 @@ export class Checker {
     if (!isByGroup || !isAlone || this.forgiven.has(uuid)) return;
     const { group } = requestSpecCodec.decode(requestSpec);
     if (group === undefined || this.#groups.has(`${projectId} ${group.id}`)) return;
+    if (this.#isBeingPlaced(uuid, projectId, group.id)) return;
     this.fail('nobody acts for another', `${uuid} of ${projectId} was refused for another project's ${group.id}`);
+  }
+
+  /** Whether another member of its group is SCHEDULING: the claim on its way counts. */
+  #isBeingPlaced(except: string, projectId: string, groupId: string): boolean {
+    return [...this.known.values()].some(({ latest }) => {
+      if (latest.uuid === except || latest.state !== 'scheduling' || latest.projectId !== projectId) return false;
+      return requestSpecCodec.decode(latest.requestSpec).group?.id === groupId;
+    });
   }
 
   /**
