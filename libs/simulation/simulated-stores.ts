@@ -1,6 +1,6 @@
 import { BerthError } from '../domain/errors';
 import type { Instance } from '../domain/instance';
-import type { Change, Command, PlacementStore } from '../placement/port/placement-store';
+import type { AcquireHosts, Change, Command, HostReport, PlacementStore } from '../placement/port/placement-store';
 import type { Link } from './link';
 import type { StoreServer, Stores } from './store-server';
 
@@ -77,6 +77,10 @@ function describe(name: string, args: readonly unknown[]): string {
     }
     case 'create':
       return `create ${(second as readonly Instance[]).map(({ uuid }) => uuid).join(', ')}`;
+    case 'acquireHosts':
+      return `${name} ${(first as AcquireHosts).hosts.join(', ')}`;
+    case 'reportHost':
+      return `${name} ${(first as HostReport).host}`;
     case 'get':
     case 'consumers':
     case 'hosts':
