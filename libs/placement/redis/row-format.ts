@@ -157,7 +157,7 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
     const space = content.indexOf(' ');
     return { generation: Number(content.slice(0, space)), used: JSON.parse(content.slice(space + 1)) };
   },
-  host: (name, content) => ({ epoch: 0, ...JSON.parse(content), name }),
+  host: (name, content) => ({ epoch: 0, failuresInARow: 0, lastFailure: '', ...JSON.parse(content), name }),
   consumer(uuid, content) {
     const [[claimToken = 0, generation = 0, createdAtMs = 0], body] = splitNumbers(content, 3);
     return { ...decodeBody(body), uuid, generation, claimToken, createdAtMs };

@@ -147,7 +147,10 @@ async function conclude(
     c.measured.attempts.inc({ outcome });
     const fields = { event: 'attempt_failed', instance_uuid: uuid, request_id: requestId, host, outcome, reason: why };
     c.log.warn(fields, 'build attempt failed');
-    await c.placement.commit({ kind: 'record_failure', atMs: nowMs, host, halfLifeMs: c.config.failureHalfLifeMs });
+    const startedAtMs = record.attempts.at(-1)?.startedAtMs ?? nowMs;
+    const reason = `${outcome}: ${why}`;
+    const { failureHalfLifeMs: halfLifeMs } = c.config;
+    await c.placement.commit({ kind: 'record_failure', atMs: nowMs, host, halfLifeMs, startedAtMs, reason });
   }
   const isSilent = outcome === 'timed_out';
   const attempt = attemptNumber(record);
