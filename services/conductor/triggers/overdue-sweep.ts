@@ -1,4 +1,5 @@
 import type { Conductor } from '../context';
+import { isDoubtful, readLostWrites } from '../lost-writes';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { groupByRequest } from '../steps/select-destinations';
@@ -11,7 +12,9 @@ const BATCH = 100;
  */
 export async function sweepOverdue(c: Conductor): Promise<void> {
   const due = await c.instances.takeDue(c.clock.now(), c.config.schedulingTimeoutMs, BATCH);
-  const groups = groupByRequest(due);
+  if (due.length === 0) return;
+  const lost = await readLostWrites(c);
+  const groups = groupByRequest(due.filter((record) => !isDoubtful(c, record, lost)));
   await Promise.all(
     groups.map(([requestId, records]) =>
       reconcileLoop(
