@@ -46,6 +46,8 @@ export interface FleetSettings {
 /** All of Berth in this process. */
 export interface EmbeddedFleet {
   readonly client: Client;
+  /** What schedulers, conductors and the placement API claim in. */
+  readonly placement: PlacementStore;
   /** By host: they know what really runs. */
   readonly drivers: ReadonlyMap<string, FakeDriver>;
   /** Compares the store with what runs on the hosts, once no request is under way. */
@@ -112,7 +114,7 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       Promise.resolve(new Client(bus, { clock, random, timeoutMs: CALL_TIMEOUT_MS, retryForMs: 0 })),
     );
     await allReady(context, services, client, settings.hosts);
-    return { client, drivers, close, audit: () => auditAtRest(clock, () => auditHosts(placement, drivers)) };
+    return { client, placement, drivers, close, audit: () => auditAtRest(clock, () => auditHosts(placement, drivers)) };
   } catch (thrown) {
     await close();
     throw thrown;
