@@ -48,7 +48,7 @@ export class Machine {
     const building = new Map<string, Resources>();
     this.building = building;
     return {
-      capacity: () => ({ inventories: this.inventories, traits: [], capabilities: {} }),
+      capacity: () => ({ inventories: this.inventories, traits: [], nested: [], capabilities: {} }),
       build: async (instance: InstanceToBuild, signal: AbortSignal) => {
         const fails = random.next() < FAILURE_SHARE;
         building.set(instance.uuid, instance.resources);

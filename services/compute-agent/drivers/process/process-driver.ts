@@ -3,7 +3,7 @@ import { sleep } from '#libs/domain/clock';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { ConfigOf } from '#libs/runtime/config';
 import type { Surroundings } from '#libs/runtime/service';
-import type { Driver, HostCapacity, InstanceToBuild, RunningWorkload } from '../driver';
+import type { Driver, HostCapacity, InstanceToBuild, NestedCapacity, RunningWorkload } from '../driver';
 import { commandFor } from './command-policy';
 import { endProcess } from './end-process';
 import {
@@ -27,7 +27,10 @@ export type ProcessConfig = ConfigOf<typeof processDriverOptions>;
 export interface ProcessHost {
   /** The folder of its instances' folders. */
   readonly root: string;
-  readonly capacity: Omit<HostCapacity, 'inventories'> & { readonly inventories: Inventories | undefined };
+  readonly capacity: Omit<HostCapacity, 'inventories' | 'nested'> & {
+    readonly inventories: Inventories | undefined;
+    readonly nested: readonly NestedCapacity[] | undefined;
+  };
 }
 
 interface RunningProcess {
@@ -58,6 +61,7 @@ export async function openProcessDriver(
   const driver = new ProcessDriver(host, config, around, await bootId(), createCoreAssignments(await allowedCpus()), {
     ...host.capacity,
     inventories: host.capacity.inventories ?? (await machineInventories(host.root)),
+    nested: host.capacity.nested ?? [],
   });
   await driver.adopt();
   return driver;
