@@ -1,7 +1,6 @@
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import type { HostPosition } from '#libs/domain/host-position';
-import { addResources, type Resources } from '#libs/domain/inventory';
-import { spreadUsage } from '#libs/domain/spread-usage';
+import { addResources, type Resources, spreadUsage } from '#libs/domain/inventory';
 import type { RunningWorkload } from '../drivers/driver';
 import type { Host } from './host';
 import type { Ledger, TrackedInstance } from './ledger';

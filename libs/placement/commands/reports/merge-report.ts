@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Inventories, Inventory, Resources } from '../../domain/inventory';
-import type { HostReport } from '../port/placement-store';
-import type { DecidedInventory, ReportedInventory, StoredProvider } from './tables';
+import type { Inventories, Inventory, Resources } from '../../../domain/inventory';
+import type { HostReport } from '../../port/placement-store';
+import type { DecidedInventory, ReportedInventory, StoredProvider } from '../tables';
 
 /** What a provider is, by its agent and by operators. */
 export type MergedProvider = Pick<StoredProvider, 'inventories' | 'traits' | 'aggregates' | 'reported' | 'decided'>;

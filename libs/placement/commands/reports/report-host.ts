@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Host } from '../../domain/host';
-import type { Inventories, Inventory } from '../../domain/inventory';
-import type { HostReport, ReportResult } from '../port/placement-store';
-import { countUsers, createMissing } from './catalogue';
-import { withStatus } from './hosts';
+import type { Host } from '../../../domain/host';
+import type { Inventories, Inventory } from '../../../domain/inventory';
+import type { HostReport, ReportResult } from '../../port/placement-store';
+import { countUsers, createMissing } from '../catalogue';
+import { withStatus } from '../hosts';
+import type { LastReport, Stored, StoredHolder, StoredProvider } from '../tables';
+import type { Transaction } from '../transaction';
 import { type MergedProvider, mergeReport, reportedClasses } from './merge-report';
-import type { LastReport, Stored, StoredHolder, StoredProvider } from './tables';
-import type { Transaction } from './transaction';
 
 type RefusedReport = Exclude<ReportResult, { kind: 'committed' }>;
 
