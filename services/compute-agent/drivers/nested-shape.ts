@@ -1,6 +1,6 @@
 import type { Inventories } from '#libs/domain/inventory';
 import { isClassOrTraitName } from '#libs/domain/names';
-import { isNestedProviderName, unorderable } from '#libs/placement/nested-provider';
+import { isNestedProviderName, unorderable } from '#libs/placement/port/nested-provider';
 import type { NestedCapacity } from './driver';
 import { badShape, entriesOf, parseInventory, wordsOf } from './host-shape';
 

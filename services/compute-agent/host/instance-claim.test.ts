@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { Allocations } from '#libs/domain/consumer';
 import { addResources, capacityOf, type Inventories, inventory, type Resources } from '#libs/domain/inventory';
-import { nestedProviderUuid } from '#libs/placement/nested-provider';
+import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import type { NestedCapacity } from '../drivers/driver';
 import { anOrder } from '../testing/agent-world';

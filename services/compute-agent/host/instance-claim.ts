@@ -1,5 +1,5 @@
 import { type Inventory, type Resources, refusalOf } from '#libs/domain/inventory';
-import { isNestedUuidOf } from '#libs/placement/nested-provider';
+import { isNestedUuidOf } from '#libs/placement/port/nested-provider';
 import type { BuildOrder } from './build-order';
 import type { TrackedInstance } from './ledger';
 import { heldByProvider, type OwnProvider, PROVIDER_GONE, providerGoneMessage } from './own-providers';

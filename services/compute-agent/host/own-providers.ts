@@ -1,7 +1,7 @@
 import type { Allocations } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import type { Inventories, Resources } from '#libs/domain/inventory';
-import { isNestedUuidOf, nestedProviderUuid } from '#libs/placement/nested-provider';
+import { isNestedUuidOf, nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { HostCapacity, InstanceToBuild } from '../drivers/driver';
 import type { BuildOrder } from './build-order';
 

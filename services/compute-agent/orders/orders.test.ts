@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { DEAD_LETTERS } from '#libs/bus/port';
 import { BUILD_RESULTS, queueName } from '#libs/contracts/queues';
-import { nestedProviderUuid } from '#libs/placement/nested-provider';
+import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { AgentWorld } from '../testing/agent-world';
 

@@ -40,10 +40,10 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     }),
   ),
   mutant('reports-undo-reserved', 'what operators decided of inventories', merging, 'mergeReport', (original) => {
-    return (report, provider, kept) => original(report, provider && { ...provider, decided: {} }, kept);
+    return (report, provider) => original(report, provider && { ...provider, decided: {} });
   }),
   mutant('reports-undo-traits', 'whose a trait is', merging, 'mergeReport', (original) => {
-    return (report, provider, kept) => ({ ...original(report, provider, kept), traits: report.traits });
+    return (report, provider) => ({ ...original(report, provider), traits: report.traits });
   }),
   mutant('nothing-is-forgotten', 'forgetting what has ended', store, 'memoryInstanceStore', (original) => {
     return (...args) => ({ ...original(...args), forget: async () => 0 });
