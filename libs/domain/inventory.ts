@@ -70,8 +70,8 @@ export function spreadUsage(
   const left: Record<string, number> = { ...amounts };
   return providers.map((inventories) => {
     const put: Record<string, number> = {};
-    for (const [resourceClass, inventory] of Object.entries(inventories)) {
-      const amount = Math.min(left[resourceClass] ?? 0, roomOf(inventory));
+    for (const [resourceClass, one] of Object.entries(inventories)) {
+      const amount = Math.min(left[resourceClass] ?? 0, roomOf(one));
       if (amount <= 0) continue;
       put[resourceClass] = amount;
       left[resourceClass] = (left[resourceClass] ?? 0) - amount;

@@ -161,7 +161,7 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
     const space = content.indexOf(' ');
     const [agentRun = '', said = ''] = content.slice(space + 1).split('\n');
     const [digest = '', , ...revised] = said.split(' ');
-    const providerUuids = revised.filter((_, n) => n % 2 === 0);
+    const providerUuids = revised.filter((_word, n) => n % 2 === 0);
     return { sequence: Number(content.slice(0, space)), agentRun: JSON.parse(agentRun), providerUuids, digest };
   },
   holder(_, content) {

@@ -32,7 +32,7 @@ export function parseNested(setting: string, text: string): NestedCapacity[][] {
 
 function parseProvider(setting: string, text: string): NestedCapacity {
   const [path = '', ...rest] = text.split(/\s+/);
-  const [name = '', parent = '', ...more] = path.split('/').reverse();
+  const [name = '', parent = '', ...more] = path.split('/').toReversed();
   if (more.length > 0 || !isNestedProviderName(name) || (path.includes('/') && !isNestedProviderName(parent))) {
     throw badShape(setting, path, 'name or parent/name, of letters, digits and . _ : -, up to 64');
   }

@@ -62,7 +62,11 @@ function fakeDrivers(config: AgentConfig, { clock, random }: Surroundings): Open
   };
 }
 
-function nestedFrom({ providers }: AgentConfig) {
+function nestedFrom({ driver, providers }: AgentConfig) {
+  if (driver === 'fake' && providers === MACHINE) {
+    const message = `BERTH_AGENT_PROVIDERS is ${MACHINE}, but only the process driver has a machine`;
+    throw new BerthError('invalid_argument', 'bad_config', message);
+  }
   return parseNested('BERTH_AGENT_PROVIDERS', providers);
 }
 

@@ -79,7 +79,7 @@ export async function refreshExternalUsage(host: Host): Promise<void> {
   const workloads = await driver.list();
   const isTracked = (id: string) => ledger.get(id) !== undefined || tombstones.has(id);
   const providers = ownProviders(facts.providerUuid, driver.capacity());
-  host.external = externalUsageOf(workloads, isTracked, providers, ledger.usedOn);
+  host.external = externalUsageOf(workloads, isTracked, providers, ledger);
 }
 
 /** Repeats an action with backoff until it succeeds or draining is over; resolves to whether it succeeded. */

@@ -25,12 +25,12 @@ export function externalUsageOf(
   workloads: readonly RunningWorkload[],
   isTracked: (id: string) => boolean,
   providers: readonly OwnProvider[],
-  usedOn: Ledger['usedOn'],
+  ledger: Pick<Ledger, 'usedOn'>,
 ): ExternalUsage {
   const external = workloads.filter(({ id }) => !isTracked(id));
   const sum = external.reduce<Resources>(
     (all, { resources }) => addResources(all, resources),
-    displaced(providers, usedOn),
+    displaced(providers, ledger),
   );
   const parts = spreadUsage(
     sum,
@@ -41,9 +41,11 @@ export function externalUsageOf(
   return { workloadCount: external.length, byProvider };
 }
 
-function displaced([root, ...nested]: readonly OwnProvider[], usedOn: Ledger['usedOn']): Resources {
+function displaced([root, ...nested]: readonly OwnProvider[], ledger: Pick<Ledger, 'usedOn'>): Resources {
   if (root === undefined || nested.length === 0) return {};
-  return Object.fromEntries(Object.entries(usedOn(root.uuid)).filter(([name]) => root.inventories[name] === undefined));
+  return Object.fromEntries(
+    Object.entries(ledger.usedOn(root.uuid)).filter(([name]) => root.inventories[name] === undefined),
+  );
 }
 /** What a host reports, but for when. */
 export function statsOf(

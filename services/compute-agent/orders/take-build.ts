@@ -59,7 +59,7 @@ function judge({ ledger, tombstones, facts, driver, external, clock }: Host, ord
   return judgeBuild(order, ledger.get(uuid), tombstones.covers(uuid, order), {
     host: facts.name,
     providers: ownProviders(facts.providerUuid, driver.capacity()),
-    usedOn: ledger.usedOn,
+    usedOn: (providerUuid) => ledger.usedOn(providerUuid),
     external: external.byProvider,
     nowMs: clock.elapsed(),
   });
