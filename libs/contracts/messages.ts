@@ -82,6 +82,10 @@ export interface SetHostEnabledResponse {
   readonly host: HostSummary;
 }
 
+export type ClearHostFailuresRequest = Fields<berth.scheduler.v1.ClearHostFailuresRequest>;
+
+export type ClearHostFailuresResponse = SetHostEnabledResponse;
+
 export interface RunningInstance extends Fields<berth.scheduler.v1.RunningInstance, 'allocations'> {
   /** By provider; empty on a host without nested providers, where `resources` says all. */
   readonly allocations?: Allocations;

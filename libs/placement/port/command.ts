@@ -16,6 +16,7 @@ export type Command = { readonly atMs: number } & (
   | CatalogueCommand
   | SetHostEnabled
   | RecordFailure
+  | ClearFailures
   | SweepHosts
 );
 
@@ -140,11 +141,20 @@ export interface SetHostEnabled {
   readonly reason: string;
 }
 
-/** One more build failed on the host; `halfLifeMs` lets earlier ones decay first. */
+/** One more build failed on the host, or a report of it was refused; `halfLifeMs` lets earlier ones decay first. */
 export interface RecordFailure {
   readonly kind: 'record_failure';
   readonly host: string;
   readonly halfLifeMs: number;
+  /** One that was under way when the one before failed is the same trouble: it does not count in the row. */
+  readonly startedAtMs: number;
+  readonly reason: string;
+}
+
+/** The host can build again: it did, or an operator says so. */
+export interface ClearFailures {
+  readonly kind: 'clear_failures';
+  readonly host: string;
 }
 
 /** Takes as down every up host whose last heartbeat is older than `silentSinceMs`, at most `limit` of them. */

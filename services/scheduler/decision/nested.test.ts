@@ -211,7 +211,7 @@ describe('what an agent reports below its host', () => {
     expect(scheduler.explain(spec, 'tree').hosts[0]?.passed).toBe(false);
     expect(await allocationsOf(held)).toMatchObject({ [nestedUuid('gpu')]: { VGPU: 1 } });
     const host = scheduler.mirror.host('tree');
-    expect(host && summarise(scheduler.mirror, host)).toMatchObject({
+    expect(host && summarise(scheduler.mirror, host, scheduler.config)).toMatchObject({
       instances: 1,
       resources: {
         VCPU: { inventory: { total: 8 }, used: 3 },

@@ -3,9 +3,10 @@ import type { Host } from '#libs/domain/host';
 import { addResources, capacityOf, type Inventories, type Inventory, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/port/placement-view';
+import { type QuarantineOptions, quarantinedUntilMs } from '../fleet/quarantine';
 
 /** A host as operators see it. Amounts are those of its whole tree; `berth provider tree` shows them by provider. */
-export function summarise(view: PlacementView, host: Host): HostSummary {
+export function summarise(view: PlacementView, host: Host, quarantine: QuarantineOptions): HostSummary {
   const tree = view.tree(host.providerUuid);
   const [root] = tree;
   const used = tree.map(({ uuid }) => view.usage(uuid)).reduce<Resources>(addResources, {});
@@ -29,6 +30,9 @@ export function summarise(view: PlacementView, host: Host): HostSummary {
     updatedAtMs: host.updatedAtMs,
     ioOps: host.ioOps,
     serviceHost: host.serviceHost,
+    failuresInARow: host.failuresInARow,
+    lastFailure: host.lastFailure,
+    quarantinedUntilMs: quarantinedUntilMs(host, quarantine) ?? 0,
   };
 }
 

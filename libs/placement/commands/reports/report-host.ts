@@ -93,8 +93,8 @@ async function unlink(tx: Transaction, providerUuid: string): Promise<void> {
 function nextHost(report: HostReport, host: Host | undefined): Host {
   const { providerUuid, cell, serviceHost, availabilityZone, capabilities, ioOps, externalInstances } = report;
   const { agentRun, sequence, epoch, disabled } = report;
-  const unknown = { enabled: !disabled, disabledReason: disabled?.reason ?? '', failures: 0, lastFailureAtMs: 0 };
-  const kept = host ?? unknown;
+  const isEnabled = { enabled: !disabled, disabledReason: disabled?.reason ?? '' };
+  const kept = host ?? { ...isEnabled, failures: 0, lastFailureAtMs: 0, failuresInARow: 0, lastFailure: '' };
   return {
     ...kept,
     name: report.host,
