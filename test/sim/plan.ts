@@ -6,11 +6,13 @@ import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER } from '#libs/
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
 import { attemptNumber, type Instance } from '#libs/domain/instance';
+import type { Resources } from '#libs/domain/inventory';
 import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
 import { deletesAllocations, givesAggregate, givesTrait, novaMoves, reserves } from './actions/api-clients';
 import { confirmed, cutFor, HOSTS, pick, type World } from './actions/common';
+import { deviceMoves, machineShrinks, partVanishes } from './actions/hardware';
 import {
   claimsOthersInstances,
   inventsInstances,
@@ -115,6 +117,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'builds are late': kind(0.3, 4, buildsAreLate),
   'taken over': kind(0.3, 4, takenOver),
   'black hole': kind(0.3, 4, blackHole),
+  'part vanishes': kind(0.5, 8, partVanishes),
+  'device moves': kind(0.3, 3, deviceMoves),
 };
 
 /**
@@ -168,7 +172,8 @@ function requestOf(random: Random, uuidsIn: Request['uuidsIn']): Request {
 function requestIn(group: ServerGroup | undefined, who: string, random: Random, uuidsIn: Request['uuidsIn']): Request {
   const requestId = random.uuid();
   const resources = { VCPU: 1 + randomInt(random, 2), MEMORY_MB: 256 };
-  const spec = requestSpec(resources, { projectId: who, userId: 'user', group });
+  const preferredResources: Resources = random.next() < 0.3 ? { VGPU: 1 } : {};
+  const spec = requestSpec(resources, { projectId: who, userId: 'user', group, preferredResources });
   return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
 }
 
@@ -355,16 +360,6 @@ function replaceMachine(random: Random): Action['perform'] {
     fleet.kill(agent, 1_000);
     fleet.note(agent, 'gets a new machine');
     fleet.machines.get(agent.slice('agent-'.length))?.replace();
-  };
-}
-
-function machineShrinks(random: Random): Action['perform'] {
-  const host = pick(random, HOSTS);
-  const forMs = 1_000 + random.next() * 8_000;
-  return ({ fleet }) => {
-    fleet.note(host, 'has half of what it had');
-    fleet.machines.get(host)?.resize(0.5);
-    fleet.later(forMs, () => fleet.machines.get(host)?.resize(1));
   };
 }
 
