@@ -53,6 +53,12 @@ export const agentOptions = {
     range: 'TRAIT,... | ...',
     help: 'Traits of the host.',
   }),
+  providers: stringOption({
+    env: 'BERTH_AGENT_PROVIDERS',
+    default: '',
+    range: '[PARENT/]NAME CLASS=total,TRAIT,...; ... | ...',
+    help: "Providers below the host's root, as 'numa0 VCPU=16,MEMORY_MB=65536; numa0/gpu0 VGPU=8'. With the process driver, machine takes the NUMA nodes, GPUs and network cards that it finds.",
+  }),
   capabilities: stringOption({
     env: 'BERTH_AGENT_CAPABILITIES',
     default: 'hw_architecture=x86_64',
