@@ -1,9 +1,10 @@
 import type { PlacementStore } from '../../placement/port/placement-store';
+import { describeHolders } from './hosts/placement-store-holders';
+import { describeHosts } from './hosts/placement-store-hosts';
+import { describeNested } from './hosts/placement-store-nested';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
-import { describeHolders } from './placement-store-holders';
-import { describeHosts } from './placement-store-hosts';
 import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
 
@@ -30,6 +31,10 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
     describeOwners(() => world.store);
     describeGroups(() => world.store);
     describeHosts(
+      () => world.store,
+      () => world.another(),
+    );
+    describeNested(
       () => world.store,
       () => world.another(),
     );
