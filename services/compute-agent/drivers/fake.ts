@@ -23,6 +23,8 @@ export interface FakeHost {
 export interface FakeDriver extends Driver {
   /** Makes an instance stop by itself. */
   exit(uuid: string, why: string): void;
+  /** Changes what something that Berth does not manage uses. */
+  setExternal(resources: Resources): void;
   /** What an instance was built from, if it was built by this run. */
   built(uuid: string): InstanceToBuild | undefined;
 }
@@ -35,6 +37,7 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
   const running = new Map<string, Resources>(host.running.map((uuid) => [uuid, {}]));
   const given = new Map<string, InstanceToBuild>();
   let onExit: (uuid: string, why: string) => void = () => {};
+  let { external } = host;
 
   const latency = () => {
     if (host.latencySpread === 0) return host.latencyMs;
@@ -62,8 +65,8 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
 
     async list() {
       const workloads: RunningWorkload[] = Array.from(running, ([id, resources]) => ({ id, resources }));
-      if (Object.keys(host.external).length > 0) {
-        workloads.push({ id: 'fake-external', resources: host.external });
+      if (Object.keys(external).length > 0) {
+        workloads.push({ id: 'fake-external', resources: external });
       }
       return workloads;
     },
@@ -77,6 +80,10 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
     exit(uuid, why) {
       given.delete(uuid);
       if (running.delete(uuid)) onExit(uuid, why);
+    },
+
+    setExternal(resources) {
+      external = resources;
     },
 
     async close() {},
