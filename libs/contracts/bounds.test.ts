@@ -33,9 +33,9 @@ it('refuses a report of more nested providers than a host may have', () => {
   const bodyOf = (nestedProviders: typeof nested) => {
     return berth.scheduler.v1.UpdateResourceStatsRequest.encode({ host: 'h', nestedProviders }).finish();
   };
-  const { decode } = updateResourceStatsMethod.request;
-  expect(decode(bodyOf(nested.slice(1))).nestedProviders).toHaveLength(MAX_NESTED_PROVIDERS);
-  expect(() => decode(bodyOf(nested))).toThrow(
+  const { request } = updateResourceStatsMethod;
+  expect(request.decode(bodyOf(nested.slice(1))).nestedProviders).toHaveLength(MAX_NESTED_PROVIDERS);
+  expect(() => request.decode(bodyOf(nested))).toThrow(
     expect.objectContaining({ reason: 'too_many', details: { field: 'nested_providers' } }),
   );
 });

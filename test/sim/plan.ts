@@ -12,6 +12,7 @@ import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
 import { deletesAllocations, givesAggregate, givesTrait, novaMoves, reserves } from './actions/api-clients';
 import { confirmed, cutFor, HOSTS, pick, type World } from './actions/common';
+import { deviceMoves, machineShrinks, partVanishes } from './actions/hardware';
 import {
   claimsOthersInstances,
   inventsInstances,
@@ -19,16 +20,7 @@ import {
   reportsForAnother,
   reportsOfEarlierEpoch,
 } from './actions/liars';
-import {
-  agentAwayForLong,
-  agentStaysAway,
-  agentsAwayForLong,
-  deviceMoves,
-  diskGoesBack,
-  machineShrinks,
-  partVanishes,
-  replaceMachine,
-} from './actions/machines';
+import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { FORGED } from './checker';
 import { SERVICES } from './fleet';

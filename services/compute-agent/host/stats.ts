@@ -80,8 +80,8 @@ function ioOpsOf(ledger: Ledger): number {
 }
 
 /** What schedulers decide by and no claim shows: it is reported ahead of time when it changes. */
-export function describeVolatile({ ledger, external }: Pick<Host, 'ledger' | 'external'>): string {
-  return JSON.stringify([ioOpsOf(ledger), ...external.byProvider]);
+export function describeVolatile({ ledger, external, driver }: Pick<Host, 'ledger' | 'external' | 'driver'>): string {
+  return JSON.stringify([ioOpsOf(ledger), [...external.byProvider], driver.capacity().nested]);
 }
 
 const NOT_ASKED_FOR = new Uint8Array();

@@ -46,6 +46,12 @@ export async function machineTree(sys: string, cores: CoreSets): Promise<Machine
   };
 }
 
+/** What is left of a host's own inventories: what its NUMA nodes have, it has not itself. */
+export function withoutNodes(inventories: Inventories, { nodes }: MachineTree): Inventories {
+  const { VCPU: _vcpu, PCPU: _pcpu, MEMORY_MB: _memoryMb, ...rest } = inventories;
+  return nodes.size > 0 ? rest : inventories;
+}
+
 async function numaNodes(sys: string, cores: CoreSets) {
   const folder = join(sys, 'devices/system/node');
   const names = (await entriesOf(folder)).filter((name) => /^node\d+$/.test(name));

@@ -21,7 +21,7 @@ import {
 import { launch } from './launch';
 import { limitCommand } from './limits';
 import { canBindMemory, machineInventories, requireLinuxTools } from './machine';
-import { type MachineTree, machineTree } from './machine-tree';
+import { type MachineTree, machineTree, withoutNodes } from './machine-tree';
 import { placeOf } from './placing';
 import { allowedCpus, bootId, findProcesses, isAlive, type ProcessId, parseCpuList } from './proc';
 import type { processDriverOptions } from './process-options';
@@ -117,7 +117,7 @@ class ProcessDriver implements Driver {
     this.#tree = await machineTree(sys, this.cores);
     this.#canBindMemory ??= await canBindMemory([...this.#tree.nodes.values()].map(({ number }) => number));
     if (capacity.nested !== undefined || isDeepStrictEqual(this.#tree.nested, this.#capacity.nested)) return;
-    const inventories = this.#tree.nodes.size > 0 ? withoutNodes(this.inventories) : this.inventories;
+    const inventories = withoutNodes(this.inventories, this.#tree);
     this.#capacity = { ...capacity, inventories, nested: this.#tree.nested };
   }
 
@@ -249,8 +249,3 @@ class ProcessDriver implements Driver {
 }
 
 const NO_TREE: MachineTree = { nested: [], nodes: new Map(), devices: new Map() };
-
-/** What NUMA nodes have, the host itself has not. */
-function withoutNodes({ VCPU: _vcpu, PCPU: _pcpu, MEMORY_MB: _memoryMb, ...rest }: Inventories): Inventories {
-  return rest;
-}
