@@ -3,6 +3,7 @@ import { amounts, hostName, hostNameOrEmpty, list, missing, pageLimit, pairs, re
 import { codec, type Method, type Mutable } from './codec';
 import { MAX_NAMES, MAX_PAGE } from './limits';
 import type { Diagnosis, ExplainRequest, ExplainResponse, FilterDiagnosis, HostVerdict, Relaxation } from './messages';
+import { excessFromWire } from './quotas';
 import { codecAroundSpec } from './request-spec';
 
 /** Hosts listed when the asker does not say how many. */
@@ -41,13 +42,15 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
 
 export function diagnosisFromWire(wire: berth.scheduler.v1.IDiagnosis | null | undefined, field: string): Diagnosis {
   if (!wire) throw missing(field);
-  const { hostsConsidered, hostsPassed, filters, claimConflicts, summary } = wire as berth.scheduler.v1.Diagnosis;
+  const { hostsConsidered, hostsPassed, filters, claimConflicts, summary, quotaExceeded } =
+    wire as berth.scheduler.v1.Diagnosis;
   return {
     hostsConsidered,
     hostsPassed,
     filters: list(filters, `${field}.filters`, MAX_NAMES, filterFromWire),
     claimConflicts,
     summary: text(summary, `${field}.summary`),
+    quotaExceeded: list(quotaExceeded, `${field}.quota_exceeded`, MAX_NAMES, excessFromWire),
   };
 }
 

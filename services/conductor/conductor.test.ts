@@ -32,7 +32,14 @@ afterEach(async () => {
 
 const FULL = {
   destinations: [],
-  noValidHost: { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0, summary: 'full' },
+  noValidHost: {
+    hostsConsidered: 3,
+    hostsPassed: 0,
+    filters: [],
+    claimConflicts: 0,
+    summary: 'full',
+    quotaExceeded: [],
+  },
 };
 /** A claim of a client of the placement API. */
 const claimWriteOf = (uuid: string) => {

@@ -2,8 +2,10 @@ import type { Command } from '../port/placement-store';
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
 import { recordFailure, setHostEnabled, sweepHosts } from './hosts';
+import { settleProject } from './project-usage';
 import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
 import { deleteProvider, putProvider } from './providers';
+import { writeQuota } from './quotas';
 import { reshape } from './reshape';
 import type { Decided, Transaction } from './transaction';
 
@@ -34,4 +36,6 @@ const DECIDERS: {
   set_host_enabled: setHostEnabled,
   record_failure: recordFailure,
   sweep_hosts: sweepHosts,
+  write_quota: writeQuota,
+  settle_project: settleProject,
 };

@@ -2,7 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { AcquireHosts, Command, HostGrant, HostReport, ReleaseHosts } from './command';
 import type { CommitResult, ReportResult } from './commit-result';
-import type { Change, Rows } from './rows';
+import type { Change, ProjectUsage, Revised, Rows } from './rows';
 import type { StoreIdentity } from './store-identity';
 
 export type * from './command';
@@ -81,6 +81,12 @@ export interface PlacementStore {
 
   /** Every consumer, in chunks, for the audit. */
   scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void>;
+
+  /** What is counted of every project that holds anything, or did lately. */
+  projectUsages(): Promise<Revised<ProjectUsage>[]>;
+
+  /** The settled days of projects, by project; those without any are left out. */
+  projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>>;
 
   close(): Promise<void>;
 }

@@ -28,5 +28,9 @@ export function keysOf(cell: string): Keys {
     tree: key('trees'),
     sequence: key('sequences'),
     holder: key('host-holders'),
+    quota: key('quotas'),
+    cohort: key('cohorts'),
+    project_usage: key('project-usages'),
+    project_days: key('project-days'),
   };
 }

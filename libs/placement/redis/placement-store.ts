@@ -6,7 +6,7 @@ import { loadScripts } from '../../redis/scripts';
 import { storeError } from '../../redis/store-error';
 import { type AllocationCommand, isAllocationCommand } from '../commands/allocation-command';
 import { runCommand } from '../commands/run-command';
-import { asConsumer } from '../commands/tables';
+import { asConsumer, asProjectUsage, projectKey } from '../commands/tables';
 import { transact } from '../commands/transaction';
 import type {
   AcquireHosts,
@@ -16,8 +16,10 @@ import type {
   HostGrant,
   HostReport,
   PlacementStore,
+  ProjectUsage,
   ReleaseHosts,
   ReportResult,
+  Revised,
   Rows,
   StoreIdentity,
 } from '../port/placement-store';
@@ -106,7 +108,7 @@ export class RedisPlacementStore implements PlacementStore {
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {
     const revision = await this.revision();
-    for (const table of ['resource_class', 'trait', 'host', 'consumer'] as const) {
+    for (const table of ['resource_class', 'trait', 'quota', 'host', 'consumer'] as const) {
       await this.#reader.scanTexts(table, async (texts) => {
         onRows(decodeLines(texts.map(([key, text]) => ({ table, key, text }))));
       });
@@ -165,6 +167,21 @@ export class RedisPlacementStore implements PlacementStore {
     await this.#reader.scanTexts('consumer', (texts) =>
       onRows(texts.map(([uuid, text]) => asConsumer(decodeRow('consumer', uuid, text)))),
     );
+  }
+
+  async projectUsages(): Promise<Revised<ProjectUsage>[]> {
+    const rows = await this.#reader.scan('project_usage');
+    return rows.map(([key, stored]) => asProjectUsage(key, stored));
+  }
+
+  async projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>> {
+    const found = new Map<string, ProjectUsage['days']>();
+    for (let from = 0; from < projectIds.length; from += READ_CHUNK) {
+      const ids = projectIds.slice(from, from + READ_CHUNK);
+      const rows = await this.#reader.rows('project_days', ids.map(projectKey));
+      for (const [i, stored] of rows.entries()) if (stored) found.set(ids[i] as string, stored.row.days);
+    }
+    return found;
   }
 
   close(): Promise<void> {

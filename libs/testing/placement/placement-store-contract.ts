@@ -5,6 +5,7 @@ import { describeGroups, describeOwners } from './placement-store-groups';
 import { describeHolders } from './placement-store-holders';
 import { describeHosts } from './placement-store-hosts';
 import { describeProviders } from './placement-store-providers';
+import { describeQuotas } from './placement-store-quotas';
 import { describeStream } from './placement-store-stream';
 
 /** A store that is empty at the start of each test, and ways to reach the same one again. */
@@ -29,6 +30,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
     describeClaims(() => world.store);
     describeOwners(() => world.store);
     describeGroups(() => world.store);
+    describeQuotas(() => world);
     describeHosts(
       () => world.store,
       () => world.another(),

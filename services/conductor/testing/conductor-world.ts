@@ -347,7 +347,7 @@ export class ConductorWorld {
   }
 }
 
-const NONE = { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0 };
+const NONE = { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0, quotaExceeded: [] };
 
 export function providerOf(host: string): string {
   return `00000000-0000-4000-8000-0000000000${host.slice(1).padStart(2, '0')}`;

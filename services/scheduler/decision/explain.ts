@@ -34,7 +34,8 @@ export function explain(
   { fleet, rankHosts, settings }: DecisionParts,
 ): ExplainResponse {
   const snapshot = fleet.snapshot(nowMs);
-  const constraints = new RequestConstraints(locate(spec, [], fleet, snapshot), settings);
+  const located = locate(spec, [NEW_INSTANCE], fleet, snapshot);
+  const constraints = new RequestConstraints(located, settings);
   const ranked = rankHosts(equivalenceClass, snapshot);
   const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name));
   if (name !== '' && !named) throw new BerthError('not_found', 'no_such_host', `there is no host '${name}'`);
@@ -45,11 +46,14 @@ export function explain(
   const refused =
     named || feasibility.feasibleCount > 0 ? [] : refusedHosts(snapshot, equivalenceClass, judgement, constraints);
   return {
-    diagnosis: diagnose(feasibility),
+    diagnosis: diagnose(feasibility, located.quotaExceeded),
     hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints)),
     ...relaxationsOf(refused),
   };
 }
+
+/** The one to be placed: nobody has this uuid. */
+const NEW_INSTANCE = '';
 
 /** Every host of a fleet of which none is feasible. */
 function refusedHosts(

@@ -440,6 +440,8 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     consumers: (uuids) => store.consumers(uuids),
     hosts: (names) => store.hosts(names),
     scanConsumers: (onRows) => store.scanConsumers(onRows),
+    projectUsages: () => store.projectUsages(),
+    projectDays: (projectIds) => store.projectDays(projectIds),
     close: () => store.close(),
   };
 }
