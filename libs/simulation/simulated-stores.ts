@@ -54,6 +54,8 @@ const READS: readonly string[] = [
   'revision',
   'listDoubts',
   'identify',
+  'projectUsages',
+  'projectDays',
 ];
 
 function askFor(link: Link, server: StoreServer, port: keyof Stores, name: string, args: unknown[]): Promise<unknown> {

@@ -15,6 +15,7 @@ import { allocationCommand } from './commands/provider/allocation';
 import { candidatesCommand } from './commands/provider/candidates';
 import { providerCommand } from './commands/provider/provider';
 import { usageCommand } from './commands/provider/usage';
+import { quotaCommand } from './commands/quota';
 import { configCommand } from './commands/service/config';
 import { serviceCommands } from './commands/service/service';
 import { upCommand } from './commands/service/up';
@@ -62,6 +63,7 @@ function createProgram(context: Context): CommandUnknownOpts {
     .addCommand(usageCommand(context))
     .commandsGroup('Operate it:')
     .addCommand(hostCommand(context))
+    .addCommand(quotaCommand(context))
     .addCommand(auditCommand(context))
     .addCommand(agentCommand(context))
     .addCommand(projectCommand(context))

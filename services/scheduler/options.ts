@@ -122,6 +122,21 @@ export const schedulerOptions = {
     unit: 'instances',
     help: 'Instances that one host report may list.',
   }),
+  usageDays: intOption({
+    env: 'BERTH_SCHEDULER_USAGE_DAYS',
+    default: 400,
+    min: 1,
+    max: 3_660,
+    unit: 'days',
+    help: 'For how long it is remembered what projects held on each day (usage --since).',
+  }),
+  usageIntervalMs: durationOption({
+    env: 'BERTH_SCHEDULER_USAGE_INTERVAL_MS',
+    default: 60_000,
+    min: 100,
+    max: 3_600_000,
+    help: 'How often a scheduler settles what projects held, and compares what they hold with their consumers.',
+  }),
   prefetch: intOption({
     env: 'BERTH_SCHEDULER_PREFETCH',
     default: 256,

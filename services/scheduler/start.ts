@@ -16,6 +16,8 @@ import { type Caller, type SelectDeps, selectDestinations } from './decision/sel
 import { Fleet } from './fleet/fleet';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import type { SchedulerConfig } from './options';
+import { quotaCalls } from './quotas/quota-calls';
+import { keepProjectsSettled } from './quotas/settle-projects';
 import { KeptRanks } from './ranking/ranked-hosts';
 import { listHosts } from './reports/list-hosts';
 import { listOverAllocated } from './reports/list-over-allocated';
@@ -53,6 +55,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const closing = new AbortController();
   const isListening = () => bus.isConnected() && mirror.readiness().ready;
   const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, isListening }, closing.signal);
+  const settling = keepProjectsSettled(deps, closing.signal);
   const options = { prefetch: config.prefetch };
   const calls = await bus.serve(RPC_SCHEDULER, scheduler.calls(), options);
   const reports = await bus.serve(STATS, reportCalls(deps, measured), options);
@@ -60,7 +63,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
     async close() {
       closing.abort();
-      await Promise.all([calls.cancel(), reports.cancel(), sweeping]);
+      await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling]);
       fleet.close();
     },
   };
@@ -100,6 +103,7 @@ class Scheduler {
         this.requireReady();
         return listOverAllocated(this.deps.mirror);
       }),
+      ...quotaCalls(this.deps, () => this.requireReady()),
       ...answer(setHostEnabledMethod, (request, { identity }) => {
         requireService(identity, setHostEnabledMethod.request.type);
         return setHostEnabled(request, { ...this.select, mirror: this.deps.mirror, nowMs: clock.now() });
