@@ -2,7 +2,7 @@ import type { Bus } from '../bus/port';
 import { callMethod, castTyped } from '../bus/typed-calls';
 import type { Method } from '../contracts/codec';
 import { buildRequestCodec, terminateInstanceCodec } from '../contracts/conductor';
-import { explainMethod } from '../contracts/diagnosis';
+import { explainInstanceMethod, explainMethod } from '../contracts/diagnosis';
 import { listDoubtsMethod, settleDoubtMethod } from '../contracts/doubts';
 import { createFlavorMethod, deleteFlavorMethod, listFlavorsMethod, updateFlavorMethod } from '../contracts/flavors';
 import { listHostsMethod, listOverAllocatedMethod, setHostEnabledMethod } from '../contracts/hosts';
@@ -10,6 +10,7 @@ import { listInstancesMethod } from '../contracts/instance';
 import { MAX_USAGE_PROJECTS } from '../contracts/limits';
 import type {
   CreateFlavorRequest,
+  Decision,
   ExplainResponse,
   HostSummary,
   InstanceEvent,
@@ -230,6 +231,11 @@ export class Client {
   async explain(spec: SpecFields, { host = '', limit = 10 } = {}): Promise<ExplainResponse> {
     const asked = { requestSpec: encodedSpec(await this.#spelledOut(spec)), host, limit };
     return this.#call(RPC_SCHEDULER, explainMethod, asked);
+  }
+
+  /** What was decided for an instance last, and why. @throws BerthError `not_found / no_such_decision`. */
+  async explainInstance(instanceUuid: string): Promise<Decision> {
+    return (await this.#call(RPC_SCHEDULER, explainInstanceMethod, { instanceUuid })).decision;
   }
 
   /** All flavors, by name; or the named one. @throws BerthError `not_found / no_such_flavor`. */

@@ -2,6 +2,7 @@
 
 export type {
   CreateFlavorRequest,
+  Decision,
   Diagnosis,
   ExplainResponse,
   HostSummary,

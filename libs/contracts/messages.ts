@@ -62,6 +62,16 @@ export interface ExplainResponse {
   readonly conflict: readonly string[];
 }
 
+export interface ExplainInstanceResponse {
+  readonly decision: Decision;
+}
+
+/** What was decided for the instances of a request. */
+export interface Decision extends Fields<berth.scheduler.v1.Decision, 'diagnosis' | 'hosts'> {
+  readonly diagnosis: Diagnosis;
+  readonly hosts: readonly HostVerdict[];
+}
+
 export type Relaxation = Fields<berth.scheduler.v1.Relaxation>;
 
 export type HostVerdict = Fields<berth.scheduler.v1.HostVerdict>;

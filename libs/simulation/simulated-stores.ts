@@ -56,6 +56,7 @@ const READS: readonly string[] = [
   'identify',
   'projectUsages',
   'projectDays',
+  'decision',
 ];
 
 function askFor(link: Link, server: StoreServer, port: keyof Stores, name: string, args: unknown[]): Promise<unknown> {

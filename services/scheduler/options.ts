@@ -122,6 +122,14 @@ export const schedulerOptions = {
     unit: 'instances',
     help: 'Instances that one host report may list.',
   }),
+  keptDecisions: intOption({
+    env: 'BERTH_SCHEDULER_KEPT_DECISIONS',
+    default: 10_000,
+    min: 0,
+    max: 1_000_000,
+    unit: 'decisions',
+    help: 'How many of the last decisions the store keeps with their grounds (explain --instance), about 1 kB each; 0 keeps none.',
+  }),
   usageDays: intOption({
     env: 'BERTH_SCHEDULER_USAGE_DAYS',
     default: 400,

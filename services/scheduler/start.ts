@@ -1,6 +1,6 @@
 import type { Bus } from '#libs/bus/port';
 import { answer } from '#libs/bus/typed-calls';
-import { explainMethod } from '#libs/contracts/diagnosis';
+import { explainInstanceMethod, explainMethod } from '#libs/contracts/diagnosis';
 import { listHostsMethod, listOverAllocatedMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
 import { requireProject, requireService } from '#libs/contracts/identity';
 import type { SelectDestinationsRequest } from '#libs/contracts/messages';
@@ -16,6 +16,8 @@ import { type Caller, type SelectDeps, selectDestinations } from './decision/sel
 import { Fleet } from './fleet/fleet';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import type { SchedulerConfig } from './options';
+import { explainInstance } from './past-decisions/explain-instance';
+import { decisionKeeper } from './past-decisions/keep-decisions';
 import { quotaCalls } from './quotas/quota-calls';
 import { keepProjectsSettled } from './quotas/settle-projects';
 import { KeptRanks } from './ranking/ranked-hosts';
@@ -47,9 +49,10 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const ranks = new KeptRanks(settings, config.rankedHosts);
   const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror);
   const seal = sealer(config.claimKey, () => clock.now() + config.claimTtlMs);
+  const keepDecision = decisionKeeper(placement, config.keptDecisions, deps.log);
   const scheduler = new Scheduler(
     deps,
-    { placement, mirror, fleet, rankHosts: ranks.rank, settings, clock, sealer: seal },
+    { keepDecision, placement, mirror, fleet, rankHosts: ranks.rank, settings, clock, sealer: seal },
     measured,
   );
   const closing = new AbortController();
@@ -93,6 +96,9 @@ class Scheduler {
         requireProject(identity, classified.spec.projectId);
         return explain({ ...classified, host, limit }, clock.now(), this.select);
       }),
+      ...answer(explainInstanceMethod, ({ instanceUuid }, { identity }) =>
+        explainInstance(instanceUuid, identity, this.deps.placement),
+      ),
       ...answer(listHostsMethod, async (request, { identity }) => {
         requireService(identity, listHostsMethod.request.type);
         this.requireReady();

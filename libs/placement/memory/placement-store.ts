@@ -13,6 +13,7 @@ import type {
   CommitResult,
   HostGrant,
   HostReport,
+  KeptDecision,
   PlacementStore,
   ProjectUsage,
   ReleaseHosts,
@@ -23,6 +24,7 @@ import type {
 } from '../port/placement-store';
 import { firstNumber } from '../port/revisions';
 import { ChangeLog } from './change-log';
+import { DecisionRing } from './decision-ring';
 import { acquireHosts, releaseHosts } from './holders';
 import { MemoryTables } from './tables';
 
@@ -36,6 +38,7 @@ type Committed = Extract<CommitResult, { kind: 'committed' | 'unchanged' }>;
 export class MemoryPlacementStore implements PlacementStore {
   readonly #tables = new MemoryTables();
   readonly #log: ChangeLog;
+  readonly #decisions = new DecisionRing();
   #revision = 0;
   #claimToken = 0;
   #bornAtMs = 0;
@@ -123,6 +126,14 @@ export class MemoryPlacementStore implements PlacementStore {
   async projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>> {
     const rows = projectIds.map((id) => [id, this.#tables.get('project_days', projectKey(id))?.row.days] as const);
     return new Map(rows.filter((row): row is [string, ProjectUsage['days']] => row[1] !== undefined));
+  }
+
+  async keepDecisions(decisions: readonly KeptDecision[], most: number): Promise<void> {
+    this.#decisions.keep(decisions, most);
+  }
+
+  async decision(instanceUuid: string): Promise<Uint8Array | undefined> {
+    return this.#decisions.of(instanceUuid);
   }
 
   /** Does nothing: several services of a process share one store, which ends with the process. */

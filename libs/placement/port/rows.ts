@@ -28,6 +28,15 @@ export interface ProjectUsage {
   readonly days: Readonly<Record<string, Resources>>;
 }
 
+/** What was decided for some instances. */
+export interface KeptDecision {
+  /** Its own. */
+  readonly id: string;
+  readonly instanceUuids: readonly string[];
+  /** What the store only carries. */
+  readonly content: Uint8Array;
+}
+
 /** A row with the revision of the commit that wrote it. */
 export type Revised<T> = T & { readonly revision: number };
 

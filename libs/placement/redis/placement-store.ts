@@ -15,6 +15,7 @@ import type {
   CommitResult,
   HostGrant,
   HostReport,
+  KeptDecision,
   PlacementStore,
   ProjectUsage,
   ReleaseHosts,
@@ -33,7 +34,14 @@ import { reportHosts } from './report-hosts';
 import { decodeHolder, decodeIdentity, decodeRow, encodeHolder } from './row-format';
 import { SeenRevisions } from './seen-revisions';
 
-const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit', 'heartbeat', 'acquire-hosts', 'release-hosts']);
+const scripts = loadScripts(join(__dirname, 'lua'), [
+  'claim',
+  'commit',
+  'heartbeat',
+  'acquire-hosts',
+  'release-hosts',
+  'keep-decisions',
+]);
 const READ_CHUNK = 1_000;
 
 /** Settings of the store on Redis. */
@@ -182,6 +190,22 @@ export class RedisPlacementStore implements PlacementStore {
       for (const [i, stored] of rows.entries()) if (stored) found.set(ids[i] as string, stored.row.days);
     }
     return found;
+  }
+
+  async keepDecisions(decisions: readonly KeptDecision[], most: number): Promise<void> {
+    const args = decisions.flatMap(({ id, instanceUuids, content }) => [
+      [id, ...instanceUuids].join(' '),
+      Buffer.from(content).toString('base64'),
+    ]);
+    const { decisions: byId, decided, decisionRing } = this.#keys;
+    await this.#client.runScript(scripts['keep-decisions'], [byId, decided, decisionRing], [most, ...args]);
+  }
+
+  async decision(instanceUuid: string): Promise<Uint8Array | undefined> {
+    const { decisions, decided } = this.#keys;
+    const id = await this.#client.run((redis) => redis.hget(decided, instanceUuid));
+    const text = id === null ? null : await this.#client.run((redis) => redis.hget(decisions, id));
+    return text === null ? undefined : Buffer.from(text, 'base64');
   }
 
   close(): Promise<void> {

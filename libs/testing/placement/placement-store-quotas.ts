@@ -196,6 +196,28 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
     });
   });
 
+  describe('decisions', () => {
+    const content = Uint8Array.of(0, 1, 255);
+    const keep = (store: PlacementStore, id: string, ...instanceUuids: string[]) =>
+      store.keepDecisions([{ id, instanceUuids, content: Uint8Array.of(...content, Number(id)) }], 2);
+    const lastByte = async (store: PlacementStore, uuid: string) => (await store.decision(uuid))?.at(-1);
+
+    it('are kept, the last of each instance and of all the last few', async () => {
+      const { store } = world();
+      const before = await store.revision();
+      expect(await store.decision('a')).toBeUndefined();
+      await keep(store, '1', 'a', 'b');
+      await keep(store, '2', 'b');
+      expect([...((await store.decision('a')) ?? [])]).toEqual([...content, 1]);
+      expect(await lastByte(store, 'b')).toBe(2);
+      await keep(store, '3', 'c');
+      expect(await lastByte(store, 'a')).toBeUndefined();
+      expect(await lastByte(store, 'b')).toBe(2);
+      expect(await lastByte(store, 'c')).toBe(3);
+      expect(await store.revision()).toBe(before);
+    });
+  });
+
   describe('use over time', () => {
     let store: PlacementStore;
     let provider: string;

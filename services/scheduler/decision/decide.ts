@@ -13,6 +13,7 @@ import { RequestConstraints } from '../ranking/request-constraints';
 import { type ClassifiedSpec, type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
 import type { SelectSettings } from '../settings';
 import { diagnose } from './diagnose';
+import { type Grounds, noteGrounds } from './grounds';
 import { claimsHeld } from './held-claims';
 import { type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
 
@@ -32,16 +33,17 @@ export interface InstanceDestination {
   readonly claimToken: number | undefined;
 }
 
-/** Hosts for all instances of a request, or none and why. */
+/** Hosts for all instances of a request, or none and why. Grounds are given where decisions are kept. */
 export type Decision =
   | {
       readonly kind: 'decided';
+      readonly grounds: Grounds | undefined;
       readonly destinations: readonly InstanceDestination[];
       readonly toClaim: readonly PickedHost[];
       /** The fleet as it is once they are claimed. */
       readonly assumed: FleetSnapshot;
     }
-  | { readonly kind: 'refused'; readonly diagnosis: Diagnosis };
+  | { readonly kind: 'refused'; readonly grounds: Grounds | undefined; readonly diagnosis: Diagnosis };
 
 /** What decisions are made with. */
 export interface DecisionParts {
@@ -71,13 +73,16 @@ export function decide(
   const constraints = new RequestConstraints(located, settings);
   const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));
 
+  const { quotaExceeded: beyond } = located;
+  const groundsOf = noteGrounds(equivalenceClass, { snapshot, constraints, quotaExceeded: beyond }, parts);
   const group = spec.group && groupKey(spec.projectId, spec.group.id);
   const picked = pickHosts(unclaimed, equivalenceClass, { snapshot, constraints }, group, random, parts);
   const ranked = rankHosts(equivalenceClass, picked.snapshot);
   if (picked.kind === 'refused') {
     const before = { placed: picked.picks.length, of: unclaimed.length };
     const feasibility = ranked.feasibility(picked.constraints);
-    return { kind: 'refused', diagnosis: diagnose(feasibility, located.quotaExceeded, before) };
+    const diagnosis = diagnose(feasibility, beyond, before);
+    return { kind: 'refused', diagnosis, grounds: groundsOf([], diagnosis) };
   }
 
   const alternatesTo = ({ host: selected }: HostForInstance): HostForInstance[] => {
@@ -96,7 +101,8 @@ export function decide(
     const selected = claim ?? (pickOf.get(instanceUuid) as PickedHost);
     return { instanceUuid, selected, alternates: alternatesTo(selected), claimToken: claim?.claimToken };
   });
-  return { kind: 'decided', destinations, toClaim: picked.picks, assumed: picked.snapshot };
+  const grounds = groundsOf(destinations.map(({ selected }) => selected.host));
+  return { kind: 'decided', destinations, toClaim: picked.picks, assumed: picked.snapshot, grounds };
 }
 
 /** What the instances prefer of resources is taken only if all of it is within the quota: it refuses nobody. */

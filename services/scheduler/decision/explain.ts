@@ -1,12 +1,11 @@
-import type { ExplainResponse, HostVerdict } from '#libs/contracts/messages';
+import type { ExplainResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
 import { allows } from '../filters/filter';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import { lacksOn, requiredDemands } from '../fleet/host-capacity';
-import type { HostState } from '../fleet/host-state';
 import { locate } from '../fleet/located-request';
-import { needsSearch, noCandidate, noCandidateSentence, searchOn } from '../ranking/candidates';
+import { noCandidate } from '../ranking/candidates';
 import { Judgement } from '../ranking/judgement';
 import { best } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
@@ -14,6 +13,7 @@ import type { ClassifiedSpec, EquivalenceClass } from '../request/equivalence-cl
 import type { DecisionParts } from './decide';
 import { diagnose } from './diagnose';
 import { type RefusedHost, relaxationsOf } from './relaxations';
+import { verdictOn } from './verdict';
 
 /** What is to be explained. */
 export interface ExplainedRequest extends ClassifiedSpec {
@@ -71,25 +71,4 @@ function refusedHosts(
     refused.push({ host, reasons, lacks: lacksOn(host, demands) });
   });
   return refused;
-}
-
-function verdictOn(
-  host: HostState,
-  equivalenceClass: EquivalenceClass,
-  judgement: Judgement,
-  constraints: RequestConstraints,
-): HostVerdict {
-  const refusals = [
-    ...judgement.sentences(host),
-    ...constraints.constraints
-      .filter((constraint) => !allows(constraint, host.index))
-      .map((constraint) => `${constraint.filter}: ${constraint.describe(host)}`),
-  ];
-  const found = needsSearch(equivalenceClass, host) ? searchOn(equivalenceClass, host) : undefined;
-  if (refusals.length === 0 && needsSearch(equivalenceClass, host) && !found) {
-    refusals.push(noCandidateSentence(equivalenceClass, host));
-  }
-  const weights = { ...judgement.weights(host, found?.preferred), ...constraints.weights(host.index) };
-  const weight = Object.values(weights).reduce((sum, share) => sum + share, 0);
-  return { host: host.host.name, passed: refusals.length === 0, refusals, weight, weights };
 }
