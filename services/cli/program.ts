@@ -20,6 +20,7 @@ import { configCommand } from './commands/service/config';
 import { serviceCommands } from './commands/service/service';
 import { upCommand } from './commands/service/up';
 import { traceCommand } from './commands/trace';
+import { upgradeCommand } from './commands/upgrade/upgrade';
 import type { Context } from './context';
 import { reportFailure } from './failure';
 
@@ -68,6 +69,7 @@ function createProgram(context: Context): CommandUnknownOpts {
     .addCommand(agentCommand(context))
     .addCommand(projectCommand(context))
     .addCommand(deadLettersCommand(context))
+    .addCommand(upgradeCommand(context))
     .addCommand(configCommand(context))
     .commandsGroup('Run its services:');
   for (const command of serviceCommands(context)) program.addCommand(command);
