@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Bus } from '../bus/port';
 import { callMethod, castTyped } from '../bus/typed-calls';
 import type { Method } from '../contracts/codec';
@@ -5,7 +6,12 @@ import { buildRequestCodec, terminateInstanceCodec } from '../contracts/conducto
 import { explainInstanceMethod, explainMethod } from '../contracts/diagnosis';
 import { listDoubtsMethod, settleDoubtMethod } from '../contracts/doubts';
 import { createFlavorMethod, deleteFlavorMethod, listFlavorsMethod, updateFlavorMethod } from '../contracts/flavors';
-import { listHostsMethod, listOverAllocatedMethod, setHostEnabledMethod } from '../contracts/hosts';
+import {
+  clearHostFailuresMethod,
+  listHostsMethod,
+  listOverAllocatedMethod,
+  setHostEnabledMethod,
+} from '../contracts/hosts';
 import { listInstancesMethod } from '../contracts/instance';
 import { MAX_USAGE_PROJECTS } from '../contracts/limits';
 import type {
@@ -205,6 +211,11 @@ export class Client {
     return (await this.#call(RPC_SCHEDULER, setHostEnabledMethod, { host, enabled, reason })).host;
   }
 
+  /** Ends the quarantine of a host that kept failing: its failures in a row are forgotten. For operators. */
+  async clearHostFailures(host: string): Promise<HostSummary> {
+    return (await this.#call(RPC_SCHEDULER, clearHostFailuresMethod, { host })).host;
+  }
+
   /** What is in doubt, and when the store may have lost writes. For operators. */
   doubts(): Promise<ListDoubtsResponse> {
     return this.#call(RPC_CONDUCTOR, listDoubtsMethod, {});
@@ -335,6 +346,8 @@ export class Client {
   /** Waits that are left when `work` has ended, such as by an error, end with it. */
   async #whileWatching<T>(work: (watch: InstanceWatch, signal: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
+    // Each instance that is waited for listens.
+    setMaxListeners(0, ended.signal);
     try {
       return await work(await this.#watching(), ended.signal);
     } finally {

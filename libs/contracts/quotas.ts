@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { isClassOrTraitName } from '../domain/names';
-import { INSTANCES, MAX_LIMIT, type QuotaExcess, UNLIMITED } from '../domain/quota';
+import { INSTANCES, MAX_LIMIT, type QuotaExcess, UNLIMITED } from '../domain/quotas/quota';
 import {
   badName,
   list,

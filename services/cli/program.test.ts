@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SCENARIOS } from './demo/scenarios/registry';
 import { runLine as berth } from './testing/run-line';
 
 const COMMANDS =
   `demo, trace replay, up, build, terminate, instance list, instance show, instance delete, instance adopt, instance destroy, explain, events,
   flavor create, flavor list, flavor show, flavor set, flavor unset, flavor delete,
-  host list, host show, host disable, host enable, audit, provider list, provider show, provider tree, candidates, allocation show, usage,
+  host list, host show, host disable, host enable, host trust, audit, provider list, provider show, provider tree, candidates, allocation show, usage,
   agent enrol, project credentials, dead-letters list, dead-letters requeue, config, scheduler, conductor, compute-agent, placement-api`.split(
     /,\s+/,
   );
@@ -105,6 +106,13 @@ describe('demo', () => {
     expect((figures['active'] ?? 0) + (figures['error'] ?? 0)).toBe(60);
     expect(figures['retried']).toBeGreaterThan(0);
     expect(err).toContain('60/60');
+    expect(code).toBe(0);
+  });
+
+  it.each(SCENARIOS)('tells the story of $name, in which every invariant holds', async ({ name }) => {
+    const { code, out } = await berth(`demo --scenario ${name} --json`);
+    expect(JSON.parse(out.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ scenario: name, broken: [] });
+    expect(out).toContain('at the end');
     expect(code).toBe(0);
   });
 

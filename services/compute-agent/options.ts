@@ -53,6 +53,12 @@ export const agentOptions = {
     range: 'TRAIT,... | ...',
     help: 'Traits of the host.',
   }),
+  providers: stringOption({
+    env: 'BERTH_AGENT_PROVIDERS',
+    default: '',
+    range: '[PARENT/]NAME CLASS=total,TRAIT,...; ... | ...',
+    help: "Providers below the host's root, as 'numa0 VCPU=16,MEMORY_MB=65536; numa0/gpu0 VGPU=8'. With the process driver, machine takes the NUMA nodes, GPUs and network cards that it finds.",
+  }),
   capabilities: stringOption({
     env: 'BERTH_AGENT_CAPABILITIES',
     default: 'hw_architecture=x86_64',
@@ -114,6 +120,13 @@ export const agentOptions = {
     min: 0,
     max: 600_000,
     help: 'The least time between two reports of a host; changes within it share the next.',
+  }),
+  lookIntervalMs: durationOption({
+    env: 'BERTH_AGENT_LOOK_INTERVAL_MS',
+    default: 2_000,
+    min: 200,
+    max: 3_600_000,
+    help: 'How often a host looks at what runs there that Berth does not manage; a change is reported ahead of time.',
   }),
   leaseReports: intOption({
     env: 'BERTH_AGENT_LEASE_REPORTS',

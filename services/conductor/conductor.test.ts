@@ -8,7 +8,7 @@ import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { mustCommit } from '#libs/testing/placement/placement';
-import { setQuota } from '#libs/testing/placement/placement-store-quotas';
+import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import type { Conductor } from './context';
 import { eventPublisher } from './events/publish-events';
 import { conductorMetrics } from './metrics';
@@ -133,6 +133,7 @@ it.each([
   await preferring.clock.advance(100);
   const { uuid } = await preferring.only();
   const claimOf = async () => (await preferring.placement.consumers([uuid]))[0];
+  expect(preferring.orders.at(-1)).toMatchObject({ host, allocations: { [providerOf(host)]: taken } });
   const claimToken = (await claimOf())?.claimToken ?? 0;
   await preferring.placement.commit({ kind: 'release_claim', atMs: 0, consumerUuid: uuid, claimToken });
   expect(await claimOf()).toBeUndefined();

@@ -6,11 +6,13 @@ import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER } from '#libs/
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
 import { attemptNumber, type Instance } from '#libs/domain/instance';
+import type { Resources } from '#libs/domain/inventory';
 import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
 import { deletesAllocations, givesAggregate, givesTrait, novaMoves, reserves } from './actions/api-clients';
 import { confirmed, cutFor, HOSTS, pick, type World } from './actions/common';
+import { deviceMoves, machineShrinks, partVanishes } from './actions/hardware';
 import {
   claimsOthersInstances,
   inventsInstances,
@@ -18,6 +20,7 @@ import {
   reportsForAnother,
   reportsOfEarlierEpoch,
 } from './actions/liars';
+import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
 import { FORGED } from './checker';
@@ -36,8 +39,6 @@ export interface Action {
 /** In this time everything happens. The fleet has started by its beginning. */
 export const HORIZON_MS = 30_000;
 const START_UP_MS = 3_000;
-/** Some agents come back only after all other faults have ended. */
-const AWAY_UNTIL_MS = 45_000;
 
 interface Kind {
   /** In which share of the seeds it happens at all. */
@@ -118,6 +119,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'builds are late': kind(0.3, 4, buildsAreLate),
   'taken over': kind(0.3, 4, takenOver),
   'black hole': kind(0.3, 4, blackHole),
+  'disk goes back': kind(0.3, 4, diskGoesBack),
+  'orders outlive their records': kind(0.25, 3, ordersOutliveRecords),
+  'part vanishes': kind(0.5, 8, partVanishes),
+  'device moves': kind(0.3, 3, deviceMoves),
 };
 
 /**
@@ -177,7 +182,8 @@ function requestOf(random: Random, uuidsIn: Request['uuidsIn']): Request {
 function requestIn(group: ServerGroup | undefined, who: string, random: Random, uuidsIn: Request['uuidsIn']): Request {
   const requestId = random.uuid();
   const resources = { VCPU: 1 + randomInt(random, 2), MEMORY_MB: 256 };
-  const spec = requestSpec(resources, { projectId: who, userId: 'user', group });
+  const preferredResources: Resources = random.next() < 0.3 ? { VGPU: 1 } : {};
+  const spec = requestSpec(resources, { projectId: who, userId: 'user', group, preferredResources });
   return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
 }
 
@@ -297,6 +303,23 @@ function terminateDuringClaim(random: Random): Action['perform'] {
   };
 }
 
+/**
+ * A copy of an order to build comes when what it built is destroyed and its agent is away, and is there when the agent comes
+ * back: after its record was forgotten.
+ */
+function ordersOutliveRecords(random: Random): Action['perform'] {
+  const uuid = random.uuid();
+  const request = requestOf(random, () => [uuid]);
+  const goAway = agentsAwayForLong(random);
+  return (world) => {
+    const { fleet } = world;
+    for (const conductor of ['conductor-1', 'conductor-2']) fleet.member(conductor).bus.duplicateNext(6_000);
+    send(world, request);
+    fleet.later(2_000, () => terminateNow(world, uuid));
+    fleet.later(4_000, () => goAway(world));
+  };
+}
+
 /** A client names an instance by the uuid of somebody else's consumer. */
 function buildForeign(random: Random): Action['perform'] {
   const which = random.next();
@@ -355,25 +378,6 @@ function dieInTheMiddle(random: Random): Action['perform'] {
   return ({ fleet }) => {
     const { links, process } = fleet.member(who);
     links[which]?.insteadOf(direction, after, () => process.isAlive && fleet.kill(who, restartAfterMs));
-  };
-}
-
-function replaceMachine(random: Random): Action['perform'] {
-  const agent = pick(random, ['agent-h1', 'agent-h2']);
-  return ({ fleet }) => {
-    fleet.kill(agent, 1_000);
-    fleet.note(agent, 'gets a new machine');
-    fleet.machines.get(agent.slice('agent-'.length))?.replace();
-  };
-}
-
-function machineShrinks(random: Random): Action['perform'] {
-  const host = pick(random, HOSTS);
-  const forMs = 1_000 + random.next() * 8_000;
-  return ({ fleet }) => {
-    fleet.note(host, 'has half of what it had');
-    fleet.machines.get(host)?.resize(0.5);
-    fleet.later(forMs, () => fleet.machines.get(host)?.resize(1));
   };
 }
 
@@ -515,21 +519,6 @@ function hostDisabled(random: Random): Action['perform'] {
     set(false);
     fleet.later(forMs, () => set(true));
   };
-}
-
-function agentStaysAway(random: Random): Action['perform'] {
-  const agent = pick(random, ['agent-h1', 'agent-h2']);
-  return ({ fleet }) => {
-    fleet.note(agent, 'does not come back any more');
-    fleet.remove(agent);
-  };
-}
-
-/** Longer than it takes to forget what was terminated meanwhile. */
-function agentAwayForLong(random: Random): Action['perform'] {
-  const agent = pick(random, ['agent-h1', 'agent-h2']);
-  const afterMs = random.next() * 5_000;
-  return ({ fleet }) => fleet.sendAway(agent, AWAY_UNTIL_MS + afterMs);
 }
 
 function clockJumps(random: Random): Action['perform'] {

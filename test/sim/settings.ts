@@ -15,6 +15,7 @@ export const CONDUCTOR = {
   BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '4000',
   BERTH_CONDUCTOR_AUDIT_GRACE_MS: '3000',
   BERTH_CONDUCTOR_RETENTION_MS: '15000',
+  BERTH_CONDUCTOR_DOUBT_MS: '10000',
 };
 
 export const AGENT = {
@@ -24,3 +25,9 @@ export const AGENT = {
   BERTH_AGENT_RETRY_MAX_MS: '1000',
   BERTH_AGENT_DRAIN_TIMEOUT_MS: '1000',
 };
+
+/** How long a host is held without another accepted report. */
+export const LEASE_MS = 3 * Number(AGENT.BERTH_AGENT_REPORT_INTERVAL_MS);
+
+/** Processes' clocks are the world's, less what the way to the store takes. */
+export const CLOCK_TOLERANCE_MS = 1_500;

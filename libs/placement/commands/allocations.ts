@@ -1,6 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import { type Inventories, refusalOf } from '../../domain/inventory';
-import { excessOf, type Growth, type Quota } from '../../domain/quota';
+import { excessOf, type Growth, type Quota } from '../../domain/quotas/quota';
 import { groupKey, isForbidden } from '../../domain/server-group';
 import type { ConsumerWrite, RefusedCommit } from '../port/placement-store';
 import { isCustom } from './catalogue';

@@ -1,6 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Resources } from '../../domain/inventory';
-import { countedOf, type Growth, type QuotaExcess, type QuotaState } from '../../domain/quota';
+import { countedOf, type Growth, type QuotaExcess, type QuotaState } from '../../domain/quotas/quota';
 import type { ConsumerWrite, SettleProject } from '../port/placement-store';
 import type { AllocationState } from './allocations';
 import { projectKey, projectOfKey, type Tables } from './tables';

@@ -1,5 +1,5 @@
 import { BerthError } from '../../domain/errors';
-import { DEFAULT_PROJECT, MAX_COHORT_MEMBERS } from '../../domain/quota';
+import { DEFAULT_PROJECT, MAX_COHORT_MEMBERS } from '../../domain/quotas/quota';
 import type { WriteQuota } from '../port/placement-store';
 import { counters, projectKey, type Tables } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';

@@ -1,7 +1,7 @@
 import type { Command } from '../port/placement-store';
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
-import { recordFailure, setHostEnabled, sweepHosts } from './hosts';
+import { clearFailures, recordFailure, setHostEnabled, sweepHosts } from './hosts';
 import { settleProject } from './project-usage';
 import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
 import { deleteProvider, putProvider } from './providers';
@@ -35,6 +35,7 @@ const DECIDERS: {
   rename_class: renameClass,
   set_host_enabled: setHostEnabled,
   record_failure: recordFailure,
+  clear_failures: clearFailures,
   sweep_hosts: sweepHosts,
   write_quota: writeQuota,
   settle_project: settleProject,

@@ -2,7 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import { type AllocationCommand, asReleased, asWrite, isAllocationCommand } from '../commands/allocation-command';
 import { type AllocationState, decideAllocations, planWrites } from '../commands/allocations';
-import { reportHost } from '../commands/report-host';
+import { reportHost } from '../commands/reports/report-host';
 import { runCommand } from '../commands/run-command';
 import { asConsumer, asProjectUsage, projectKey } from '../commands/tables';
 import { type Conflict, isCommit, type Transaction, transact, type Write } from '../commands/transaction';
@@ -83,7 +83,9 @@ export class MemoryPlacementStore implements PlacementStore {
   /** Its birth id is made of the time of its first commit. */
   async identify(): Promise<StoreIdentity> {
     const birthId = this.#revision === 0 ? undefined : `memory-${this.#bornAtMs}`;
-    return { birthId, bornAtMs: this.#bornAtMs, revision: this.#revision, nowMs: undefined, jumps: this.#jumps };
+    const goesOn = this.#goesOnAtMs === undefined ? [] : [[this.#revision, firstNumber(this.#goesOnAtMs)] as const];
+    const jumps = [...this.#jumps, ...goesOn];
+    return { birthId, bornAtMs: this.#bornAtMs, revision: this.#revision, nowMs: undefined, jumps };
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Resources } from '../../domain/inventory';
-import { countedOf, DEFAULT_PROJECT, type ProjectQuota, type QuotaState } from '../../domain/quota';
+import { countedOf, DEFAULT_PROJECT, type ProjectQuota, type QuotaState } from '../../domain/quotas/quota';
 import { SetIndex } from '../index/set-index';
 import type { Revised } from '../port/placement-store';
 import { NOT_NEWER, VersionedRows } from './versioned-rows';

@@ -16,6 +16,7 @@ export type Command = { readonly atMs: number } & (
   | CatalogueCommand
   | SetHostEnabled
   | RecordFailure
+  | ClearFailures
   | SweepHosts
   | WriteQuota
   | SettleProject
@@ -144,11 +145,20 @@ export interface SetHostEnabled {
   readonly reason: string;
 }
 
-/** One more build failed on the host; `halfLifeMs` lets earlier ones decay first. */
+/** One more build failed on the host, or a report of it was refused; `halfLifeMs` lets earlier ones decay first. */
 export interface RecordFailure {
   readonly kind: 'record_failure';
   readonly host: string;
   readonly halfLifeMs: number;
+  /** One that was under way when the one before failed is the same trouble: it does not count in the row. */
+  readonly startedAtMs: number;
+  readonly reason: string;
+}
+
+/** The host can build again: it did, or an operator says so. */
+export interface ClearFailures {
+  readonly kind: 'clear_failures';
+  readonly host: string;
 }
 
 /** Takes as down every up host whose last heartbeat is older than `silentSinceMs`, at most `limit` of them. */
@@ -200,6 +210,8 @@ export interface HostReport {
   /** How much of `reserved` that is: it comes on top of what an operator reserves. */
   readonly externalUsage?: Resources;
   readonly traits: readonly string[];
+  /** The providers below the root, in any order; none unless given. Inventories, traits and usage above are the root's. */
+  readonly nested?: readonly NestedReport[];
   /** Left as they are when undefined. */
   readonly aggregates: readonly string[] | undefined;
   readonly capabilities: Host['capabilities'];
@@ -207,6 +219,14 @@ export interface HostReport {
   readonly externalInstances: number;
   /** That an operator disabled the host, as its agent remembers: for a store that does not know the host (any more). */
   readonly disabled?: { readonly reason: string } | undefined;
+}
+
+/** What an agent says of a provider below its host's root. They make a tree: each parent is the root or one of them. */
+export interface NestedReport extends Pick<HostReport, 'inventories' | 'externalUsage' | 'traits'> {
+  /** `nestedProviderUuid` of the root's. */
+  readonly uuid: string;
+  readonly name: string;
+  readonly parentUuid: string;
 }
 
 /** A run of an agent, on behalf of its service host. */

@@ -1,6 +1,6 @@
 import type { ConsumerOwner } from '../../domain/consumer';
 import type { CapacityRefusal } from '../../domain/inventory';
-import type { QuotaExcess } from '../../domain/quota';
+import type { QuotaExcess } from '../../domain/quotas/quota';
 import type { Change, Revised, Usage } from './rows';
 
 /** How a commit ended: made, without effect, or refused and why. */

@@ -2,7 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
-import type { ProjectQuota, QuotaState } from '../../domain/quota';
+import type { ProjectQuota, QuotaState } from '../../domain/quotas/quota';
 import type { CatalogueName } from './rows';
 
 /**

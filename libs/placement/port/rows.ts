@@ -2,7 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
-import type { ProjectQuota } from '../../domain/quota';
+import type { ProjectQuota } from '../../domain/quotas/quota';
 
 /** Amounts in use on a provider, with the generation that goes with them. */
 export interface Usage {

@@ -1,7 +1,7 @@
 import type { ConsumerOwner } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { CapacityRefusal } from '../../domain/inventory';
-import type { QuotaExcess } from '../../domain/quota';
+import type { QuotaExcess } from '../../domain/quotas/quota';
 import type { RedisClient } from '../../redis/connect';
 import type { LuaScript } from '../../redis/scripts';
 import { batchPerTick } from '../../runtime/batch-per-tick';

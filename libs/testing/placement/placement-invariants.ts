@@ -1,5 +1,5 @@
 import { addResources, capacityOf, type Resources } from '../../domain/inventory';
-import { countedOf } from '../../domain/quota';
+import { countedOf } from '../../domain/quotas/quota';
 import type { contentsOf } from './placement';
 
 type Contents = Awaited<ReturnType<typeof contentsOf>>;

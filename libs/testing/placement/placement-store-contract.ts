@@ -1,12 +1,13 @@
 import type { PlacementStore } from '../../placement/port/placement-store';
+import { describeHolders } from './hosts/placement-store-holders';
+import { describeHosts } from './hosts/placement-store-hosts';
+import { describeNested } from './hosts/placement-store-nested';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
-import { describeHolders } from './placement-store-holders';
-import { describeHosts } from './placement-store-hosts';
 import { describeProviders } from './placement-store-providers';
-import { describeQuotas } from './placement-store-quotas';
 import { describeStream } from './placement-store-stream';
+import { describeQuotas } from './projects/placement-store-quotas';
 
 /** A store that is empty at the start of each test, and ways to reach the same one again. */
 export interface PlacementStoreWorld {
@@ -32,6 +33,10 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
     describeGroups(() => world.store);
     describeQuotas(() => world);
     describeHosts(
+      () => world.store,
+      () => world.another(),
+    );
+    describeNested(
       () => world.store,
       () => world.another(),
     );

@@ -4,7 +4,7 @@ import { silentLog } from '../../runtime/log';
 import { systemClock, systemRandom } from '../../runtime/system';
 import { aProvider, aReport, aWrite, claim, contentsOf, mustReport } from './placement';
 import type { PlacementStoreWorld } from './placement-store-contract';
-import { setQuota } from './placement-store-quotas';
+import { setQuota } from './projects/placement-store-quotas';
 
 export function describeStream(world: () => PlacementStoreWorld): void {
   describe('the stream', () => {

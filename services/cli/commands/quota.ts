@@ -1,7 +1,7 @@
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { ProjectQuotaView } from '#libs/contracts/messages';
 import { isClassOrTraitName } from '#libs/domain/names';
-import { INSTANCES, MAX_LIMIT, UNLIMITED } from '#libs/domain/quota';
+import { INSTANCES, MAX_LIMIT, UNLIMITED } from '#libs/domain/quotas/quota';
 import { ownProject, useClient } from '../client/with-client';
 import type { Context } from '../context';
 import { usageError } from '../failure';

@@ -5,8 +5,9 @@ import { randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import type { Surroundings } from '#libs/runtime/service';
 import type { AgentConfig } from '../options';
 import type { OpenDriver } from './driver';
-import { fakeDriver } from './fake';
+import { type FakeDriver, fakeDriver } from './fake';
 import { parseAmounts, parseCapabilities, parseInventories, parseTraits, roundRobin } from './host-shape';
+import { MACHINE, parseNested } from './nested-shape';
 import { openProcessDriver } from './process/process-driver';
 
 const FAKE_INVENTORY = { VCPU: inventory(64), MEMORY_MB: inventory(262_144), DISK_GB: inventory(4_000) };
@@ -33,12 +34,18 @@ function processDriver(config: AgentConfig, around: Surroundings): OpenDriver {
     throw new BerthError('invalid_argument', 'bad_config', message);
   }
   const { inventories, traits, capabilities } = shapesFrom(config);
-  const capacity = { inventories: inventories[0], traits: traits[0] ?? [], capabilities };
+  const nested = config.providers === MACHINE ? undefined : (nestedFrom(config)[0] ?? []);
+  const capacity = { inventories: inventories[0], traits: traits[0] ?? [], nested, capabilities };
   return ({ name }) => openProcessDriver({ root: join(stateDir, name, 'instances'), capacity }, config, around);
 }
 
-function fakeDrivers(config: AgentConfig, { clock, random }: Surroundings): OpenDriver {
+/** Fake hosts, as `driverFromConfig` opens them. */
+export function fakeDrivers(
+  config: AgentConfig,
+  { clock, random }: Surroundings,
+): (...host: Parameters<OpenDriver>) => Promise<FakeDriver> {
   const { inventories, traits, capabilities } = shapesFrom(config);
+  const nested = nestedFrom(config);
   const externals = parseAmounts('BERTH_AGENT_FAKE_EXTERNAL', config.fakeExternal);
   const seed = config.fakeSeed || randomInt(random, MAX_SEED);
   return async ({ name, index }, remembered) => {
@@ -46,6 +53,7 @@ function fakeDrivers(config: AgentConfig, { clock, random }: Surroundings): Open
       capacity: {
         inventories: roundRobin(inventories, index, FAKE_INVENTORY),
         traits: roundRobin(traits, index, []),
+        nested: roundRobin(nested, index, []),
         capabilities,
       },
       latencyMs: config.fakeLatencyMs,
@@ -56,6 +64,14 @@ function fakeDrivers(config: AgentConfig, { clock, random }: Surroundings): Open
     };
     return fakeDriver(host, clock, seededRandom(seedOf(`${seed} ${name}`)));
   };
+}
+
+function nestedFrom({ driver, providers }: AgentConfig) {
+  if (driver === 'fake' && providers === MACHINE) {
+    const message = `BERTH_AGENT_PROVIDERS is ${MACHINE}, but only the process driver has a machine`;
+    throw new BerthError('invalid_argument', 'bad_config', message);
+  }
+  return parseNested('BERTH_AGENT_PROVIDERS', providers);
 }
 
 /** Capacities by configuration. Without an inventory the process driver takes what the machine has. */

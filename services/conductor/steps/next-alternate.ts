@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Selection } from '#libs/contracts/messages';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
-import { sentenceOf } from '#libs/domain/quota';
+import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { ConsumerGuard } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';

@@ -26,7 +26,7 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import type { HostPosition } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';
-import type { QuotaExcess } from '#libs/domain/quota';
+import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';

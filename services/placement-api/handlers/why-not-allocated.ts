@@ -1,5 +1,5 @@
 import { type Inventories, MAX_AMOUNT } from '#libs/domain/inventory';
-import { sentenceOf } from '#libs/domain/quota';
+import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { CommitResult, ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { badRequest, ERROR_CODE, HttpError } from '../http/http-error';

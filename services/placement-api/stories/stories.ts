@@ -1,5 +1,5 @@
 import type { PlacementStore } from '#libs/placement/port/placement-store';
-import { setQuota } from '#libs/testing/placement/placement-store-quotas';
+import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import { storiesOn } from '../testing/story';
 import { allocationStories, manyAllocationStories } from './allocations';
 import { candidateStories } from './candidates';
@@ -9,13 +9,12 @@ import { aggregateStories, traitStories } from './labels';
 import { nestedCandidateStories } from './nested-candidates';
 import { policyStories, tokenStories } from './policy';
 import { providerListStories, providerStories } from './providers';
-import { quotaStories } from './quotas';
 import { raceStories } from './races';
 import { reshaperStories } from './reshaper';
 import { resourceClassStories } from './resource-classes';
 import { rootStories } from './root';
 import { treeStories } from './trees';
-import { usageStories } from './usages';
+import { quotaStories, usageStories } from './usages';
 
 /** All stories, on any store. `openStore` makes an empty one. */
 export function describePlacementApi(name: string, openStore: () => Promise<PlacementStore>): void {

@@ -1,5 +1,5 @@
 import type { Diagnosis, FilterDiagnosis } from '#libs/contracts/messages';
-import type { QuotaExcess } from '#libs/domain/quota';
+import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { FILTER_NAMES } from '../filters/registry';
 import type { RefusedClaims } from '../fleet/located-request';
 import { CANDIDATES } from '../ranking/candidates';

@@ -1,5 +1,5 @@
 import type { Diagnosis, HostVerdict } from '#libs/contracts/messages';
-import type { QuotaExcess } from '#libs/domain/quota';
+import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';

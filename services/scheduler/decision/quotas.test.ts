@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { inventory } from '#libs/domain/inventory';
-import { setQuota } from '#libs/testing/placement/placement-store-quotas';
+import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import { aWorld, hostsOf, INVENTORIES, type TestScheduler, type World } from '../testing/world';
 
 let world: World;

@@ -1,4 +1,4 @@
-import { sentenceOf } from '#libs/domain/quota';
+import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { RequestFilter } from './filter';
 
 /**

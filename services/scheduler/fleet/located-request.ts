@@ -1,4 +1,4 @@
-import type { QuotaExcess } from '#libs/domain/quota';
+import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey, type ServerGroup } from '#libs/domain/server-group';
 import type { Fleet } from './fleet';

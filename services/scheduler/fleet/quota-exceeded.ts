@@ -1,5 +1,5 @@
 import { addResources, type Resources } from '#libs/domain/inventory';
-import { countedOf, excessOf, INSTANCES, type QuotaExcess } from '#libs/domain/quota';
+import { countedOf, excessOf, INSTANCES, type QuotaExcess } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 

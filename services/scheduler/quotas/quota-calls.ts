@@ -11,7 +11,7 @@ import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } f
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { indexAfter } from '#libs/domain/names';
-import { DEFAULT_PROJECT } from '#libs/domain/quota';
+import { DEFAULT_PROJECT } from '#libs/domain/quotas/quota';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { CommitResult, PlacementStore, WriteQuota } from '#libs/placement/port/placement-store';
 import type { Log } from '#libs/runtime/log';

@@ -11,8 +11,8 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { AT_MS, aWrite, contentsOf, mustCommit } from '#libs/testing/placement/placement';
 import { violationsOf } from '#libs/testing/placement/placement-invariants';
 import { actionSequences, run } from '#libs/testing/placement/placement-random';
-import { setQuota } from '#libs/testing/placement/placement-store-quotas';
 import { contentsOfMirror } from '#libs/testing/placement/placement-store-stream';
+import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import { sharedServer } from '../../shared-servers';
 
 jest.setTimeout(60_000);

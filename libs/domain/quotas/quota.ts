@@ -1,5 +1,5 @@
-import type { Consumer } from './consumer';
-import type { Resources } from './inventory';
+import type { Consumer } from '../consumer';
+import type { Resources } from '../inventory';
 
 /** What a limit may be on besides resource classes: how many instances a project has (Nova's `instances`). */
 export const INSTANCES = 'instances';

@@ -1,6 +1,6 @@
 import type { Consumer } from '#libs/domain/consumer';
 import { addResources, type Resources } from '#libs/domain/inventory';
-import { countedOf, UNLIMITED } from '#libs/domain/quota';
+import { countedOf, UNLIMITED } from '#libs/domain/quotas/quota';
 import type { Change, ProjectUsage, Rows } from '#libs/placement/port/placement-store';
 
 /** Quotas and what projects hold, from all that is written. */

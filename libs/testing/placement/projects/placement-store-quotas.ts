@@ -1,9 +1,9 @@
-import { inventory } from '../../domain/inventory';
-import { DEFAULT_PROJECT, MAX_COHORT_MEMBERS, UNLIMITED } from '../../domain/quota';
-import type { CommitResult, ConsumerWrite, PlacementStore, WriteQuota } from '../../placement/port/placement-store';
-import { AT_MS, aProvider, aWrite, commit, contentsOf, mustCommit } from './placement';
-import { heldByProject, violationsOf } from './placement-invariants';
-import type { PlacementStoreWorld } from './placement-store-contract';
+import { inventory } from '../../../domain/inventory';
+import { DEFAULT_PROJECT, MAX_COHORT_MEMBERS, UNLIMITED } from '../../../domain/quotas/quota';
+import type { CommitResult, ConsumerWrite, PlacementStore, WriteQuota } from '../../../placement/port/placement-store';
+import { AT_MS, aProvider, aWrite, commit, contentsOf, mustCommit } from '../placement';
+import { heldByProject, violationsOf } from '../placement-invariants';
+import type { PlacementStoreWorld } from '../placement-store-contract';
 
 const DAY_MS = 86_400_000;
 
