@@ -79,7 +79,7 @@ function cohortKey(name: string): string {
 }
 
 function isSame(a: Content, b: Content): boolean {
-  const text = ({ limits, borrowLimits, cohort }: Content) =>
-    JSON.stringify([Object.entries(limits).sort(), Object.entries(borrowLimits).sort(), cohort]);
-  return text(a) === text(b);
+  const isSameMap = (one: Content['limits'], other: Content['limits']) =>
+    [...Object.keys(one), ...Object.keys(other)].every((name) => one[name] === other[name]);
+  return isSameMap(a.limits, b.limits) && isSameMap(a.borrowLimits, b.borrowLimits) && a.cohort === b.cohort;
 }

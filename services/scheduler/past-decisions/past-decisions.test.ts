@@ -69,7 +69,7 @@ it("tells a tenant about its own project's instances only", async () => {
 });
 
 it('keeps the last few, and of an instance the last', async () => {
-  const [first = '', second = '', third = ''] = [randomUUID(), randomUUID(), randomUUID()];
+  const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()] as const;
   for (const uuid of [first, second, third]) {
     await scheduler.select(REQUEST, [uuid]);
     await kept(uuid);

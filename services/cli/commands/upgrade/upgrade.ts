@@ -25,7 +25,7 @@ export function upgradeCommand(context: Context): CommandUnknownOpts {
 }
 
 function checkCommand(context: Context): CommandUnknownOpts {
-  const { terminal, env, exit } = context;
+  const { terminal, env } = context;
   const command = new Command('check')
     .description('Check whether the store fits this release, as nova-status upgrade check does. Writes nothing.')
     .option('--json', 'print one JSON value', false);
@@ -36,10 +36,10 @@ function checkCommand(context: Context): CommandUnknownOpts {
       const result = worst(checks);
       if (json) terminal.json({ result, checks });
       else terminal.print(table(terminal, ['CHECK', 'RESULT', 'DETAILS'], checks.flatMap(rowsOf)));
-      exit(EXIT_CODES[result]);
+      context.exit(EXIT_CODES[result]);
     } catch (thrown) {
       reportFailure(thrown, terminal);
-      exit(UNEXPECTED);
+      context.exit(UNEXPECTED);
     }
   });
   return command.addHelpText('after', HELP);
