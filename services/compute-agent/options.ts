@@ -9,6 +9,7 @@ import {
   numberOption,
   stringOption,
 } from '#libs/runtime/config';
+import { dockerDriverOptions } from './drivers/docker/docker-options';
 import { fakeOptions } from './drivers/fake-options';
 import { processDriverOptions } from './drivers/process/process-options';
 
@@ -33,8 +34,8 @@ export const agentOptions = {
   driver: enumOption({
     env: 'BERTH_AGENT_DRIVER',
     default: 'fake',
-    values: ['fake', 'process'],
-    help: 'What instances are: entries of a map (fake, for demos and load), or processes of this machine.',
+    values: ['fake', 'process', 'docker'],
+    help: 'What instances are: entries of a map (fake, for demos and load), processes of this machine, or containers of its Docker engine.',
   }),
   zones: listOption({
     env: 'BERTH_AGENT_ZONES',
@@ -167,6 +168,7 @@ export const agentOptions = {
   }),
   ...fakeOptions,
   ...processDriverOptions,
+  ...dockerDriverOptions,
 } as const;
 
 export type AgentConfig = ConfigOf<typeof agentOptions>;

@@ -4,6 +4,7 @@ import { inventory } from '#libs/domain/inventory';
 import { randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import type { Surroundings } from '#libs/runtime/service';
 import type { AgentConfig } from '../options';
+import { openDockerDriver } from './docker/docker-driver';
 import type { OpenDriver } from './driver';
 import { type FakeDriver, fakeDriver } from './fake';
 import { parseAmounts, parseCapabilities, parseInventories, parseTraits, roundRobin } from './host-shape';
@@ -24,6 +25,8 @@ export function driverFromConfig(config: AgentConfig, around: Surroundings): Ope
       return fakeDrivers(config, around);
     case 'process':
       return processDriver(config, around);
+    case 'docker':
+      return dockerDriver(config, around);
   }
 }
 
@@ -33,10 +36,24 @@ function processDriver(config: AgentConfig, around: Surroundings): OpenDriver {
     const message = 'BERTH_AGENT_STATE_DIR must name a folder: the process driver keeps its instances there';
     throw new BerthError('invalid_argument', 'bad_config', message);
   }
+  const capacity = capacityOfMachine(config);
+  return ({ name }) => openProcessDriver({ root: join(stateDir, name, 'instances'), capacity }, config, around);
+}
+
+function dockerDriver(config: AgentConfig, around: Surroundings): OpenDriver {
+  if (config.dockerImage === '') {
+    const message = 'BERTH_AGENT_DOCKER_IMAGE must name the image of instances whose request names none';
+    throw new BerthError('invalid_argument', 'bad_config', message);
+  }
+  const capacity = capacityOfMachine(config);
+  return ({ name }) => openDockerDriver({ name, capacity }, config, around);
+}
+
+/** Of what is not configured a driver finds out what the machine has. */
+function capacityOfMachine(config: AgentConfig) {
   const { inventories, traits, capabilities } = shapesFrom(config);
   const nested = config.providers === MACHINE ? undefined : (nestedFrom(config)[0] ?? []);
-  const capacity = { inventories: inventories[0], traits: traits[0] ?? [], nested, capabilities };
-  return ({ name }) => openProcessDriver({ root: join(stateDir, name, 'instances'), capacity }, config, around);
+  return { inventories: inventories[0], traits: traits[0] ?? [], nested, capabilities };
 }
 
 /** Fake hosts, as `driverFromConfig` opens them. */
