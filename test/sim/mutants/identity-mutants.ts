@@ -23,8 +23,8 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
     'cast',
     (original) => {
       return function cast(this: MemoryBus, address, message, options = {}) {
-        const { id, replyTo, correlationId } = options;
-        return original.call(this, address, message, { id, replyTo, correlationId } as CastOptions);
+        const { onBehalfOf: _sender, ...rest }: CastOptions = options;
+        return original.call(this, address, message, rest);
       };
     },
   ),
