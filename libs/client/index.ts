@@ -1,19 +1,23 @@
 /* What programs import as `berth/client`: see README.md. */
 
 export type {
+  AggregateView,
   CreateFlavorRequest,
+  CreateGroupRequest,
   Diagnosis,
   ExplainResponse,
+  GroupView,
   HostSummary,
   InstanceEvent,
   InstanceView,
   UpdateFlavorRequest,
+  ZoneView,
 } from '../contracts/messages';
 export { BerthError, type ErrorCode, isRetryable } from '../domain/errors';
 export type { Flavor } from '../domain/flavor';
 export { type Attempt, INSTANCE_STATES, type InstanceState } from '../domain/instance';
 export type { RequestGroup, RequestSpec } from '../domain/request-spec';
-export type { ServerGroup } from '../domain/server-group';
+export type { NamedGroup, ServerGroup } from '../domain/server-group';
 export { type Build, type BuildOptions, Client, type SpecFields, type WaitOptions } from './client';
 export { type ConnectOptions, connect } from './connect';
 export type { EventFilter } from './event-stream';

@@ -35,7 +35,10 @@ const spec = fc
     memberOf: fc.array(fc.array(uuid, { minLength: 1, maxLength: 3 }), { maxLength: 2 }),
     extraSpecs: fc.dictionary(word, word),
     sameHost: fc.array(uuid, { maxLength: 3 }),
-    group: fc.option(group, { nil: undefined }),
+    group: fc.option(
+      fc.oneof(group, fc.record({ id: word, policy: fc.constant(undefined), maxPerHost: fc.constant(0) })),
+      { nil: undefined },
+    ),
     forceHosts: fc.array(word, { maxLength: 3 }),
     groupPolicy: fc.constantFrom('none' as const, 'isolate' as const),
     flavor: fc.option(fc.record({ name: word, version: fc.integer({ min: 1, max: 9 }) }), { nil: undefined }),

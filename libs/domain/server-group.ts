@@ -6,10 +6,38 @@ export const GROUP_POLICIES = ['affinity', 'anti-affinity', 'soft-affinity', 'so
 
 export type GroupPolicy = (typeof GROUP_POLICIES)[number];
 
-export interface ServerGroup {
+export interface ServerGroup extends GroupRules {
   readonly id: string;
+}
+
+/** A group as a request names it: with its rules, or by its name alone, without a policy, where a stored group has them. */
+export type NamedGroup = ServerGroup | { readonly id: string; readonly policy: undefined; readonly maxPerHost: number };
+
+/** What a group's members keep to. */
+export interface GroupRules {
   readonly policy: GroupPolicy;
   readonly maxPerHost: number;
+}
+
+/** What whoever makes a group says of it. */
+export interface GroupSettings extends GroupRules {
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A group that stands by itself: requests of its project that name it keep to its rules. */
+export interface StoredGroup extends GroupSettings {
+  readonly projectId: string;
+  /** Requests name it so; no other group of its project is called this. */
+  readonly name: string;
+  readonly createdAtMs: number;
+}
+
+/** Groups of one project that stand by themselves. */
+export const MAX_GROUPS_PER_PROJECT = 1_000;
+
+/** The key of a group that stands by itself: a word. */
+export function storedGroupKey(projectId: string, name: string): string {
+  return `${encodeURIComponent(projectId)}:${encodeURIComponent(name)}`;
 }
 
 /**

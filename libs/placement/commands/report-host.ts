@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Host } from '../../domain/host';
 import type { Inventories, Inventory } from '../../domain/inventory';
 import type { HostReport, ReportResult } from '../port/placement-store';
+import { withMemberships } from './aggregates';
 import { countUsers, createMissing } from './catalogue';
 import { withStatus } from './hosts';
 import { type MergedProvider, mergeReport, reportedClasses } from './merge-report';
@@ -31,8 +32,12 @@ export async function reportHost(tx: Transaction, report: HostReport): Promise<R
   const kept = await inUse(tx, provider, report.inventories);
   const merged = mergeReport(report, provider, kept);
   const next = nextHost(report, host);
-  writeProvider(tx, report, { ...merged, traits: withStatus(merged.traits, next.enabled) }, provider);
-  if (host && host.providerUuid !== providerUuid) await unlink(tx, host.providerUuid);
+  const decided = {
+    traits: withStatus(merged.traits, next.enabled),
+    aggregates: withMemberships(merged.aggregates, next.aggregates),
+  };
+  writeProvider(tx, report, { ...merged, ...decided }, provider);
+  if (host && host.providerUuid !== providerUuid) await unlink(tx, host);
   if (!host || !isSame(host, next)) tx.put('host', name, next);
   const digest = Object.keys(kept).length === 0 ? digestOf(report) : '';
   tx.put('sequence', name, { agentRun, sequence, providerUuid, digest });
@@ -97,11 +102,12 @@ function hasAlready(provider: StoredProvider, merged: MergedProvider): boolean {
   );
 }
 
-/** The host has another provider now; the one it had stays, without a host. */
-async function unlink(tx: Transaction, providerUuid: string): Promise<void> {
+/** The host has another provider now; the one it had stays, without a host and what operators put the host into. */
+async function unlink(tx: Transaction, { providerUuid, aggregates: memberships }: Host): Promise<void> {
   const provider = await tx.get('provider', providerUuid);
   if (!provider) return;
-  tx.put('provider', providerUuid, { ...provider, host: undefined });
+  const aggregates = provider.aggregates.filter((uuid) => !memberships.includes(uuid));
+  tx.put('provider', providerUuid, { ...provider, host: undefined, aggregates });
   tx.write({ kind: 'show', key: providerUuid });
 }
 
@@ -122,9 +128,15 @@ async function inUse(
 }
 
 function nextHost(report: HostReport, host: Host | undefined): Host {
-  const { providerUuid, cell, serviceHost, availabilityZone, capabilities, ioOps, externalInstances } = report;
+  const { providerUuid, cell, serviceHost, capabilities, ioOps, externalInstances } = report;
   const { agentRun, sequence, epoch, disabled } = report;
-  const unknown = { enabled: !disabled, disabledReason: disabled?.reason ?? '', failures: 0, lastFailureAtMs: 0 };
+  const unknown = {
+    enabled: !disabled,
+    disabledReason: disabled?.reason ?? '',
+    aggregates: [],
+    failures: 0,
+    lastFailureAtMs: 0,
+  };
   const kept = host ?? unknown;
   return {
     ...kept,
@@ -132,7 +144,6 @@ function nextHost(report: HostReport, host: Host | undefined): Host {
     providerUuid,
     cell,
     serviceHost,
-    availabilityZone,
     capabilities,
     ioOps,
     externalInstances,

@@ -1,6 +1,8 @@
 import type { Command } from '../port/placement-store';
+import { addHost, createAggregate, deleteAggregate, removeHost, updateAggregate } from './aggregates';
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
+import { createGroup, deleteGroup } from './groups';
 import { recordFailure, setHostEnabled, sweepHosts } from './hosts';
 import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
 import { deleteProvider, putProvider } from './providers';
@@ -34,4 +36,11 @@ const DECIDERS: {
   set_host_enabled: setHostEnabled,
   record_failure: recordFailure,
   sweep_hosts: sweepHosts,
+  create_aggregate: createAggregate,
+  update_aggregate: updateAggregate,
+  delete_aggregate: deleteAggregate,
+  add_aggregate_host: addHost,
+  remove_aggregate_host: removeHost,
+  create_group: createGroup,
+  delete_group: deleteGroup,
 };

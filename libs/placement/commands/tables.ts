@@ -1,7 +1,9 @@
 import type { Consumer } from '../../domain/consumer';
+import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
+import type { StoredGroup } from '../../domain/server-group';
 import type { CatalogueName, HostHolder, Revised, Rows, Usage } from '../port/placement-store';
 
 /** What the store keeps, table by table, each row under one key. */
@@ -18,6 +20,10 @@ export interface Tables {
   readonly resource_class: { readonly createdAtMs: number };
   /** Custom traits by name. */
   readonly trait: { readonly createdAtMs: number };
+  /** Host aggregates by uuid. */
+  readonly aggregate: Aggregate;
+  /** Server groups that stand by themselves, by `groupKey`. */
+  readonly server_group: StoredGroup;
   /** Provider uuids by provider name. */
   readonly name: { readonly uuid: string };
   /** All providers of a tree by its root; a tree of one has no row. */
@@ -77,9 +83,14 @@ export interface Stored<T> {
   readonly revision: number;
 }
 
-/** Counters, each under a name: how many providers use a custom class or trait, how many members a group has (on a host). */
+/**
+ * Counters, each under a name: how many providers use a custom class or trait, how many members a group has (on a host),
+ * how many groups a project has, how often anything about host aggregates was changed.
+ */
 export const counters = {
   usersOf: (catalogue: 'resource_class' | 'trait', name: string) => `${catalogue} ${name}`,
+  aggregateChanges: 'aggregate-changes',
+  groupsOf: (projectId: string) => `groups ${projectId}`,
   membersOf: (group: string) => `members ${group}`,
   // A host's name has no spaces.
   membersOn: (group: string, host: string) => `members-on ${host} ${group}`,
@@ -142,4 +153,6 @@ const SEEN: { readonly [T in TableName]?: SeenAs<T> } = {
   consumer: ['consumers', 'deletedConsumers', (_, stored) => asConsumer(stored)],
   resource_class: ['resourceClasses', 'deletedResourceClasses', asCatalogueName],
   trait: ['traits', 'deletedTraits', asCatalogueName],
+  aggregate: ['aggregates', 'deletedAggregates', (_, { row, revision }) => ({ ...row, revision })],
+  server_group: ['serverGroups', 'deletedServerGroups', (_, { row, revision }) => ({ ...row, revision })],
 };

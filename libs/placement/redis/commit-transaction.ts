@@ -33,6 +33,8 @@ export function commitTransaction(
     k.claimToken,
     k.birth,
     k.holder,
+    k.aggregate,
+    k.server_group,
   ];
   return async (tx) => {
     const reply = (await client.runScript(script, keys, [streamLength, encodeTransaction(tx)])) as CommitReply;

@@ -106,7 +106,7 @@ export class RedisPlacementStore implements PlacementStore {
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {
     const revision = await this.revision();
-    for (const table of ['resource_class', 'trait', 'host', 'consumer'] as const) {
+    for (const table of ['resource_class', 'trait', 'aggregate', 'host', 'server_group', 'consumer'] as const) {
       await this.#reader.scanTexts(table, async (texts) => {
         onRows(decodeLines(texts.map(([key, text]) => ({ table, key, text }))));
       });

@@ -131,6 +131,8 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   consumer: (consumer) => `${consumer.claimToken} ${encodeClaim(consumer)}`,
   resource_class: ({ createdAtMs }) => String(createdAtMs),
   trait: ({ createdAtMs }) => String(createdAtMs),
+  aggregate: (aggregate) => JSON.stringify({ ...aggregate, uuid: undefined }),
+  server_group: (group) => JSON.stringify(group),
   name: ({ uuid }) => uuid,
   tree: ({ members }) => JSON.stringify(members),
   sequence: ({ agentRun, sequence, digest }) => `${sequence} ${JSON.stringify(agentRun)}\n${digest}`,
@@ -148,13 +150,15 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
     const space = content.indexOf(' ');
     return { generation: Number(content.slice(0, space)), used: JSON.parse(content.slice(space + 1)) };
   },
-  host: (name, content) => ({ epoch: 0, ...JSON.parse(content), name }),
+  host: (name, content) => ({ epoch: 0, aggregates: [], ...JSON.parse(content), name }),
   consumer(uuid, content) {
     const [[claimToken = 0, generation = 0, createdAtMs = 0], body] = splitNumbers(content, 3);
     return { ...decodeBody(body), uuid, generation, claimToken, createdAtMs };
   },
   resource_class: (_, content) => ({ createdAtMs: Number(content) }),
   trait: (_, content) => ({ createdAtMs: Number(content) }),
+  aggregate: (uuid, content) => ({ ...JSON.parse(content), uuid }),
+  server_group: (_, content) => JSON.parse(content),
   name: (_, uuid) => ({ uuid }),
   tree: (_, content) => ({ members: JSON.parse(content) }),
   sequence(_, content) {

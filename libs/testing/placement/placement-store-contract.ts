@@ -1,4 +1,5 @@
 import type { PlacementStore } from '../../placement/port/placement-store';
+import { describeGrouping } from './grouping/placement-store-grouping';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
@@ -33,6 +34,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
       () => world.store,
       () => world.another(),
     );
+    describeGrouping(() => world);
     describeHolders(() => world);
     describeStream(() => world);
     describeContention(() => world);

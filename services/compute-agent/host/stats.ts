@@ -35,13 +35,13 @@ export function statsOf(
   hasAllocationRequests: boolean,
 ): Omit<Stats, keyof HostPosition> {
   const { inventories, traits, capabilities } = driver.capacity();
-  const { providerUuid, cell, serviceHost, availabilityZone, aggregates } = facts;
+  const { providerUuid, cell, serviceHost } = facts;
   return {
     providerUuid,
     cell,
     serviceHost,
-    availabilityZone,
-    aggregates,
+    // Those of its hosts are operators' to say.
+    aggregates: undefined,
     inventories,
     traits,
     capabilities,

@@ -95,6 +95,8 @@ async function claimWith(
     case 'exists':
     case 'in_use':
     case 'stale':
+    case 'zone':
+    case 'full':
       return notClaimed(result.kind);
   }
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import { type ClaimConflict, type ConflictMirror, refusedHosts, wasStale } from './claim-conflict';
+import type { CompleteSpec } from './complete-request';
 import type { PickedHost } from './pick-hosts';
 
 /** What a claim needs of the mirror: to read its own writes, and to catch up after a conflict. */
@@ -26,7 +26,7 @@ export type Claimed =
  */
 export async function claimAll(
   picks: readonly PickedHost[],
-  spec: RequestSpec,
+  spec: CompleteSpec,
   caller: { readonly signal: AbortSignal },
   {
     placement,
@@ -63,12 +63,14 @@ export async function claimAll(
     case 'exists':
     case 'in_use':
     case 'stale':
+    case 'zone':
+    case 'full':
       throw new BerthError('internal', 'unexpected_commit', `a claim was answered '${result.kind}'`);
   }
 
   /** Members, a claim or a provider that the mirror did not know: sees all that the store has seen. */
   async function caughtUp(conflict: ClaimConflict): Promise<Claimed> {
-    await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal: caller.signal });
+    await catchUp({ placement, mirror }, caller);
     return wasStale(conflict, decidedAtRevision, spec, mirror)
       ? { kind: 'stale' }
       : { kind: 'contradicted', hosts: refusedHosts(conflict, picks) };
@@ -78,6 +80,14 @@ export async function claimAll(
 function foreign(uuid: string): BerthError {
   const message = `consumer ${uuid} was made by a client of the placement API; choose another instance uuid`;
   return new BerthError('failed_precondition', 'foreign_consumer', message, { details: { instance_uuid: uuid } });
+}
+
+/** Waits until the mirror shows all that the store has seen. */
+export async function catchUp(
+  { placement, mirror }: { readonly placement: PlacementStore; readonly mirror: Pick<Mirror, 'waitFor'> },
+  { signal }: { readonly signal: AbortSignal },
+): Promise<void> {
+  await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal });
 }
 
 const CATCH_UP_MS = 5_000;

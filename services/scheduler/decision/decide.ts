@@ -9,14 +9,15 @@ import { locate, NO_REFUSED_CLAIMS, type RefusedClaims } from '../fleet/located-
 import { requiredOn } from '../ranking/candidates';
 import { best, type RankHosts } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
-import { type ClassifiedSpec, forBatch } from '../request/equivalence-class';
+import { forBatch } from '../request/equivalence-class';
 import type { SelectSettings } from '../settings';
+import type { CompleteRequest } from './complete-request';
 import { diagnose } from './diagnose';
 import { claimsHeld } from './held-claims';
 import { type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
 
 /** What is to be decided: a host for each instance, and alternates. */
-export interface SelectRequest extends ClassifiedSpec {
+export interface SelectRequest extends CompleteRequest {
   readonly requestId: string;
   readonly instanceUuids: readonly string[];
   readonly numAlternates: number;

@@ -6,7 +6,9 @@ import { seededRandom, seedOf } from '#libs/domain/random';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
 import type { Candidate } from '#libs/placement/search/query';
-import { type Claimed, type ClaimMirror, claimAll } from './claim';
+import type { ClassifiedSpec } from '../request/equivalence-class';
+import { type Claimed, type ClaimMirror, catchUp, claimAll } from './claim';
+import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
 import { type Decision, type DecisionParts, decide, type InstanceDestination, type SelectRequest } from './decide';
 import { diagnoseRefusedClaims } from './diagnose';
 import type { HostForInstance } from './pick-hosts';
@@ -18,6 +20,9 @@ export interface SelectDeps extends DecisionParts {
   readonly clock: Clock;
   readonly sealer: Sealer;
 }
+
+/** What is asked for. */
+export type AskedSelection = Omit<SelectRequest, keyof CompleteRequest> & ClassifiedSpec;
 
 /** The caller, and whether it still waits for the answer. */
 export type Caller = Pick<IncomingMessage, 'isAborted' | 'signal'>;
@@ -39,11 +44,14 @@ export interface Selected {
  * room, a request refused meanwhile is decided again, once, when they are answered.
  *
  * @throws BerthError `aborted / claim_conflicts` after too many conflicts; `deadline_exceeded / caller_left`;
- *   `unavailable`; `invalid_argument / too_many`; `failed_precondition / foreign_consumer`.
+ *   `unavailable`; `invalid_argument / too_many`; `failed_precondition / foreign_consumer`; what `completeRequest` throws.
  */
-export async function selectDestinations(request: SelectRequest, caller: Caller, deps: SelectDeps): Promise<Selected> {
+export async function selectDestinations(asked: AskedSelection, caller: Caller, deps: SelectDeps): Promise<Selected> {
   const { fleet, settings, clock } = deps;
-  if (request.instanceUuids.length > settings.maxInstances) throw tooMany(settings.maxInstances);
+  if (asked.instanceUuids.length > settings.maxInstances) throw tooMany(settings.maxInstances);
+  // A group that was created just now, by another scheduler, is not missing.
+  if (lacksGroup(asked, fleet)) await catchUp(deps, caller);
+  const request: SelectRequest = { ...asked, ...completeRequest(asked, fleet) };
   const random = seededRandom(seedOf(request.requestId));
   const refusedClaims = new Map<number, string>();
   let mayWait = true;

@@ -48,11 +48,7 @@ export interface Constraint {
 export interface FilterSettings {
   readonly maxInstancesPerHost: number;
   readonly maxBuildsPerHost: number;
-  readonly aggregateFacts: AggregateFacts;
 }
-
-/** Facts of aggregates, by their uuid: names to values. */
-export type AggregateFacts = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
 /** Whether a constraint lets a host through. */
 export function allows(constraint: Constraint, index: number): boolean {

@@ -8,12 +8,14 @@ import { imagePropertiesFilter } from './image-properties';
 import { buildLimitFilter, instanceLimitFilter } from './limits';
 import { differentHostFilter, forcedHostsFilter, ignoredHostsFilter, sameHostFilter } from './named';
 import { groupAffinityFilter, groupAntiAffinityFilter } from './server-groups';
+import { tenantIsolationFilter } from './tenant-isolation';
 import { traitsFilter } from './traits';
 
 /** Every filter, in the order in which a diagnosis lists them. To add one: write its page, put it here. */
 export const FILTERS: readonly Filter[] = [
   computeFilter,
   availabilityZoneFilter,
+  tenantIsolationFilter,
   capacityFilter,
   traitsFilter,
   aggregatesFilter,

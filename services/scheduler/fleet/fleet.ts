@@ -1,5 +1,6 @@
 import TinyQueue from 'tinyqueue';
 import type { Allocations } from '#libs/domain/consumer';
+import { tenantsOf } from '#libs/domain/grouping/aggregate';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { FleetSnapshot } from './fleet-snapshot';
 import type { HostState } from './host-state';
@@ -26,6 +27,8 @@ export class Fleet {
   private readonly dueAtMs = new Map<string, number>();
   private readonly sources: HostSources;
   private readonly sharing = new SharingHosts();
+  /** Projects that host aggregates are for. */
+  private tenants: ReadonlySet<string> | undefined;
   private sortedNames: readonly string[] | undefined;
   private readonly stopFollowing: () => void;
 
@@ -36,6 +39,7 @@ export class Fleet {
     const unreported = new UnreportedClaims(view);
     this.sources = { view, pending: this.pending, unreported, options };
     const markAll = () => {
+      this.tenants = undefined;
       unreported.readAll();
       for (const root of this.indexByRoot.keys()) this.stale.add(root);
       for (const host of view.hosts()) this.stale.add(host.providerUuid);
@@ -48,6 +52,7 @@ export class Fleet {
         for (const other of this.sharing.affectedBy(view, root)) this.stale.add(other);
       }
       for (const uuid of changed.consumers) unreported.read(uuid);
+      if (changed.aggregates.size > 0) this.tenants = undefined;
     });
   }
 
@@ -85,6 +90,12 @@ export class Fleet {
       if (index !== undefined) return index;
     }
     return undefined;
+  }
+
+  /** Whether there are host aggregates that are for this project. */
+  isTenant(projectId: string): boolean {
+    this.tenants ??= new Set(tenantsOf([...this.view.aggregates()]));
+    return this.tenants.has(projectId);
   }
 
   /** Names of all hosts, sorted. */

@@ -17,12 +17,15 @@ export interface GroupMembers {
  * nobody has are left out. Immutable.
  */
 export interface LocatedRequest {
-  readonly spec: RequestSpec;
+  readonly spec: RequestWithRules;
   /** Where the other members of the request's group are; undefined without a group. */
   readonly members: GroupMembers | undefined;
   readonly named: NamedHosts;
   readonly refusedClaims: RefusedClaims;
 }
+
+/** A request whose group, if it names one, has its rules. */
+type RequestWithRules = RequestSpec & { readonly group: ServerGroup | undefined };
 
 /** Hosts, by index, whose claim the store refused though all filters accept them; and what it said. */
 export type RefusedClaims = ReadonlyMap<number, string>;
@@ -36,7 +39,7 @@ export type NamedHosts = Readonly<
 
 /** Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet. */
 export function locate(
-  spec: RequestSpec,
+  spec: RequestWithRules,
   instanceUuids: readonly string[],
   fleet: Fleet,
   snapshot: FleetSnapshot,

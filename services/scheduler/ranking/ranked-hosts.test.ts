@@ -1,10 +1,12 @@
 import * as fc from 'fast-check';
+import { tenantsOf, zoneOf } from '#libs/domain/grouping/aggregate';
 import { addResources, capacityOf, type Inventory, refusalOf } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { candidatesInTree } from '#libs/placement/search/find-candidates';
 import { planOf } from '#libs/placement/search/plan';
 import { queryFromRequestSpec } from '#libs/placement/search/query';
+import { completeRequest } from '../decision/complete-request';
 import type { ClassFilter } from '../filters/filter';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
@@ -33,7 +35,8 @@ const named: fc.Arbitrary<Partial<RequestSpec>> = fc.record({
 });
 
 function constraintsOf(scheduler: TestScheduler, spec: Partial<RequestSpec>, snapshot: FleetSnapshot) {
-  return new RequestConstraints(locate(classified(spec).spec, [], scheduler.fleet, snapshot), scheduler.settings);
+  const { spec: whole } = completeRequest(classified(spec), scheduler.fleet);
+  return new RequestConstraints(locate(whole, [], scheduler.fleet, snapshot), scheduler.settings);
 }
 
 /** All that ranked hosts answer: hosts with equal weights in one order, whoever ranked them. */
@@ -124,9 +127,10 @@ it('agrees with the rules spelled out: who passes and takes what, who is refused
         const reasons = [
           host.up ? [] : ['host_down'],
           host.enabled ? [] : ['host_disabled'],
-          asked.availabilityZone === undefined || asked.availabilityZone === host.availabilityZone
+          asked.availabilityZone === undefined || asked.availabilityZone === zoneOf(state.aggregates)
             ? []
             : ['other_availability_zone'],
+          tenantsOf(state.aggregates).length > 0 ? ['other_tenant'] : [],
           ...Object.entries(equivalenceClass.resources).map(([resourceClass, amount]) =>
             capacityReason(resourceClass, root.inventories[resourceClass], used[resourceClass] ?? 0, amount),
           ),

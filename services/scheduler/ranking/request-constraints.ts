@@ -1,6 +1,6 @@
 import { allows, type Constraint, type RequestFilter } from '../filters/filter';
 import { type LocatedRequest, type RefusedClaims, withMembers } from '../fleet/located-request';
-import { WEIGHERS, type Weights } from '../weighers/registry';
+import { WEIGHERS, type WeigherEntry, type Weights } from '../weighers/registry';
 import { normalise, type RequestMeasure, type RequestWeigher } from '../weighers/weigher';
 
 /** What operators set for constraints. */
@@ -65,9 +65,7 @@ export class RequestConstraints {
   }
 }
 
-const REQUEST_WEIGHERS = WEIGHERS.filter(
-  (entry): entry is readonly [RequestWeigher, keyof Weights] => entry[0].kind === 'request',
-);
+const REQUEST_WEIGHERS = WEIGHERS.filter((entry): entry is WeigherEntry<RequestWeigher> => entry[0].kind === 'request');
 
 interface WeightedMeasure {
   readonly weigher: string;

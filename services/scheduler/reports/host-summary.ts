@@ -1,6 +1,8 @@
 import type { HostSummary } from '#libs/contracts/messages';
+import { zoneOf } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
 import type { PlacementView } from '#libs/placement/port/placement-view';
+import { aggregatesOf } from '../fleet/read-host';
 
 /** A host as operators see it. Amounts of a tree are those of its root; `berth provider tree` shows the rest. */
 export function summarise(view: PlacementView, host: Host): HostSummary {
@@ -11,7 +13,7 @@ export function summarise(view: PlacementView, host: Host): HostSummary {
     host: host.name,
     providerUuid: host.providerUuid,
     cell: host.cell,
-    availabilityZone: host.availabilityZone,
+    availabilityZone: zoneOf(aggregatesOf(view, host)),
     up: host.up,
     enabled: host.enabled,
     disabledReason: host.disabledReason,

@@ -31,6 +31,8 @@
 --- KEYS[15] claim token the last commit's
 --- KEYS[16] birth       which store this is
 --- KEYS[17] holder      host -> '<epoch> <until ms> <lease ms> <who>'
+--- KEYS[18] aggregate
+--- KEYS[19] server_group
 --- ARGV[1] max length   of the stream, about
 --- ARGV[2] transaction  JSON
 --- @return {'committed', revision, claim token, rows}
@@ -45,9 +47,11 @@ local heartbeats_key, counters_key = KEYS[3], KEYS[4]
 local tables = {
   provider = KEYS[5], usage = KEYS[6], inventory = KEYS[7], host = KEYS[8], consumer = KEYS[9],
   resource_class = KEYS[10], trait = KEYS[11], name = KEYS[12], tree = KEYS[13], sequence = KEYS[14], holder = KEYS[17],
+  aggregate = KEYS[18], server_group = KEYS[19],
 }
 local is_mirrored = {
   provider = true, usage = true, host = true, consumer = true, resource_class = true, trait = true,
+  aggregate = true, server_group = true,
 }
 local tx = cjson.decode(ARGV[2])
 
