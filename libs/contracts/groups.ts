@@ -5,7 +5,7 @@ import { type Codec, codec, type Method, type Mutable } from './codec';
 import { MAX_PAGE } from './limits';
 import type { CreateGroupRequest, GroupAnswer, GroupView, ListGroupsRequest, ListGroupsResponse } from './messages';
 import { metadataFromWire } from './metadata';
-import { policyFromWire, policyToWire } from './placement';
+import { policyToWire, rulesFromWire } from './placement';
 
 const wire = berth.group.v1;
 
@@ -14,7 +14,7 @@ export const createGroupMethod: Method<CreateGroupRequest, GroupAnswer> = {
   request: codec(
     'berth.group.v1.CreateGroupRequest',
     wire.CreateGroupRequest,
-    ({ policy, ...request }) => ({ ...request, policy: policyToWire(policy) }),
+    ({ policy, spread, ...request }) => ({ ...request, policy: policyToWire(policy), spread: spread ?? null }),
     (request) => ({ ...identityFromWire(request), ...settingsFromWire(request, '') }),
   ),
   response: answerCodec('berth.group.v1.CreateGroupResponse', wire.CreateGroupResponse),
@@ -60,8 +60,8 @@ function answerCodec(type: string, message: typeof wire.CreateGroupResponse): Co
   );
 }
 
-function groupToWire({ policy, ...group }: GroupView): berth.group.v1.IGroup {
-  return { ...(group as Mutable<typeof group>), policy: policyToWire(policy) };
+function groupToWire({ policy, spread, ...group }: GroupView): berth.group.v1.IGroup {
+  return { ...(group as Mutable<typeof group>), policy: policyToWire(policy), spread: spread ?? null };
 }
 
 function groupFromWire(value: berth.group.v1.IGroup | null | undefined, field: string): GroupView {
@@ -84,14 +84,10 @@ function identityFromWire(request: { readonly projectId: string; readonly name: 
 }
 
 function settingsFromWire(
-  { policy, maxPerHost, metadata }: Pick<berth.group.v1.Group, 'policy' | 'maxPerHost' | 'metadata'>,
+  settings: Parameters<typeof rulesFromWire>[0] & Pick<berth.group.v1.Group, 'metadata'>,
   prefix: string,
 ) {
-  return {
-    policy: policyFromWire(policy, `${prefix}policy`),
-    maxPerHost: maxPerHost || 1,
-    metadata: metadataFromWire(metadata, `${prefix}metadata`),
-  };
+  return { ...rulesFromWire(settings, prefix), metadata: metadataFromWire(settings.metadata, `${prefix}metadata`) };
 }
 
 function groupName(value: string, field: string): string {

@@ -1,6 +1,7 @@
 import { berth } from '#generated/berth';
+import { invalidArgument } from '../domain/errors';
 import { type Inventory, inventory, MAX_AMOUNT } from '../domain/inventory';
-import type { GroupPolicy, NamedGroup, ServerGroup } from '../domain/server-group';
+import type { GroupPolicy, GroupRules, NamedGroup, ServerGroup } from '../domain/server-group';
 import { enumeration, missing, requiredName, whole } from './checks';
 
 type WireInventory = berth.placement.v1.Inventory;
@@ -14,33 +15,45 @@ const POLICIES = enumeration({
   'soft-anti-affinity': WirePolicy.GROUP_POLICY_SOFT_ANTI_AFFINITY,
 });
 
-export function groupToWire({ id, policy, maxPerHost }: NamedGroup): berth.placement.v1.IServerGroup {
-  return { id, policy: policyToWire(policy), maxPerHost };
+export function groupToWire({ id, policy, maxPerHost, spread }: NamedGroup): berth.placement.v1.IServerGroup {
+  return { id, policy: policyToWire(policy), maxPerHost, spread: spread ?? null };
 }
 
 /** A group of a request, whose rules the store may have. */
 export function namedGroupFromWire(wire: berth.placement.v1.IServerGroup, field: string): NamedGroup {
   if (wire.policy) return groupFromWire(wire, field);
-  const { id, maxPerHost } = wire as WireGroup;
-  if (maxPerHost !== 0) throw missing(`${field}.policy`);
+  const { id, maxPerHost, spread } = wire as WireGroup;
+  if (maxPerHost !== 0 || spread) throw missing(`${field}.policy`);
   return { id: requiredName(id, `${field}.id`), policy: undefined, maxPerHost };
 }
 
 export function groupFromWire(wire: berth.placement.v1.IServerGroup, field: string): ServerGroup {
-  const { id, policy, maxPerHost } = wire as WireGroup;
-  return {
-    id: requiredName(id, `${field}.id`),
-    policy: POLICIES.fromWire(policy, `${field}.policy`),
-    maxPerHost: whole(maxPerHost, `${field}.max_per_host`) || 1,
-  };
+  const group = wire as WireGroup;
+  return { id: requiredName(group.id, `${field}.id`), ...rulesFromWire(group, `${field}.`) };
+}
+
+/** What a group's members keep to: a policy, which must be there, and what its members spread over. */
+export function rulesFromWire(
+  wire: Pick<WireGroup, 'policy' | 'maxPerHost'> & {
+    readonly spread?: berth.placement.v1.IGroupSpread | null | undefined;
+  },
+  prefix: string,
+): GroupRules {
+  const policy = POLICIES.fromWire(wire.policy, `${prefix}policy`);
+  const rules = { policy, maxPerHost: whole(wire.maxPerHost, `${prefix}max_per_host`) || 1 };
+  if (!wire.spread) return rules;
+  const { by, maxSkew } = wire.spread as berth.placement.v1.GroupSpread;
+  if (maxSkew === 0) throw missing(`${prefix}spread.max_skew`);
+  if (policy === 'affinity') {
+    const message = `${prefix}spread goes with no affinity: that keeps members on one host`;
+    throw invalidArgument('conflicting_rules', message, `${prefix}spread`);
+  }
+  return { ...rules, spread: { by: requiredName(by, `${prefix}spread.by`), maxSkew } };
 }
 
 export function policyToWire(policy: GroupPolicy | undefined): berth.placement.v1.GroupPolicy {
   return policy === undefined ? WirePolicy.GROUP_POLICY_UNSPECIFIED : POLICIES.toWire(policy);
 }
-
-/** A policy that must be there. */
-export const policyFromWire = POLICIES.fromWire;
 
 /**
  * An inventory with the wire's defaults put in: 0 stands for ratio 1, min_unit 1, no max_unit, step_size 1. The amounts

@@ -99,6 +99,18 @@ it('builds in zones, apart in groups, and where tenants may, as the command line
   await berth('aggregate unset bank --property filter_tenant_id');
   const explained = await tenant.explain({ ...SPEC, group });
   expect(explained.hosts.map(({ host }) => host)).toEqual(['h-3']);
+  expect((await berth('group create even --spread zone --max-skew 2', 'project.demo')).text).toContain(
+    'rules soft-anti-affinity, over availability_zone with skew 2',
+  );
+  expect(await berth('group create odd', 'project.demo')).toMatchObject({ code: 2 });
+  expect(await berth('group create odd --policy affinity --spread zone', 'project.demo')).toMatchObject({
+    code: 2,
+    text: expect.stringContaining('spread goes with no affinity'),
+  });
+  const even = { id: 'even', policy: undefined, maxPerHost: 0 } as const;
+  const four = await tenant.buildAndWait({ spec: { ...SPEC, group: even }, count: 2 }, { timeoutMs: 60_000 });
+  // The third host is in no zone.
+  for (const { host } of four) expect(['h-1', 'h-2']).toContain(host);
   expect((await berth('group delete web', 'project.demo')).text).toContain('web is deleted');
   await berth('aggregate remove-host bank h-3');
   expect((await berth('aggregate delete bank')).text).toContain('bank is deleted');

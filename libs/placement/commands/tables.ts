@@ -3,7 +3,7 @@ import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
-import type { StoredGroup } from '../../domain/server-group';
+import type { GroupDomain, StoredGroup } from '../../domain/server-group';
 import type { CatalogueName, HostHolder, Revised, Rows, Usage } from '../port/placement-store';
 
 /** What the store keeps, table by table, each row under one key. */
@@ -84,7 +84,7 @@ export interface Stored<T> {
 }
 
 /**
- * Counters, each under a name: how many providers use a custom class or trait, how many members a group has (on a host),
+ * Counters, each under a name: how many providers use a custom class or trait, how many members a group has (on a host, in a domain),
  * how many groups a project has, how often anything about host aggregates was changed.
  */
 export const counters = {
@@ -94,6 +94,8 @@ export const counters = {
   membersOf: (group: string) => `members ${group}`,
   // A host's name has no spaces.
   membersOn: (group: string, host: string) => `members-on ${host} ${group}`,
+  membersIn: (group: string, { by, domain }: GroupDomain) =>
+    `members-in ${Buffer.byteLength(by)}:${by}${Buffer.byteLength(domain)}:${domain}${group}`,
   // Before 0.2 the groups of all projects were one, and members that claimed then are counted so until they release.
   oldMembersOf: (groupId: string) => `group ${groupId}`,
   oldMembersOn: (groupId: string, host: string) => `group ${groupId}\n${host}`,

@@ -1,7 +1,7 @@
 import type { Allocations, ConsumerOwner } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Inventories, Resources } from '../../domain/inventory';
-import type { GroupSettings, ServerGroup } from '../../domain/server-group';
+import type { GroupSettings, Membership } from '../../domain/server-group';
 
 /** Everything that can be committed. `atMs` stamps the rows. */
 export type Command = { readonly atMs: number } & (
@@ -48,7 +48,7 @@ export interface ConsumerWrite {
   /** Guard on the consumer as it is now. */
   readonly expect: ConsumerGuard;
   /** Membership held while the allocations are, checked against `host` in the same commit. */
-  readonly group?: { readonly group: ServerGroup; readonly host: string };
+  readonly group?: Membership;
 }
 
 /**

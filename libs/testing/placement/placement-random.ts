@@ -74,8 +74,15 @@ const groups = option(
       id: constantFrom('g1', 'g2'),
       policy: constantFrom<GroupPolicy>('affinity', 'anti-affinity', 'soft-affinity'),
       maxPerHost: integer({ min: 0, max: 2 }),
+      spread: constantFrom(undefined, undefined, { by: 'rack', maxSkew: 1 }, { by: 'a zoné', maxSkew: 2 }),
     }),
     host: hosts,
+    spread: constantFrom(
+      undefined,
+      { domain: 'r1', among: ['r1', 'r2'] },
+      { domain: 'r 2', among: ['r1', 'r 2'] },
+      { domain: 'ü', among: ['ü'] },
+    ),
   }),
   { nil: undefined },
 );

@@ -1,5 +1,6 @@
 import type { PlacementStore } from '../../placement/port/placement-store';
 import { describeGrouping } from './grouping/placement-store-grouping';
+import { describeSpread } from './grouping/placement-store-spread';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
@@ -35,6 +36,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
       () => world.another(),
     );
     describeGrouping(() => world);
+    describeSpread(() => world);
     describeHolders(() => world);
     describeStream(() => world);
     describeContention(() => world);

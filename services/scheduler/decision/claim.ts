@@ -1,8 +1,11 @@
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import type { Aggregate } from '#libs/domain/grouping/aggregate';
+import type { ServerGroup } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
+import { domainOf } from '../fleet/host-domains';
 import { type ClaimConflict, type ConflictMirror, refusedHosts, wasStale } from './claim-conflict';
 import type { CompleteSpec } from './complete-request';
 import type { PickedHost } from './pick-hosts';
@@ -27,6 +30,7 @@ export type Claimed =
 export async function claimAll(
   picks: readonly PickedHost[],
   spec: CompleteSpec,
+  spreadAmong: readonly string[] | undefined,
   caller: { readonly signal: AbortSignal },
   {
     placement,
@@ -36,10 +40,11 @@ export async function claimAll(
 ): Promise<Claimed> {
   const { projectId, userId, group } = spec;
   const decidedAtRevision = mirror.revision;
-  const consumers = picks.map(({ instanceUuid: consumerUuid, host: { host }, candidate }) => {
+  const consumers = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
     const { allocations, mappings } = candidate;
     const present = mirror.consumer(consumerUuid);
-    const request = { consumerUuid, projectId, userId, group, host: host.name, allocations, mappings };
+    const place = { host: host.name, allocations, mappings, spreadDomain: spreadDomainOf(aggregates, group) };
+    const request = { consumerUuid, projectId, userId, group, spreadAmong, ...place };
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
   });
@@ -75,6 +80,11 @@ export async function claimAll(
       ? { kind: 'stale' }
       : { kind: 'contradicted', hosts: refusedHosts(conflict, picks) };
   }
+}
+
+/** The domain in which a member of the group counts on a host in these aggregates. */
+export function spreadDomainOf(aggregates: readonly Aggregate[], group: ServerGroup | undefined): string | undefined {
+  return group?.spread && domainOf(aggregates, group.spread.by);
 }
 
 function foreign(uuid: string): BerthError {

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { BerthError } from '#libs/domain/errors';
 import type { ResolvedSpec } from '#libs/domain/extra-specs/resolve';
-import { type ServerGroup, storedGroupKey } from '#libs/domain/server-group';
+import { type GroupRules, type ServerGroup, storedGroupKey } from '#libs/domain/server-group';
 import type { Fleet } from '../fleet/fleet';
 import { type ClassifiedSpec, type EquivalenceClass, forTenant } from '../request/equivalence-class';
 
@@ -40,13 +41,17 @@ function withRules(named: NonNullable<ResolvedSpec['group']>, projectId: string,
   const stored = view.serverGroup(storedGroupKey(projectId, id));
   if (named.policy === undefined) {
     if (!stored) throw noSuchGroup(projectId, id);
-    return { id, policy: stored.policy, maxPerHost: stored.maxPerHost };
+    return { id, ...rulesOf(stored) };
   }
-  if (stored && (stored.policy !== named.policy || stored.maxPerHost !== named.maxPerHost)) {
+  if (stored && !isDeepStrictEqual(rulesOf(stored), rulesOf(named))) {
     const message = `group '${id}' of project '${projectId}' is stored as ${stored.policy}: name it without a policy`;
     throw new BerthError('failed_precondition', 'group_rules_differ', message, { details: { group: id } });
   }
   return named;
+}
+
+function rulesOf({ policy, maxPerHost, spread }: GroupRules): GroupRules {
+  return { policy, maxPerHost, spread };
 }
 
 function noSuchGroup(projectId: string, id: string): BerthError {

@@ -7,6 +7,7 @@ import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import { locate, NO_REFUSED_CLAIMS, type RefusedClaims } from '../fleet/located-request';
 import { requiredOn } from '../ranking/candidates';
+import { placesOf } from '../ranking/judgement';
 import { best, type RankHosts } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
 import { forBatch } from '../request/equivalence-class';
@@ -40,6 +41,8 @@ export type Decision =
       readonly toClaim: readonly PickedHost[];
       /** The fleet as it is once they are claimed. */
       readonly assumed: FleetSnapshot;
+      /** The domains that members of the request's group may go to, if it spreads. */
+      readonly spreadAmong: readonly string[] | undefined;
     }
   | { readonly kind: 'refused'; readonly diagnosis: Diagnosis };
 
@@ -67,7 +70,9 @@ export function decide(
 
   const snapshot = fleet.snapshot(nowMs);
   const { held, unclaimed } = claimsHeld(instanceUuids, spec, fleet, snapshot);
-  const constraints = new RequestConstraints(locate(spec, unclaimed, fleet, snapshot, refusedClaims), settings);
+  const isOpen = placesOf(request.equivalenceClass, settings);
+  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, refusedClaims);
+  const constraints = new RequestConstraints(located, settings);
   const equivalenceClass = forBatch(request.equivalenceClass, batchSizeOf(spec, unclaimed));
 
   const group = spec.group && groupKey(spec.projectId, spec.group.id);
@@ -94,7 +99,8 @@ export function decide(
     const selected = claim ?? (pickOf.get(instanceUuid) as PickedHost);
     return { instanceUuid, selected, alternates: alternatesTo(selected), claimToken: claim?.claimToken };
   });
-  return { kind: 'decided', destinations, toClaim: picked.picks, assumed: picked.snapshot };
+  const spreadAmong = located.members?.spread?.among;
+  return { kind: 'decided', destinations, toClaim: picked.picks, assumed: picked.snapshot, spreadAmong };
 }
 
 /** The instances of an affinity group go to one host together, all others one by one. */

@@ -7,7 +7,7 @@ import { lacksOn, requiredDemands } from '../fleet/host-capacity';
 import type { HostState } from '../fleet/host-state';
 import { locate } from '../fleet/located-request';
 import { needsSearch, noCandidate, noCandidateSentence, searchOn } from '../ranking/candidates';
-import { Judgement } from '../ranking/judgement';
+import { Judgement, placesOf } from '../ranking/judgement';
 import { best } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
 import type { ClassifiedSpec, EquivalenceClass } from '../request/equivalence-class';
@@ -36,7 +36,10 @@ export function explain(
 ): ExplainResponse {
   const { spec, equivalenceClass } = completeRequest(asked, fleet);
   const snapshot = fleet.snapshot(nowMs);
-  const constraints = new RequestConstraints(locate(spec, [], fleet, snapshot), settings);
+  const constraints = new RequestConstraints(
+    locate(spec, [], fleet, snapshot, placesOf(equivalenceClass, settings)),
+    settings,
+  );
   const ranked = rankHosts(equivalenceClass, snapshot);
   const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name));
   if (name !== '' && !named) throw new BerthError('not_found', 'no_such_host', `there is no host '${name}'`);

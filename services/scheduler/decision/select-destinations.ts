@@ -7,7 +7,7 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
 import type { Candidate } from '#libs/placement/search/query';
 import type { ClassifiedSpec } from '../request/equivalence-class';
-import { type Claimed, type ClaimMirror, catchUp, claimAll } from './claim';
+import { type Claimed, type ClaimMirror, catchUp, claimAll, spreadDomainOf } from './claim';
 import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
 import { type Decision, type DecisionParts, decide, type InstanceDestination, type SelectRequest } from './decide';
 import { diagnoseRefusedClaims } from './diagnose';
@@ -90,7 +90,7 @@ type ClaimOutcome =
 
 /** The destinations once all are claimed, or the conflict. Until then the claims count as made. */
 async function claimDecided(
-  { destinations, toClaim, assumed }: Extract<Decision, { kind: 'decided' }>,
+  { destinations, toClaim, assumed, spreadAmong }: Extract<Decision, { kind: 'decided' }>,
   { spec }: SelectRequest,
   caller: Caller,
   deps: SelectDeps,
@@ -98,7 +98,7 @@ async function claimDecided(
   const claims = toClaim.map(({ claim }) => claim);
   deps.fleet.hold(claims, assumed);
   try {
-    const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, caller, deps) : NOTHING_TO_CLAIM;
+    const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, spreadAmong, caller, deps) : NOTHING_TO_CLAIM;
     if (claimed.kind !== 'claimed') return claimed;
     return { kind: 'destinations', destinations: destinations.map((one) => sealed(one, claimed.claimToken)) };
   } finally {
@@ -107,17 +107,19 @@ async function claimDecided(
 
   function sealed({ instanceUuid, selected, alternates, claimToken }: InstanceDestination, newToken: number) {
     const { projectId, userId, group } = spec;
-    const seal = deps.sealer({ consumerUuid: instanceUuid, projectId, userId, group });
-    const sealedOn = (host: string, { allocations, mappings }: Candidate) => seal({ host, allocations, mappings });
-    const selection = ({ host: { host }, candidate, required }: HostForInstance): Selection => {
+    const seal = deps.sealer({ consumerUuid: instanceUuid, projectId, userId, group, spreadAmong });
+    const selection = ({ host: { host, aggregates }, candidate, required }: HostForInstance): Selection => {
+      const spreadDomain = spreadDomainOf(aggregates, group);
+      const sealedWith = ({ allocations, mappings }: Candidate) =>
+        seal({ host: host.name, allocations, mappings, spreadDomain });
       const plain = {
         host: host.name,
         cell: host.cell,
-        allocationRequest: sealedOn(host.name, candidate),
+        allocationRequest: sealedWith(candidate),
         serviceHost: host.serviceHost,
         epoch: host.epoch,
       };
-      return required ? { ...plain, requiredAllocationRequest: sealedOn(host.name, required) } : plain;
+      return required ? { ...plain, requiredAllocationRequest: sealedWith(required) } : plain;
     };
     return {
       instanceUuid,

@@ -10,6 +10,7 @@ import type { ClassFilter, Reason } from './filter';
 export const availabilityZoneFilter: ClassFilter = {
   kind: 'class',
   name: 'availability_zone',
+  saysWhere: true,
   prepare({ availabilityZone: zone }) {
     if (zone === undefined) return [];
     return [

@@ -13,6 +13,7 @@ import type { Check, ClassFilter, Reason } from './filter';
 export const extraSpecsFilter: ClassFilter = {
   kind: 'class',
   name: 'aggregate_extra_specs',
+  saysWhere: true,
   prepare: ({ extraSpecs }) =>
     Object.entries(extraSpecs).flatMap(([key, wanted]) => {
       const name = nameIn(key);

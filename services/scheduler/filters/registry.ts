@@ -4,10 +4,11 @@ import { capacityFilter } from './capacity';
 import { computeFilter } from './compute';
 import { extraSpecsFilter } from './extra-specs';
 import type { Filter } from './filter';
+import { groupSpreadFilter } from './groups/group-spread';
+import { groupAffinityFilter, groupAntiAffinityFilter } from './groups/server-groups';
 import { imagePropertiesFilter } from './image-properties';
 import { buildLimitFilter, instanceLimitFilter } from './limits';
 import { differentHostFilter, forcedHostsFilter, ignoredHostsFilter, sameHostFilter } from './named';
-import { groupAffinityFilter, groupAntiAffinityFilter } from './server-groups';
 import { tenantIsolationFilter } from './tenant-isolation';
 import { traitsFilter } from './traits';
 
@@ -29,6 +30,7 @@ export const FILTERS: readonly Filter[] = [
   differentHostFilter,
   groupAffinityFilter,
   groupAntiAffinityFilter,
+  groupSpreadFilter,
 ];
 
 export const FILTER_NAMES: readonly string[] = FILTERS.map((filter) => filter.name);

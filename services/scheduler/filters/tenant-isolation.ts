@@ -10,6 +10,7 @@ import type { ClassFilter, Reason } from './filter';
 export const tenantIsolationFilter: ClassFilter = {
   kind: 'class',
   name: 'tenant_isolation',
+  saysWhere: true,
   prepare: ({ tenant }) => [
     {
       refuse({ aggregates }) {

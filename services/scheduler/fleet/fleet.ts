@@ -3,7 +3,8 @@ import type { Allocations } from '#libs/domain/consumer';
 import { tenantsOf } from '#libs/domain/grouping/aggregate';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { FleetSnapshot } from './fleet-snapshot';
-import type { HostState } from './host-state';
+import { divide, type HostDomains } from './host-domains';
+import { type HostState, isSameList } from './host-state';
 import { type PendingClaim, PendingClaims } from './pending-claims';
 import { PersistentVector } from './persistent-vector';
 import { type HostReading, type HostSources, type ReadOptions, readHost } from './read-host';
@@ -29,6 +30,8 @@ export class Fleet {
   private readonly sharing = new SharingHosts();
   /** Projects that host aggregates are for. */
   private tenants: ReadonlySet<string> | undefined;
+  /** Hosts by their domains, as long as no host comes, goes or changes its aggregates. */
+  private readonly divided = new Map<string, HostDomains>();
   private sortedNames: readonly string[] | undefined;
   private readonly stopFollowing: () => void;
 
@@ -98,6 +101,18 @@ export class Fleet {
     return this.tenants.has(projectId);
   }
 
+  /** The hosts of the newest snapshot by their domains under a name in the metadata of aggregates. */
+  domains(by: string): HostDomains {
+    const known = this.divided.get(by);
+    if (known) return known;
+    const hosts: HostState[] = [];
+    this.newest.hosts.forEach((_, host) => hosts.push(host));
+    if (this.divided.size >= MAX_DIVIDED) this.divided.clear();
+    const made = divide(hosts, by);
+    this.divided.set(by, made);
+    return made;
+  }
+
   /** Names of all hosts, sorted. */
   names(nowMs: number): readonly string[] {
     this.snapshot(nowMs);
@@ -141,6 +156,7 @@ export class Fleet {
     }
     if (known === undefined) this.admit(rootUuid, reading.state, changes);
     if (reading.state !== before) changes.set(index, reading.state);
+    if (!isSameList(before?.aggregates ?? [], reading.state.aggregates)) this.divided.clear();
     this.sharing.set(rootUuid, reading.state.providers?.sharing ?? []);
     this.note(rootUuid, reading);
   }
@@ -159,6 +175,7 @@ export class Fleet {
   private admit(rootUuid: string, { index, host }: HostState, changes: Changes): void {
     if (this.freeIndexes.at(-1) === index) this.freeIndexes.pop();
     this.indexByRoot.set(rootUuid, index);
+    this.divided.clear();
     // The same host with another root: its agent was set up anew.
     const replaced = this.indexByName.get(host.name);
     const replacedRoot = replaced === undefined ? undefined : this.stateAt(replaced, changes)?.root.uuid;
@@ -172,11 +189,15 @@ export class Fleet {
     if (name !== undefined && this.indexByName.get(name) === index) this.indexByName.delete(name);
     this.indexByRoot.delete(rootUuid);
     changes.set(index, undefined);
+    this.divided.clear();
     this.sharing.set(rootUuid, []);
     this.freeIndexes.push(index);
     this.sortedNames = undefined;
   }
 }
+
+/** Names by which hosts are kept divided: clients choose them. */
+const MAX_DIVIDED = 64;
 
 /** What the next snapshot has otherwise than the newest, by index; undefined for a host that is gone. */
 type Changes = Map<number, HostState | undefined>;

@@ -2,12 +2,15 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey, type ServerGroup } from '#libs/domain/server-group';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
+import { counted, domainAt, type GroupSpread, spreadOver } from './group-spread';
 import type { HostState } from './host-state';
 
 /** How many members of a server group are on each host, by index, and how many in all. */
 export interface GroupMembers {
   readonly group: ServerGroup;
   readonly perHost: ReadonlyMap<number, number>;
+  /** Over what it spreads; undefined for a group that does not. */
+  readonly spread: GroupSpread | undefined;
   /** With those on hosts that the fleet does not have any more. */
   readonly count: number;
 }
@@ -37,12 +40,16 @@ export type NamedHosts = Readonly<
   Record<'forceHosts' | 'ignoreHosts' | 'sameHost' | 'differentHost', readonly HostState[]>
 >;
 
-/** Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet. */
+/**
+ * Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet. `isOpen` tells
+ * the hosts where the request may go, room or not.
+ */
 export function locate(
   spec: RequestWithRules,
   instanceUuids: readonly string[],
   fleet: Fleet,
   snapshot: FleetSnapshot,
+  isOpen: (host: HostState) => boolean,
   refusedClaims: RefusedClaims = NO_REFUSED_CLAIMS,
 ): LocatedRequest {
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
@@ -53,7 +60,7 @@ export function locate(
   const byInstance = (uuid: string) => fleet.indexOfConsumer(uuid);
   return {
     spec,
-    members: spec.group && membersOf(spec.group, spec.projectId, new Set(instanceUuids), fleet),
+    members: spec.group && membersOf(spec.group, spec.projectId, new Set(instanceUuids), fleet, snapshot, isOpen),
     named: {
       forceHosts: found(spec.forceHosts, byHost),
       ignoreHosts: found(spec.ignoreHosts, byHost),
@@ -71,24 +78,45 @@ export function withMembers(request: LocatedRequest, index: number, count: numbe
   const now = (perHost.get(index) ?? 0) + count;
   if (now > 0) perHost.set(index, now);
   else perHost.delete(index);
-  return { ...request, members: { ...request.members, perHost, count: request.members.count + count } };
+  const { spread } = request.members;
+  const members: GroupMembers = {
+    ...request.members,
+    perHost,
+    spread: spread && { ...spread, perDomain: counted(spread.perDomain, domainAt(spread.domains, index), count) },
+    count: request.members.count + count,
+  };
+  return { ...request, members };
 }
 
 const NO_HOSTS: readonly HostState[] = [];
 
 /** Counts members that hold claims or are about to, each where the store counts it. */
-function membersOf(group: ServerGroup, projectId: string, except: ReadonlySet<string>, fleet: Fleet): GroupMembers {
+function membersOf(
+  group: ServerGroup,
+  projectId: string,
+  except: ReadonlySet<string>,
+  fleet: Fleet,
+  snapshot: FleetSnapshot,
+  isOpen: (host: HostState) => boolean,
+): GroupMembers {
+  const over = group.spread && spreadOver(group.spread, fleet, snapshot, isOpen);
+  let perDomain: GroupSpread['perDomain'] = new Map();
   const perHost = new Map<number, number>();
-  const counted = new Set(except);
-  const add = (uuid: string, index: number | undefined) => {
-    if (counted.has(uuid)) return;
-    counted.add(uuid);
+  const seen = new Set(except);
+  const add = (uuid: string, index: number | undefined, domain: string | undefined) => {
+    if (seen.has(uuid)) return;
+    seen.add(uuid);
     if (index !== undefined) perHost.set(index, (perHost.get(index) ?? 0) + 1);
+    perDomain = counted(perDomain, domain, 1);
   };
   const key = groupKey(projectId, group.id);
   for (const uuid of fleet.view.groupMembers(key)) {
-    add(uuid, fleet.indexOfHost(fleet.view.consumer(uuid)?.groupHost ?? ''));
+    const consumer = fleet.view.consumer(uuid);
+    const isCounted = consumer?.groupDomain?.by === group.spread?.by;
+    add(uuid, fleet.indexOfHost(consumer?.groupHost ?? ''), isCounted ? consumer?.groupDomain?.domain : undefined);
   }
-  for (const { consumerUuid, hostIndex } of fleet.pending.inGroup(key)) add(consumerUuid, hostIndex);
-  return { group, perHost, count: counted.size - except.size };
+  for (const { consumerUuid, hostIndex } of fleet.pending.inGroup(key)) {
+    add(consumerUuid, hostIndex, over && domainAt(over.domains, hostIndex));
+  }
+  return { group, perHost, spread: over && { ...over, perDomain }, count: seen.size - except.size };
 }

@@ -163,6 +163,21 @@ describe('groups', () => {
     expect(await cell.bank.groups.show('bank', 'web')).toMatchObject({ memberCount: 2 });
   });
 
+  it('spread as they say, on every scheduler', async () => {
+    for (const host of ['a1', 'a2', 'b1']) await world.report(host);
+    await world.aggregate('a', { rack: 'a' }, 'a1', 'a2');
+    await world.aggregate('b', { rack: 'b' }, 'b1');
+    const spread = { by: 'rack', maxSkew: 1 };
+    expect(await cell.bank.groups.create({ ...WEB, spread })).toMatchObject({ spread });
+    const scheduler = await world.scheduler();
+    const spec = { projectId: 'bank', group: { id: 'web', policy: undefined, maxPerHost: 0 } } as const;
+    expect(hostsOf(await scheduler.select(spec, 3)).sort()).toEqual(['a1', 'a2', 'b1']);
+    const affine = { ...WEB, name: 'affine', policy: 'affinity', spread } as const;
+    await expect(cell.bank.groups.create(affine)).rejects.toEqual(refusedWith('conflicting_rules'));
+    const nothing = { ...WEB, name: 'nothing', spread: { by: '', maxSkew: 1 } };
+    await expect(cell.bank.groups.create(nothing)).rejects.toEqual(refusedWith('missing_field'));
+  });
+
   it('are not found in another project, and are not overruled by what a request says', async () => {
     await world.report('a');
     const scheduler = await world.scheduler();

@@ -89,6 +89,18 @@ function shareOf(part: WeightedMeasure, host: HostState, found?: readonly string
   return share === 0 ? 0 : weight * share;
 }
 
+/** Tells the hosts where requests of a class may go, whether or not they are up and have room. */
+export function placesOf(equivalenceClass: EquivalenceClass, settings: RankingSettings): (host: HostState) => boolean {
+  // Few requests ask.
+  let checks: readonly Check[] | undefined;
+  return (host) => {
+    checks ??= settings.classFilters
+      .filter(({ saysWhere }) => saysWhere)
+      .flatMap((filter) => filter.prepare(equivalenceClass, settings));
+    return checks.every((check) => check.refuse(host) === undefined);
+  };
+}
+
 /** The least that the host's aggregates say, as in Nova; what is configured when none says a number. */
 function weightOn({ weight, multiplier }: WeightedMeasure, { aggregates }: HostState): number {
   if (aggregates.length === 0 || multiplier === undefined) return weight;

@@ -15,7 +15,7 @@ import { forBatch } from '../request/equivalence-class';
 import { histories, specs } from '../testing/arbitrary-fleet';
 import { fullRanking } from '../testing/full-ranking';
 import { aWorld, classified, type TestScheduler } from '../testing/world';
-import { Judgement } from './judgement';
+import { Judgement, placesOf } from './judgement';
 import { KeptRanks, type RankedHosts } from './ranked-hosts';
 import { RequestConstraints } from './request-constraints';
 
@@ -26,6 +26,7 @@ const group = fc.constantFrom(
   ...(['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'] as const).map(
     (policy) => ({ id: 'g', policy, maxPerHost: 1 }) as const,
   ),
+  { id: 'g', policy: 'soft-anti-affinity', maxPerHost: 1, spread: { by: 'rack', maxSkew: 1 } } as const,
 );
 /** Requests of one class may name hosts and groups. */
 const named: fc.Arbitrary<Partial<RequestSpec>> = fc.record({
@@ -35,8 +36,9 @@ const named: fc.Arbitrary<Partial<RequestSpec>> = fc.record({
 });
 
 function constraintsOf(scheduler: TestScheduler, spec: Partial<RequestSpec>, snapshot: FleetSnapshot) {
-  const { spec: whole } = completeRequest(classified(spec), scheduler.fleet);
-  return new RequestConstraints(locate(whole, [], scheduler.fleet, snapshot), scheduler.settings);
+  const { spec: whole, equivalenceClass } = completeRequest(classified(spec), scheduler.fleet);
+  const isOpen = placesOf(equivalenceClass, scheduler.settings);
+  return new RequestConstraints(locate(whole, [], scheduler.fleet, snapshot, isOpen), scheduler.settings);
 }
 
 /** All that ranked hosts answer: hosts with equal weights in one order, whoever ranked them. */

@@ -121,8 +121,8 @@ const toHost = fc
   );
 
 const METADATA = [
-  { availability_zone: 'az1' },
-  { cpu_weight_multiplier: '-2', ram_weight_multiplier: '3,0.5' },
+  { availability_zone: 'az1', rack: 'r1' },
+  { cpu_weight_multiplier: '-2', ram_weight_multiplier: '3,0.5', rack: 'r2' },
   { filter_tenant_id: 'somebody' },
 ];
 

@@ -1,8 +1,10 @@
 import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { GroupView } from '#libs/contracts/messages';
+import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { GROUP_POLICIES } from '#libs/domain/server-group';
 import { ownProject, useClient } from '../../client/with-client';
 import type { Context } from '../../context';
+import { usageError } from '../../failure';
 import { addHelp } from '../../help-text';
 import { ageOf } from '../../views/format';
 import { pairs } from '../../views/pairs';
@@ -28,20 +30,34 @@ function createCommand(context: Context): CommandUnknownOpts {
     .description('Add a group without members.')
     .argument('<name>', 'group', groupName)
     .addOption(
-      new Option('--policy <policy>', 'what its members keep to').choices(GROUP_POLICIES).makeOptionMandatory(),
+      new Option('--policy <policy>', 'where members go; with --spread soft-anti-affinity if not given').choices(
+        GROUP_POLICIES,
+      ),
     )
     .option('--max-per-host <n>', 'members of an anti-affinity group on one host (max_server_per_host)', amount, 1)
+    .option(
+      '--spread <name>',
+      'evenly over zones (zone), or the values of another name in metadata of aggregates (rack)',
+    )
+    .option('--max-skew <n>', 'how many more members one zone or rack may have than another; 1 if not given', amount)
     .addOption(repeatable('--property <key=value>', 'metadata', keyAndValue))
     .option(...PROJECT)
     .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { policy, maxPerHost, property, project, json }, name) => {
+  useClient(context, command, async (client, flags, name) => {
+    const { policy = 'soft-anti-affinity', maxPerHost, spread, maxSkew = 1, property, project, json } = flags;
+    if (spread === undefined && (flags.policy === undefined || flags.maxSkew !== undefined)) {
+      throw usageError('the group has no rules', 'say --policy, or --spread and --max-skew');
+    }
     const projectId = project ?? ownProject(context, command) ?? 'default';
-    const settings = { policy, maxPerHost, metadata: Object.fromEntries(property) };
+    const evenly = spread === undefined ? {} : { spread: { by: spreadBy(spread), maxSkew } };
+    const settings = { policy, maxPerHost, ...evenly, metadata: Object.fromEntries(property) };
     print(context, json, await client.groups.create({ projectId, name, ...settings }));
   });
   return addHelp(command, [
     ['berth group create web --policy anti-affinity', 'no two on one host'],
     ['berth group create web --policy anti-affinity --max-per-host 2', 'at most two'],
+    ['berth group create web --spread zone', 'evenly over the availability zones'],
+    ['berth group create web --policy anti-affinity --spread rack --max-skew 2', 'over racks, each on its own host'],
     ['berth build --group web --flavor m1.small', 'a member of it'],
   ]);
 }
@@ -117,6 +133,12 @@ function print(
   );
 }
 
-function rulesOf({ policy, maxPerHost }: GroupView): string {
-  return policy === 'anti-affinity' ? `${policy}, ${maxPerHost} on a host` : policy;
+/** `zone` is short for the metadata that makes zones. */
+function spreadBy(name: string): string {
+  return name === 'zone' ? ZONE_KEY : name;
+}
+
+function rulesOf({ policy, maxPerHost, spread }: GroupView): string {
+  const onHosts = policy === 'anti-affinity' ? `${policy}, ${maxPerHost} on a host` : policy;
+  return spread === undefined ? onHosts : `${onHosts}, over ${spread.by} with skew ${spread.maxSkew}`;
 }
