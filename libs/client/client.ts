@@ -5,7 +5,12 @@ import { buildRequestCodec, terminateInstanceCodec } from '../contracts/conducto
 import { explainMethod } from '../contracts/diagnosis';
 import { listDoubtsMethod, settleDoubtMethod } from '../contracts/doubts';
 import { createFlavorMethod, deleteFlavorMethod, listFlavorsMethod, updateFlavorMethod } from '../contracts/flavors';
-import { listHostsMethod, listOverAllocatedMethod, setHostEnabledMethod } from '../contracts/hosts';
+import {
+  clearHostFailuresMethod,
+  listHostsMethod,
+  listOverAllocatedMethod,
+  setHostEnabledMethod,
+} from '../contracts/hosts';
 import { listInstancesMethod } from '../contracts/instance';
 import type {
   CreateFlavorRequest,
@@ -202,6 +207,11 @@ export class Client {
   /** Takes a host out of service, or back; what runs there stays. */
   async setHostEnabled(host: string, enabled: boolean, reason = ''): Promise<HostSummary> {
     return (await this.#call(RPC_SCHEDULER, setHostEnabledMethod, { host, enabled, reason })).host;
+  }
+
+  /** Ends the quarantine of a host that kept failing: its failures in a row are forgotten. For operators. */
+  async clearHostFailures(host: string): Promise<HostSummary> {
+    return (await this.#call(RPC_SCHEDULER, clearHostFailuresMethod, { host })).host;
   }
 
   /** What is in doubt, and when the store may have lost writes. For operators. */

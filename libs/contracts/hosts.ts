@@ -17,6 +17,8 @@ import {
 import { codec, type Method, type Mutable } from './codec';
 import { MAX_PAGE } from './limits';
 import type {
+  ClearHostFailuresRequest,
+  ClearHostFailuresResponse,
   HostSummary,
   ListHostsRequest,
   ListHostsResponse,
@@ -64,6 +66,22 @@ export const setHostEnabledMethod: Method<SetHostEnabledRequest, SetHostEnabledR
   response: codec(
     'berth.scheduler.v1.SetHostEnabledResponse',
     wire.SetHostEnabledResponse,
+    (response) => ({ host: response.host as Mutable<HostSummary> }),
+    (response) => ({ host: summaryFromWire(response.host, 'host') }),
+  ),
+};
+
+/** To `rpc.scheduler`: an operator says that a host can build again. */
+export const clearHostFailuresMethod: Method<ClearHostFailuresRequest, ClearHostFailuresResponse> = {
+  request: codec(
+    'berth.scheduler.v1.ClearHostFailuresRequest',
+    wire.ClearHostFailuresRequest,
+    (request) => request,
+    ({ host }) => ({ host: hostName(host, 'host') }),
+  ),
+  response: codec(
+    'berth.scheduler.v1.ClearHostFailuresResponse',
+    wire.ClearHostFailuresResponse,
     (response) => ({ host: response.host as Mutable<HostSummary> }),
     (response) => ({ host: summaryFromWire(response.host, 'host') }),
   ),
@@ -117,6 +135,9 @@ function summaryFromWire(value: berth.scheduler.v1.IHostSummary | null | undefin
     updatedAtMs: whole(host.updatedAtMs, `${field}.updated_at_ms`),
     ioOps: host.ioOps,
     serviceHost: serviceHostName(host.serviceHost, host.host, `${field}.service_host`),
+    failuresInARow: host.failuresInARow,
+    lastFailure: text(host.lastFailure, `${field}.last_failure`),
+    quarantinedUntilMs: whole(host.quarantinedUntilMs, `${field}.quarantined_until_ms`),
   };
 }
 

@@ -82,6 +82,10 @@ export interface SetHostEnabledResponse {
   readonly host: HostSummary;
 }
 
+export type ClearHostFailuresRequest = Fields<berth.scheduler.v1.ClearHostFailuresRequest>;
+
+export type ClearHostFailuresResponse = SetHostEnabledResponse;
+
 export type RunningInstance = Fields<berth.scheduler.v1.RunningInstance>;
 
 /** Not validated by the codec beyond its shape: the scheduler checks it field by field (`services/scheduler`). */

@@ -30,5 +30,9 @@ export interface Host {
   /** Recent build failures: a count and the time of the last; the weigher lets it decay. */
   readonly failures: number;
   readonly lastFailureAtMs: number;
+  /** Of these, how many came one after the other, each begun after the one before, with nothing that went well since. */
+  readonly failuresInARow: number;
+  /** Why the last one failed; empty when none did. */
+  readonly lastFailure: string;
   readonly updatedAtMs: number;
 }

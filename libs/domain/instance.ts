@@ -8,7 +8,8 @@ export type InstanceState = 'scheduling' | 'building' | 'active' | 'unknown' | '
 
 /**
  * The lifecycle: from each state, the states that the next version of a record may have. A retry on an alternate stays in
- * `building`, a claim that is made again in `active`.
+ * `building`, a claim that is made again in `active`. What is `scheduling` is found `active` when the store went back to
+ * before it was built.
  *
  * ```
  *                            unknown
@@ -21,7 +22,7 @@ export type InstanceState = 'scheduling' | 'building' | 'active' | 'unknown' | '
  * ```
  */
 const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
-  scheduling: ['building', 'error', 'deleting'],
+  scheduling: ['building', 'active', 'error', 'deleting'],
   building: ['building', 'active', 'error', 'deleting'],
   active: ['active', 'unknown', 'error', 'deleting'],
   unknown: ['unknown', 'active', 'error', 'deleting'],

@@ -1,6 +1,6 @@
 import { BerthError } from '../domain/errors';
 import type { Instance } from '../domain/instance';
-import type { Change, Command, PlacementStore } from '../placement/port/placement-store';
+import type { AcquireHosts, Change, Command, HostReport, PlacementStore } from '../placement/port/placement-store';
 import type { Link } from './link';
 import type { StoreServer, Stores } from './store-server';
 
@@ -61,7 +61,8 @@ function askFor(link: Link, server: StoreServer, port: keyof Stores, name: strin
   const what = describe(name, args);
   const effect = (stores: Stores) => (stores[port] as unknown as Record<string, Method>)[name]?.(...args);
   if (READS.includes(name)) return ask(link, what, () => server.read(async (stores) => effect(stores)));
-  return ask(link, what, () => server.write(link.process.name, what, async (stores) => effect(stores)));
+  const by = { name: link.process.name, atMs: link.process.time.nowMs };
+  return ask(link, what, () => server.write(by, what, async (stores) => effect(stores)));
 }
 
 /** A question to the store in words, for the history. */
@@ -76,6 +77,10 @@ function describe(name: string, args: readonly unknown[]): string {
     }
     case 'create':
       return `create ${(second as readonly Instance[]).map(({ uuid }) => uuid).join(', ')}`;
+    case 'acquireHosts':
+      return `${name} ${(first as AcquireHosts).hosts.join(', ')}`;
+    case 'reportHost':
+      return `${name} ${(first as HostReport).host}`;
     case 'get':
     case 'consumers':
     case 'hosts':

@@ -25,6 +25,12 @@ interface Done {
   readonly effect: (stores: ServedStores) => Promise<unknown>;
 }
 
+/** Who asks for an effect, and when it was sent: it may be under way for long. */
+export interface Asking {
+  readonly name: string;
+  readonly atMs: number;
+}
+
 /** A follower of the change stream. */
 export interface Follower {
   readonly onChanges: (changes: readonly Change[]) => void;
@@ -40,8 +46,8 @@ export class StoreServer {
   stores: ServedStores;
   /** Thrown at whoever asks; undefined when all is well. */
   refusal: BerthError | undefined;
-  /** Hears of each effect that was done: who asked for it, what it was, and what came of it. */
-  onWrite: (by: string, what: string, result: unknown) => void = () => {};
+  /** Hears of each effect that was done: who asked for it and when, what it was, and what came of it. */
+  onWrite: (by: Asking, what: string, result: unknown) => void = () => {};
   #done: Done[] = [];
   #last: Promise<unknown> = Promise.resolve();
   #ending = new AbortController();
@@ -63,7 +69,7 @@ export class StoreServer {
   }
 
   /** Does something to the stores, once all before it is done. */
-  write<T>(by: string, what: string, effect: (stores: Stores) => Promise<T>): Promise<T> {
+  write<T>(by: Asking, what: string, effect: (stores: Stores) => Promise<T>): Promise<T> {
     return this.read(async (stores) => {
       this.#done.push({ atMs: this.time.nowMs, effect });
       const result = await effect(stores);

@@ -30,7 +30,10 @@ export interface Fault {
   readonly message: string;
 }
 
-/** A scheduler's word that exactly this instance was to run on exactly this host: whose it is, and what it holds. */
+/**
+ * A scheduler's word that exactly this instance was to run on exactly this host, by an order that the store has forgotten:
+ * whose it is, and what it holds.
+ */
 export interface Voucher {
   readonly projectId: string;
   readonly userId: string;

@@ -11,8 +11,8 @@ const MAX_ROUNDS = 1_000;
 
 /**
  * Looks at instances and does what is to be done, step after step, until nothing is left or somebody else must act: the
- * one way from a trigger to an effect. Instances of one request that need a host go to a scheduler together, all or none,
- * so they must be looked at together.
+ * one way from a trigger to an effect. Instances of one request that need a host go to a scheduler together, all or none, so
+ * they must be looked at together; those of several requests may be.
  *
  * @throws BerthError what a step throws: all of it is harmless when it is begun again; `aborted / record_keeps_changing`.
  */

@@ -41,7 +41,7 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
 function withoutRecord(holds: Holds, observed: Observation): Step {
   switch (observed.kind) {
     case 'running':
-      return observed.voucher ? { kind: 'adopt', at: observed, finding: 'adopted' } : doubt('unknown_instance');
+      return observed.voucher ? adopt(observed) : doubt('unknown_instance');
     case 'disowned':
       return destroyDisowned(observed);
     case 'reported':
@@ -69,7 +69,7 @@ function scheduling(record: Instance, observed: Observation, nowMs: number): Ste
     case 'reported':
       return lateReport(record, observed);
     case 'running':
-      return runsElsewhere(record, observed);
+      return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
     default:
       return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : wait(record);
   }
@@ -90,6 +90,7 @@ function building(record: Instance, observed: Observation, nowMs: number): Step 
         ? none('its order still waits')
         : { kind: 'order_again', finding: 'ordered_again' };
     case 'running':
+      if (observed.voucher) return adopt(observed);
       // Its report is on its way, or was lost with what the store has forgotten.
       return isOfPresentBuild(record, { host: observed.host, ...observed.instance })
         ? { kind: 'record_active', at: observed.at, finding: 'found' }
@@ -120,7 +121,7 @@ function betweenHosts(record: Instance, observed: Observation): Step {
       if (observed.outcome === 'active' || !isOfPresentAttempt(record, observed)) return lateReport(record, observed);
       return { kind: 'claim_next_host' };
     case 'running':
-      return runsElsewhere(record, observed);
+      return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
     case 'missing':
     case 'audited':
       return wait(record);
@@ -340,6 +341,10 @@ function releaseOrphan(holds: Holds): Step {
 
 function isOverdue({ dueAtMs }: Instance, nowMs: number): boolean {
   return dueAtMs !== undefined && dueAtMs <= nowMs;
+}
+
+function adopt(at: RunningAt): Step {
+  return { kind: 'adopt', at, finding: 'adopted' };
 }
 
 function wait({ dueAtMs }: Instance): Step {

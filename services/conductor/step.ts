@@ -47,7 +47,7 @@ export type Step =
   /** Release what is held, then record DELETED. Unconfirmed: no host said that it is destroyed. */
   | { readonly kind: 'close_record'; readonly isConfirmed: boolean }
   | { readonly kind: 'release'; readonly claimToken: number; readonly finding?: Finding }
-  /** Make a record for an instance that runs and has none. */
+  /** Record as ACTIVE what runs and has no record, or one from before it was built. */
   | { readonly kind: 'adopt'; readonly at: RunningAt; readonly finding: Finding }
   /**
    * Claim again what the record vouches for, whether it fits or not, and all of it: in place of the claim that is named, or

@@ -1,14 +1,22 @@
+import type { Host } from '#libs/domain/host';
 import { capacityOf } from '#libs/domain/inventory';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Metrics } from '#libs/runtime/metrics';
 import type { Fleet } from './fleet/fleet';
+import { type QuarantineOptions, quarantinedUntilMs } from './fleet/quarantine';
 import type { KeptRanks } from './ranking/ranked-hosts';
 
 /** What a scheduler counts. */
 export type SchedulerMetrics = ReturnType<typeof schedulerMetrics>;
 
-export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRanks, mirror: Mirror) {
+export function schedulerMetrics(
+  metrics: Metrics,
+  fleet: Fleet,
+  ranks: KeptRanks,
+  mirror: Mirror,
+  quarantine: QuarantineOptions,
+) {
   metrics.gauge(
     'berth_scheduler_shapes_ranked',
     'Equivalence classes of requests with ranked hosts in memory.',
@@ -19,8 +27,8 @@ export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRank
     gauge.set(fleet.pending.count),
   );
   metrics.gauge('berth_scheduler_hosts', 'Hosts by state, as this scheduler sees them.', ['state'], (gauge) => {
-    const counts = { up: 0, down: 0, disabled: 0 };
-    for (const host of mirror.hosts()) counts[host.up ? (host.enabled ? 'up' : 'disabled') : 'down'] += 1;
+    const counts = { up: 0, down: 0, disabled: 0, quarantined: 0 };
+    for (const host of mirror.hosts()) counts[stateOf(host, quarantine)] += 1;
     for (const [state, count] of Object.entries(counts)) gauge.set({ state }, count);
   });
   metrics.gauge(
@@ -61,6 +69,12 @@ export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRank
       ['kind'],
     ),
   };
+}
+
+function stateOf(host: Host, quarantine: QuarantineOptions) {
+  if (!host.up) return 'down';
+  if (!host.enabled) return 'disabled';
+  return quarantinedUntilMs(host, quarantine) === undefined ? 'up' : 'quarantined';
 }
 
 /** Inventories, one for each provider and class, that are above their capacity. */

@@ -106,6 +106,28 @@ export const schedulerOptions = {
     max: 86_400_000,
     help: 'The time in which half of a build failure is forgotten (build_failures weigher).',
   }),
+  quarantineFailures: intOption({
+    env: 'BERTH_SCHEDULER_QUARANTINE_FAILURES',
+    default: 4,
+    min: 0,
+    max: 1_000,
+    unit: 'failures',
+    help: 'Failed builds and refused reports in a row after which a host is left out and probed; 0: never.',
+  }),
+  quarantinePauseMs: durationOption({
+    env: 'BERTH_SCHEDULER_QUARANTINE_PAUSE_MS',
+    default: 60_000,
+    min: 100,
+    max: 86_400_000,
+    help: 'How long a host in quarantine gets nothing before it is probed with one build; each further failure doubles it.',
+  }),
+  quarantineMaxPauseMs: durationOption({
+    env: 'BERTH_SCHEDULER_QUARANTINE_MAX_PAUSE_MS',
+    default: 3_600_000,
+    min: 100,
+    max: 604_800_000,
+    help: 'The longest pause between two probes of a host in quarantine.',
+  }),
   discrepancyGraceMs: durationOption({
     env: 'BERTH_SCHEDULER_DISCREPANCY_GRACE_MS',
     default: 30_000,

@@ -7,7 +7,12 @@ import type { Method } from '#libs/contracts/codec';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { explainMethod } from '#libs/contracts/diagnosis';
 import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
-import { listHostsMethod, listOverAllocatedMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
+import {
+  clearHostFailuresMethod,
+  listHostsMethod,
+  listOverAllocatedMethod,
+  setHostEnabledMethod,
+} from '#libs/contracts/hosts';
 import type {
   AcquireHostsRequest,
   HostDiscrepancy,
@@ -27,7 +32,7 @@ import { createMetrics, type Metrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
-import { aWrite } from '#libs/testing/placement/placement';
+import { aFailure, aWrite, mustCommit } from '#libs/testing/placement/placement';
 import { schedulerOptions } from './options';
 import { startScheduler } from './start';
 import { aStatsReport, running } from './testing/stats';
@@ -144,6 +149,69 @@ describe('rpc.scheduler', () => {
   });
 });
 
+/** host-1 as operators see it. */
+async function hostOne() {
+  const { hosts } = await cell.call(listHostsMethod, { host: 'host-1', marker: '', limit: 0 });
+  return hosts[0];
+}
+
+describe('a host that keeps failing', () => {
+  const requestSpec = anEncodedSpec();
+  const fail = () => cell.placement.commit(aFailure({ atMs: cell.clock.now() }));
+
+  async function quarantined(): Promise<void> {
+    await cell.report();
+    for (let n = 0; n < 4; n++) {
+      await cell.clock.advance(10);
+      await fail();
+    }
+  }
+
+  it('is in quarantine until a build comes to run there that was claimed since', async () => {
+    await quarantined();
+    expect(await hostOne()).toMatchObject({ failuresInARow: 4, lastFailure: 'failed' });
+    const untilMs = (await hostOne())?.quarantinedUntilMs ?? 0;
+    expect(await cell.metrics()).toContain('berth_scheduler_hosts{state="quarantined"} 1');
+    const before = randomUUID();
+    await mustCommit(cell.placement, {
+      kind: 'write_allocations',
+      atMs: 0,
+      consumers: [aWrite({ [ROOT]: { VCPU: 1 } }, { uuid: before })],
+    });
+    await cell.report({ sequence: 2, instances: [running(before)] });
+    expect((await hostOne())?.quarantinedUntilMs).toBe(untilMs);
+    await cell.clock.advance(untilMs - cell.clock.now());
+    const instanceUuids = [randomUUID()];
+    const request = { requestId: randomUUID(), requestSpec, instanceUuids, numAlternates: 0 };
+    await cell.call(selectDestinationsMethod, request);
+    const probe = (isRunning: boolean) => instanceUuids.map((uuid) => running(uuid, { running: isRunning }));
+    await cell.report({ sequence: 3, instances: [running(before), ...probe(false)] });
+    expect((await hostOne())?.quarantinedUntilMs).toBe(untilMs);
+    await cell.report({ sequence: 4, instances: [running(before), ...probe(true)] });
+    expect(await hostOne()).toMatchObject({ failuresInARow: 0, quarantinedUntilMs: 0 });
+  });
+
+  it('is trusted again when an operator says so', async () => {
+    await quarantined();
+    expect((await cell.call(clearHostFailuresMethod, { host: 'host-1' })).host).toMatchObject({
+      quarantinedUntilMs: 0,
+    });
+    await expect(cell.call(clearHostFailuresMethod, { host: 'nobody' })).rejects.toMatchObject({
+      reason: 'no_such_host',
+    });
+  });
+
+  it('is one whose reports are refused, and counts once a pause', async () => {
+    await cell.report();
+    for (let sequence = 2; sequence < 12; sequence++) {
+      await cell.clock.advance(10);
+      await expect(cell.report({ sequence, traits: ['SHINY'] })).rejects.toMatchObject({ reason: 'unknown_trait' });
+    }
+    const lastFailure = expect.stringContaining('report refused: unknown_trait: ');
+    expect(await hostOne()).toMatchObject({ failuresInARow: 4, lastFailure });
+  });
+});
+
 describe('stats', () => {
   it('counts what Berth does not manage as reserved', async () => {
     await cell.report({ externalUsage: { VCPU: 3 }, externalInstances: 1 });
@@ -161,13 +229,13 @@ describe('stats', () => {
       reason: 'stale_sequence',
       details: { present: '2' },
     });
-    const before = await cell.placement.revision();
+    const before = await hostOne();
     await expect(cell.report({ sequence: 3, ioOps: 9, traits: ['SHINY'] })).rejects.toMatchObject({
       code: 'invalid_argument',
       reason: 'unknown_trait',
       details: { field: 'traits[0]' },
     });
-    expect(await cell.placement.revision()).toBe(before);
+    expect(await hostOne()).toMatchObject({ ioOps: before?.ioOps, traits: before?.traits });
     const metrics = await cell.metrics();
     for (const outcome of ['accepted', 'wrong_host', 'stale_sequence', 'unknown_trait']) {
       expect(metrics).toContain(`berth_scheduler_stats_total{outcome="${outcome}"} 1`);

@@ -1,7 +1,12 @@
 import type { Bus } from '#libs/bus/port';
 import { answer } from '#libs/bus/typed-calls';
 import { explainMethod } from '#libs/contracts/diagnosis';
-import { listHostsMethod, listOverAllocatedMethod, setHostEnabledMethod } from '#libs/contracts/hosts';
+import {
+  clearHostFailuresMethod,
+  listHostsMethod,
+  listOverAllocatedMethod,
+  setHostEnabledMethod,
+} from '#libs/contracts/hosts';
 import { requireProject, requireService } from '#libs/contracts/identity';
 import type { SelectDestinationsRequest } from '#libs/contracts/messages';
 import { RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
@@ -21,9 +26,9 @@ import { zoneCalls } from './grouping/serve-zones';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import type { SchedulerConfig } from './options';
 import { KeptRanks } from './ranking/ranked-hosts';
+import { changeHost } from './reports/change-host';
 import { listHosts } from './reports/list-hosts';
 import { listOverAllocated } from './reports/list-over-allocated';
-import { setHostEnabled } from './reports/set-host-enabled';
 import { sweepHosts } from './reports/sweep';
 import { reportCalls } from './reports/take-reports';
 import { specClassifier } from './request/equivalence-class';
@@ -47,7 +52,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   fleet.snapshot(clock.now());
   const settings = selectSettings(config);
   const ranks = new KeptRanks(settings, config.rankedHosts);
-  const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror);
+  const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror, config);
   const seal = sealer(config.claimKey, () => clock.now() + config.claimTtlMs);
   const scheduler = new Scheduler(
     deps,
@@ -104,7 +109,7 @@ class Scheduler {
       ...answer(listHostsMethod, async (request, { identity }) => {
         requireService(identity, listHostsMethod.request.type);
         this.requireReady();
-        return listHosts(request, fleet, clock.now());
+        return listHosts(request, fleet, this.deps.config, clock.now());
       }),
       ...answer(listOverAllocatedMethod, async (_request, { identity }) => {
         requireService(identity, listOverAllocatedMethod.request.type);
@@ -113,7 +118,11 @@ class Scheduler {
       }),
       ...answer(setHostEnabledMethod, (request, { identity }) => {
         requireService(identity, setHostEnabledMethod.request.type);
-        return setHostEnabled(request, { ...this.select, mirror: this.deps.mirror, nowMs: clock.now() });
+        return changeHost({ kind: 'set_host_enabled', ...request }, { ...this.deps, nowMs: clock.now() });
+      }),
+      ...answer(clearHostFailuresMethod, (request, { identity }) => {
+        requireService(identity, clearHostFailuresMethod.request.type);
+        return changeHost({ kind: 'clear_failures', ...request }, { ...this.deps, nowMs: clock.now() });
       }),
     };
   }

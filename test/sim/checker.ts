@@ -8,12 +8,12 @@ import type { Instance } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
-import type { SimulatedProcess } from '#libs/simulation/simulated-process';
+import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
-import { agentOf } from './actions/common';
 import type { Fleet } from './fleet';
 import type { MachineEvent } from './machine';
-import { CONDUCTOR } from './settings';
+import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
+import { TakeOvers } from './take-overs';
 
 /** What must never be, and was. */
 export interface Violation {
@@ -54,9 +54,10 @@ export const FORGED = 'forged';
 /** A doubt is shown with each report of its host: this is three of them. */
 const DOUBT_SHOWN_EVERY_MS = 13_000;
 
-/** Processes' clocks are the world's, less what the way to the store takes. */
-const CLOCK_TOLERANCE_MS = 1_500;
 const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
+const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
+
+const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out'];
 
 /** Watches a fleet, and keeps the first violation. */
 export class Checker {
@@ -81,10 +82,11 @@ export class Checker {
   readonly decisions = new Map<string, Decisions>();
   /** How often the store went back: what was written under an earlier number may be lost. */
   storeBegan = 0;
-  /** The process that held a host before another machine's agent wanted it. */
-  readonly #holders = new Map<string, SimulatedProcess>();
-  /** What ran on a host when it was taken over. */
-  readonly #takenOver = new Set<string>();
+  readonly #takeOvers: TakeOvers;
+  /** When a host that was down was heard of again. */
+  readonly #cameUpAtMs = new Map<string, number>();
+  /** Attempts that records gave up. */
+  readonly #givenUp = new Set<string>();
   /** What was ever built where. */
   readonly #built = new Set<string>();
   /** When each attempt began, by instance and number. */
@@ -100,12 +102,16 @@ export class Checker {
   readonly #used = new Map<string, number>();
 
   constructor(private readonly fleet: Fleet) {
+    this.#takeOvers = new TakeOvers(fleet);
     fleet.onMachineEvent = (event) => this.#onMachineEvent(event);
     fleet.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
     fleet.onDoubt = (uuid, host, finding) => {
       this.#doubts.set(`${uuid} on ${host}`, { finding, atMs: fleet.time.nowMs });
     };
-    fleet.server.onWrite = (by, what, result) => this.#onWrite(by, what, result);
+    fleet.server.onWrite = (by, what, result) => {
+      this.#onWrite(by, what, result);
+      this.#takeOvers.onWrite(by, what, result);
+    };
   }
 
   async watch(bus: Bus): Promise<void> {
@@ -147,7 +153,7 @@ export class Checker {
     const { finding, atMs = 0 } = this.#doubts.get(`${uuid} on ${host}`) ?? {};
     if (this.fleet.time.nowMs - atMs > DOUBT_SHOWN_EVERY_MS) return false;
     if (finding === 'stray' && this.forgiven.has(uuid)) return true;
-    return (finding === 'stray' || finding === 'unknown_instance') && this.#takenOver.has(`${uuid} on ${host}`);
+    return (finding === 'stray' || finding === 'unknown_instance') && this.#takeOvers.has(uuid, host);
   }
 
   /** The root provider of a host, as it was written last. */
@@ -182,20 +188,20 @@ export class Checker {
     if (result.kind === 'committed' && !isRelease) this.foreign.set(uuid, JSON.stringify([allocations, 'nova']));
   }
 
-  #onWrite(by: string, what: string, result: unknown): void {
+  #onWrite({ name, atMs }: Asking, what: string, result: unknown): void {
     if (typeof result !== 'object' || result === null) return;
     if ('created' in result) {
       const { created, instances } = result as { created: boolean; instances: Instance[] };
-      if (created) instances.forEach((instance) => this.#onRecord(instance));
+      if (created) instances.forEach((instance) => this.#onRecord(instance, atMs));
     } else if ('updated' in result) {
       const { updated, instance } = result as { updated: boolean; instance: Instance };
-      if (updated) this.#onRecord(instance);
+      if (updated) this.#onRecord(instance, atMs);
     } else if ('change' in result) {
-      this.#onChange(by, what, result.change as Change);
+      this.#onChange(name, what, result.change as Change);
     }
   }
 
-  #onRecord(instance: Instance): void {
+  #onRecord(instance: Instance, writtenAtMs: number): void {
     const { uuid, version, state } = instance;
     const before = this.known.get(uuid)?.latest;
     if (state === 'deleted' && before) this.#checkDeleted(before);
@@ -210,7 +216,10 @@ export class Checker {
     if (state === 'active' && before?.state === 'building') this.#checkActive(instance);
     if (state === 'error') this.#checkNoHost(instance);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
-    this.#checkAttempt(instance);
+    this.#checkAttempt(instance, writtenAtMs);
+    for (const { host, number, outcome } of instance.attempts) {
+      if (GIVEN_UP.includes(outcome)) this.#givenUp.add(`${uuid} on ${host}, attempt ${number}`);
+    }
     const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
     known.states.set(version, state);
     known.latest = instance;
@@ -238,20 +247,20 @@ export class Checker {
   }
 
   /** No host is given up before its time, whatever the clock of a conductor says. */
-  #checkAttempt({ uuid, attempts }: Instance): void {
+  #checkAttempt({ uuid, attempts }: Instance, writtenAtMs: number): void {
     const last = attempts.at(-1);
     const key = `${uuid} ${last?.number}`;
-    const { nowMs } = this.fleet.time;
-    if (last?.outcome === 'building' && !this.#begun.has(key)) this.#begun.set(key, nowMs);
+    // Its time goes by while the write is under way.
+    if (last?.outcome === 'building' && !this.#begun.has(key)) this.#begun.set(key, writtenAtMs);
     if (last?.outcome !== 'timed_out' || this.forgiven.has(uuid)) return;
-    const afterMs = nowMs - (this.#begun.get(key) ?? 0);
+    const afterMs = this.fleet.time.nowMs - (this.#begun.get(key) ?? 0);
     if (afterMs > BUILD_TIMEOUT_MS - CLOCK_TOLERANCE_MS) return;
     this.fail('nothing is given up early', `${last.host} had ${Math.round(afterMs)} ms to build ${uuid}`);
   }
 
   /** What was active and is in ERROR does not run any more. */
   #checkLost({ uuid, host = '' }: Instance): void {
-    if (this.forgiven.has(uuid) || this.#takenOver.has(`${uuid} on ${host}`)) return;
+    if (this.forgiven.has(uuid) || this.#takeOvers.has(uuid, host)) return;
     if (!this.fleet.machines.get(host)?.running.has(uuid)) return;
     this.fail('nothing healthy is destroyed', `${uuid} is given up and runs on ${host}`);
   }
@@ -263,17 +272,27 @@ export class Checker {
     if (!isByGroup || !isAlone || this.forgiven.has(uuid)) return;
     const { group } = requestSpecCodec.decode(requestSpec);
     if (group === undefined || this.#groups.has(`${projectId} ${group.id}`)) return;
+    if (this.#isBeingPlaced(uuid, projectId, group.id)) return;
     this.fail('nobody acts for another', `${uuid} of ${projectId} was refused for another project's ${group.id}`);
   }
 
+  /** Whether another member of its group is SCHEDULING: the claim on its way counts. */
+  #isBeingPlaced(except: string, projectId: string, groupId: string): boolean {
+    return [...this.known.values()].some(({ latest }) => {
+      if (latest.uuid === except || latest.state !== 'scheduling' || latest.projectId !== projectId) return false;
+      return requestSpecCodec.decode(latest.requestSpec).group?.id === groupId;
+    });
+  }
+
   /**
-   * Before the deadline of its destruction nothing is DELETED on a host that is up, unless it is destroyed, by the word of
-   * its holder.
+   * Before the deadline of its destruction nothing is DELETED on a host that is up, and has been since then, unless it is
+   * destroyed, by the word of its holder.
    */
   #checkDeleted({ uuid, host = '', dueAtMs = 0 }: Instance): void {
-    const isUp = this.hosts.get(host)?.up === true;
+    const terminatedAtMs = dueAtMs - DESTROY_TIMEOUT_MS - CLOCK_TOLERANCE_MS;
+    const isUp = this.hosts.get(host)?.up === true && (this.#cameUpAtMs.get(host) ?? 0) < terminatedAtMs;
     const isInTime = this.fleet.time.nowMs < dueAtMs - CLOCK_TOLERANCE_MS;
-    if (this.#takenOver.has(`${uuid} on ${host}`)) return;
+    if (this.#takeOvers.has(uuid, host)) return;
     if (isUp && isInTime && this.fleet.machines.get(host)?.running.has(uuid)) {
       this.fail('nothing is DELETED that runs', `${uuid} is DELETED and runs on ${host}`);
     }
@@ -320,24 +339,9 @@ export class Checker {
     }
   }
 
-  /** A host that another machine's agent takes over while its holder can not be heard: what ran there is lost for all others. */
   #onHost(host: Host): void {
-    const agent = agentOf(host.name);
-    const { process, links } = this.fleet.member(agent);
-    const isNewRun = this.hosts.get(host.name)?.epoch !== host.epoch;
+    if (host.up && this.hosts.get(host.name)?.up === false) this.#cameUpAtMs.set(host.name, this.fleet.time.nowMs);
     this.hosts.set(host.name, host);
-    if (!isNewRun) return;
-    const isContested = this.fleet.members.get(`${agent}-clone`)?.process.isAlive === true;
-    const isHeard = process.isAlive && !process.isPaused && !links.some(({ isCut }) => isCut);
-    if (!isContested) this.#holders.set(host.name, process);
-    else if (!isHeard || this.#holders.get(host.name) !== process) this.#takeOver(host.name);
-  }
-
-  #takeOver(host: string): void {
-    const { running, building } = this.fleet.machines.get(host) ?? {};
-    for (const uuid of [...(running?.keys() ?? []), ...(building?.keys() ?? [])]) {
-      this.#takenOver.add(`${uuid} on ${host}`);
-    }
   }
 
   /** Other services touch no claim of Berth's. */
@@ -386,6 +390,9 @@ export class Checker {
     if (kind !== 'destroyed') return;
     const known = this.known.get(uuid);
     if (known === undefined || this.terminated.has(uuid)) return;
+    // Ordered by a record that the store has forgotten since, and whose client was told so.
+    const builtBy = this.fleet.machines.get(host)?.disk.get(uuid)?.attempt;
+    if (this.forgiven.has(uuid) && this.#givenUp.has(`${uuid} on ${host}, attempt ${builtBy}`)) return;
     const { latest } = known;
     const wasActiveHere = latest.attempts.some((attempt) => attempt.host === host && attempt.outcome === 'active');
     const isElsewhere = latest.host !== undefined && latest.host !== host && latest.state === 'active';

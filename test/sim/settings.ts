@@ -24,3 +24,9 @@ export const AGENT = {
   BERTH_AGENT_RETRY_MAX_MS: '1000',
   BERTH_AGENT_DRAIN_TIMEOUT_MS: '1000',
 };
+
+/** How long a host is held without another accepted report. */
+export const LEASE_MS = 3 * Number(AGENT.BERTH_AGENT_REPORT_INTERVAL_MS);
+
+/** Processes' clocks are the world's, less what the way to the store takes. */
+export const CLOCK_TOLERANCE_MS = 1_500;

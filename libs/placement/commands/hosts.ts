@@ -1,5 +1,5 @@
 import { DISABLED_TRAIT } from '../../domain/provider';
-import type { RecordFailure, SetHostEnabled, SweepHosts } from '../port/placement-store';
+import type { ClearFailures, RecordFailure, SetHostEnabled, SweepHosts } from '../port/placement-store';
 import type { Decided, Timed, Transaction } from './transaction';
 
 /**
@@ -30,12 +30,27 @@ export function withStatus(traits: readonly string[], isEnabled: boolean): reado
 }
 
 /** One more failed build. The count is a number that halves every `halfLifeMs`, so it has a fraction. */
-export async function recordFailure(tx: Transaction, { host: name, halfLifeMs, atMs }: Timed<RecordFailure>): Decided {
+export async function recordFailure(tx: Transaction, command: Timed<RecordFailure>): Decided {
+  const { host: name, halfLifeMs, startedAtMs, reason, atMs } = command;
   const host = await tx.get('host', name);
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
   const agedMs = Math.max(0, atMs - host.lastFailureAtMs);
   const failures = host.failures * 0.5 ** (agedMs / halfLifeMs) + 1;
-  tx.put('host', name, { ...host, failures, lastFailureAtMs: atMs, updatedAtMs: atMs });
+  const failuresInARow = host.failuresInARow + (startedAtMs >= host.lastFailureAtMs ? 1 : 0);
+  const last = { lastFailureAtMs: atMs, lastFailure: reason.slice(0, MAX_REASON) };
+  tx.put('host', name, { ...host, failures, failuresInARow, ...last, updatedAtMs: atMs });
+  return undefined;
+}
+
+/** Characters of the reason that are kept. */
+const MAX_REASON = 200;
+
+/** No failure counts in a row any more; that there were some goes on to weigh. */
+export async function clearFailures(tx: Transaction, { host: name, atMs }: Timed<ClearFailures>): Decided {
+  const host = await tx.get('host', name);
+  if (!host) return { kind: 'not_found', subject: 'host', key: name };
+  if (host.failuresInARow === 0) return { kind: 'unchanged' };
+  tx.put('host', name, { ...host, failuresInARow: 0, updatedAtMs: atMs });
   return undefined;
 }
 

@@ -136,6 +136,8 @@ function nextHost(report: HostReport, host: Host | undefined): Host {
     aggregates: [],
     failures: 0,
     lastFailureAtMs: 0,
+    failuresInARow: 0,
+    lastFailure: '',
   };
   const kept = host ?? unknown;
   return {

@@ -3,7 +3,7 @@ import { addHost, createAggregate, deleteAggregate, removeHost, updateAggregate 
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
 import { createGroup, deleteGroup } from './groups';
-import { recordFailure, setHostEnabled, sweepHosts } from './hosts';
+import { clearFailures, recordFailure, setHostEnabled, sweepHosts } from './hosts';
 import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
 import { deleteProvider, putProvider } from './providers';
 import { reshape } from './reshape';
@@ -35,6 +35,7 @@ const DECIDERS: {
   rename_class: renameClass,
   set_host_enabled: setHostEnabled,
   record_failure: recordFailure,
+  clear_failures: clearFailures,
   sweep_hosts: sweepHosts,
   create_aggregate: createAggregate,
   update_aggregate: updateAggregate,

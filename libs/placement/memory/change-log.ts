@@ -41,12 +41,13 @@ export class ChangeLog {
   private after(revision: number, present: number): readonly Change[] {
     if (revision === present) return [];
     // The first revision of a store is not 1.
-    if (revision === 0 && !this.isTrimmed) return this.changes.slice();
-    const first = this.changes[0]?.revision ?? present + 1;
-    // Revisions have no gap, but where another server went on: whoever is between its last and its next saw what was lost.
-    const isFollowed = revision === first - 1 || this.indexOf(revision) >= 0;
-    if (!isFollowed || revision > present) throw revisionTrimmed(revision);
-    return this.changes.slice(this.indexOf(revision) + 1);
+    const isFromStart = revision === 0 && !this.isTrimmed;
+    const from = this.indexOf(revision) + 1;
+    let to = from + Number(isFromStart);
+    while (this.changes[to]?.revision === (this.changes[to - 1]?.revision ?? revision) + 1) to++;
+    // What is on the other side of a gap was trimmed; or another server went on, and what was applied ahead of it is lost.
+    if (to === from) throw revisionTrimmed(revision);
+    return this.changes.slice(from, to);
   }
 
   /** Where the change of a revision is; -1 when it is not there. */

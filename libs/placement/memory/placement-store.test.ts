@@ -38,3 +38,17 @@ it('asks a follower that saw what was lost for a new snapshot', async () => {
   await store.commit(trait('CUSTOM_C', 2_001));
   await expect(follow(seen)).rejects.toMatchObject({ reason: 'revision_trimmed' });
 });
+
+it('asks a follower for a new snapshot where another server went on: what it knew ahead of the stream may be lost', async () => {
+  const { store } = await wentBack();
+  const revision = await store.revision();
+  const revisions: number[] = [];
+  const following = store.follow(
+    revision,
+    (changes) => revisions.push(...changes.map((one) => one.revision)),
+    new AbortController().signal,
+  );
+  await store.commit(trait('CUSTOM_C', 2_001));
+  await expect(following).rejects.toMatchObject({ reason: 'revision_trimmed' });
+  expect(revisions).toEqual([]);
+});

@@ -78,7 +78,9 @@ export class MemoryPlacementStore implements PlacementStore {
   /** Its birth id is made of the time of its first commit. */
   async identify(): Promise<StoreIdentity> {
     const birthId = this.#revision === 0 ? undefined : `memory-${this.#bornAtMs}`;
-    return { birthId, bornAtMs: this.#bornAtMs, revision: this.#revision, nowMs: undefined, jumps: this.#jumps };
+    const goesOn = this.#goesOnAtMs === undefined ? [] : [[this.#revision, firstNumber(this.#goesOnAtMs)] as const];
+    const jumps = [...this.#jumps, ...goesOn];
+    return { birthId, bornAtMs: this.#bornAtMs, revision: this.#revision, nowMs: undefined, jumps };
   }
 
   /**

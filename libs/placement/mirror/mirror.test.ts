@@ -178,8 +178,10 @@ it('shows the usage that a refused claim brings', async () => {
 /** A memory store that can be taken away and brought back. */
 class FlakyStore extends MemoryPlacementStore {
   away = new AbortController();
+  beforeSnapshot = () => {};
 
   override async snapshot(onRows: Parameters<MemoryPlacementStore['snapshot']>[0]): Promise<number> {
+    this.beforeSnapshot();
     if (this.away.signal.aborted) throw new BerthError('unavailable', 'store_away', 'the store is away');
     return super.snapshot(onRows);
   }
@@ -207,6 +209,22 @@ it('shows its last state while the store is away, and takes a new snapshot when 
   expect(heard).toEqual(['all']);
   expect(mirror.readiness()).toEqual({ ready: true });
   expect(mirror.usage(host)).toEqual({ VCPU: 2 });
+  await mirror.close();
+});
+
+it('does not show a claim that the store has lost, though it was applied while the snapshot was loaded', async () => {
+  const [store, before] = [new FlakyStore(), new MemoryPlacementStore()];
+  await aProvider(store);
+  const lost = await claim(before, aWrite({ [await aProvider(before)]: { VCPU: 2 } }));
+  if (lost.kind !== 'committed') throw new Error('not committed');
+  const mirror = await openMirror(store);
+  store.away.abort();
+  await clock.advance(0);
+  store.away = new AbortController();
+  store.beforeSnapshot = () => mirror.apply(lost.change);
+  await clock.advance(10_000);
+  expect(mirror.readiness()).toEqual({ ready: true });
+  expect([...mirror.consumers()]).toEqual([]);
   await mirror.close();
 });
 

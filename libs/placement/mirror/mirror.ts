@@ -40,7 +40,8 @@ const RETRY: BackoffLimits = { firstMs: 50, maxMs: 2_000 };
  *
  * When the stream breaks (the store was away, or it no longer reaches back far enough) the mirror keeps showing its last
  * state, is not ready, and loads a new snapshot beside it, which is shown once it has caught up with the store. Changes that
- * this process applies meanwhile go to both states, so that it always reads its own writes.
+ * this process applies after that go to both states, so that it always reads its own writes. Those before are in what it
+ * catches up with; or they are not, because the store has lost them, and must not be put among rows that are older.
  */
 export class Mirror implements PlacementView {
   private readonly closing = new AbortController();
@@ -83,14 +84,14 @@ export class Mirror implements PlacementView {
 
   /** Shows a commit of this process at once, ahead of the stream. */
   apply(change: Change): void {
-    this.next?.apply(change);
+    this.loaded?.apply(change);
     this.state.apply(change);
     this.notify();
   }
 
   /** Shows rows that are newer than the mirror's, such as the usage that a refused claim brings. */
   applyRows(rows: Rows): void {
-    this.next?.applyRows(rows);
+    this.loaded?.applyRows(rows);
     this.state.applyRows(rows);
     this.notify();
   }
@@ -132,6 +133,11 @@ export class Mirror implements PlacementView {
         await sleep(clock, pauseMs, signal);
       }
     }
+  }
+
+  /** The state that is to be shown, once its snapshot is there. */
+  private get loaded(): MirrorState | undefined {
+    return this.next && this.next.revision >= 0 ? this.next : undefined;
   }
 
   /** Loads a snapshot, shows it as soon as it has caught up, and follows until the stream breaks. */

@@ -18,6 +18,7 @@ export type Command = { readonly atMs: number } & (
   | RecordFailure
   | AggregateCommand
   | GroupCommand
+  | ClearFailures
   | SweepHosts
 );
 
@@ -142,11 +143,20 @@ export interface SetHostEnabled {
   readonly reason: string;
 }
 
-/** One more build failed on the host; `halfLifeMs` lets earlier ones decay first. */
+/** One more build failed on the host, or a report of it was refused; `halfLifeMs` lets earlier ones decay first. */
 export interface RecordFailure {
   readonly kind: 'record_failure';
   readonly host: string;
   readonly halfLifeMs: number;
+  /** One that was under way when the one before failed is the same trouble: it does not count in the row. */
+  readonly startedAtMs: number;
+  readonly reason: string;
+}
+
+/** The host can build again: it did, or an operator says so. */
+export interface ClearFailures {
+  readonly kind: 'clear_failures';
+  readonly host: string;
 }
 
 /**

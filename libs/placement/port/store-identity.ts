@@ -9,7 +9,7 @@ export interface StoreIdentity {
   readonly nowMs: number | undefined;
   /**
    * Where revisions were skipped because another server went on, last ones last: the last revision that the new server had,
-   * and its first own. A revision in between was lost.
+   * and its first own, or the least that it will give. A revision in between was lost.
    */
   readonly jumps: readonly (readonly [last: number, next: number])[];
 }

@@ -97,11 +97,15 @@ export class RedisPlacementStore implements PlacementStore {
 
   async identify(): Promise<StoreIdentity> {
     const { birth, revision } = this.#keys;
-    const replies = await this.#client.run((redis) => redis.pipeline([['time'], ['mget', birth, revision]]).exec());
+    const replies = await this.#client.run((redis) =>
+      redis.pipeline([['time'], ['mget', birth, revision], ['info', 'replication']]).exec(),
+    );
     const failed = replies?.find(([error]) => error !== null)?.[0];
     if (failed) throw storeError(failed);
-    const [time, [born, present]] = (replies ?? []).map(([, reply]) => reply) as [number[], [string?, string?]];
-    return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time);
+    type Replies = [time: number[], [born?: string, revision?: string], info: string];
+    const [time, [born, present], info] = (replies ?? []).map(([, reply]) => reply) as Replies;
+    const server = /master_replid:(\w+)/.exec(info)?.[1];
+    return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time, server);
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {

@@ -71,14 +71,23 @@ export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody)
   };
 }
 
-/** Reads which store this is, as `lua/include/change.lua` writes it, '' when nobody has; and what `TIME` answers. */
-export function decodeIdentity(text: string, revision: number, [seconds, us]: readonly number[]): StoreIdentity {
-  const [birthId = '', bornUs = '0', , ...jumps] = text.split(' ');
+/**
+ * Reads which store this is, as `lua/include/head.lua` writes it, '' when nobody has; what `TIME` answers; and on which
+ * server it is now: one that has written nothing yet will go on at the clock's microseconds.
+ */
+export function decodeIdentity(
+  text: string,
+  revision: number,
+  [seconds = 0, us = 0]: readonly number[],
+  server: string | undefined,
+): StoreIdentity {
+  const [birthId = '', bornUs = '0', lastServer, ...jumps] = text.split(' ');
+  if (birthId !== '' && server !== lastServer) jumps.push(`${revision}-${seconds * 1_000_000 + us}`);
   return {
     birthId: birthId === '' ? undefined : birthId,
     bornAtMs: Math.floor(Number(bornUs) / 1_000),
     revision,
-    nowMs: Number(seconds) * 1_000 + Math.floor(Number(us) / 1_000),
+    nowMs: seconds * 1_000 + Math.floor(us / 1_000),
     jumps: jumps.map((jump) => {
       const [last = 0, next = 0] = jump.split('-').map(Number);
       return [last, next] as const;
@@ -167,7 +176,14 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
     const space = content.indexOf(' ');
     return { generation: Number(content.slice(0, space)), used: JSON.parse(content.slice(space + 1)) };
   },
-  host: (name, content) => ({ epoch: 0, aggregates: [], ...JSON.parse(content), name }),
+  host: (name, content) => ({
+    epoch: 0,
+    aggregates: [],
+    failuresInARow: 0,
+    lastFailure: '',
+    ...JSON.parse(content),
+    name,
+  }),
   consumer(uuid, content) {
     const [[claimToken = 0, generation = 0, createdAtMs = 0], body] = splitNumbers(content, 3);
     return { ...decodeBody(body), uuid, generation, claimToken, createdAtMs };

@@ -255,8 +255,15 @@ const actions: Arbitrary<Plain<Command> | Plain<HostReport>> = oneof(
   },
   {
     weight: 1,
-    arbitrary: record({ kind: constant('record_failure' as const), host: hosts, halfLifeMs: constant(10_000) }),
+    arbitrary: record({
+      kind: constant('record_failure' as const),
+      host: hosts,
+      halfLifeMs: constant(10_000),
+      startedAtMs: times,
+      reason: constantFrom('failed', 'timed_out'),
+    }),
   },
+  { weight: 1, arbitrary: record({ kind: constant('clear_failures' as const), host: hosts }) },
   {
     weight: 1,
     arbitrary: record({

@@ -1,6 +1,17 @@
 import { inventory } from '../../domain/inventory';
 import type { PlacementStore } from '../../placement/port/placement-store';
-import { AT_MS, aProvider, aReport, aWrite, claim, commit, contentsOf, mustCommit, mustReport } from './placement';
+import {
+  AT_MS,
+  aFailure,
+  aProvider,
+  aReport,
+  aWrite,
+  claim,
+  commit,
+  contentsOf,
+  mustCommit,
+  mustReport,
+} from './placement';
 
 export function describeHosts(open: () => PlacementStore, another: () => Promise<PlacementStore>): void {
   describe('hosts', () => {
@@ -238,12 +249,27 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
 
     it('count failures that fade', async () => {
       await mustReport(store, aReport());
-      const fail = (atMs: number) =>
-        mustCommit(store, { kind: 'record_failure', host: 'host-1', halfLifeMs: 1_000, atMs });
+      const fail = (atMs: number) => mustCommit(store, aFailure({ atMs }));
       await fail(AT_MS);
       await fail(AT_MS);
       await fail(AT_MS + 1_000);
       expect(await hosts()).toMatchObject([{ failures: 2, lastFailureAtMs: AT_MS + 1_000 }]);
+    });
+
+    it('count failures in a row, each begun after the one before, until one builds', async () => {
+      await mustReport(store, aReport());
+      await mustCommit(store, aFailure({ atMs: AT_MS + 10, startedAtMs: AT_MS }));
+      await mustCommit(store, aFailure({ atMs: AT_MS + 11, startedAtMs: AT_MS + 9 }));
+      await mustCommit(store, aFailure({ atMs: AT_MS + 20, startedAtMs: AT_MS + 11, reason: 'x'.repeat(1_000) }));
+      expect(await hosts()).toMatchObject([{ failuresInARow: 2, lastFailure: 'x'.repeat(200) }]);
+      await mustReport(store, aReport({ sequence: 2, ioOps: 3 }));
+      expect(await hosts()).toMatchObject([{ failuresInARow: 2 }]);
+      await mustCommit(store, { kind: 'clear_failures', host: 'host-1' });
+      expect(await hosts()).toMatchObject([{ failuresInARow: 0, failures: expect.closeTo(3, 1) }]);
+      expect(await store.commit({ kind: 'clear_failures', host: 'host-1', atMs: AT_MS })).toEqual({
+        kind: 'unchanged',
+      });
+      expect(await store.commit(aFailure({ host: 'nobody' }))).toMatchObject({ kind: 'not_found' });
     });
 
     it('are taken as down when they are silent, and up again when they report', async () => {

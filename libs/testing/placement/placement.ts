@@ -10,6 +10,7 @@ import type {
   ConsumerWrite,
   HostReport,
   PlacementStore,
+  RecordFailure,
   Rows,
 } from '../../placement/port/placement-store';
 
@@ -89,6 +90,13 @@ export function aReport(fields: Partial<HostReport> = {}): HostReport {
     externalInstances: 0,
     ...fields,
   };
+}
+
+/** A build that failed on a host, begun when it failed unless the test says otherwise. */
+export function aFailure(fields: Partial<RecordFailure> & { readonly atMs?: number } = {}) {
+  const atMs = fields.atMs ?? AT_MS;
+  const failure = { kind: 'record_failure', host: 'host-1', halfLifeMs: 1_000, reason: 'failed' } as const;
+  return { ...failure, startedAtMs: atMs, atMs, ...fields };
 }
 
 /** Makes a run the holder of a host; the epoch. */

@@ -8,14 +8,15 @@ import { ageOf, formatNumber } from '../views/format';
 import { bar, facts, table } from '../views/table';
 import type { Terminal } from '../views/terminal';
 
-/** `berth host list | show | disable | enable` */
+/** `berth host list | show | disable | enable | trust` */
 export function hostCommand(context: Context): CommandUnknownOpts {
   return new Command('host')
     .description('See hosts; take them out of service and back.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(disableCommand(context))
-    .addCommand(enableCommand(context));
+    .addCommand(enableCommand(context))
+    .addCommand(trustCommand(context));
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
@@ -62,7 +63,8 @@ function show({ terminal, clock }: Context, host: HostSummary): void {
     ['service host', host.serviceHost],
     ['instances', `${host.instances}, and ${host.externalInstances} that Berth does not manage`],
     ['heavy work', `${host.ioOps} in progress`],
-    ['failures', String(host.failures)],
+    ['failures', `${host.failures} lately, ${host.failuresInARow} in a row`],
+    ...quarantineFacts(host),
     ['traits', host.traits.join(' ') || '-'],
     ['aggregates', host.aggregates.join(' ') || '-'],
     ['last change', `${ageOf(clock, host.updatedAtMs)} ago`],
@@ -104,6 +106,26 @@ function enableCommand(context: Context): CommandUnknownOpts {
   return addHelp(command, [['berth host enable host-7', 'back in service']]);
 }
 
+function trustCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('trust')
+    .description('End the quarantine of a host that kept failing builds: it gets new instances again.')
+    .argument('<host>', 'host')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { json }, host) => {
+    showEnabled(context, json, await client.clearHostFailures(host));
+  });
+  return addHelp(command, [['berth host trust host-7', 'its disk is new: build there again']]);
+}
+
+function quarantineFacts({ quarantinedUntilMs, lastFailure }: HostSummary): [string, string][] {
+  if (quarantinedUntilMs === 0) return [];
+  const until = `next probe after ${new Date(quarantinedUntilMs).toISOString()}; berth host trust ends it`;
+  return [
+    ['quarantine', until],
+    ['last failure', lastFailure],
+  ];
+}
+
 function showEnabled({ terminal }: Context, json: boolean, host: HostSummary): void {
   if (json) terminal.json(host);
   else terminal.print(`${host.host} is ${showStatus(terminal, host)}`);
@@ -111,7 +133,8 @@ function showEnabled({ terminal }: Context, json: boolean, host: HostSummary): v
 
 function showStatus({ colours }: Terminal, host: HostSummary): string {
   if (!host.up) return colours.red('down');
-  return host.enabled ? colours.green('up') : colours.yellow('disabled');
+  if (!host.enabled) return colours.yellow('disabled');
+  return host.quarantinedUntilMs === 0 ? colours.green('up') : colours.yellow('quarantine');
 }
 
 function capacityBar(terminal: Terminal, host: HostSummary, resourceClass: string): string {

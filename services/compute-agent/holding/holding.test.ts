@@ -136,6 +136,14 @@ describe('a host that another run took over', () => {
     expect([world.outcomes(), await world.bus.depth(world.orderQueue)]).toEqual([[], 1]);
   });
 
+  it('takes an order of a later epoch that the store, asked about it, has forgotten', async () => {
+    await world.startAll(SETTINGS);
+    await world.build({ epoch: 2 });
+    await world.clock.advance(5_000);
+    expect([world.outcomes(), world.acquisitions.length]).toEqual([['1 active'], 2]);
+    expect(world.stats.items.at(-1)).toMatchObject({ epoch: 1, instances: [{ running: true }] });
+  });
+
   it('takes orders of its own epoch, of an earlier one, and of none', async () => {
     anotherRunHolds('h1', 0);
     await world.startAll(SETTINGS);

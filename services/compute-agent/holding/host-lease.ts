@@ -16,6 +16,8 @@ export class HostLease {
   #isHeld = false;
   #untilMs = 0;
   #position = 0;
+  /** The latest epoch of an order. */
+  #orderedEpoch = 0;
 
   constructor(
     readonly host: string,
@@ -48,6 +50,18 @@ export class HostLease {
   /** A report was accepted that was sent then. */
   renew(sentAtMs: number): void {
     this.#untilMs = Math.max(this.#untilMs, sentAtMs + this.leaseMs);
+  }
+
+  /**
+   * Whether the host is still held, for what an order says: one of a later epoch says that another run has it, and the store
+   * is asked. When the store grants the host after that, it went back to before that epoch: the order is for this run.
+   */
+  isHeldBy(orderedEpoch: number): boolean {
+    if (orderedEpoch > Math.max(this.#epoch, this.#orderedEpoch)) {
+      this.#orderedEpoch = orderedEpoch;
+      this.lose('epoch_superseded');
+    }
+    return this.#isHeld;
   }
 
   lose(reason: LossReason): void {

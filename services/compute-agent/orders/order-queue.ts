@@ -136,8 +136,7 @@ export class OrderQueue {
     const { lease } = carried;
     if (!lease.isCertain || !carried.host) await sleep(clock, HOLD_BACK_MS, drainEnd);
     if (!lease.isCertain) return undefined;
-    if (epoch > lease.epoch) lease.lose('epoch_superseded');
-    return lease.isHeld ? carried.host : undefined;
+    return lease.isHeldBy(epoch) ? carried.host : undefined;
   }
 
   async #retry(action: () => Promise<void>, event: string, problem: string): Promise<void> {

@@ -147,7 +147,10 @@ async function conclude(
     c.measured.attempts.inc({ outcome });
     const fields = { event: 'attempt_failed', instance_uuid: uuid, request_id: requestId, host, outcome, reason: why };
     c.log.warn(fields, 'build attempt failed');
-    await c.placement.commit({ kind: 'record_failure', atMs: nowMs, host, halfLifeMs: c.config.failureHalfLifeMs });
+    const startedAtMs = record.attempts.at(-1)?.startedAtMs ?? nowMs;
+    const reason = `${outcome}: ${why}`;
+    const { failureHalfLifeMs: halfLifeMs } = c.config;
+    await c.placement.commit({ kind: 'record_failure', atMs: nowMs, host, halfLifeMs, startedAtMs, reason });
   }
   const isSilent = outcome === 'timed_out';
   const attempt = attemptNumber(record);
@@ -228,18 +231,14 @@ async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'de
 }
 
 /**
- * A record for an instance that runs and that the store has forgotten: what a scheduler sealed says whose it is, its host
- * only that it runs.
+ * An instance that runs, though the store has forgotten that it was built, or all of it: what a scheduler sealed says whose
+ * it is, its host only that it runs.
  */
-async function adopt(
-  c: Conductor,
-  look: Look,
-  { host, at, isClaimed, instance, voucher }: RunningAt,
-): Promise<Look | undefined> {
+async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | undefined> {
+  const { host, at, isClaimed, instance, voucher } = seen;
   if (!voucher) return undefined;
   const nowMs = c.clock.now();
   const { uuid } = look;
-  const { projectId, userId, resources } = voucher;
   const attempt: Attempt = {
     host,
     number: instance.attempt,
@@ -248,25 +247,30 @@ async function adopt(
     startedAtMs: nowMs,
     endedAtMs: nowMs,
   };
+  const active = {
+    state: 'active',
+    host,
+    attempts: [...(look.record?.attempts ?? []), attempt],
+    allocationRequest: instance.allocationRequest,
+    // Without a claim the same observation makes it next.
+    activeAt: isClaimed ? at : undefined,
+    dueAtMs: undefined,
+  } as const;
+  if (look.record) return after(look, await writeRecord(c, look.record, active), look.observed);
+  const { projectId, userId, resources } = voucher;
   const record: Instance = {
+    ...active,
     uuid,
     // A request of its own: the one it came with may have had instances on hosts that have not reported yet.
     requestId: uuid,
     name: instance.name,
     projectId,
     userId,
-    state: 'active',
-    host,
     claimToken: undefined,
-    attempts: [attempt],
     fault: undefined,
     requestSpec: requestSpecCodec.encode(requestSpec(resources, { projectId, userId })),
     alternates: NO_ALTERNATES,
-    allocationRequest: instance.allocationRequest,
-    // Without a claim the same observation makes it next.
-    activeAt: isClaimed ? at : undefined,
     missingIn: undefined,
-    dueAtMs: undefined,
     version: 1,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,

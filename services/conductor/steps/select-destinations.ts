@@ -8,13 +8,32 @@ import type { Conductor } from '../context';
 import type { Observation } from '../observation';
 
 /**
- * Asks a scheduler for a host for each of some instances of one request, all or none. Answers what came of it for each, by
- * uuid. A refusal of the request itself is an answer; what can pass by itself is thrown, to be tried again.
+ * Asks schedulers for a host for each of some instances: for those of one request together, all or none. Answers what came of
+ * it for each, by uuid. A refusal of the request itself is an answer; what can pass by itself is thrown, to be tried again.
  */
 export async function selectDestinations(
   c: Conductor,
   records: readonly Instance[],
 ): Promise<(uuid: string) => Observation> {
+  const requests = groupByRequest(records);
+  const answers = await Promise.all(requests.map(([, ofOne]) => selectForRequest(c, ofOne)));
+  const byRequest = new Map(requests.map(([requestId], n) => [requestId, answers[n]]));
+  const requestOf = new Map(records.map(({ uuid, requestId }) => [uuid, requestId]));
+  return (uuid) => byRequest.get(requestOf.get(uuid) ?? '')?.(uuid) ?? { kind: 'nothing' };
+}
+
+/** Records by the request that they came with: each has a spec of its own. */
+export function groupByRequest(records: readonly Instance[]): [requestId: string, ofOne: Instance[]][] {
+  const groups = new Map<string, Instance[]>();
+  for (const record of records) {
+    const group = groups.get(record.requestId);
+    if (group) group.push(record);
+    else groups.set(record.requestId, [record]);
+  }
+  return [...groups];
+}
+
+async function selectForRequest(c: Conductor, records: readonly Instance[]): Promise<(uuid: string) => Observation> {
   const [first] = records as [Instance, ...Instance[]];
   const request = {
     requestId: first.requestId,

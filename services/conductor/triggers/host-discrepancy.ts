@@ -4,8 +4,8 @@ import { requireService } from '#libs/contracts/identity';
 import type { HostDiscrepancy, HostRefusal, RunningInstance } from '#libs/contracts/messages';
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { addResources, type Resources } from '#libs/domain/inventory';
-import type { StoreIdentity } from '#libs/placement/port/placement-store';
 import type { Conductor } from '../context';
+import { isDoubtful, isForgotten, type LostWrites, readLostWrites } from '../lost-writes';
 import { type Look, lookAt, UNREAD, type Voucher } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { sealedFor } from '../steps/claims';
@@ -27,12 +27,14 @@ export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: 
   const running = [...unclaimed, ...discrepancy.present];
   const records = await c.instances.get([...running.map(({ instanceUuid }) => instanceUuid), ...discrepancy.missing]);
   const byUuid = new Map(records.map((record) => [record.uuid, record]));
-  const missing = discrepancy.missing.map((uuid) => byUuid.get(uuid)).filter((record) => record !== undefined);
+  const lost = await readLostWrites(c);
+  const missing = discrepancy.missing
+    .map((uuid) => byUuid.get(uuid))
+    .filter((record) => record !== undefined)
+    .filter((record) => !isDoubtful(c, record, lost));
   const isWaiting = missing.some(isAttemptOpen) && (await hasOrdersWaiting(c, serviceHost));
-  const isUnknown = running.some(({ instanceUuid }) => !byUuid.has(instanceUuid));
-  const lostUpToToken = isUnknown ? newestLostToken(await c.placement.identify()) : 0;
   const runs = (isClaimed: boolean) => (instance: RunningInstance) =>
-    lookAtRunning(c, discrepancy, instance, isClaimed, byUuid.get(instance.instanceUuid), lostUpToToken);
+    lookAtRunning(c, discrepancy, instance, isClaimed, byUuid.get(instance.instanceUuid), lost);
   await reconcileLoop(c, [
     ...unclaimed.map(runs(false)),
     ...discrepancy.present.map(runs(true)),
@@ -51,22 +53,13 @@ function lookAtRunning(
   instance: RunningInstance,
   isClaimed: boolean,
   record: Instance | undefined,
-  lostUpToToken: number,
+  lost: LostWrites,
 ): Look {
   const { host, providerUuid, epoch, position } = discrepancy;
-  const isLost = record === undefined && instance.claimToken <= lostUpToToken;
-  const voucher = isLost ? voucherOf(c, discrepancy, instance) : undefined;
+  const voucher = isForgotten(record, instance, lost) ? voucherOf(c, discrepancy, instance) : undefined;
   const at = { epoch, position };
   const observed = { kind: 'running', host, providerUuid, at, isClaimed, instance, voucher } as const;
   return { uuid: instance.instanceUuid, record, holds: UNREAD, observed };
-}
-
-/**
- * Up to which claim a store may have lost records. Of later claims it has forgotten only what came to its end: claim tokens
- * begin at the clock's microseconds whenever a store is new, or another server goes on with it.
- */
-function newestLostToken({ bornAtMs, jumps }: StoreIdentity): number {
-  return Math.max(bornAtMs * 1_000, jumps.at(-1)?.[1] ?? 0);
 }
 
 /**

@@ -1,7 +1,8 @@
-import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
+import { isDoubtful, readLostWrites } from '../lost-writes';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
+import { groupByRequest } from '../steps/select-destinations';
 
 const BATCH = 100;
 
@@ -11,7 +12,9 @@ const BATCH = 100;
  */
 export async function sweepOverdue(c: Conductor): Promise<void> {
   const due = await c.instances.takeDue(c.clock.now(), c.config.schedulingTimeoutMs, BATCH);
-  const groups = [...groupByRequest(due)];
+  if (due.length === 0) return;
+  const lost = await readLostWrites(c);
+  const groups = groupByRequest(due.filter((record) => !isDoubtful(c, record, lost)));
   await Promise.all(
     groups.map(([requestId, records]) =>
       reconcileLoop(
@@ -23,14 +26,4 @@ export async function sweepOverdue(c: Conductor): Promise<void> {
       ),
     ),
   );
-}
-
-function groupByRequest(records: readonly Instance[]): Map<string, Instance[]> {
-  const groups = new Map<string, Instance[]>();
-  for (const record of records) {
-    const group = groups.get(record.requestId);
-    if (group) group.push(record);
-    else groups.set(record.requestId, [record]);
-  }
-  return groups;
 }

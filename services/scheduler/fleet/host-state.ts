@@ -4,6 +4,7 @@ import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { HostProviders } from './host-providers';
 import type { PendingClaim } from './pending-claims';
+import type { Quarantine } from './quarantine';
 
 /**
  * A host as filters and weighers see it (Nova's HostState): the row of the store, what its providers have free, and what
@@ -34,13 +35,15 @@ export interface HostState {
   readonly buildsInProgress: number;
   /** Failed builds, faded with time; a fraction. */
   readonly recentFailures: number;
+  /** Undefined for a host that is trusted. */
+  readonly quarantine: Quarantine | undefined;
   /** Undefined for a flat host: one provider, and nothing is shared with it, so that all comes from the root. */
   readonly providers: HostProviders | undefined;
 }
 
 /** The state of a host as it is once a claim is made, on the host itself or on a provider that is shared with it. */
 export function withClaim(state: HostState, { rootUuid, allocations }: PendingClaim): HostState {
-  const { index, host, aggregates, root, traits, inventories, recentFailures } = state;
+  const { index, host, aggregates, root, traits, inventories, recentFailures, quarantine } = state;
   const providers = state.providers?.withUse(allocations);
   const { free, freeAtOnce } = providers?.amounts() ?? freeWithout(state, allocations[rootUuid] ?? {});
   const isHere = rootUuid === root.uuid;
@@ -57,6 +60,7 @@ export function withClaim(state: HostState, { rootUuid, allocations }: PendingCl
     instances: state.instances + (isHere ? 1 : 0),
     buildsInProgress: state.buildsInProgress + (isHere ? 1 : 0),
     recentFailures,
+    quarantine: quarantine && isHere ? { ...quarantine, isOpen: false } : quarantine,
     providers,
   };
 }
@@ -69,6 +73,7 @@ export function isSameState(a: HostState, b: HostState): boolean {
     a.instances === b.instances &&
     a.buildsInProgress === b.buildsInProgress &&
     a.recentFailures === b.recentFailures &&
+    a.quarantine?.isOpen === b.quarantine?.isOpen &&
     isSameProvider(a.root, b.root) &&
     (a.providers && b.providers
       ? a.providers.isSame(b.providers)

@@ -7,9 +7,10 @@ import type { PlacementView } from '#libs/placement/port/placement-view';
 import { HostProviders } from './host-providers';
 import { type HostState, isSameState } from './host-state';
 import type { PendingClaims } from './pending-claims';
+import { type QuarantineOptions, readQuarantine } from './quarantine';
 import type { UnreportedClaims } from './unreported-claims';
 
-export interface ReadOptions {
+export interface ReadOptions extends QuarantineOptions {
   /** Half of a build failure is forgotten after this time. */
   readonly failureHalfLifeMs: number;
   /** How long a claim counts as a build in progress when the host has not reported since. */
@@ -50,6 +51,7 @@ export function readHost(
   const claims = unreported.newerThan(Math.max(host.updatedAtMs, nowMs - options.claimSettleMs), root.uuid);
   const fadeStep = Math.floor(nowMs / FADE_STEP_MS);
   const recentFailures = fadedFailures(host, fadeStep * FADE_STEP_MS, options.failureHalfLifeMs);
+  const quarantine = readQuarantine(host, { view, tree, pendingCount }, nowMs, options);
   const providers = tree.length === 1 && sharing.length === 0 ? undefined : providersOf(view, pending, tree, sharing);
   const flatBefore = before?.providers === undefined ? before : undefined;
   const amounts = providers?.amounts();
@@ -74,6 +76,7 @@ export function readHost(
     instances: countConsumers(view, tree) + host.externalInstances + pendingCount,
     buildsInProgress: host.ioOps + claims.count + pendingCount,
     recentFailures,
+    quarantine,
     providers,
   };
   return {
@@ -81,6 +84,7 @@ export function readHost(
     readAgainAtMs: earliest(
       claims.count > 0 ? settledAtMs(claims.oldestMs, nowMs, options.claimSettleMs) : undefined,
       recentFailures > 0 ? (fadeStep + 1) * FADE_STEP_MS : undefined,
+      quarantine && nowMs < quarantine.untilMs ? quarantine.untilMs : undefined,
     ),
   };
 }
@@ -110,8 +114,9 @@ function settledAtMs(oldestMs: number, nowMs: number, claimSettleMs: number): nu
   return Math.max(oldestMs + claimSettleMs, nowMs + claimSettleMs / 4);
 }
 
-function earliest(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+function earliest(...timesMs: readonly (number | undefined)[]): number | undefined {
+  const known = timesMs.filter((timeMs) => timeMs !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 function countConsumers(view: PlacementView, tree: readonly Provider[]): number {

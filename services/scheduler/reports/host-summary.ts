@@ -2,10 +2,11 @@ import type { HostSummary } from '#libs/contracts/messages';
 import { zoneOf } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
 import type { PlacementView } from '#libs/placement/port/placement-view';
+import { type QuarantineOptions, quarantinedUntilMs } from '../fleet/quarantine';
 import { aggregatesOf } from '../fleet/read-host';
 
 /** A host as operators see it. Amounts of a tree are those of its root; `berth provider tree` shows the rest. */
-export function summarise(view: PlacementView, host: Host): HostSummary {
+export function summarise(view: PlacementView, host: Host, quarantine: QuarantineOptions): HostSummary {
   const root = view.provider(host.providerUuid);
   const used = view.usage(host.providerUuid);
   const inventories = Object.entries(root?.inventories ?? {});
@@ -27,5 +28,8 @@ export function summarise(view: PlacementView, host: Host): HostSummary {
     updatedAtMs: host.updatedAtMs,
     ioOps: host.ioOps,
     serviceHost: host.serviceHost,
+    failuresInARow: host.failuresInARow,
+    lastFailure: host.lastFailure,
+    quarantinedUntilMs: quarantinedUntilMs(host, quarantine) ?? 0,
   };
 }

@@ -12,6 +12,7 @@ import type { SchedulerMetrics } from '../metrics';
 import type { SchedulerConfig } from '../options';
 import { boundNames } from './bound-names';
 import { findDifference } from './discrepancies';
+import { clearFailures, hasBuiltSince, recordRefusal } from './host-failures';
 import { acquireHosts, releaseHosts } from './host-holders';
 import { tellDifference, tellRefusal } from './tell-conductors';
 import { updateResourceStats } from './update-resource-stats';
@@ -84,6 +85,7 @@ async function takeReport(
     const unclaimed = difference?.unclaimed ?? [];
     const response = await updateResourceStats(stats, { placement, mirror, nowMs, unclaimed });
     metrics.stats.inc({ outcome: 'accepted' });
+    if (hasBuiltSince(stats, mirror)) await clearFailures(deps, stats.host, nowMs);
     if (refused) await tellRefusal(deps, stats.host, refused, nowMs);
     if (difference) await tellDifference(deps, metrics, stats, difference, nowMs);
     return response;
@@ -103,6 +105,7 @@ async function takeReport(
     if (isForOperators(error) && speaksForHost(sender, stats.host)) {
       const { reason, message } = error;
       await tellRefusal(deps, stats.host, { reason, message }, nowMs);
+      await recordRefusal(deps, { host: stats.host, reason: `report refused: ${reason}: ${message}` }, nowMs);
     }
     throw error;
   }

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { inventory } from '#libs/domain/inventory';
 import { SHARING_TRAIT } from '#libs/domain/provider';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import { aWrite, mustCommit } from '#libs/testing/placement/placement';
+import { aFailure, aWrite, mustCommit } from '#libs/testing/placement/placement';
 import { uuidOfHost, type World } from './world';
 
 /* Random histories of a small fleet, and random requests that meet it. */
@@ -94,7 +94,7 @@ const toHost = fc
           });
           return;
         case 'failure':
-          await placement.commit({ kind: 'record_failure', atMs, host: name, halfLifeMs: 60_000 });
+          await placement.commit(aFailure({ host: name, halfLifeMs: 60_000, atMs }));
           return;
         case 'sweep':
           await placement.commit({ kind: 'sweep_hosts', atMs, silentSinceMs: atMs - 5_000, limit: 3 });

@@ -1,5 +1,6 @@
 import { inventory } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
+import { aFailure } from '#libs/testing/placement/placement';
 import type { SchedulerConfig } from '../options';
 import { aWorld, type World } from '../testing/world';
 import { normalise } from './weigher';
@@ -80,8 +81,7 @@ describe('build_failures', () => {
     await world.report('bad');
     const config = { failureHalfLifeMs: 60_000, weightBuildFailures: 4 };
     for (let i = 0; i < 2; i++) {
-      const failure = { kind: 'record_failure', host: 'bad', halfLifeMs: 60_000 } as const;
-      await world.placement.commit({ ...failure, atMs: world.clock.now() });
+      await world.placement.commit(aFailure({ host: 'bad', halfLifeMs: 60_000, atMs: world.clock.now() }));
     }
     expect(await shares('build_failures', {}, config)).toEqual({ good: 4, bad: 2 });
     await world.clock.advance(60_000);
@@ -92,8 +92,7 @@ describe('build_failures', () => {
 
   it('fades in a scheduler that hears nothing new of the host', async () => {
     await world.report('bad');
-    const failure = { kind: 'record_failure', host: 'bad', halfLifeMs: 60_000 } as const;
-    await world.placement.commit({ ...failure, atMs: world.clock.now() });
+    await world.placement.commit(aFailure({ host: 'bad', halfLifeMs: 60_000, atMs: world.clock.now() }));
     const scheduler = await world.scheduler({ failureHalfLifeMs: 60_000 });
     expect(scheduler.host('bad')?.recentFailures).toBe(1);
     await world.clock.advance(120_000);

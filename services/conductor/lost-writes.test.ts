@@ -1,0 +1,86 @@
+import type { Attempt, Instance } from '#libs/domain/instance';
+import type { Running } from '#libs/runtime/service';
+import { anInstance } from '#libs/testing/instances/instance';
+import { anEncodedSpec } from '#libs/testing/instances/request-spec';
+import { ConductorWorld } from './testing/conductor-world';
+
+/* A record that is older than what was done for its instance: the store went back to an earlier copy of itself. */
+
+let world: ConductorWorld;
+let conductor: Running;
+let uuid: string;
+
+beforeEach(async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 10, h2: 10 });
+  uuid = world.random.uuid();
+});
+
+afterEach(async () => {
+  const closing = conductor.close();
+  await world.clock.advance(1_000);
+  await closing;
+});
+
+/** The store goes on from a copy that has this record. */
+async function restored(fields: Partial<Instance> = {}): Promise<void> {
+  const nowMs = world.clock.now();
+  const times = { createdAtMs: nowMs, updatedAtMs: nowMs, dueAtMs: nowMs + 1 };
+  const requestSpec = anEncodedSpec({ resources: { VCPU: 1 } });
+  await world.instances.create(uuid, [anInstance({ ...times, uuid, requestId: uuid, requestSpec, ...fields })]);
+  await world.clock.advance(100);
+  world.placement.goOn(world.clock.now());
+  conductor = await world.conductor();
+}
+
+/** A host reports that it runs there, and shows what was sealed for a host. */
+async function runsOn(host: string, attempt: number, sealedFor = host): Promise<void> {
+  world.running.set(uuid, new Set([host]));
+  const allocationRequest = world.allocationRequest(uuid, sealedFor);
+  const unclaimed = [world.runningInstance(uuid, host, { allocationRequest, attempt })];
+  await world.sendDiscrepancy(world.discrepancy(host, { unclaimed }));
+}
+
+const OPEN: Attempt = {
+  host: 'h1',
+  number: 1,
+  outcome: 'building',
+  reason: '',
+  startedAtMs: 0,
+  endedAtMs: undefined,
+};
+
+it.each<[string, Partial<Instance>]>([
+  ['being scheduled', {}],
+  ['being built elsewhere', { state: 'building', host: 'h1', claimToken: 1, attempts: [OPEN] }],
+  ['between two hosts', { state: 'building', host: 'h1', attempts: [{ ...OPEN, outcome: 'failed' }] }],
+])('is ACTIVE where it was built since, though its record has it %s, and is built nowhere else', async (_, fields) => {
+  await restored(fields);
+  await world.disagreeTwice('h1', { missing: [uuid] });
+  await world.clock.advance(4_000);
+  await runsOn('h2', 2);
+  await world.clock.advance(60_000);
+  const [last] = (await world.only()).attempts.slice(-1);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h2', requestId: uuid });
+  expect(last).toMatchObject({ host: 'h2', number: 2, outcome: 'active' });
+  expect([world.runs(), await world.claims(), world.orders]).toEqual([[`${uuid} h2`], [`${uuid} h2`], []]);
+});
+
+it('is built when no host has said for a scheduling timeout that it runs', async () => {
+  await restored();
+  await world.clock.advance(4_000);
+  expect(world.orders).toEqual([]);
+  await world.clock.advance(10_000);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1' });
+  expect([world.runs(), await world.claims()]).toEqual([[`${uuid} h1`], [`${uuid} h1`]]);
+});
+
+it.each([
+  ['nobody sealed it for that host', 2, 'h1'],
+  ['the record knows of a later attempt there', 0, 'h2'],
+])('stays as it is when a host says that it runs, and %s', async (_, attempt, sealedFor) => {
+  await restored();
+  await runsOn('h2', attempt, sealedFor);
+  await world.clock.advance(1_000);
+  expect([(await world.only()).state, await world.claims(), world.destroys]).toEqual(['scheduling', [], []]);
+});

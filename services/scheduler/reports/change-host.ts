@@ -1,0 +1,28 @@
+import type { HostSummary } from '#libs/contracts/messages';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { ClearFailures, PlacementStore, SetHostEnabled } from '#libs/placement/port/placement-store';
+import type { QuarantineOptions } from '../fleet/quarantine';
+import { summarise } from './host-summary';
+import { requireHost } from './list-hosts';
+
+export interface HostChangeDeps {
+  readonly placement: PlacementStore;
+  readonly mirror: Mirror;
+  readonly config: QuarantineOptions;
+  readonly nowMs: number;
+}
+
+/**
+ * What an operator decides of a host: that it gets no new instances, or gets them again; that it can build again. What runs
+ * there is not touched. Another scheduler may still select the host, or not, until its mirror shows the change.
+ *
+ * @throws BerthError `not_found / no_such_host`, `unavailable`.
+ */
+export async function changeHost(
+  command: SetHostEnabled | ClearFailures,
+  { placement, mirror, config, nowMs }: HostChangeDeps,
+): Promise<{ readonly host: HostSummary }> {
+  const result = await placement.commit({ ...command, atMs: nowMs });
+  if (result.kind === 'committed') mirror.apply(result.change);
+  return { host: summarise(mirror, requireHost(mirror, command.host), config) };
+}

@@ -1,0 +1,36 @@
+import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import { quarantinedUntilMs } from '../fleet/quarantine';
+import type { ReportDeps } from './take-reports';
+
+/** Whether a host that failed runs an instance that was claimed there since: it can build again. */
+export function hasBuiltSince({ host: name, instances }: UpdateResourceStatsRequest, view: PlacementView): boolean {
+  const host = view.host(name);
+  if (!host || host.failuresInARow === 0) return false;
+  return instances.some(({ instanceUuid, running }) => {
+    const claimedAtMs = view.consumer(instanceUuid)?.updatedAtMs ?? 0;
+    return running && claimedAtMs > host.lastFailureAtMs;
+  });
+}
+
+/** The host can build again: a quarantine ends. */
+export async function clearFailures({ placement, mirror, log }: ReportDeps, host: string, nowMs: number) {
+  const result = await placement.commit({ kind: 'clear_failures', host, atMs: nowMs });
+  if (result.kind !== 'committed') return;
+  mirror.apply(result.change);
+  log.info({ event: 'host_built_again', host }, 'a host on which builds failed has built again');
+}
+
+/** A report was refused for what it says. Counted once a pause for a host that is in quarantine already. */
+export async function recordRefusal(
+  { placement, mirror, config }: ReportDeps,
+  { host: name, reason }: { readonly host: string; readonly reason: string },
+  nowMs: number,
+): Promise<void> {
+  const host = mirror.host(name);
+  if (!host || (quarantinedUntilMs(host, config) ?? 0) > nowMs) return;
+  const halfLifeMs = config.failureHalfLifeMs;
+  const failure = { kind: 'record_failure', host: name, halfLifeMs, startedAtMs: nowMs, reason } as const;
+  const result = await placement.commit({ ...failure, atMs: nowMs });
+  if (result.kind === 'committed') mirror.apply(result.change);
+}

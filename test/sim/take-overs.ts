@@ -1,0 +1,58 @@
+import type { HostGrant } from '#libs/placement/port/placement-store';
+import type { SimulatedProcess } from '#libs/simulation/simulated-process';
+import type { Asking } from '#libs/simulation/store-server';
+import { agentOf } from './actions/common';
+import type { Fleet } from './fleet';
+import { CLOCK_TOLERANCE_MS, LEASE_MS } from './settings';
+
+/**
+ * Which hosts another machine's agent takes over while their holder can not be heard: it stands still, is cut off, or no
+ * report of it was accepted for as long as its lease lasts. What runs there by then is lost for all others.
+ */
+export class TakeOvers {
+  /** The process that held a host before another machine's agent wanted it. */
+  readonly #holders = new Map<string, SimulatedProcess>();
+  readonly #epochs = new Map<string, number>();
+  /** When the report was sent that renewed a host's lease last. */
+  readonly #renewedAtMs = new Map<string, number>();
+  readonly #lost = new Set<string>();
+
+  constructor(private readonly fleet: Fleet) {}
+
+  /** Whether an instance ran on a host when it was taken over. */
+  has(uuid: string, host: string): boolean {
+    return this.#lost.has(`${uuid} on ${host}`);
+  }
+
+  /** Hears of an effect on the stores. */
+  onWrite({ atMs }: Asking, what: string, result: unknown): void {
+    const [name, ...hosts] = what.split(/,? /);
+    if (name === 'acquireHosts') {
+      for (const [n, grant] of (result as readonly HostGrant[]).entries()) {
+        if (grant.kind === 'granted') this.#granted(hosts[n] ?? '', grant.epoch, atMs);
+      }
+    } else if (name === 'reportHost') {
+      const { kind } = result as { readonly kind: string };
+      if (kind === 'committed' || kind === 'unchanged') this.#renewedAtMs.set(hosts[0] ?? '', atMs);
+    }
+  }
+
+  #granted(host: string, epoch: number, atMs: number): void {
+    const silentForMs = atMs - (this.#renewedAtMs.get(host) ?? 0);
+    this.#renewedAtMs.set(host, atMs);
+    if (this.#epochs.get(host) === epoch) return;
+    this.#epochs.set(host, epoch);
+    const agent = agentOf(host);
+    const { process, links } = this.fleet.member(agent);
+    const isContested = this.fleet.members.get(`${agent}-clone`)?.process.isAlive === true;
+    const isCut = !process.isAlive || process.isPaused || links.some((link) => link.isCut);
+    const isHeard = !isCut && silentForMs < LEASE_MS - CLOCK_TOLERANCE_MS;
+    if (!isContested) this.#holders.set(host, process);
+    else if (!isHeard || this.#holders.get(host) !== process) this.#takeOver(host);
+  }
+
+  #takeOver(host: string): void {
+    const { running, building } = this.fleet.machines.get(host) ?? {};
+    for (const uuid of [...(running?.keys() ?? []), ...(building?.keys() ?? [])]) this.#lost.add(`${uuid} on ${host}`);
+  }
+}
