@@ -19,6 +19,7 @@ import {
   reportsOfEarlierEpoch,
 } from './actions/liars';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
+import { putIntoRacks } from './actions/racks';
 import { FORGED } from './checker';
 import { SERVICES } from './fleet';
 
@@ -115,6 +116,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'builds are late': kind(0.3, 4, buildsAreLate),
   'taken over': kind(0.3, 4, takenOver),
   'black hole': kind(0.3, 4, blackHole),
+  'begin a group over racks': kind(0.4, 6, beginGroupOverRacks),
 };
 
 /**
@@ -253,6 +255,20 @@ function beginGroup(random: Random): Action['perform'] {
   const requests = [random.uuid(), random.uuid()].map((uuid) => requestIn(group, who, random, () => [uuid]));
   return (world) => {
     for (const request of requests) send(world, request);
+  };
+}
+
+/** The first members of a group that spreads over two racks, which two schedulers place at the same time. */
+function beginGroupOverRacks(random: Random): Action['perform'] {
+  const who = tenant(random);
+  const spread = { by: 'rack', maxSkew: 1 };
+  const group = { id: `${random.uuid()} spread`, policy: 'soft-anti-affinity', maxPerHost: 1, spread } as const;
+  const uuids = Array.from({ length: 4 }, () => random.uuid());
+  const requests = uuids.map((uuid) => requestIn(group, who, random, () => [uuid]));
+  return (world) => {
+    void putIntoRacks(world).then((isDone) => {
+      if (isDone) for (const request of requests) send(world, request);
+    });
   };
 }
 
