@@ -24,9 +24,10 @@ export interface CompleteRequest {
  *   have; `failed_precondition / group_rules_differ` when the request says other rules than the stored group's.
  */
 export function completeRequest({ spec, equivalenceClass }: ClassifiedSpec, fleet: Fleet): CompleteRequest {
-  const { projectId } = spec;
+  const { projectId, group } = spec;
   return {
-    spec: { ...spec, group: spec.group && withRules(spec.group, projectId, fleet) },
+    // Most requests are of no group: theirs are not copied.
+    spec: group ? { ...spec, group: withRules(group, projectId, fleet) } : (spec as CompleteSpec),
     equivalenceClass: fleet.isTenant(projectId) ? forTenant(equivalenceClass, projectId) : equivalenceClass,
   };
 }

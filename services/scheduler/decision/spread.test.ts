@@ -54,7 +54,9 @@ it('refuses rather than grow uneven, and says by what and by how much', async ()
   ]);
   expect(noValidHost?.summary).toContain('would leave the group more than 1 uneven by rack');
   const why = (host: string) => scheduler.explain({ ...ONE, group: over() }, host).hosts[0]?.refusals;
-  expect(why('b1')).toEqual(['group_spread: 1 of group web are in rack b, 0 where there are fewest; 1 more may be']);
+  expect(why('b1')).toEqual([
+    'group_spread: 1 of group web are in the same rack, 0 where there are fewest, and 1 more may be',
+  ]);
   expect(why('nowhere')).toEqual(['group_spread: no aggregate says the rack of the host']);
   expect(hostsOf(await scheduler.select({ ...ONE, group: over(2) }))).toEqual(['b1']);
 });

@@ -201,7 +201,7 @@ describe('tenant_isolation', () => {
     expect((await judge({ projectId: 'bank' })).passed).toEqual(['banks', 'free', 'shared']);
     expect((await judge({ projectId: 'school' })).passed).toEqual(['free', 'shared']);
     expect(whyNot(await world.scheduler(), 'banks', { projectId: 'shop' })).toEqual([
-      'tenant_isolation: its aggregates are for the projects bank only (filter_tenant_id)',
+      'tenant_isolation: its aggregates are for other projects only (filter_tenant_id)',
     ]);
   });
 

@@ -18,8 +18,8 @@ export const tenantIsolationFilter: ClassFilter = {
         const tenants = tenantsOf(aggregates);
         return tenants.length === 0 || (tenant !== undefined && tenants.includes(tenant)) ? undefined : OTHER_TENANT;
       },
-      describe: ({ aggregates }) =>
-        `its aggregates are for the projects ${tenantsOf(aggregates).join(', ')} only (${TENANT_KEY})`,
+      // Tenants ask, too: whose it is they are not told.
+      describe: () => `its aggregates are for other projects only (${TENANT_KEY})`,
     },
   ],
 };

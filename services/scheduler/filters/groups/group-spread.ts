@@ -32,7 +32,7 @@ export const groupSpreadFilter: RequestFilter = {
         const domain = domainOf(aggregates, spread.by);
         if (domain === undefined) return `no aggregate says the ${spread.by} of the host`;
         const least = Math.min(...among.map(membersOf));
-        return `${membersOf(domain)} of group ${members.group.id} are in ${spread.by} ${domain}, ${least} where there are fewest; ${spread.maxSkew} more may be`;
+        return `${membersOf(domain)} of group ${members.group.id} are in the same ${spread.by}, ${least} where there are fewest, and ${spread.maxSkew} more may be`;
       },
     };
   },
