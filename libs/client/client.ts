@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Bus } from '../bus/port';
 import { callMethod, castTyped } from '../bus/typed-calls';
 import type { Method } from '../contracts/codec';
@@ -301,6 +302,8 @@ export class Client {
   /** Waits that are left when `work` has ended, such as by an error, end with it. */
   async #whileWatching<T>(work: (watch: InstanceWatch, signal: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
+    // Each instance that is waited for listens.
+    setMaxListeners(0, ended.signal);
     try {
       return await work(await this.#watching(), ended.signal);
     } finally {

@@ -96,6 +96,13 @@ export const agentOptions = {
     max: 600_000,
     help: 'The least time between two reports of a host; changes within it share the next.',
   }),
+  lookIntervalMs: durationOption({
+    env: 'BERTH_AGENT_LOOK_INTERVAL_MS',
+    default: 2_000,
+    min: 200,
+    max: 3_600_000,
+    help: 'How often a host looks at what runs there that Berth does not manage; a change is reported ahead of time.',
+  }),
   leaseReports: intOption({
     env: 'BERTH_AGENT_LEASE_REPORTS',
     default: 3,

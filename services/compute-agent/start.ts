@@ -12,12 +12,13 @@ import { type FormerRun, noFormerRun } from './holding/former-run';
 import { type HostLease, type LossReason } from './holding/host-lease';
 import { collectStats, type Host } from './host/host';
 import type { Journal } from './host/journal';
-import { ioOpsOf } from './host/stats';
+import { describeVolatile } from './host/stats';
 import { agentMetrics } from './metrics';
 import type { AgentConfig } from './options';
 import { OrderQueue } from './orders/order-queue';
 import { LostReports } from './reports/report-lost';
 import { createReporter } from './reports/reporter';
+import { watchUsage } from './reports/watch-usage';
 
 export interface ComputeAgentParts extends Surroundings {
   readonly bus: Bus;
@@ -47,6 +48,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   const counters = agentMetrics(parts.metrics);
   const agentRun = random.uuid();
   const reporter = createReporter(bus, config, counters, agentRun, parts);
+  const usage = watchUsage(clock, log, config.lookIntervalMs);
   const lostReports = new LostReports();
   const draining = new AbortController();
   const drainEnd = draining.signal;
@@ -75,9 +77,10 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     const stats = (hasAllocationRequests: boolean) => collectStats(host, hasAllocationRequests);
     const disabled = await host.journal.loadDisabled();
     const remember = (next: typeof disabled) => host.journal.putDisabled(next);
-    const reports = reporter.add(one.lease, stats, () => ioOpsOf(host.ledger), { disabled, remember });
+    const reports = reporter.add(one.lease, stats, () => describeVolatile(host), { disabled, remember });
     one.reports = reports;
     host.reportSoon = () => reports.reportSoon();
+    usage.add(host);
     await reports.firstSent;
     reportedCount++;
   }
@@ -130,6 +133,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   const close = async () => {
     acquirer.stop();
     reporter.stop();
+    usage.stop();
     const cancelTimeout = clock.after(config.drainTimeoutMs, () => draining.abort());
     for (const { host } of carried) host?.builds.drain();
     await orders.cancel();

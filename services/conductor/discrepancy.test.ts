@@ -1,4 +1,5 @@
 import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { Consumer } from '#libs/domain/consumer';
 import type { Instance } from '#libs/domain/instance';
 import type { Command } from '#libs/placement/port/placement-store';
 import type { Running } from '#libs/runtime/service';
@@ -36,6 +37,31 @@ async function releaseClaimOf({ uuid }: Instance): Promise<void> {
   const [held] = await world.placement.consumers([uuid]);
   const claimToken = held?.claimToken ?? 0;
   await world.placement.commit({ kind: 'release_claim', atMs: world.clock.now(), consumerUuid: uuid, claimToken });
+}
+
+/** Somebody claims for an instance what it held. */
+async function claimAs({
+  uuid,
+  projectId,
+  userId,
+  consumerType,
+  owner,
+  allocations,
+  mappings,
+}: Consumer): Promise<void> {
+  const write = {
+    uuid,
+    projectId,
+    userId,
+    consumerType,
+    owner,
+    allocations,
+    mappings,
+    expect: { kind: 'absent' },
+  } as const;
+  const atMs = world.clock.now();
+  const result = await world.placement.commit({ kind: 'write_allocations', atMs, consumers: [write] });
+  expect(result.kind).toBe('committed');
 }
 
 const stateOf = async () => (await world.only()).state;
@@ -141,6 +167,19 @@ describe('an instance that runs without a claim', () => {
     claim();
     await world.clock.advance(100);
     expect(await world.claims()).toEqual([]);
+  });
+
+  it('holds none in the end when it is claimed for, by one who then dies, while its record is closed', async () => {
+    const instance = await anActiveInstance();
+    const [held] = await world.placement.consumers([instance.uuid]);
+    const update = world.instances.update.bind(world.instances);
+    jest.spyOn(world.instances, 'update').mockImplementation(async (next) => {
+      if (next.state === 'deleted') await claimAs(held as Consumer);
+      return update(next);
+    });
+    await world.terminate(instance.uuid);
+    await world.clock.advance(100);
+    expect([await stateOf(), await world.claims()]).toEqual(['deleted', []]);
   });
 
   it('is claimed again by what a scheduler sealed, not by what its host says that it uses', async () => {

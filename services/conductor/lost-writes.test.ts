@@ -1,4 +1,5 @@
 import type { Attempt, Instance } from '#libs/domain/instance';
+import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
@@ -64,6 +65,17 @@ it.each<[string, Partial<Instance>]>([
   expect(await world.only()).toMatchObject({ state: 'active', host: 'h2', requestId: uuid });
   expect(last).toMatchObject({ host: 'h2', number: 2, outcome: 'active' });
   expect([world.runs(), await world.claims(), world.orders]).toEqual([[`${uuid} h2`], [`${uuid} h2`], []]);
+});
+
+it('takes its claim with it, which its older record has on another host', async () => {
+  const request = world.opened(world.allocationRequest(uuid, 'h1'));
+  const consumers = [claimWrite(request, { kind: 'absent' })];
+  const claimed = await world.placement.commit({ kind: 'write_allocations', atMs: world.clock.now(), consumers });
+  const claimToken = claimed.kind === 'committed' ? claimed.claimToken : 0;
+  await restored({ state: 'building', host: 'h1', claimToken, attempts: [OPEN] });
+  await runsOn('h2', 2);
+  await world.clock.advance(60_000);
+  expect([world.runs(), await world.claims()]).toEqual([[`${uuid} h2`], [`${uuid} h2`]]);
 });
 
 it('is built when no host has said for a scheduling timeout that it runs', async () => {

@@ -204,6 +204,19 @@ export class Fleet {
     });
   }
 
+  /** Of all connections that there ever were, the queues for answers that are left. */
+  get answerQueueCount(): number {
+    const names = Array.from(this.sessions, (_, n) => `answers.${n + 1}`);
+    return names.filter((name) => this.#memoryBroker.find(name) !== undefined).length;
+  }
+
+  /** Whether a machine has an agent that works. */
+  isCarried(machine: string): boolean {
+    return Object.entries(AGENTS).some(([agent, hosts]) => {
+      return hosts.includes(machine) && this.member(agent).process.isAlive;
+    });
+  }
+
   /** The agents that are there, or will be. */
   presentAgents(): string[] {
     return Object.keys(AGENTS).filter((name) => !this.#gone.has(name));

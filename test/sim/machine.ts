@@ -98,11 +98,12 @@ export class Machine {
     this.#exited(uuid, 'exit code 1');
   }
 
-  /** The machine is new: an empty disk, and nothing runs. */
-  replace(): void {
+  /** The machine is new, or booted again from another disk, empty unless given: nothing runs. */
+  replace(disk: ReadonlyMap<string, TrackedInstance> = new Map()): void {
     for (const uuid of this.running.keys()) this.onEvent({ kind: 'exited', machine: this.name, uuid });
     this.running.clear();
     this.disk.clear();
+    for (const [uuid, instance] of disk) this.disk.set(uuid, instance);
     this.#disabled = undefined;
   }
 }

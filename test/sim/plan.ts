@@ -18,6 +18,14 @@ import {
   reportsForAnother,
   reportsOfEarlierEpoch,
 } from './actions/liars';
+import {
+  agentAwayForLong,
+  agentStaysAway,
+  agentsAwayForLong,
+  diskGoesBack,
+  machineShrinks,
+  replaceMachine,
+} from './actions/machines';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { putIntoRacks } from './actions/racks';
 import { FORGED } from './checker';
@@ -36,8 +44,6 @@ export interface Action {
 /** In this time everything happens. The fleet has started by its beginning. */
 export const HORIZON_MS = 30_000;
 const START_UP_MS = 3_000;
-/** Some agents come back only after all other faults have ended. */
-const AWAY_UNTIL_MS = 45_000;
 
 interface Kind {
   /** In which share of the seeds it happens at all. */
@@ -116,6 +122,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'builds are late': kind(0.3, 4, buildsAreLate),
   'taken over': kind(0.3, 4, takenOver),
   'black hole': kind(0.3, 4, blackHole),
+  'disk goes back': kind(0.3, 4, diskGoesBack),
+  'orders outlive their records': kind(0.25, 3, ordersOutliveRecords),
   'begin a group over racks': kind(0.4, 6, beginGroupOverRacks),
 };
 
@@ -304,6 +312,23 @@ function terminateDuringClaim(random: Random): Action['perform'] {
   };
 }
 
+/**
+ * A copy of an order to build comes when what it built is destroyed and its agent is away, and is there when the agent comes
+ * back: after its record was forgotten.
+ */
+function ordersOutliveRecords(random: Random): Action['perform'] {
+  const uuid = random.uuid();
+  const request = requestOf(random, () => [uuid]);
+  const goAway = agentsAwayForLong(random);
+  return (world) => {
+    const { fleet } = world;
+    for (const conductor of ['conductor-1', 'conductor-2']) fleet.member(conductor).bus.duplicateNext(6_000);
+    send(world, request);
+    fleet.later(2_000, () => terminateNow(world, uuid));
+    fleet.later(4_000, () => goAway(world));
+  };
+}
+
 /** A client names an instance by the uuid of somebody else's consumer. */
 function buildForeign(random: Random): Action['perform'] {
   const which = random.next();
@@ -362,25 +387,6 @@ function dieInTheMiddle(random: Random): Action['perform'] {
   return ({ fleet }) => {
     const { links, process } = fleet.member(who);
     links[which]?.insteadOf(direction, after, () => process.isAlive && fleet.kill(who, restartAfterMs));
-  };
-}
-
-function replaceMachine(random: Random): Action['perform'] {
-  const agent = pick(random, ['agent-h1', 'agent-h2']);
-  return ({ fleet }) => {
-    fleet.kill(agent, 1_000);
-    fleet.note(agent, 'gets a new machine');
-    fleet.machines.get(agent.slice('agent-'.length))?.replace();
-  };
-}
-
-function machineShrinks(random: Random): Action['perform'] {
-  const host = pick(random, HOSTS);
-  const forMs = 1_000 + random.next() * 8_000;
-  return ({ fleet }) => {
-    fleet.note(host, 'has half of what it had');
-    fleet.machines.get(host)?.resize(0.5);
-    fleet.later(forMs, () => fleet.machines.get(host)?.resize(1));
   };
 }
 
@@ -522,21 +528,6 @@ function hostDisabled(random: Random): Action['perform'] {
     set(false);
     fleet.later(forMs, () => set(true));
   };
-}
-
-function agentStaysAway(random: Random): Action['perform'] {
-  const agent = pick(random, ['agent-h1', 'agent-h2']);
-  return ({ fleet }) => {
-    fleet.note(agent, 'does not come back any more');
-    fleet.remove(agent);
-  };
-}
-
-/** Longer than it takes to forget what was terminated meanwhile. */
-function agentAwayForLong(random: Random): Action['perform'] {
-  const agent = pick(random, ['agent-h1', 'agent-h2']);
-  const afterMs = random.next() * 5_000;
-  return ({ fleet }) => fleet.sendAway(agent, AWAY_UNTIL_MS + afterMs);
 }
 
 function clockJumps(random: Random): Action['perform'] {

@@ -2,6 +2,7 @@ import type { History } from '#libs/simulation/history';
 import { checkAtRest } from './at-rest';
 import { Checker, type Violation } from './checker';
 import { Fleet, START_MS } from './fleet';
+import { checkGrowth, measureKept, STILL_MS } from './growth';
 import { type Action, HORIZON_MS, planOf } from './plan';
 
 export interface RunOptions {
@@ -41,8 +42,13 @@ export async function runSeed({ seed, actionCount, kept }: RunOptions): Promise<
   };
   await runUntil(START_MS + HORIZON_MS);
   fleet.heal();
+  await runUntil(START_MS + HORIZON_MS + QUIET_MS - STILL_MS);
+  const before = await measureKept(fleet);
   await runUntil(START_MS + HORIZON_MS + QUIET_MS);
-  if (checker.violation === undefined) await checkAtRest(fleet, checker);
+  if (checker.violation === undefined) {
+    await checkGrowth(fleet, checker, before);
+    await checkAtRest(fleet, checker);
+  }
   // What still waits for a signal would keep the whole fleet in memory.
   fleet.server.close();
   const { violation } = checker;

@@ -1,8 +1,10 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
 import type { Context } from '../context';
 import { type DemoOutcome, type DemoSettings, runDemo } from '../demo/run-demo';
+import { SCENARIOS } from '../demo/scenarios/registry';
+import { playScenario, type Scenario } from '../demo/scenarios/stage';
 import { addHelp } from '../help-text';
 import { countBy } from '../views/format';
 import { table } from '../views/table';
@@ -19,7 +21,10 @@ export function demoCommand(context: Context): CommandUnknownOpts {
     .option('--conductors <n>', 'conductors', wholeFrom(1), 2)
     .option('--seed <n>', 'the same seed asks for the same builds', wholeFrom(0), 1)
     .option('--json', 'print the outcome as one JSON value, on the last line', false)
-    .action(async ({ json, ...settings }) => {
+    .addOption(new Option('--scenario <name>', 'tell a story instead').choices(SCENARIOS.map(({ name }) => name)))
+    .action(async ({ json, scenario: name, ...settings }) => {
+      const scenario = SCENARIOS.find((one) => one.name === name);
+      if (scenario) return playAndShow(context, scenario, json);
       const outcome = await runDemo(context, settings);
       if (json) context.terminal.json(figuresOf(outcome));
       else show(context, settings, outcome);
@@ -30,10 +35,22 @@ export function demoCommand(context: Context): CommandUnknownOpts {
     command,
     [
       ['berth demo', '200 builds on 20 hosts, one attempt in ten fails'],
+      ['berth demo --scenario heal', 'what was done behind its back is found and mended'],
       ['berth demo --hosts 50 --builds 1000 --failure-rate 0.2 --json', 'more of it, for a program'],
     ],
     [[EXIT.failed, 'the store and the hosts disagree afterwards: over-allocated or leaked']],
   );
+}
+
+async function playAndShow(context: Context, scenario: Scenario, json: boolean): Promise<void> {
+  const { terminal } = context;
+  const { green, red, bold } = terminal.colours;
+  terminal.print(bold(scenario.purpose));
+  const outcome = await playScenario(context, scenario);
+  for (const what of outcome.broken) terminal.print(red(what));
+  if (outcome.broken.length === 0) terminal.print(`${green('every invariant held')}, ${outcome.seconds} s`);
+  else context.exit(EXIT.failed);
+  if (json) terminal.json(outcome);
 }
 
 /** What `--json` prints; the names are a contract. */

@@ -19,8 +19,8 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import type { Environment } from '#libs/runtime/system';
-import type { Driver } from '../../compute-agent/drivers/driver';
-import { driverFromConfig } from '../../compute-agent/drivers/open-driver';
+import type { FakeDriver } from '../../compute-agent/drivers/fake';
+import { fakeDrivers } from '../../compute-agent/drivers/open-driver';
 import { type AgentConfig, agentOptions } from '../../compute-agent/options';
 import { startComputeAgent } from '../../compute-agent/start';
 import { conductorOptions } from '../../conductor/options';
@@ -46,10 +46,17 @@ export interface FleetSettings {
 /** All of Berth in this process. */
 export interface EmbeddedFleet {
   readonly client: Client;
+  /** What schedulers, conductors and the placement API claim in. */
+  readonly placement: PlacementStore;
+  /** By host: they know what really runs. */
+  readonly drivers: ReadonlyMap<string, FakeDriver>;
   /** Compares the store with what runs on the hosts, once no request is under way. */
   audit(): Promise<Audit>;
   close(): Promise<void>;
 }
+
+/** What of a command's surroundings a fleet needs. */
+export type FleetContext = Pick<Context, 'env' | 'clock' | 'random' | 'interrupted'>;
 
 const CALL_TIMEOUT_MS = 30_000;
 const START_TIMEOUT_MS = 60_000;
@@ -61,7 +68,7 @@ const LATENCY_SPREAD = 0.5;
  * connection and a mirror of its own, as if it were a process, and the settings of the environment. Resolves when every
  * host takes builds.
  */
-export async function startEmbedded(context: Context, settings: FleetSettings): Promise<EmbeddedFleet> {
+export async function startEmbedded(context: FleetContext, settings: FleetSettings): Promise<EmbeddedFleet> {
   const { clock, random, env } = context;
   refuseUnknownSettings(env);
   const around = (): Surroundings => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
@@ -98,7 +105,7 @@ export async function startEmbedded(context: Context, settings: FleetSettings): 
       const unseal = (sealed: Uint8Array) => openSealed(sealed, claimKey);
       services.push(await open(startConductor({ ...around(), ...stores, bus, config, open: unseal })));
     }
-    const drivers = new Map<string, Driver>();
+    const drivers = new Map<string, FakeDriver>();
     const agentBus = await open(connect());
     services.push(await open(startHosts(settings, env, { ...around(), bus: agentBus }, drivers)));
     const bus = await open(connect());
@@ -107,19 +114,19 @@ export async function startEmbedded(context: Context, settings: FleetSettings): 
       Promise.resolve(new Client(bus, { clock, random, timeoutMs: CALL_TIMEOUT_MS, retryForMs: 0 })),
     );
     await allReady(context, services, client, settings.hosts);
-    return { client, close, audit: () => auditAtRest(clock, () => auditHosts(placement, drivers)) };
+    return { client, placement, drivers, close, audit: () => auditAtRest(clock, () => auditHosts(placement, drivers)) };
   } catch (thrown) {
     await close();
     throw thrown;
   }
 }
 
-/** One agent with all hosts. Their drivers are kept for the audit: they know what really runs. */
+/** One agent with all hosts. */
 function startHosts(
   settings: FleetSettings,
   env: Environment,
   parts: Surroundings & { readonly bus: Bus },
-  drivers: Map<string, Driver>,
+  drivers: Map<string, FakeDriver>,
 ) {
   const inventory = Object.entries(settings.shape).map(([name, total]) => `${name}=${total}`);
   const config: AgentConfig = {
@@ -131,7 +138,7 @@ function startHosts(
     fakeLatencyMs: settings.latencyMs,
     fakeLatencySpread: LATENCY_SPREAD,
   };
-  const openDriver = driverFromConfig(config, parts);
+  const openDriver = fakeDrivers(config, parts);
   return startComputeAgent({
     ...parts,
     config,
@@ -144,7 +151,12 @@ function startHosts(
 }
 
 /** Waits for the services, and then for every host's first report to reach the schedulers. */
-async function allReady({ clock, interrupted }: Context, services: readonly Running[], client: Client, hosts: number) {
+async function allReady(
+  { clock, interrupted }: FleetContext,
+  services: readonly Running[],
+  client: Client,
+  hosts: number,
+) {
   const untilMs = clock.elapsed() + START_TIMEOUT_MS;
   let reason = '';
   while (clock.elapsed() < untilMs && !interrupted.aborted) {
@@ -157,7 +169,7 @@ async function allReady({ clock, interrupted }: Context, services: readonly Runn
   throw new BerthError('unavailable', 'not_ready', `the embedded fleet did not become ready: ${reason}`);
 }
 
-async function auditHosts(placement: PlacementStore, drivers: ReadonlyMap<string, Driver>): Promise<Audit> {
+async function auditHosts(placement: PlacementStore, drivers: EmbeddedFleet['drivers']): Promise<Audit> {
   const hosts = [...drivers].map(async ([host, driver]) => ({ host, running: await driver.list() }));
   return auditFleet(placement, await Promise.all(hosts));
 }

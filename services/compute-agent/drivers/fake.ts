@@ -23,6 +23,8 @@ export interface FakeHost {
 export interface FakeDriver extends Driver {
   /** Makes an instance stop by itself. */
   exit(uuid: string, why: string): void;
+  /** Changes what something that Berth does not manage uses. */
+  setExternal(resources: Resources): void;
 }
 
 /** The tail of the distribution is cut: latencies are at most this many medians. */
@@ -32,6 +34,7 @@ const MAX_LATENCY_MEDIANS = 20;
 export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDriver {
   const running = new Map<string, Resources>(host.running.map((uuid) => [uuid, {}]));
   let onExit: (uuid: string, why: string) => void = () => {};
+  let { external } = host;
 
   const latency = () => {
     if (host.latencySpread === 0) return host.latencyMs;
@@ -57,8 +60,8 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
 
     async list() {
       const workloads: RunningWorkload[] = Array.from(running, ([id, resources]) => ({ id, resources }));
-      if (Object.keys(host.external).length > 0) {
-        workloads.push({ id: 'fake-external', resources: host.external });
+      if (Object.keys(external).length > 0) {
+        workloads.push({ id: 'fake-external', resources: external });
       }
       return workloads;
     },
@@ -69,6 +72,10 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
 
     exit(uuid, why) {
       if (running.delete(uuid)) onExit(uuid, why);
+    },
+
+    setExternal(resources) {
+      external = resources;
     },
 
     async close() {},

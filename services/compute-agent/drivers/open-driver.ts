@@ -5,7 +5,7 @@ import { randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import type { Surroundings } from '#libs/runtime/service';
 import type { AgentConfig } from '../options';
 import type { OpenDriver } from './driver';
-import { fakeDriver } from './fake';
+import { type FakeDriver, fakeDriver } from './fake';
 import { parseAmounts, parseCapabilities, parseInventories, parseTraits, roundRobin } from './host-shape';
 import { openProcessDriver } from './process/process-driver';
 
@@ -37,7 +37,11 @@ function processDriver(config: AgentConfig, around: Surroundings): OpenDriver {
   return ({ name }) => openProcessDriver({ root: join(stateDir, name, 'instances'), capacity }, config, around);
 }
 
-function fakeDrivers(config: AgentConfig, { clock, random }: Surroundings): OpenDriver {
+/** Fake hosts, as `driverFromConfig` opens them. */
+export function fakeDrivers(
+  config: AgentConfig,
+  { clock, random }: Surroundings,
+): (...host: Parameters<OpenDriver>) => Promise<FakeDriver> {
   const { inventories, traits, capabilities } = shapesFrom(config);
   const externals = parseAmounts('BERTH_AGENT_FAKE_EXTERNAL', config.fakeExternal);
   const seed = config.fakeSeed || randomInt(random, MAX_SEED);

@@ -44,9 +44,9 @@ export interface Host extends HostParts {
    * would leave the build alone to be redelivered, and what was destroyed would be built.
    */
   readonly ordersInHand: Map<string, Promise<unknown>>;
-  /** As of the last report or the start. */
+  /** As it was seen last. */
   external: ExternalUsage;
-  /** Asks for a report ahead of its time, if `ioOps` is not what was reported last. */
+  /** Asks for a report ahead of its time, if builds in progress or external usage are not as reported last. */
   reportSoon: () => void;
 }
 

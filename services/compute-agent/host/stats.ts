@@ -53,8 +53,13 @@ export function statsOf(
 }
 
 /** How many instances are being built or destroyed (Nova's `num_io_ops`). */
-export function ioOpsOf(ledger: Ledger): number {
+function ioOpsOf(ledger: Ledger): number {
   return ledger.count('building') + ledger.count('destroying');
+}
+
+/** What schedulers decide by and no claim shows: it is reported ahead of time when it changes. */
+export function describeVolatile({ ledger, external }: Pick<Host, 'ledger' | 'external'>): string {
+  return JSON.stringify([ioOpsOf(ledger), external.resources]);
 }
 
 const NOT_ASKED_FOR = new Uint8Array();

@@ -209,6 +209,14 @@ describe('instance claim', () => {
     ]);
   });
 
+  it('refuses what does not fit beside what runs there now, though nobody has heard of that yet', async () => {
+    await world.startAll({ INVENTORY: 'VCPU=4', LOOK_INTERVAL_MS: '3600000' });
+    world.driver?.setExternal({ VCPU: 4 });
+    await world.build({ requestSpec: aRequestSpec({ resources: { VCPU: 1 } }) });
+    await world.results.has(1);
+    expect(world.outcomes()).toEqual(['1 refused insufficient_vcpu']);
+  });
+
   it('releases resources after a destroy', async () => {
     await world.startAll({ INVENTORY: 'VCPU=1,MEMORY_MB=1024' });
     const instanceUuid = randomUUID();

@@ -2,7 +2,7 @@ import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import type { Clock } from '#libs/domain/clock';
 import { type BuildOrder, trackedInstance } from '../host/build-order';
 import type { BuildEnd } from '../host/builds';
-import type { Host } from '../host/host';
+import { type Host, refreshExternalUsage } from '../host/host';
 import { type Judgement, judgeBuild } from '../host/instance-claim';
 import type { TrackedInstance } from '../host/ledger';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
@@ -12,7 +12,10 @@ export async function takeBuild(host: Host, given: BuildOrder): Promise<Settleme
   const order = { ...given, deadlineAtMs: deadlineHere(given, host.clock) };
   // A destroy before it is awaited, and a destroy after it finds what was decided; the build itself is outside the
   // lock, so that it can be cancelled.
-  const { settled } = await host.locks.run(order.instanceUuid, async () => ({ settled: decideAndDo(host, order) }));
+  const { settled } = await host.locks.run(order.instanceUuid, async () => {
+    await refreshExternalUsage(host);
+    return { settled: decideAndDo(host, order) };
+  });
   holdUntil(host, order.instanceUuid, settled);
   return settled;
 }

@@ -116,6 +116,19 @@ it('sends changes that come together as one report, and never more often than th
   expect(world.stats.items.length - before).toBeLessThanOrEqual(12);
 });
 
+it('reports ahead of its time when something else on the host takes or leaves room, and only then', async () => {
+  await world.startAll({ ...EVERY_10_S, REPORT_INTERVAL_MS: '3600000', LOOK_INTERVAL_MS: '2000' });
+  const before = world.stats.items.length;
+  await world.clock.advance(10_000);
+  expect(world.stats.items.length).toBe(before);
+  for (const external of [{ VCPU: 3 }, {}]) {
+    world.driver?.setExternal(external);
+    await world.clock.advance(2_500);
+    expect(world.stats.items.at(-1)).toMatchObject({ externalUsage: external });
+  }
+  expect(world.stats.items.length).toBe(before + 2);
+});
+
 it('does not report ahead of its time for builds that are over by then', async () => {
   await world.startAll({ ...EVERY_10_S, FAKE_LATENCY_MS: '0' });
   await world.clock.advance(12_000);

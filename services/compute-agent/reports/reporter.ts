@@ -15,8 +15,8 @@ import type { AgentConfig } from '../options';
 
 /** Sends the stats of all hosts of a process. */
 export interface Reporter {
-  /** Reports for a host from now on, first at once, while it is held. `ioOps` is what `stats` will say of it. */
-  add(lease: HostLease, stats: CollectStats, ioOps: () => number, disabled: RememberedDisabled): HostReporter;
+  /** Reports for a host from now on, first at once, while it is held. */
+  add(lease: HostLease, stats: CollectStats, volatile: DescribeVolatile, disabled: RememberedDisabled): HostReporter;
   /** Ends reporting. */
   stop(): void;
   /** Reports once more for all hosts, now. Never rejects. */
@@ -32,7 +32,7 @@ export interface RememberedDisabled {
 export interface HostReporter {
   /** Resolves when the first report was answered, or failed. */
   readonly firstSent: Promise<void>;
-  /** Reports ahead of the interval if `ioOps` is not what was reported last. */
+  /** Reports ahead of the interval if what changes quickly is not as it was reported last. */
   reportSoon(): void;
   /** Reports again: the host was lost and is held again. */
   resume(): void;
@@ -41,16 +41,19 @@ export interface HostReporter {
 /** Says what there is to report of a host, if asked with the allocation requests of its instances. */
 export type CollectStats = (hasAllocationRequests: boolean) => Promise<Stats>;
 
+/** What of a host is reported as soon as it changes, as a text to compare. */
+export type DescribeVolatile = () => string;
+
 interface Reporting {
   readonly lease: HostLease;
   readonly stats: CollectStats;
-  readonly ioOps: () => number;
+  readonly volatile: DescribeVolatile;
   sequence: number;
   sentAtMs: number;
   /** When it reports though nothing has changed. */
   nextAtMs: number;
   /** As in the last report. */
-  sentIoOps: number;
+  sentVolatile: string;
   /** Whether an operator disabled it, as the last answer said: a store that was wiped learns it from here. */
   disabled: HostDisabled | undefined;
   readonly remember: RememberedDisabled['remember'];
@@ -69,8 +72,8 @@ const FIRST_PAUSE_MS = 100;
 /**
  * Reports periodically and on change, from one timer, with at most `reportsInFlight` reports awaiting their answers.
  *
- * Only `ioOps` counts as a change: which instances a host has is known from the claims, and the next periodic report
- * confirms it. Changes within `reportMinIntervalMs` of a report share one report. A report that can't be delivered is
+ * Builds in progress and external usage count as a change: which instances a host has is known from the claims, and the
+ * next periodic report confirms it. Changes within `reportMinIntervalMs` of a report share one report. A report that can't be delivered is
  * retried with backoff. One that is rejected is for an operator to see, and the host goes on at its interval, because
  * the next may be accepted. Each try has a sequence number of its own, so that a lost answer does not make the next
  * report stale. When the host is found to be another's, its reports end until it is held again.
@@ -89,7 +92,7 @@ export function createReporter(
   let isUnavailable = false;
   const wheel = createTimerWheel<Reporting>(clock, TICK_MS, (host) => reportIfDue(host));
 
-  const isChanged = (host: Reporting) => host.ioOps() !== host.sentIoOps;
+  const isChanged = (host: Reporting) => host.volatile() !== host.sentVolatile;
   const jittered = (ms: number) => ms * (1 + config.reportJitter * (2 * random.next() - 1));
 
   function reportIfDue(host: Reporting): void {
@@ -116,7 +119,7 @@ export function createReporter(
     const isFirst = host.sequence === 1;
     try {
       const stats = await host.stats(host.hasAllocationRequests);
-      host.sentIoOps = stats.ioOps;
+      host.sentVolatile = host.volatile();
       const { sequence, disabled } = host;
       const name = host.lease.host;
       const request = { ...stats, host: name, agentRun, sequence, disabled };
@@ -185,9 +188,9 @@ export function createReporter(
   }
 
   return {
-    add(lease, stats, ioOps, { disabled, remember }) {
-      const unsent = { sequence: 0, sentAtMs: 0, nextAtMs: 0, sentIoOps: 0, failures: 0, isSending: false };
-      const host: Reporting = { lease, stats, ioOps, hasAllocationRequests: true, disabled, remember, ...unsent };
+    add(lease, stats, volatile, { disabled, remember }) {
+      const unsent = { sequence: 0, sentAtMs: 0, nextAtMs: 0, sentVolatile: '', failures: 0, isSending: false };
+      const host: Reporting = { lease, stats, volatile, hasAllocationRequests: true, disabled, remember, ...unsent };
       all.push(host);
       return {
         firstSent: report(host),

@@ -252,6 +252,10 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
     host,
     attempts: [...(look.record?.attempts ?? []), attempt],
     allocationRequest: instance.allocationRequest,
+    // What it holds may be what an older record names, on another host: the audit looks.
+    claimToken: undefined,
+    alternates: NO_ALTERNATES,
+    missingIn: undefined,
     // Without a claim the same observation makes it next.
     activeAt: isClaimed ? at : undefined,
     dueAtMs: undefined,
@@ -266,11 +270,8 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
     name: instance.name,
     projectId,
     userId,
-    claimToken: undefined,
     fault: undefined,
     requestSpec: requestSpecCodec.encode(requestSpec(resources, { projectId, userId })),
-    alternates: NO_ALTERNATES,
-    missingIn: undefined,
     version: 1,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,

@@ -1,4 +1,5 @@
 import { AGENT_MUTANTS } from './agent-mutants';
+import { BOUND_MUTANTS } from './bound-mutants';
 import { CONDUCTOR_MUTANTS } from './conductor-mutants';
 import { EVIDENCE_MUTANTS } from './evidence-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
@@ -14,6 +15,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...AGENT_MUTANTS,
   ...IDENTITY_MUTANTS,
   ...STORE_MUTANTS,
+  ...BOUND_MUTANTS,
 ];
 
 export const MOST_SEEDS = 50;

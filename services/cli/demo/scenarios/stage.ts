@@ -1,0 +1,138 @@
+import type { InstanceView } from '#libs/contracts/messages';
+import { sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import type { Resources } from '#libs/domain/inventory';
+import type { Environment } from '#libs/runtime/system';
+import type { Context } from '../../context';
+import type { Audit } from '../../embedded/audit';
+import { type EmbeddedFleet, startEmbedded } from '../../embedded/fleet';
+import { bar, table } from '../../views/table';
+import { requestFor } from '../workload';
+
+/** A story that a fleet in this process tells in the terminal, in under a minute. */
+export interface Scenario {
+  readonly name: string;
+  /** One sentence: what happens. */
+  readonly purpose: string;
+  /** The fleet that it needs, besides what `SCENARIO_SETTINGS` say. */
+  readonly fleet: { readonly hosts: number; readonly shape: Resources; readonly settings?: Environment };
+  play(stage: Stage): Promise<void>;
+}
+
+export interface ScenarioOutcome {
+  readonly scenario: string;
+  readonly seconds: number;
+  /** What did not come as the story says, and what the store and the hosts disagree on. */
+  readonly broken: readonly string[];
+}
+
+/** Everything is looked at often enough to be watched. */
+const SCENARIO_SETTINGS: Environment = {
+  BERTH_AGENT_REPORT_INTERVAL_MS: '500',
+  BERTH_AGENT_REPORT_MIN_INTERVAL_MS: '100',
+  BERTH_AGENT_LOOK_INTERVAL_MS: '200',
+  BERTH_SCHEDULER_HOST_TIMEOUT_MS: '2000',
+  BERTH_SCHEDULER_DISCREPANCY_GRACE_MS: '500',
+  BERTH_CONDUCTOR_DUE_INTERVAL_MS: '200',
+  BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '1000',
+  BERTH_CONDUCTOR_AUDIT_GRACE_MS: '1000',
+};
+const BUILD_LATENCY_MS = 200;
+/** What has not come by then does not come. */
+const PATIENCE_MS = 20_000;
+const POLL_MS = 50;
+
+/** Plays a scenario on a fleet of its own; the end of each is an audit. */
+export async function playScenario(context: Context, scenario: Scenario): Promise<ScenarioOutcome> {
+  const { clock, env } = context;
+  const { hosts, shape, settings } = scenario.fleet;
+  const around = { ...context, env: { ...SCENARIO_SETTINGS, ...settings, ...env } };
+  const size = { schedulers: 2, conductors: 2, hosts, shape, failureRate: 0, latencyMs: BUILD_LATENCY_MS };
+  const fleet = await startEmbedded(around, size);
+  const startedMs = clock.elapsed();
+  const stage = new Stage(context, fleet, startedMs);
+  try {
+    await scenario.play(stage);
+    const audit = await fleet.audit();
+    await stage.show('at the end');
+    const seconds = Number(((clock.elapsed() - startedMs) / 1_000).toFixed(1));
+    return { scenario: scenario.name, seconds, broken: [...stage.broken, ...differences(audit)] };
+  } finally {
+    await fleet.close();
+  }
+}
+
+function differences({ overAllocated, leaked }: Audit): string[] {
+  return [
+    ...(overAllocated > 0 ? [`${overAllocated} resource classes are above their capacity`] : []),
+    ...(leaked > 0 ? [`${leaked} claims and running instances do not match`] : []),
+  ];
+}
+
+/** What a scenario acts on and tells by. */
+export class Stage {
+  readonly broken: string[] = [];
+
+  constructor(
+    readonly context: Context,
+    readonly fleet: EmbeddedFleet,
+    private readonly startedMs: number,
+  ) {}
+
+  /** A line of the story, with the time since its beginning. */
+  tell(text: string): void {
+    const { terminal, clock } = this.context;
+    const seconds = ((clock.elapsed() - this.startedMs) / 1_000).toFixed(1).padStart(5);
+    terminal.print(`${terminal.colours.dim(`${seconds} s`)}  ${text}`);
+  }
+
+  /** Builds instances and answers their uuids. */
+  async build(count: number, resources: Resources): Promise<readonly string[]> {
+    const events = await this.fleet.client.buildAndWait(
+      { ...requestFor('demo', resources, 'demo'), count },
+      { timeoutMs: PATIENCE_MS },
+    );
+    return events.map(({ instanceUuid }) => instanceUuid);
+  }
+
+  /** Waits for what the story says comes next, and tells that it came; else it is broken. */
+  async until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+    const { clock, interrupted, terminal } = this.context;
+    const untilMs = clock.elapsed() + PATIENCE_MS;
+    while (!(await isTrue())) {
+      if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'the demo was interrupted');
+      if (clock.elapsed() > untilMs) {
+        this.broken.push(`it did not come to this: ${what}`);
+        return this.tell(terminal.colours.red(`did not come: ${what}`));
+      }
+      await sleep(clock, POLL_MS, interrupted);
+    }
+    this.tell(terminal.colours.green(what));
+  }
+
+  async instances(): Promise<readonly InstanceView[]> {
+    return this.fleet.client.instances();
+  }
+
+  /** The fleet now: of each host what is claimed, and what runs. */
+  async show(title: string): Promise<void> {
+    const { terminal } = this.context;
+    const hosts = await this.fleet.client.hosts();
+    const rows = await Promise.all(
+      hosts.map(async ({ host, up, enabled, resources }) => {
+        const running = (await this.fleet.drivers.get(host)?.list()) ?? [];
+        const { used = 0, inventory } = resources['VCPU'] ?? {};
+        const state = up ? (enabled ? 'up' : 'disabled') : 'down';
+        return [
+          host,
+          state,
+          bar(terminal, used, inventory?.total ?? 0, 16),
+          terminal.glyphs.full.repeat(running.length),
+        ];
+      }),
+    );
+    terminal.print(
+      `\n${terminal.colours.bold(title)}\n${table(terminal, ['HOST', 'STATE', 'VCPU CLAIMED', 'RUNS'], rows)}\n`,
+    );
+  }
+}

@@ -1,0 +1,67 @@
+import type { Random } from '#libs/domain/random';
+import { agentOf, HOSTS, type Perform, pick } from './common';
+
+/** Agents of one host each. */
+const SINGLE = ['agent-h1', 'agent-h2'] as const;
+/** Some agents come back only after all other faults have ended. */
+const AWAY_UNTIL_MS = 45_000;
+
+export function machineShrinks(random: Random): Perform {
+  const host = pick(random, HOSTS);
+  const forMs = 1_000 + random.next() * 8_000;
+  return ({ fleet }) => {
+    fleet.note(host, 'has half of what it had');
+    fleet.machines.get(host)?.resize(0.5);
+    fleet.later(forMs, () => fleet.machines.get(host)?.resize(1));
+  };
+}
+
+export function replaceMachine(random: Random): Perform {
+  const agent = pick(random, SINGLE);
+  return ({ fleet }) => {
+    fleet.kill(agent, 1_000);
+    fleet.note(agent, 'gets a new machine');
+    fleet.machines.get(agent.slice('agent-'.length))?.replace();
+  };
+}
+
+/** A host boots from an older copy of its disk, or an empty one: nothing runs there, and its journal is that of then. */
+export function diskGoesBack(random: Random): Perform {
+  const host = pick(random, HOSTS);
+  const isEmpty = random.next() < 0.3;
+  const byMs = 500 + random.next() * 10_000;
+  return ({ fleet }) => {
+    const machine = fleet.machines.get(host);
+    const copy = new Map(isEmpty ? [] : machine?.disk);
+    fleet.later(byMs, () => {
+      fleet.kill(agentOf(host), 1_000);
+      fleet.note(host, `boots from ${isEmpty ? 'an empty disk' : 'an older copy of its disk'}`);
+      machine?.replace(copy);
+    });
+  };
+}
+
+export function agentStaysAway(random: Random): Perform {
+  const agent = pick(random, SINGLE);
+  return ({ fleet }) => {
+    fleet.note(agent, 'does not come back any more');
+    fleet.remove(agent);
+  };
+}
+
+export function agentAwayForLong(random: Random): Perform {
+  const agent = pick(random, SINGLE);
+  return goesAway([agent], random);
+}
+
+export function agentsAwayForLong(random: Random): Perform {
+  return goesAway(SINGLE, random);
+}
+
+/** Longer than it takes to forget what was terminated meanwhile. */
+function goesAway(agents: readonly string[], random: Random): Perform {
+  const afterMs = random.next() * 5_000;
+  return ({ fleet }) => {
+    for (const agent of agents) fleet.sendAway(agent, AWAY_UNTIL_MS + afterMs);
+  };
+}

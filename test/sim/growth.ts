@@ -1,0 +1,47 @@
+import { DEAD_LETTERS } from '#libs/bus/port';
+import type { Checker } from './checker';
+import type { Fleet } from './fleet';
+import { CONDUCTOR } from './settings';
+
+/** What is kept in several places, and grows with what happens. */
+interface Kept {
+  /** Of the placement store: rises with each commit. */
+  readonly revision: number;
+  readonly deadLetterCount: number;
+}
+
+/** How long nothing is to be written: longer than reports, audits and sweeps take to come round. */
+export const STILL_MS = 6_000;
+/** How long a doubt is shown that nobody finds any more, and until an audit looks. */
+const DOUBT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DOUBT_MS) + 2 * Number(CONDUCTOR.BERTH_CONDUCTOR_AUDIT_INTERVAL_MS);
+
+/** What is kept now. */
+export async function measureKept({ server, observer }: Fleet): Promise<Kept> {
+  return { revision: await server.stores.placement.revision(), deadLetterCount: await observer.depth(DEAD_LETTERS) };
+}
+
+/** A fleet at rest writes nothing, and keeps nothing of what is over. */
+export async function checkGrowth(fleet: Fleet, checker: Checker, before: Kept): Promise<void> {
+  const grows = (what: string) => checker.fail('nothing grows without bound', what);
+  const { revision, deadLetterCount } = await measureKept(fleet);
+  if (revision !== before.revision) grows(`${revision - before.revision} commits while nothing happens`);
+  if (deadLetterCount > before.deadLetterCount) {
+    grows(`${deadLetterCount - before.deadLetterCount} dead letters while nothing happens`);
+  }
+  const { instances, placement } = fleet.server.stores;
+  const { instanceCount } = await instances.scanOutbox(0, async () => {});
+  if (instanceCount > 0) grows(`${instanceCount} instances are in the outbox`);
+  const names = [...checker.hosts.keys()];
+  const down = new Set((await placement.hosts(names)).filter(({ up }) => !up).map(({ name }) => name));
+  for (const { finding, instanceUuid, host, seenAtMs } of await instances.listDoubts()) {
+    const ageMs = fleet.time.nowMs - seenAtMs;
+    if (ageMs > DOUBT_MS && !down.has(host)) grows(`${finding} ${instanceUuid} on ${host} is kept for ${ageMs} ms`);
+  }
+  const open = [...fleet.sessions].filter((session) => session.isConnected()).length;
+  if (fleet.answerQueueCount > open) grows(`${fleet.answerQueueCount} queues for answers of ${open} connections`);
+  for (const [name, { disk, running }] of fleet.machines) {
+    const isLeft = (uuid: string) => !running.has(uuid);
+    const left = fleet.isCarried(name) ? [...disk.keys()].filter(isLeft) : [];
+    if (left.length > 0) grows(`the journal of ${name} has ${left.join(', ')}, which do not run`);
+  }
+}
