@@ -196,8 +196,8 @@ export class Fleet {
   }
 }
 
-/** Names by which hosts are kept divided: clients choose them. */
-const MAX_DIVIDED = 64;
+/** Names by which hosts are kept divided, at some 40 bytes a host each: clients choose them. */
+const MAX_DIVIDED = 8;
 
 /** What the next snapshot has otherwise than the newest, by index; undefined for a host that is gone. */
 type Changes = Map<number, HostState | undefined>;

@@ -42,8 +42,8 @@ export function addRequestFlags(command: Command) {
     .addOption(repeatable('--forbid-root-trait <NAME>', 'one that the root must not have', traitName))
     .optionsGroup('Where it goes, relative to others:')
     .option(
-      '--group <NAME[:POLICY]>',
-      `server group, or its name and policy: ${GROUP_POLICIES.join(', ')}`,
+      '--group <NAME:POLICY>',
+      `server group: the NAME of a stored one, or with a policy: ${GROUP_POLICIES.join(', ')}`,
       serverGroup,
     )
     .addOption(repeatable('--same-host <uuid>', 'on a host of one of these instances', instanceUuid))
