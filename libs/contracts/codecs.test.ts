@@ -9,6 +9,7 @@ import {
   listZonesMethod,
   updateAggregateMethod,
 } from './aggregates';
+import { checkedAllocations } from './allocations';
 import type { Codec } from './codec';
 import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec, hostDiscrepancyCodec } from './compute';
 import { buildRequestCodec, terminateInstanceCodec } from './conductor';
@@ -19,7 +20,7 @@ import { createGroupMethod, listGroupsMethod } from './groups';
 import { listHostsMethod } from './hosts';
 import { instanceEventCodec, listInstancesMethod } from './instance';
 import { MAX_INSTANCES_PER_REQUEST } from './limits';
-import type { BuildRequest } from './messages';
+import type { BuildInstance, BuildRequest } from './messages';
 import { requestSpecCodec } from './request-spec';
 import { alternatesCodec, selectDestinationsMethod } from './selection';
 import { updateResourceStatsMethod } from './stats';
@@ -114,6 +115,45 @@ it('decodes what it encoded: build reports and alternates', () => {
   expect(buildReportCodec.type).toBe('berth.compute.v1.BuildReport');
 });
 
+it('decodes what it encoded: what was claimed for a build, with the groups that it meets', () => {
+  const claimed = fc.dictionary(uuid, amounts, { minKeys: 1, maxKeys: 4 });
+  const build = claimed.chain((allocations) =>
+    fc.record({
+      allocations: fc.constant(allocations),
+      mappings: fc.dictionary(fc.constantFrom('', '1', '_numa0'), fc.subarray(Object.keys(allocations)), {
+        maxKeys: 3,
+      }),
+    }),
+  );
+  fc.assert(
+    fc.property(build, (about) => {
+      const { allocations, mappings } = buildInstanceCodec.decode(buildInstanceCodec.encode(aBuild(about)));
+      expect({ allocations, mappings }).toEqual(about);
+    }),
+  );
+});
+
+it.each([
+  [
+    'malformed_uuid',
+    'allocations[0].provider_uuid',
+    { providerUuid: new Uint8Array(3), resourceClasses: [], amounts: [] },
+  ],
+  ['bad_amount', `allocations.${UUID}.VCPU`, { resourceClasses: ['VCPU'], amounts: [-1] }],
+  ['bad_amount', `allocations.${UUID}.VCPU`, { resourceClasses: ['VCPU'], amounts: [] }],
+  ['malformed_name', `allocations.${UUID}`, { resourceClasses: ['ponies'], amounts: [1] }],
+  [
+    'too_many',
+    'allocations[0]',
+    { resourceClasses: Array.from({ length: 257 }, (_, n) => `CUSTOM_${n}`), amounts: [] },
+  ],
+])('refuses %s in %s', (reason, field, allocation) => {
+  const providerUuid = Buffer.from(UUID.replaceAll('-', ''), 'hex');
+  expect(() => checkedAllocations([{ providerUuid, ...allocation }], 'allocations')).toThrow(
+    expect.objectContaining({ code: 'invalid_argument', reason, details: { field } }),
+  );
+});
+
 it('decodes what it encoded: flavors, and what changes them', () => {
   roundTrips(listFlavorsMethod.response, fc.record({ flavors: fc.array(flavor, { maxLength: 3 }) }));
   expect(flavorEventCodec.type).toBe('berth.flavor.v1.FlavorEvent');
@@ -184,6 +224,19 @@ it('carries errors across the wire with code, reason, message and details', () =
     details: { queue: 'q' },
   });
 });
+
+function aBuild(about: Pick<BuildInstance, 'allocations' | 'mappings'>): BuildInstance {
+  const who = {
+    instanceUuid: UUID,
+    requestId: UUID,
+    name: '',
+    projectId: 'p',
+    userId: 'u',
+    requestSpec: anEncodedSpec(),
+  };
+  const order = { host: 'h1', attempt: 1, claimToken: 1, alternates: [], deadlineAtMs: 0, timeLeftMs: 0, epoch: 0 };
+  return { ...who, ...order, allocationRequest: new Uint8Array(), ...about };
+}
 
 /** The code of what an action throws, if it throws; what is no BerthError is internal. */
 function codeOf(action: () => unknown): string | undefined {

@@ -1,4 +1,5 @@
 import { berth } from '#generated/berth';
+import { allocationsToWire, checkedAllocations, checkedMappings, mappingsToWire } from './allocations';
 import {
   amounts,
   enumeration,
@@ -25,7 +26,7 @@ import type {
 } from './messages';
 import { codecAroundSpec } from './request-spec';
 import { sealedRequest, selectionsFromWire } from './selection';
-import { runningFromWire } from './stats';
+import { runningFromWire, runningToWire } from './stats';
 
 const wire = berth.compute.v1;
 const { BuildOutcome } = wire;
@@ -42,23 +43,34 @@ export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
   'berth.compute.v1.BuildInstance',
   wire.BuildInstance,
   6,
-  (build) => ({ ...build, requestSpec: null, alternates: build.alternates as Selection[] }),
-  (build, requestSpec) => ({
-    instanceUuid: uuid(build.instanceUuid, 'instance_uuid'),
-    requestId: uuid(build.requestId, 'request_id'),
-    name: name(build.name, 'name'),
-    projectId: projectId(build.projectId, 'project_id'),
-    userId: name(build.userId, 'user_id'),
-    requestSpec,
-    host: hostName(build.host, 'host'),
-    attempt: build.attempt,
-    claimToken: whole(build.claimToken, 'claim_token'),
-    alternates: selectionsFromWire(build.alternates, 'alternates'),
-    deadlineAtMs: whole(build.deadlineAtMs, 'deadline_at_ms'),
-    timeLeftMs: whole(build.timeLeftMs, 'time_left_ms'),
-    epoch: whole(build.epoch, 'epoch'),
-    allocationRequest: sealedRequest(build.allocationRequest, 'allocation_request'),
+  (build) => ({
+    ...build,
+    requestSpec: null,
+    alternates: build.alternates as Selection[],
+    allocations: allocationsToWire(build.allocations),
+    mappings: mappingsToWire(build.mappings, build.allocations),
   }),
+  (build, requestSpec) => {
+    const allocations = checkedAllocations(build.allocations, 'allocations');
+    return {
+      instanceUuid: uuid(build.instanceUuid, 'instance_uuid'),
+      requestId: uuid(build.requestId, 'request_id'),
+      name: name(build.name, 'name'),
+      projectId: projectId(build.projectId, 'project_id'),
+      userId: name(build.userId, 'user_id'),
+      requestSpec,
+      host: hostName(build.host, 'host'),
+      attempt: build.attempt,
+      claimToken: whole(build.claimToken, 'claim_token'),
+      alternates: selectionsFromWire(build.alternates, 'alternates'),
+      deadlineAtMs: whole(build.deadlineAtMs, 'deadline_at_ms'),
+      timeLeftMs: whole(build.timeLeftMs, 'time_left_ms'),
+      epoch: whole(build.epoch, 'epoch'),
+      allocationRequest: sealedRequest(build.allocationRequest, 'allocation_request'),
+      allocations,
+      mappings: checkedMappings(build.mappings, allocations, 'mappings'),
+    };
+  },
 );
 
 /** To `agent.<service host>`: destroy this on the host that it names. */
@@ -105,9 +117,9 @@ export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
   wire.HostDiscrepancy,
   (discrepancy) => ({
     ...discrepancy,
-    unclaimed: discrepancy.unclaimed as RunningInstance[],
+    unclaimed: discrepancy.unclaimed.map(runningToWire),
     missing: discrepancy.missing as string[],
-    present: discrepancy.present as RunningInstance[],
+    present: discrepancy.present.map(runningToWire),
     refusal: discrepancy.refusal ?? null,
   }),
   (discrepancy) => ({
@@ -130,7 +142,7 @@ function refusalFromWire({ reason, message }: berth.compute.v1.IHostRefusal): Ho
 }
 
 function checkedRunning(value: berth.scheduler.v1.IRunningInstance, field: string): RunningInstance {
-  const running = runningFromWire(value);
+  const running = runningFromWire(value, field);
   uuid(running.instanceUuid, `${field}.instance_uuid`);
   uuidOrEmpty(running.requestId, `${field}.request_id`);
   amounts(running.resources, `${field}.resources`);

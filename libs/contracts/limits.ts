@@ -27,6 +27,8 @@ export const MAX_DOUBTS_LISTED = 2_000;
 export const MAX_HOSTS_PER_AGENT = 20_000;
 /** Instances that one host reports, or that one discrepancy names. */
 export const MAX_INSTANCES_PER_HOST = 100_000;
+/** Providers below the root of one host. */
+export const MAX_NESTED_PROVIDERS = 512;
 /** Bytes of a project id: it stands in the routing keys of events, which have 255. */
 export const MAX_PROJECT_ID_BYTES = 180;
 /** Bytes of a name, an id or a symbol. */

@@ -1,4 +1,5 @@
 import type { berth } from '#generated/berth';
+import type { Allocations } from '../domain/consumer';
 import type { BerthError } from '../domain/errors';
 import type { Flavor, FlavorContent } from '../domain/flavor';
 import type { Aggregate } from '../domain/grouping/aggregate';
@@ -6,6 +7,7 @@ import type { Attempt, InstanceState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
 import type { RequestSpec } from '../domain/request-spec';
 import type { StoredGroup } from '../domain/server-group';
+import type { Mappings } from './allocations';
 
 /*
  * The messages of the wire as plain data, field for field as in `proto/`, whose comments are the documentation. Codecs in
@@ -86,16 +88,28 @@ export type ClearHostFailuresRequest = Fields<berth.scheduler.v1.ClearHostFailur
 
 export type ClearHostFailuresResponse = SetHostEnabledResponse;
 
-export type RunningInstance = Fields<berth.scheduler.v1.RunningInstance>;
+export interface RunningInstance extends Fields<berth.scheduler.v1.RunningInstance, 'allocations'> {
+  /** By provider; empty on a host without nested providers, where `resources` says all. */
+  readonly allocations?: Allocations;
+}
+
+/** A provider below a host's root; `parent` is the name of another, '' for the root. */
+export interface NestedProvider extends Fields<berth.scheduler.v1.NestedProvider, 'inventories'> {
+  readonly inventories: Inventories;
+}
 
 /** Not validated by the codec beyond its shape: the scheduler checks it field by field (`services/scheduler`). */
 export interface UpdateResourceStatsRequest
-  extends Fields<berth.scheduler.v1.UpdateResourceStatsRequest, 'aggregates' | 'capabilities' | 'disabled'> {
+  extends Fields<
+    berth.scheduler.v1.UpdateResourceStatsRequest,
+    'aggregates' | 'capabilities' | 'disabled' | 'instances' | 'nestedProviders'
+  > {
   readonly inventories: Inventories;
   readonly capabilities: Readonly<Record<string, readonly string[]>>;
   readonly instances: readonly RunningInstance[];
   readonly aggregates: readonly string[] | undefined;
   readonly disabled?: HostDisabled | undefined;
+  readonly nestedProviders: readonly NestedProvider[];
 }
 
 export interface UpdateResourceStatsResponse
@@ -258,8 +272,11 @@ export interface ListGroupsResponse extends Fields<berth.group.v1.ListGroupsResp
 
 // berth.compute.v1
 
-export interface BuildInstance extends WithSpec<berth.compute.v1.BuildInstance> {
+export interface BuildInstance extends Omit<WithSpec<berth.compute.v1.BuildInstance>, 'allocations' | 'mappings'> {
   readonly alternates: readonly Selection[];
+  /** What was claimed for it, by provider; empty when the conductor does not say. */
+  readonly allocations: Allocations;
+  readonly mappings: Mappings;
 }
 
 /** Only an attempt up to `attempt`, under a claim up to `claimToken`, is destroyed; 0 means whatever runs. */
@@ -272,7 +289,7 @@ export interface BuildReport extends Fields<berth.compute.v1.BuildReport, 'outco
   readonly alternates: readonly Selection[];
 }
 
-export interface HostDiscrepancy extends Fields<berth.compute.v1.HostDiscrepancy, 'refusal'> {
+export interface HostDiscrepancy extends Fields<berth.compute.v1.HostDiscrepancy, 'refusal' | 'unclaimed' | 'present'> {
   readonly unclaimed: readonly RunningInstance[];
   readonly present: readonly RunningInstance[];
   /** Why the host, or a report of it, was refused to its agent. */

@@ -1,9 +1,11 @@
 import { berth } from '#generated/berth';
+import { allocationsToWire, checkedAllocations } from './allocations';
 import { list } from './checks';
 import { codec, type Method, type Mutable, mapValues } from './codec';
-import { MAX_INSTANCES_PER_HOST } from './limits';
+import { MAX_INSTANCES_PER_HOST, MAX_NESTED_PROVIDERS } from './limits';
 import type {
   HostDisabled,
+  NestedProvider,
   RunningInstance,
   UpdateResourceStatsRequest,
   UpdateResourceStatsResponse,
@@ -21,7 +23,8 @@ export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, Updat
     (stats) => ({
       ...(stats as Mutable<UpdateResourceStatsRequest>),
       capabilities: mapValues(stats.capabilities, (values) => ({ values: values as string[] })),
-      instances: stats.instances as RunningInstance[],
+      instances: stats.instances.map(runningToWire),
+      nestedProviders: stats.nestedProviders as Mutable<NestedProvider>[],
       aggregates: stats.aggregates ? { values: stats.aggregates as string[] } : null,
       disabled: stats.disabled ?? null,
     }),
@@ -39,7 +42,11 @@ export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, Updat
   ),
 };
 
-export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance): RunningInstance {
+export function runningToWire(running: RunningInstance): berth.scheduler.v1.IRunningInstance {
+  return { ...running, allocations: allocationsToWire(running.allocations ?? {}) };
+}
+
+export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance, field: string): RunningInstance {
   const one = wire as berth.scheduler.v1.RunningInstance;
   return {
     instanceUuid: one.instanceUuid,
@@ -53,6 +60,7 @@ export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance): Runn
     attempt: one.attempt,
     claimToken: one.claimToken,
     allocationRequest: one.allocationRequest,
+    allocations: checkedAllocations(one.allocations, `${field}.allocations`),
   };
 }
 
@@ -75,7 +83,13 @@ function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): Up
     epoch: stats.epoch,
     position: stats.position,
     disabled: disabledFromWire(stats.disabled),
+    nestedProviders: list(stats.nestedProviders, 'nested_providers', MAX_NESTED_PROVIDERS, nestedFromWire),
   };
+}
+
+function nestedFromWire(wire: berth.scheduler.v1.INestedProvider): NestedProvider {
+  const { name, parent, inventories, traits, externalUsage } = wire as berth.scheduler.v1.NestedProvider;
+  return { name, parent, inventories: mapValues(inventories, inventoryFromWire), traits, externalUsage };
 }
 
 function disabledFromWire(wire: berth.scheduler.v1.IHostDisabled | null | undefined): HostDisabled | undefined {

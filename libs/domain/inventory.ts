@@ -55,3 +55,27 @@ export function addResources(a: Resources, b: Resources): Resources {
   for (const [resourceClass, amount] of Object.entries(b)) sum[resourceClass] = (sum[resourceClass] ?? 0) + amount;
   return sum;
 }
+
+/**
+ * Puts amounts of which nobody says where they are used on the providers that have their class, in order, each up to its
+ * room; what no provider has room for is left out.
+ *
+ * @returns for each provider what is put there
+ */
+export function spreadUsage(
+  amounts: Resources,
+  providers: readonly Inventories[],
+  roomOf: (inventory: Inventory) => number,
+): Resources[] {
+  const left: Record<string, number> = { ...amounts };
+  return providers.map((inventories) => {
+    const put: Record<string, number> = {};
+    for (const [resourceClass, one] of Object.entries(inventories)) {
+      const amount = Math.min(left[resourceClass] ?? 0, roomOf(one));
+      if (amount <= 0) continue;
+      put[resourceClass] = amount;
+      left[resourceClass] = (left[resourceClass] ?? 0) - amount;
+    }
+    return put;
+  });
+}

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { placementOptions } from '#libs/placement/options';
 import { type ConfigOf, durationOption, enumOption, intOption, numberOption, stringOption } from '#libs/runtime/config';
+import { dockerDriverOptions } from './drivers/docker/docker-options';
 import { fakeOptions } from './drivers/fake-options';
 import { processDriverOptions } from './drivers/process/process-options';
 
@@ -25,8 +26,8 @@ export const agentOptions = {
   driver: enumOption({
     env: 'BERTH_AGENT_DRIVER',
     default: 'fake',
-    values: ['fake', 'process'],
-    help: 'What instances are: entries of a map (fake, for demos and load), or processes of this machine.',
+    values: ['fake', 'process', 'docker'],
+    help: 'What instances are: entries of a map (fake, for demos and load), processes of this machine, or containers of its Docker engine.',
   }),
   inventory: stringOption({
     env: 'BERTH_AGENT_INVENTORY',
@@ -39,6 +40,12 @@ export const agentOptions = {
     default: '',
     range: 'TRAIT,... | ...',
     help: 'Traits of the host.',
+  }),
+  providers: stringOption({
+    env: 'BERTH_AGENT_PROVIDERS',
+    default: '',
+    range: '[PARENT/]NAME CLASS=total,TRAIT,...; ... | ...',
+    help: "Providers below the host's root, as 'numa0 VCPU=16,MEMORY_MB=65536; numa0/gpu0 VGPU=8'. With the process driver, machine takes the NUMA nodes, GPUs and network cards that it finds.",
   }),
   capabilities: stringOption({
     env: 'BERTH_AGENT_CAPABILITIES',
@@ -142,6 +149,7 @@ export const agentOptions = {
   }),
   ...fakeOptions,
   ...processDriverOptions,
+  ...dockerDriverOptions,
 } as const;
 
 export type AgentConfig = ConfigOf<typeof agentOptions>;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { Running } from '#libs/runtime/service';
 import { trackedInstance } from './host/build-order';
 import { openJournal } from './host/journal';
@@ -55,6 +56,34 @@ describe('the journal', () => {
     expect(world.stats.items[before]?.disabled).toEqual({ reason: 'new disks' });
     await world.start(settings);
     expect(world.stats.items.at(-1)?.disabled).toBeUndefined();
+  });
+
+  it('counts after a restart what each instance holds of each provider, and says so', async () => {
+    const settings = { STATE_DIR: stateDir, INVENTORY: 'MEMORY_MB=4096', PROVIDERS: 'numa0 VCPU=2; numa1 VCPU=2' };
+    const first = await world.startAll(settings);
+    const [{ providerUuid } = { providerUuid: '' }] = await world.stats.has(1);
+    const allocations = { [nestedProviderUuid(providerUuid, 'numa1')]: { VCPU: 2 } };
+    await world.build({ allocations });
+    await world.results.has(1);
+    await first.close();
+    await world.start(settings);
+    await world.build({ allocations });
+    await world.results.has(2);
+    expect(world.outcomes()).toEqual(['1 active', '1 refused insufficient_vcpu']);
+    expect(world.stats.items.at(-1)).toMatchObject({
+      instances: [{ allocations }],
+      nestedProviders: [{ name: 'numa0' }, { name: 'numa1' }],
+    });
+  });
+
+  it('keeps free on nested providers what instances of a flat host go on using, once it has some', async () => {
+    const journal = await openJournal(journalFolder());
+    const { allocations: _unknown, ...before } = trackedInstance(anOrder(), 'running');
+    await journal.put({ ...before, resources: { VCPU: 3, MEMORY_MB: 1_024 } });
+    await world.startAll({ STATE_DIR: stateDir, INVENTORY: 'MEMORY_MB=4096', PROVIDERS: 'numa0 VCPU=2; numa1 VCPU=2' });
+    const [stats] = await world.stats.has(1);
+    expect(stats?.externalUsage).toEqual({});
+    expect(stats?.nestedProviders.map(({ externalUsage }) => externalUsage)).toEqual([{ VCPU: 2 }, { VCPU: 1 }]);
   });
 
   it('drops what is destroyed', async () => {

@@ -124,6 +124,7 @@ it.each([
   await preferring.clock.advance(100);
   const { uuid } = await preferring.only();
   const claimOf = async () => (await preferring.placement.consumers([uuid]))[0];
+  expect(preferring.orders.at(-1)).toMatchObject({ host, allocations: { [providerOf(host)]: taken } });
   const claimToken = (await claimOf())?.claimToken ?? 0;
   await preferring.placement.commit({ kind: 'release_claim', atMs: 0, consumerUuid: uuid, claimToken });
   expect(await claimOf()).toBeUndefined();

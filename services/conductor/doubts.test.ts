@@ -5,7 +5,7 @@ import { type Identity, SERVICE } from '#libs/contracts/identity';
 import type { DoubtView, SettleDoubtRequest } from '#libs/contracts/messages';
 import { BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { Running } from '#libs/runtime/service';
-import { ConductorWorld } from './testing/conductor-world';
+import { ConductorWorld, providerOf } from './testing/conductor-world';
 
 let world: ConductorWorld;
 let conductor: Running;
@@ -66,6 +66,15 @@ it('adopts it on the word of an operator, with a claim of what it uses', async (
   expect(await world.claims()).toEqual([`${UNKNOWN} h2`]);
   expect(await doubts()).toEqual([]);
   expect(world.destroys).toEqual([]);
+});
+
+it('adopts it with a claim on those of its host’s providers that it says it uses', async () => {
+  const on = providerOf('h1');
+  const unclaimed = [world.runningInstance(UNKNOWN, 'h2', { allocations: { [on]: { VCPU: 1 } } })];
+  await world.sendDiscrepancy(world.discrepancy('h2', { unclaimed }));
+  await world.clock.advance(100);
+  expect(await settle({ action: 'adopt' })).toEqual({});
+  expect(await world.placement.consumers([UNKNOWN])).toMatchObject([{ allocations: { [on]: { VCPU: 1 } } }]);
 });
 
 it('destroys it on the word of an operator, and nothing that is newer', async () => {

@@ -293,14 +293,20 @@ describe('stats', () => {
     await claim(randomUUID(), 'api');
     await clock.advance(31_000);
     await claim(fresh);
-    const instances = [running(unknown ?? ''), running(building ?? '', { running: false }), running(fine ?? '')];
+    // A host speaks for its own providers only.
+    const allocations = { [ROOT]: { VCPU: 1 }, [randomUUID()]: { VCPU: 1 } };
+    const instances = [
+      running(unknown ?? '', { allocations }),
+      running(building ?? '', { running: false }),
+      running(fine ?? ''),
+    ];
     // Each report is told: two in a row settle that an instance is missing.
     for (const sequence of [2, 3]) await report({ sequence, position: sequence * 2, instances, serviceHost: 'rack-7' });
     await clock.advance(0);
     const told = {
       host: 'host-1',
       providerUuid: ROOT,
-      unclaimed: [expect.objectContaining({ instanceUuid: unknown })],
+      unclaimed: [expect.objectContaining({ instanceUuid: unknown, allocations: { [ROOT]: { VCPU: 1 } } })],
       missing: [missing],
       present: [],
       serviceHost: 'rack-7',

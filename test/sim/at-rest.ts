@@ -64,7 +64,10 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
   const claimed = rows
     .flatMap(({ consumers = [] }) => consumers)
     .filter(({ owner }) => owner === 'conductor')
-    .flatMap(({ uuid, allocations }) => Object.keys(allocations).map((on) => ({ uuid, host: names.get(on) })))
+    .flatMap(({ uuid, allocations }) => {
+      const hosts = new Set(Object.keys(allocations).map((on) => names.get(on)?.split(':')[0]));
+      return [...hosts].map((host) => ({ uuid, host }));
+    })
     .filter(({ host }) => isPresent(fleet, host))
     .map(({ uuid, host }) => `${uuid} on ${host}`);
   const hostsOf = new Map<string, string[]>();
@@ -102,7 +105,11 @@ function checkForeign(checker: Checker, rows: readonly Rows[]): void {
 
 /** Reports of a host's agent leave alone what others wrote on its provider. */
 function checkDecisions(checker: Checker, rows: readonly Rows[]): void {
-  for (const { uuid, name, inventories, traits, aggregates } of rows.flatMap(({ providers = [] }) => providers)) {
+  const all = rows.flatMap(({ providers = [] }) => providers);
+  for (const uuid of checker.decisions.keys()) {
+    if (!all.some((one) => one.uuid === uuid)) checker.fail('what others decided is kept', `${uuid} is gone`);
+  }
+  for (const { uuid, name, inventories, traits, aggregates } of all) {
     const { reserves, hasTrait, isInAggregate } = checker.decisions.get(uuid) ?? {};
     const lacks = [
       reserves && (inventories.VCPU?.reserved ?? 0) < 1 ? 'reserved VCPU' : '',

@@ -97,6 +97,7 @@ export class Checker {
   /** The last doubt that a conductor showed about an instance on a host. */
   readonly #doubts = new Map<string, { readonly finding: string; readonly atMs: number }>();
   readonly #providers = new Map<string, Provider>();
+  readonly #generations = new Map<string, number>();
   readonly #consumers = new Map<string, Consumer>();
   readonly #brokenByForce = new Set<string>();
   readonly #unevenByForce = new Set<string>();
@@ -161,6 +162,14 @@ export class Checker {
   /** The root provider of a host, as it was written last. */
   providerOf(host: string): Provider | undefined {
     return this.#providers.get(this.hosts.get(host)?.providerUuid ?? '');
+  }
+
+  /** One of a host's providers that has VCPUs, as it was written last, its generation too. */
+  providerWithVcpus(host: string): Provider | undefined {
+    const rootUuid = this.hosts.get(host)?.providerUuid;
+    const all = [...this.#providers.values()].filter((one) => one.rootUuid === rootUuid && one.inventories['VCPU']);
+    const [first] = all.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return first && { ...first, generation: this.#generations.get(first.uuid) ?? first.generation };
   }
 
   /** Whether a client asked for an instance. */
@@ -303,7 +312,8 @@ export class Checker {
   #onChange(by: string, what: string, change: Change): void {
     for (const provider of change.providers ?? []) this.#providers.set(provider.uuid, provider);
     for (const host of change.hosts ?? []) this.#onHost(host);
-    for (const { providerUuid, used } of change.usages ?? []) {
+    for (const { providerUuid, used, generation } of change.usages ?? []) {
+      this.#generations.set(providerUuid, generation);
       const provider = this.#providers.get(providerUuid);
       for (const [name, amount] of Object.entries(used)) {
         const inventory = provider?.inventories[name];
@@ -320,6 +330,7 @@ export class Checker {
         }
       }
     }
+    for (const uuid of change.deletedProviders ?? []) this.#checkGone(uuid, by);
     if (by === 'nova') this.#checkNova(change);
     const joining = this.#joiningSpread(change);
     for (const uuid of change.deletedConsumers ?? []) this.#consumers.delete(uuid);
@@ -348,6 +359,14 @@ export class Checker {
     this.hosts.set(host.name, host);
   }
 
+  /** A provider goes only when nothing is claimed on it. */
+  #checkGone(providerUuid: string, by: string): void {
+    const holder = [...this.#consumers.values()].find(({ allocations }) => allocations[providerUuid] !== undefined);
+    if (holder === undefined) return;
+    const { name = providerUuid } = this.#providers.get(providerUuid) ?? {};
+    this.fail('claims are what runs', `${by} removed ${name}, on which ${holder.uuid} holds its claim`);
+  }
+
   /** Other services touch no claim of Berth's. */
   #checkNova({ consumers = [], deletedConsumers = [] }: Change): void {
     for (const uuid of [...consumers.map((one) => one.uuid), ...deletedConsumers]) {
@@ -357,16 +376,20 @@ export class Checker {
     }
   }
 
-  #checkMachine(host: string): void {
+  /** What an instance begins to use is there, on each of the providers that it was claimed on. */
+  #checkMachine(host: string, uuid: string): void {
     const machine = this.fleet.machines.get(host);
     if (machine === undefined) return;
-    const running = [...machine.running.values()].map(({ resources }) => resources);
-    const sum = [...running, ...machine.building.values()].reduce<Resources>(addResources, {});
-    for (const [name, amount] of Object.entries(sum)) {
-      const inventory = machine.inventories[name];
-      const capacity = inventory === undefined ? 0 : capacityOf(inventory);
-      if (amount > capacity)
-        this.fail('no host runs more than it has', `${host} runs ${amount} ${name} of ${capacity}`);
+    const uses = [...Array.from(machine.running.values(), ({ use }) => use), ...machine.building.values()];
+    for (const part of Object.keys(machine.building.get(uuid) ?? {})) {
+      const inventories = machine.inventoriesOf(part);
+      const sum = uses.map((use) => use[part] ?? {}).reduce<Resources>(addResources, {});
+      for (const [name, amount] of Object.entries(sum)) {
+        const inventory = inventories?.[name];
+        const capacity = inventory === undefined ? 0 : capacityOf(inventory);
+        if (amount <= capacity) continue;
+        this.fail('no host runs more than it has', `${host} runs ${amount} ${name} of ${capacity} on '${part}'`);
+      }
     }
   }
 
@@ -377,7 +400,8 @@ export class Checker {
       if (groupId === undefined) continue;
       const group = `${projectId} ${groupId}`;
       this.#groups.add(group);
-      hostsByGroup.set(group, [...(hostsByGroup.get(group) ?? []), Object.keys(allocations).join(' ')]);
+      const roots = Object.keys(allocations).map((on) => this.#providers.get(on)?.rootUuid ?? on);
+      hostsByGroup.set(group, [...(hostsByGroup.get(group) ?? []), [...new Set(roots)].join(' ')]);
     }
     for (const [groupId, hosts] of hostsByGroup) {
       if (!brokenPolicy(hosts, groupId)) this.#brokenByForce.delete(groupId);
@@ -418,7 +442,7 @@ export class Checker {
   }
 
   #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
-    if (kind === 'begins') this.#checkMachine(host);
+    if (kind === 'begins') this.#checkMachine(host, uuid);
     if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
     if (kind !== 'destroyed') return;
     const known = this.known.get(uuid);

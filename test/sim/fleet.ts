@@ -61,6 +61,8 @@ const AGENTS: Readonly<Record<string, readonly string[]>> = {
 export const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'conductor-2', ...Object.keys(AGENTS)];
 export const OTHERS = ['tenant-a', 'tenant-b', 'operator', 'nova'];
 const VCPUS_PER_HOST = 4;
+/** Its machine, and the other machine of its name, have providers below the root. */
+export const TREE_HOST = 'h2';
 const RELAUNCH_MS = 500;
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 
@@ -104,7 +106,10 @@ export class Fleet {
     });
     const names = Object.values(AGENTS).flatMap((hosts) => hosts.flatMap((host) => [host, `${host}-clone`]));
     this.machines = new Map(
-      names.map((name) => [name, new Machine(name, VCPUS_PER_HOST, (event) => this.#machineEvent(event))]),
+      names.map((name) => {
+        const shape = name.startsWith(TREE_HOST) ? 'tree' : 'flat';
+        return [name, new Machine(name, VCPUS_PER_HOST, shape, (event) => this.#machineEvent(event))];
+      }),
     );
   }
 

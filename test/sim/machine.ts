@@ -1,8 +1,13 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
+import { type Inventories, inventory } from '#libs/domain/inventory';
 import type { SimulatedProcess } from '#libs/simulation/simulated-process';
-import type { Driver, InstanceToBuild, RunningWorkload } from '../../services/compute-agent/drivers/driver';
+import type {
+  Driver,
+  HostCapacity,
+  InstanceToBuild,
+  RunningWorkload,
+} from '../../services/compute-agent/drivers/driver';
 import type { Journal } from '../../services/compute-agent/host/journal';
 import type { TrackedInstance } from '../../services/compute-agent/host/ledger';
 
@@ -17,47 +22,95 @@ export interface MachineEvent {
 const BUILD_MS = 900;
 const FAILURE_SHARE = 0.15;
 
+/** What an instance uses of a machine, by the names of its providers. */
+export type Use = InstanceToBuild['claimed'];
+
+export interface Workload extends RunningWorkload {
+  readonly use: Use;
+}
+
+/** All on the host itself; or on two NUMA nodes with half of the VCPUs each, with a device below one of them. */
+export type Shape = 'flat' | 'tree';
+
+/** What may go, come back and move below another on a machine that is a tree. */
+export const PARTS = ['numa0', 'numa1', 'gpu'] as const;
+
 /**
  * The hardware of one host: what runs on it, and its disk. It outlives the agent's process, as processes and disks do.
  */
 export class Machine {
-  readonly running = new Map<string, RunningWorkload>();
-  building: ReadonlyMap<string, Resources> = new Map();
+  readonly running = new Map<string, Workload>();
+  building: ReadonlyMap<string, Use> = new Map();
   readonly disk = new Map<string, TrackedInstance>();
-  inventories: Inventories = {};
+  readonly #takenOut = new Set<string>();
+  #gpuAt = 'numa0';
+  #share = 1;
 
   constructor(
     /** The name of its host; two machines of one name are told apart by an ending. */
     readonly name: string,
     private readonly vcpus: number,
+    readonly shape: Shape,
     private readonly onEvent: (event: MachineEvent) => void,
-  ) {
-    this.resize(1);
+  ) {}
+
+  /** What it has now. */
+  capacity(): HostCapacity {
+    const vcpus = Math.floor(this.vcpus * this.#share);
+    const MEMORY_MB = inventory(vcpus * 1_024);
+    const rest = { traits: [], capabilities: {} };
+    if (this.shape === 'flat') return { inventories: { VCPU: inventory(vcpus), MEMORY_MB }, nested: [], ...rest };
+    const node = (name: string) => ({ name, parent: '', inventories: { VCPU: inventory(vcpus / 2) }, traits: [] });
+    const parent = this.#takenOut.has(this.#gpuAt) ? '' : this.#gpuAt;
+    const gpu = { name: 'gpu', parent, inventories: { VGPU: inventory(1) }, traits: [] };
+    const nested = [node('numa0'), node('numa1'), gpu].filter(({ name }) => !this.#takenOut.has(name));
+    return { inventories: { MEMORY_MB }, nested, ...rest };
+  }
+
+  /** Of one of its providers; undefined when it is not there. */
+  inventoriesOf(part: string): Inventories | undefined {
+    const { inventories, nested } = this.capacity();
+    return part === '' ? inventories : nested.find(({ name }) => name === part)?.inventories;
   }
 
   /** Has only a share of what it is built with. */
   resize(share: number): void {
-    const vcpus = Math.floor(this.vcpus * share);
-    this.inventories = { VCPU: inventory(vcpus), MEMORY_MB: inventory(vcpus * 1_024) };
+    this.#share = share;
+  }
+
+  takeOut(part: string): void {
+    this.#takenOut.add(part);
+  }
+
+  putBack(part: string): void {
+    this.#takenOut.delete(part);
+  }
+
+  /** The device is below another node. */
+  moveGpu(): void {
+    this.#gpuAt = this.#gpuAt === 'numa0' ? 'numa1' : 'numa0';
   }
 
   /** A driver for one run of the agent. */
   driver({ clock, random }: SimulatedProcess): Driver {
     const { name: machine, running } = this;
     // What an earlier run was building is gone with it.
-    const building = new Map<string, Resources>();
+    const building = new Map<string, Use>();
     this.building = building;
     return {
-      capacity: () => ({ inventories: this.inventories, traits: [], capabilities: {} }),
+      capacity: () => this.capacity(),
       build: async (instance: InstanceToBuild, signal: AbortSignal) => {
         const fails = random.next() < FAILURE_SHARE;
-        building.set(instance.uuid, instance.resources);
+        // A conductor that can not open what was sealed says nothing of providers: then all is the root's.
+        const isSaid = Object.keys(instance.claimed).length > 0;
+        const use = isSaid ? instance.claimed : { '': instance.resources };
+        building.set(instance.uuid, use);
         this.onEvent({ kind: 'begins', machine, uuid: instance.uuid });
         await sleep(clock, random.next() * BUILD_MS, signal);
         building.delete(instance.uuid);
         if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the build was cancelled');
         if (fails) throw new BerthError('internal', 'driver_failed', 'this build was made to fail');
-        running.set(instance.uuid, { id: instance.uuid, resources: instance.resources });
+        running.set(instance.uuid, { id: instance.uuid, resources: instance.resources, use });
         this.onEvent({ kind: 'built', machine, uuid: instance.uuid });
       },
       destroy: async (uuid) => {

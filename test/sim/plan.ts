@@ -6,11 +6,13 @@ import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER } from '#libs/
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
 import { attemptNumber, type Instance } from '#libs/domain/instance';
+import type { Resources } from '#libs/domain/inventory';
 import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
 import { deletesAllocations, givesAggregate, givesTrait, novaMoves, reserves } from './actions/api-clients';
 import { confirmed, cutFor, HOSTS, pick, type World } from './actions/common';
+import { deviceMoves, machineShrinks, partVanishes } from './actions/hardware';
 import {
   claimsOthersInstances,
   inventsInstances,
@@ -18,14 +20,7 @@ import {
   reportsForAnother,
   reportsOfEarlierEpoch,
 } from './actions/liars';
-import {
-  agentAwayForLong,
-  agentStaysAway,
-  agentsAwayForLong,
-  diskGoesBack,
-  machineShrinks,
-  replaceMachine,
-} from './actions/machines';
+import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { putIntoRacks } from './actions/racks';
 import { FORGED } from './checker';
@@ -124,6 +119,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'black hole': kind(0.3, 4, blackHole),
   'disk goes back': kind(0.3, 4, diskGoesBack),
   'orders outlive their records': kind(0.25, 3, ordersOutliveRecords),
+  'part vanishes': kind(0.5, 8, partVanishes),
+  'device moves': kind(0.3, 3, deviceMoves),
   'begin a group over racks': kind(0.4, 6, beginGroupOverRacks),
 };
 
@@ -178,7 +175,8 @@ function requestOf(random: Random, uuidsIn: Request['uuidsIn']): Request {
 function requestIn(group: ServerGroup | undefined, who: string, random: Random, uuidsIn: Request['uuidsIn']): Request {
   const requestId = random.uuid();
   const resources = { VCPU: 1 + randomInt(random, 2), MEMORY_MB: 256 };
-  const spec = requestSpec(resources, { projectId: who, userId: 'user', group });
+  const preferredResources: Resources = random.next() < 0.3 ? { VGPU: 1 } : {};
+  const spec = requestSpec(resources, { projectId: who, userId: 'user', group, preferredResources });
   return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
 }
 

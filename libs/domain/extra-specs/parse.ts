@@ -49,7 +49,7 @@ const WISHES = ['required', 'forbidden', 'preferred'] as const;
 /** What a host's aggregates must have: this scope, or no scope at all, as in Nova. */
 export const AGGREGATE_SCOPE = 'aggregate_instance_extra_specs:';
 /** What the agents' drivers read themselves; it asks nothing of a host. */
-const DRIVER_KEYS: readonly string[] = ['berth:command'];
+const DRIVER_KEYS: readonly string[] = ['berth:command', 'berth:image'];
 
 /**
  * Sorts extra specs by what they mean. What is not understood is refused: an extra spec that is ignored is an instance

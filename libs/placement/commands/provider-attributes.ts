@@ -2,7 +2,7 @@ import type { Inventories } from '../../domain/inventory';
 import type { WriteAggregates, WriteInventories, WriteTraits } from '../port/placement-store';
 import { withMemberships } from './aggregates';
 import { countUsers, refuseUnknown } from './catalogue';
-import { decide } from './merge-report';
+import { decide } from './reports/merge-report';
 import type { Tables } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
 

@@ -74,8 +74,7 @@ export async function deleteProvider(tx: Transaction, { uuid }: DeleteProvider):
   if (Object.keys(usage?.used ?? {}).length > 0) {
     return { kind: 'in_use', subject: 'provider', key: uuid, by: 'allocations' };
   }
-  countUsers(tx, 'resource_class', Object.keys(provider.inventories), []);
-  countUsers(tx, 'trait', provider.traits, []);
+  removeProvider(tx, provider);
   if (tree.length > 1) {
     putTree(
       tx,
@@ -83,10 +82,16 @@ export async function deleteProvider(tx: Transaction, { uuid }: DeleteProvider):
       tree.map((row) => row.uuid).filter((member) => member !== uuid),
     );
   }
-  for (const table of ['provider', 'usage'] as const) tx.write({ kind: 'delete', table, key: uuid });
-  tx.write({ kind: 'delete', table: 'name', key: provider.name });
   if (provider.host !== undefined) deleteHost(tx, provider.host);
   return undefined;
+}
+
+/** Deletes the rows of a provider that has neither allocations nor children. Whose tree it leaves, is the caller's to write. */
+export function removeProvider(tx: Transaction, { uuid, name, inventories, traits }: Row): void {
+  countUsers(tx, 'resource_class', Object.keys(inventories), []);
+  countUsers(tx, 'trait', traits, []);
+  for (const table of ['provider', 'usage'] as const) tx.write({ kind: 'delete', table, key: uuid });
+  tx.write({ kind: 'delete', table: 'name', key: name });
 }
 
 function deleteHost(tx: Transaction, host: string): void {
@@ -109,7 +114,8 @@ async function treeOf(tx: Transaction, rootUuid: string): Promise<Row[]> {
   return rows.filter((row) => row !== undefined);
 }
 
-function putTree(tx: Transaction, rootUuid: string, members: readonly string[]): void {
+/** Writes which providers are in a tree. */
+export function putTree(tx: Transaction, rootUuid: string, members: readonly string[]): void {
   if (members.length > 1) tx.put('tree', rootUuid, { members });
   else tx.write({ kind: 'delete', table: 'tree', key: rootUuid });
 }

@@ -40,8 +40,9 @@ export type TableName = keyof Tables;
 export interface LastReport {
   readonly agentRun: string;
   readonly sequence: number;
-  readonly providerUuid: string;
-  /** Of all that it said; '' when the provider's row says more, because it keeps a class in use that the report left out. */
+  /** The root's, then those of nested providers. */
+  readonly providerUuids: readonly string[];
+  /** Of all that it said; '' when the providers' rows say more, because they keep what is in use and the report left out. */
   readonly digest: string;
 }
 
@@ -51,7 +52,7 @@ export interface StoredHolder extends HostHolder {
   readonly leaseMs: number;
 }
 
-/** A provider with the name of the host whose root it is, and who wrote what of it. */
+/** A provider with the name of the host whose root it is, if it is one, and who wrote what of it. */
 export interface StoredProvider extends Omit<Provider, 'generation'> {
   readonly host: string | undefined;
   /** What the host's agent said last. */

@@ -2,7 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import { type AllocationCommand, asReleased, asWrite, isAllocationCommand } from '../commands/allocation-command';
 import { type AllocationState, decideAllocations, planWrites } from '../commands/allocations';
-import { reportHost } from '../commands/report-host';
+import { reportHost } from '../commands/reports/report-host';
 import { runCommand } from '../commands/run-command';
 import { asConsumer } from '../commands/tables';
 import { type Conflict, isCommit, type Transaction, transact, type Write } from '../commands/transaction';

@@ -211,6 +211,8 @@ export interface HostReport {
   /** How much of `reserved` that is: it comes on top of what an operator reserves. */
   readonly externalUsage?: Resources;
   readonly traits: readonly string[];
+  /** The providers below the root, in any order; none unless given. Inventories, traits and usage above are the root's. */
+  readonly nested?: readonly NestedReport[];
   /** Left as they are when undefined. */
   readonly aggregates: readonly string[] | undefined;
   readonly capabilities: Host['capabilities'];
@@ -218,6 +220,14 @@ export interface HostReport {
   readonly externalInstances: number;
   /** That an operator disabled the host, as its agent remembers: for a store that does not know the host (any more). */
   readonly disabled?: { readonly reason: string } | undefined;
+}
+
+/** What an agent says of a provider below its host's root. They make a tree: each parent is the root or one of them. */
+export interface NestedReport extends Pick<HostReport, 'inventories' | 'externalUsage' | 'traits'> {
+  /** `nestedProviderUuid` of the root's. */
+  readonly uuid: string;
+  readonly name: string;
+  readonly parentUuid: string;
 }
 
 /** A run of an agent, on behalf of its service host. */

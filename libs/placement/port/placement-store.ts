@@ -31,8 +31,8 @@ export interface PlacementStore {
 
   /**
    * Takes an agent's report: the root provider is created or updated to what the agent says of it, without a generation
-   * guard, and keeps what operators decided (`commands/merge-report.ts`); the host's row likewise. Inventories of a class in use that the report leaves out are kept with
-   * their total as it is. A report that changes neither row commits nothing (`unchanged`): its sequence is noted, and that
+   * guard, and keeps what operators decided (`commands/reports/merge-report.ts`); the host's row likewise. Inventories of a class in use that the report leaves out are kept,
+   * reserved in full; so is a nested provider (`commands/reports/report-nested.ts`). A report that changes neither row commits nothing (`unchanged`): its sequence is noted, and that
    * the agent lives (read by `sweep_hosts`). A report of another epoch than the host's is refused; one that is accepted
    * renews the lease of its holder.
    *

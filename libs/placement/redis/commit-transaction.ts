@@ -88,7 +88,7 @@ function encodeWrite(write: Write): readonly (readonly (string | number)[])[] {
 
 function encodePut<T extends TableName>(table: T, key: string, row: Tables[T]): string[][] {
   const content = encodeContent(table, row);
-  if (table === 'sequence') return [['report', key, content, (row as Tables['sequence']).providerUuid]];
+  if (table === 'sequence') return [['report', key, content, (row as Tables['sequence']).providerUuids.join(' ')]];
   if (table !== 'provider') return [['put', table, key, content]];
   // Claims read the inventories alone.
   const inventories = encodeInventories((row as Tables['provider']).inventories);

@@ -1,7 +1,7 @@
 import type { RedisClient } from '../../redis/connect';
 import type { LuaScript } from '../../redis/scripts';
 import { batchPerTick } from '../../runtime/batch-per-tick';
-import { digestOf, reportHost } from '../commands/report-host';
+import { digestOf, reportHost } from '../commands/reports/report-host';
 import { type Reader, transact } from '../commands/transaction';
 import type { HostReport, ReportResult } from '../port/placement-store';
 import type { CommitTransaction } from './commit-transaction';

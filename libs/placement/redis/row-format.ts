@@ -197,8 +197,9 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
   sequence(_, content) {
     const space = content.indexOf(' ');
     const [agentRun = '', said = ''] = content.slice(space + 1).split('\n');
-    const [digest = '', , providerUuid = ''] = said.split(' ');
-    return { sequence: Number(content.slice(0, space)), agentRun: JSON.parse(agentRun), providerUuid, digest };
+    const [digest = '', , ...revised] = said.split(' ');
+    const providerUuids = revised.filter((_word, n) => n % 2 === 0);
+    return { sequence: Number(content.slice(0, space)), agentRun: JSON.parse(agentRun), providerUuids, digest };
   },
   holder(_, content) {
     const [[untilMs = 0, leaseMs = 0], holder] = splitNumbers(content, 2);

@@ -1,6 +1,14 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { berth } from '#generated/berth';
-import { mapValues } from '../../contracts/codec';
+import {
+  allocationsFromWire,
+  allocationsToWire,
+  type Mappings,
+  mappingsFromWire,
+  mappingsToWire,
+  uuidBytes,
+  uuidText,
+} from '../../contracts/allocations';
 import { groupFromWire, groupToWire } from '../../contracts/placement';
 import type { Allocations } from '../../domain/consumer';
 import { type BerthError, invalidArgument } from '../../domain/errors';
@@ -21,7 +29,7 @@ export interface Claimant {
 export interface ClaimablePlace {
   readonly host: string;
   readonly allocations: Allocations;
-  readonly mappings: Readonly<Record<string, readonly string[]>>;
+  readonly mappings: Mappings;
   /** The host's domain, for a group that spreads. */
   readonly spreadDomain?: string | undefined;
 }
@@ -163,37 +171,26 @@ function encodedPlace(place: ClaimablePlace): Uint8Array {
 }
 
 function placeToWire(place: ClaimablePlace): berth.placement.v1.IAllocationRequest {
-  const { host, allocations, mappings, spreadDomain } = place;
-  const providers = Object.keys(allocations);
+  const { host, allocations, mappings, spreadDomain = '' } = place;
   return {
     host,
-    allocations: Object.entries(allocations).map(([uuid, resources]) => ({
-      providerUuid: uuidBytes(uuid),
-      resourceClasses: Object.keys(resources),
-      amounts: Object.values(resources),
-    })),
-    mappings: mapValues(mappings, (uuids) => ({ indexes: uuids.map((uuid) => providers.indexOf(uuid)) })),
-    spreadDomain: spreadDomain ?? '',
+    allocations: allocationsToWire(allocations),
+    mappings: mappingsToWire(mappings, allocations),
+    spreadDomain,
   };
 }
 
 function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequest {
-  const allocations = message.allocations as berth.placement.v1.ProviderAllocation[];
-  const providers = allocations.map(({ providerUuid }) => uuidText(providerUuid));
+  const allocations = allocationsFromWire(message.allocations);
   return {
     consumerUuid: uuidText(message.consumerUuid),
     host: message.host,
-    allocations: Object.fromEntries(
-      allocations.map(({ resourceClasses, amounts }, i) => [
-        providers[i],
-        Object.fromEntries(resourceClasses.map((name, j) => [name, amounts[j] ?? 0])),
-      ]),
-    ),
+    allocations,
     projectId: message.projectId,
     userId: message.userId,
     group: message.group ? groupFromWire(message.group, 'allocation_request.group') : undefined,
     ...spreadFromWire(message),
-    mappings: mapValues(message.mappings, ({ indexes }) => (indexes ?? []).map((index) => providers[index] ?? '')),
+    mappings: mappingsFromWire(message.mappings, allocations),
   };
 }
 
@@ -219,28 +216,4 @@ function expired(): BerthError {
 function forged(): BerthError {
   const message = 'the allocation request was changed on its way, or sealed under another BERTH_CLAIM_KEY';
   return invalidArgument('allocation_request_forged', message, 'allocation_request');
-}
-
-/** Digit by digit: parsing with Buffer and a regular expression takes seven times as long. */
-function uuidBytes(uuid: string): Uint8Array {
-  const bytes = new Uint8Array(UUID_DIGITS.length);
-  for (let i = 0; i < bytes.length; i++) {
-    const at = UUID_DIGITS[i] as number;
-    bytes[i] = (digit(uuid, at) << 4) | digit(uuid, at + 1);
-  }
-  return bytes;
-}
-
-/** The positions of the pairs of digits in the text of a uuid. */
-const UUID_DIGITS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
-
-/** The value of a lower-case hexadecimal digit; 'a' is 49 codes after '0'. */
-function digit(text: string, at: number): number {
-  const code = text.charCodeAt(at) - 48;
-  return code > 9 ? code - 39 : code;
-}
-
-function uuidText(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes).toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

@@ -10,27 +10,34 @@ import {
   option,
   record,
   subarray,
+  tuple,
 } from 'fast-check';
 import { type Inventory, inventory } from '../../domain/inventory';
 import type { GroupPolicy } from '../../domain/server-group';
+import { nestedProviderName, nestedProviderUuid } from '../../placement/port/nested-provider';
 import type {
   Command,
   CommitResult,
   ConsumerGuard,
   ConsumerWrite,
   HostReport,
+  NestedReport,
   PlacementStore,
   ReportResult,
 } from '../../placement/port/placement-store';
 import { AT_MS, aReport } from './placement';
 
 /*
- * Random commands and reports on a small world, where most things meet: five providers (two of them hosts' roots), six consumers,
- * four classes, three traits, two groups, three host aggregates.
+ * Random commands and reports on a small world, where most things meet: five providers (two of them hosts' roots, with up to
+ * three nested in them by their agents), six consumers, four classes, three traits, two groups, three
+ * host aggregates.
  */
 
 const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
-const providers = constantFrom(...[1, 2, 3, 4, 5].map(uuid));
+const providers = constantFrom(
+  ...[1, 2, 3, 4, 5].map(uuid),
+  ...['x', 'y'].map((name) => nestedProviderUuid(uuid(1), name)),
+);
 const consumers = constantFrom(...[1, 2, 3, 4, 5, 6].map((n) => uuid(n).replace('0000-4', '1111-4')));
 const classes = constantFrom('VCPU', 'DISK_GB', 'CUSTOM_GOLD', 'CUSTOM_TIN');
 const traits = subarray(['HW_CPU_X86_AVX', 'CUSTOM_FAST', 'CUSTOM_QUIET']);
@@ -103,6 +110,9 @@ const consumerWrites: Arbitrary<ConsumerWrite> = record({
 }));
 const writesOf = (maxLength: number) =>
   array(consumerWrites, { maxLength }).map((writes) => [...new Map(writes.map((w) => [w.uuid, w])).values()]);
+
+/** What may be nested in a host: each below the root or one before it. */
+const NESTED = ['x', 'y', 'z'];
 
 type Plain<C> = C extends { readonly atMs: number } ? Omit<C, 'atMs'> : never;
 
@@ -191,7 +201,11 @@ const actions: Arbitrary<Plain<Command> | Plain<HostReport>> = oneof(
       traits,
       ioOps: integer({ min: 0, max: 1 }),
       agentRun: constantFrom('run-1', 'run-2'),
-    }).map(({ n, ...rest }) => aReport({ ...rest, host: `host-${n}`, providerUuid: uuid(n) })),
+      nested: subarray(NESTED).chain((some) => tuple(...some.map((one) => nestedOf(one)))),
+    }).map(({ n, nested, ...rest }) => {
+      const [host, providerUuid] = [`host-${n}`, uuid(n)];
+      return aReport({ ...rest, host, providerUuid, nested: nestedReports(host, providerUuid, nested) });
+    }),
   },
   {
     weight: 1,
@@ -273,6 +287,21 @@ const actions: Arbitrary<Plain<Command> | Plain<HostReport>> = oneof(
     }),
   },
 );
+
+function nestedOf(name: string) {
+  const parent = constantFrom('', ...NESTED.slice(0, NESTED.indexOf(name)));
+  return record({ name: constant(name), parent, inventories, traits });
+}
+
+function nestedReports(host: string, rootUuid: string, nested: readonly Nested[]): NestedReport[] {
+  return nested.map(({ name, parent, ...rest }) => {
+    const isThere = nested.some((one) => one.name === parent);
+    const parentUuid = isThere ? nestedProviderUuid(rootUuid, parent) : rootUuid;
+    return { ...rest, uuid: nestedProviderUuid(rootUuid, name), name: nestedProviderName(host, name), parentUuid };
+  });
+}
+
+type Nested = Pick<NestedReport, 'name' | 'inventories' | 'traits'> & { readonly parent: string };
 
 /** The first commit is always at the same time, so that revisions of different stores are the same. */
 const FIRST: Command = { kind: 'create_name', catalogue: 'resource_class', name: 'CUSTOM_GOLD', atMs: AT_MS };

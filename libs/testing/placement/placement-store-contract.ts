@@ -1,11 +1,12 @@
 import type { PlacementStore } from '../../placement/port/placement-store';
 import { describeGrouping } from './grouping/placement-store-grouping';
 import { describeSpread } from './grouping/placement-store-spread';
+import { describeHolders } from './hosts/placement-store-holders';
+import { describeHosts } from './hosts/placement-store-hosts';
+import { describeNested } from './hosts/placement-store-nested';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
-import { describeHolders } from './placement-store-holders';
-import { describeHosts } from './placement-store-hosts';
 import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
 
@@ -37,6 +38,10 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
     );
     describeGrouping(() => world);
     describeSpread(() => world);
+    describeNested(
+      () => world.store,
+      () => world.another(),
+    );
     describeHolders(() => world);
     describeStream(() => world);
     describeContention(() => world);

@@ -30,12 +30,24 @@ export interface Driver {
   close(): Promise<void>;
 }
 
-/** What a host has to offer. */
+/** What a host has to offer: its root provider, and what is nested in it. */
 export interface HostCapacity {
   readonly inventories: Inventories;
   readonly traits: readonly string[];
+  /** NUMA nodes, devices and the like, in any order. */
+  readonly nested: readonly NestedCapacity[];
   /** Supported values of `hw_architecture`, `img_hv_type` and `hw_vm_mode`, for the image properties filter. */
   readonly capabilities: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A provider below the root of a host. */
+export interface NestedCapacity {
+  /** Unique on the host: `numa0`, `0000:81:00.0`. */
+  readonly name: string;
+  /** The name of another one; '' for the root. */
+  readonly parent: string;
+  readonly inventories: Inventories;
+  readonly traits: readonly string[];
 }
 
 /** An instance as a driver is given it. */
@@ -43,8 +55,13 @@ export interface InstanceToBuild {
   readonly uuid: string;
   readonly name: string;
   readonly projectId: string;
+  /** All that it holds. */
   readonly resources: Resources;
   readonly requestSpec: RequestSpec;
+  /** What it holds of each of the host's providers, by name, '' for the root; empty when the conductor did not say. */
+  readonly claimed: Readonly<Record<string, Resources>>;
+  /** Suffixes of request groups to the names of the host's providers that meet them. */
+  readonly mappings: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Something that runs on a host. */

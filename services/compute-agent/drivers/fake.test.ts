@@ -6,7 +6,7 @@ import { type FakeHost, fakeDriver } from './fake';
 
 const never = () => new AbortController().signal;
 const host: FakeHost = {
-  capacity: { inventories: {}, traits: [], capabilities: {} },
+  capacity: { inventories: {}, traits: [], nested: [], capabilities: {} },
   latencyMs: 0,
   latencySpread: 0,
   failureRate: 0,
@@ -15,7 +15,9 @@ const host: FakeHost = {
 };
 
 function anInstance() {
-  return { uuid: randomUUID(), name: 'x', projectId: 'p', resources: { VCPU: 1 }, requestSpec: aRequestSpec() };
+  const resources = { VCPU: 1 };
+  const who = { uuid: randomUUID(), name: 'x', projectId: 'p' };
+  return { ...who, resources, requestSpec: aRequestSpec(), claimed: { '': resources }, mappings: {} };
 }
 
 async function outcomes(seed: number): Promise<string> {

@@ -2,7 +2,7 @@ import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import type { Random } from '#libs/domain/random';
-import type { Driver, HostCapacity, RunningWorkload } from './driver';
+import type { Driver, HostCapacity, InstanceToBuild, RunningWorkload } from './driver';
 
 /** What a fake host is like. */
 export interface FakeHost {
@@ -25,6 +25,8 @@ export interface FakeDriver extends Driver {
   exit(uuid: string, why: string): void;
   /** Changes what something that Berth does not manage uses. */
   setExternal(resources: Resources): void;
+  /** What an instance was built from, if it was built by this run. */
+  built(uuid: string): InstanceToBuild | undefined;
 }
 
 /** The tail of the distribution is cut: latencies are at most this many medians. */
@@ -33,6 +35,7 @@ const MAX_LATENCY_MEDIANS = 20;
 /** A driver for demos, load and tests: instances are entries of a map. The same `random` gives the same builds. */
 export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDriver {
   const running = new Map<string, Resources>(host.running.map((uuid) => [uuid, {}]));
+  const given = new Map<string, InstanceToBuild>();
   let onExit: (uuid: string, why: string) => void = () => {};
   let { external } = host;
 
@@ -52,10 +55,12 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
       if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the build was cancelled');
       if (fails) throw new BerthError('internal', 'fake_failure', 'this build was made to fail');
       running.set(instance.uuid, instance.resources);
+      given.set(instance.uuid, instance);
     },
 
     async destroy(uuid) {
       running.delete(uuid);
+      given.delete(uuid);
     },
 
     async list() {
@@ -70,7 +75,10 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
       onExit = listener;
     },
 
+    built: (uuid) => given.get(uuid),
+
     exit(uuid, why) {
+      given.delete(uuid);
       if (running.delete(uuid)) onExit(uuid, why);
     },
 

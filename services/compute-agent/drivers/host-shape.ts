@@ -60,7 +60,8 @@ export function parseCapabilities(setting: string, text: string): Record<string,
   );
 }
 
-function parseInventory(setting: string, word: string) {
+/** `VCPU=64-2*4` */
+export function parseInventory(setting: string, word: string) {
   const match = /^([A-Z0-9_]{1,255})=(\d+)(?:-(\d+))?(?:\*(\d+(?:\.\d+)?))?$/.exec(word);
   if (!match) throw badShape(setting, word, 'CLASS=total, CLASS=total-reserved or CLASS=total*ratio');
   const [, resourceClass = '', total, reserved = 0, allocationRatio = 1] = match;
@@ -71,17 +72,19 @@ function parseInventory(setting: string, word: string) {
   return [resourceClass, inv] as const;
 }
 
-function entriesOf(text: string): string[] {
+/** What stands between bars. */
+export function entriesOf(text: string): string[] {
   return text.trim() === '' ? [] : text.split('|');
 }
 
-function wordsOf(entry: string): string[] {
+/** What stands between commas. */
+export function wordsOf(entry: string): string[] {
   return entry
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '');
 }
 
-function badShape(setting: string, word: string, wanted: string): BerthError {
+export function badShape(setting: string, word: string, wanted: string): BerthError {
   return new BerthError('invalid_argument', 'bad_config', `${setting}: '${word}' must be ${wanted}`);
 }

@@ -4,9 +4,11 @@ import { inventory } from '#libs/domain/inventory';
 import { randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import type { Surroundings } from '#libs/runtime/service';
 import type { AgentConfig } from '../options';
+import { openDockerDriver } from './docker/docker-driver';
 import type { OpenDriver } from './driver';
 import { type FakeDriver, fakeDriver } from './fake';
 import { parseAmounts, parseCapabilities, parseInventories, parseTraits, roundRobin } from './host-shape';
+import { MACHINE, parseNested } from './nested-shape';
 import { openProcessDriver } from './process/process-driver';
 
 const FAKE_INVENTORY = { VCPU: inventory(64), MEMORY_MB: inventory(262_144), DISK_GB: inventory(4_000) };
@@ -23,6 +25,8 @@ export function driverFromConfig(config: AgentConfig, around: Surroundings): Ope
       return fakeDrivers(config, around);
     case 'process':
       return processDriver(config, around);
+    case 'docker':
+      return dockerDriver(config, around);
   }
 }
 
@@ -32,9 +36,24 @@ function processDriver(config: AgentConfig, around: Surroundings): OpenDriver {
     const message = 'BERTH_AGENT_STATE_DIR must name a folder: the process driver keeps its instances there';
     throw new BerthError('invalid_argument', 'bad_config', message);
   }
-  const { inventories, traits, capabilities } = shapesFrom(config);
-  const capacity = { inventories: inventories[0], traits: traits[0] ?? [], capabilities };
+  const capacity = capacityOfMachine(config);
   return ({ name }) => openProcessDriver({ root: join(stateDir, name, 'instances'), capacity }, config, around);
+}
+
+function dockerDriver(config: AgentConfig, around: Surroundings): OpenDriver {
+  if (config.dockerImage === '') {
+    const message = 'BERTH_AGENT_DOCKER_IMAGE must name the image of instances whose request names none';
+    throw new BerthError('invalid_argument', 'bad_config', message);
+  }
+  const capacity = capacityOfMachine(config);
+  return ({ name }) => openDockerDriver({ name, capacity }, config, around);
+}
+
+/** Of what is not configured a driver finds out what the machine has. */
+function capacityOfMachine(config: AgentConfig) {
+  const { inventories, traits, capabilities } = shapesFrom(config);
+  const nested = config.providers === MACHINE ? undefined : (nestedFrom(config)[0] ?? []);
+  return { inventories: inventories[0], traits: traits[0] ?? [], nested, capabilities };
 }
 
 /** Fake hosts, as `driverFromConfig` opens them. */
@@ -43,6 +62,7 @@ export function fakeDrivers(
   { clock, random }: Surroundings,
 ): (...host: Parameters<OpenDriver>) => Promise<FakeDriver> {
   const { inventories, traits, capabilities } = shapesFrom(config);
+  const nested = nestedFrom(config);
   const externals = parseAmounts('BERTH_AGENT_FAKE_EXTERNAL', config.fakeExternal);
   const seed = config.fakeSeed || randomInt(random, MAX_SEED);
   return async ({ name, index }, remembered) => {
@@ -50,6 +70,7 @@ export function fakeDrivers(
       capacity: {
         inventories: roundRobin(inventories, index, FAKE_INVENTORY),
         traits: roundRobin(traits, index, []),
+        nested: roundRobin(nested, index, []),
         capabilities,
       },
       latencyMs: config.fakeLatencyMs,
@@ -60,6 +81,14 @@ export function fakeDrivers(
     };
     return fakeDriver(host, clock, seededRandom(seedOf(`${seed} ${name}`)));
   };
+}
+
+function nestedFrom({ driver, providers }: AgentConfig) {
+  if (driver === 'fake' && providers === MACHINE) {
+    const message = `BERTH_AGENT_PROVIDERS is ${MACHINE}, but only the process driver has a machine`;
+    throw new BerthError('invalid_argument', 'bad_config', message);
+  }
+  return parseNested('BERTH_AGENT_PROVIDERS', providers);
 }
 
 /** Capacities by configuration. Without an inventory the process driver takes what the machine has. */

@@ -4,20 +4,27 @@ import type { BuildInstance } from '#libs/contracts/messages';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import type { InstanceToBuild } from '../drivers/driver';
+import type { HostCapacity, InstanceToBuild } from '../drivers/driver';
 import type { TrackedInstance } from './ledger';
+import { claimedByName } from './own-providers';
 
 /** A BuildInstance as a host takes it: with its request spec decoded and checked. */
 export interface BuildOrder extends Omit<BuildInstance, 'requestSpec'> {
   readonly requestSpec: RequestSpec;
-  /** All that the instance requires: the unnumbered request group and the granular ones, as its extra specs have them. */
+  /**
+   * All that was claimed for the instance. Where the conductor does not say, all that it requires: the unnumbered request
+   * group and the granular ones, as its extra specs have them.
+   */
   readonly resources: Resources;
 }
 
 /** @throws BerthError `invalid_argument` as the codecs of BuildInstance and RequestSpec. */
 export function decodeBuildOrder(body: Uint8Array): BuildOrder {
   const build = buildInstanceCodec.decode(body);
-  return { ...build, ...demandOf(build.requestSpec) };
+  const { requestSpec, resources: required } = demandOf(build.requestSpec);
+  const claimed = Object.values(build.allocations);
+  const resources = claimed.length > 0 ? claimed.reduce(addResources) : required;
+  return { ...build, requestSpec, resources };
 }
 
 const demandOf = internedSpecs((requestSpec) => {
@@ -30,7 +37,7 @@ const demandOf = internedSpecs((requestSpec) => {
 
 /** The instance as the ledger and the journal keep it. */
 export function trackedInstance(order: BuildOrder, state: TrackedInstance['state']): TrackedInstance {
-  const { instanceUuid: uuid, requestId, name, projectId, userId, resources, attempt, claimToken } = order;
+  const { instanceUuid: uuid, requestId, name, projectId, userId, resources, allocations, attempt, claimToken } = order;
   const allocationRequest = Buffer.from(order.allocationRequest).toString('base64');
   const groupId = order.requestSpec.group?.id ?? '';
   return {
@@ -41,6 +48,7 @@ export function trackedInstance(order: BuildOrder, state: TrackedInstance['state
     userId,
     groupId,
     resources,
+    allocations,
     attempt,
     claimToken,
     allocationRequest,
@@ -48,8 +56,8 @@ export function trackedInstance(order: BuildOrder, state: TrackedInstance['state
   };
 }
 
-/** The instance as the driver is given it. */
-export function instanceToBuild(order: BuildOrder): InstanceToBuild {
+/** The instance as the driver of a host is given it. @throws BerthError as `claimedByName`. */
+export function instanceToBuild(order: BuildOrder, rootUuid: string, capacity: HostCapacity): InstanceToBuild {
   const { instanceUuid: uuid, name, projectId, resources, requestSpec } = order;
-  return { uuid, name, projectId, resources, requestSpec };
+  return { uuid, name, projectId, resources, requestSpec, ...claimedByName(rootUuid, capacity, order) };
 }

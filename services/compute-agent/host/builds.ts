@@ -3,6 +3,7 @@ import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Driver } from '../drivers/driver';
 import { type BuildOrder, instanceToBuild, trackedInstance } from './build-order';
+import type { HostFacts } from './host-facts';
 import type { Journal } from './journal';
 import type { Ledger } from './ledger';
 
@@ -31,6 +32,7 @@ export interface Builds {
 
 export interface BuildsParts {
   readonly driver: Driver;
+  readonly facts: Pick<HostFacts, 'providerUuid'>;
   readonly ledger: Ledger;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -53,7 +55,7 @@ interface BuildInProgress {
   readonly end: Promise<BuildEnd>;
 }
 
-export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainEnd }: BuildsParts): Builds {
+export function createBuilds({ driver, facts, ledger, journal, clock, maxBuilds, drainEnd }: BuildsParts): Builds {
   const takeTurn = limitConcurrency(maxBuilds);
   const inProgress = new Map<string, BuildInProgress>();
   let isDraining = false;
@@ -88,7 +90,7 @@ export function createBuilds({ driver, ledger, journal, clock, maxBuilds, drainE
     control.isInLine = false;
     try {
       await journal.put(trackedInstance(order, 'building'));
-      await driver.build(instanceToBuild(order), signal);
+      await driver.build(instanceToBuild(order, facts.providerUuid, driver.capacity()), signal);
       await journalRunning(order);
       const isUnwanted = signal.aborted && signal.reason === 'destroyed';
       return isUnwanted ? { kind: 'destroyed' } : { kind: 'active' };

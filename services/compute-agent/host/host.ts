@@ -10,6 +10,7 @@ import { type Builds, createBuilds } from './builds';
 import type { HostFacts } from './host-facts';
 import type { Journal } from './journal';
 import { createLedger, type Ledger } from './ledger';
+import { ownProviders } from './own-providers';
 import { type ExternalUsage, externalUsageOf, type Stats, statsOf } from './stats';
 import { createTombstones, type Tombstones } from './tombstones';
 
@@ -51,7 +52,7 @@ export interface Host extends HostParts {
 }
 
 export function createHost(parts: HostParts): Host {
-  const ledger = createLedger();
+  const ledger = createLedger(parts.facts.providerUuid);
   parts.counters.watch(ledger);
   return {
     ...parts,
@@ -60,7 +61,7 @@ export function createHost(parts: HostParts): Host {
     tombstones: createTombstones(parts.clock),
     locks: createKeyedLock(),
     ordersInHand: new Map(),
-    external: { workloadCount: 0, resources: {} },
+    external: { workloadCount: 0, byProvider: new Map() },
     reportSoon: () => {},
   };
 }
@@ -74,10 +75,11 @@ export async function collectStats(host: Host, hasAllocationRequests: boolean): 
 
 /** Looks at what runs on the host besides what the agent tracks. */
 export async function refreshExternalUsage(host: Host): Promise<void> {
-  const { driver, ledger, tombstones } = host;
+  const { driver, facts, ledger, tombstones } = host;
   const workloads = await driver.list();
   const isTracked = (id: string) => ledger.get(id) !== undefined || tombstones.has(id);
-  host.external = externalUsageOf(workloads, isTracked, driver.capacity().inventories);
+  const providers = ownProviders(facts.providerUuid, driver.capacity());
+  host.external = externalUsageOf(workloads, isTracked, providers, ledger);
 }
 
 /** Repeats an action with backoff until it succeeds or draining is over; resolves to whether it succeeded. */

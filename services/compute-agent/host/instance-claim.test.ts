@@ -1,17 +1,36 @@
 import * as fc from 'fast-check';
-import { addResources, capacityOf, inventory, type Resources } from '#libs/domain/inventory';
+import type { Allocations } from '#libs/domain/consumer';
+import { addResources, capacityOf, type Inventories, inventory, type Resources } from '#libs/domain/inventory';
+import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
+import type { NestedCapacity } from '../drivers/driver';
 import { anOrder } from '../testing/agent-world';
 import { judgeBuild, type OwnTruth } from './instance-claim';
+import { claimedByName, ownProviders } from './own-providers';
 
-const truth = (fields: Partial<OwnTruth> = {}): OwnTruth => ({
-  host: 'h1',
-  inventories: { VCPU: inventory(4), MEMORY_MB: inventory(4_096) },
-  used: {},
-  external: {},
-  nowMs: 1_000,
-  ...fields,
-});
+const ROOT = 'a0000000-0000-8000-8000-000000000001';
+const INVENTORIES = { VCPU: inventory(4), MEMORY_MB: inventory(4_096) };
+
+/** Of a host with these amounts on its root, and whatever is nested in it. */
+function truth({
+  inventories = INVENTORIES,
+  nested = [],
+  used = {},
+  external = {},
+}: {
+  readonly inventories?: Inventories;
+  readonly nested?: readonly NestedCapacity[];
+  readonly used?: Resources;
+  readonly external?: Resources;
+} = {}): OwnTruth {
+  return {
+    host: 'h1',
+    providers: ownProviders(ROOT, { inventories, nested, traits: [], capabilities: {} }),
+    usedOn: (uuid) => (uuid === ROOT ? used : {}),
+    external: new Map([['', external]]),
+    nowMs: 1_000,
+  };
+}
 const asking = (resources: Resources) => anOrder({ requestSpec: aRequestSpec({ resources }) });
 
 it('never accepts more than total less reserved and external, times ratio', () => {
@@ -90,4 +109,57 @@ it('counts granular groups, too', () => {
   const order = anOrder({ requestSpec });
   expect(order.resources).toEqual({ VCPU: 5 });
   expect(judgeBuild(order, undefined, false, truth()).kind).toBe('refuse');
+});
+
+describe('an order that says what was claimed', () => {
+  const nested = [
+    { name: 'numa0', parent: '', inventories: { VCPU: inventory(2) }, traits: [] },
+    { name: 'gpu0', parent: 'numa0', inventories: { VGPU: inventory(4) }, traits: [] },
+  ];
+  const [NUMA0, GPU0, GPU1] = ['numa0', 'gpu0', 'gpu1'].map((name) => nestedProviderUuid(ROOT, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const SHARED = 'c0000000-0000-4000-8000-000000000001';
+  const capacity = { inventories: { MEMORY_MB: inventory(4_096) }, nested, traits: [], capabilities: {} };
+  const judge = (allocations: Allocations, usedOn: OwnTruth['usedOn'] = () => ({}), external = new Map()) => {
+    const own = { ...truth(), providers: ownProviders(ROOT, capacity), usedOn, external };
+    const judgement = judgeBuild(anOrder({ allocations }), undefined, false, own);
+    return judgement.kind === 'refuse' ? judgement.reason : judgement.kind;
+  };
+
+  it('is built where each of its providers has room', () => {
+    expect(judge({ [ROOT]: { MEMORY_MB: 64 }, [NUMA0]: { VCPU: 2 }, [GPU0]: { VGPU: 4 } })).toBe('build');
+    expect(judge({ [NUMA0]: { VCPU: 3 } })).toBe('insufficient_vcpu');
+    expect(judge({ [NUMA0]: { VCPU: 1 } }, (uuid) => (uuid === NUMA0 ? { VCPU: 2 } : {}))).toBe('insufficient_vcpu');
+    expect(judge({ [NUMA0]: { VCPU: 1 } }, (uuid) => (uuid === GPU0 ? { VCPU: 2 } : {}))).toBe('build');
+    expect(judge({ [NUMA0]: { VCPU: 1 } }, () => ({}), new Map([['numa0', { VCPU: 2 }]]))).toBe('insufficient_vcpu');
+  });
+
+  it('is refused when a device of the host is gone, and leaves to the store what others share with it', () => {
+    expect(judge({ [NUMA0]: { VCPU: 1 }, [GPU1]: { VGPU: 1 } })).toBe('provider_gone');
+    expect(judge({ [NUMA0]: { VCPU: 1 }, [SHARED]: { DISK_GB: 10 } })).toBe('build');
+  });
+
+  it('leaves to the store the classes that operators gave a provider', () => {
+    expect(judge({ [ROOT]: { MEMORY_MB: 64, CUSTOM_LICENSE: 1 } })).toBe('build');
+  });
+
+  it('counts all of it, whatever the request requires', () => {
+    const order = anOrder({ allocations: { [NUMA0]: { VCPU: 1 }, [GPU0]: { VGPU: 1 }, [SHARED]: { DISK_GB: 5 } } });
+    expect(order.resources).toEqual({ VCPU: 1, VGPU: 1, DISK_GB: 5 });
+  });
+
+  it('gives the driver its own providers by name, and fails for one that went meanwhile', () => {
+    const allocations = { [ROOT]: { MEMORY_MB: 64 }, [GPU0]: { VGPU: 1 }, [SHARED]: { DISK_GB: 5 } };
+    const mappings = { '': [ROOT, SHARED], _gpu: [GPU0] };
+    expect(claimedByName(ROOT, capacity, { allocations, mappings })).toEqual({
+      claimed: { '': { MEMORY_MB: 64 }, gpu0: { VGPU: 1 } },
+      mappings: { '': [''], _gpu: ['gpu0'] },
+    });
+    expect(() => claimedByName(ROOT, { ...capacity, nested: [] }, { allocations, mappings })).toThrow(
+      expect.objectContaining({ reason: 'provider_gone' }),
+    );
+  });
 });

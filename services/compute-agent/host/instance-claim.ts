@@ -1,15 +1,18 @@
-import { type Inventories, type Inventory, type Resources, refusalOf } from '#libs/domain/inventory';
+import { type Inventory, type Resources, refusalOf } from '#libs/domain/inventory';
+import { isNestedUuidOf } from '#libs/placement/port/nested-provider';
 import type { BuildOrder } from './build-order';
 import type { TrackedInstance } from './ledger';
+import { heldByProvider, type OwnProvider, PROVIDER_GONE, providerGoneMessage } from './own-providers';
 
 /** What an agent knows of its host at the moment of a claim. */
 export interface OwnTruth {
   readonly host: string;
-  readonly inventories: Inventories;
-  /** What the tracked instances hold. */
-  readonly used: Resources;
-  /** What everything else on the host uses. */
-  readonly external: Resources;
+  /** Root first. */
+  readonly providers: readonly OwnProvider[];
+  /** What the tracked instances hold of a provider. */
+  readonly usedOn: (providerUuid: string) => Resources;
+  /** What everything else on the host uses, by the names of its providers. */
+  readonly external: ReadonlyMap<string, Resources>;
   readonly nowMs: number;
 }
 
@@ -48,7 +51,7 @@ export function judgeBuild(
   if (isPast(order.deadlineAtMs, truth.nowMs)) {
     return refuse('deadline_passed', `the build had to be done ${truth.nowMs - order.deadlineAtMs} ms ago`);
   }
-  return claim(order.resources, truth);
+  return claim(order, truth);
 }
 
 /** A message that was held back for long may be about an earlier instance of the same uuid: its claim is older. */
@@ -61,23 +64,47 @@ function withoutExternal(inventory: Inventory, external: number): Inventory {
   return { ...inventory, reserved: Math.min(inventory.total, inventory.reserved + external) };
 }
 
-/** A class without an inventory here is another provider's, such as a sharing provider's, which has admitted it. */
-function claim(resources: Resources, truth: OwnTruth): Judgement {
+/**
+ * Each provider of the host must have room for what was claimed on it. One that is its own must be there; any other is shared
+ * with it, and its room is the store's to say. So is that of a class without an inventory here: an operator's own class, or,
+ * where the order does not say by provider, a sharing provider's.
+ */
+function claim(order: BuildOrder, truth: OwnTruth): Judgement {
+  const [root] = truth.providers as [OwnProvider, ...OwnProvider[]];
+  const byUuid = new Map(truth.providers.map((one) => [one.uuid, one]));
+  for (const [uuid, resources] of Object.entries(heldByProvider(root.uuid, order))) {
+    const provider = byUuid.get(uuid);
+    const isGone = provider === undefined && isNestedUuidOf(root.uuid, uuid);
+    const refusal = isGone
+      ? refuse(PROVIDER_GONE, providerGoneMessage(uuid))
+      : provider && room(provider, resources, truth);
+    if (refusal) return refusal;
+  }
+  return { kind: 'build' };
+}
+
+/** Undefined when there is room. */
+function room(
+  { name, uuid, inventories }: OwnProvider,
+  resources: Resources,
+  { host, usedOn, external }: OwnTruth,
+): Judgement | undefined {
   for (const [resourceClass, amount] of Object.entries(resources)) {
-    const inventory = truth.inventories[resourceClass];
+    const inventory = inventories[resourceClass];
     if (inventory === undefined) continue;
-    const own = withoutExternal(inventory, truth.external[resourceClass] ?? 0);
-    const used = truth.used[resourceClass] ?? 0;
+    const own = withoutExternal(inventory, external.get(name)?.[resourceClass] ?? 0);
+    const used = usedOn(uuid)[resourceClass] ?? 0;
     const refusal = refusalOf(own, used, amount);
     if (refusal === undefined) continue;
     const symbol = refusal === 'capacity' ? 'insufficient' : refusal;
     const facts = `total ${own.total}, reserved ${own.reserved}, ratio ${own.allocationRatio}, used ${used}`;
+    const where = name === '' ? host : `${name} of ${host}`;
     return refuse(
       `${symbol}_${resourceClass.toLowerCase()}`,
-      `${truth.host} has no room for ${amount} ${resourceClass} (${refusal}): ${facts}`,
+      `${where} has no room for ${amount} ${resourceClass} (${refusal}): ${facts}`,
     );
   }
-  return { kind: 'build' };
+  return undefined;
 }
 
 /** 0 is no deadline. */

@@ -12,7 +12,7 @@ it('always holds the sum of what it tracks', () => {
   });
   fc.assert(
     fc.property(fc.array(step), (steps) => {
-      const ledger = createLedger();
+      const ledger = createLedger('root');
       const model = new Map<string, TrackedInstance>();
       for (const { uuid, state, amount } of steps) {
         if (state === 'gone') {
@@ -27,7 +27,7 @@ it('always holds the sum of what it tracks', () => {
       const sum = [...model.values()].reduce<Resources>((all, { resources }) => addResources(all, resources), {
         VCPU: 0,
       });
-      expect({ VCPU: 0, ...ledger.used() }).toEqual(sum);
+      expect({ VCPU: 0, ...ledger.usedOn('root') }).toEqual(sum);
       expect(new Set(ledger.all())).toEqual(new Set(model.values()));
       for (const state of ['building', 'running', 'destroying'] as const) {
         expect(ledger.count(state)).toBe([...model.values()].filter((one) => one.state === state).length);

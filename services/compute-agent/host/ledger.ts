@@ -1,4 +1,6 @@
+import type { Allocations } from '#libs/domain/consumer';
 import { addResources, type Resources } from '#libs/domain/inventory';
+import { heldByProvider } from './own-providers';
 
 /**
  * An instance of a host, as its agent tracks it (Nova's resource tracker: `tracked_instances`). It holds its resources
@@ -12,6 +14,8 @@ export interface TrackedInstance {
   readonly userId: string;
   readonly groupId: string;
   readonly resources: Resources;
+  /** The same by provider; empty, or not there in a journal of an older version, when that is not known. */
+  readonly allocations?: Allocations;
   /** The newest attempt that the agent was ordered. */
   readonly attempt: number;
   readonly claimToken: number;
@@ -27,21 +31,30 @@ export interface Ledger {
   remove(uuid: string): void;
   all(): Iterable<TrackedInstance>;
   count(state: TrackedInstance['state']): number;
-  /** What all tracked instances hold, by resource class. */
-  used(): Resources;
+  /** What all tracked instances hold of a provider, by resource class. */
+  usedOn(providerUuid: string): Resources;
 }
 
-export function createLedger(): Ledger {
+/** @param rootUuid  the host's own provider, which instances hold that nobody said the providers of */
+export function createLedger(rootUuid: string): Ledger {
   const instances = new Map<string, TrackedInstance>();
   const counts = { building: 0, running: 0, destroying: 0 };
-  let used: Resources = {};
+  const used = new Map<string, Resources>();
+
+  const count = (instance: TrackedInstance, sign: 1 | -1) => {
+    for (const [uuid, resources] of Object.entries(heldByProvider(rootUuid, instance))) {
+      const sum = withoutNothing(addResources(used.get(uuid) ?? {}, sign === 1 ? resources : negated(resources)));
+      if (Object.keys(sum).length > 0) used.set(uuid, sum);
+      else used.delete(uuid);
+    }
+  };
 
   const remove = (uuid: string) => {
     const instance = instances.get(uuid);
     if (!instance) return;
     instances.delete(uuid);
     counts[instance.state]--;
-    used = addResources(used, negated(instance.resources));
+    count(instance, -1);
   };
 
   return {
@@ -50,15 +63,19 @@ export function createLedger(): Ledger {
       remove(instance.uuid);
       instances.set(instance.uuid, instance);
       counts[instance.state]++;
-      used = addResources(used, instance.resources);
+      count(instance, 1);
     },
     remove,
     all: () => instances.values(),
     count: (state) => counts[state],
-    used: () => used,
+    usedOn: (uuid) => used.get(uuid) ?? {},
   };
 }
 
 function negated(resources: Resources): Resources {
   return Object.fromEntries(Object.entries(resources).map(([resourceClass, amount]) => [resourceClass, -amount]));
+}
+
+function withoutNothing(resources: Resources): Resources {
+  return Object.fromEntries(Object.entries(resources).filter(([, amount]) => amount !== 0));
 }

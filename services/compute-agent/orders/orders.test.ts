@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { DEAD_LETTERS } from '#libs/bus/port';
 import { BUILD_RESULTS, queueName } from '#libs/contracts/queues';
+import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { AgentWorld } from '../testing/agent-world';
 
@@ -227,6 +228,44 @@ describe('instance claim', () => {
     await world.build();
     await world.results.has(3);
     expect(world.outcomes()).toEqual(['1 active', '1 destroyed destroyed', '1 active']);
+  });
+
+  it('counts all that was claimed for a build on the provider that it was claimed on, until it is destroyed', async () => {
+    await world.startAll({
+      INVENTORY: 'MEMORY_MB=4096',
+      PROVIDERS: 'numa0 VCPU=2; numa1 VCPU=2; numa1/gpu0 VGPU=1',
+    });
+    const stats = await world.stats.has(1);
+    const rootUuid = stats[0]?.providerUuid ?? '';
+    const on = (name: string) => nestedProviderUuid(rootUuid, name);
+    const instanceUuid = randomUUID();
+    // The GPU is preferred: nothing in the request requires it.
+    const allocations = { [on('numa1')]: { VCPU: 2 }, [on('gpu0')]: { VGPU: 1 } };
+    await world.build({ instanceUuid, allocations, mappings: { '': [on('numa1')] } });
+    await world.results.has(1);
+    expect(world.driver?.built(instanceUuid)).toMatchObject({
+      claimed: { numa1: { VCPU: 2 }, gpu0: { VGPU: 1 } },
+      mappings: { '': ['numa1'] },
+    });
+    const others = [{ numa1: { VCPU: 1 } }, { gpu0: { VGPU: 1 } }, { numa0: { VCPU: 2 } }, { gpu1: { VGPU: 1 } }];
+    for (const [n, claimed] of others.entries()) {
+      const [name = '', resources = {}] = Object.entries(claimed)[0] ?? [];
+      await world.build({ allocations: { [on(name)]: resources } });
+      await world.results.has(n + 2);
+    }
+    await world.destroy({ instanceUuid });
+    await world.results.has(6);
+    await world.build({ allocations });
+    await world.results.has(7);
+    expect(world.outcomes()).toEqual([
+      '1 active',
+      '1 refused insufficient_vcpu',
+      '1 refused insufficient_vgpu',
+      '1 active',
+      '1 refused provider_gone',
+      '1 destroyed destroyed',
+      '1 active',
+    ]);
   });
 
   it('holds nothing for a build that it refused', async () => {

@@ -5,6 +5,7 @@ import type { BuildEnd } from '../host/builds';
 import { type Host, refreshExternalUsage } from '../host/host';
 import { type Judgement, judgeBuild } from '../host/instance-claim';
 import type { TrackedInstance } from '../host/ledger';
+import { ownProviders } from '../host/own-providers';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
 
 /** Does what a BuildInstance orders, or reports why not. Settled once the outcome is reported. */
@@ -60,9 +61,9 @@ function judge({ ledger, tombstones, facts, driver, external, clock }: Host, ord
   const uuid = order.instanceUuid;
   return judgeBuild(order, ledger.get(uuid), tombstones.covers(uuid, order), {
     host: facts.name,
-    inventories: driver.capacity().inventories,
-    used: ledger.used(),
-    external: external.resources,
+    providers: ownProviders(facts.providerUuid, driver.capacity()),
+    usedOn: (providerUuid) => ledger.usedOn(providerUuid),
+    external: external.byProvider,
     nowMs: clock.elapsed(),
   });
 }
@@ -85,7 +86,8 @@ async function build(host: Host, order: BuildOrder): Promise<BuildEnd> {
 /** The instance is here by this attempt or an older one: from now on it is this one's. */
 async function join(host: Host, order: BuildOrder, tracked: TrackedInstance): Promise<BuildEnd> {
   const { ledger, builds, journal } = host;
-  const joined = { ...trackedInstance(order, tracked.state), resources: tracked.resources };
+  const { resources, allocations = {} } = tracked;
+  const joined = { ...trackedInstance(order, tracked.state), resources, allocations };
   ledger.put(joined);
   builds.extendDeadline(order.instanceUuid, order.deadlineAtMs);
   const ending = builds.endOf(order.instanceUuid);

@@ -208,6 +208,8 @@ export function aBuild({ requestSpec = aRequestSpec(), ...fields }: BuildFields 
     timeLeftMs: 0,
     epoch: 0,
     allocationRequest: Uint8Array.of(1, 2, 3),
+    allocations: {},
+    mappings: {},
     ...fields,
   };
 }

@@ -46,8 +46,8 @@ export type ClaimedAgain =
 
 /**
  * Claims again what a running instance holds by its record, whether it fits or not: it runs. All of it, on every provider,
- * with its group. A record of an older version has no allocation request; then what its host says that it uses is claimed, on the
- * host's root provider.
+ * with its group. A record of an older version has no allocation request; then what its host says that it uses is claimed, on
+ * the host's own providers: on the root, where it does not say on which.
  *
  * @param replaces  the token of the claim that it takes the place of; undefined for none
  */
@@ -90,11 +90,12 @@ export function sealedFor(
 
 function whatRuns(
   { uuid, projectId, userId }: Instance,
-  { providerUuid, instance: { resources } }: RunningAt,
+  { providerUuid, instance: { resources, allocations = {} } }: RunningAt,
   expect: ConsumerGuard,
 ): ConsumerWrite {
   const who = { uuid, projectId, userId, consumerType: 'INSTANCE', owner: 'conductor' } as const;
-  return { ...who, allocations: { [providerUuid]: resources }, mappings: {}, expect };
+  const isSaid = Object.keys(allocations).length > 0;
+  return { ...who, allocations: isSaid ? allocations : { [providerUuid]: resources }, mappings: {}, expect };
 }
 
 /**

@@ -4,9 +4,11 @@ import { agentQueue } from '#libs/contracts/queues';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { attemptNumber, type Instance } from '#libs/domain/instance';
+import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
 import type { Step } from '../step';
+import { openRequest } from './claims';
 
 /** What an order needs besides the record: whoever has it at hand need not decode or look it up. */
 export type OrderDetails = Pick<
@@ -44,6 +46,7 @@ export async function orderBuild(
     timeLeftMs,
     epoch,
     allocationRequest,
+    ...claimedOf(c, record),
   };
   try {
     const expiresInMs = expiryOf(timeLeftMs, c.config.retentionMs);
@@ -56,6 +59,17 @@ export async function orderBuild(
     if (error.code !== 'not_found' && error.code !== 'resource_exhausted') throw error;
     return { kind: 'order_refused', reason: `${error.reason}: ${error.message}` };
   }
+}
+
+/** What a record's instance holds by the allocation request of its claim, for its host; nothing when that is not known. */
+export function claimedOf(
+  c: Conductor,
+  { host, allocationRequest }: Instance,
+): Pick<AllocationRequest, 'allocations' | 'mappings'> {
+  const request = openRequest(c, allocationRequest);
+  if (request === undefined || request.host !== host) return { allocations: {}, mappings: {} };
+  const { allocations, mappings } = request;
+  return { allocations, mappings };
 }
 
 /**

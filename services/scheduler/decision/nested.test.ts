@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
 import { SHARING_TRAIT } from '#libs/domain/provider';
 import type { RequestGroup } from '#libs/domain/request-spec';
+import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import { aWrite, mustCommit } from '#libs/testing/placement/placement';
+import { summarise } from '../reports/host-summary';
+import { listOverAllocated } from '../reports/list-over-allocated';
 import { aWorld, hostsOf, uuidOfHost, type World } from '../testing/world';
 
 const POOL = 'aaaaaaaa-0000-4000-8000-000000000001';
@@ -159,4 +162,64 @@ it('refuses when the only host that passes the filters has a member of the soft 
   const spec = { resources: { DISK_GB: 1 }, requestGroups: groups, groupPolicy: 'isolate', group: soft } as const;
   const { response } = await scheduler.select(spec);
   expect(response.noValidHost).toMatchObject({ hostsPassed: 0 });
+});
+
+describe('what an agent reports below its host', () => {
+  const nestedUuid = (name: string) => nestedProviderUuid(uuidOfHost('tree'), name);
+  /** A host with two NUMA nodes and a GPU at one of them, or none. */
+  const report = (gpuAt: 'numa0' | 'numa1' | 'nowhere') => {
+    const one = (name: string, parent: string, inventories: Inventories) => {
+      const parentUuid = parent === '' ? uuidOfHost('tree') : nestedUuid(parent);
+      return { uuid: nestedUuid(name), name: `tree:${name}`, parentUuid, inventories, traits: [] };
+    };
+    const gpu = gpuAt === 'nowhere' ? [] : [one('gpu', gpuAt, { VGPU: inventory(2) })];
+    const nested = [one('numa0', '', NUMA), one('numa1', '', NUMA), ...gpu];
+    return world.report('tree', { inventories: { DISK_GB: inventory(100) }, nested });
+  };
+  const near = {
+    resources: { DISK_GB: 1 },
+    requestGroups: [group('_cpu', { VCPU: 3 }), group('_gpu', { VGPU: 1 })],
+    sameSubtrees: [['_cpu', '_gpu']],
+  };
+
+  it('is claimed and explained as it is reported, a device at another node from then on too', async () => {
+    await report('numa0');
+    const scheduler = await world.scheduler();
+    const [first, second] = [randomUUID(), randomUUID()];
+    expect(hostsOf(await scheduler.select(near, [first]))).toEqual(['tree']);
+    expect(await allocationsOf(first)).toMatchObject({
+      [nestedUuid('numa0')]: { VCPU: 3 },
+      [nestedUuid('gpu')]: { VGPU: 1 },
+    });
+    expect(scheduler.explain(near, 'tree').hosts[0]).toMatchObject({ passed: false });
+    await report('numa1');
+    await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+    expect(scheduler.explain(near, 'tree').hosts[0]).toMatchObject({ passed: true, refusals: [] });
+    expect(hostsOf(await scheduler.select(near, [second]))).toEqual(['tree']);
+    expect(await allocationsOf(second)).toMatchObject({ [nestedUuid('numa1')]: { VCPU: 3 } });
+  });
+
+  it('is not selected once it is gone, and what runs on it keeps its claim and is shown', async () => {
+    await report('numa0');
+    const scheduler = await world.scheduler();
+    const held = randomUUID();
+    await scheduler.select(near, [held]);
+    await report('nowhere');
+    await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+    const spec = { resources: { VGPU: 1 } };
+    expect(hostsOf(await scheduler.select(spec))).toEqual([]);
+    expect(scheduler.explain(spec, 'tree').hosts[0]?.passed).toBe(false);
+    expect(await allocationsOf(held)).toMatchObject({ [nestedUuid('gpu')]: { VGPU: 1 } });
+    const host = scheduler.mirror.host('tree');
+    expect(host && summarise(scheduler.mirror, host, scheduler.config)).toMatchObject({
+      instances: 1,
+      resources: {
+        VCPU: { inventory: { total: 8 }, used: 3 },
+        VGPU: { inventory: { total: 2, reserved: 2 }, used: 1 },
+      },
+    });
+    expect(listOverAllocated(scheduler.mirror).overAllocated).toMatchObject([
+      { providerName: 'tree:gpu', host: 'tree', resourceClass: 'VGPU', used: 1, capacity: 0 },
+    ]);
+  });
 });

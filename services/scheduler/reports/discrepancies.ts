@@ -1,5 +1,6 @@
 import type { HostDiscrepancy, RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import type { Consumer } from '#libs/domain/consumer';
+import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 
@@ -59,7 +60,7 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
     if (!instance.running) continue;
     const consumer = view.consumer(instance.instanceUuid);
     if (consumer && holdsOn(consumer, stats, view)) present.push(instance);
-    else unclaimed.push(instance);
+    else unclaimed.push(onOwnProviders(instance, stats));
   }
   const missing = new Set<string>();
   for (const { uuid: providerUuid } of view.tree(stats.providerUuid)) {
@@ -69,6 +70,17 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
     }
   }
   return { unclaimed, present, missing: [...missing] };
+}
+
+/** A host speaks for its own providers only: what it says of others is left out. */
+function onOwnProviders(
+  instance: RunningInstance,
+  { providerUuid, nestedProviders }: UpdateResourceStatsRequest,
+): RunningInstance {
+  const { allocations = {} } = instance;
+  const own = new Set([providerUuid, ...nestedProviders.map(({ name }) => nestedProviderUuid(providerUuid, name))]);
+  const kept = Object.entries(allocations).filter(([uuid]) => own.has(uuid));
+  return { ...instance, allocations: Object.fromEntries(kept) };
 }
 
 /** Consumers of the placement API run nowhere that agents know of. */

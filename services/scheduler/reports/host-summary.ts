@@ -1,15 +1,19 @@
 import type { HostSummary } from '#libs/contracts/messages';
 import { zoneOf } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
+import { addResources, capacityOf, type Inventories, type Inventory, type Resources } from '#libs/domain/inventory';
+import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { type QuarantineOptions, quarantinedUntilMs } from '../fleet/quarantine';
 import { aggregatesOf } from '../fleet/read-host';
 
-/** A host as operators see it. Amounts of a tree are those of its root; `berth provider tree` shows the rest. */
+/** A host as operators see it. Amounts are those of its whole tree; `berth provider tree` shows them by provider. */
 export function summarise(view: PlacementView, host: Host, quarantine: QuarantineOptions): HostSummary {
-  const root = view.provider(host.providerUuid);
-  const used = view.usage(host.providerUuid);
-  const inventories = Object.entries(root?.inventories ?? {});
+  const tree = view.tree(host.providerUuid);
+  const [root] = tree;
+  const used = tree.map(({ uuid }) => view.usage(uuid)).reduce<Resources>(addResources, {});
+  const inventories = Object.entries(sumOf(tree));
+  const instances = new Set(tree.flatMap(({ uuid }) => [...view.consumersOn(uuid)]));
   return {
     host: host.name,
     providerUuid: host.providerUuid,
@@ -18,7 +22,7 @@ export function summarise(view: PlacementView, host: Host, quarantine: Quarantin
     up: host.up,
     enabled: host.enabled,
     disabledReason: host.disabledReason,
-    instances: view.consumersOn(host.providerUuid).size,
+    instances: instances.size,
     externalInstances: host.externalInstances,
     resources: Object.fromEntries(inventories.map(([name, inventory]) => [name, { inventory, used: used[name] ?? 0 }])),
     traits: root?.traits ?? [],
@@ -31,5 +35,28 @@ export function summarise(view: PlacementView, host: Host, quarantine: Quarantin
     failuresInARow: host.failuresInARow,
     lastFailure: host.lastFailure,
     quarantinedUntilMs: quarantinedUntilMs(host, quarantine) ?? 0,
+  };
+}
+
+function sumOf(tree: readonly Provider[]): Inventories {
+  const sum: Record<string, Inventory> = {};
+  for (const [name, inventory] of tree.flatMap(({ inventories }) => Object.entries(inventories))) {
+    const before = sum[name];
+    sum[name] = before ? added(before, inventory) : inventory;
+  }
+  return sum;
+}
+
+/** Both together: the capacity of both, by a ratio between theirs, within the widest units. */
+function added(a: Inventory, b: Inventory): Inventory {
+  const [total, reserved] = [a.total + b.total, a.reserved + b.reserved];
+  const mixed = reserved < total ? (capacityOf(a) + capacityOf(b)) / (total - reserved) : 1;
+  return {
+    total,
+    reserved,
+    allocationRatio: a.allocationRatio === b.allocationRatio ? a.allocationRatio : mixed,
+    minUnit: Math.min(a.minUnit, b.minUnit),
+    maxUnit: Math.max(a.maxUnit, b.maxUnit),
+    stepSize: Math.min(a.stepSize, b.stepSize),
   };
 }

@@ -1,7 +1,11 @@
+import { randomUUID } from 'node:crypto';
+import type { RunningInstance } from '#libs/contracts/messages';
+import { inventory } from '#libs/domain/inventory';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { MirrorState } from '#libs/placement/mirror/mirror-state';
+import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import { mustCommit } from '#libs/testing/placement/placement';
-import { aStatsReport } from '../testing/stats';
+import { aStatsReport, running } from '../testing/stats';
 import { updateResourceStats } from './update-resource-stats';
 
 const TRAITS = ['HW_CPU_X86_AVX2'];
@@ -49,4 +53,52 @@ it('gives a store that was wiped the host as operators disabled it, from what it
   await mustCommit(wiped, { kind: 'set_host_enabled', host, enabled: true, reason: '' });
   expect(await report(wiped, 4, told)).toBeUndefined();
   expect(await wiped.hosts([host])).toMatchObject([{ enabled: true }]);
+});
+
+describe('a host with nested providers', () => {
+  const nestedProviders = ['numa0', 'numa1'].map((name) => ({
+    name,
+    parent: '',
+    inventories: { VCPU: inventory(4, { allocationRatio: 2 }) },
+    traits: [],
+    externalUsage: name === 'numa1' ? { VCPU: 1 } : {},
+  }));
+  const stats = (sequence: number) =>
+    aStatsReport({ inventories: { MEMORY_MB: inventory(8) }, nestedProviders, sequence });
+  const on = (name: string) => nestedProviderUuid(stats(1).providerUuid, name);
+
+  async function reserved(unclaimed: readonly RunningInstance[]): Promise<readonly (number | undefined)[]> {
+    const store = new MemoryPlacementStore();
+    const deps = { placement: store, mirror: await stoppedMirror(store), nowMs: 1, unclaimed };
+    await updateResourceStats(stats(1), deps);
+    const { provider } = await stoppedMirror(store);
+    return ['numa0', 'numa1'].map((name) => provider(on(name))?.inventories['VCPU']?.reserved);
+  }
+
+  it('is reported whole: names of its own, parents, and what others use of each', async () => {
+    const store = new MemoryPlacementStore();
+    const nested = [
+      ...nestedProviders,
+      { name: 'gpu', parent: 'numa0', inventories: {}, traits: [], externalUsage: {} },
+    ];
+    const deps = { placement: store, mirror: await stoppedMirror(store), nowMs: 1, unclaimed: [] };
+    await updateResourceStats({ ...stats(1), nestedProviders: nested }, deps);
+    const { provider } = await stoppedMirror(store);
+    const rootUuid = stats(1).providerUuid;
+    expect(provider(on('gpu'))).toMatchObject({ name: 'host-1:gpu', parentUuid: on('numa0'), rootUuid });
+    expect(provider(on('numa1'))).toMatchObject({ name: 'host-1:numa1', parentUuid: rootUuid, rootUuid });
+    expect(await reserved([])).toEqual([0, 1]);
+  });
+
+  it('keeps free what an unclaimed instance uses where it says that it uses it', async () => {
+    const here = running(randomUUID(), { resources: { VCPU: 3 }, allocations: { [on('numa1')]: { VCPU: 3 } } });
+    const elsewhere = { [randomUUID()]: { VCPU: 3 } };
+    expect(await reserved([here])).toEqual([0, 3]);
+    expect(await reserved([here, running(randomUUID(), { allocations: elsewhere })])).toEqual([0, 3]);
+  });
+
+  it('keeps it free wherever there is room when the instance does not say where', async () => {
+    expect(await reserved([running(randomUUID(), { resources: { VCPU: 10 } })])).toEqual([4, 2]);
+    expect(await reserved([running(randomUUID(), { resources: { VCPU: 100 } })])).toEqual([4, 4]);
+  });
 });

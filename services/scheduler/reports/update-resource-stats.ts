@@ -1,14 +1,16 @@
 import type {
   HostDisabled,
+  NestedProvider,
   RunningInstance,
   UpdateResourceStatsRequest,
   UpdateResourceStatsResponse,
 } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import type { Host } from '#libs/domain/host';
-import { addResources, type Inventories, type Resources } from '#libs/domain/inventory';
+import { addResources, type Inventories, type Resources, spreadUsage } from '#libs/domain/inventory';
 import type { Mirror } from '#libs/placement/mirror/mirror';
-import type { PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
+import { nestedProviderName, nestedProviderUuid } from '#libs/placement/port/nested-provider';
+import type { HostReport, NestedReport, PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
 
 /**
  * Applies a report that is valid: whole, or not at all.
@@ -29,10 +31,16 @@ export async function updateResourceStats(
   },
 ): Promise<UpdateResourceStatsResponse> {
   const { placement, mirror, nowMs, unclaimed } = deps;
-  const { instances: _instances, position: _position, ...said } = stats;
-  const inventories = withExternalUsage(stats, unclaimed);
-  const externalUsage = growthOfReserved(stats.inventories, inventories);
-  const report = { ...said, inventories, externalUsage, atMs: nowMs };
+  const { instances: _instances, position: _position, nestedProviders, ...said } = stats;
+  const { providerUuid } = stats;
+  const providers = [
+    { ...stats, uuid: providerUuid },
+    ...nestedProviders.map((one) => ({ ...one, uuid: nestedProviderUuid(providerUuid, one.name) })),
+  ];
+  const used = unclaimedUsage(unclaimed, providers);
+  const [ofRoot, ...ofNested] = providers.map((one, n) => withExternalUsage(one, used[n] ?? {}));
+  const nested = nestedProviders.map((one, n) => nestedReport(one, stats, ofNested[n] ?? NOTHING));
+  const report = { ...said, ...ofRoot, nested, atMs: nowMs };
   const result = await placement.reportHost(report);
   if (result.kind === 'committed') mirror.apply(result.change);
   else if (result.kind !== 'unchanged') throw refusal(result, stats);
@@ -47,25 +55,63 @@ function disabledOf(host: Host | undefined, { disabled }: UpdateResourceStatsReq
   return host.enabled ? undefined : { reason: host.disabledReason };
 }
 
+const NOTHING = { inventories: {}, externalUsage: {} };
+
+/** What one provider of a host has, with all of it that is not for claims. */
+interface ProviderStats {
+  readonly uuid: string;
+  readonly inventories: Inventories;
+  readonly externalUsage: Resources;
+}
+
 /**
  * What workloads use that Berth does not manage is reserved, so that claims leave it free; so is what instances use that
  * run there and hold no claim, whatever the reason. Whether they are claimed for is a conductor's to decide: an agent's
  * word alone takes no more than its own inventory.
  */
 function withExternalUsage(
-  { inventories, externalUsage }: UpdateResourceStatsRequest,
-  unclaimed: readonly RunningInstance[],
-): Inventories {
-  const unclaimedUsage = unclaimed.reduce<Resources>((sum, { resources }) => addResources(sum, resources), {});
+  { inventories, externalUsage }: ProviderStats,
+  unclaimed: Resources,
+): Pick<HostReport, 'inventories' | 'externalUsage'> {
   const result: Record<string, Inventories[string]> = { ...inventories };
   for (const [resourceClass, inventory] of Object.entries(inventories)) {
     // Instances share a total by the allocation ratio, other workloads take of the total itself.
-    const ofInstances = Math.ceil((unclaimedUsage[resourceClass] ?? 0) / inventory.allocationRatio);
+    const ofInstances = Math.ceil((unclaimed[resourceClass] ?? 0) / inventory.allocationRatio);
     const used = (externalUsage[resourceClass] ?? 0) + ofInstances;
     if (used === 0) continue;
     result[resourceClass] = { ...inventory, reserved: Math.min(inventory.total, inventory.reserved + used) };
   }
-  return result;
+  return { inventories: result, externalUsage: growthOfReserved(inventories, result) };
+}
+
+/** What unclaimed instances use of each provider of the host; where they do not say of which, of those that have the class. */
+function unclaimedUsage(unclaimed: readonly RunningInstance[], providers: readonly ProviderStats[]): Resources[] {
+  const said = (uuid: string) => {
+    return unclaimed.reduce<Resources>((sum, { allocations = {} }) => addResources(sum, allocations[uuid] ?? {}), {});
+  };
+  const unsaid = unclaimed
+    .filter(({ allocations = {} }) => Object.keys(allocations).length === 0)
+    .reduce<Resources>((sum, { resources }) => addResources(sum, resources), {});
+  const spread = spreadUsage(
+    unsaid,
+    providers.map(({ inventories }) => inventories),
+    ({ total, allocationRatio }) => Math.ceil(total * allocationRatio),
+  );
+  return providers.map(({ uuid }, n) => addResources(said(uuid), spread[n] ?? {}));
+}
+
+function nestedReport(
+  { name, parent, traits }: NestedProvider,
+  { host, providerUuid }: UpdateResourceStatsRequest,
+  amounts: Pick<HostReport, 'inventories' | 'externalUsage'>,
+): NestedReport {
+  return {
+    ...amounts,
+    uuid: nestedProviderUuid(providerUuid, name),
+    name: nestedProviderName(host, name),
+    parentUuid: parent === '' ? providerUuid : nestedProviderUuid(providerUuid, parent),
+    traits,
+  };
 }
 
 function growthOfReserved(from: Inventories, to: Inventories): Resources {

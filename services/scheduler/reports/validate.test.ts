@@ -1,4 +1,4 @@
-import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { NestedProvider, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { inventory } from '#libs/domain/inventory';
 import { aStatsReport, running } from '../testing/stats';
 import { validateStats } from './validate';
@@ -12,6 +12,10 @@ it('accepts a good report', () => {
     capabilities: { hw_architecture: ['x86_64'] },
     externalUsage: { VCPU: 8 },
     aggregates: ['aaaaaaaa-0000-4000-8000-000000000001'],
+    nestedProviders: [
+      nested('0000:81:00.0', { parent: 'numa0', inventories: { PGPU: inventory(1) }, traits: ['CUSTOM_FAST'] }),
+      nested('numa0', { inventories: { VCPU: inventory(8) }, externalUsage: { VCPU: 8 } }),
+    ],
     instances: [running('bbbbbbbb-0000-4000-8000-000000000001')],
   });
   expect(() => validateStats(good, SENDER, 10)).not.toThrow();
@@ -22,6 +26,10 @@ const vcpu = (fields: Partial<ReturnType<typeof inventory>>) => ({
   inventories: { VCPU: { ...inventory(8), ...fields } },
 });
 const many = (count: number) => Array.from({ length: count }, (_, i) => `CUSTOM_${i}`);
+
+const nested = (name: string, fields: Partial<NestedProvider> = {}): NestedProvider => {
+  return { name, parent: '', inventories: {}, traits: [], externalUsage: {}, ...fields };
+};
 
 type Row = readonly [reason: string, field: string, fields: Partial<UpdateResourceStatsRequest>];
 const refused: readonly Row[] = [
@@ -67,6 +75,28 @@ const refused: readonly Row[] = [
   ['unknown_class', 'instances[0].resources.PONIES', { instances: [{ ...one, resources: { PONIES: 1 } }] }],
   ['negative_amount', 'instances[0].resources.VCPU', { instances: [{ ...one, resources: { VCPU: -1 } }] }],
   ['malformed_uuid', 'aggregates[0]', { aggregates: ['rack-1'] }],
+  ['malformed_name', 'nested_providers[0].name', { nestedProviders: [nested('')] }],
+  ['malformed_name', 'nested_providers[0].name', { nestedProviders: [nested('numa 0')] }],
+  ['malformed_name', 'nested_providers[0].name', { nestedProviders: [nested('n'.repeat(65))] }],
+  ['duplicate_provider', 'nested_providers[1].name', { nestedProviders: [nested('a'), nested('a')] }],
+  ['unknown_parent', 'nested_providers[1].parent', { nestedProviders: [nested('a'), nested('b', { parent: 'c' })] }],
+  [
+    'unknown_parent',
+    'nested_providers[0].parent',
+    { nestedProviders: [nested('a', { parent: 'b' }), nested('b', { parent: 'a' })] },
+  ],
+  ['unknown_parent', 'nested_providers[0].parent', { nestedProviders: [nested('a', { parent: 'a' })] }],
+  [
+    'negative_amount',
+    'nested_providers[0].inventories.VCPU.total',
+    { nestedProviders: [nested('a', vcpu({ total: -1 }))] },
+  ],
+  ['unknown_trait', 'nested_providers[0].traits[0]', { nestedProviders: [nested('a', { traits: ['SHINY'] })] }],
+  [
+    'used_above_total',
+    'nested_providers[0].external_usage.VCPU',
+    { nestedProviders: [nested('a', { ...vcpu({}), externalUsage: { VCPU: 9 } })] },
+  ],
   [
     'duplicate_aggregate',
     'aggregates',

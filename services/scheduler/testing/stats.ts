@@ -19,6 +19,7 @@ export function aStatsReport(fields: Partial<UpdateResourceStatsRequest> = {}): 
     ioOps: 0,
     instances: [],
     aggregates: undefined,
+    nestedProviders: [],
     serviceHost: fields.host ?? 'host-1',
     ...fields,
   };

@@ -38,14 +38,14 @@ export function reserves(random: Random): Perform {
   const host = pick(random, HOSTS);
   return (world) => {
     const { checker } = world;
-    const provider = checker.providerOf(host);
+    const provider = checker.providerWithVcpus(host);
     const present = provider?.inventories.VCPU;
     if (provider === undefined || present === undefined) return;
     // What others use counts as reserved in what it reads, and stays so in what it writes.
     const reserved = present.reserved + (checker.decisions.get(provider.uuid)?.reserves ? 0 : 1);
     if (reserved > present.total) return;
     const inventories = { VCPU: { ...present, reserved } };
-    const what = { providerUuid: provider.uuid, generation: undefined, inventories, replace: false };
+    const what = { providerUuid: provider.uuid, generation: provider.generation, inventories, replace: false };
     void decide(world, provider.uuid, 'reserves', { kind: 'write_inventories', ...what });
   };
 }

@@ -82,10 +82,9 @@ function report(
     sequence: 2 * Math.ceil((sequence + 1) / 2),
     epoch,
     position: Number.MAX_SAFE_INTEGER,
-    inventories: machine.inventories,
-    traits: [],
+    ...machine.capacity(),
+    nestedProviders: machine.capacity().nested.map((one) => ({ ...one, externalUsage: {} })),
     aggregates: undefined,
-    capabilities: {},
     externalUsage: {},
     externalInstances: 0,
     ioOps: 0,
@@ -101,8 +100,9 @@ function report(
 function runsOn(machine: Machine): readonly RunningInstance[] {
   return [...machine.disk.values()]
     .filter(({ uuid }) => machine.running.has(uuid))
-    .map(({ uuid, projectId, resources, attempt, claimToken, allocationRequest }) => ({
+    .map(({ uuid, projectId, resources, allocations = {}, attempt, claimToken, allocationRequest }) => ({
       ...anInstance(uuid, resources),
+      allocations,
       projectId,
       attempt,
       claimToken,

@@ -6,16 +6,6 @@ const SINGLE = ['agent-h1', 'agent-h2'] as const;
 /** Some agents come back only after all other faults have ended. */
 const AWAY_UNTIL_MS = 45_000;
 
-export function machineShrinks(random: Random): Perform {
-  const host = pick(random, HOSTS);
-  const forMs = 1_000 + random.next() * 8_000;
-  return ({ fleet }) => {
-    fleet.note(host, 'has half of what it had');
-    fleet.machines.get(host)?.resize(0.5);
-    fleet.later(forMs, () => fleet.machines.get(host)?.resize(1));
-  };
-}
-
 export function replaceMachine(random: Random): Perform {
   const agent = pick(random, SINGLE);
   return ({ fleet }) => {

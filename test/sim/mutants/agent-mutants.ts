@@ -11,6 +11,15 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     const judgement = original(...args);
     return judgement.kind === 'refuse' ? { kind: 'build' } : judgement;
   }),
+  mutant(
+    'claims-not-looked-at',
+    'checking what was claimed, provider by provider',
+    claiming,
+    'judgeBuild',
+    (original) => {
+      return (order, ...rest) => original({ ...order, allocations: {} }, ...rest);
+    },
+  ),
   mutant('destroy-is-said-only', 'destroying what is ordered to be destroyed', destroying, 'takeDestroy', () => {
     return async (host, { instanceUuid, report }) => {
       if (!report) return ACK;

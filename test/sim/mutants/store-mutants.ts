@@ -3,8 +3,9 @@ import * as store from '#libs/instances/memory/instance-store';
 import * as outbox from '#libs/instances/memory/outbox';
 import * as allocations from '#libs/placement/commands/allocations';
 import { isEmpty } from '#libs/placement/commands/allocations';
-import * as merging from '#libs/placement/commands/merge-report';
-import * as reporting from '#libs/placement/commands/report-host';
+import * as merging from '#libs/placement/commands/reports/merge-report';
+import * as reporting from '#libs/placement/commands/reports/report-host';
+import * as nesting from '#libs/placement/commands/reports/report-nested';
 import * as holders from '#libs/placement/memory/holders';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { MemoryTables } from '#libs/placement/memory/tables';
@@ -51,10 +52,17 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     }),
   ),
   mutant('reports-undo-reserved', 'what operators decided of inventories', merging, 'mergeReport', (original) => {
-    return (report, provider, kept) => original(report, provider && { ...provider, decided: {} }, kept);
+    return (report, provider) => original(report, provider && { ...provider, decided: {} });
   }),
   mutant('reports-undo-traits', 'whose a trait is', merging, 'mergeReport', (original) => {
-    return (report, provider, kept) => ({ ...original(report, provider, kept), traits: report.traits });
+    return (report, provider) => ({ ...original(report, provider), traits: report.traits });
+  }),
+  mutant('vanished-is-removed', 'keeping a device in use that is gone', nesting, 'reportNested', (original) => {
+    return (tx, report, root) => {
+      const getAll = tx.getAll.bind(tx);
+      tx.getAll = async (table, keys) => (table === 'usage' ? keys.map(() => undefined) : getAll(table, keys));
+      return original(tx, report, root);
+    };
   }),
   mutant('nothing-is-forgotten', 'forgetting what has ended', store, 'memoryInstanceStore', (original) => {
     return (...args) => ({ ...original(...args), forget: async () => 0 });

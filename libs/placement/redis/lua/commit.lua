@@ -6,7 +6,8 @@
 --- ['put', table, key, content]    the row becomes '<revision> <content>'
 --- ['claim', table, key, content]  the row becomes '<revision> <claim token> <content>'
 --- ['inventories', provider, JSON] beside the provider's row, for claims
---- ['report', host, content, provider]  the host's last report, '0 <content> <host revision> <provider> <provider revision>'
+--- ['report', host, content, providers]  the host's last report, '0 <content> <host revision>', then
+---                                 ' <provider> <provider revision>' for each of its providers
 --- ['delete', table, key]
 --- ['raise', 'usage', key]         the generation by one
 --- ['show', 'usage', key]          the row as it is, into the change
@@ -95,8 +96,12 @@ local apply = {
   put = function(name, key, content) put(name, key, revision .. ' ' .. content) end,
   claim = function(name, key, content) put(name, key, revision .. ' ' .. text_of(claim_token) .. ' ' .. content) end,
   inventories = function(provider, json) redis.call('HSET', tables.inventory, provider, json) end,
-  report = function(host, content, provider)
-    local said = { '0', content, revision_of('host', host), provider, revision_of('provider', provider) }
+  report = function(host, content, providers)
+    local said = { '0', content, revision_of('host', host) }
+    for provider in string.gmatch(providers, '%S+') do
+      said[#said + 1] = provider
+      said[#said + 1] = revision_of('provider', provider)
+    end
     redis.call('HSET', tables.sequence, host, table.concat(said, ' '))
   end,
   delete = function(name, key)

@@ -4,7 +4,7 @@
 --- KEYS[1] heartbeats   host -> ms, sorted
 --- KEYS[2] provider     uuid -> row
 --- KEYS[3] host         name -> row
---- KEYS[4] sequence     name -> '0 <sequence> <run>\n<digest> <host revision> <provider> <provider revision>'
+--- KEYS[4] sequence     name -> '0 <sequence> <run>\n<digest> <host revision>', then ' <provider> <provider revision>' for each
 --- KEYS[5] holder       host -> '<epoch> <until ms> <lease ms> <who>'
 --- ARGV[1..] reports    5 for each: host, sequence, digest, ms, epoch
 --- @return for each report in turn
@@ -22,14 +22,20 @@ local function is_of_holder(host, epoch)
   return epoch ~= '0' and begins(holder_key, host, epoch .. ' ')
 end
 
+-- Whether each provider of '<provider> <revision> <provider> <revision> ...' is as it was.
+local function are_same(providers)
+  for provider, revision in string.gmatch(providers, '(%S+) (%d+)') do
+    if not begins(provider_key, provider, revision .. ' ') then return false end
+  end
+  return true
+end
+
 local function take(host, sequence, digest, at_ms, epoch)
   local last = redis.call('HGET', sequence_key, host)
   local seen, rest = string.match(last or '', '^0 (%d+)( .*)$')
   if not seen or not is_of_holder(host, epoch) then return 'changed' end
-  local said, host_revision, provider, provider_revision = string.match(rest, '\n(%S*) (%d+) (%S+) (%d+)$')
-  local is_known = said == digest
-    and begins(host_key, host, host_revision .. ' ')
-    and begins(provider_key, provider, provider_revision .. ' ')
+  local said, host_revision, providers = string.match(rest, '\n(%S*) (%d+) (.+)$')
+  local is_known = said == digest and begins(host_key, host, host_revision .. ' ') and are_same(providers)
   if not is_known then return 'changed' end
   if tonumber(sequence) <= tonumber(seen) then return seen end
   redis.call('HSET', sequence_key, host, '0 ' .. sequence .. rest)

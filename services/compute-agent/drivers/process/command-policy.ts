@@ -2,11 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { BerthError } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
-
-/** The extra spec by which a request gives its command: a JSON array of words. */
-export const COMMAND_SPEC = 'berth:command';
-
-const MAX_WORDS = 256;
+import { commandWords } from '../command-words';
 
 /** What instances may run. */
 export interface CommandPolicy {
@@ -24,9 +20,8 @@ export interface CommandPolicy {
  * @throws BerthError `permission_denied / command_not_allowed`, `invalid_argument / malformed_command`.
  */
 export async function commandFor(spec: RequestSpec, policy: CommandPolicy): Promise<readonly string[]> {
-  const wanted = spec.extraSpecs[COMMAND_SPEC];
-  if (wanted === undefined) return policy.command;
-  const words = parseWords(wanted);
+  const words = commandWords(spec);
+  if (words === undefined) return policy.command;
   const [program = ''] = words;
   const [wantedPath, ...allowedPaths] = await Promise.all([program, ...policy.allowed].map(realPathOf));
   if (isAbsolute(program) && wantedPath !== undefined && allowedPaths.includes(wantedPath)) return words;
@@ -34,26 +29,6 @@ export async function commandFor(spec: RequestSpec, policy: CommandPolicy): Prom
     'permission_denied',
     'command_not_allowed',
     `'${program}' is not among the programs that requests may run on this host (BERTH_AGENT_PROCESS_ALLOWED)`,
-  );
-}
-
-function parseWords(text: string): string[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  const isCommand =
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.length <= MAX_WORDS &&
-    value.every((word) => typeof word === 'string' && !word.includes('\0'));
-  if (isCommand) return value as string[];
-  throw new BerthError(
-    'invalid_argument',
-    'malformed_command',
-    `extra spec ${COMMAND_SPEC} must be a JSON array of 1 to ${MAX_WORDS} words, the first of them a program`,
   );
 }
 

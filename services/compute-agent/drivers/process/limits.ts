@@ -13,22 +13,52 @@ const GIB = 1_073_741_824;
  *
  * Besides, it dumps no core and gains no privileges by setuid programs.
  *
- * @param cpus    cores to run on; none for all
- * @param userId  user and group to run as; undefined for those of the agent
+ * @param cpus         cores to run on; none for all
+ * @param memoryNodes  NUMA nodes that its memory comes from, by `numactl`; none for all
+ * @param userId       user and group to run as; undefined for those of the agent
  */
-export function limitCommand(resources: Resources, cpus: readonly number[], userId: number | undefined): string[] {
+export function limitCommand(
+  resources: Resources,
+  cpus: readonly number[],
+  memoryNodes: readonly number[],
+  userId: number | undefined,
+): string[] {
   const { MEMORY_MB: memoryMb, DISK_GB: diskGb } = resources;
   const user = userId === undefined ? [] : [`--reuid=${userId}`, `--regid=${userId}`, '--clear-groups'];
   const affinity = cpus.length > 0 ? ['taskset', '--cpu-list', cpus.join(',')] : [];
+  const memory = memoryNodes.length > 0 ? [...bindMemory(memoryNodes), '--'] : [];
   const data = memoryMb ? [`--data=${memoryMb * MIB}`] : [];
   const fileSize = diskGb ? [`--fsize=${diskGb * GIB}`] : [];
-  return [...affinity, 'setpriv', '--no-new-privs', ...user, '--', 'prlimit', '--core=0', ...data, ...fileSize, '--'];
+  return [
+    ...memory,
+    ...affinity,
+    'setpriv',
+    '--no-new-privs',
+    ...user,
+    '--',
+    'prlimit',
+    '--core=0',
+    ...data,
+    ...fileSize,
+    '--',
+  ];
+}
+
+/** What binds the memory of the command that follows to NUMA nodes. */
+export function bindMemory(nodes: readonly number[]): string[] {
+  return ['numactl', `--membind=${nodes.join(',')}`];
+}
+
+/** So many of these cores. */
+export interface CoresWanted {
+  readonly count: number;
+  readonly among: readonly number[];
 }
 
 /** Assigns cores to instances, those first that the fewest instances run on. */
 export interface CoreAssignments {
-  /** As many cores as there are VCPUs; none when that is no limit. */
-  assign(uuid: string, vcpus: number): readonly number[];
+  /** Of each part as many cores as it wants; none when that is no limit. */
+  assign(uuid: string, parts: readonly CoresWanted[]): readonly number[];
   release(uuid: string): void;
 }
 
@@ -36,11 +66,15 @@ export function createCoreAssignments(cpus: readonly number[]): CoreAssignments 
   const assigned = new Map<string, readonly number[]>();
   const loadOf = (cpu: number) => [...assigned.values()].filter((cores) => cores.includes(cpu)).length;
   return {
-    assign(uuid, vcpus) {
-      if (vcpus === 0 || vcpus >= cpus.length) return [];
-      const byLoad = cpus.map((cpu) => ({ cpu, load: loadOf(cpu) })).sort((a, b) => a.load - b.load || a.cpu - b.cpu);
-      const cores = byLoad.slice(0, vcpus).map(({ cpu }) => cpu);
-      assigned.set(uuid, cores);
+    assign(uuid, parts) {
+      const cores = parts.flatMap(({ count, among }) => {
+        const byLoad = among
+          .map((cpu) => ({ cpu, load: loadOf(cpu) }))
+          .sort((a, b) => a.load - b.load || a.cpu - b.cpu);
+        return byLoad.slice(0, count).map(({ cpu }) => cpu);
+      });
+      if (cores.length >= cpus.length) return [];
+      if (cores.length > 0) assigned.set(uuid, cores);
       return cores;
     },
     release: (uuid) => void assigned.delete(uuid),

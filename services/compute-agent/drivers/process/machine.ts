@@ -1,15 +1,31 @@
+import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { BerthError } from '#libs/domain/errors';
 import { type Inventories, inventory } from '#libs/domain/inventory';
+import { bindMemory } from './limits';
 
 /** PATH of instances and of the tools that start them, which inherit nothing of the agent's environment. */
 export const INSTANCE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** What a launch needs, all of it in Debian's essential packages. */
 const TOOLS = ['taskset', 'setpriv', 'prlimit', 'cut', 'mv'];
+
+/**
+ * Whether the memory of instances can be bound to NUMA nodes: `numactl` is there, and the kernel lets this process do it.
+ * (In containers, their runtime mostly does not.)
+ */
+export async function canBindMemory(nodes: readonly number[]): Promise<boolean> {
+  const [command = '', ...args] = bindMemory(nodes.slice(0, 1));
+  if (nodes.length === 0) return false;
+  return new Promise((resolve) => {
+    const child = spawn(command, [...args, '--', 'true'], { env: { PATH: INSTANCE_PATH }, stdio: 'ignore' });
+    child.once('error', () => resolve(false));
+    child.once('exit', (code) => resolve(code === 0));
+  });
+}
 
 /** @throws BerthError `failed_precondition / not_linux`, `failed_precondition / missing_tools`. */
 export function requireLinuxTools(): void {

@@ -52,8 +52,13 @@ export async function findProcesses(pattern: RegExp) {
 /** Cores that this process may use. */
 export async function allowedCpus(): Promise<number[]> {
   const status = await readFile('/proc/self/status', 'utf8');
-  const ranges = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '0';
-  return ranges.split(',').flatMap((range) => {
+  return parseCpuList(/^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '0');
+}
+
+/** `0-3,8` as the kernel writes lists of cores. */
+export function parseCpuList(list: string): number[] {
+  if (list.trim() === '') return [];
+  return list.split(',').flatMap((range) => {
     const [first = 0, last = first] = range.split('-').map(Number);
     return Array.from({ length: last - first + 1 }, (_, n) => first + n);
   });

@@ -36,7 +36,7 @@ afterEach(async () => {
 async function open(settings: Readonly<Record<string, string>> = {}): Promise<Driver> {
   const all = { START_MS: '50', POLL_MS: '20', STOP_MS: '300', ALLOWED: '/bin/sh', ...settings };
   const env = Object.fromEntries(Object.entries(all).map(([name, value]) => [`BERTH_AGENT_PROCESS_${name}`, value]));
-  const capacity = { inventories: undefined, traits: [], capabilities: {} };
+  const capacity = { inventories: undefined, traits: [], nested: [], capabilities: {} };
   const driver = await openProcessDriver({ root, capacity }, readConfig(processDriverOptions, env), around);
   opened.push(driver);
   return driver;
@@ -48,7 +48,16 @@ function anInstance(fields: Partial<InstanceToBuild> & { readonly command?: read
   built.push(uuid);
   const extraSpecs = command === undefined ? {} : { 'berth:command': JSON.stringify(command) };
   const requestSpec = aRequestSpec({ extraSpecs });
-  return { uuid, name: 'web-1', projectId: 'p1', resources: { VCPU: 1, MEMORY_MB: 64 }, requestSpec, ...rest };
+  return {
+    uuid,
+    name: 'web-1',
+    projectId: 'p1',
+    resources: { VCPU: 1, MEMORY_MB: 64 },
+    requestSpec,
+    claimed: {},
+    mappings: {},
+    ...rest,
+  };
 }
 
 const shell = (script: string) => anInstance({ command: ['/bin/sh', '-c', script] });

@@ -1,11 +1,13 @@
 import { mkdir } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '#libs/domain/clock';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { ConfigOf } from '#libs/runtime/config';
 import type { Surroundings } from '#libs/runtime/service';
-import type { Driver, HostCapacity, InstanceToBuild, RunningWorkload } from '../driver';
+import type { Driver, HostCapacity, InstanceToBuild, NestedCapacity, RunningWorkload } from '../driver';
 import { commandFor } from './command-policy';
 import { endProcess } from './end-process';
+import { environmentOf } from './environment';
 import {
   folderOf,
   type InstanceFolder,
@@ -17,7 +19,9 @@ import {
 } from './instance-folder';
 import { launch } from './launch';
 import { type CoreAssignments, createCoreAssignments, limitCommand } from './limits';
-import { INSTANCE_PATH, machineInventories, requireLinuxTools } from './machine';
+import { canBindMemory, machineInventories, requireLinuxTools } from './machine';
+import { type MachineTree, machineTree } from './machine-tree';
+import { placeOf } from './placing';
 import { allowedCpus, bootId, findProcesses, isAlive, type ProcessId } from './proc';
 import type { processDriverOptions } from './process-options';
 
@@ -27,12 +31,20 @@ export type ProcessConfig = ConfigOf<typeof processDriverOptions>;
 export interface ProcessHost {
   /** The folder of its instances' folders. */
   readonly root: string;
-  readonly capacity: Omit<HostCapacity, 'inventories'> & { readonly inventories: Inventories | undefined };
+  /** Where the kernel shows the machine: `/sys`, unless given. */
+  readonly sys?: string;
+  /** Without nested providers they are what the machine has, NUMA nodes and devices. */
+  readonly capacity: Omit<HostCapacity, 'inventories' | 'nested'> & {
+    readonly inventories: Inventories | undefined;
+    readonly nested: readonly NestedCapacity[] | undefined;
+  };
 }
 
 interface RunningProcess {
   readonly id: ProcessId;
   readonly resources: Resources;
+  /** PCI addresses of what it was passed. */
+  readonly devices: readonly string[];
   /** Started by an earlier run of the agent: no child of this process, so its end is found by polling. */
   readonly isAdopted: boolean;
   isEnding: boolean;
@@ -55,10 +67,9 @@ export async function openProcessDriver(
 ): Promise<Driver> {
   requireLinuxTools();
   await mkdir(host.root, { recursive: true, mode: 0o755 });
-  const driver = new ProcessDriver(host, config, around, await bootId(), createCoreAssignments(await allowedCpus()), {
-    ...host.capacity,
-    inventories: host.capacity.inventories ?? (await machineInventories(host.root)),
-  });
+  const inventories = host.capacity.inventories ?? (await machineInventories(host.root));
+  const driver = new ProcessDriver(host, config, around, await bootId(), await allowedCpus(), inventories);
+  await driver.look();
   await driver.adopt();
   return driver;
 }
@@ -66,6 +77,12 @@ export async function openProcessDriver(
 class ProcessDriver implements Driver {
   readonly #entries = new Map<string, RunningProcess>();
   readonly #external: RegExp | undefined;
+  readonly #cores: CoreAssignments;
+  /** Devices of instances that are being built. */
+  readonly #promised = new Map<string, readonly string[]>();
+  #tree: MachineTree = NO_TREE;
+  #capacity: HostCapacity;
+  #canBindMemory: boolean | undefined;
   #onExit: (uuid: string, why: string) => void = () => {};
   #cancelPoll: (() => void) | undefined;
   #isClosed = false;
@@ -75,18 +92,31 @@ class ProcessDriver implements Driver {
     readonly config: ProcessConfig,
     readonly around: Surroundings,
     readonly boot: string,
-    readonly cores: CoreAssignments,
-    readonly hostCapacity: HostCapacity,
+    readonly cpus: readonly number[],
+    readonly inventories: Inventories,
   ) {
+    this.#cores = createCoreAssignments(cpus);
+    this.#capacity = { ...host.capacity, inventories, nested: host.capacity.nested ?? [] };
     this.#external = config.processExternal === '' ? undefined : new RegExp(config.processExternal);
   }
 
   capacity(): HostCapacity {
-    return this.hostCapacity;
+    return this.#capacity;
   }
 
   onExit(listener: (uuid: string, why: string) => void): void {
     this.#onExit = listener;
+  }
+
+  /** Looks at what the machine has now: devices come and go. A flat host is not looked at. */
+  async look(): Promise<void> {
+    const { sys = '/sys', capacity } = this.host;
+    if (capacity.nested?.length === 0) return;
+    this.#tree = await machineTree(sys, this.cpus);
+    this.#canBindMemory ??= await canBindMemory([...this.#tree.nodes.values()].map(({ number }) => number));
+    if (capacity.nested !== undefined || isDeepStrictEqual(this.#tree.nested, this.#capacity.nested)) return;
+    const inventories = this.#tree.nodes.size > 0 ? withoutNodes(this.inventories) : this.inventories;
+    this.#capacity = { ...capacity, inventories, nested: this.#tree.nested };
   }
 
   /** Finds the processes that earlier runs of the agent started, by their folders. */
@@ -102,7 +132,13 @@ class ProcessDriver implements Driver {
     const facts = await readFacts(folder);
     const id = await this.#writtenPid(folder);
     if (facts === undefined || id === undefined || facts.bootId !== this.boot || !(await isAlive(id))) return false;
-    this.#entries.set(uuid, { id, resources: facts.resources, isAdopted: true, isEnding: false });
+    this.#entries.set(uuid, {
+      id,
+      resources: facts.resources,
+      devices: facts.devices ?? [],
+      isAdopted: true,
+      isEnding: false,
+    });
     return true;
   }
 
@@ -123,19 +159,30 @@ class ProcessDriver implements Driver {
     // An earlier run may have left it half built.
     await this.destroy(uuid);
     const folder = this.#folder(uuid);
-    await makeFolder(folder, { bootId: this.boot, resources });
-    const userId = this.config.processUid < 0 ? undefined : this.config.processUid;
-    const limits = limitCommand(resources, this.cores.assign(uuid, resources['VCPU'] ?? 0), userId);
-    const job = { folder, userId, limits, command, env: environmentOf(instance, folder) };
+    const place = placeOf(instance, this.#tree, this.cpus, this.#takenDevices());
+    const { devices } = place;
+    this.#promised.set(uuid, devices);
     try {
+      await makeFolder(folder, { bootId: this.boot, resources, devices });
+      const userId = this.config.processUid < 0 ? undefined : this.config.processUid;
+      const memoryNodes = this.#canBindMemory ? place.memoryNodes : [];
+      const limits = limitCommand(resources, this.#cores.assign(uuid, place.cores), memoryNodes, userId);
+      const job = { folder, userId, limits, command, env: environmentOf(instance, folder, place) };
       const { id, ended } = await launch({ ...job, startMs: this.config.processStartMs }, this.around.clock, signal);
-      const entry = { id, resources, isAdopted: false, isEnding: false };
+      const entry = { id, resources, devices, isAdopted: false, isEnding: false };
       this.#entries.set(uuid, entry);
       void ended.then((why) => this.#ended(uuid, entry, why));
     } catch (thrown) {
       await this.destroy(uuid);
       throw thrown;
+    } finally {
+      this.#promised.delete(uuid);
     }
+  }
+
+  #takenDevices(): ReadonlySet<string> {
+    const running = Array.from(this.#entries.values(), ({ devices }) => devices);
+    return new Set([...running, ...this.#promised.values()].flat());
   }
 
   async destroy(uuid: string): Promise<void> {
@@ -146,10 +193,11 @@ class ProcessDriver implements Driver {
     if (id) await endProcess(id, this.config.processStopMs, this.around.clock);
     await removeFolder(folder);
     this.#entries.delete(uuid);
-    this.cores.release(uuid);
+    this.#cores.release(uuid);
   }
 
   async list(): Promise<readonly RunningWorkload[]> {
+    await this.look();
     const own = Array.from(this.#entries, ([id, { resources }]) => ({ id, resources }));
     if (!this.#external) return own;
     const groups = new Set(Array.from(this.#entries.values(), ({ id }) => id.pid));
@@ -171,7 +219,7 @@ class ProcessDriver implements Driver {
   #ended(uuid: string, entry: RunningProcess, why: string): void {
     if (this.#isClosed || entry.isEnding || this.#entries.get(uuid) !== entry) return;
     this.#entries.delete(uuid);
-    this.cores.release(uuid);
+    this.#cores.release(uuid);
     this.#onExit(uuid, why);
   }
 
@@ -196,12 +244,9 @@ class ProcessDriver implements Driver {
   }
 }
 
-function environmentOf(instance: InstanceToBuild, folder: InstanceFolder): Record<string, string> {
-  return {
-    PATH: INSTANCE_PATH,
-    HOME: folder.work,
-    BERTH_INSTANCE_UUID: instance.uuid,
-    BERTH_INSTANCE_NAME: instance.name,
-    BERTH_PROJECT_ID: instance.projectId,
-  };
+const NO_TREE: MachineTree = { nested: [], nodes: new Map(), devices: new Map() };
+
+/** What NUMA nodes have, the host itself has not. */
+function withoutNodes({ VCPU: _vcpu, MEMORY_MB: _memoryMb, ...rest }: Inventories): Inventories {
+  return rest;
 }

@@ -1,7 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Inventories, Inventory, Resources } from '../../domain/inventory';
-import type { HostReport } from '../port/placement-store';
-import type { DecidedInventory, ReportedInventory, StoredProvider } from './tables';
+import type { Inventories, Inventory, Resources } from '../../../domain/inventory';
+import type { HostReport } from '../../port/placement-store';
+import type { DecidedInventory, ReportedInventory, StoredProvider } from '../tables';
+
+/** What an agent says of one provider. */
+export type ProviderReport = Pick<HostReport, 'inventories' | 'externalUsage' | 'traits'> &
+  Partial<Pick<HostReport, 'aggregates'>>;
 
 /** What a provider is, by its agent and by operators. */
 export type MergedProvider = Pick<StoredProvider, 'inventories' | 'traits' | 'aggregates' | 'reported' | 'decided'>;
@@ -15,36 +19,41 @@ export type MergedProvider = Pick<StoredProvider, 'inventories' | 'traits' | 'ag
  * As with Nova's virt drivers and its provider configuration, `PUT` replaces all that is there, and the next report brings
  * back what the agent says of its own: its traits and classes; not its aggregates, unless it reports others than before.
  *
- * @param kept  inventories that the report leaves out and that are in use: the agent's, until they are free
+ * It says the same of the root and of every nested provider.
  */
-export function mergeReport(
-  report: HostReport,
-  provider: StoredProvider | undefined,
-  kept: Inventories,
-): MergedProvider {
+export function mergeReport(report: ProviderReport, provider: StoredProvider | undefined): MergedProvider {
   const { traits, aggregates, inventories, externalUsage = {} } = report;
   const last = lastReport(provider);
   const present = provider ?? { inventories: {}, traits: [], aggregates: [] };
   const isNews = aggregates !== undefined && !isDeepStrictEqual(aggregates, last.aggregates);
-  const own = { ...inventories, ...kept };
   const isFirst = provider !== undefined && isUnreported(provider);
-  const decided = isFirst ? decidedBefore(own, externalUsage, provider) : provider?.decided;
+  const decided = isFirst ? decidedBefore(inventories, externalUsage, provider) : provider?.decided;
   return {
     ...(decided && { decided }),
     inventories: {
-      ...mapEach(own, (inventory, name) => asDecided(inventory, externalUsage[name] ?? 0, decided?.[name])),
-      ...pick(present.inventories, (name) => !own[name] && !last.inventories[name]),
+      ...mapEach(inventories, (inventory, name) => asDecided(inventory, externalUsage[name] ?? 0, decided?.[name])),
+      ...pick(present.inventories, (name) => !inventories[name] && !last.inventories[name]),
     },
     traits: merge(present.traits, last.traits, traits),
     aggregates: isNews ? merge(present.aggregates, last.aggregates, aggregates) : present.aggregates,
     reported: {
-      inventories: mapEach(own, ({ reserved, allocationRatio }, name): ReportedInventory => {
+      inventories: mapEach(inventories, ({ reserved, allocationRatio }, name): ReportedInventory => {
         const external = Math.min(reserved, externalUsage[name] ?? 0);
         return [reserved - external, allocationRatio, external];
       }),
       traits,
       aggregates: aggregates ?? last.aggregates,
     },
+  };
+}
+
+/** A report that keeps inventories which it leaves out and which are in use: all that is free of them is reserved. */
+export function withKept(report: ProviderReport, kept: Inventories): ProviderReport {
+  const { inventories, externalUsage } = report;
+  return {
+    ...report,
+    inventories: { ...inventories, ...mapEach(kept, (inventory) => ({ ...inventory, reserved: inventory.total })) },
+    externalUsage: { ...externalUsage, ...mapEach(kept, ({ total }) => total) },
   };
 }
 

@@ -1,18 +1,19 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Host } from '../../domain/host';
-import type { Inventories, Inventory } from '../../domain/inventory';
-import type { HostReport, ReportResult } from '../port/placement-store';
-import { withMemberships } from './aggregates';
-import { countUsers, createMissing } from './catalogue';
-import { withStatus } from './hosts';
-import { type MergedProvider, mergeReport, reportedClasses } from './merge-report';
-import type { LastReport, Stored, StoredHolder, StoredProvider } from './tables';
-import type { Transaction } from './transaction';
+import type { Host } from '../../../domain/host';
+import type { HostReport, ReportResult } from '../../port/placement-store';
+import { withMemberships } from '../aggregates';
+import { createMissing } from '../catalogue';
+import { withStatus } from '../hosts';
+import type { LastReport, Stored, StoredHolder, StoredProvider } from '../tables';
+import type { Transaction } from '../transaction';
+import { mergeReport, withKept } from './merge-report';
+import { reportNested } from './report-nested';
+import { inUse, putReported } from './report-provider';
 
 type RefusedReport = Exclude<ReportResult, { kind: 'committed' }>;
 
-/** Makes the host and its root provider what its agent says they are, but for what operators decided. */
+/** Makes the host, its root provider and what is nested in it what its agent says, but for what operators decided. */
 export async function reportHost(tx: Transaction, report: HostReport): Promise<RefusedReport | undefined> {
   const { host: name, providerUuid, agentRun, sequence, atMs } = report;
   const [host, last, provider, [holder]] = await Promise.all([
@@ -27,20 +28,27 @@ export async function reportHost(tx: Transaction, report: HostReport): Promise<R
   if (stale) return stale;
   const taken = await refuseTaken(tx, name, providerUuid, provider);
   if (taken) return taken;
-  await createMissing(tx, 'resource_class', Object.keys(report.inventories), atMs);
-  await createMissing(tx, 'trait', report.traits, atMs);
+  const { nested = [] } = report;
+  const all = [report, ...nested];
+  await createMissing(tx, 'resource_class', unique(all.flatMap(({ inventories }) => Object.keys(inventories))), atMs);
+  await createMissing(tx, 'trait', unique(all.flatMap(({ traits }) => traits)), atMs);
   const kept = await inUse(tx, provider, report.inventories);
-  const merged = mergeReport(report, provider, kept);
+  const merged = mergeReport(withKept(report, kept), provider);
   const next = nextHost(report, host);
+  const isRoot = { uuid: providerUuid, name, parentUuid: undefined, rootUuid: providerUuid };
+  const place = { ...(provider ?? isRoot), host: name };
   const decided = {
     traits: withStatus(merged.traits, next.enabled),
     aggregates: withMemberships(merged.aggregates, next.aggregates),
   };
-  writeProvider(tx, report, { ...merged, ...decided }, provider);
+  putReported(tx, place, { ...merged, ...decided }, provider, atMs);
+  const outcome = await reportNested(tx, report, provider);
+  if (outcome.kind !== 'done') return outcome;
   if (host && host.providerUuid !== providerUuid) await unlink(tx, host);
   if (!host || !isSame(host, next)) tx.put('host', name, next);
-  const digest = Object.keys(kept).length === 0 ? digestOf(report) : '';
-  tx.put('sequence', name, { agentRun, sequence, providerUuid, digest });
+  const digest = outcome.isSettled && Object.keys(kept).length === 0 ? digestOf(report) : '';
+  const providerUuids = [providerUuid, ...nested.map(({ uuid }) => uuid)];
+  tx.put('sequence', name, { agentRun, sequence, providerUuids, digest });
   tx.write({ kind: 'beat', host: name, atMs });
   return undefined;
 }
@@ -79,29 +87,6 @@ async function refuseTaken(
   return isFree ? undefined : { kind: 'exists', subject: 'provider', key: providerUuid };
 }
 
-function writeProvider(
-  tx: Transaction,
-  { host, providerUuid: uuid, atMs }: HostReport,
-  merged: MergedProvider,
-  provider: StoredProvider | undefined,
-): void {
-  const isUnchanged = provider !== undefined && hasAlready(provider, merged);
-  if (isUnchanged && provider.host === host && isDeepStrictEqual(provider.reported, merged.reported)) return;
-  countUsers(tx, 'resource_class', Object.keys(provider?.inventories ?? {}), Object.keys(merged.inventories));
-  countUsers(tx, 'trait', provider?.traits ?? [], merged.traits);
-  const base = provider ?? { uuid, name: host, parentUuid: undefined, rootUuid: uuid, createdAtMs: atMs };
-  tx.put('provider', uuid, { ...base, ...merged, host, updatedAtMs: atMs });
-  if (provider) return tx.write({ kind: isUnchanged ? 'show' : 'raise', key: uuid });
-  tx.put('usage', uuid, { generation: 0, used: {} });
-  tx.put('name', host, { uuid });
-}
-
-function hasAlready(provider: StoredProvider, merged: MergedProvider): boolean {
-  return (['inventories', 'traits', 'aggregates'] as const).every((part) =>
-    isDeepStrictEqual(provider[part], merged[part]),
-  );
-}
-
 /** The host has another provider now; the one it had stays, without a host and what operators put the host into. */
 async function unlink(tx: Transaction, { providerUuid, aggregates: memberships }: Host): Promise<void> {
   const provider = await tx.get('provider', providerUuid);
@@ -109,22 +94,6 @@ async function unlink(tx: Transaction, { providerUuid, aggregates: memberships }
   const aggregates = provider.aggregates.filter((uuid) => !memberships.includes(uuid));
   tx.put('provider', providerUuid, { ...provider, host: undefined, aggregates });
   tx.write({ kind: 'show', key: providerUuid });
-}
-
-/** The agent's inventories in use that the report leaves out. */
-async function inUse(
-  tx: Transaction,
-  provider: StoredProvider | undefined,
-  reported: Inventories,
-): Promise<Inventories> {
-  const gone = provider ? reportedClasses(provider).filter((resourceClass) => !reported[resourceClass]) : [];
-  if (!provider || gone.length === 0) return {};
-  // Read only now: each claim changes it, and would make this report start again.
-  const used = (await tx.get('usage', provider.uuid))?.used ?? {};
-  const kept = gone.filter((resourceClass) => used[resourceClass] !== undefined);
-  return Object.fromEntries(
-    kept.map((resourceClass) => [resourceClass, provider.inventories[resourceClass] as Inventory]),
-  );
 }
 
 function nextHost(report: HostReport, host: Host | undefined): Host {
@@ -159,4 +128,8 @@ function nextHost(report: HostReport, host: Host | undefined): Host {
 
 function isSame(host: Host, next: Host): boolean {
   return isDeepStrictEqual(host, { ...next, sequence: host.sequence, updatedAtMs: host.updatedAtMs });
+}
+
+function unique(names: readonly string[]): string[] {
+  return [...new Set(names)];
 }

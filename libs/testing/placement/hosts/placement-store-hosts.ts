@@ -1,5 +1,5 @@
-import { inventory } from '../../domain/inventory';
-import type { PlacementStore } from '../../placement/port/placement-store';
+import { inventory } from '../../../domain/inventory';
+import type { PlacementStore } from '../../../placement/port/placement-store';
 import {
   AT_MS,
   aFailure,
@@ -11,7 +11,7 @@ import {
   contentsOf,
   mustCommit,
   mustReport,
-} from './placement';
+} from '../placement';
 
 export function describeHosts(open: () => PlacementStore, another: () => Promise<PlacementStore>): void {
   describe('hosts', () => {
@@ -93,13 +93,13 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
       expect(await hosts()).toMatchObject([{ name: 'host-1', serviceHost: 'rack-2' }]);
     });
 
-    it('keep a class in use that the report leaves out, and drop one that is not', async () => {
+    it('keep a class in use that the report leaves out, with nothing left to claim, and drop one that is not', async () => {
       await mustReport(store, aReport());
       await claim(store, aWrite({ [providerUuid]: { VCPU: 1 } }));
       await mustReport(store, aReport({ sequence: 2, inventories: { DISK_GB: inventory(1) } }));
       const [provider] = (await contentsOf(store)).providers;
       expect(provider).toMatchObject({ generation: 2 });
-      expect(provider?.inventories).toEqual({ DISK_GB: inventory(1), VCPU: inventory(8) });
+      expect(provider?.inventories).toEqual({ DISK_GB: inventory(1), VCPU: inventory(8, { reserved: 8 }) });
     });
 
     const root = async () => (await contentsOf(store)).providers[0];

@@ -1,0 +1,56 @@
+import { hash } from 'node:crypto';
+
+/** The hexadecimal digits and dashes that uuids of one host's nested providers have in common: 48 bits. */
+const PREFIX_LENGTH = 13;
+
+/**
+ * The uuid of a provider below a host's root (RFC 9562, version 8): of the first 48 bits by a hash of the root's uuid, of the
+ * others by one of the root and the name. So a device is the same provider after its agent or the store lost everything,
+ * nobody else's can be named, and an agent knows a uuid as its own whose device it has never seen or sees no more.
+ */
+export function nestedProviderUuid(rootUuid: string, name: string): string {
+  const hex = digest(`${rootUuid}/${name}`);
+  const variant = ((Number.parseInt(hex.slice(3, 4), 16) & 3) | 8).toString(16);
+  return `${prefixOf(rootUuid)}-8${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`;
+}
+
+/** Whether a uuid is that of a provider below this root, there or not. */
+export function isNestedUuidOf(rootUuid: string, uuid: string): boolean {
+  return uuid.startsWith(`${prefixOf(rootUuid)}-8`);
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
+
+/** Of a provider on its host: `numa0`, `0000:81:00.0`. */
+export function isNestedProviderName(text: string): boolean {
+  return NAME.test(text);
+}
+
+/** Those of a host's nested providers that hang on no root: their parents are not there, or below themselves. */
+export function unorderable<P extends { readonly name: string; readonly parent: string }>(
+  providers: readonly P[],
+): P[] {
+  let left = [...providers];
+  const placed = new Set(['']);
+  for (let before = -1; before !== placed.size; ) {
+    before = placed.size;
+    const next = left.filter(({ parent }) => placed.has(parent));
+    left = left.filter(({ parent }) => !placed.has(parent));
+    for (const { name } of next) placed.add(name);
+  }
+  return left;
+}
+
+/** What a host's nested provider is called in the store. No host's name has a colon, so none can be taken by it. */
+export function nestedProviderName(host: string, name: string): string {
+  return `${host}:${name}`;
+}
+
+function prefixOf(rootUuid: string): string {
+  const hex = digest(rootUuid);
+  return `${hex.slice(0, 8)}-${hex.slice(8, PREFIX_LENGTH - 1)}`;
+}
+
+function digest(text: string): string {
+  return hash('sha256', `berth nested provider ${text}`, 'hex');
+}

@@ -1,0 +1,159 @@
+import { inventory } from '../../../domain/inventory';
+import { nestedProviderName, nestedProviderUuid } from '../../../placement/port/nested-provider';
+import type { NestedReport, PlacementStore } from '../../../placement/port/placement-store';
+import { aReport, aWrite, claim, commit, contentsOf, mustCommit, mustReport } from '../placement';
+
+const { providerUuid: ROOT, host: HOST } = aReport();
+const uuidOf = (name: string) => nestedProviderUuid(ROOT, name);
+const [NUMA0, NUMA1, GPU] = [uuidOf('numa0'), uuidOf('numa1'), uuidOf('gpu')];
+
+export function describeNested(open: () => PlacementStore, another: () => Promise<PlacementStore>): void {
+  describe('providers nested in a host', () => {
+    let store: PlacementStore;
+    let sequence: number;
+    beforeEach(() => {
+      store = open();
+      sequence = 0;
+    });
+
+    const report = (nested: readonly NestedReport[]) =>
+      store.reportHost(aReport({ inventories: {}, sequence: ++sequence, nested }));
+    const mustSay = (nested: readonly NestedReport[]) =>
+      mustReport(store, aReport({ inventories: {}, sequence: ++sequence, nested }));
+    const provider = async (uuid: string) => (await contentsOf(store)).providers.find((one) => one.uuid === uuid);
+    const about = (providerUuid: string) => ({ providerUuid, generation: undefined });
+
+    it('come with their report, and are of its tree', async () => {
+      const gpu = aNested('gpu', 'numa0', { CUSTOM_GPU: inventory(4) }, ['CUSTOM_FAST']);
+      const change = await mustSay([gpu, aNested('numa0')]);
+      expect(change.providers).toHaveLength(3);
+      expect(await provider(GPU)).toMatchObject({
+        name: 'host-1:gpu',
+        parentUuid: NUMA0,
+        rootUuid: ROOT,
+        inventories: { CUSTOM_GPU: inventory(4) },
+        traits: ['CUSTOM_FAST'],
+      });
+      expect(await provider(NUMA0)).toMatchObject({ parentUuid: ROOT, rootUuid: ROOT });
+      const inUse = { kind: 'in_use', by: 'providers' };
+      const deletion = { kind: 'delete_name', catalogue: 'trait', name: 'CUSTOM_FAST' } as const;
+      expect(await commit(store, deletion)).toMatchObject(inUse);
+    });
+
+    it('commit nothing when nothing is new, through any client', async () => {
+      await mustSay([aNested('numa0'), aNested('numa1')]);
+      const revision = await store.revision();
+      expect(await report([aNested('numa0'), aNested('numa1')])).toEqual({ kind: 'unchanged' });
+      const again = aReport({ inventories: {}, sequence: 9, nested: [aNested('numa0'), aNested('numa1')] });
+      expect(await (await another()).reportHost(again)).toEqual({ kind: 'unchanged' });
+      expect(await store.revision()).toBe(revision);
+    });
+
+    it('are what is reported again when somebody else changed or deleted one', async () => {
+      const both = [aNested('numa0', '', undefined, ['HW_NUMA_ROOT']), aNested('numa1')];
+      await mustSay(both);
+      await report(both);
+      await mustCommit(await another(), { kind: 'write_traits', ...about(NUMA0), traits: [] });
+      await mustSay(both);
+      expect(await provider(NUMA0)).toMatchObject({ traits: ['HW_NUMA_ROOT'] });
+      await mustCommit(await another(), { kind: 'delete_provider', uuid: NUMA1 });
+      await mustSay(both);
+      expect(await provider(NUMA1)).toMatchObject({ rootUuid: ROOT });
+    });
+
+    it('move below another parent, with what is below them, and keep their claims and generation', async () => {
+      await mustSay([aNested('numa0'), aNested('numa1'), aNested('gpu', 'numa0', { VGPU: inventory(1) })]);
+      await claim(store, aWrite({ [GPU]: { VGPU: 1 } }));
+      const before = await provider(GPU);
+      await mustSay([aNested('numa0'), aNested('numa1'), aNested('gpu', 'numa1', { VGPU: inventory(1) })]);
+      expect(await provider(GPU)).toMatchObject({ parentUuid: NUMA1, generation: before?.generation });
+      expect((await contentsOf(store)).usages).toContainEqual(
+        expect.objectContaining({ providerUuid: GPU, used: { VGPU: 1 } }),
+      );
+    });
+
+    it('go when they are reported no more, from the leaves on, and free their names', async () => {
+      await mustSay([aNested('numa0'), aNested('gpu', 'numa0', { CUSTOM_GPU: inventory(1) })]);
+      const change = await mustSay([]);
+      expect([...(change.deletedProviders ?? [])].sort()).toEqual([GPU, NUMA0].sort());
+      expect((await contentsOf(store)).providers).toMatchObject([{ uuid: ROOT }]);
+      await mustCommit(store, { kind: 'delete_name', catalogue: 'resource_class', name: 'CUSTOM_GPU' });
+      const name = nestedProviderName(HOST, 'numa0');
+      await mustCommit(store, { kind: 'put_provider', mode: 'create', uuid: NUMA0, name, parentUuid: undefined });
+    });
+
+    it('stay with nothing left to claim while something is claimed on them, and go once it is released', async () => {
+      const all = [aNested('numa0'), aNested('gpu', 'numa0', { VGPU: inventory(4), DISK_GB: inventory(9) })];
+      await mustSay(all);
+      const held = aWrite({ [GPU]: { VGPU: 1 } });
+      await claim(store, held);
+      await mustSay([]);
+      expect(await provider(GPU)).toMatchObject({
+        inventories: { VGPU: inventory(4, { reserved: 4 }), DISK_GB: inventory(9, { reserved: 9 }) },
+        parentUuid: NUMA0,
+      });
+      expect(await claim(store, aWrite({ [GPU]: { VGPU: 1 } }))).toMatchObject({ kind: 'capacity' });
+      expect(await report([])).toEqual({ kind: 'unchanged' });
+      await claim(store, { ...held, allocations: {} });
+      const change = await mustSay([]);
+      expect([...(change.deletedProviders ?? [])].sort()).toEqual([GPU, NUMA0].sort());
+    });
+
+    it('are as before when they come back', async () => {
+      await mustSay([aNested('gpu', '', { VGPU: inventory(4) })]);
+      await claim(store, aWrite({ [GPU]: { VGPU: 1 } }));
+      await mustSay([]);
+      await mustSay([aNested('gpu', '', { VGPU: inventory(4) })]);
+      expect(await provider(GPU)).toMatchObject({ inventories: { VGPU: inventory(4) } });
+    });
+
+    it('keep what operators and clients decided of them, also while they are gone', async () => {
+      const all = [aNested('numa0', '', { VCPU: inventory(8) }, ['HW_NUMA_ROOT'])];
+      await mustSay(all);
+      const operators = { VCPU: inventory(8, { reserved: 2, allocationRatio: 4 }) };
+      await mustCommit(store, { kind: 'write_inventories', ...about(NUMA0), inventories: operators, replace: false });
+      await mustCommit(store, { kind: 'create_name', catalogue: 'trait', name: 'CUSTOM_MINE' });
+      await mustCommit(store, { kind: 'write_traits', ...about(NUMA0), traits: ['HW_NUMA_ROOT', 'CUSTOM_MINE'] });
+      await mustCommit(store, { kind: 'write_aggregates', ...about(NUMA0), aggregates: ['agg-1'] });
+      await report(all);
+      const before = await provider(NUMA0);
+      expect(before).toMatchObject({ inventories: operators, aggregates: ['agg-1'] });
+      await mustSay([]);
+      expect(await provider(NUMA0)).toMatchObject({
+        inventories: { VCPU: inventory(8, { reserved: 8, allocationRatio: 4 }) },
+      });
+      await mustSay(all);
+      const { inventories, traits, aggregates } = (await provider(NUMA0)) ?? {};
+      expect({ inventories, aggregates }).toEqual({ inventories: operators, aggregates: ['agg-1'] });
+      expect([...(traits ?? [])].sort()).toEqual(['CUSTOM_MINE', 'HW_NUMA_ROOT']);
+    });
+
+    it('leave alone what a client nested in the host', async () => {
+      await mustSay([aNested('numa0')]);
+      const uuid = 'c0000000-0000-4000-8000-000000000001';
+      await mustCommit(store, { kind: 'put_provider', mode: 'create', uuid, name: 'mine', parentUuid: NUMA0 });
+      await mustSay([aNested('numa0', '', { VCPU: inventory(2) })]);
+      await report([]);
+      expect(await provider(uuid)).toMatchObject({ parentUuid: NUMA0, rootUuid: ROOT });
+      expect(await provider(NUMA0)).toMatchObject({ inventories: { VCPU: inventory(2, { reserved: 2 }) } });
+    });
+
+    it('are refused under a name that another provider has, and in a tree that is not the host’s', async () => {
+      const name = nestedProviderName(HOST, 'numa0');
+      await mustCommit(store, { kind: 'put_provider', mode: 'create', uuid: GPU, name, parentUuid: undefined });
+      expect(await report([aNested('numa0')])).toEqual({ kind: 'exists', subject: 'provider', key: name });
+      expect(await report([aNested('gpu')])).toEqual({ kind: 'exists', subject: 'provider', key: GPU });
+      expect((await contentsOf(store)).hosts).toEqual([]);
+    });
+  });
+}
+
+function aNested(
+  name: string,
+  parent = '',
+  inventories: NestedReport['inventories'] = { VCPU: inventory(4) },
+  traits: readonly string[] = [],
+): NestedReport {
+  const parentUuid = parent === '' ? ROOT : uuidOf(parent);
+  return { uuid: uuidOf(name), name: nestedProviderName(HOST, name), parentUuid, inventories, traits };
+}

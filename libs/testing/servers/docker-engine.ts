@@ -1,0 +1,67 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { environment } from '../../runtime/system';
+import { findBinary } from './find-binary';
+import { freePort, serverFolder, startServer, type TestServer } from './server-process';
+
+/** A private Docker engine. */
+export interface DockerEngine extends TestServer {
+  readonly socket: string;
+  /** Makes an image of a shell and what Unix has, from this machine's own busybox: no registry is asked. */
+  makeImage(name: string): void;
+}
+
+/**
+ * Starts a private Docker engine, with its containerd, whose containers have no network. Needs root, and a kernel that lets
+ * it make cgroups.
+ *
+ * @throws BerthError as `findBinary` and `startServer`.
+ */
+export async function startDocker(): Promise<DockerEngine> {
+  const command = findBinary({ name: 'dockerd', folders: ['/usr/sbin'], debianPackage: 'docker.io' });
+  const port = await freePort();
+  const folder = serverFolder('docker');
+  const socket = join(folder, 'docker.sock');
+  const folders = ['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec')];
+  const files = ['--pidfile', join(folder, 'docker.pid'), '--host', `unix://${socket}`];
+  const quiet = ['--bridge', 'none', '--iptables=false', '--ip6tables=false', '--storage-driver', 'vfs'];
+  // Readiness is seen on a port; without TLS, and for this machine alone.
+  const probed = ['--host', `tcp://127.0.0.1:${port}`, '--tls=false'];
+  const probe = { send: 'GET /_ping HTTP/1.0\r\nHost: engine\r\n\r\n', expect: 'HTTP/1' };
+  const args = [...folders, ...files, ...quiet, ...probed];
+  const url = `unix://${socket}`;
+  const server = await startServer({ name: 'Docker', url, port, folder, command, args, env: environment(), probe });
+  const stop = server.stop.bind(server);
+  return Object.assign(server, {
+    socket,
+    makeImage: (name: string) => importImage(url, name),
+    async stop() {
+      await server.kill('SIGTERM');
+      // The engine mounts its folder onto itself, and leaves that when it ends.
+      spawnSync('umount', ['--lazy', join(folder, 'data')], { stdio: 'ignore' });
+      await stop();
+    },
+  });
+}
+
+const SHELL_TOOLS = ['sh', 'sleep', 'cat', 'env', 'echo', 'nproc', 'head', 'true', 'false'];
+
+function importImage(host: string, name: string): void {
+  const docker = findBinary({ name: 'docker', folders: ['/usr/bin'], debianPackage: 'docker.io' });
+  const busybox = findBinary({ name: 'busybox', folders: ['/bin'], debianPackage: 'busybox-static' });
+  const root = mkdtempSync(join(tmpdir(), 'berth-image-'));
+  try {
+    mkdirSync(join(root, 'bin'));
+    copyFileSync(busybox, join(root, 'bin/busybox'));
+    chmodSync(join(root, 'bin/busybox'), 0o755);
+    for (const tool of SHELL_TOOLS) symlinkSync('busybox', join(root, 'bin', tool));
+    const archive = join(root, 'image.tar');
+    execFileSync('tar', ['-C', root, '-c', '-f', archive, 'bin']);
+    const change = ['--change', 'CMD ["/bin/sleep", "3600"]'];
+    execFileSync(docker, ['--host', host, 'import', ...change, archive, name], { stdio: ['ignore', 'ignore', 'pipe'] });
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}

@@ -1,0 +1,48 @@
+import { durationOption, enumOption, listOption, stringOption } from '#libs/runtime/config';
+
+/** Settings of the docker driver. */
+export const dockerDriverOptions = {
+  dockerSocket: stringOption({
+    env: 'BERTH_AGENT_DOCKER_SOCKET',
+    default: '/var/run/docker.sock',
+    range: 'a path',
+    help: 'The socket of the Docker engine whose containers the instances are.',
+  }),
+  dockerImage: stringOption({
+    env: 'BERTH_AGENT_DOCKER_IMAGE',
+    default: '',
+    range: 'an image',
+    help: 'The image of an instance whose request does not name one; needed by the docker driver.',
+  }),
+  dockerAllowed: listOption({
+    env: 'BERTH_AGENT_DOCKER_ALLOWED',
+    default: [],
+    help: 'Images that a request may name in its extra spec berth:image. None unless listed.',
+  }),
+  dockerPull: enumOption({
+    env: 'BERTH_AGENT_DOCKER_PULL',
+    default: 'missing',
+    values: ['missing', 'never'],
+    help: 'Whether the engine pulls an image that it does not have.',
+  }),
+  dockerNetwork: stringOption({
+    env: 'BERTH_AGENT_DOCKER_NETWORK',
+    default: 'bridge',
+    range: 'a network',
+    help: 'The network of the containers, as the engine names it: bridge, none, or one that was created.',
+  }),
+  dockerStartMs: durationOption({
+    env: 'BERTH_AGENT_DOCKER_START_MS',
+    default: 500,
+    min: 0,
+    max: 600_000,
+    help: 'How long a new container is watched: one that ends within this time has failed to build.',
+  }),
+  dockerStopMs: durationOption({
+    env: 'BERTH_AGENT_DOCKER_STOP_MS',
+    default: 5_000,
+    min: 0,
+    max: 600_000,
+    help: 'The time between SIGTERM and SIGKILL when a container is stopped.',
+  }),
+} as const;

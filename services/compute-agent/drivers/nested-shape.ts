@@ -1,0 +1,47 @@
+import type { Inventories } from '#libs/domain/inventory';
+import { isClassOrTraitName } from '#libs/domain/names';
+import { isNestedProviderName, unorderable } from '#libs/placement/port/nested-provider';
+import type { NestedCapacity } from './driver';
+import { badShape, entriesOf, parseInventory, wordsOf } from './host-shape';
+
+/** The value that lets a driver find the providers of its machine. */
+export const MACHINE = 'machine';
+
+/**
+ * `numa0 VCPU=16,MEMORY_MB=65536,HW_NUMA_ROOT; numa0/gpu0 VGPU=8 | ...`: the providers below a host's root, a name after that
+ * of its parent, if it has one; then inventories as in BERTH_AGENT_INVENTORY, and traits. Several hosts as in `host-shape.ts`.
+ *
+ * @throws BerthError `invalid_argument / bad_config` with the setting's name.
+ */
+export function parseNested(setting: string, text: string): NestedCapacity[][] {
+  return entriesOf(text).map((entry) => {
+    const providers = entry
+      .split(';')
+      .map((one) => one.trim())
+      .filter((one) => one !== '')
+      .map((one) => parseProvider(setting, one));
+    const names = providers.map(({ name }) => name);
+    const twice = names.find((name, n) => names.indexOf(name) !== n);
+    if (twice !== undefined) throw badShape(setting, twice, 'a name that no other provider of the host has');
+    const lost = unorderable(providers)[0];
+    if (lost !== undefined)
+      throw badShape(setting, lost.name, 'below the root: its parent must be another one of the host');
+    return providers;
+  });
+}
+
+function parseProvider(setting: string, text: string): NestedCapacity {
+  const [path = '', ...rest] = text.split(/\s+/);
+  const [name = '', parent = '', ...more] = path.split('/').toReversed();
+  if (more.length > 0 || !isNestedProviderName(name) || (path.includes('/') && !isNestedProviderName(parent))) {
+    throw badShape(setting, path, 'name or parent/name, of letters, digits and . _ : -, up to 64');
+  }
+  const words = wordsOf(rest.join(''));
+  const inventories: Inventories = Object.fromEntries(
+    words.filter((word) => word.includes('=')).map((word) => parseInventory(setting, word)),
+  );
+  const traits = words.filter((word) => !word.includes('='));
+  const bad = traits.find((trait) => !isClassOrTraitName(trait));
+  if (bad !== undefined) throw badShape(setting, bad, 'CLASS=total or a trait');
+  return { name, parent, inventories, traits };
+}

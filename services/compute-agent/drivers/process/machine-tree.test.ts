@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inventory } from '#libs/domain/inventory';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
+import type { Driver, InstanceToBuild } from '../driver';
+import { limitCommand } from './limits';
+import { machineTree } from './machine-tree';
+import { placeOf } from './placing';
+import { allowedCpus } from './proc';
+import { openProcessDriver } from './process-driver';
+import { processDriverOptions } from './process-options';
+
+/* A made-up /sys: two NUMA nodes, a GPU, one with virtual functions, a network card, and what is neither. */
+
+const GPU = '0000:81:00.0';
+const SPLIT_GPU = '0000:c1:00.0';
+const NIC = '0000:01:00.0';
+const FUNCTIONS = ['0000:c1:00.4', '0000:c1:00.5', '0000:c1:00.6'];
+
+let folder: string;
+let sys: string;
+const opened: Driver[] = [];
+const built: string[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-machine-'));
+  sys = join(folder, 'sys');
+});
+afterEach(async () => {
+  for (const uuid of built.splice(0)) await opened.at(-1)?.destroy(uuid);
+  for (const driver of opened.splice(0)) await driver.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function write(path: string, text: string): void {
+  mkdirSync(join(sys, path, '..'), { recursive: true });
+  writeFileSync(join(sys, path), `${text}\n`);
+}
+
+function node(number: number, cpus: string, memoryMb: number): void {
+  write(`devices/system/node/node${number}/cpulist`, cpus);
+  write(`devices/system/node/node${number}/meminfo`, `Node ${number} MemTotal:   ${memoryMb * 1_024} kB`);
+}
+
+function device(address: string, kind: string, numaNode: number, files: Readonly<Record<string, string>> = {}): void {
+  for (const [file, text] of Object.entries({ class: `0x${kind}0000`, numa_node: String(numaNode), ...files })) {
+    write(`bus/pci/devices/${address}/${file}`, text);
+  }
+}
+
+function link(address: string, name: string, to: string): void {
+  symlinkSync(`../${to}`, join(sys, 'bus/pci/devices', address, name));
+}
+
+/** Its nodes have these cores. */
+function makeMachine(first: string, second: string): void {
+  node(0, first, 4_096);
+  node(1, second, 8_192);
+  device(GPU, '03', 0);
+  device(SPLIT_GPU, '03', 1, { sriov_totalvfs: '4', sriov_numvfs: '3' });
+  for (const [n, address] of FUNCTIONS.entries()) {
+    device(address, '03', 1);
+    link(address, 'physfn', SPLIT_GPU);
+    link(SPLIT_GPU, `virtfn${n}`, address);
+  }
+  device(NIC, '02', -1, { 'net/eth0/speed': '25000' });
+  device('0000:02:00.0', '01', 0);
+}
+
+const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+
+async function open(): Promise<Driver> {
+  const settings = { BERTH_AGENT_PROCESS_START_MS: '50', BERTH_AGENT_PROCESS_STOP_MS: '300' };
+  const capacity = { inventories: undefined, traits: [], nested: undefined, capabilities: {} };
+  const host = { root: join(folder, 'instances'), sys, capacity };
+  const driver = await openProcessDriver(host, readConfig(processDriverOptions, settings), around);
+  opened.push(driver);
+  return driver;
+}
+
+function anInstance(claimed: InstanceToBuild['claimed']): InstanceToBuild {
+  const uuid = randomUUID();
+  built.push(uuid);
+  const who = { uuid, name: 'one', projectId: 'p', requestSpec: aRequestSpec() };
+  return { ...who, resources: { VCPU: 1 }, claimed, mappings: { _gpu: [SPLIT_GPU] } };
+}
+
+const procOf = (uuid: string, file: string) => {
+  const [pid] = readFileSync(join(folder, 'instances', uuid, 'pid'), 'utf8').split(' ');
+  return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+};
+const environmentOf = (uuid: string) =>
+  Object.fromEntries(
+    procOf(uuid, 'environ')
+      .split('\0')
+      .map((pair) => pair.split(/=(.*)/s).slice(0, 2)),
+  );
+
+it('finds NUMA nodes, GPUs, virtual functions and network cards, each below its node', async () => {
+  makeMachine('0-3', '4-7,12');
+  const { nested } = await machineTree(sys, [0, 1, 2, 3, 4, 5, 12]);
+  const gbit25 = inventory(25_000_000);
+  expect(nested).toEqual([
+    {
+      name: 'numa0',
+      parent: '',
+      inventories: { VCPU: inventory(4), MEMORY_MB: inventory(4_096) },
+      traits: ['HW_NUMA_ROOT'],
+    },
+    {
+      name: 'numa1',
+      parent: '',
+      inventories: { VCPU: inventory(3), MEMORY_MB: inventory(8_192) },
+      traits: ['HW_NUMA_ROOT'],
+    },
+    {
+      name: NIC,
+      parent: '',
+      inventories: { NET_BW_EGR_KILOBIT_PER_SEC: gbit25, NET_BW_IGR_KILOBIT_PER_SEC: gbit25 },
+      traits: [],
+    },
+    { name: GPU, parent: 'numa0', inventories: { PGPU: inventory(1) }, traits: [] },
+    { name: SPLIT_GPU, parent: 'numa1', inventories: { VGPU: inventory(4, { reserved: 1 }) }, traits: [] },
+  ]);
+});
+
+it('finds nothing on a machine that shows nothing', async () => {
+  expect((await machineTree(sys, [0])).nested).toEqual([]);
+});
+
+it('runs an instance on cores of the node that was claimed, and passes it its devices by name', async () => {
+  const [first = 0, second = first] = await allowedCpus();
+  makeMachine(String(first), String(second));
+  const driver = await open();
+  expect(Object.keys(driver.capacity().inventories)).toEqual(['DISK_GB']);
+  const instance = anInstance({ numa1: { VCPU: 1, MEMORY_MB: 64 }, [SPLIT_GPU]: { VGPU: 2 }, [GPU]: { PGPU: 1 } });
+  await driver.build(instance, new AbortController().signal);
+  expect(procOf(instance.uuid, 'status')).toMatch(new RegExp(`^Cpus_allowed_list:\t${second}$`, 'm'));
+  expect(environmentOf(instance.uuid)).toMatchObject({
+    BERTH_NUMA_NODES: '1',
+    BERTH_DEVICES: [...FUNCTIONS.slice(0, 2), GPU].join(','),
+    BERTH_MAPPINGS: JSON.stringify({ _gpu: [SPLIT_GPU] }),
+  });
+});
+
+it('gives no virtual function to two instances, not after a restart of the agent either', async () => {
+  makeMachine('0', '1');
+  const never = new AbortController().signal;
+  const before = await open();
+  const two = anInstance({ [SPLIT_GPU]: { VGPU: 2 } });
+  await before.build(two, never);
+  await before.close();
+  const driver = await open();
+  const [one, another] = [anInstance({ [SPLIT_GPU]: { VGPU: 1 } }), anInstance({ [SPLIT_GPU]: { VGPU: 1 } })];
+  await driver.build(one, never);
+  expect(environmentOf(one.uuid)['BERTH_DEVICES']).toBe(FUNCTIONS[2]);
+  await expect(driver.build(another, never)).rejects.toMatchObject({ reason: 'no_free_function' });
+  await driver.destroy(two.uuid);
+  await driver.build(another, never);
+  expect(environmentOf(another.uuid)['BERTH_DEVICES']).toBe(FUNCTIONS[0]);
+});
+
+it('has no device any more that was taken out of the machine, and builds nothing with it', async () => {
+  makeMachine('0', '1');
+  const driver = await open();
+  rmSync(join(sys, 'bus/pci/devices', GPU), { recursive: true });
+  await driver.list();
+  expect(driver.capacity().nested.map(({ name }) => name)).toEqual(['numa0', 'numa1', NIC, SPLIT_GPU]);
+  const building = driver.build(anInstance({ [GPU]: { PGPU: 1 } }), new AbortController().signal);
+  await expect(building).rejects.toMatchObject({ reason: 'device_gone' });
+});
+
+it('takes cores and memory from different nodes when they were claimed so', async () => {
+  makeMachine('0-3', '4-7');
+  const cpus = [0, 1, 2, 3, 4, 5, 6, 7];
+  const tree = await machineTree(sys, cpus);
+  const claimed = { numa0: { VCPU: 1, PCPU: 2 }, numa1: { MEMORY_MB: 64 } };
+  expect(placeOf({ claimed, resources: {} }, tree, cpus, new Set())).toEqual({
+    cores: [
+      { count: 3, among: [0, 1, 2, 3] },
+      { count: 0, among: [4, 5, 6, 7] },
+    ],
+    nodes: [0, 1],
+    memoryNodes: [1],
+    devices: [],
+  });
+  const command = limitCommand({}, [0, 2], [1], undefined).join(' ');
+  expect(command).toContain('numactl --membind=1 -- taskset --cpu-list 0,2 setpriv');
+});

@@ -1,0 +1,122 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { type Inventories, inventory, MAX_AMOUNT } from '#libs/domain/inventory';
+import type { NestedCapacity } from '../driver';
+import { parseCpuList } from './proc';
+
+/** The NUMA nodes of a machine and its PCI devices that instances may have, as /sys shows them now. */
+export interface MachineTree {
+  readonly nested: readonly NestedCapacity[];
+  /** By the names of their providers. */
+  readonly nodes: ReadonlyMap<string, NumaNode>;
+  readonly devices: ReadonlyMap<string, PciDevice>;
+}
+
+export interface NumaNode {
+  readonly number: number;
+  /** Those of its cores that instances may run on. */
+  readonly cpus: readonly number[];
+}
+
+export interface PciDevice {
+  readonly address: string;
+  /** Addresses of its virtual functions. */
+  readonly functions: readonly string[];
+}
+
+/**
+ * Reads a machine's tree:
+ *
+ * - `numa<N>`: its cores as VCPU, its memory as MEMORY_MB
+ * - a GPU (PCI class 03), by its address, below its node: PGPU, or, where it has virtual functions, VGPU for each
+ * - a network card (class 02) likewise: SRIOV_NET_VF for each virtual function, and its speed as NET_BW_*_KILOBIT_PER_SEC
+ *
+ * Of virtual functions that the device could have (`sriov_totalvfs`) and that are not there (`sriov_numvfs`) the number is reserved.
+ *
+ * @param sys   `/sys`
+ * @param cpus  cores that instances may run on
+ */
+export async function machineTree(sys: string, cpus: readonly number[]): Promise<MachineTree> {
+  const nodes = await numaNodes(sys, cpus);
+  const devices = await pciDevices(sys, new Set(nodes.map(({ capacity }) => capacity.name)));
+  return {
+    nested: [...nodes, ...devices].map(({ capacity }) => capacity),
+    nodes: new Map(nodes.map(({ capacity, node }) => [capacity.name, node])),
+    devices: new Map(devices.map(({ capacity, device }) => [capacity.name, device])),
+  };
+}
+
+async function numaNodes(sys: string, cpus: readonly number[]) {
+  const folder = join(sys, 'devices/system/node');
+  const names = (await entriesOf(folder)).filter((name) => /^node\d+$/.test(name));
+  const numbers = names.map((name) => Number(name.slice('node'.length))).sort((a, b) => a - b);
+  return Promise.all(
+    numbers.map(async (number) => {
+      const of = (file: string) => textOf(join(folder, `node${number}`, file));
+      const all = new Set(parseCpuList(await of('cpulist')));
+      const node: NumaNode = { number, cpus: cpus.filter((cpu) => all.has(cpu)) };
+      const memoryMb = Math.floor(Number(/MemTotal:\s*(\d+) kB/.exec(await of('meminfo'))?.[1] ?? 0) / 1_024);
+      const inventories = withoutEmpty({ VCPU: node.cpus.length, MEMORY_MB: memoryMb });
+      return { node, capacity: { name: `numa${number}`, parent: '', inventories, traits: ['HW_NUMA_ROOT'] } };
+    }),
+  );
+}
+
+async function pciDevices(sys: string, nodeNames: ReadonlySet<string>) {
+  const folder = join(sys, 'bus/pci/devices');
+  const all = (await entriesOf(folder)).sort();
+  const found = await Promise.all(all.map((address) => pciDevice(join(folder, address), address, nodeNames)));
+  return found.filter((one) => one !== undefined);
+}
+
+async function pciDevice(folder: string, address: string, nodeNames: ReadonlySet<string>) {
+  const files = await entriesOf(folder);
+  // A virtual function is its device's.
+  if (files.includes('physfn')) return undefined;
+  const kind = (await textOf(join(folder, 'class'))).slice(2, 4);
+  const links = files.filter((name) => /^virtfn\d+$/.test(name)).sort((a, b) => numberIn(a) - numberIn(b));
+  const functions = await Promise.all(links.map(async (name) => basename(await readlink(join(folder, name)))));
+  const total = Number(await textOf(join(folder, 'sriov_totalvfs')));
+  const inventories = await inventoriesOf(kind, folder, Math.max(total, functions.length), functions.length);
+  if (Object.keys(inventories).length === 0) return undefined;
+  const node = `numa${await textOf(join(folder, 'numa_node'))}`;
+  const parent = nodeNames.has(node) ? node : '';
+  return { device: { address, functions }, capacity: { name: address, parent, inventories, traits: [] } };
+}
+
+const GPU = '03';
+const NETWORK = '02';
+
+async function inventoriesOf(kind: string, folder: string, total: number, there: number): Promise<Inventories> {
+  const functions = inventory(total, { reserved: total - there });
+  if (kind === GPU) return there > 0 ? { VGPU: functions } : { PGPU: inventory(1) };
+  if (kind !== NETWORK) return {};
+  const kilobits = (await speedMbit(folder)) * 1_000;
+  const bandwidth = { NET_BW_EGR_KILOBIT_PER_SEC: kilobits, NET_BW_IGR_KILOBIT_PER_SEC: kilobits };
+  return { ...(there > 0 ? { SRIOV_NET_VF: functions } : {}), ...withoutEmpty(bandwidth) };
+}
+
+/** Of the first of a card's interfaces; 0 when it has none that is up. */
+async function speedMbit(folder: string): Promise<number> {
+  const [first] = (await entriesOf(join(folder, 'net'))).sort();
+  return first === undefined ? 0 : Math.max(0, Number(await textOf(join(folder, 'net', first, 'speed'))));
+}
+
+function withoutEmpty(amounts: Readonly<Record<string, number>>): Inventories {
+  const some = Object.entries(amounts).filter(([, total]) => total > 0);
+  return Object.fromEntries(some.map(([name, total]) => [name, inventory(Math.min(total, MAX_AMOUNT))]));
+}
+
+function numberIn(name: string): number {
+  return Number(name.replace(/\D/g, ''));
+}
+
+/** None when there is no such folder: not every machine has all of it. */
+async function entriesOf(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}
+
+/** '' when there is no such file, or the kernel does not say. */
+async function textOf(file: string): Promise<string> {
+  return (await readFile(file, 'utf8').catch(() => '')).trim();
+}

@@ -1,0 +1,65 @@
+import { BerthError } from '#libs/domain/errors';
+import type { Resources } from '#libs/domain/inventory';
+import type { InstanceToBuild } from '../driver';
+import type { CoresWanted } from './limits';
+import type { MachineTree, PciDevice } from './machine-tree';
+
+/** Where on the machine an instance runs, and what it is passed. */
+export interface Place {
+  readonly cores: readonly CoresWanted[];
+  /** Numbers of the NUMA nodes that it holds something of, and of those among them that give it memory. */
+  readonly nodes: readonly number[];
+  readonly memoryNodes: readonly number[];
+  /** PCI addresses. */
+  readonly devices: readonly string[];
+}
+
+/**
+ * What was claimed for an instance, found on the machine. Without NUMA nodes in it, its VCPUs and PCPUs are any cores.
+ *
+ * @param taken  PCI addresses that other instances have
+ * @throws BerthError `failed_precondition / device_gone`, `/ no_free_function`.
+ */
+export function placeOf(
+  { claimed, resources }: Pick<InstanceToBuild, 'claimed' | 'resources'>,
+  { nodes, devices }: MachineTree,
+  cpus: readonly number[],
+  taken: ReadonlySet<string>,
+): Place {
+  const onNodes = Object.entries(claimed).flatMap(([name, amounts]) => {
+    const node = nodes.get(name);
+    return node === undefined ? [] : [{ node, count: coresIn(amounts), hasMemory: (amounts['MEMORY_MB'] ?? 0) > 0 }];
+  });
+  return {
+    cores:
+      onNodes.length > 0
+        ? onNodes.map(({ node, count }) => ({ count, among: node.cpus }))
+        : [{ count: coresIn(resources), among: cpus }],
+    nodes: onNodes.map(({ node }) => node.number),
+    memoryNodes: onNodes.filter(({ hasMemory }) => hasMemory).map(({ node }) => node.number),
+    devices: Object.entries(claimed).flatMap(([name, amounts]) => devicesIn(name, amounts, devices.get(name), taken)),
+  };
+}
+
+function coresIn({ VCPU = 0, PCPU = 0 }: Resources): number {
+  return VCPU + PCPU;
+}
+
+function devicesIn(
+  name: string,
+  { PGPU = 0, VGPU = 0, SRIOV_NET_VF = 0 }: Resources,
+  device: PciDevice | undefined,
+  taken: ReadonlySet<string>,
+): readonly string[] {
+  const count = VGPU + SRIOV_NET_VF;
+  if (PGPU + count === 0) return [];
+  if (device === undefined) throw refusal('device_gone', `the device ${name} is not there`);
+  if (PGPU > 0) return [device.address];
+  const free = device.functions.filter((address) => !taken.has(address));
+  if (free.length >= count) return free.slice(0, count);
+  throw refusal('no_free_function', `${name} has ${free.length} virtual functions free, not ${count}`);
+}
+
+function refusal(reason: string, message: string): BerthError {
+  return new BerthError('failed_precondition', reason, message);
+}

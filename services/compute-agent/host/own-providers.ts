@@ -1,0 +1,66 @@
+import type { Allocations } from '#libs/domain/consumer';
+import { BerthError } from '#libs/domain/errors';
+import type { Inventories, Resources } from '#libs/domain/inventory';
+import { isNestedUuidOf, nestedProviderUuid } from '#libs/placement/port/nested-provider';
+import type { HostCapacity, InstanceToBuild } from '../drivers/driver';
+import type { BuildOrder } from './build-order';
+
+/** A provider of a host as its agent has it now; the root's name is ''. */
+export interface OwnProvider {
+  readonly name: string;
+  readonly uuid: string;
+  readonly inventories: Inventories;
+}
+
+/** The providers of a host, root first. */
+export function ownProviders(rootUuid: string, { inventories, nested }: HostCapacity): readonly OwnProvider[] {
+  const root = { name: '', uuid: rootUuid, inventories };
+  return [root, ...nested.map((one) => ({ ...one, uuid: nestedProviderUuid(rootUuid, one.name) }))];
+}
+
+/** What an instance holds, by provider. Where nobody said by which, as in orders of an older version, all is the root's. */
+export function heldByProvider(
+  rootUuid: string,
+  { allocations = {}, resources }: { readonly allocations?: Allocations; readonly resources: Resources },
+): Allocations {
+  for (const _ in allocations) return allocations;
+  return { [rootUuid]: resources };
+}
+
+/**
+ * What was claimed as the driver is given it: by the names of the host's own providers. What is shared with the host is not
+ * the driver's.
+ *
+ * @throws BerthError `failed_precondition / provider_gone` when one of its own is not there any more.
+ */
+export function claimedByName(
+  rootUuid: string,
+  capacity: HostCapacity,
+  { allocations, mappings }: Pick<BuildOrder, 'allocations' | 'mappings'>,
+): Pick<InstanceToBuild, 'claimed' | 'mappings'> {
+  const names = new Map(ownProviders(rootUuid, capacity).map(({ uuid, name }) => [uuid, name]));
+  const nameOf = (uuid: string) => {
+    const name = names.get(uuid);
+    if (name === undefined && isNestedUuidOf(rootUuid, uuid)) throw providerGone(uuid);
+    return name === undefined ? [] : [name];
+  };
+  return {
+    claimed: Object.fromEntries(
+      Object.entries(allocations).flatMap(([uuid, resources]) => nameOf(uuid).map((name) => [name, resources])),
+    ),
+    mappings: Object.fromEntries(
+      Object.entries(mappings).map(([suffix, uuids]) => [suffix, uuids.flatMap(nameOf)] as const),
+    ),
+  };
+}
+
+/** The symbol and the sentence of a claim on a device that the host does not have. */
+export const PROVIDER_GONE = 'provider_gone';
+
+export function providerGoneMessage(uuid: string): string {
+  return `this host has no provider ${uuid}: what was claimed there is gone`;
+}
+
+function providerGone(uuid: string): BerthError {
+  return new BerthError('failed_precondition', PROVIDER_GONE, providerGoneMessage(uuid));
+}
