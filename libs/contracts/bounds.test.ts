@@ -1,8 +1,10 @@
+import { berth } from '#generated/berth';
 import { anEncodedSpec, aRequestSpec } from '../testing/instances/request-spec';
 import { terminateInstanceCodec } from './conductor';
-import { MAX_PROJECT_ID_BYTES } from './limits';
+import { MAX_NESTED_PROVIDERS, MAX_PROJECT_ID_BYTES } from './limits';
 import { instanceTopic } from './queues';
 import { requestSpecCodec } from './request-spec';
+import { updateResourceStatsMethod } from './stats';
 
 const UUID = '5b0f0d6e-8a3c-4e9e-9c0a-0123456789ab';
 const specOf = (projectId: string) => requestSpecCodec.decode(requestSpecCodec.encode(aRequestSpec({ projectId })));
@@ -24,4 +26,16 @@ it('refuses a text that is not Unicode: a client wrote half a surrogate pair as 
   bytes.set([0xed, 0xa0, 0x80], at);
   const decoded = () => requestSpecCodec.decode(bytes).projectId;
   expect(decoded).toThrow(expect.objectContaining({ code: 'invalid_argument' }));
+});
+
+it('refuses a report of more nested providers than a host may have', () => {
+  const nested = Array.from({ length: MAX_NESTED_PROVIDERS + 1 }, (_, n) => ({ name: `p${n}` }));
+  const bodyOf = (nestedProviders: typeof nested) => {
+    return berth.scheduler.v1.UpdateResourceStatsRequest.encode({ host: 'h', nestedProviders }).finish();
+  };
+  const { request } = updateResourceStatsMethod;
+  expect(request.decode(bodyOf(nested.slice(1))).nestedProviders).toHaveLength(MAX_NESTED_PROVIDERS);
+  expect(() => request.decode(bodyOf(nested))).toThrow(
+    expect.objectContaining({ reason: 'too_many', details: { field: 'nested_providers' } }),
+  );
 });

@@ -45,7 +45,7 @@ export const agentOptions = {
     env: 'BERTH_AGENT_PROVIDERS',
     default: '',
     range: '[PARENT/]NAME CLASS=total,TRAIT,...; ... | ...',
-    help: "Providers below the host's root, as 'numa0 VCPU=16,MEMORY_MB=65536; numa0/gpu0 VGPU=8'. With the process driver, machine takes the NUMA nodes, GPUs and network cards that it finds.",
+    help: "Providers below the host's root, as 'numa0 VCPU=16,MEMORY_MB=65536; numa0/gpu0 VGPU=8'. With the process and docker drivers, machine takes the NUMA nodes, GPUs and network cards that they find.",
   }),
   capabilities: stringOption({
     env: 'BERTH_AGENT_CAPABILITIES',

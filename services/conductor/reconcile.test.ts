@@ -57,6 +57,14 @@ it('makes an instance ACTIVE only on the word of its host, or when its host is t
   );
 });
 
+it('orders no host a second time by the claim of an attempt that is concluded', () => {
+  const between = cases.filter(({ state, attempt }) => state === 'building' && attempt === 'concluded');
+  const again = between.filter(({ record, observed }) => {
+    return observed.kind === 'claimed' && observed.target.claimToken === record?.claimToken;
+  });
+  expect(new Set(again.map((one) => stepOf(one).kind))).toEqual(new Set(['claim_next_host']));
+});
+
 it('destroys nothing but what was terminated, attempts that the record gave up, and what an operator disowns', () => {
   const destroying = cases.filter((one) => stepOf(one).kind === 'destroy');
   const isEnded = ({ state }: Case) => state === 'deleting' || state === 'deleted';

@@ -108,6 +108,8 @@ function building(record: Instance, observed: Observation, nowMs: number): Step 
 function betweenHosts(record: Instance, observed: Observation): Step {
   switch (observed.kind) {
     case 'claimed':
+      // By that claim it was tried meanwhile, without success.
+      if (observed.target.claimToken <= (record.claimToken ?? 0)) return { kind: 'claim_next_host' };
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
       return recordError(observed.fault, record.claimToken, observed.passedOver);

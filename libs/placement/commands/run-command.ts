@@ -4,8 +4,10 @@ import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
 import { createGroup, deleteGroup } from './groups';
 import { clearFailures, recordFailure, setHostEnabled, sweepHosts } from './hosts';
+import { settleProject } from './project-usage';
 import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
 import { deleteProvider, putProvider } from './providers';
+import { writeQuota } from './quotas';
 import { reshape } from './reshape';
 import type { Decided, Transaction } from './transaction';
 
@@ -44,4 +46,6 @@ const DECIDERS: {
   remove_aggregate_host: removeHost,
   create_group: createGroup,
   delete_group: deleteGroup,
+  write_quota: writeQuota,
+  settle_project: settleProject,
 };

@@ -15,6 +15,7 @@ const MIRRORED = [
   'consumer',
   'resource_class',
   'trait',
+  'quota',
 ] as const;
 
 /** All rows in maps. Each write, and the check of guards before it, is synchronous and so atomic. */
@@ -32,6 +33,10 @@ export class MemoryTables implements Reader {
     tree: new Map(),
     sequence: new Map(),
     holder: new Map(),
+    quota: new Map(),
+    cohort: new Map(),
+    project_usage: new Map(),
+    project_days: new Map(),
   };
   readonly #counts = new Map<string, number>();
   readonly #heartbeats = new Map<string, number>();

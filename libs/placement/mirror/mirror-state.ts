@@ -6,6 +6,7 @@ import { groupKey, type StoredGroup, storedGroupKey } from '../../domain/server-
 import { SetIndex } from '../index/set-index';
 import type { CatalogueName, Change, Revised, Rows, Usage } from '../port/placement-store';
 import type { Changed } from '../port/placement-view';
+import { ProjectIndex } from './project-index';
 import { NOT_NEWER, VersionedRows } from './versioned-rows';
 
 const NO_NAMES: readonly string[] = [];
@@ -34,6 +35,7 @@ export class MirrorState {
   readonly byClass = new SetIndex();
   readonly byProvider = new SetIndex();
   readonly byGroup = new SetIndex();
+  readonly projects = new ProjectIndex();
   #applied: Change | undefined;
   /** What changed since it was last taken. */
   #changedRoots = new Set<string>();
@@ -100,6 +102,7 @@ export class MirrorState {
       this.traits,
       this.aggregates,
       this.serverGroups,
+      this.projects.rows,
     ]) {
       rows.passed(revision);
     }
@@ -128,6 +131,8 @@ export class MirrorState {
     }
     for (const row of rows.serverGroups ?? [])
       this.serverGroups.set(storedGroupKey(row.projectId, row.name), row, floor);
+    for (const projectId of rows.deletedQuotas ?? NO_NAMES) this.projects.delete(projectId, revision, floor);
+    for (const row of rows.quotas ?? []) this.projects.set(row, floor);
     for (const row of rows.resourceClasses ?? []) this.resourceClasses.set(row.name, row, floor);
     for (const row of rows.traits ?? []) this.traits.set(row.name, row, floor);
     // Usages first: they have the generations.
@@ -191,6 +196,7 @@ export class MirrorState {
     this.#changedConsumers.add(uuid);
     this.byProvider.move(uuid, keysOf(before?.allocations), keysOf(after?.allocations));
     this.byGroup.move(uuid, groupOf(before), groupOf(after));
+    this.projects.move(before, after);
   }
 }
 

@@ -3,6 +3,7 @@ import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
+import type { ProjectQuota } from '../../domain/quotas/quota';
 import type { StoredGroup } from '../../domain/server-group';
 
 /** Amounts in use on a provider, with the generation that goes with them. */
@@ -18,6 +19,26 @@ export interface CatalogueName {
   readonly createdAtMs: number;
 }
 
+/** What is counted of a project's use. */
+export interface ProjectUsage {
+  readonly projectId: string;
+  /** By resource class, and `instances`. */
+  readonly used: Resources;
+  /** Up to when `days` are counted: it holds `used` since then. */
+  readonly atMs: number;
+  /** Unit-milliseconds by day, counted from 1970, and class; of days that are over only those not settled yet. */
+  readonly days: Readonly<Record<string, Resources>>;
+}
+
+/** What was decided for some instances. */
+export interface KeptDecision {
+  /** Its own. */
+  readonly id: string;
+  readonly instanceUuids: readonly string[];
+  /** What the store only carries. */
+  readonly content: Uint8Array;
+}
+
 /** A row with the revision of the commit that wrote it. */
 export type Revised<T> = T & { readonly revision: number };
 
@@ -31,6 +52,7 @@ export interface Rows {
   readonly traits?: readonly Revised<CatalogueName>[];
   readonly aggregates?: readonly Revised<Aggregate>[];
   readonly serverGroups?: readonly Revised<StoredGroup>[];
+  readonly quotas?: readonly Revised<ProjectQuota>[];
   readonly deletedProviders?: readonly string[];
   readonly deletedHosts?: readonly string[];
   readonly deletedConsumers?: readonly string[];
@@ -39,6 +61,8 @@ export interface Rows {
   readonly deletedAggregates?: readonly string[];
   /** By their `groupKey`. */
   readonly deletedServerGroups?: readonly string[];
+  /** By project. */
+  readonly deletedQuotas?: readonly string[];
 }
 
 /**

@@ -5,6 +5,7 @@ import { silentLog } from '../../runtime/log';
 import { systemClock, systemRandom } from '../../runtime/system';
 import { aProvider, aReport, aWrite, claim, contentsOf, mustCommit, mustReport } from './placement';
 import type { PlacementStoreWorld } from './placement-store-contract';
+import { setQuota } from './projects/placement-store-quotas';
 
 export function describeStream(world: () => PlacementStoreWorld): void {
   describe('the stream', () => {
@@ -85,6 +86,9 @@ export function describeStream(world: () => PlacementStoreWorld): void {
       await mustCommit(store, { kind: 'add_aggregate_host', uuid, host: 'host-1' });
       const group = { projectId: 'a project', name: 'g', policy: 'affinity', maxPerHost: 1, metadata } as const;
       await mustCommit(store, { kind: 'create_group', ...group });
+      await setQuota(store, write.projectId, { limits: { VCPU: 4 }, cohort: 'cohort' });
+      await setQuota(store, 'gone', { limits: { VCPU: 4 } });
+      await setQuota(store, 'gone', { unset: 'all' });
       const late = await openMirror(await world().another());
       const contents = await contentsOf(store);
       for (const mirror of [early, late]) {
@@ -122,7 +126,8 @@ export function describeStream(world: () => PlacementStoreWorld): void {
 type Contents = Awaited<ReturnType<typeof contentsOf>>;
 
 /** What both a mirror and a snapshot can tell. */
-function contentsAsSeen({ providers, usages, hosts, consumers, aggregates, serverGroups }: Contents) {
+function contentsAsSeen(contents: Contents) {
+  const { providers, usages, hosts, consumers, aggregates, serverGroups, quotas, projectUsages } = contents;
   return {
     providers: providers.map(withoutRevision),
     usages: usages.map(({ used }) => used),
@@ -130,6 +135,11 @@ function contentsAsSeen({ providers, usages, hosts, consumers, aggregates, serve
     consumers: consumers.map(withoutRevision),
     aggregates: aggregates.map(withoutRevision),
     serverGroups: serverGroups.map(withoutRevision),
+    projects: projectUsages.map(({ projectId, used }) => [
+      projectId,
+      quotas.find((one) => one.projectId === projectId),
+      used,
+    ]),
   };
 }
 
@@ -145,6 +155,7 @@ export function contentsOfMirror(mirror: Mirror) {
     consumers: byKey(mirror.consumers(), (row) => row.uuid),
     aggregates: byKey(mirror.aggregates(), (row) => row.uuid),
     serverGroups: byKey(mirror.serverGroups(), (row) => storedGroupKey(row.projectId, row.name)),
+    projects: mirror.quotas.projects().map((id) => [id, mirror.quotas.quota(id), mirror.quotas.usage(id)]),
   };
 }
 

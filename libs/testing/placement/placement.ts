@@ -10,7 +10,9 @@ import type {
   ConsumerWrite,
   HostReport,
   PlacementStore,
+  ProjectUsage,
   RecordFailure,
+  Revised,
   Rows,
 } from '../../placement/port/placement-store';
 
@@ -150,9 +152,14 @@ export async function contentsOf(store: PlacementStore): Promise<Contents> {
       all.flatMap((rows) => rows.traits ?? []),
       (row) => row.name,
     ),
+    quotas: sorted(
+      all.flatMap((rows) => rows.quotas ?? []),
+      (row) => row.projectId,
+    ),
+    projectUsages: sorted(await store.projectUsages(), (row) => row.projectId),
   };
 }
 
 export type Contents = {
   readonly [K in Exclude<keyof Rows, `deleted${string}`>]-?: NonNullable<Rows[K]>;
-};
+} & { readonly projectUsages: readonly Revised<ProjectUsage>[] };

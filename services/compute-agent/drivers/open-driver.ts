@@ -85,7 +85,7 @@ export function fakeDrivers(
 
 function nestedFrom({ driver, providers }: AgentConfig) {
   if (driver === 'fake' && providers === MACHINE) {
-    const message = `BERTH_AGENT_PROVIDERS is ${MACHINE}, but only the process driver has a machine`;
+    const message = `BERTH_AGENT_PROVIDERS is ${MACHINE}, but a fake host has no machine`;
     throw new BerthError('invalid_argument', 'bad_config', message);
   }
   return parseNested('BERTH_AGENT_PROVIDERS', providers);

@@ -48,7 +48,7 @@ export async function claimAll(
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
   });
-  const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers });
+  const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), withinQuota: true, consumers });
   switch (result.kind) {
     case 'committed':
       mirror.apply(result.change);
@@ -62,6 +62,10 @@ export async function claimAll(
     case 'generation':
     case 'not_found':
       return caughtUp(result);
+    case 'quota':
+      // The next decision sees the same quotas and the same use, and refuses by them.
+      await catchUp({ placement, mirror }, caller);
+      return { kind: 'stale' };
     case 'owner':
       throw foreign(result.uuid);
     case 'unchanged':

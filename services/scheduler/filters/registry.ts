@@ -9,6 +9,7 @@ import { groupAffinityFilter, groupAntiAffinityFilter } from './groups/server-gr
 import { imagePropertiesFilter } from './image-properties';
 import { buildLimitFilter, instanceLimitFilter } from './limits';
 import { differentHostFilter, forcedHostsFilter, ignoredHostsFilter, sameHostFilter } from './named';
+import { quotaFilter } from './quota';
 import { tenantIsolationFilter } from './tenant-isolation';
 import { traitsFilter } from './traits';
 
@@ -31,6 +32,7 @@ export const FILTERS: readonly Filter[] = [
   groupAffinityFilter,
   groupAntiAffinityFilter,
   groupSpreadFilter,
+  quotaFilter,
 ];
 
 export const FILTER_NAMES: readonly string[] = FILTERS.map((filter) => filter.name);

@@ -1,9 +1,11 @@
+import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey, type ServerGroup } from '#libs/domain/server-group';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
 import { counted, domainAt, type GroupSpread, spreadOver } from './group-spread';
 import type { HostState } from './host-state';
+import { quotaExceeded } from './quota-exceeded';
 
 /** How many members of a server group are on each host, by index, and how many in all. */
 export interface GroupMembers {
@@ -25,6 +27,8 @@ export interface LocatedRequest {
   readonly members: GroupMembers | undefined;
   readonly named: NamedHosts;
   readonly refusedClaims: RefusedClaims;
+  /** Limits that the instances would exceed. */
+  readonly quotaExceeded: readonly QuotaExcess[];
 }
 
 /** A request whose group, if it names one, has its rules. */
@@ -41,8 +45,8 @@ export type NamedHosts = Readonly<
 >;
 
 /**
- * Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet. `isOpen` tells
- * the hosts where the request may go, room or not.
+ * Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet, and what they
+ * are to hold counts for the quota. `isOpen` tells the hosts where the request may go, room or not.
  */
 export function locate(
   spec: RequestWithRules,
@@ -68,6 +72,7 @@ export function locate(
       differentHost: found(spec.differentHost, byInstance),
     },
     refusedClaims,
+    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view),
   };
 }
 

@@ -7,8 +7,8 @@ import { backoffMs } from '#libs/runtime/backoff';
 import type { ConfigOf } from '#libs/runtime/config';
 import type { Surroundings } from '#libs/runtime/service';
 import type { Driver, HostCapacity, InstanceToBuild, NestedCapacity, RunningWorkload } from '../driver';
-import { type CoreAssignments, createCoreAssignments } from '../process/limits';
-import { type MachineTree, machineTree } from '../process/machine-tree';
+import { type CoreAssignments, type CoreSets, createCoreAssignments } from '../process/cores';
+import { type MachineTree, machineTree, withoutNodes } from '../process/machine-tree';
 import { placeOf } from '../process/placing';
 import { type ContainerFacts, containerName, containerOptions, LABELS } from './container-options';
 import type { dockerDriverOptions } from './docker-options';
@@ -46,13 +46,14 @@ export async function openDockerDriver(
   const info = await docker.info().catch((thrown: unknown) => {
     throw engineError(thrown);
   });
-  const cpus = Array.from({ length: info.NCPU }, (_, cpu) => cpu);
-  const tree = await machineTree('/sys', cpus);
+  const cores = { shared: Array.from({ length: info.NCPU }, (_, cpu) => cpu), dedicated: [] };
+  const tree = await machineTree('/sys', cores);
   const { capacity } = host;
-  const driver = new DockerDriver(docker, host.name, config, around, tree, cpus, {
+  const { inventories = engineInventories(info), nested } = capacity;
+  const driver = new DockerDriver(docker, host.name, config, around, tree, cores, {
     ...capacity,
-    inventories: capacity.inventories ?? engineInventories(info),
-    nested: capacity.nested ?? tree.nested,
+    inventories: nested === undefined ? withoutNodes(inventories, tree) : inventories,
+    nested: nested ?? tree.nested,
   });
   await driver.adopt();
   return driver;
@@ -66,7 +67,7 @@ interface Entry extends ContainerFacts {
 
 class DockerDriver implements Driver {
   readonly #entries = new Map<string, Entry>();
-  readonly #cores: CoreAssignments;
+  readonly #assignments: CoreAssignments;
   readonly #external: ExternalContainers;
   readonly #closing = new AbortController();
   #onExit: (uuid: string, why: string) => void = () => {};
@@ -77,10 +78,10 @@ class DockerDriver implements Driver {
     readonly config: DockerConfig,
     readonly around: Surroundings,
     readonly tree: MachineTree,
-    readonly cpus: readonly number[],
+    readonly cores: CoreSets,
     readonly hostCapacity: HostCapacity,
   ) {
-    this.#cores = createCoreAssignments(cpus);
+    this.#assignments = createCoreAssignments(cores);
     this.#external = externalContainers(docker);
   }
 
@@ -98,7 +99,7 @@ class DockerDriver implements Driver {
       const uuid = Labels[LABELS.instance] ?? '';
       const facts = JSON.parse(Labels[LABELS.facts] ?? '{}') as ContainerFacts;
       this.#entries.set(uuid, { ...facts, isRunning: State === 'running', isEnding: false });
-      this.#cores.assign(uuid, [{ count: facts.cores.length, among: facts.cores }]);
+      this.#assignments.restore(uuid, facts.cores);
     }
     const running = [...this.#entries.values()].filter(({ isRunning }) => isRunning).length;
     const counts = { containers: this.#entries.size, running };
@@ -111,8 +112,8 @@ class DockerDriver implements Driver {
     const image = imageFor(requestSpec, this.config);
     // An earlier run may have left it half built.
     await this.destroy(uuid);
-    const wanted = placeOf(instance, this.tree, this.cpus, this.#takenDevices());
-    const place = { ...wanted, cores: this.#cores.assign(uuid, wanted.cores) };
+    const wanted = placeOf(instance, this.tree, this.cores, this.#takenDevices());
+    const place = { ...wanted, cores: this.#assignments.assign(uuid, wanted.cores) };
     const facts = { resources, cores: place.cores, devices: place.devices };
     this.#entries.set(uuid, { ...facts, isRunning: false, isEnding: false });
     try {
@@ -135,7 +136,7 @@ class DockerDriver implements Driver {
     await this.#unlessGone(container.stop({ t: Math.ceil(this.config.dockerStopMs / 1_000) }));
     await this.#unlessGone(container.remove({ force: true, v: true }));
     this.#entries.delete(uuid);
-    this.#cores.release(uuid);
+    this.#assignments.release(uuid);
   }
 
   /** Stops a container and keeps it, with what it wrote. */
@@ -258,7 +259,7 @@ class DockerDriver implements Driver {
     const entry = this.#entries.get(uuid);
     if (this.#closing.signal.aborted || !entry?.isRunning || entry.isEnding) return;
     this.#entries.delete(uuid);
-    this.#cores.release(uuid);
+    this.#assignments.release(uuid);
     this.#onExit(uuid, why);
   }
 }

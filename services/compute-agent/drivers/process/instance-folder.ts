@@ -7,7 +7,7 @@ import type { ProcessId } from './proc';
 /**
  * The folder of an instance, named by its uuid:
  *
- * - `facts.json`  boot, resources and devices, written before the process starts
+ * - `facts.json`  boot, resources, devices and cores, written before the process starts
  * - `pid`         pid and start time, written by the process itself before it becomes the instance's command, so that
  *                 it can be found as soon as it runs
  * - `output`      its stdout and stderr
@@ -27,6 +27,8 @@ export interface InstanceFacts {
   readonly resources: Resources;
   /** PCI addresses of what was passed to it; not there when an earlier version wrote it. */
   readonly devices?: readonly string[];
+  /** The cores that it was assigned, likewise. */
+  readonly cores?: readonly number[];
 }
 
 export function folderOf(root: string, uuid: string): InstanceFolder {

@@ -48,35 +48,3 @@ export function limitCommand(
 export function bindMemory(nodes: readonly number[]): string[] {
   return ['numactl', `--membind=${nodes.join(',')}`];
 }
-
-/** So many of these cores. */
-export interface CoresWanted {
-  readonly count: number;
-  readonly among: readonly number[];
-}
-
-/** Assigns cores to instances, those first that the fewest instances run on. */
-export interface CoreAssignments {
-  /** Of each part as many cores as it wants; none when that is no limit. */
-  assign(uuid: string, parts: readonly CoresWanted[]): readonly number[];
-  release(uuid: string): void;
-}
-
-export function createCoreAssignments(cpus: readonly number[]): CoreAssignments {
-  const assigned = new Map<string, readonly number[]>();
-  const loadOf = (cpu: number) => [...assigned.values()].filter((cores) => cores.includes(cpu)).length;
-  return {
-    assign(uuid, parts) {
-      const cores = parts.flatMap(({ count, among }) => {
-        const byLoad = among
-          .map((cpu) => ({ cpu, load: loadOf(cpu) }))
-          .sort((a, b) => a.load - b.load || a.cpu - b.cpu);
-        return byLoad.slice(0, count).map(({ cpu }) => cpu);
-      });
-      if (cores.length >= cpus.length) return [];
-      if (cores.length > 0) assigned.set(uuid, cores);
-      return cores;
-    },
-    release: (uuid) => void assigned.delete(uuid),
-  };
-}

@@ -74,8 +74,12 @@ function makeMachine(first: string, second: string): void {
 
 const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
 
-async function open(): Promise<Driver> {
-  const settings = { BERTH_AGENT_PROCESS_START_MS: '50', BERTH_AGENT_PROCESS_STOP_MS: '300' };
+async function open(dedicated = ''): Promise<Driver> {
+  const settings = {
+    BERTH_AGENT_PROCESS_DEDICATED: dedicated,
+    BERTH_AGENT_PROCESS_START_MS: '50',
+    BERTH_AGENT_PROCESS_STOP_MS: '300',
+  };
   const capacity = { inventories: undefined, traits: [], nested: undefined, capabilities: {} };
   const host = { root: join(folder, 'instances'), sys, capacity };
   const driver = await openProcessDriver(host, readConfig(processDriverOptions, settings), around);
@@ -103,7 +107,7 @@ const environmentOf = (uuid: string) =>
 
 it('finds NUMA nodes, GPUs, virtual functions and network cards, each below its node', async () => {
   makeMachine('0-3', '4-7,12');
-  const { nested } = await machineTree(sys, [0, 1, 2, 3, 4, 5, 12]);
+  const { nested } = await machineTree(sys, { shared: [0, 1, 2, 3, 4, 5], dedicated: [12] });
   const gbit25 = inventory(25_000_000);
   expect(nested).toEqual([
     {
@@ -115,7 +119,7 @@ it('finds NUMA nodes, GPUs, virtual functions and network cards, each below its 
     {
       name: 'numa1',
       parent: '',
-      inventories: { VCPU: inventory(3), MEMORY_MB: inventory(8_192) },
+      inventories: { VCPU: inventory(2), PCPU: inventory(1), MEMORY_MB: inventory(8_192) },
       traits: ['HW_NUMA_ROOT'],
     },
     {
@@ -130,7 +134,7 @@ it('finds NUMA nodes, GPUs, virtual functions and network cards, each below its 
 });
 
 it('finds nothing on a machine that shows nothing', async () => {
-  expect((await machineTree(sys, [0])).nested).toEqual([]);
+  expect((await machineTree(sys, { shared: [0], dedicated: [] })).nested).toEqual([]);
 });
 
 it('runs an instance on cores of the node that was claimed, and passes it its devices by name', async () => {
@@ -177,13 +181,14 @@ it('has no device any more that was taken out of the machine, and builds nothing
 
 it('takes cores and memory from different nodes when they were claimed so', async () => {
   makeMachine('0-3', '4-7');
-  const cpus = [0, 1, 2, 3, 4, 5, 6, 7];
-  const tree = await machineTree(sys, cpus);
+  const cores = { shared: [0, 1, 4, 5, 6, 7], dedicated: [2, 3] };
+  const tree = await machineTree(sys, cores);
   const claimed = { numa0: { VCPU: 1, PCPU: 2 }, numa1: { MEMORY_MB: 64 } };
-  expect(placeOf({ claimed, resources: {} }, tree, cpus, new Set())).toEqual({
+  expect(placeOf({ claimed, resources: {} }, tree, cores, new Set())).toEqual({
     cores: [
-      { count: 3, among: [0, 1, 2, 3] },
-      { count: 0, among: [4, 5, 6, 7] },
+      { count: 1, among: [0, 1], isDedicated: false },
+      { count: 2, among: [2, 3], isDedicated: true },
+      { count: 0, among: [4, 5, 6, 7], isDedicated: false },
     ],
     nodes: [0, 1],
     memoryNodes: [1],
@@ -191,4 +196,31 @@ it('takes cores and memory from different nodes when they were claimed so', asyn
   });
   const command = limitCommand({}, [0, 2], [1], undefined).join(' ');
   expect(command).toContain('numactl --membind=1 -- taskset --cpu-list 0,2 setpriv');
+});
+
+it('gives a dedicated core to one instance at a time, after a restart of the agent too, and shares the others', async () => {
+  const [shared = 0, dedicated = shared] = await allowedCpus();
+  if (shared === dedicated) throw new Error('this test needs two cores');
+  node(0, `${shared},${dedicated}`, 4_096);
+  const never = new AbortController().signal;
+  const coresOf = (uuid: string) => /^Cpus_allowed_list:\t(.*)$/m.exec(procOf(uuid, 'status'))?.[1];
+  const before = await open(String(dedicated));
+  expect(before.capacity().nested[0]?.inventories).toMatchObject({ PCPU: { total: 1 } });
+  const own = anInstance({ numa0: { PCPU: 1 } });
+  await before.build(own, never);
+  expect(coresOf(own.uuid)).toBe(String(dedicated));
+  await before.close();
+  const driver = await open(String(dedicated));
+  const another = anInstance({ numa0: { PCPU: 1 } });
+  await expect(driver.build(another, never)).rejects.toMatchObject({ reason: 'no_free_core' });
+  const sharing = anInstance({ numa0: { MEMORY_MB: 64 } });
+  await driver.build(sharing, never);
+  expect(coresOf(sharing.uuid)).not.toContain(String(dedicated));
+  await driver.destroy(own.uuid);
+  await driver.build(another, never);
+  expect(coresOf(another.uuid)).toBe(String(dedicated));
+});
+
+it('refuses dedicated cores that it may not use', async () => {
+  await expect(open('9999')).rejects.toMatchObject({ reason: 'bad_config' });
 });

@@ -2,6 +2,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Inventories, inventory, MAX_AMOUNT } from '#libs/domain/inventory';
 import type { NestedCapacity } from '../driver';
+import type { CoreSets } from './cores';
 import { parseCpuList } from './proc';
 
 /** The NUMA nodes of a machine and its PCI devices that instances may have, as /sys shows them now. */
@@ -12,10 +13,9 @@ export interface MachineTree {
   readonly devices: ReadonlyMap<string, PciDevice>;
 }
 
-export interface NumaNode {
+/** A NUMA node, with those of its cores that instances may run on. */
+export interface NumaNode extends CoreSets {
   readonly number: number;
-  /** Those of its cores that instances may run on. */
-  readonly cpus: readonly number[];
 }
 
 export interface PciDevice {
@@ -27,17 +27,17 @@ export interface PciDevice {
 /**
  * Reads a machine's tree:
  *
- * - `numa<N>`: its cores as VCPU, its memory as MEMORY_MB
+ * - `numa<N>`: its cores as VCPU, or PCPU where they are dedicated, its memory as MEMORY_MB
  * - a GPU (PCI class 03), by its address, below its node: PGPU, or, where it has virtual functions, VGPU for each
  * - a network card (class 02) likewise: SRIOV_NET_VF for each virtual function, and its speed as NET_BW_*_KILOBIT_PER_SEC
  *
  * Of virtual functions that the device could have (`sriov_totalvfs`) and that are not there (`sriov_numvfs`) the number is reserved.
  *
  * @param sys   `/sys`
- * @param cpus  cores that instances may run on
+ * @param cores  those that instances may run on
  */
-export async function machineTree(sys: string, cpus: readonly number[]): Promise<MachineTree> {
-  const nodes = await numaNodes(sys, cpus);
+export async function machineTree(sys: string, cores: CoreSets): Promise<MachineTree> {
+  const nodes = await numaNodes(sys, cores);
   const devices = await pciDevices(sys, new Set(nodes.map(({ capacity }) => capacity.name)));
   return {
     nested: [...nodes, ...devices].map(({ capacity }) => capacity),
@@ -46,7 +46,13 @@ export async function machineTree(sys: string, cpus: readonly number[]): Promise
   };
 }
 
-async function numaNodes(sys: string, cpus: readonly number[]) {
+/** What is left of a host's own inventories: what its NUMA nodes have, it has not itself. */
+export function withoutNodes(inventories: Inventories, { nodes }: MachineTree): Inventories {
+  const { VCPU: _vcpu, PCPU: _pcpu, MEMORY_MB: _memoryMb, ...rest } = inventories;
+  return nodes.size > 0 ? rest : inventories;
+}
+
+async function numaNodes(sys: string, cores: CoreSets) {
   const folder = join(sys, 'devices/system/node');
   const names = (await entriesOf(folder)).filter((name) => /^node\d+$/.test(name));
   const numbers = names.map((name) => Number(name.slice('node'.length))).sort((a, b) => a - b);
@@ -54,9 +60,14 @@ async function numaNodes(sys: string, cpus: readonly number[]) {
     numbers.map(async (number) => {
       const of = (file: string) => textOf(join(folder, `node${number}`, file));
       const all = new Set(parseCpuList(await of('cpulist')));
-      const node: NumaNode = { number, cpus: cpus.filter((cpu) => all.has(cpu)) };
+      const [shared, dedicated] = [cores.shared, cores.dedicated].map((set) => set.filter((cpu) => all.has(cpu)));
+      const node: NumaNode = { number, shared: shared ?? [], dedicated: dedicated ?? [] };
       const memoryMb = Math.floor(Number(/MemTotal:\s*(\d+) kB/.exec(await of('meminfo'))?.[1] ?? 0) / 1_024);
-      const inventories = withoutEmpty({ VCPU: node.cpus.length, MEMORY_MB: memoryMb });
+      const inventories = withoutEmpty({
+        VCPU: node.shared.length,
+        PCPU: node.dedicated.length,
+        MEMORY_MB: memoryMb,
+      });
       return { node, capacity: { name: `numa${number}`, parent: '', inventories, traits: ['HW_NUMA_ROOT'] } };
     }),
   );

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { availableParallelism, totalmem } from 'node:os';
+import { totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { BerthError } from '#libs/domain/errors';
 import { type Inventories, inventory } from '#libs/domain/inventory';
+import type { CoreSets } from './cores';
 import { bindMemory } from './limits';
 
 /** PATH of instances and of the tools that start them, which inherit nothing of the agent's environment. */
@@ -40,10 +41,11 @@ export function requireLinuxTools(): void {
 }
 
 /** What this machine has, with the disk that `folder` is on. */
-export async function machineInventories(folder: string): Promise<Inventories> {
+export async function machineInventories(folder: string, { shared, dedicated }: CoreSets): Promise<Inventories> {
   const disk = await statfs(folder);
   return {
-    VCPU: inventory(availableParallelism()),
+    VCPU: inventory(shared.length),
+    ...(dedicated.length > 0 && { PCPU: inventory(dedicated.length) }),
     MEMORY_MB: inventory(Math.floor(totalmem() / 2 ** 20)),
     DISK_GB: inventory(Math.floor((disk.blocks * disk.bsize) / 2 ** 30)),
   };

@@ -1,7 +1,7 @@
 import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import type { InstanceToBuild } from '../driver';
-import type { CoresWanted } from './limits';
+import type { CoreSets, CoresWanted } from './cores';
 import type { MachineTree, PciDevice } from './machine-tree';
 
 /** Where on the machine an instance runs, and what it is passed. */
@@ -15,7 +15,7 @@ export interface Place {
 }
 
 /**
- * What was claimed for an instance, found on the machine. Without NUMA nodes in it, its VCPUs and PCPUs are any cores.
+ * What was claimed for an instance, found on the machine. Without NUMA nodes in it, its VCPUs and PCPUs are of any node.
  *
  * @param taken  PCI addresses that other instances have
  * @throws BerthError `failed_precondition / device_gone`, `/ no_free_function`.
@@ -23,26 +23,29 @@ export interface Place {
 export function placeOf(
   { claimed, resources }: Pick<InstanceToBuild, 'claimed' | 'resources'>,
   { nodes, devices }: MachineTree,
-  cpus: readonly number[],
+  all: CoreSets,
   taken: ReadonlySet<string>,
 ): Place {
   const onNodes = Object.entries(claimed).flatMap(([name, amounts]) => {
     const node = nodes.get(name);
-    return node === undefined ? [] : [{ node, count: coresIn(amounts), hasMemory: (amounts['MEMORY_MB'] ?? 0) > 0 }];
+    return node === undefined ? [] : [{ node, amounts, hasMemory: (amounts['MEMORY_MB'] ?? 0) > 0 }];
   });
   return {
     cores:
-      onNodes.length > 0
-        ? onNodes.map(({ node, count }) => ({ count, among: node.cpus }))
-        : [{ count: coresIn(resources), among: cpus }],
+      onNodes.length > 0 ? onNodes.flatMap(({ node, amounts }) => coresIn(amounts, node)) : coresIn(resources, all),
     nodes: onNodes.map(({ node }) => node.number),
     memoryNodes: onNodes.filter(({ hasMemory }) => hasMemory).map(({ node }) => node.number),
     devices: Object.entries(claimed).flatMap(([name, amounts]) => devicesIn(name, amounts, devices.get(name), taken)),
   };
 }
 
-function coresIn({ VCPU = 0, PCPU = 0 }: Resources): number {
-  return VCPU + PCPU;
+/** Where no cores are dedicated, PCPUs are shared ones like any. */
+function coresIn({ VCPU = 0, PCPU = 0 }: Resources, { shared, dedicated }: CoreSets): readonly CoresWanted[] {
+  if (dedicated.length === 0) return [{ count: VCPU + PCPU, among: shared, isDedicated: false }];
+  return [
+    { count: VCPU, among: shared, isDedicated: false },
+    { count: PCPU, among: dedicated, isDedicated: true },
+  ];
 }
 
 function devicesIn(

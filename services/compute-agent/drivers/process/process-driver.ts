@@ -6,6 +6,7 @@ import type { ConfigOf } from '#libs/runtime/config';
 import type { Surroundings } from '#libs/runtime/service';
 import type { Driver, HostCapacity, InstanceToBuild, NestedCapacity, RunningWorkload } from '../driver';
 import { commandFor } from './command-policy';
+import { type CoreAssignments, type CoreSets, coreSets, createCoreAssignments } from './cores';
 import { endProcess } from './end-process';
 import { environmentOf } from './environment';
 import {
@@ -18,11 +19,11 @@ import {
   removeFolder,
 } from './instance-folder';
 import { launch } from './launch';
-import { type CoreAssignments, createCoreAssignments, limitCommand } from './limits';
+import { limitCommand } from './limits';
 import { canBindMemory, machineInventories, requireLinuxTools } from './machine';
-import { type MachineTree, machineTree } from './machine-tree';
+import { type MachineTree, machineTree, withoutNodes } from './machine-tree';
 import { placeOf } from './placing';
-import { allowedCpus, bootId, findProcesses, isAlive, type ProcessId } from './proc';
+import { allowedCpus, bootId, findProcesses, isAlive, type ProcessId, parseCpuList } from './proc';
 import type { processDriverOptions } from './process-options';
 
 export type ProcessConfig = ConfigOf<typeof processDriverOptions>;
@@ -67,8 +68,9 @@ export async function openProcessDriver(
 ): Promise<Driver> {
   requireLinuxTools();
   await mkdir(host.root, { recursive: true, mode: 0o755 });
-  const inventories = host.capacity.inventories ?? (await machineInventories(host.root));
-  const driver = new ProcessDriver(host, config, around, await bootId(), await allowedCpus(), inventories);
+  const cores = coreSets(await allowedCpus(), parseCpuList(config.processDedicated));
+  const inventories = host.capacity.inventories ?? (await machineInventories(host.root, cores));
+  const driver = new ProcessDriver(host, config, around, await bootId(), cores, inventories);
   await driver.look();
   await driver.adopt();
   return driver;
@@ -77,7 +79,7 @@ export async function openProcessDriver(
 class ProcessDriver implements Driver {
   readonly #entries = new Map<string, RunningProcess>();
   readonly #external: RegExp | undefined;
-  readonly #cores: CoreAssignments;
+  readonly #assignments: CoreAssignments;
   /** Devices of instances that are being built. */
   readonly #promised = new Map<string, readonly string[]>();
   #tree: MachineTree = NO_TREE;
@@ -92,10 +94,10 @@ class ProcessDriver implements Driver {
     readonly config: ProcessConfig,
     readonly around: Surroundings,
     readonly boot: string,
-    readonly cpus: readonly number[],
+    readonly cores: CoreSets,
     readonly inventories: Inventories,
   ) {
-    this.#cores = createCoreAssignments(cpus);
+    this.#assignments = createCoreAssignments(cores);
     this.#capacity = { ...host.capacity, inventories, nested: host.capacity.nested ?? [] };
     this.#external = config.processExternal === '' ? undefined : new RegExp(config.processExternal);
   }
@@ -112,10 +114,10 @@ class ProcessDriver implements Driver {
   async look(): Promise<void> {
     const { sys = '/sys', capacity } = this.host;
     if (capacity.nested?.length === 0) return;
-    this.#tree = await machineTree(sys, this.cpus);
+    this.#tree = await machineTree(sys, this.cores);
     this.#canBindMemory ??= await canBindMemory([...this.#tree.nodes.values()].map(({ number }) => number));
     if (capacity.nested !== undefined || isDeepStrictEqual(this.#tree.nested, this.#capacity.nested)) return;
-    const inventories = this.#tree.nodes.size > 0 ? withoutNodes(this.inventories) : this.inventories;
+    const inventories = withoutNodes(this.inventories, this.#tree);
     this.#capacity = { ...capacity, inventories, nested: this.#tree.nested };
   }
 
@@ -132,6 +134,7 @@ class ProcessDriver implements Driver {
     const facts = await readFacts(folder);
     const id = await this.#writtenPid(folder);
     if (facts === undefined || id === undefined || facts.bootId !== this.boot || !(await isAlive(id))) return false;
+    if (facts.cores !== undefined && facts.cores.length > 0) this.#assignments.restore(uuid, facts.cores);
     this.#entries.set(uuid, {
       id,
       resources: facts.resources,
@@ -159,14 +162,15 @@ class ProcessDriver implements Driver {
     // An earlier run may have left it half built.
     await this.destroy(uuid);
     const folder = this.#folder(uuid);
-    const place = placeOf(instance, this.#tree, this.cpus, this.#takenDevices());
+    const place = placeOf(instance, this.#tree, this.cores, this.#takenDevices());
     const { devices } = place;
     this.#promised.set(uuid, devices);
     try {
-      await makeFolder(folder, { bootId: this.boot, resources, devices });
+      const cores = this.#assignments.assign(uuid, place.cores);
+      await makeFolder(folder, { bootId: this.boot, resources, devices, cores });
       const userId = this.config.processUid < 0 ? undefined : this.config.processUid;
       const memoryNodes = this.#canBindMemory ? place.memoryNodes : [];
-      const limits = limitCommand(resources, this.#cores.assign(uuid, place.cores), memoryNodes, userId);
+      const limits = limitCommand(resources, cores, memoryNodes, userId);
       const job = { folder, userId, limits, command, env: environmentOf(instance, folder, place) };
       const { id, ended } = await launch({ ...job, startMs: this.config.processStartMs }, this.around.clock, signal);
       const entry = { id, resources, devices, isAdopted: false, isEnding: false };
@@ -193,7 +197,7 @@ class ProcessDriver implements Driver {
     if (id) await endProcess(id, this.config.processStopMs, this.around.clock);
     await removeFolder(folder);
     this.#entries.delete(uuid);
-    this.#cores.release(uuid);
+    this.#assignments.release(uuid);
   }
 
   async list(): Promise<readonly RunningWorkload[]> {
@@ -219,7 +223,7 @@ class ProcessDriver implements Driver {
   #ended(uuid: string, entry: RunningProcess, why: string): void {
     if (this.#isClosed || entry.isEnding || this.#entries.get(uuid) !== entry) return;
     this.#entries.delete(uuid);
-    this.#cores.release(uuid);
+    this.#assignments.release(uuid);
     this.#onExit(uuid, why);
   }
 
@@ -245,8 +249,3 @@ class ProcessDriver implements Driver {
 }
 
 const NO_TREE: MachineTree = { nested: [], nodes: new Map(), devices: new Map() };
-
-/** What NUMA nodes have, the host itself has not. */
-function withoutNodes({ VCPU: _vcpu, MEMORY_MB: _memoryMb, ...rest }: Inventories): Inventories {
-  return rest;
-}

@@ -20,6 +20,13 @@ export const processDriverOptions = {
     max: 4_294_967_294,
     help: 'The user and group id that instances run as; needs an agent that runs as root. -1 is the user of the agent.',
   }),
+  processDedicated: stringOption({
+    env: 'BERTH_AGENT_PROCESS_DEDICATED',
+    default: '',
+    pattern: /^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/,
+    range: 'cores, as 2-7,10',
+    help: "Cores that one instance at a time has for itself, as PCPU (Nova's cpu_dedicated_set); instances share all others, as VCPU.",
+  }),
   processStartMs: durationOption({
     env: 'BERTH_AGENT_PROCESS_START_MS',
     default: 200,

@@ -1,0 +1,67 @@
+import { BerthError } from '#libs/domain/errors';
+
+/** Cores that instances may run on: those that they share, and those that one at a time has for itself. */
+export interface CoreSets {
+  readonly shared: readonly number[];
+  readonly dedicated: readonly number[];
+}
+
+/**
+ * The cores of this process, those named set apart.
+ *
+ * @throws BerthError `invalid_argument / bad_config` when one that is named is not this process's.
+ */
+export function coreSets(allowed: readonly number[], dedicated: readonly number[]): CoreSets {
+  const foreign = dedicated.filter((cpu) => !allowed.includes(cpu));
+  if (foreign.length === 0) return { shared: allowed.filter((cpu) => !dedicated.includes(cpu)), dedicated };
+  const message = `BERTH_AGENT_PROCESS_DEDICATED names cores that the agent may not use: ${foreign.join(', ')}`;
+  throw new BerthError('invalid_argument', 'bad_config', message);
+}
+
+/** So many of these cores; with `isDedicated` ones that no other instance has. */
+export interface CoresWanted {
+  readonly count: number;
+  readonly among: readonly number[];
+  readonly isDedicated: boolean;
+}
+
+/** Assigns cores to instances, those first that the fewest instances run on. */
+export interface CoreAssignments {
+  /**
+   * Of each part as many cores as it wants; none when that is no limit. Who wants none has those that all share.
+   *
+   * @throws BerthError `failed_precondition / no_free_core`.
+   */
+  assign(uuid: string, parts: readonly CoresWanted[]): readonly number[];
+  /** An instance has these already. */
+  restore(uuid: string, cores: readonly number[]): void;
+  release(uuid: string): void;
+}
+
+export function createCoreAssignments({ shared, dedicated }: CoreSets): CoreAssignments {
+  const assigned = new Map<string, readonly number[]>();
+  const loadOf = (cpu: number) => [...assigned.values()].filter((cores) => cores.includes(cpu)).length;
+  return {
+    assign(uuid, parts) {
+      const wanted = parts.flatMap(({ count, among, isDedicated }) => {
+        const byLoad = among
+          .map((cpu) => ({ cpu, load: loadOf(cpu) }))
+          .sort((a, b) => a.load - b.load || a.cpu - b.cpu);
+        const cores = byLoad.slice(0, count);
+        if (isDedicated && (cores.length < count || cores.some(({ load }) => load > 0))) throw noFreeCore(count);
+        return cores.map(({ cpu }) => cpu);
+      });
+      const cores = wanted.length > 0 || dedicated.length === 0 ? wanted : shared;
+      if (cores.length >= shared.length + dedicated.length) return [];
+      if (wanted.length > 0) assigned.set(uuid, wanted);
+      return cores;
+    },
+    restore: (uuid, cores) => void assigned.set(uuid, cores),
+    release: (uuid) => void assigned.delete(uuid),
+  };
+}
+
+function noFreeCore(count: number): BerthError {
+  const message = `the host has no ${count} of its dedicated cores free`;
+  return new BerthError('failed_precondition', 'no_free_core', message);
+}
