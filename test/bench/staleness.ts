@@ -34,7 +34,9 @@ const WARM_UP_S = 300;
 export const stalenessBench: Bench = {
   name: 'staleness',
   purpose: 'retries of builds on a fleet where unmanaged workloads come and go, by when hosts report; on virtual time',
-  async run({ flags, note }) {
+  async run(context) {
+    const { flags } = context;
+    const note = (text: string) => context.note(text);
     const hosts = Number(flags['hosts'] ?? 50);
     const seconds = Number(flags['seconds'] ?? 1_800);
     const results: Record<string, number | string> = { hosts, seconds };
@@ -171,11 +173,11 @@ class MixedFleet {
   }
 
   async #whileTimePasses<T>(work: Promise<T>): Promise<T> {
-    let isDone = false;
+    const state = { isDone: false };
     const done = work.finally(() => {
-      isDone = true;
+      state.isDone = true;
     });
-    while (!isDone) await this.#clock.advance(100);
+    while (!state.isDone) await this.#clock.advance(100);
     return done;
   }
 }
