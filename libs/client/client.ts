@@ -3,7 +3,7 @@ import type { Bus } from '../bus/port';
 import { callMethod, castTyped } from '../bus/typed-calls';
 import type { Method } from '../contracts/codec';
 import { buildRequestCodec, terminateInstanceCodec } from '../contracts/conductor';
-import { explainMethod } from '../contracts/diagnosis';
+import { explainInstanceMethod, explainMethod } from '../contracts/diagnosis';
 import { listDoubtsMethod, settleDoubtMethod } from '../contracts/doubts';
 import { createFlavorMethod, deleteFlavorMethod, listFlavorsMethod, updateFlavorMethod } from '../contracts/flavors';
 import {
@@ -13,8 +13,10 @@ import {
   setHostEnabledMethod,
 } from '../contracts/hosts';
 import { listInstancesMethod } from '../contracts/instance';
+import { MAX_USAGE_PROJECTS } from '../contracts/limits';
 import type {
   CreateFlavorRequest,
+  Decision,
   ExplainResponse,
   HostSummary,
   InstanceEvent,
@@ -22,10 +24,14 @@ import type {
   ListDoubtsResponse,
   ListInstancesRequest,
   OverAllocated,
+  ProjectQuotaView,
+  ProjectUsageView,
+  SetQuotaRequest,
   SettleDoubtRequest,
   UpdateFlavorRequest,
 } from '../contracts/messages';
 import { BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
+import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } from '../contracts/quotas';
 import { requestSpecCodec } from '../contracts/request-spec';
 import type { Clock } from '../domain/clock';
 import { BerthError, isRetryable } from '../domain/errors';
@@ -86,12 +92,16 @@ export interface ClientParts {
   readonly projectId?: string | undefined;
 }
 
+/** What is to be changed of a quota: what is not given stays. */
+export type QuotaChange = Partial<Omit<SetQuotaRequest, 'projectId' | 'isDefault'>>;
+
 /** The states in which a build has ended. */
 const BUILT = ['active', 'error'] as const;
 /** Rows in a page of an answer. */
 const PAGE = 500;
 const EVERY_INSTANCE = { instanceUuid: '', requestId: '', projectId: '', state: undefined, host: '' };
 const NO_CHANGE = { version: 0, description: undefined, setExtraSpecs: {}, unsetExtraSpecs: [] };
+const NO_LIMITS = { version: 0, limits: {}, borrowLimits: {}, cohort: undefined };
 const BACKOFF = { firstMs: 50, maxMs: 3_000 };
 
 /**
@@ -234,6 +244,11 @@ export class Client {
     return this.#call(RPC_SCHEDULER, explainMethod, asked);
   }
 
+  /** What was decided for an instance last, and why. @throws BerthError `not_found / no_such_decision`. */
+  async explainInstance(instanceUuid: string): Promise<Decision> {
+    return (await this.#call(RPC_SCHEDULER, explainInstanceMethod, { instanceUuid })).decision;
+  }
+
   /** All flavors, by name; or the named one. @throws BerthError `not_found / no_such_flavor`. */
   async flavors(name = ''): Promise<readonly Flavor[]> {
     return (await this.#call(RPC_CONDUCTOR, listFlavorsMethod, { name })).flavors;
@@ -252,6 +267,44 @@ export class Client {
   /** Takes a flavor away; instances built from it stay. Answers what it was. */
   async deleteFlavor(name: string): Promise<Flavor> {
     return (await this.#call(RPC_CONDUCTOR, deleteFlavorMethod, { name })).flavor;
+  }
+
+  /** The quotas of all projects that have one or hold something, and what they hold; or of the named one. */
+  async quotas(projectId = ''): Promise<ProjectQuotaView[]> {
+    return allPages(Number.POSITIVE_INFINITY, async (last: ProjectQuotaView | undefined, limit) => {
+      const request = { projectId, marker: last?.projectId ?? '', limit };
+      return (await this.#call(RPC_SCHEDULER, listQuotasMethod, request)).projects;
+    });
+  }
+
+  /** The limits of all that have none of their own. */
+  async defaultLimits(): Promise<Readonly<Record<string, number>>> {
+    const request = { projectId: this.parts.projectId ?? '', marker: '', limit: 1 };
+    return (await this.#call(RPC_SCHEDULER, listQuotasMethod, request)).defaultLimits;
+  }
+
+  /** Sets limits of a project, '' for the default; those that are not named stay. For operators. */
+  async setQuota(projectId: string, change: QuotaChange): Promise<ProjectQuotaView> {
+    const request = { ...NO_LIMITS, ...change, projectId, isDefault: projectId === '' };
+    return (await this.#call(RPC_SCHEDULER, setQuotaMethod, request)).quota;
+  }
+
+  /** Takes limits of a project away, '' for the default; without classes the whole quota. For operators. */
+  async unsetQuota(projectId: string, classes: readonly string[] = []): Promise<ProjectQuotaView> {
+    const request = { projectId, isDefault: projectId === '', version: 0, classes };
+    return (await this.#call(RPC_SCHEDULER, unsetQuotaMethod, request)).quota;
+  }
+
+  /** What projects held on each day, from that of `sinceMs` on, in unit-seconds; or the named project. */
+  async usage(sinceMs: number, projectId = ''): Promise<ProjectUsageView[]> {
+    return allPages(
+      Number.POSITIVE_INFINITY,
+      async (last: ProjectUsageView | undefined, limit) => {
+        const request = { projectId, sinceMs, marker: last?.projectId ?? '', limit };
+        return (await this.#call(RPC_SCHEDULER, listUsageMethod, request)).projects;
+      },
+      MAX_USAGE_PROJECTS,
+    );
   }
 
   /** Ends what waits and listens (`aborted / interrupted`), and closes the connection. */
@@ -339,10 +392,11 @@ function encodedSpec({ resources = {}, ...rest }: SpecFields): Uint8Array {
 async function allPages<T>(
   limit: number,
   read: (last: T | undefined, pageLimit: number) => Promise<readonly T[]>,
+  pageSize = PAGE,
 ): Promise<T[]> {
   const rows: T[] = [];
   for (;;) {
-    const pageLimit = Math.min(PAGE, limit - rows.length);
+    const pageLimit = Math.min(pageSize, limit - rows.length);
     const page = await read(rows.at(-1), pageLimit);
     rows.push(...page);
     if (page.length < pageLimit || rows.length >= limit) return rows;

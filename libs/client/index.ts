@@ -2,11 +2,14 @@
 
 export type {
   CreateFlavorRequest,
+  Decision,
   Diagnosis,
   ExplainResponse,
   HostSummary,
   InstanceEvent,
   InstanceView,
+  ProjectQuotaView,
+  ProjectUsageView,
   UpdateFlavorRequest,
 } from '../contracts/messages';
 export { BerthError, type ErrorCode, isRetryable } from '../domain/errors';
@@ -14,6 +17,6 @@ export type { Flavor } from '../domain/flavor';
 export { type Attempt, INSTANCE_STATES, type InstanceState } from '../domain/instance';
 export type { RequestGroup, RequestSpec } from '../domain/request-spec';
 export type { ServerGroup } from '../domain/server-group';
-export { type Build, type BuildOptions, Client, type SpecFields, type WaitOptions } from './client';
+export { type Build, type BuildOptions, Client, type QuotaChange, type SpecFields, type WaitOptions } from './client';
 export { type ConnectOptions, connect } from './connect';
 export type { EventFilter } from './event-stream';

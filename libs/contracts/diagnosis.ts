@@ -1,8 +1,31 @@
 import { berth } from '#generated/berth';
-import { amounts, hostName, hostNameOrEmpty, list, missing, pageLimit, pairs, requiredName, text } from './checks';
-import { codec, type Method, type Mutable } from './codec';
-import { MAX_NAMES, MAX_PAGE } from './limits';
-import type { Diagnosis, ExplainRequest, ExplainResponse, FilterDiagnosis, HostVerdict, Relaxation } from './messages';
+import {
+  amounts,
+  hostName,
+  hostNameOrEmpty,
+  list,
+  missing,
+  pageLimit,
+  pairs,
+  projectId,
+  requiredName,
+  text,
+  uuid,
+  whole,
+} from './checks';
+import { type Codec, codec, type Method, type Mutable } from './codec';
+import { MAX_INSTANCES_PER_REQUEST, MAX_NAMES, MAX_PAGE } from './limits';
+import type {
+  Decision,
+  Diagnosis,
+  ExplainInstanceResponse,
+  ExplainRequest,
+  ExplainResponse,
+  FilterDiagnosis,
+  HostVerdict,
+  Relaxation,
+} from './messages';
+import { excessFromWire } from './quotas';
 import { codecAroundSpec } from './request-spec';
 
 /** Hosts listed when the asker does not say how many. */
@@ -39,15 +62,59 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
   ),
 };
 
+/** How the store keeps a decision. */
+export const decisionCodec: Codec<Decision> = codec(
+  'berth.scheduler.v1.Decision',
+  berth.scheduler.v1.Decision,
+  decisionToWire,
+  (decision) => decisionFromWire(decision, 'decision'),
+);
+
+/** To `rpc.scheduler`: what was decided for an instance last. */
+export const explainInstanceMethod: Method<{ readonly instanceUuid: string }, ExplainInstanceResponse> = {
+  request: codec(
+    'berth.scheduler.v1.ExplainInstanceRequest',
+    berth.scheduler.v1.ExplainInstanceRequest,
+    (request) => request,
+    ({ instanceUuid }) => ({ instanceUuid: uuid(instanceUuid, 'instance_uuid') }),
+  ),
+  response: codec(
+    'berth.scheduler.v1.ExplainInstanceResponse',
+    berth.scheduler.v1.ExplainInstanceResponse,
+    ({ decision }) => ({ decision: decisionToWire(decision) }),
+    ({ decision }) => ({ decision: decisionFromWire(decision, 'decision') }),
+  ),
+};
+
+function decisionToWire({ diagnosis, hosts, ...decision }: Decision): berth.scheduler.v1.IDecision {
+  return { ...decision, diagnosis: diagnosis as Mutable<Diagnosis>, hosts: hosts as Mutable<HostVerdict>[] };
+}
+
+function decisionFromWire(value: berth.scheduler.v1.IDecision | null | undefined, field: string): Decision {
+  if (!value) throw missing(field);
+  const decision = value as berth.scheduler.v1.Decision;
+  return {
+    requestId: uuid(decision.requestId, `${field}.request_id`),
+    projectId: projectId(decision.projectId, `${field}.project_id`),
+    decidedAtMs: whole(decision.decidedAtMs, `${field}.decided_at_ms`),
+    revision: whole(decision.revision, `${field}.revision`),
+    diagnosis: diagnosisFromWire(decision.diagnosis, `${field}.diagnosis`),
+    hosts: list(decision.hosts, `${field}.hosts`, MAX_PAGE + MAX_INSTANCES_PER_REQUEST, verdictFromWire),
+    selected: pairs(decision.selected, `${field}.selected`, hostName),
+  };
+}
+
 export function diagnosisFromWire(wire: berth.scheduler.v1.IDiagnosis | null | undefined, field: string): Diagnosis {
   if (!wire) throw missing(field);
-  const { hostsConsidered, hostsPassed, filters, claimConflicts, summary } = wire as berth.scheduler.v1.Diagnosis;
+  const { hostsConsidered, hostsPassed, filters, claimConflicts, summary, quotaExceeded } =
+    wire as berth.scheduler.v1.Diagnosis;
   return {
     hostsConsidered,
     hostsPassed,
     filters: list(filters, `${field}.filters`, MAX_NAMES, filterFromWire),
     claimConflicts,
     summary: text(summary, `${field}.summary`),
+    quotaExceeded: list(quotaExceeded, `${field}.quota_exceeded`, MAX_NAMES, excessFromWire),
   };
 }
 

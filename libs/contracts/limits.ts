@@ -21,6 +21,10 @@ export const MAX_PAIRS = 1_024;
 export const MAX_ATTEMPTS = 128;
 /** Rows of one page of a list. */
 export const MAX_PAGE = 1_000;
+/** Days of usage told of one project. */
+export const MAX_USAGE_DAYS = 3_660;
+/** Projects whose usage is told in one answer. */
+export const MAX_USAGE_PROJECTS = 50;
 /** Doubts in one answer. */
 export const MAX_DOUBTS_LISTED = 2_000;
 /** Hosts that one agent process carries. */

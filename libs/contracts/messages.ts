@@ -4,6 +4,7 @@ import type { BerthError } from '../domain/errors';
 import type { Flavor, FlavorContent } from '../domain/flavor';
 import type { Attempt, InstanceState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
+import type { QuotaExcess } from '../domain/quotas/quota';
 import type { RequestSpec } from '../domain/request-spec';
 import type { Mappings } from './allocations';
 
@@ -48,6 +49,7 @@ export interface SelectDestinationsResponse {
 
 export interface Diagnosis extends Fields<berth.scheduler.v1.Diagnosis> {
   readonly filters: readonly FilterDiagnosis[];
+  readonly quotaExceeded: readonly QuotaExcess[];
 }
 
 export type FilterDiagnosis = Fields<berth.scheduler.v1.FilterDiagnosis>;
@@ -60,6 +62,16 @@ export interface ExplainResponse {
   readonly hosts: readonly HostVerdict[];
   readonly relaxations: readonly Relaxation[];
   readonly conflict: readonly string[];
+}
+
+export interface ExplainInstanceResponse {
+  readonly decision: Decision;
+}
+
+/** What was decided for the instances of a request. */
+export interface Decision extends Fields<berth.scheduler.v1.Decision, 'diagnosis' | 'hosts'> {
+  readonly diagnosis: Diagnosis;
+  readonly hosts: readonly HostVerdict[];
 }
 
 export type Relaxation = Fields<berth.scheduler.v1.Relaxation>;
@@ -214,6 +226,39 @@ export interface UpdateFlavorRequest extends Fields<berth.flavor.v1.UpdateFlavor
 
 export interface FlavorEvent extends FlavorAnswer {
   readonly change: 'created' | 'updated' | 'deleted';
+}
+
+// berth.quota.v1
+
+/** A project's quota, and what it holds; of version 0 when it has none of its own. `cohort` is '' for none. */
+export type ProjectQuotaView = Fields<berth.quota.v1.ProjectQuota>;
+
+export type ListQuotasRequest = Fields<berth.quota.v1.ListQuotasRequest>;
+
+export interface ListQuotasResponse extends Fields<berth.quota.v1.ListQuotasResponse> {
+  readonly projects: readonly ProjectQuotaView[];
+}
+
+/** `cohort`: undefined leaves it, '' takes the project out of its cohort. */
+export interface SetQuotaRequest extends Fields<berth.quota.v1.SetQuotaRequest, 'cohort'> {
+  readonly cohort: string | undefined;
+}
+
+export type UnsetQuotaRequest = Fields<berth.quota.v1.UnsetQuotaRequest>;
+
+/** The quota as it is now. */
+export interface QuotaAnswer {
+  readonly quota: ProjectQuotaView;
+}
+
+export type ListUsageRequest = Fields<berth.quota.v1.ListUsageRequest>;
+
+export interface ListUsageResponse {
+  readonly projects: readonly ProjectUsageView[];
+}
+
+export interface ProjectUsageView extends Fields<berth.quota.v1.ProjectUsage> {
+  readonly days: readonly Fields<berth.quota.v1.UsageDay>[];
 }
 
 // berth.compute.v1

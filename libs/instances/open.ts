@@ -27,11 +27,17 @@ const memoryStores = new Map<string, CellStores>();
  */
 export async function openInstanceStore(
   config: Pick<PlacementConfig, 'cell' | 'storeUrl' | 'storeTimeoutMs' | 'storeReplicas'>,
-  surroundings: { readonly log: Log; readonly clock: Clock; readonly random: Random; readonly processName?: string },
+  surroundings: {
+    readonly log: Log;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly processName?: string;
+    readonly onlyReads?: boolean;
+  },
   signal?: AbortSignal,
 ): Promise<CellStores> {
   const { cell, storeUrl, storeTimeoutMs: commandTimeoutMs, storeReplicas: replicas } = config;
-  const { log, clock, random, processName = '' } = surroundings;
+  const { log, clock, random, processName = '', onlyReads = false } = surroundings;
   if (storeUrl === 'memory:') {
     const store = memoryStores.get(cell) ?? {
       ...memoryInstanceStore(clock),
@@ -45,7 +51,7 @@ export async function openInstanceStore(
   const client = await connectToCell(
     storeUrl,
     cell,
-    { log, random, commandTimeoutMs, replicas, connectionName },
+    { log, random, commandTimeoutMs, replicas, connectionName, onlyReads },
     signal,
   );
   return { ...redisInstanceStore(client, cell), ...redisLeaseStore(client, cell), ...redisFlavorStore(client, cell) };

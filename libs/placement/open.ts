@@ -22,7 +22,7 @@ export type OpenedPlacementStore = PlacementStore & { readonly clock: Clock };
  */
 export async function openPlacementStore(
   config: PlacementConfig,
-  surroundings: Surroundings & { readonly processName?: string },
+  surroundings: Surroundings & { readonly processName?: string; readonly onlyReads?: boolean },
   signal?: AbortSignal,
 ): Promise<OpenedPlacementStore> {
   const { cell, storeUrl, storeTimeoutMs, storeReplicas, storeStreamLength } = config;
@@ -32,8 +32,9 @@ export async function openPlacementStore(
     return Object.assign(store, { clock: surroundings.clock });
   }
   const connectionName = `berth-placement:${surroundings.processName ?? ''}`;
-  const { log, random } = surroundings;
-  const options = { log, random, commandTimeoutMs: storeTimeoutMs, replicas: storeReplicas, connectionName };
+  const { log, random, onlyReads = false } = surroundings;
+  const timeouts = { commandTimeoutMs: storeTimeoutMs, replicas: storeReplicas };
+  const options = { log, random, ...timeouts, connectionName, onlyReads };
   const client = await connectToCell(storeUrl, cell, options, signal);
   const store = new RedisPlacementStore(client, { cell, streamLength: storeStreamLength });
   const closing = new AbortController();

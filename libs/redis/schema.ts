@@ -10,7 +10,7 @@ const WRITES = 1;
 const READS = 1;
 
 /**
- * Connects to the store of a cell, as `connectRedis`, and notes there in which form this process writes.
+ * Connects to the store of a cell, as `connectRedis`, and notes there in which form this process writes, unless it only reads.
  *
  * @throws BerthError as `connectRedis`; `failed_precondition / store_too_new` when a later release has written what this one
  *   can't read.
@@ -18,12 +18,12 @@ const READS = 1;
 export async function connectToCell(
   url: string,
   cell: string,
-  options: RedisClientOptions,
+  { onlyReads = false, ...options }: RedisClientOptions & { readonly onlyReads?: boolean },
   signal?: AbortSignal,
 ): Promise<RedisClient> {
   const client = await connectRedis(url, options, signal);
   try {
-    await agreeOnSchema(client, cell);
+    await agreeOnSchema(client, cell, onlyReads);
     return client;
   } catch (thrown) {
     await client.close();
@@ -31,13 +31,42 @@ export async function connectToCell(
   }
 }
 
-async function agreeOnSchema(client: RedisClient, cell: string): Promise<void> {
-  const key = `{${cell}}:schema`;
-  // A store without it is of a release before there were versions, whose form is the first.
-  const present = Number(await client.run((redis) => redis.get(key)));
+/** In which form a store's rows are, 0 when nothing says; and which forms this release reads, up to that, and writes. */
+export interface StoredForm {
+  readonly present: number;
+  readonly reads: number;
+  readonly writes: number;
+}
+
+/** Looks in which form the rows of a cell are, and writes nothing. @throws BerthError as `connectRedis`. */
+export async function readForm(
+  { storeUrl, cell, storeTimeoutMs: commandTimeoutMs }: { storeUrl: string; cell: string; storeTimeoutMs: number },
+  { log, random }: Pick<RedisClientOptions, 'log' | 'random'>,
+  signal?: AbortSignal,
+): Promise<StoredForm> {
+  const options = { log, random, commandTimeoutMs, connectionName: 'berth-upgrade-check' };
+  const client = await connectRedis(storeUrl, options, signal);
+  try {
+    return { present: await formOf(client, cell), reads: READS, writes: WRITES };
+  } finally {
+    await client.close();
+  }
+}
+
+async function agreeOnSchema(client: RedisClient, cell: string, onlyReads: boolean): Promise<void> {
+  const present = await formOf(client, cell);
   if (present > READS) {
     const message = `the store's rows have form ${present}, and this release of Berth reads up to ${READS}: upgrade it`;
     throw new BerthError('failed_precondition', 'store_too_new', message);
   }
-  if (present < WRITES) await client.run((redis) => redis.set(key, WRITES));
+  if (present < WRITES && !onlyReads) await client.run((redis) => redis.set(keyOf(cell), WRITES));
+}
+
+/** A store without it is of a release before there were versions, whose form is the first. */
+async function formOf(client: RedisClient, cell: string): Promise<number> {
+  return Number(await client.run((redis) => redis.get(keyOf(cell))));
+}
+
+function keyOf(cell: string): string {
+  return `{${cell}}:schema`;
 }

@@ -54,6 +54,9 @@ const READS: readonly string[] = [
   'revision',
   'listDoubts',
   'identify',
+  'projectUsages',
+  'projectDays',
+  'decision',
 ];
 
 function askFor(link: Link, server: StoreServer, port: keyof Stores, name: string, args: unknown[]): Promise<unknown> {

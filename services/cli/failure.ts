@@ -47,6 +47,7 @@ const BY_REASON: Readonly<Record<string, string>> = {
   no_such_queue: "no such service has run on this broker yet; 'berth up' starts everything on this machine",
   no_such_host: "'berth host list' shows the hosts",
   no_such_provider: "'berth provider list' shows the providers",
+  no_such_decision: 'the last decisions are kept, BERTH_SCHEDULER_KEPT_DECISIONS of them; explain the request instead',
   no_such_instance: "'berth instance list' shows the instances",
 };
 

@@ -15,10 +15,12 @@ import { allocationCommand } from './commands/provider/allocation';
 import { candidatesCommand } from './commands/provider/candidates';
 import { providerCommand } from './commands/provider/provider';
 import { usageCommand } from './commands/provider/usage';
+import { quotaCommand } from './commands/quota';
 import { configCommand } from './commands/service/config';
 import { serviceCommands } from './commands/service/service';
 import { upCommand } from './commands/service/up';
 import { traceCommand } from './commands/trace';
+import { upgradeCommand } from './commands/upgrade/upgrade';
 import type { Context } from './context';
 import { reportFailure } from './failure';
 
@@ -62,10 +64,12 @@ function createProgram(context: Context): CommandUnknownOpts {
     .addCommand(usageCommand(context))
     .commandsGroup('Operate it:')
     .addCommand(hostCommand(context))
+    .addCommand(quotaCommand(context))
     .addCommand(auditCommand(context))
     .addCommand(agentCommand(context))
     .addCommand(projectCommand(context))
     .addCommand(deadLettersCommand(context))
+    .addCommand(upgradeCommand(context))
     .addCommand(configCommand(context))
     .commandsGroup('Run its services:');
   for (const command of serviceCommands(context)) program.addCommand(command);

@@ -7,6 +7,8 @@ import { createMetrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
+import { mustCommit } from '#libs/testing/placement/placement';
+import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import type { Conductor } from './context';
 import { eventPublisher } from './events/publish-events';
 import { conductorMetrics } from './metrics';
@@ -32,7 +34,14 @@ afterEach(async () => {
 
 const FULL = {
   destinations: [],
-  noValidHost: { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0, summary: 'full' },
+  noValidHost: {
+    hostsConsidered: 3,
+    hostsPassed: 0,
+    filters: [],
+    claimConflicts: 0,
+    summary: 'full',
+    quotaExceeded: [],
+  },
 };
 /** A claim of a client of the placement API. */
 const claimWriteOf = (uuid: string) => {
@@ -178,6 +187,27 @@ it('ends in ERROR with the diagnosis when no host fits, and keeps nothing', asyn
   const refused = (await world.all()).filter(({ state }) => state === 'error');
   expect(refused.map(({ fault }) => fault)).toEqual([{ reason: 'no_valid_host', message: '0 of 3 hosts fit' }]);
   expect(await world.claims()).toHaveLength(30);
+});
+
+it('ends in ERROR with what is used, asked and the limit when the quota is used up', async () => {
+  await setQuota(world.placement, 'project-1', { limits: { instances: 1 } });
+  await world.request();
+  await world.clock.advance(100);
+  await world.request();
+  await world.clock.advance(100);
+  const refused = (await world.all()).filter(({ state }) => state === 'error');
+  const message = 'instances: 1 used, 1 asked, limit 1';
+  expect(refused.map(({ fault }) => fault)).toEqual([{ reason: 'quota_exceeded', message }]);
+});
+
+it('claims again what runs, though the quota is below it by then', async () => {
+  await world.request();
+  await world.clock.advance(100);
+  const { uuid, claimToken = 0 } = await world.only();
+  await setQuota(world.placement, 'project-1', { limits: { instances: 0, VCPU: 0 } });
+  await mustCommit(world.placement, { kind: 'release_claim', consumerUuid: uuid, claimToken });
+  await world.clock.advance(60_000);
+  expect(await world.claims()).toEqual([`${uuid} h1`]);
 });
 
 it('takes no claim from an instance with which another conductor went on meanwhile', async () => {

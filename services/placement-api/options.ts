@@ -32,6 +32,11 @@ export const placementApiOptions = {
   ...authOptions,
   ...policyOptions,
   ...corsOptions,
+  enforceQuotas: booleanOption({
+    env: 'BERTH_PLACEMENT_ENFORCE_QUOTAS',
+    default: false,
+    help: "Whether allocations above the quota of their project are refused; the header 'Berth-Enforce-Quotas' says so for one request.",
+  }),
   readTimeoutMs: durationOption({
     env: 'BERTH_PLACEMENT_READ_TIMEOUT_MS',
     default: 5_000,

@@ -9,6 +9,8 @@ export interface SelectSettings extends RankingSettings, ConstraintSettings {
   readonly hostSubsetSize: number;
   readonly claimAttempts: number;
   readonly maxInstances: number;
+  /** 0 keeps none. */
+  readonly keptDecisions: number;
 }
 
 export function selectSettings(config: SchedulerConfig): SelectSettings {

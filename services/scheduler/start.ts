@@ -1,6 +1,6 @@
 import type { Bus } from '#libs/bus/port';
 import { answer } from '#libs/bus/typed-calls';
-import { explainMethod } from '#libs/contracts/diagnosis';
+import { explainInstanceMethod, explainMethod } from '#libs/contracts/diagnosis';
 import {
   clearHostFailuresMethod,
   listHostsMethod,
@@ -21,6 +21,10 @@ import { type Caller, type SelectDeps, selectDestinations } from './decision/sel
 import { Fleet } from './fleet/fleet';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import type { SchedulerConfig } from './options';
+import { explainInstance } from './past-decisions/explain-instance';
+import { decisionKeeper } from './past-decisions/keep-decisions';
+import { quotaCalls } from './quotas/quota-calls';
+import { keepProjectsSettled } from './quotas/settle-projects';
 import { KeptRanks } from './ranking/ranked-hosts';
 import { changeHost } from './reports/change-host';
 import { listHosts } from './reports/list-hosts';
@@ -50,14 +54,16 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const ranks = new KeptRanks(settings, config.rankedHosts);
   const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror, config);
   const seal = sealer(config.claimKey, () => clock.now() + config.claimTtlMs);
+  const keepDecision = decisionKeeper(placement, config.keptDecisions, deps.log);
   const scheduler = new Scheduler(
     deps,
-    { placement, mirror, fleet, rankHosts: ranks.rank, settings, clock, sealer: seal },
+    { keepDecision, placement, mirror, fleet, rankHosts: ranks.rank, settings, clock, sealer: seal },
     measured,
   );
   const closing = new AbortController();
   const isListening = () => bus.isConnected() && mirror.readiness().ready;
   const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, isListening }, closing.signal);
+  const settling = keepProjectsSettled(deps, closing.signal);
   const options = { prefetch: config.prefetch };
   const calls = await bus.serve(RPC_SCHEDULER, scheduler.calls(), options);
   const reports = await bus.serve(STATS, reportCalls(deps, measured), options);
@@ -65,7 +71,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
     async close() {
       closing.abort();
-      await Promise.all([calls.cancel(), reports.cancel(), sweeping]);
+      await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling]);
       fleet.close();
     },
   };
@@ -95,6 +101,9 @@ class Scheduler {
         requireProject(identity, classified.spec.projectId);
         return explain({ ...classified, host, limit }, clock.now(), this.select);
       }),
+      ...answer(explainInstanceMethod, ({ instanceUuid }, { identity }) =>
+        explainInstance(instanceUuid, identity, this.deps.placement),
+      ),
       ...answer(listHostsMethod, async (request, { identity }) => {
         requireService(identity, listHostsMethod.request.type);
         this.requireReady();
@@ -105,6 +114,7 @@ class Scheduler {
         this.requireReady();
         return listOverAllocated(this.deps.mirror);
       }),
+      ...quotaCalls(this.deps, () => this.requireReady()),
       ...answer(setHostEnabledMethod, (request, { identity }) => {
         requireService(identity, setHostEnabledMethod.request.type);
         return changeHost({ kind: 'set_host_enabled', ...request }, { ...this.deps, nowMs: clock.now() });

@@ -55,6 +55,11 @@ export class TestCell {
     return new TestCell(store, bus, rabbitmq, redis, children, apis, env);
   }
 
+  /** For commands that ask this cell over its bus. */
+  get commandEnv(): Readonly<Record<string, string>> {
+    return { BERTH_BUS_URL: this.rabbitmq.url };
+  }
+
   /** One of the APIs, in turn. */
   api(n: number): Client {
     return this.apis[n % 2] as Client;

@@ -28,6 +28,9 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   checkBounds(fleet, checker, instances);
   checkEvents(checker);
   checkMirrors(fleet, checker, rows);
+  for (const projectId of checker.quotas.miscounted(await placement.projectUsages())) {
+    checker.fail('quotas are kept', `the store counts something else than ${projectId} holds`);
+  }
   await checkQueues(fleet, checker);
 }
 

@@ -10,6 +10,7 @@ import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
+import { QuotaWatch } from './actions/quota-watch';
 import type { Fleet } from './fleet';
 import type { MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
@@ -28,6 +29,7 @@ export type Invariant =
   | 'no host runs more than it has'
   | 'nothing is DELETED that runs'
   | 'groups are kept'
+  | 'quotas are kept'
   | 'what has ended stays so'
   | 'every request ends'
   | 'claims are what runs'
@@ -78,6 +80,7 @@ export class Checker {
   /** What clients asked for, and how they ask again. */
   readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
   readonly hosts = new Map<string, Host>();
+  readonly quotas = new QuotaWatch();
   /** What clients of the placement API decided, by provider. */
   readonly decisions = new Map<string, Decisions>();
   /** How often the store went back: what was written under an earlier number may be lost. */
@@ -135,7 +138,10 @@ export class Checker {
     this.storeBegan++;
     this.#consumers.clear();
     this.#used.clear();
-    await this.fleet.server.stores.placement.snapshot(({ providers = [], consumers = [], usages = [] }) => {
+    this.quotas.reset();
+    await this.fleet.server.stores.placement.snapshot((rows) => {
+      this.quotas.load(rows);
+      const { providers = [], consumers = [], usages = [] } = rows;
       for (const provider of providers) this.#providers.set(provider.uuid, provider);
       for (const consumer of consumers) this.#consumers.set(consumer.uuid, consumer);
       for (const { providerUuid, used } of usages) {
@@ -327,6 +333,10 @@ export class Checker {
           );
         }
       }
+    }
+    const exceeded = this.quotas.take(change);
+    if (exceeded.length > 0 && what.startsWith('write_allocations') && !what.includes('by force')) {
+      this.fail('quotas are kept', `${by} took ${exceeded.join(', ')}`);
     }
     for (const uuid of change.deletedProviders ?? []) this.#checkGone(uuid, by);
     if (by === 'nova') this.#checkNova(change);

@@ -22,6 +22,7 @@ import {
 } from './actions/liars';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
+import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
 import { FORGED } from './checker';
 import { SERVICES } from './fleet';
 
@@ -61,6 +62,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'build again': kind(0.5, 10, buildAgain),
   'build with a foreign uuid': kind(0.4, 7, buildForeign),
   'terminate during a slow claim': kind(0.5, 7, terminateDuringClaim),
+  'tenant is limited': kind(0.4, 4, limitsTenant),
+  'last of a quota': kind(0.5, 6, lastOfQuota(buildOneAsLimited)),
   'terminate of another project': kind(0.3, 4, terminateForeign),
   'order of a tenant': kind(0.5, 6, orderAsTenant),
   'report for another host': kind(0.3, 4, reportForAnother),
@@ -154,6 +157,12 @@ const tenant = (random: Random) => pick(random, ['tenant-a', 'tenant-b']);
 function build(random: Random): Action['perform'] {
   const uuids = Array.from({ length: 1 + randomInt(random, 3) }, () => random.uuid());
   const request = requestOf(random, () => uuids);
+  return (world) => send(world, request);
+}
+
+function buildOneAsLimited(random: Random): Action['perform'] {
+  const uuid = random.uuid();
+  const request = requestIn(undefined, LIMITED_TENANT, random, () => [uuid]);
   return (world) => send(world, request);
 }
 

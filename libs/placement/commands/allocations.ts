@@ -1,8 +1,10 @@
 import type { Consumer } from '../../domain/consumer';
 import { type Inventories, refusalOf } from '../../domain/inventory';
+import { excessOf, type Growth, type Quota } from '../../domain/quotas/quota';
 import { groupKey, isForbidden } from '../../domain/server-group';
 import type { ConsumerWrite, RefusedCommit } from '../port/placement-store';
 import { isCustom } from './catalogue';
+import { grownUsages, growthOf, namedExcess, quotaStateOf } from './project-usage';
 import { type ConsumerBody, counters, type Stored, type Tables } from './tables';
 import type { Write } from './transaction';
 
@@ -14,6 +16,10 @@ export interface AllocationState {
   inventories(providerUuid: string): Inventories | undefined;
   count(name: string): number;
   hasClass(name: string): boolean;
+  /** By project key, as the following. */
+  quota(project: string): Quota | undefined;
+  projectUsage(project: string): Tables['project_usage'] | undefined;
+  cohort(name: string): readonly string[];
 }
 
 /** The rows as they will be. Consumers that hold nothing any more are undefined. */
@@ -22,19 +28,22 @@ export interface AllocationPlan {
   readonly consumers: ReadonlyMap<string, Consumer | undefined>;
   readonly usages: ReadonlyMap<string, Tables['usage']>;
   readonly counts: ReadonlyMap<string, number>;
+  readonly projects: ReadonlyMap<string, Tables['project_usage']>;
 }
 
 export interface AllocationTerms {
   readonly atMs: number;
   /** Takes what does not fit, and where a group's policy forbids. */
   readonly force: boolean;
+  /** Refuses what would exceed a quota, unless forced. */
+  readonly withinQuota: boolean;
 }
 
 /**
  * Decides one `write_allocations`: all of it, or why not. `lua/claim.lua` states the same for Redis; the contract suite
  * runs both on the same random commands.
  *
- * In order: owners and guards of all consumers; what they hold is released; then consumer by consumer, provider by provider and class
+ * In order: owners and guards of all consumers; quotas; what they hold is released; then consumer by consumer, provider by provider and class
  * by class what they take is checked and taken, and the consumer's group is checked. A provider that is over its
  * capacity takes what, over the whole command, is no more than before. `writes` have been through `checkedWrites`.
  */
@@ -49,6 +58,9 @@ export function decideAllocations(
     if (refusal) return refusal;
   }
   if (writes.every((write, i) => olds[i] === undefined && isEmpty(write))) return { kind: 'unchanged' };
+  const growth = growthOf(writes, olds);
+  const overQuota = terms.withinQuota && !terms.force ? refusalOfQuota(growth, state) : undefined;
+  if (overQuota) return overQuota;
   const tally = new Tally(state, terms);
   for (const [i, old] of olds.entries()) if (old) tally.release(old, writes[i]?.raisesReleased);
   for (const write of writes) tally.expectGrowth(write);
@@ -57,7 +69,13 @@ export function decideAllocations(
     if (refusal) return refusal;
   }
   const consumers = new Map(writes.map((write, i) => [write.uuid, nextConsumer(write, olds[i], terms.atMs)]));
-  return { kind: 'plan', consumers, usages: tally.usages(), counts: tally.counts };
+  const projects = grownUsages(growth, state, terms.atMs);
+  return { kind: 'plan', consumers, usages: tally.usages(), counts: tally.counts, projects };
+}
+
+function refusalOfQuota(growth: Growth, state: AllocationState): RefusedCommit | undefined {
+  const excess = excessOf(growth, quotaStateOf(state));
+  return excess.length === 0 ? undefined : { kind: 'quota', excess: namedExcess(excess) };
 }
 
 /** What a command has released and taken so far. */
@@ -270,5 +288,6 @@ export function planWrites(plan: AllocationPlan, state: AllocationState): Write[
   }
   for (const [key, row] of plan.usages) writes.push({ kind: 'put', table: 'usage', key, row });
   for (const [name, by] of plan.counts) writes.push({ kind: 'count', name, by });
+  for (const [key, row] of plan.projects) writes.push({ kind: 'put', table: 'project_usage', key, row });
   return writes;
 }

@@ -54,6 +54,7 @@ export async function renameClass(
     tx.put('usage', provider.uuid, { ...usage, used: renamed<Resources>(usage.used, name, newName) });
   }
   await renameInConsumers(tx, name, newName);
+  await renameInProjects(tx, name, newName);
   return undefined;
 }
 
@@ -70,6 +71,15 @@ async function renameInConsumers(tx: Transaction, name: string, newName: string)
       Object.entries(consumer.allocations).map(([uuid, resources]) => [uuid, renamed(resources, name, newName)]),
     );
     tx.put('consumer', consumer.uuid, { ...consumer, allocations });
+  }
+}
+
+/** What projects hold; limits and the history speak of the name that was. */
+async function renameInProjects(tx: Transaction, name: string, newName: string): Promise<void> {
+  const holders = (await tx.scan('project_usage')).filter(([, { used }]) => used[name] !== undefined);
+  const keys = holders.map(([key]) => key);
+  for (const [i, row] of (await tx.getAll('project_usage', keys)).entries()) {
+    if (row) tx.put('project_usage', keys[i] as string, { ...row, used: renamed<Resources>(row.used, name, newName) });
   }
 }
 

@@ -11,10 +11,16 @@ import {
 } from './allocations';
 import { isCustom, refuseUnknown } from './catalogue';
 import { putInventories, refuseGeneration } from './provider-attributes';
-import type { Stored, TableName, Tables } from './tables';
+import { projectKey, type Stored, type TableName, type Tables } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
 
-const NO_PLAN: AllocationPlan = { kind: 'plan', consumers: new Map(), usages: new Map(), counts: new Map() };
+const NO_PLAN: AllocationPlan = {
+  kind: 'plan',
+  consumers: new Map(),
+  usages: new Map(),
+  counts: new Map(),
+  projects: new Map(),
+};
 
 /** Inventories and allocations in one step. Whether a removed class is in use is checked on the result. */
 export async function reshape(tx: Transaction, command: Timed<Reshape>): Decided {
@@ -30,7 +36,7 @@ export async function reshape(tx: Transaction, command: Timed<Reshape>): Decided
     next.set(providerUuid, inventories);
   }
   const state = await readState(tx, consumers, next);
-  const decided = decideAllocations(state, consumers, { atMs, force: false });
+  const decided = decideAllocations(state, consumers, { atMs, force: false, withinQuota: false });
   if (decided.kind !== 'plan' && decided.kind !== 'unchanged') return decided;
   const plan = decided.kind === 'plan' ? decided : undefined;
   const usages = new Map(plan?.usages);
@@ -76,6 +82,11 @@ async function readState(
   const counts = new Map<string, number>();
   const olds = [...consumers.values()].map(({ row }) => row);
   for (const name of groupCounters(writes, olds)) counts.set(name, await tx.count(name));
+  const projects = await readAll(
+    tx,
+    'project_usage',
+    unique([...writes, ...olds].map(({ projectId }) => projectKey(projectId))),
+  );
   return {
     providers: new Map([...providers].map(([uuid, { row }]) => [uuid, row])),
     consumer: (uuid) => consumers.get(uuid)?.row,
@@ -87,6 +98,10 @@ async function readState(
     },
     count: (name) => counts.get(name) ?? 0,
     hasClass: (name) => known.has(name),
+    // It is bound by no quota.
+    quota: () => undefined,
+    cohort: () => [],
+    projectUsage: (key) => projects.get(key)?.row,
   };
 }
 

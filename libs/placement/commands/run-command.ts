@@ -2,8 +2,10 @@ import type { Command } from '../port/placement-store';
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
 import { clearFailures, recordFailure, setHostEnabled, sweepHosts } from './hosts';
+import { settleProject } from './project-usage';
 import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
 import { deleteProvider, putProvider } from './providers';
+import { writeQuota } from './quotas';
 import { reshape } from './reshape';
 import type { Decided, Transaction } from './transaction';
 
@@ -35,4 +37,6 @@ const DECIDERS: {
   record_failure: recordFailure,
   clear_failures: clearFailures,
   sweep_hosts: sweepHosts,
+  write_quota: writeQuota,
+  settle_project: settleProject,
 };

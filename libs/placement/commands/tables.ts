@@ -2,7 +2,8 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
-import type { CatalogueName, HostHolder, Revised, Rows, Usage } from '../port/placement-store';
+import type { ProjectQuota, Quota } from '../../domain/quotas/quota';
+import type { CatalogueName, HostHolder, ProjectUsage, Revised, Rows, Usage } from '../port/placement-store';
 
 /** What the store keeps, table by table, each row under one key. */
 export interface Tables {
@@ -26,6 +27,14 @@ export interface Tables {
   readonly sequence: LastReport;
   /** The holder of a host, by its name, whether or not it has reported; its revision is the epoch. */
   readonly holder: StoredHolder;
+  /** By project key. */
+  readonly quota: Quota & Pick<ProjectQuota, 'updatedAtMs'>;
+  /** Project keys of the members of a cohort, by its name, encoded as a project key. */
+  readonly cohort: { readonly members: readonly string[] };
+  /** What a project holds, by its key, and for how long it held what today. */
+  readonly project_usage: StoredUsage;
+  /** The days before, by project key. */
+  readonly project_days: { readonly days: StoredUsage['accrued'] };
 }
 
 export type TableName = keyof Tables;
@@ -38,6 +47,13 @@ export interface LastReport {
   readonly providerUuids: readonly string[];
   /** Of all that it said; '' when the providers' rows say more, because they keep what is in use and the report left out. */
   readonly digest: string;
+}
+
+/** What a project holds since `atMs`, and the unit-milliseconds until then by day, counted from 1970, and class. */
+export interface StoredUsage {
+  readonly used: Resources;
+  readonly atMs: number;
+  readonly accrued: Readonly<Record<string, Resources>>;
 }
 
 /** Who holds a host; nobody when the time is over. */
@@ -87,7 +103,21 @@ export const counters = {
   // Before 0.2 the groups of all projects were one, and members that claimed then are counted so until they release.
   oldMembersOf: (groupId: string) => `group ${groupId}`,
   oldMembersOn: (groupId: string, host: string) => `group ${groupId}\n${host}`,
+  quotas: 'quotas',
 } as const;
+
+/** A project in keys and change records, where a space would end it. `lua/claim.lua` writes it likewise. */
+export function projectKey(projectId: string): string {
+  return encodeURIComponent(projectId).replace(
+    /[!~*'()]/g,
+    (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** The project of a key. */
+export function projectOfKey(key: string): string {
+  return decodeURIComponent(key);
+}
 
 function asProvider(_key: string, stored: Stored<Tables['provider']>, generation: number): Revised<Provider> {
   const { host: _host, reported: _reported, decided: _decided, ...provider } = stored.row;
@@ -102,6 +132,16 @@ export function asUsage(providerUuid: string, stored: Stored<Tables['usage']>): 
 /** Likewise a consumer. */
 export function asConsumer({ row, revision }: Stored<Consumer>): Revised<Consumer> {
   return { ...row, revision };
+}
+
+function asQuota(key: string, { row, revision }: Stored<Tables['quota']>): Revised<ProjectQuota> {
+  return { ...row, projectId: projectOfKey(key), version: revision, revision };
+}
+
+/** A row of a project's use as readers of the store see it. */
+export function asProjectUsage(key: string, { row, revision }: Stored<StoredUsage>): Revised<ProjectUsage> {
+  const { used, atMs, accrued: days } = row;
+  return { projectId: projectOfKey(key), used, atMs, days, revision };
 }
 
 function asCatalogueName(name: string, stored: Stored<{ createdAtMs: number }>): Revised<CatalogueName> {
@@ -126,7 +166,7 @@ export function addRow<T extends TableName>(
   if (seen === undefined) return;
   const [list, deleted, view] = seen;
   if (stored) ((rows[list] ??= []) as unknown[]).push(view(key, stored, generation));
-  else if (deleted) (rows[deleted] ??= []).push(key);
+  else if (deleted) (rows[deleted] ??= []).push(table === 'quota' ? projectOfKey(key) : key);
 }
 
 type SeenAs<T extends TableName> = readonly [
@@ -143,4 +183,5 @@ const SEEN: { readonly [T in TableName]?: SeenAs<T> } = {
   consumer: ['consumers', 'deletedConsumers', (_, stored) => asConsumer(stored)],
   resource_class: ['resourceClasses', 'deletedResourceClasses', asCatalogueName],
   trait: ['traits', 'deletedTraits', asCatalogueName],
+  quota: ['quotas', 'deletedQuotas', asQuota],
 };

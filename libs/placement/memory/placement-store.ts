@@ -4,7 +4,7 @@ import { type AllocationCommand, asReleased, asWrite, isAllocationCommand } from
 import { type AllocationState, decideAllocations, planWrites } from '../commands/allocations';
 import { reportHost } from '../commands/reports/report-host';
 import { runCommand } from '../commands/run-command';
-import { asConsumer } from '../commands/tables';
+import { asConsumer, asProjectUsage, projectKey } from '../commands/tables';
 import { type Conflict, isCommit, type Transaction, transact, type Write } from '../commands/transaction';
 import type {
   AcquireHosts,
@@ -13,14 +13,18 @@ import type {
   CommitResult,
   HostGrant,
   HostReport,
+  KeptDecision,
   PlacementStore,
+  ProjectUsage,
   ReleaseHosts,
   ReportResult,
+  Revised,
   Rows,
   StoreIdentity,
 } from '../port/placement-store';
 import { firstNumber } from '../port/revisions';
 import { ChangeLog } from './change-log';
+import { DecisionRing } from './decision-ring';
 import { acquireHosts, releaseHosts } from './holders';
 import { MemoryTables } from './tables';
 
@@ -34,6 +38,7 @@ type Committed = Extract<CommitResult, { kind: 'committed' | 'unchanged' }>;
 export class MemoryPlacementStore implements PlacementStore {
   readonly #tables = new MemoryTables();
   readonly #log: ChangeLog;
+  readonly #decisions = new DecisionRing();
   #revision = 0;
   #claimToken = 0;
   #bornAtMs = 0;
@@ -116,11 +121,28 @@ export class MemoryPlacementStore implements PlacementStore {
     }
   }
 
+  async projectUsages(): Promise<Revised<ProjectUsage>[]> {
+    return [...this.#tables.maps.project_usage].map(([key, stored]) => asProjectUsage(key, stored));
+  }
+
+  async projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>> {
+    const rows = projectIds.map((id) => [id, this.#tables.get('project_days', projectKey(id))?.row.days] as const);
+    return new Map(rows.filter((row): row is [string, ProjectUsage['days']] => row[1] !== undefined));
+  }
+
+  async keepDecisions(decisions: readonly KeptDecision[], most: number): Promise<void> {
+    this.#decisions.keep(decisions, most);
+  }
+
+  async decision(instanceUuid: string): Promise<Uint8Array | undefined> {
+    return this.#decisions.of(instanceUuid);
+  }
+
   /** Does nothing: several services of a process share one store, which ends with the process. */
   async close(): Promise<void> {}
 
   #allocate(command: AllocationCommand): CommitResult {
-    const { consumers, force = false } = asWrite(command);
+    const { consumers, force = false, withinQuota = false } = asWrite(command);
     const tables = this.#tables;
     const state: AllocationState = {
       consumer: (uuid) => tables.get('consumer', uuid)?.row,
@@ -128,8 +150,11 @@ export class MemoryPlacementStore implements PlacementStore {
       inventories: (uuid) => tables.get('provider', uuid)?.row.inventories,
       count: (name) => tables.count(name),
       hasClass: (name) => tables.get('resource_class', name) !== undefined,
+      quota: (key) => tables.get('quota', key)?.row,
+      projectUsage: (key) => tables.get('project_usage', key)?.row,
+      cohort: (name) => tables.get('cohort', projectKey(name))?.row.members ?? [],
     };
-    const decided = decideAllocations(state, consumers, { atMs: command.atMs, force });
+    const decided = decideAllocations(state, consumers, { atMs: command.atMs, force, withinQuota });
     if (decided.kind !== 'plan') return asReleased(command, decided);
     return this.#write(planWrites(decided, state), command.atMs);
   }

@@ -18,6 +18,10 @@ export class MemoryTables implements Reader {
     tree: new Map(),
     sequence: new Map(),
     holder: new Map(),
+    quota: new Map(),
+    cohort: new Map(),
+    project_usage: new Map(),
+    project_days: new Map(),
   };
   readonly #counts = new Map<string, number>();
   readonly #heartbeats = new Map<string, number>();
@@ -64,7 +68,7 @@ export class MemoryTables implements Reader {
   /** All rows that mirrors see. */
   all(): Rows {
     const rows: RowLists = {};
-    for (const table of ['usage', 'provider', 'host', 'consumer', 'resource_class', 'trait'] as const) {
+    for (const table of ['usage', 'provider', 'host', 'consumer', 'resource_class', 'trait', 'quota'] as const) {
       for (const key of this.maps[table].keys()) this.#addRow(rows, table, key);
     }
     return rows;

@@ -5,6 +5,7 @@ import { groupKey } from '../../domain/server-group';
 import { SetIndex } from '../index/set-index';
 import type { CatalogueName, Change, Revised, Rows, Usage } from '../port/placement-store';
 import type { Changed } from '../port/placement-view';
+import { ProjectIndex } from './project-index';
 import { NOT_NEWER, VersionedRows } from './versioned-rows';
 
 const NO_NAMES: readonly string[] = [];
@@ -30,6 +31,7 @@ export class MirrorState {
   readonly byClass = new SetIndex();
   readonly byProvider = new SetIndex();
   readonly byGroup = new SetIndex();
+  readonly projects = new ProjectIndex();
   #applied: Change | undefined;
   /** What changed since it was last taken. */
   #changedRoots = new Set<string>();
@@ -81,7 +83,8 @@ export class MirrorState {
   /** Nothing is missing up to `revision`: of the snapshot, or of the stream. */
   reached(revision: number): void {
     this.revision = revision;
-    for (const rows of [this.providers, this.hosts, this.consumers, this.usages, this.resourceClasses, this.traits]) {
+    const { providers, hosts, consumers, usages, resourceClasses, traits, projects } = this;
+    for (const rows of [providers, hosts, consumers, usages, resourceClasses, traits, projects.rows]) {
       rows.passed(revision);
     }
   }
@@ -100,6 +103,8 @@ export class MirrorState {
     }
     for (const name of rows.deletedResourceClasses ?? NO_NAMES) this.resourceClasses.delete(name, revision, floor);
     for (const name of rows.deletedTraits ?? NO_NAMES) this.traits.delete(name, revision, floor);
+    for (const projectId of rows.deletedQuotas ?? NO_NAMES) this.projects.delete(projectId, revision, floor);
+    for (const row of rows.quotas ?? []) this.projects.set(row, floor);
     for (const row of rows.resourceClasses ?? []) this.resourceClasses.set(row.name, row, floor);
     for (const row of rows.traits ?? []) this.traits.set(row.name, row, floor);
     // Usages first: they have the generations.
@@ -153,6 +158,7 @@ export class MirrorState {
     this.#changedConsumers.add(uuid);
     this.byProvider.move(uuid, keysOf(before?.allocations), keysOf(after?.allocations));
     this.byGroup.move(uuid, groupOf(before), groupOf(after));
+    this.projects.move(before, after);
   }
 }
 

@@ -17,6 +17,7 @@ import type { Running } from '../../runtime/service';
 import type { CatalogueName, Change, PlacementStore, Revised, Rows } from '../port/placement-store';
 import type { Changed, PlacementView } from '../port/placement-view';
 import { MirrorState } from './mirror-state';
+import type { ProjectIndex } from './project-index';
 import { RevisionWaiters } from './revision-waiters';
 import type { VersionedRows } from './versioned-rows';
 
@@ -254,6 +255,9 @@ export class Mirror implements PlacementView {
   }
   traits(): readonly CatalogueName[] {
     return withStandard(STANDARD_TRAITS, this.state.traits);
+  }
+  get quotas(): ProjectIndex {
+    return this.state.projects;
   }
   onChange(listener: Listener): () => void {
     this.listeners.add(listener);

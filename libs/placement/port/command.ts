@@ -18,6 +18,8 @@ export type Command = { readonly atMs: number } & (
   | RecordFailure
   | ClearFailures
   | SweepHosts
+  | WriteQuota
+  | SettleProject
 );
 
 /**
@@ -31,6 +33,8 @@ export interface WriteAllocations {
   readonly consumers: readonly ConsumerWrite[];
   /** Take even what does not fit: only for what runs already (a report that heals the store). */
   readonly force?: boolean;
+  /** Refuse what would exceed a quota of the consumers' projects. Without it, or forced, they are taken all the same. */
+  readonly withinQuota?: boolean;
 }
 
 export interface ConsumerWrite {
@@ -162,6 +166,30 @@ export interface SweepHosts {
   readonly kind: 'sweep_hosts';
   readonly silentSinceMs: number;
   readonly limit: number;
+}
+
+/** Changes the quota of a project, or of `DEFAULT_PROJECT`: what is not named stays as it is. */
+export interface WriteQuota {
+  readonly kind: 'write_quota';
+  readonly projectId: string;
+  /** The version that is meant to be changed; 0 for whichever there is. */
+  readonly version: number;
+  readonly limits: Resources;
+  readonly borrowLimits: Resources;
+  /** '' for none. */
+  readonly cohort: string | undefined;
+  /** Classes whose limits go; `all`: the quota itself. */
+  readonly unset: readonly string[] | 'all';
+}
+
+/** Settles what is counted of a project's use: finished days go to its history, old ones are forgotten. */
+export interface SettleProject {
+  readonly kind: 'settle_project';
+  readonly projectId: string;
+  /** Days of history that are kept. */
+  readonly keepDays: number;
+  /** What its consumers hold, if its row is still of this revision; 0: there is none. */
+  readonly correction?: { readonly used: Resources; readonly revision: number };
 }
 
 /** What an agent says of its host (update_resource_stats). */

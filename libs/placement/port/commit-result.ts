@@ -1,5 +1,6 @@
 import type { ConsumerOwner } from '../../domain/consumer';
 import type { CapacityRefusal } from '../../domain/inventory';
+import type { QuotaExcess } from '../../domain/quotas/quota';
 import type { Change, Revised, Usage } from './rows';
 
 /** How a commit ended: made, without effect, or refused and why. */
@@ -19,12 +20,17 @@ export type CommitResult =
   /** A generation or claim token is not the present one; undefined when there is no such thing. */
   | {
       readonly kind: 'generation';
-      readonly subject: 'provider' | 'consumer';
+      /** Of a quota, `uuid` is its project and `present` its version. */
+      readonly subject: 'provider' | 'consumer' | 'quota';
       readonly uuid: string;
       readonly present: number | undefined;
     }
   /** Somebody else looks after the consumer. */
   | { readonly kind: 'owner'; readonly uuid: string; readonly owner: ConsumerOwner }
+  /** Limits that a project, or its cohort, would exceed. */
+  | { readonly kind: 'quota'; readonly excess: readonly QuotaExcess[] }
+  /** There are as many of them as there may be. */
+  | { readonly kind: 'full'; readonly subject: 'quota' | 'cohort'; readonly most: number }
   /** The group's policy forbids the host. */
   | { readonly kind: 'group'; readonly groupId: string; readonly host: string }
   /** `key` is a uuid or a name; for an inventory that a claim misses, `<provider uuid> <class>`. */

@@ -2,7 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { AcquireHosts, Command, HostGrant, HostReport, ReleaseHosts } from './command';
 import type { CommitResult, ReportResult } from './commit-result';
-import type { Change, Rows } from './rows';
+import type { Change, KeptDecision, ProjectUsage, Revised, Rows } from './rows';
 import type { StoreIdentity } from './store-identity';
 
 export type * from './command';
@@ -81,6 +81,18 @@ export interface PlacementStore {
 
   /** Every consumer, in chunks, for the audit. */
   scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void>;
+
+  /** What is counted of every project that holds anything, or did lately. */
+  projectUsages(): Promise<Revised<ProjectUsage>[]>;
+
+  /** The settled days of projects, by project; those without any are left out. */
+  projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>>;
+
+  /** Keeps decisions, and of all the last `most`, each for the last that was decided for its instances. No commit. */
+  keepDecisions(decisions: readonly KeptDecision[], most: number): Promise<void>;
+
+  /** The content of the last decision for an instance, if it is still kept. */
+  decision(instanceUuid: string): Promise<Uint8Array | undefined>;
 
   close(): Promise<void>;
 }

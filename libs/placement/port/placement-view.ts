@@ -2,6 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
+import type { ProjectQuota, QuotaState } from '../../domain/quotas/quota';
 import type { CatalogueName } from './rows';
 
 /**
@@ -47,10 +48,20 @@ export interface PlacementView {
   resourceClasses(): readonly CatalogueName[];
   traits(): readonly CatalogueName[];
 
+  /** Quotas, and what projects hold. */
+  readonly quotas: ProjectQuotas;
+
   /**
    * Notifies of what changed, after each applied change, or of `all` after a resync. Returns how to stop.
    */
   onChange(listener: (changed: Changed | 'all') => void): () => void;
+}
+
+/** Quotas by project, as the rule reads them. */
+export interface ProjectQuotas extends QuotaState {
+  quota(projectId: string): ProjectQuota | undefined;
+  /** Projects that have a quota, and those that hold something. */
+  projects(): readonly string[];
 }
 
 /** The part of a view that a search in one tree looks at. */

@@ -2,6 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
+import type { ProjectQuota } from '../../domain/quotas/quota';
 
 /** Amounts in use on a provider, with the generation that goes with them. */
 export interface Usage {
@@ -16,6 +17,26 @@ export interface CatalogueName {
   readonly createdAtMs: number;
 }
 
+/** What is counted of a project's use. */
+export interface ProjectUsage {
+  readonly projectId: string;
+  /** By resource class, and `instances`. */
+  readonly used: Resources;
+  /** Up to when `days` are counted: it holds `used` since then. */
+  readonly atMs: number;
+  /** Unit-milliseconds by day, counted from 1970, and class; of days that are over only those not settled yet. */
+  readonly days: Readonly<Record<string, Resources>>;
+}
+
+/** What was decided for some instances. */
+export interface KeptDecision {
+  /** Its own. */
+  readonly id: string;
+  readonly instanceUuids: readonly string[];
+  /** What the store only carries. */
+  readonly content: Uint8Array;
+}
+
 /** A row with the revision of the commit that wrote it. */
 export type Revised<T> = T & { readonly revision: number };
 
@@ -27,11 +48,14 @@ export interface Rows {
   readonly consumers?: readonly Revised<Consumer>[];
   readonly resourceClasses?: readonly Revised<CatalogueName>[];
   readonly traits?: readonly Revised<CatalogueName>[];
+  readonly quotas?: readonly Revised<ProjectQuota>[];
   readonly deletedProviders?: readonly string[];
   readonly deletedHosts?: readonly string[];
   readonly deletedConsumers?: readonly string[];
   readonly deletedResourceClasses?: readonly string[];
   readonly deletedTraits?: readonly string[];
+  /** By project. */
+  readonly deletedQuotas?: readonly string[];
 }
 
 /**

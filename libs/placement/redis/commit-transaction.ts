@@ -33,6 +33,10 @@ export function commitTransaction(
     k.claimToken,
     k.birth,
     k.holder,
+    k.quota,
+    k.cohort,
+    k.project_usage,
+    k.project_days,
   ];
   return async (tx) => {
     const reply = (await client.runScript(script, keys, [streamLength, encodeTransaction(tx)])) as CommitReply;

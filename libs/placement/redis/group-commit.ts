@@ -1,12 +1,14 @@
 import type { ConsumerOwner } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { CapacityRefusal } from '../../domain/inventory';
+import type { QuotaExcess } from '../../domain/quotas/quota';
 import type { RedisClient } from '../../redis/connect';
 import type { LuaScript } from '../../redis/scripts';
 import { batchPerTick } from '../../runtime/batch-per-tick';
 import { type AllocationCommand, asReleased, asWrite } from '../commands/allocation-command';
 import { bodyOf, isEmpty } from '../commands/allocations';
-import { asUsage, type ConsumerBody } from '../commands/tables';
+import { namedExcess } from '../commands/project-usage';
+import { asUsage, type ConsumerBody, projectKey } from '../commands/tables';
 import type {
   Change,
   CommitResult,
@@ -48,10 +50,11 @@ type RefusalReply = readonly [i: number, kind: string, ...details: string[]];
 export function groupCommit(
   client: RedisClient,
   script: LuaScript,
-  { revision, changes, usage, inventory, consumer, resource_class, counters, claimToken, birth }: Keys,
+  k: Keys,
   streamLength: number,
 ): (command: AllocationCommand) => Promise<CommitResult> {
-  const keys = [revision, changes, usage, inventory, consumer, resource_class, counters, claimToken, birth];
+  const tables = [k.usage, k.inventory, k.consumer, k.resource_class, k.counters];
+  const keys = [k.revision, k.changes, ...tables, k.claimToken, k.birth, k.quota, k.cohort, k.project_usage];
   const sizeOf = ({ write }: Commit) => write.consumers.length;
   const commit = batchPerTick(MAX_CONSUMERS, sizeOf, async (batch): Promise<CommitResult[]> => {
     const args = [streamLength, batch.length, ...batch.flatMap(argsOf)];
@@ -87,15 +90,20 @@ function resultsOf(
  * One commit as `lua/claim.lua` takes it. Few arguments with several words each: a client and a server spend more on an
  * argument than on a word.
  */
-function argsOf({ command, write: { consumers, force = false }, bodies }: Commit): string[] {
-  const args = [`${command.atMs} ${force ? 1 : 0} ${consumers.length}`];
+function argsOf({ command, write: { consumers, force = false, withinQuota = false }, bodies }: Commit): string[] {
+  const args = [`${command.atMs} ${bit(force)} ${bit(withinQuota)} ${consumers.length}`];
   for (const [n, write] of consumers.entries()) {
-    const { uuid, expect, raisesReleased = false, owner } = write;
-    args.push(uuid, `${expect.kind} ${expected(expect)} ${raisesReleased ? 1 : 0} ${owner}`);
+    const { uuid, expect, raisesReleased = false, owner, consumerType } = write;
+    const guard = `${expect.kind} ${expected(expect)} ${bit(raisesReleased)} ${owner}`;
+    args.push(uuid, `${guard} ${bit(consumerType === 'INSTANCE')} ${projectKey(write.projectId)}`);
     if (isEmpty(write)) args.push('', '');
     else args.push(encodeBody(bodies[n] as ConsumerBody), membershipOf(write));
   }
   return args;
+}
+
+function bit(flag: boolean): 0 | 1 {
+  return flag ? 1 : 0;
 }
 
 function expected(guard: ConsumerGuard): string | number {
@@ -133,6 +141,21 @@ function decodeRefusal([, kind, a = '', b = '', c = '', d = '']: RefusalReply): 
       return { kind, uuid: a, owner: b as ConsumerOwner };
     case 'group':
       return { kind, groupId: a, host: b };
+    case 'quota':
+      return { kind, excess: namedExcess((JSON.parse(a) as PackedExcess[]).map(unpackExcess)) };
   }
   throw new BerthError('internal', 'store_reply', `a script answered '${kind}'`);
+}
+
+type PackedExcess = readonly [
+  scope: QuotaExcess['scope'],
+  name: string,
+  resourceClass: string,
+  used: number,
+  asked: number,
+  limit: number,
+];
+
+function unpackExcess([scope, name, resourceClass, used, asked, limit]: PackedExcess): QuotaExcess {
+  return { scope, name, resourceClass, used, asked, limit };
 }

@@ -2,7 +2,20 @@ import type { TableName } from '../commands/tables';
 
 /** All keys of a cell share its hash tag, so that a cell lives on one shard of a Redis Cluster. */
 export type Keys = Readonly<
-  Record<TableName | 'revision' | 'claimToken' | 'birth' | 'changes' | 'heartbeats' | 'counters' | 'inventory', string>
+  Record<
+    | TableName
+    | 'revision'
+    | 'claimToken'
+    | 'birth'
+    | 'changes'
+    | 'heartbeats'
+    | 'counters'
+    | 'inventory'
+    | 'decisions'
+    | 'decided'
+    | 'decisionRing',
+    string
+  >
 >;
 
 /** The keys of a cell. */
@@ -28,5 +41,12 @@ export function keysOf(cell: string): Keys {
     tree: key('trees'),
     sequence: key('sequences'),
     holder: key('host-holders'),
+    quota: key('quotas'),
+    cohort: key('cohorts'),
+    project_usage: key('project-usages'),
+    project_days: key('project-days'),
+    decisions: key('decisions'),
+    decided: key('decided'),
+    decisionRing: key('decision-ring'),
   };
 }

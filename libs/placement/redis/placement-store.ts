@@ -6,7 +6,7 @@ import { loadScripts } from '../../redis/scripts';
 import { storeError } from '../../redis/store-error';
 import { type AllocationCommand, isAllocationCommand } from '../commands/allocation-command';
 import { runCommand } from '../commands/run-command';
-import { asConsumer } from '../commands/tables';
+import { asConsumer, asProjectUsage, projectKey } from '../commands/tables';
 import { transact } from '../commands/transaction';
 import type {
   AcquireHosts,
@@ -15,9 +15,12 @@ import type {
   CommitResult,
   HostGrant,
   HostReport,
+  KeptDecision,
   PlacementStore,
+  ProjectUsage,
   ReleaseHosts,
   ReportResult,
+  Revised,
   Rows,
   StoreIdentity,
 } from '../port/placement-store';
@@ -31,7 +34,14 @@ import { reportHosts } from './report-hosts';
 import { decodeHolder, decodeIdentity, decodeRow, encodeHolder } from './row-format';
 import { SeenRevisions } from './seen-revisions';
 
-const scripts = loadScripts(join(__dirname, 'lua'), ['claim', 'commit', 'heartbeat', 'acquire-hosts', 'release-hosts']);
+const scripts = loadScripts(join(__dirname, 'lua'), [
+  'claim',
+  'commit',
+  'heartbeat',
+  'acquire-hosts',
+  'release-hosts',
+  'keep-decisions',
+]);
 const READ_CHUNK = 1_000;
 
 /** Settings of the store on Redis. */
@@ -110,7 +120,7 @@ export class RedisPlacementStore implements PlacementStore {
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {
     const revision = await this.revision();
-    for (const table of ['resource_class', 'trait', 'host', 'consumer'] as const) {
+    for (const table of ['resource_class', 'trait', 'quota', 'host', 'consumer'] as const) {
       await this.#reader.scanTexts(table, async (texts) => {
         onRows(decodeLines(texts.map(([key, text]) => ({ table, key, text }))));
       });
@@ -169,6 +179,37 @@ export class RedisPlacementStore implements PlacementStore {
     await this.#reader.scanTexts('consumer', (texts) =>
       onRows(texts.map(([uuid, text]) => asConsumer(decodeRow('consumer', uuid, text)))),
     );
+  }
+
+  async projectUsages(): Promise<Revised<ProjectUsage>[]> {
+    const rows = await this.#reader.scan('project_usage');
+    return rows.map(([key, stored]) => asProjectUsage(key, stored));
+  }
+
+  async projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>> {
+    const found = new Map<string, ProjectUsage['days']>();
+    for (let from = 0; from < projectIds.length; from += READ_CHUNK) {
+      const ids = projectIds.slice(from, from + READ_CHUNK);
+      const rows = await this.#reader.rows('project_days', ids.map(projectKey));
+      for (const [i, stored] of rows.entries()) if (stored) found.set(ids[i] as string, stored.row.days);
+    }
+    return found;
+  }
+
+  async keepDecisions(decisions: readonly KeptDecision[], most: number): Promise<void> {
+    const args = decisions.flatMap(({ id, instanceUuids, content }) => [
+      [id, ...instanceUuids].join(' '),
+      Buffer.from(content).toString('base64'),
+    ]);
+    const { decisions: byId, decided, decisionRing } = this.#keys;
+    await this.#client.runScript(scripts['keep-decisions'], [byId, decided, decisionRing], [most, ...args]);
+  }
+
+  async decision(instanceUuid: string): Promise<Uint8Array | undefined> {
+    const { decisions, decided } = this.#keys;
+    const id = await this.#client.run((redis) => redis.hget(decided, instanceUuid));
+    const text = id === null ? null : await this.#client.run((redis) => redis.hget(decisions, id));
+    return text === null ? undefined : Buffer.from(text, 'base64');
   }
 
   close(): Promise<void> {

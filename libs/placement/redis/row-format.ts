@@ -144,6 +144,10 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   tree: ({ members }) => JSON.stringify(members),
   sequence: ({ agentRun, sequence, digest }) => `${sequence} ${JSON.stringify(agentRun)}\n${digest}`,
   holder: ({ untilMs, leaseMs, ...holder }) => `${untilMs} ${leaseMs} ${encodeHolder(holder)}`,
+  quota: (quota) => JSON.stringify(quota),
+  cohort: ({ members }) => JSON.stringify(members),
+  project_usage: ({ used, atMs, accrued }) => `${atMs} ${JSON.stringify(used)} ${JSON.stringify(accrued)}`,
+  project_days: ({ days }) => JSON.stringify(days),
 };
 
 const decoders: { readonly [T in TableName]: (key: string, content: string) => Tables[T] } = {
@@ -177,6 +181,13 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
     const [[untilMs = 0, leaseMs = 0], holder] = splitNumbers(content, 2);
     return { ...decodeHolder(holder), untilMs, leaseMs };
   },
+  quota: (_, content) => ({ cohort: undefined, ...JSON.parse(content) }),
+  cohort: (_, content) => ({ members: JSON.parse(content) }),
+  project_usage(_, content) {
+    const [atMs, used = '{}', accrued = '{}'] = content.split(' ');
+    return { used: JSON.parse(used), atMs: Number(atMs), accrued: JSON.parse(accrued) };
+  },
+  project_days: (_, content) => ({ days: JSON.parse(content) }),
 };
 
 /** A holder of hosts as scripts compare it. */

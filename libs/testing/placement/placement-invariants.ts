@@ -1,10 +1,11 @@
 import { addResources, capacityOf, type Resources } from '../../domain/inventory';
+import { countedOf } from '../../domain/quotas/quota';
 import type { contentsOf } from './placement';
 
 type Contents = Awaited<ReturnType<typeof contentsOf>>;
 
 /** What must be so in every store at any time; a sentence for each violation. */
-export function violationsOf({ providers, usages, consumers, hosts }: Contents): string[] {
+export function violationsOf({ providers, usages, consumers, hosts, projectUsages }: Contents): string[] {
   const problems: string[] = [];
   const held = new Map<string, Resources>();
   for (const consumer of consumers) {
@@ -30,7 +31,23 @@ export function violationsOf({ providers, usages, consumers, hosts }: Contents):
   for (const uuid of held.keys()) if (!byUuid.has(uuid)) problems.push(`${uuid} is held and not there`);
   for (const host of hosts) if (!byUuid.has(host.providerUuid)) problems.push(`${host.name} has no provider`);
   if (new Set(hosts.map((host) => host.providerUuid)).size !== hosts.length) problems.push('hosts share a provider');
+  const counted = new Map(projectUsages.map(({ projectId, used: amounts }) => [projectId, amounts]));
+  const inProjects = heldByProject(consumers);
+  for (const projectId of new Set([...counted.keys(), ...inProjects.keys()])) {
+    const [usedBy, heldBy] = [counted.get(projectId) ?? {}, inProjects.get(projectId) ?? {}];
+    if (isSame(usedBy, heldBy)) continue;
+    problems.push(`project ${projectId}: used ${JSON.stringify(usedBy)}, held ${JSON.stringify(heldBy)}`);
+  }
   return problems;
+}
+
+/** What the consumers of each project hold in all. */
+export function heldByProject(consumers: Contents['consumers']): Map<string, Resources> {
+  const held = new Map<string, Resources>();
+  for (const consumer of consumers) {
+    held.set(consumer.projectId, addResources(held.get(consumer.projectId) ?? {}, countedOf(consumer)));
+  }
+  return held;
 }
 
 /** Providers whose use is above their capacity: nobody's fault only when it was forced or the inventory shrank. */

@@ -13,6 +13,7 @@ import {
   tuple,
 } from 'fast-check';
 import { type Inventory, inventory } from '../../domain/inventory';
+import { DEFAULT_PROJECT } from '../../domain/quotas/quota';
 import type { GroupPolicy } from '../../domain/server-group';
 import { nestedProviderName, nestedProviderUuid } from '../../placement/port/nested-provider';
 import type {
@@ -24,6 +25,7 @@ import type {
   NestedReport,
   PlacementStore,
   ReportResult,
+  WriteQuota,
 } from '../../placement/port/placement-store';
 import { AT_MS, aReport } from './placement';
 
@@ -42,7 +44,11 @@ const classes = constantFrom('VCPU', 'DISK_GB', 'CUSTOM_GOLD', 'CUSTOM_TIN');
 const traits = subarray(['HW_CPU_X86_AVX', 'CUSTOM_FAST', 'CUSTOM_QUIET']);
 const generations = option(integer({ min: 0, max: 6 }), { nil: undefined });
 const hosts = constantFrom('host-1', 'host-2');
-const times = integer({ min: 0, max: 50_000 }).map((n) => AT_MS + n);
+// Some of the next days, too: what projects hold is counted by day.
+const times = oneof(
+  { weight: 4, arbitrary: integer({ min: 0, max: 50_000 }) },
+  { weight: 1, arbitrary: integer({ min: 0, max: 300_000_000 }) },
+).map((n) => AT_MS + n);
 
 const inventoryOf: Arbitrary<Inventory> = record({
   total: integer({ min: 1, max: 12 }),
@@ -80,16 +86,22 @@ const groups = option(
   { nil: undefined },
 );
 
+const projects = constantFrom('project-1', 'project-1', 'project-ü', 'a project');
+const limits = dictionary(constantFrom('VCPU', 'CUSTOM_GOLD', 'instances'), integer({ min: -1, max: 12 }), {
+  maxKeys: 2,
+  noNullPrototype: true,
+});
+
 const consumerWrites: Arbitrary<ConsumerWrite> = record({
   uuid: consumers,
   allocations: dictionary(providers, resources, { maxKeys: 2, noNullPrototype: true }),
   expect: guards,
   group: groups,
   owner: constantFrom('conductor', 'conductor', 'conductor', 'api'),
-  projectId: constantFrom('project-1', 'project-1', 'project-ü'),
+  projectId: projects,
+  consumerType: constantFrom('INSTANCE', undefined),
 }).map(({ group, ...rest }) => ({
   userId: 'user-1',
-  consumerType: undefined,
   mappings: {},
   ...rest,
   ...(group ? { group } : {}),
@@ -109,6 +121,51 @@ const actions: Arbitrary<Plain<Command> | Plain<HostReport>> = oneof(
       kind: constant('write_allocations' as const),
       consumers: writesOf(3),
       force: constantFrom(false, false, false, true),
+      withinQuota: boolean(),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: record({
+      kind: constant('write_quota' as const),
+      projectId: projects,
+      version: constantFrom(0, 0, 0, AT_MS),
+      limits,
+      borrowLimits: constant({}),
+      cohort: constantFrom(undefined, 'c2', ''),
+      unset: constantFrom<WriteQuota['unset']>([], [], ['VCPU'], 'all'),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      kind: constant('write_quota' as const),
+      projectId: projects,
+      version: constant(0),
+      limits,
+      borrowLimits: constantFrom({}, { VCPU: 2 }, { CUSTOM_GOLD: 0 }),
+      cohort: constant('c 1'),
+      unset: constant([]),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      kind: constant('write_quota' as const),
+      projectId: constant(DEFAULT_PROJECT),
+      version: constant(0),
+      limits,
+      borrowLimits: constant({}),
+      cohort: constant(undefined),
+      unset: constantFrom<WriteQuota['unset']>([], [], ['VCPU'], 'all'),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      kind: constant('settle_project' as const),
+      projectId: projects,
+      keepDays: integer({ min: 0, max: 2 }),
     }),
   },
   {

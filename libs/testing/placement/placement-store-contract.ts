@@ -7,6 +7,7 @@ import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
 import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
+import { describeQuotas } from './projects/placement-store-quotas';
 
 /** A store that is empty at the start of each test, and ways to reach the same one again. */
 export interface PlacementStoreWorld {
@@ -30,6 +31,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
     describeClaims(() => world.store);
     describeOwners(() => world.store);
     describeGroups(() => world.store);
+    describeQuotas(() => world);
     describeHosts(
       () => world.store,
       () => world.another(),

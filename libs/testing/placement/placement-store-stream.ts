@@ -4,6 +4,7 @@ import { silentLog } from '../../runtime/log';
 import { systemClock, systemRandom } from '../../runtime/system';
 import { aProvider, aReport, aWrite, claim, contentsOf, mustReport } from './placement';
 import type { PlacementStoreWorld } from './placement-store-contract';
+import { setQuota } from './projects/placement-store-quotas';
 
 export function describeStream(world: () => PlacementStoreWorld): void {
   describe('the stream', () => {
@@ -79,6 +80,9 @@ export function describeStream(world: () => PlacementStoreWorld): void {
       const child = await aProvider(store, {}, root);
       const write = aWrite({ [root]: { VCPU: 2 } });
       await claim(store, write);
+      await setQuota(store, write.projectId, { limits: { VCPU: 4 }, cohort: 'cohort' });
+      await setQuota(store, 'gone', { limits: { VCPU: 4 } });
+      await setQuota(store, 'gone', { unset: 'all' });
       const late = await openMirror(await world().another());
       const contents = await contentsOf(store);
       for (const mirror of [early, late]) {
@@ -114,12 +118,17 @@ export function describeStream(world: () => PlacementStoreWorld): void {
 type Contents = Awaited<ReturnType<typeof contentsOf>>;
 
 /** What both a mirror and a snapshot can tell. */
-function contentsAsSeen({ providers, usages, hosts, consumers }: Contents) {
+function contentsAsSeen({ providers, usages, hosts, consumers, quotas, projectUsages }: Contents) {
   return {
     providers: providers.map(withoutRevision),
     usages: usages.map(({ used }) => used),
     hosts: hosts.map(withoutRevision),
     consumers: consumers.map(withoutRevision),
+    projects: projectUsages.map(({ projectId, used }) => [
+      projectId,
+      quotas.find((one) => one.projectId === projectId),
+      used,
+    ]),
   };
 }
 
@@ -133,6 +142,7 @@ export function contentsOfMirror(mirror: Mirror) {
     usages: providers.map((provider) => mirror.usage(provider.uuid)),
     hosts: byKey(mirror.hosts(), (row) => row.name),
     consumers: byKey(mirror.consumers(), (row) => row.uuid),
+    projects: mirror.quotas.projects().map((id) => [id, mirror.quotas.quota(id), mirror.quotas.usage(id)]),
   };
 }
 

@@ -9,7 +9,9 @@ import type {
   ConsumerWrite,
   HostReport,
   PlacementStore,
+  ProjectUsage,
   RecordFailure,
+  Revised,
   Rows,
 } from '../../placement/port/placement-store';
 
@@ -142,9 +144,14 @@ export async function contentsOf(store: PlacementStore): Promise<Contents> {
       all.flatMap((rows) => rows.traits ?? []),
       (row) => row.name,
     ),
+    quotas: sorted(
+      all.flatMap((rows) => rows.quotas ?? []),
+      (row) => row.projectId,
+    ),
+    projectUsages: sorted(await store.projectUsages(), (row) => row.projectId),
   };
 }
 
 export type Contents = {
-  readonly [K in 'providers' | 'usages' | 'hosts' | 'consumers' | 'resourceClasses' | 'traits']: NonNullable<Rows[K]>;
-};
+  readonly [K in Exclude<keyof Rows, `deleted${string}`>]-?: NonNullable<Rows[K]>;
+} & { readonly projectUsages: readonly Revised<ProjectUsage>[] };

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Selection } from '#libs/contracts/messages';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
+import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { ConsumerGuard } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';
@@ -68,7 +69,12 @@ async function claimWith(
   const request = openRequest(c, allocationRequest, c.clock.now());
   if (request === undefined) return notClaimed('its allocation request can not be opened');
   const claim = (expect: ConsumerGuard) =>
-    c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), consumers: [claimWrite(request, expect)] });
+    c.placement.commit({
+      kind: 'write_allocations',
+      atMs: c.clock.now(),
+      withinQuota: true,
+      consumers: [claimWrite(request, expect)],
+    });
   let result = await claim(claimToken === undefined ? { kind: 'absent' } : { kind: 'claim', claimToken });
   if (result.kind === 'generation') {
     const [holder] = await c.placement.consumers([request.consumerUuid]);
@@ -84,6 +90,8 @@ async function claimWith(
       return { kind: 'claimed', claimToken: result.claimToken, allocationRequest };
     case 'capacity':
       return notClaimed(`${result.resourceClass}: ${result.refusal}`);
+    case 'quota':
+      return notClaimed(`quota_exceeded: ${sentenceOf(result.excess)}`);
     case 'group':
       return notClaimed(`server group ${result.groupId} forbids it`);
     case 'not_found':
@@ -95,6 +103,7 @@ async function claimWith(
     case 'exists':
     case 'in_use':
     case 'stale':
+    case 'full':
       return notClaimed(result.kind);
   }
 }

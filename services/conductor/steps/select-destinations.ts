@@ -1,9 +1,10 @@
 import { callMethod } from '#libs/bus/typed-calls';
-import type { Destination } from '#libs/contracts/messages';
+import type { Destination, Diagnosis } from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
 
@@ -44,7 +45,7 @@ async function selectForRequest(c: Conductor, records: readonly Instance[]): Pro
   try {
     const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
     const response = await callMethod(c.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
-    if (response.noValidHost) return () => noValidHost(response.noValidHost?.summary ?? '');
+    if (response.noValidHost) return noHostBy(response.noValidHost);
     const byUuid = new Map(response.destinations.map((one) => [one.instanceUuid, one]));
     return (uuid) => {
       const destination = byUuid.get(uuid);
@@ -63,6 +64,13 @@ function claimedOn({ selected, alternates, claimToken }: Destination): Observati
   const { host, serviceHost, allocationRequest, epoch } = selected;
   const place = { host, serviceHost, allocationRequest, epoch, claimToken };
   return { kind: 'claimed', target: { ...place, alternates, passedOver: [] } };
+}
+
+/** Above a quota, it says so whatever else refuses the hosts: that is what the project can change. */
+function noHostBy({ summary, quotaExceeded }: Diagnosis): () => Observation {
+  if (quotaExceeded.length === 0) return () => noValidHost(summary);
+  const fault = { reason: 'quota_exceeded', message: sentenceOf(quotaExceeded) };
+  return () => ({ kind: 'no_host', fault, passedOver: [] });
 }
 
 function noValidHost(message: string): Observation {

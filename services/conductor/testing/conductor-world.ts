@@ -26,6 +26,7 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import type { HostPosition } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';
+import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
@@ -79,6 +80,8 @@ export class ConductorWorld {
   readonly #positions = new Map<string, number>();
   readonly #sequences = new Map<string, number>();
   #reportCount = 0;
+  /** What its scheduler says when a quota refuses. */
+  private quotaExceeded: readonly QuotaExcess[] = [];
   readonly #broker = new MemoryBroker(this.clock, silentLog);
   readonly bus: Bus = this.openBus();
 
@@ -318,7 +321,11 @@ export class ConductorWorld {
       const claimed = held
         ? { host: hostOf(Object.keys(held.allocations)[0] ?? ''), claimToken: held.claimToken }
         : await this.#claimFirst(instanceUuid);
-      if (!claimed) return { destinations: [], noValidHost: { ...NONE, summary: '0 of 3 hosts fit' } };
+      if (!claimed)
+        return {
+          destinations: [],
+          noValidHost: { ...NONE, summary: '0 of 3 hosts fit', quotaExceeded: this.quotaExceeded },
+        };
       const others = this.hosts.filter((host) => host !== claimed.host);
       const alternates = others.map((host) => this.#selection(instanceUuid, host));
       const selected = this.#selection(instanceUuid, claimed.host);
@@ -340,7 +347,9 @@ export class ConductorWorld {
   async #claimFirst(instanceUuid: string) {
     for (const host of this.hosts) {
       const consumers = [claimWrite(requestOn(instanceUuid, host, this.preferred))];
-      const result = await this.placement.commit({ kind: 'write_allocations', atMs: this.clock.now(), consumers });
+      const atMs = this.clock.now();
+      const result = await this.placement.commit({ kind: 'write_allocations', atMs, withinQuota: true, consumers });
+      if (result.kind === 'quota') this.quotaExceeded = result.excess;
       if (result.kind === 'committed') return { host, claimToken: result.claimToken };
     }
     return undefined;

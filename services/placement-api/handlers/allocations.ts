@@ -1,5 +1,5 @@
 import { badRequest, HttpError } from '../http/http-error';
-import { type Microversion, SINCE } from '../http/microversion';
+import { SINCE } from '../http/microversion';
 import { type Answer, type ApiRequest, newest } from '../http/request';
 import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
@@ -49,13 +49,13 @@ export async function putConsumerAllocations(request: ApiRequest, placement: Pla
   const uuid = normalUuid(asked);
   if (uuid === undefined) throw badRequest(`Malformed consumer_uuid: ${asked}`);
   const bodies = { [uuid]: request.body() as ConsumerBody };
-  return write(request.version, bodies, placement, `Unable to allocate inventory for consumer ${uuid}: `);
+  return write(request, bodies, placement, `Unable to allocate inventory for consumer ${uuid}: `);
 }
 
 /** POST /allocations: many consumers, all or nothing. */
 export async function postAllocations(request: ApiRequest, placement: Placement): Promise<Answer> {
   const bodies = request.body() as Record<string, ConsumerBody>;
-  return write(request.version, bodies, placement, 'Unable to allocate inventory ');
+  return write(request, bodies, placement, 'Unable to allocate inventory ');
 }
 
 /** DELETE /allocations/{consumer_uuid} */
@@ -70,14 +70,14 @@ export async function deleteConsumerAllocations({ params }: ApiRequest, placemen
 }
 
 async function write(
-  version: Microversion,
+  { version, isWithinQuota }: ApiRequest,
   bodies: Readonly<Record<string, ConsumerBody>>,
   placement: Placement,
   noClass: string,
 ): Promise<Answer> {
   const consumers = await consumerWrites(bodies, version, placement);
   requireAmounts({ consumers, view: placement.recent, noClass });
-  const result = await placement.commit({ kind: 'write_allocations', consumers });
+  const result = await placement.commit({ kind: 'write_allocations', consumers, withinQuota: isWithinQuota });
   if (result.kind === 'committed' || result.kind === 'unchanged') return { status: 204 };
   throw whyNotAllocated(result, { consumers, view: await placement.now(), noClass });
 }

@@ -1,7 +1,8 @@
 import { type Inventories, MAX_AMOUNT } from '#libs/domain/inventory';
+import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { CommitResult, ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { badRequest, HttpError } from '../http/http-error';
+import { badRequest, ERROR_CODE, HttpError } from '../http/http-error';
 import { unknownClass } from '../unknown-names';
 import { conflict, refused } from './store-results';
 
@@ -28,6 +29,7 @@ export function requireAmounts(asked: Asked): void {
 export function whyNotAllocated(result: CommitResult, asked: Asked): Error {
   return refused(result, {
     owner: ({ uuid }) => foreignConsumer(uuid),
+    quota: ({ excess }) => new HttpError(403, `Quota exceeded: ${sentenceOf(excess)}`, ERROR_CODE.quotaExceeded),
     generation: (stale) =>
       staleConsumer(asked.consumers.find(({ uuid }) => uuid === stale.uuid)?.expect, stale.present),
     capacity: ({ providerUuid, resourceClass, refusal }) =>

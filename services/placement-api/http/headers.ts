@@ -5,6 +5,9 @@ import { type Microversion, NEWEST } from './microversion';
 /** The media type of every body of the API. */
 export const JSON_TYPE = 'application/json';
 
+/** Berth's own: `true` refuses allocations above a quota, whatever the setting. */
+export const QUOTA_HEADER = 'berth-enforce-quotas';
+
 /** The value of a header; undefined when it is absent or empty. */
 export function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];

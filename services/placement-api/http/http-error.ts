@@ -14,6 +14,8 @@ export const ERROR_CODE = {
   duplicateKey: 'placement.query.duplicate_key',
   badValue: 'placement.query.bad_value',
   missingValue: 'placement.query.missing_value',
+  /** Berth's own. */
+  quotaExceeded: 'berth.quota_exceeded',
 } as const;
 
 export type PlacementErrorCode = (typeof ERROR_CODE)[keyof typeof ERROR_CODE];

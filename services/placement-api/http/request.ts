@@ -10,6 +10,8 @@ export interface ApiRequest {
   /** The parameters of the path, decoded; only those that the route has. */
   readonly params: Readonly<Record<'uuid' | 'name' | 'resource_class' | 'consumer_uuid', string>>;
   readonly query: Query;
+  /** What would exceed a quota is to be refused. */
+  readonly isWithinQuota: boolean;
   /** The body, validated by the route's schema of this microversion. @throws HttpError 400 */
   readonly body: () => unknown;
 }

@@ -5,7 +5,7 @@ import type { Placement } from '../placement';
 import type { Policy } from '../policy/policy';
 import type { Route } from '../routes';
 import { at, type Schema } from '../schemas/parts';
-import { JSON_TYPE, mediaTypeOf } from './headers';
+import { headerOf, JSON_TYPE, mediaTypeOf, QUOTA_HEADER } from './headers';
 import { badRequest, ERROR_CODE, HttpError } from './http-error';
 import type { Microversion } from './microversion';
 import { invalidQuery, Query } from './query';
@@ -53,10 +53,18 @@ export async function serve(
       principal,
       params: request.params as ApiRequest['params'],
       query,
+      isWithinQuota: config.enforceQuotas || enforcesQuotas(request.headers),
       body: () => validBody(request.body, schema),
     },
     placement,
   );
+}
+
+/** Whether this request wants to be held to quotas. @throws HttpError 400 */
+function enforcesQuotas(headers: FastifyRequest['headers']): boolean {
+  const asked = headerOf(headers, QUOTA_HEADER) ?? 'false';
+  if (asked !== 'true' && asked !== 'false') throw badRequest(`${QUOTA_HEADER} must be true or false, not '${asked}'`);
+  return asked === 'true';
 }
 
 function validBody(bytes: unknown, schema: Schema = {}): unknown {

@@ -1,4 +1,5 @@
 import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import { storiesOn } from '../testing/story';
 import { allocationStories, manyAllocationStories } from './allocations';
 import { candidateStories } from './candidates';
@@ -13,11 +14,15 @@ import { reshaperStories } from './reshaper';
 import { resourceClassStories } from './resource-classes';
 import { rootStories } from './root';
 import { treeStories } from './trees';
-import { usageStories } from './usages';
+import { quotaStories, usageStories } from './usages';
 
 /** All stories, on any store. `openStore` makes an empty one. */
 export function describePlacementApi(name: string, openStore: () => Promise<PlacementStore>): void {
-  const story = storiesOn(openStore);
+  let store: PlacementStore;
+  const story = storiesOn(async () => {
+    store = await openStore();
+    return store;
+  });
   describe(`placement API on ${name}`, () => {
     describe('root', () => rootStories(story));
     describe('errors', () => errorStories(story));
@@ -33,6 +38,7 @@ export function describePlacementApi(name: string, openStore: () => Promise<Plac
     describe('allocations', () => allocationStories(story));
     describe('allocations of many', () => manyAllocationStories(story));
     describe('usages', () => usageStories(story));
+    describe('quotas', () => quotaStories(story, (limits) => setQuota(store, 'project-1', { limits })));
     describe('candidates', () => candidateStories(story));
     describe('candidates of trees', () => nestedCandidateStories(story));
     describe('reshaper', () => reshaperStories(story));

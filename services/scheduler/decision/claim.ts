@@ -43,7 +43,7 @@ export async function claimAll(
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
   });
-  const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers });
+  const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), withinQuota: true, consumers });
   switch (result.kind) {
     case 'committed':
       mirror.apply(result.change);
@@ -57,21 +57,30 @@ export async function claimAll(
     case 'generation':
     case 'not_found':
       return caughtUp(result);
+    case 'quota':
+      // The next decision sees the same quotas and the same use, and refuses by them.
+      await catchUp();
+      return { kind: 'stale' };
     case 'owner':
       throw foreign(result.uuid);
     case 'unchanged':
     case 'exists':
     case 'in_use':
     case 'stale':
+    case 'full':
       throw new BerthError('internal', 'unexpected_commit', `a claim was answered '${result.kind}'`);
   }
 
   /** Members, a claim or a provider that the mirror did not know: sees all that the store has seen. */
   async function caughtUp(conflict: ClaimConflict): Promise<Claimed> {
-    await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal: caller.signal });
+    await catchUp();
     return wasStale(conflict, decidedAtRevision, spec, mirror)
       ? { kind: 'stale' }
       : { kind: 'contradicted', hosts: refusedHosts(conflict, picks) };
+  }
+
+  async function catchUp(): Promise<void> {
+    await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal: caller.signal });
   }
 }
 

@@ -6,12 +6,14 @@ import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import { locate, NO_REFUSED_CLAIMS, type RefusedClaims } from '../fleet/located-request';
+import { quotaExceeded } from '../fleet/quota-exceeded';
 import { requiredOn } from '../ranking/candidates';
 import { best, type RankHosts } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
-import { type ClassifiedSpec, forBatch } from '../request/equivalence-class';
+import { type ClassifiedSpec, type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
 import type { SelectSettings } from '../settings';
 import { diagnose } from './diagnose';
+import { type Grounds, noteGrounds } from './grounds';
 import { claimsHeld } from './held-claims';
 import { type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
 
@@ -31,16 +33,17 @@ export interface InstanceDestination {
   readonly claimToken: number | undefined;
 }
 
-/** Hosts for all instances of a request, or none and why. */
+/** Hosts for all instances of a request, or none and why. Grounds are given where decisions are kept. */
 export type Decision =
   | {
       readonly kind: 'decided';
+      readonly grounds: Grounds | undefined;
       readonly destinations: readonly InstanceDestination[];
       readonly toClaim: readonly PickedHost[];
       /** The fleet as it is once they are claimed. */
       readonly assumed: FleetSnapshot;
     }
-  | { readonly kind: 'refused'; readonly diagnosis: Diagnosis };
+  | { readonly kind: 'refused'; readonly grounds: Grounds | undefined; readonly diagnosis: Diagnosis };
 
 /** What decisions are made with. */
 export interface DecisionParts {
@@ -66,15 +69,20 @@ export function decide(
 
   const snapshot = fleet.snapshot(nowMs);
   const { held, unclaimed } = claimsHeld(instanceUuids, spec, fleet, snapshot);
-  const constraints = new RequestConstraints(locate(spec, unclaimed, fleet, snapshot, refusedClaims), settings);
-  const equivalenceClass = forBatch(request.equivalenceClass, batchSizeOf(spec, unclaimed));
+  const located = locate(spec, unclaimed, fleet, snapshot, refusedClaims);
+  const constraints = new RequestConstraints(located, settings);
+  const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));
 
+  const { quotaExceeded: beyond } = located;
+  const groundsOf = noteGrounds(equivalenceClass, { snapshot, constraints, quotaExceeded: beyond }, parts);
   const group = spec.group && groupKey(spec.projectId, spec.group.id);
   const picked = pickHosts(unclaimed, equivalenceClass, { snapshot, constraints }, group, random, parts);
   const ranked = rankHosts(equivalenceClass, picked.snapshot);
   if (picked.kind === 'refused') {
     const before = { placed: picked.picks.length, of: unclaimed.length };
-    return { kind: 'refused', diagnosis: diagnose(ranked.feasibility(picked.constraints), before) };
+    const feasibility = ranked.feasibility(picked.constraints);
+    const diagnosis = diagnose(feasibility, beyond, before);
+    return { kind: 'refused', diagnosis, grounds: groundsOf([], diagnosis) };
   }
 
   const alternatesTo = ({ host: selected }: HostForInstance): HostForInstance[] => {
@@ -93,7 +101,19 @@ export function decide(
     const selected = claim ?? (pickOf.get(instanceUuid) as PickedHost);
     return { instanceUuid, selected, alternates: alternatesTo(selected), claimToken: claim?.claimToken };
   });
-  return { kind: 'decided', destinations, toClaim: picked.picks, assumed: picked.snapshot };
+  const grounds = groundsOf(destinations.map(({ selected }) => selected.host));
+  return { kind: 'decided', destinations, toClaim: picked.picks, assumed: picked.snapshot, grounds };
+}
+
+/** What the instances prefer of resources is taken only if all of it is within the quota: it refuses nobody. */
+function affordable(
+  { spec, equivalenceClass }: SelectRequest,
+  unclaimed: readonly string[],
+  { view }: Fleet,
+): EquivalenceClass {
+  if (Object.keys(spec.preferredResources).length === 0) return equivalenceClass;
+  const isAffordable = quotaExceeded(spec, unclaimed, view, spec.preferredResources).length === 0;
+  return isAffordable ? equivalenceClass : withoutPreferred(equivalenceClass);
 }
 
 /** The instances of an affinity group go to one host together, all others one by one. */

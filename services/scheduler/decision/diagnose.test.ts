@@ -66,6 +66,7 @@ it('says so when there are no hosts at all', async () => {
     hostsConsidered: 0,
     hostsPassed: 0,
     filters: [],
+    quotaExceeded: [],
     claimConflicts: 0,
     summary: 'there are no hosts',
   });

@@ -1,4 +1,5 @@
 import type { Diagnosis, FilterDiagnosis } from '#libs/contracts/messages';
+import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { FILTER_NAMES } from '../filters/registry';
 import type { RefusedClaims } from '../fleet/located-request';
 import { CANDIDATES } from '../ranking/candidates';
@@ -7,10 +8,11 @@ import { CLAIM, CLAIM_REFUSED } from '../ranking/request-constraints';
 
 /**
  * Why hosts are feasible or not: each filter with all hosts that it refuses, whether or not another one refuses them, too.
- * `before` says how many of how many instances were placed before there was no host.
+ * `quotaExceeded` are the limits that the quota filter names; `before` says how many of how many instances were placed before there was no host.
  */
 export function diagnose(
   { hostCount, feasibleCount, refusals }: Feasibility,
+  quotaExceeded: readonly QuotaExcess[] = [],
   before: { readonly placed: number; readonly of: number } = { placed: 0, of: 1 },
 ): Diagnosis {
   const filters: FilterDiagnosis[] = [];
@@ -28,6 +30,7 @@ export function diagnose(
     filters,
     claimConflicts: 0,
     summary: placed + summarise(hostCount, feasibleCount, filters, phrases),
+    quotaExceeded,
   };
 }
 
@@ -49,6 +52,7 @@ export function diagnoseRefusedClaims(
     filters: [{ filter: CLAIM, refused, reasons: { [symbol]: refused } }],
     claimConflicts,
     summary: `after ${claimConflicts} tries: ${refused} ${phrase} (${symbol}), the last for ${last}`,
+    quotaExceeded: [],
   };
 }
 

@@ -1,12 +1,11 @@
-import type { ExplainResponse, HostVerdict } from '#libs/contracts/messages';
+import type { ExplainResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
 import { allows } from '../filters/filter';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import { lacksOn, requiredDemands } from '../fleet/host-capacity';
-import type { HostState } from '../fleet/host-state';
 import { locate } from '../fleet/located-request';
-import { needsSearch, noCandidate, noCandidateSentence, searchOn } from '../ranking/candidates';
+import { noCandidate } from '../ranking/candidates';
 import { Judgement } from '../ranking/judgement';
 import { best } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
@@ -14,6 +13,7 @@ import type { ClassifiedSpec, EquivalenceClass } from '../request/equivalence-cl
 import type { DecisionParts } from './decide';
 import { diagnose } from './diagnose';
 import { type RefusedHost, relaxationsOf } from './relaxations';
+import { verdictOn } from './verdict';
 
 /** What is to be explained. */
 export interface ExplainedRequest extends ClassifiedSpec {
@@ -34,7 +34,8 @@ export function explain(
   { fleet, rankHosts, settings }: DecisionParts,
 ): ExplainResponse {
   const snapshot = fleet.snapshot(nowMs);
-  const constraints = new RequestConstraints(locate(spec, [], fleet, snapshot), settings);
+  const located = locate(spec, [NEW_INSTANCE], fleet, snapshot);
+  const constraints = new RequestConstraints(located, settings);
   const ranked = rankHosts(equivalenceClass, snapshot);
   const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name));
   if (name !== '' && !named) throw new BerthError('not_found', 'no_such_host', `there is no host '${name}'`);
@@ -45,11 +46,14 @@ export function explain(
   const refused =
     named || feasibility.feasibleCount > 0 ? [] : refusedHosts(snapshot, equivalenceClass, judgement, constraints);
   return {
-    diagnosis: diagnose(feasibility),
+    diagnosis: diagnose(feasibility, located.quotaExceeded),
     hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints)),
     ...relaxationsOf(refused),
   };
 }
+
+/** The one to be placed: nobody has this uuid. */
+const NEW_INSTANCE = '';
 
 /** Every host of a fleet of which none is feasible. */
 function refusedHosts(
@@ -67,25 +71,4 @@ function refusedHosts(
     refused.push({ host, reasons, lacks: lacksOn(host, demands) });
   });
   return refused;
-}
-
-function verdictOn(
-  host: HostState,
-  equivalenceClass: EquivalenceClass,
-  judgement: Judgement,
-  constraints: RequestConstraints,
-): HostVerdict {
-  const refusals = [
-    ...judgement.sentences(host),
-    ...constraints.constraints
-      .filter((constraint) => !allows(constraint, host.index))
-      .map((constraint) => `${constraint.filter}: ${constraint.describe(host)}`),
-  ];
-  const found = needsSearch(equivalenceClass, host) ? searchOn(equivalenceClass, host) : undefined;
-  if (refusals.length === 0 && needsSearch(equivalenceClass, host) && !found) {
-    refusals.push(noCandidateSentence(equivalenceClass, host));
-  }
-  const weights = { ...judgement.weights(host, found?.preferred), ...constraints.weights(host.index) };
-  const weight = Object.values(weights).reduce((sum, share) => sum + share, 0);
-  return { host: host.host.name, passed: refusals.length === 0, refusals, weight, weights };
 }

@@ -396,7 +396,8 @@ it('does not claim for a caller who has left', async () => {
     instanceUuids: [randomUUID()],
     numAlternates: 0,
   };
-  const deps = { ...scheduler, placement: world.placement, clock: world.clock, sealer: () => () => new Uint8Array() };
+  const { placement, clock } = world;
+  const deps = { ...scheduler, placement, clock, sealer: () => () => new Uint8Array(), keepDecision: () => {} };
   await expect(selectDestinations(request, gone, deps)).rejects.toMatchObject({ reason: 'caller_left' });
   expect(await world.placement.consumers(request.instanceUuids)).toEqual([]);
 });
@@ -440,6 +441,10 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     consumers: (uuids) => store.consumers(uuids),
     hosts: (names) => store.hosts(names),
     scanConsumers: (onRows) => store.scanConsumers(onRows),
+    projectUsages: () => store.projectUsages(),
+    projectDays: (projectIds) => store.projectDays(projectIds),
+    keepDecisions: (decisions, most) => store.keepDecisions(decisions, most),
+    decision: (instanceUuid) => store.decision(instanceUuid),
     close: () => store.close(),
   };
 }

@@ -1,5 +1,10 @@
 import type { IncomingMessage } from '#libs/bus/port';
-import type { Destination, SelectDestinationsResponse, Selection } from '#libs/contracts/messages';
+import type {
+  Destination,
+  Decision as KeptDecision,
+  SelectDestinationsResponse,
+  Selection,
+} from '#libs/contracts/messages';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';
@@ -9,6 +14,7 @@ import type { Candidate } from '#libs/placement/search/query';
 import { type Claimed, type ClaimMirror, claimAll } from './claim';
 import { type Decision, type DecisionParts, decide, type InstanceDestination, type SelectRequest } from './decide';
 import { diagnoseRefusedClaims } from './diagnose';
+import type { Grounds } from './grounds';
 import type { HostForInstance } from './pick-hosts';
 
 /** What selecting takes. */
@@ -17,6 +23,14 @@ export interface SelectDeps extends DecisionParts {
   readonly mirror: ClaimMirror;
   readonly clock: Clock;
   readonly sealer: Sealer;
+  /** Takes what was decided, with its grounds: it must not throw. */
+  readonly keepDecision: (decision: PastDecision) => void;
+}
+
+/** A decision as it is kept, and for whom. */
+export interface PastDecision {
+  readonly instanceUuids: readonly string[];
+  readonly decision: KeptDecision;
 }
 
 /** The caller, and whether it still waits for the answer. */
@@ -53,6 +67,7 @@ export async function selectDestinations(request: SelectRequest, caller: Caller,
     if (decision.kind === 'decided') {
       const claimed = await claimDecided(decision, request, caller, deps);
       if (claimed.kind === 'destinations') {
+        keep(decision.grounds, claimed.destinations);
         return { response: { destinations: claimed.destinations, noValidHost: undefined }, conflicts };
       }
       if (claimed.kind === 'contradicted') for (const [index, why] of claimed.hosts) refusedClaims.set(index, why);
@@ -61,6 +76,7 @@ export async function selectDestinations(request: SelectRequest, caller: Caller,
       mayWait = false;
       await fleet.pending.whenAnswered();
     } else {
+      keep(decision.grounds, []);
       const noValidHost = { ...decision.diagnosis, claimConflicts: conflicts };
       return { response: { destinations: [], noValidHost }, conflicts };
     }
@@ -74,6 +90,14 @@ export async function selectDestinations(request: SelectRequest, caller: Caller,
     return { response: { destinations: [], noValidHost }, conflicts: settings.claimAttempts };
   }
   throw new BerthError('aborted', 'claim_conflicts', 'others took the hosts first each time; ask again');
+
+  function keep(grounds: Grounds | undefined, destinations: readonly Destination[]): void {
+    if (!grounds) return;
+    const { requestId, instanceUuids, spec } = request;
+    const selected = Object.fromEntries(destinations.map((one) => [one.instanceUuid, one.selected.host]));
+    const about = { requestId, projectId: spec.projectId, decidedAtMs: clock.now() };
+    deps.keepDecision({ instanceUuids, decision: { ...about, ...grounds, selected } });
+  }
 }
 
 type ClaimOutcome =

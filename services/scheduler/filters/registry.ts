@@ -7,6 +7,7 @@ import type { Filter } from './filter';
 import { imagePropertiesFilter } from './image-properties';
 import { buildLimitFilter, instanceLimitFilter } from './limits';
 import { differentHostFilter, forcedHostsFilter, ignoredHostsFilter, sameHostFilter } from './named';
+import { quotaFilter } from './quota';
 import { groupAffinityFilter, groupAntiAffinityFilter } from './server-groups';
 import { traitsFilter } from './traits';
 
@@ -27,6 +28,7 @@ export const FILTERS: readonly Filter[] = [
   differentHostFilter,
   groupAffinityFilter,
   groupAntiAffinityFilter,
+  quotaFilter,
 ];
 
 export const FILTER_NAMES: readonly string[] = FILTERS.map((filter) => filter.name);

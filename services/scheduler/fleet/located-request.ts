@@ -1,8 +1,10 @@
+import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey, type ServerGroup } from '#libs/domain/server-group';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
 import type { HostState } from './host-state';
+import { quotaExceeded } from './quota-exceeded';
 
 /** How many members of a server group are on each host, by index, and how many in all. */
 export interface GroupMembers {
@@ -22,6 +24,8 @@ export interface LocatedRequest {
   readonly members: GroupMembers | undefined;
   readonly named: NamedHosts;
   readonly refusedClaims: RefusedClaims;
+  /** Limits that the instances would exceed. */
+  readonly quotaExceeded: readonly QuotaExcess[];
 }
 
 /** Hosts, by index, whose claim the store refused though all filters accept them; and what it said. */
@@ -34,7 +38,10 @@ export type NamedHosts = Readonly<
   Record<'forceHosts' | 'ignoreHosts' | 'sameHost' | 'differentHost', readonly HostState[]>
 >;
 
-/** Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet. */
+/**
+ * Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet, and what they
+ * are to hold counts for the quota.
+ */
 export function locate(
   spec: RequestSpec,
   instanceUuids: readonly string[],
@@ -58,6 +65,7 @@ export function locate(
       differentHost: found(spec.differentHost, byInstance),
     },
     refusedClaims,
+    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view),
   };
 }
 

@@ -19,6 +19,7 @@ import { type Selected, selectDestinations } from '../decision/select-destinatio
 import { Fleet } from '../fleet/fleet';
 import type { HostState } from '../fleet/host-state';
 import { type SchedulerConfig, schedulerOptions } from '../options';
+import { decisionKeeper } from '../past-decisions/keep-decisions';
 import { KeptRanks, type RankHosts } from '../ranking/ranked-hosts';
 import { type ClassifiedSpec, equivalenceClassOf } from '../request/equivalence-class';
 import { selectSettings } from '../settings';
@@ -124,7 +125,8 @@ async function openScheduler(
   const settings = selectSettings(config);
   const ranks = new KeptRanks(settings, config.rankedHosts);
   const rankHosts = ranks.rank;
-  const deps = { placement, mirror, fleet, rankHosts, settings, clock, sealer: sealer(config.claimKey) };
+  const keepDecision = decisionKeeper(placement, config.keptDecisions, silentLog);
+  const deps = { keepDecision, placement, mirror, fleet, rankHosts, settings, clock, sealer: sealer(config.claimKey) };
   return {
     mirror,
     fleet,

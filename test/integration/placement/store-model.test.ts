@@ -12,6 +12,7 @@ import { AT_MS, aWrite, contentsOf, mustCommit } from '#libs/testing/placement/p
 import { violationsOf } from '#libs/testing/placement/placement-invariants';
 import { actionSequences, run } from '#libs/testing/placement/placement-random';
 import { contentsOfMirror } from '#libs/testing/placement/placement-store-stream';
+import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import { sharedServer } from '../../shared-servers';
 
 jest.setTimeout(60_000);
@@ -67,6 +68,7 @@ it('decides what is committed at once as if one came after the other', async () 
     policy: groups,
     host: constantFrom('a', 'b'),
     isForced: boolean(),
+    withinQuota: boolean(),
     uuid: uuids,
     expect: guards,
   };
@@ -88,15 +90,17 @@ it('decides what is committed at once as if one came after the other', async () 
           });
         }
       }
+      for (const store of [memory, redis]) await setQuota(store, 'project-1', { limits: { VCPU: 7, instances: 3 } });
       const before = await redis.revision();
       const commands = all.map(
-        ({ takes: allocations, policy, host, isForced: force, uuid, expect: guard }): Command => {
+        ({ takes: allocations, policy, host, isForced: force, withinQuota, uuid, expect: guard }): Command => {
           const group = policy === undefined ? {} : { group: { group: { id: policy, policy, maxPerHost: 2 }, host } };
           return {
             kind: 'write_allocations',
             atMs: AT_MS,
             consumers: [aWrite(allocations, { ...group, uuid, expect: guard })],
             force,
+            withinQuota,
           };
         },
       );

@@ -24,6 +24,8 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { nextVersion } from '#libs/testing/instances/instance';
 import { aReport, commit, contentsOf } from '#libs/testing/placement/placement';
 import { violationsOf } from '#libs/testing/placement/placement-invariants';
+import { schedulerOptions } from '../../../services/scheduler/options';
+import { settleProjects } from '../../../services/scheduler/quotas/settle-projects';
 import { sharedServer } from '../../shared-servers';
 
 /*
@@ -79,6 +81,12 @@ it('goes on with the providers, hosts and claims of the version before', async (
   const cell = randomUUID();
   await load(cell);
   const { placement, around } = await open(cell);
+  // The stream is followed from before its first entry of this version.
+  const mirror = await Mirror.open(placement, around);
+  opened.push(mirror);
+  // The version before did not count what projects hold: a scheduler does it once.
+  const config = { ...readConfig(schedulerOptions, {}), usageDays: 1 };
+  await settleProjects({ ...around, placement, mirror, config });
   const contents = await contentsOf(placement);
   expect(violationsOf(contents)).toEqual([]);
   expect(contents.hosts).toMatchObject([{ name: 'host-1', enabled: false, disabledReason: 'new disks' }]);
@@ -86,9 +94,6 @@ it('goes on with the providers, hosts and claims of the version before', async (
     [ACTIVE, 'project-1', 'conductor'],
     [SCHEDULING, 'pröjekt', 'api'],
   ]);
-  // The stream is followed from before its first entry of this version.
-  const mirror = await Mirror.open(placement, around);
-  opened.push(mirror);
   // A host that goes on reporting, with the next sequence of its run.
   const reported = await placement.reportHost(aReport({ sequence: 3, atMs: systemClock().now() }));
   expect(['committed', 'unchanged']).toContain(reported.kind);

@@ -4,6 +4,7 @@ import { CONDUCTOR_MUTANTS } from './conductor-mutants';
 import { EVIDENCE_MUTANTS } from './evidence-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
 import type { Mutant } from './mutant';
+import { QUOTA_MUTANTS } from './quota-mutants';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
 import { STORE_MUTANTS } from './store-mutants';
 
@@ -15,6 +16,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...AGENT_MUTANTS,
   ...IDENTITY_MUTANTS,
   ...STORE_MUTANTS,
+  ...QUOTA_MUTANTS,
   ...BOUND_MUTANTS,
 ];
 

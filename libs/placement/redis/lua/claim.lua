@@ -2,14 +2,15 @@
 --- other: each is made whole or not at all, whatever becomes of the others, and finds what those before it have made. The
 --- commits that are made share one revision and one change in the stream; each has a claim token of its own.
 ---
---- Within a commit, the owners and guards of all consumers come first; then what they hold is given back; then consumer by consumer
+--- Within a commit, the owners and guards of all consumers come first, then quotas; then what they hold is given back; then consumer by consumer
 --- and amount by amount what they take is checked and taken. `commands/allocations.ts` states the same for the memory
 --- store. All of it happens to what was read of the store; rows are written once, at the end.
 ---
 --- Rows: usage '<revision> <generation> <used>', used being JSON, and consumer '<revision> <claim token> <generation>
 --- <created> <body>'. A body is '<provider uuid> <class> <amount> <class> <amount> ...', with ';' between providers, a tab,
---- and a JSON list: the first is the project, the fourth the owner, the seventh the group and the eighth the host that the
---- membership counts for, if there is a group.
+--- and a JSON list: the first is the project, the third the consumer type, the fourth the owner, the seventh the group and the eighth the host that the
+--- membership counts for, if there is a group. What a project holds, '<revision> <since ms> <used> <accrued>': used is JSON,
+--- class -> amount, and accrued day -> class -> unit-milliseconds. Projects are written as include/project.lua does.
 ---
 --- KEYS[1] revision         the last commit's
 --- KEYS[2] changes          the stream
@@ -20,12 +21,16 @@
 --- KEYS[7] counters         name -> number
 --- KEYS[8] claim token      the last commit's
 --- KEYS[9] birth            which store this is
+--- KEYS[10] quotas          project -> '<revision> <JSON>', limits, borrowLimits and cohort; the default's is ''
+--- KEYS[11] cohorts         name -> '<revision> <JSON>', the list of members
+--- KEYS[12] project usages  project -> row
 --- ARGV[1] max length       of the stream, about
 --- ARGV[2] commit count
---- ARGV[3..] for each commit: '<at ms> <force> <consumer count>', force 1 takes what does not fit; and for each consumer:
+--- ARGV[3..] for each commit: '<at ms> <force> <quotas> <consumer count>', force 1 takes what does not fit, quotas 1 refuses
+---           what would exceed one; and for each consumer:
 ---           uuid
----           '<guard> <number> <raises> <owner>', a guard of any, absent, generation or claim; raises 1: giving back raises
----           generations
+---           '<guard> <number> <raises> <owner> <instance> <project>', a guard of any, absent, generation or claim;
+---           raises 1: giving back raises generations; instance 1: it is one
 ---           body, '' when it takes nothing
 ---           '<policy> <max per host> <host> <bytes of project id>\n<project id><group id>', '' for none
 --- @return {revision, rows, claim token, refusal, ...}   revision and rows are '' when no commit was made; rows are those
@@ -37,11 +42,16 @@
 ---         {i, 'not_found', subject, key}                 provider, resource_class or inventory
 ---         {i, 'capacity', provider uuid, class, why, usage row}
 ---         {i, 'group', group id, host}
+---         {i, 'quota', JSON}                             a list of {scope, name, class, used, asked, limit}
 --- @include capacity
+--- @include project
+--- @include quota
+--- @include accrue
 --- @include change
 
 local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[8], birth = KEYS[9] }
 local usages_key, inventories_key, consumers_key, counters_key = KEYS[3], KEYS[4], KEYS[5], KEYS[7]
+local quotas_key, cohorts_key, project_usages_key = KEYS[10], KEYS[11], KEYS[12]
 local next_revision, first_token = next_numbers(keys)
 local revision = text_of(next_revision)
 local made_count = 0
@@ -63,17 +73,19 @@ local function takes_of(body)
 end
 
 local function next_commit()
-  local at_ms, force, count = string.match(next_arg(), '^(%S+) (%d) (%d+)$')
-  local commit = { at_ms = at_ms, force = force == '1', writes = {} }
+  local at_ms, force, quotas, count = string.match(next_arg(), '^(%S+) (%d) (%d) (%d+)$')
+  local commit = { at_ms = at_ms, force = force == '1', is_within_quota = quotas == '1', writes = {} }
   for i = 1, tonumber(count) do
     local uuid = next_arg()
-    local guard, expected, raises, owner = string.match(next_arg(), '^(%l+) (%S*) (%d) (%l+)$')
+    local guard, expected, raises, owner, instance, project_key =
+      string.match(next_arg(), '^(%l+) (%S*) (%d) (%l+) (%d) (%S*)$')
     local body = next_arg()
     local policy, max_per_host, host, bytes, names =
       string.match(next_arg(), '^(%S+) (%S+) ([^\n]*) (%d+)\n(.*)$')
     commit.writes[i] = {
       uuid = uuid, owner = owner, body = body, takes = takes_of(body),
       guard = guard, expected = expected, raises_released = raises == '1',
+      is_instance = instance == '1', project_key = project_key,
       policy = policy, max_per_host = tonumber(max_per_host), host = host,
       project = names and string.sub(names, 1, bytes), group = names and string.sub(names, bytes + 1),
       taken = 0, has_joined = false,
@@ -92,6 +104,7 @@ local function read_consumer(uuid)
   return {
     claim = claim, generation = generation, created = created,
     takes = takes_of(body), project = rest[1], owner = rest[4], group = rest[7], host = rest[8],
+    is_instance = rest[3] == 'INSTANCE', project_key = project_key(rest[1]),
   }
 end
 
@@ -127,6 +140,41 @@ local function inventories_of(provider)
   return inventories[provider]
 end
 
+-- What the rule of quotas reads.
+local state = {}
+
+local quotas = {}
+function state.quota(project)
+  if quotas[project] == nil then
+    local row = redis.call('HGET', quotas_key, project)
+    quotas[project] = row and cjson.decode(string.match(row, '^%d+ (.*)$'))
+  end
+  return quotas[project]
+end
+
+function state.members(cohort)
+  local row = redis.call('HGET', cohorts_key, project_key(cohort))
+  return row and cjson.decode(string.match(row, '^%d+ (.*)$')) or {}
+end
+
+local projects = {}
+local function project_of(key)
+  local project = projects[key]
+  if project then return project end
+  local row = redis.call('HGET', project_usages_key, key)
+  if row then
+    local at_ms, used, accrued = string.match(row, '^%d+ (%d+) (%S+) (%S+)$')
+    project = { at_ms = tonumber(at_ms), used = cjson.decode(used), accrued = cjson.decode(accrued) }
+  else
+    project = { at_ms = 0, used = {}, accrued = {} }
+  end
+  project.key = key
+  projects[key] = project
+  return project
+end
+
+function state.usage(project) return project_of(project).used end
+
 local counts, moves = {}, {}
 local function count_of(counter)
   if not counts[counter] then counts[counter] = tonumber(redis.call('HGET', counters_key, counter) or 0) end
@@ -135,7 +183,7 @@ end
 
 -- To be written: usages, and writes of consumers, of which each consumer's last counts.
 
-local changed_usages, changed_consumers = {}, {}
+local changed_usages, changed_consumers, changed_projects = {}, {}, {}
 
 -- Adds to what is used, or with -1 takes away.
 local function use(take, by)
@@ -186,6 +234,40 @@ local function growth_by(commit, provider, class)
     if write.old then add(write.old.takes, -1) end
   end
   return growth
+end
+
+-- By how much a commit raises what projects hold.
+local function growth_of(commit)
+  local growth = { order = {}, by = {} }
+  local function add(consumer, by)
+    if #consumer.takes == 0 then return end
+    local key = consumer.project_key
+    local sum = growth.by[key]
+    if not sum then
+      sum = {}
+      growth.by[key], growth.order[#growth.order + 1] = sum, key
+    end
+    for _, take in ipairs(consumer.takes) do sum[take.class] = (sum[take.class] or 0) + by * take.amount end
+    if consumer.is_instance then sum.instances = (sum.instances or 0) + by end
+  end
+  for _, write in ipairs(commit.writes) do
+    add(write, 1)
+    if write.old then add(write.old, -1) end
+  end
+  return growth
+end
+
+local function grow(growth, at_ms)
+  for _, key in ipairs(growth.order) do
+    local project, is_grown = project_of(key), false
+    for _, by in pairs(growth.by[key]) do is_grown = is_grown or by ~= 0 end
+    if is_grown then
+      accrue(project, at_ms)
+      for class, by in pairs(growth.by[key]) do project.used[class] = (project.used[class] or 0) + by end
+      if not project.is_changed then changed_projects[#changed_projects + 1] = project end
+      project.is_changed = true
+    end
+  end
 end
 
 local function refusal_of_take(take, commit)
@@ -255,6 +337,11 @@ local function refusal_of_commit(commit)
   end
   if is_idle then return { 'unchanged' } end
 
+  local growth = growth_of(commit)
+  if commit.is_within_quota and not commit.force then
+    local excess = excess_of(growth, state)
+    if #excess > 0 then return { 'quota', cjson.encode(excess) } end
+  end
   for _, write in ipairs(commit.writes) do
     if write.old then hold(write.old, -1) end
   end
@@ -267,6 +354,7 @@ local function refusal_of_commit(commit)
   end
 
   -- Everything fits.
+  grow(growth, tonumber(commit.at_ms))
   local token = text_of(first_token + made_count)
   made_count = made_count + 1
   for _, write in ipairs(commit.writes) do
@@ -328,8 +416,18 @@ if made_count > 0 then
       brief[#brief + 1] = 'consumer ' .. uuid .. ' ' .. head
     end
   end
+  local project_rows = {}
+  for _, project in ipairs(changed_projects) do
+    for class, amount in pairs(project.used) do
+      if amount == 0 then project.used[class] = nil end
+    end
+    local used, accrued = cjson.encode(project.used), cjson.encode(project.accrued)
+    local row = revision .. ' ' .. text_of(project.at_ms) .. ' ' .. used .. ' ' .. accrued
+    project_rows[#project_rows + 1], project_rows[#project_rows + 2] = project.key, row
+  end
   set_rows(usages_key, usage_rows)
   set_rows(consumers_key, consumer_rows)
+  set_rows(project_usages_key, project_rows)
   for counter, by in pairs(moves) do
     if by ~= 0 and redis.call('HINCRBY', counters_key, counter, by) == 0 then redis.call('HDEL', counters_key, counter) end
   end

@@ -32,6 +32,10 @@
 --- KEYS[15] claim token the last commit's
 --- KEYS[16] birth       which store this is
 --- KEYS[17] holder      host -> '<epoch> <until ms> <lease ms> <who>'
+--- KEYS[18] quota
+--- KEYS[19] cohort
+--- KEYS[20] project_usage
+--- KEYS[21] project_days
 --- ARGV[1] max length   of the stream, about
 --- ARGV[2] transaction  JSON
 --- @return {'committed', revision, claim token, rows}
@@ -46,10 +50,13 @@ local heartbeats_key, counters_key = KEYS[3], KEYS[4]
 local tables = {
   provider = KEYS[5], usage = KEYS[6], inventory = KEYS[7], host = KEYS[8], consumer = KEYS[9],
   resource_class = KEYS[10], trait = KEYS[11], name = KEYS[12], tree = KEYS[13], sequence = KEYS[14], holder = KEYS[17],
+  quota = KEYS[18], cohort = KEYS[19], project_usage = KEYS[20], project_days = KEYS[21],
 }
 local is_mirrored = {
   provider = true, usage = true, host = true, consumer = true, resource_class = true, trait = true,
 }
+-- Tables that mirrors of the release before do not know.
+local is_new = { quota = true }
 local tx = cjson.decode(ARGV[2])
 
 -- Guards.
@@ -77,9 +84,11 @@ if tx.commits then
   revision, claim_token = next_numbers(keys)
   revision = text_of(revision)
 end
-local lines = {}
+local lines, new_lines = {}, {}
 local function show(name, key, row)
-  if is_mirrored[name] then lines[#lines + 1] = name .. ' ' .. key .. ' ' .. row end
+  local line = name .. ' ' .. key .. ' ' .. row
+  if is_mirrored[name] then lines[#lines + 1] = line end
+  if is_new[name] then new_lines[#new_lines + 1] = line end
 end
 local function put(name, key, row)
   redis.call('HSET', tables[name], key, row)
@@ -121,5 +130,5 @@ local apply = {
 for _, write in ipairs(tx.writes) do apply[write[1]](write[2], write[3], write[4]) end
 
 if not tx.commits then return { 'unchanged' } end
-local rows = append_change(keys, ARGV[1], revision, claim_token, lines)
+local rows = append_change(keys, ARGV[1], revision, claim_token, lines, new_lines)
 return { 'committed', revision, text_of(claim_token), rows }

@@ -1,16 +1,20 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { clientOptions } from '../../client/client-options';
 import type { UsagesByType } from '../../client/placement-documents';
 import { parameter } from '../../client/placement-http';
 import { findProvider, readStock } from '../../client/providers';
-import { usePlacement } from '../../client/with-client';
+import { usePlacement, withClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { usageError } from '../../failure';
 import { addHelp } from '../../help-text';
+import { addSettingFlags } from '../../settings';
 import { compareClasses } from '../../views/fill';
 import { inventoryTable } from '../../views/inventory-table';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
+import { showUsageSince, sinceDay } from './usage-since';
 
+const HINT_SINCE = 'berth usage --since 7d --project ID';
 const HINT = 'berth usage --project ID, or berth usage --provider UUID|NAME';
 
 /** `berth usage`: the usage of a project or of a provider. */
@@ -22,8 +26,18 @@ export function usageCommand(context: Context): CommandUnknownOpts {
     .option('--user <id>', 'only what this user of the project holds')
     .option('--type <TYPE>', 'only consumers of this type, such as INSTANCE; all sums them into one')
     .option('--provider <UUID|NAME>', 'of this provider, instead of a project')
+    .option(
+      '--since <day>',
+      'instead, what projects held on each day since then, in unit-seconds: a day (UTC), or 7d',
+      sinceDay,
+    )
     .option('--json', 'print one JSON value', false);
-  usePlacement(context, command, async (client, { project, user, type, provider, json }) => {
+  addSettingFlags(command, { tables: { client: { busUrl: clientOptions.busUrl } } });
+  usePlacement(context, command, async (client, { project, user, type, provider, since, json }) => {
+    if (since !== undefined) {
+      if ((user ?? type ?? provider) !== undefined) throw usageError('--since goes with --project only', HINT_SINCE);
+      return withClient(context, command, (bus) => showUsageSince(bus, context, { since, project, json }));
+    }
     if ((project === undefined) === (provider === undefined)) {
       throw usageError('say whose usage: that of one project or that of one provider', HINT);
     }
@@ -49,6 +63,7 @@ export function usageCommand(context: Context): CommandUnknownOpts {
     ['berth usage --project default', 'instances, migrations and others of a project'],
     ['berth usage --project default --user alice --type INSTANCE --json', "one user's instances, for a program"],
     ['berth usage --provider host-7', 'how full a provider is'],
+    ['berth usage --since 2026-11-01 --project default', 'what it held each day: VCPU-seconds and the like'],
   ]);
 }
 

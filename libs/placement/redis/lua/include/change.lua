@@ -28,12 +28,18 @@ local function next_numbers(keys)
 end
 
 -- Makes revision and claim token the last ones and appends the one change of this revision to the stream: a line for each
--- row, '<table> <key> <row>', the row empty when it is gone.
-local function append_change(keys, max_length, revision, claim_token, lines)
+-- row, '<table> <key> <row>', the row empty when it is gone. Lines of tables that the release before does not know stand
+-- in a field of their own, which its mirrors do not read.
+local function append_change(keys, max_length, revision, claim_token, lines, new_lines)
   local rows = table.concat(lines, '\n')
   redis.call('SET', keys.revision, revision)
   if keys.new_birth then redis.call('SET', keys.birth, keys.new_birth) end
   redis.call('SET', keys.claim_token, text_of(claim_token))
-  redis.call('XADD', keys.changes, 'MAXLEN', '~', max_length, revision .. '-0', 'rows', rows)
+  local fields = { 'rows', rows }
+  if new_lines and #new_lines > 0 then
+    fields[3], fields[4] = 'new-rows', table.concat(new_lines, '\n')
+    rows = rows == '' and fields[4] or rows .. '\n' .. fields[4]
+  end
+  redis.call('XADD', keys.changes, 'MAXLEN', '~', max_length, revision .. '-0', unpack(fields))
   return rows
 end

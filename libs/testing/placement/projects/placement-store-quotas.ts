@@ -1,0 +1,288 @@
+import { inventory } from '../../../domain/inventory';
+import { DEFAULT_PROJECT, MAX_COHORT_MEMBERS, UNLIMITED } from '../../../domain/quotas/quota';
+import type { CommitResult, ConsumerWrite, PlacementStore, WriteQuota } from '../../../placement/port/placement-store';
+import { AT_MS, aProvider, aWrite, commit, contentsOf, mustCommit } from '../placement';
+import { heldByProject, violationsOf } from '../placement-invariants';
+import type { PlacementStoreWorld } from '../placement-store-contract';
+
+const DAY_MS = 86_400_000;
+
+/** Sets a quota of a project. */
+export function setQuota(
+  store: PlacementStore,
+  projectId: string,
+  fields: Partial<Omit<WriteQuota, 'kind' | 'projectId'>>,
+): Promise<CommitResult> {
+  const nothing = { version: 0, limits: {}, borrowLimits: {}, cohort: undefined, unset: [] };
+  return commit(store, { kind: 'write_quota', projectId, ...nothing, ...fields });
+}
+
+/** Claims as schedulers and conductors do. */
+export function claimWithin(store: PlacementStore, ...consumers: readonly ConsumerWrite[]): Promise<CommitResult> {
+  return commit(store, { kind: 'write_allocations', withinQuota: true, consumers });
+}
+
+export function describeQuotas(world: () => PlacementStoreWorld): void {
+  describe('quotas', () => {
+    let store: PlacementStore;
+    let provider: string;
+    beforeEach(async () => {
+      store = world().store;
+      provider = await aProvider(store, { VCPU: inventory(1_000), DISK_GB: inventory(1_000) });
+    });
+    afterEach(async () => expect(violationsOf(await contentsOf(store))).toEqual([]));
+
+    const taking = (vcpu: number, fields: Partial<ConsumerWrite> = {}) =>
+      aWrite({ [provider]: { VCPU: vcpu } }, fields);
+    const committed = expect.objectContaining({ kind: 'committed' });
+    const beyond = (name: string, resourceClass: string, used: number, asked: number, limit: number) => ({
+      kind: 'quota',
+      excess: [{ scope: name.startsWith('cohort') ? 'cohort' : 'project', name, resourceClass, used, asked, limit }],
+    });
+    const usedBy = async (projectId: string) => heldByProject((await contentsOf(store)).consumers).get(projectId) ?? {};
+
+    it('refuses what would exceed a limit, with what is used and asked, and takes the rest', async () => {
+      await setQuota(store, 'project-1', { limits: { VCPU: 10 } });
+      expect(await claimWithin(store, taking(8))).toEqual(committed);
+      expect(await claimWithin(store, taking(4))).toEqual(beyond('project-1', 'VCPU', 8, 4, 10));
+      expect(await claimWithin(store, taking(4, { projectId: 'project-2' }))).toEqual(committed);
+      expect(await claimWithin(store, taking(2))).toEqual(committed);
+    });
+
+    it('names every limit that would be exceeded', async () => {
+      await setQuota(store, 'project-1', { limits: { VCPU: 3, DISK_GB: 5, instances: 1 } });
+      await claimWithin(store, taking(1));
+      const result = await claimWithin(store, aWrite({ [provider]: { VCPU: 3, DISK_GB: 6 } }));
+      expect(result).toMatchObject({
+        excess: [
+          { resourceClass: 'DISK_GB', used: 0, asked: 6, limit: 5 },
+          { resourceClass: 'VCPU', used: 1, asked: 3, limit: 3 },
+          { resourceClass: 'instances', used: 1, asked: 1, limit: 1 },
+        ],
+      });
+    });
+
+    it('counts instances, and no other consumers', async () => {
+      await setQuota(store, 'project-1', { limits: { instances: 1 } });
+      expect(await claimWithin(store, taking(1, { consumerType: 'MIGRATION' }))).toEqual(committed);
+      expect(await claimWithin(store, taking(1))).toEqual(committed);
+      expect(await claimWithin(store, taking(1))).toEqual(beyond('project-1', 'instances', 1, 1, 1));
+      expect(await claimWithin(store, taking(1, { consumerType: undefined }))).toEqual(committed);
+    });
+
+    it('counts all that one command takes and gives back', async () => {
+      await setQuota(store, 'project-1', { limits: { VCPU: 10 } });
+      expect(await claimWithin(store, taking(6), taking(6))).toEqual(beyond('project-1', 'VCPU', 0, 12, 10));
+      const held = taking(10);
+      expect(await claimWithin(store, held)).toEqual(committed);
+      expect(await claimWithin(store, { ...held, allocations: {} }, taking(9))).toEqual(committed);
+      expect(await usedBy('project-1')).toEqual({ VCPU: 9, instances: 1 });
+    });
+
+    it('gives room back with what is released', async () => {
+      await setQuota(store, 'project-1', { limits: { VCPU: 10 } });
+      const held = taking(10);
+      const result = await claimWithin(store, held);
+      const claimToken = result.kind === 'committed' ? result.claimToken : 0;
+      await mustCommit(store, { kind: 'release_claim', consumerUuid: held.uuid, claimToken });
+      expect(await claimWithin(store, taking(10))).toEqual(committed);
+    });
+
+    it('refuses nobody who does not want to be held to it, nor what is forced, and counts them', async () => {
+      await setQuota(store, 'project-1', { limits: { VCPU: 1 } });
+      expect(await commit(store, { kind: 'write_allocations', consumers: [taking(2)] })).toEqual(committed);
+      const forced = { kind: 'write_allocations', consumers: [taking(3)], withinQuota: true, force: true } as const;
+      expect(await commit(store, forced)).toEqual(committed);
+      expect(await claimWithin(store, taking(1))).toEqual(beyond('project-1', 'VCPU', 5, 1, 1));
+    });
+
+    it('lets limits below the use refuse only what is new', async () => {
+      const held = taking(8);
+      await claimWithin(store, held);
+      await setQuota(store, 'project-1', { limits: { VCPU: 4 } });
+      const elsewhere = await aProvider(store);
+      expect(await claimWithin(store, { ...held, allocations: { [elsewhere]: { VCPU: 8 } } })).toEqual(committed);
+      expect(await claimWithin(store, { ...held, allocations: { [elsewhere]: { VCPU: 6 } } })).toEqual(committed);
+      expect(await claimWithin(store, { ...held, allocations: { [elsewhere]: { VCPU: 7 } } })).toEqual(
+        beyond('project-1', 'VCPU', 6, 1, 4),
+      );
+    });
+
+    it('holds the default for all that have no limit of their own', async () => {
+      await setQuota(store, DEFAULT_PROJECT, { limits: { VCPU: 2 } });
+      await setQuota(store, 'rich', { limits: { VCPU: UNLIMITED } });
+      await setQuota(store, 'disk', { limits: { DISK_GB: 1 } });
+      expect(await claimWithin(store, taking(3, { projectId: 'rich' }))).toEqual(committed);
+      expect(await claimWithin(store, taking(3, { projectId: 'disk' }))).toEqual(beyond('disk', 'VCPU', 0, 3, 2));
+      expect(await claimWithin(store, taking(3, { projectId: 'any b' }))).toEqual(beyond('any b', 'VCPU', 0, 3, 2));
+      await setQuota(store, DEFAULT_PROJECT, { unset: 'all' });
+      expect(await claimWithin(store, taking(3, { projectId: 'any b' }))).toEqual(committed);
+    });
+
+    it('changes what is named, and leaves the rest', async () => {
+      await setQuota(store, 'project ü', { limits: { VCPU: 2, DISK_GB: 3 } });
+      await setQuota(store, 'project ü', { limits: { VCPU: 4 } });
+      const quotas = async () => (await contentsOf(store)).quotas.map(({ projectId, limits }) => [projectId, limits]);
+      expect(await quotas()).toEqual([['project ü', { VCPU: 4, DISK_GB: 3 }]]);
+      await setQuota(store, 'project ü', { unset: ['VCPU'] });
+      expect(await quotas()).toEqual([['project ü', { DISK_GB: 3 }]]);
+      expect(await setQuota(store, 'project ü', { limits: { DISK_GB: 3 } })).toEqual({ kind: 'unchanged' });
+      await setQuota(store, 'project ü', { unset: ['DISK_GB'] });
+      expect(await quotas()).toEqual([]);
+    });
+
+    it('refuses to change another version than the one that is meant', async () => {
+      await setQuota(store, 'project-1', { limits: { VCPU: 2 } });
+      const [quota] = (await contentsOf(store)).quotas;
+      const version = quota?.version ?? 0;
+      expect(await setQuota(store, 'project-1', { version, limits: { VCPU: 3 } })).toEqual(committed);
+      const late = await setQuota(store, 'project-1', { version, limits: { VCPU: 4 } });
+      expect(late).toMatchObject({ kind: 'generation', subject: 'quota', uuid: 'project-1' });
+    });
+
+    it('lends within a cohort: up to the borrow limit, and in all the sum of the limits', async () => {
+      const cohort = 'cohort c';
+      await setQuota(store, 'a', { limits: { VCPU: 10 }, cohort, borrowLimits: { VCPU: 5 } });
+      await setQuota(store, 'b', { limits: { VCPU: 10 }, cohort });
+      await setQuota(store, 'c', { cohort });
+      const claims = (projectId: string, vcpu: number) => claimWithin(store, taking(vcpu, { projectId }));
+      expect(await claims('a', 16)).toEqual(beyond('a', 'VCPU', 0, 16, 15));
+      expect(await claims('a', 15)).toEqual(committed);
+      // Without a limit of its own a member neither lends nor counts.
+      expect(await claims('c', 100)).toEqual(committed);
+      expect(await claims('b', 6)).toEqual(beyond(cohort, 'VCPU', 15, 6, 20));
+      expect(await claims('b', 5)).toEqual(committed);
+    });
+
+    it('lends without a bound where there is no borrow limit, and nothing once a project has left', async () => {
+      await setQuota(store, 'a', { limits: { VCPU: 1 }, cohort: 'cohort' });
+      await setQuota(store, 'b', { limits: { VCPU: 9 }, cohort: 'cohort', borrowLimits: { VCPU: 0 } });
+      expect(await claimWithin(store, taking(10, { projectId: 'b' }))).toEqual(beyond('b', 'VCPU', 0, 10, 9));
+      expect(await claimWithin(store, taking(10, { projectId: 'a' }))).toEqual(committed);
+      await setQuota(store, 'b', { cohort: '' });
+      expect(await claimWithin(store, taking(9, { projectId: 'b' }))).toEqual(committed);
+      expect(await claimWithin(store, taking(1, { projectId: 'a' }))).toEqual({
+        kind: 'quota',
+        excess: [{ scope: 'cohort', name: 'cohort', resourceClass: 'VCPU', used: 10, asked: 1, limit: 1 }],
+      });
+    });
+
+    it('refuses a borrow limit without a cohort, and more members of one than claims can look at', async () => {
+      await expect(setQuota(store, 'a', { borrowLimits: { VCPU: 1 } })).rejects.toMatchObject({
+        code: 'failed_precondition',
+        reason: 'not_in_cohort',
+      });
+      for (let n = 0; n < MAX_COHORT_MEMBERS; n++) await setQuota(store, `p${n}`, { cohort: 'cohort' });
+      expect(await setQuota(store, 'one more', { cohort: 'cohort' })).toEqual({
+        kind: 'full',
+        subject: 'cohort',
+        most: MAX_COHORT_MEMBERS,
+      });
+    });
+
+    it('lets many clients at once never exceed a limit', async () => {
+      const clients = [store, await world().another(), await world().another(), await world().another()];
+      for (let round = 0; round < 10; round++) {
+        const projectId = `round-${round}`;
+        await setQuota(store, projectId, { limits: { VCPU: 10 } });
+        const claims = Array.from({ length: 32 }, (_, n) =>
+          claimWithin(clients[n % clients.length] as PlacementStore, taking(1, { projectId })),
+        );
+        const kinds = (await Promise.all(claims)).map(({ kind }) => kind);
+        expect(kinds.filter((kind) => kind === 'committed')).toHaveLength(10);
+        expect(kinds.filter((kind) => kind === 'quota')).toHaveLength(22);
+        expect(await usedBy(projectId)).toMatchObject({ VCPU: 10 });
+      }
+    });
+  });
+
+  describe('decisions', () => {
+    const content = Uint8Array.of(0, 1, 255);
+    const keep = (store: PlacementStore, id: string, ...instanceUuids: string[]) =>
+      store.keepDecisions([{ id, instanceUuids, content: Uint8Array.of(...content, Number(id)) }], 2);
+    const lastByte = async (store: PlacementStore, uuid: string) => (await store.decision(uuid))?.at(-1);
+
+    it('are kept, the last of each instance and of all the last few', async () => {
+      const { store } = world();
+      const before = await store.revision();
+      expect(await store.decision('a')).toBeUndefined();
+      await keep(store, '1', 'a', 'b');
+      await keep(store, '2', 'b');
+      expect([...((await store.decision('a')) ?? [])]).toEqual([...content, 1]);
+      expect(await lastByte(store, 'b')).toBe(2);
+      await keep(store, '3', 'c');
+      expect(await lastByte(store, 'a')).toBeUndefined();
+      expect(await lastByte(store, 'b')).toBe(2);
+      expect(await lastByte(store, 'c')).toBe(3);
+      expect(await store.revision()).toBe(before);
+    });
+  });
+
+  describe('use over time', () => {
+    let store: PlacementStore;
+    let provider: string;
+    const noonMs = Math.floor(AT_MS / DAY_MS) * DAY_MS + DAY_MS / 2;
+    const today = noonMs / DAY_MS - 0.5;
+    beforeEach(async () => {
+      store = world().store;
+      provider = await aProvider(store);
+    });
+
+    const hold = (write: ConsumerWrite, vcpu: number, atMs: number) => {
+      const allocations = vcpu === 0 ? {} : { [provider]: { VCPU: vcpu } };
+      return mustCommit(store, { kind: 'write_allocations', atMs, consumers: [{ ...write, allocations }] });
+    };
+    const settle = (atMs: number, keepDays = 10) =>
+      commit(store, { kind: 'settle_project', projectId: 'project-1', keepDays, atMs });
+    const daysOf = async () => (await store.projectDays(['project-1', 'nobody'])).get('project-1');
+
+    it('is counted by the commits that change it, day by day', async () => {
+      const write = aWrite({});
+      await hold(write, 2, noonMs);
+      await hold(write, 3, noonMs + 1_000);
+      // A clock that is behind counts nothing twice.
+      await hold(write, 4, noonMs);
+      await hold(write, 0, noonMs + DAY_MS);
+      const [usage] = await store.projectUsages();
+      expect(usage).toMatchObject({ projectId: 'project-1', used: {}, atMs: noonMs + DAY_MS });
+      const half = DAY_MS / 2;
+      expect(usage?.days).toEqual({
+        [today]: { VCPU: 2_000 + 4 * (half - 1_000), instances: half },
+        [today + 1]: { VCPU: 4 * half, instances: half },
+      });
+    });
+
+    it('moves days that are over to the history, once, and forgets old ones', async () => {
+      const write = aWrite({});
+      await hold(write, 1, noonMs);
+      await settle(noonMs + DAY_MS);
+      const first = { VCPU: DAY_MS / 2, instances: DAY_MS / 2 };
+      expect(await daysOf()).toEqual({ [today]: first });
+      expect((await store.projectUsages())[0]?.days).toEqual({ [today + 1]: first });
+      expect(await settle(noonMs + DAY_MS)).toEqual({ kind: 'unchanged' });
+      await hold(write, 0, noonMs + DAY_MS + 1);
+      await settle(noonMs + 2 * DAY_MS);
+      const second = { VCPU: DAY_MS / 2 + 1, instances: DAY_MS / 2 + 1 };
+      expect(await daysOf()).toEqual({ [today]: first, [today + 1]: second });
+      await settle(noonMs + 3 * DAY_MS, 2);
+      expect(await daysOf()).toEqual({ [today + 1]: second });
+      await settle(noonMs + 9 * DAY_MS, 2);
+      expect(await daysOf()).toBeUndefined();
+      expect(await store.projectUsages()).toEqual([]);
+    });
+
+    it('corrects what is counted as held, unless it was changed meanwhile', async () => {
+      await hold(aWrite({}), 2, noonMs);
+      const [usage] = await store.projectUsages();
+      const correction = { used: { VCPU: 5 }, revision: usage?.revision ?? 0 };
+      const correct = () =>
+        commit(store, { kind: 'settle_project', projectId: 'project-1', keepDays: 1, atMs: noonMs, correction });
+      expect(await correct()).toMatchObject({ kind: 'committed' });
+      expect((await store.projectUsages())[0]?.used).toEqual({ VCPU: 5 });
+      expect(await correct()).toEqual({ kind: 'unchanged' });
+      const unknown = { used: { VCPU: 1 }, revision: 0 };
+      const never = { kind: 'settle_project', projectId: 'project-2', keepDays: 1, correction: unknown } as const;
+      expect(await commit(store, never)).toMatchObject({ kind: 'committed' });
+    });
+  });
+}

@@ -1,0 +1,46 @@
+import type { Diagnosis, HostVerdict } from '#libs/contracts/messages';
+import { formatNumber } from '../../views/format';
+import { table } from '../../views/table';
+import type { Terminal } from '../../views/terminal';
+
+/** Prints how many hosts fit, and each filter that refuses some. */
+export function showDiagnosis(terminal: Terminal, diagnosis: Diagnosis): void {
+  terminal.print(terminal.colours.bold(diagnosis.summary));
+  const filters = diagnosis.filters.filter((filter) => filter.refused > 0);
+  if (filters.length === 0) return;
+  const rows = filters.map(({ filter, refused, reasons }) => [filter, refused, showReasons(reasons)]);
+  terminal.print(`\n${table(terminal, ['FILTER', 'REFUSED', 'REASONS'], rows)}`);
+}
+
+/** Prints hosts with what each weigher gives them, or what refuses them; those selected are marked. */
+export function showHosts(
+  terminal: Terminal,
+  hosts: readonly HostVerdict[],
+  selected: ReadonlySet<string> = new Set(),
+): void {
+  if (hosts.length === 0) return;
+  const { bold, green, red } = terminal.colours;
+  const rows = hosts.map(({ host, passed, weight, weights, refusals }) => [
+    selected.has(host) ? bold(`${host} *`) : host,
+    passed ? green('yes') : red('no'),
+    passed ? weight.toFixed(3) : '-',
+    passed ? showWeights(weights) : refusals.join('; '),
+  ]);
+  terminal.print(`\n${table(terminal, ['HOST', 'FITS', 'WEIGHT', 'BECAUSE'], rows)}`);
+}
+
+function showReasons(reasons: Readonly<Record<string, number>>): string {
+  return Object.entries(reasons)
+    .sort(([, a], [, b]) => b - a)
+    .map(([reason, count]) => `${reason} ${formatNumber(count)}`)
+    .join(', ');
+}
+
+/** The weighers with a weight other than 0, the heaviest first. */
+function showWeights(weights: Readonly<Record<string, number>>): string {
+  return Object.entries(weights)
+    .filter(([, weight]) => weight !== 0)
+    .sort(([, a], [, b]) => Math.abs(b) - Math.abs(a))
+    .map(([weigher, weight]) => `${weigher} ${weight.toFixed(2)}`)
+    .join(', ');
+}

@@ -1,0 +1,44 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings';
+import type { Client } from '#libs/client/client';
+import type { ProjectUsageView } from '#libs/contracts/messages';
+import type { Context } from '../../context';
+import { compareClasses } from '../../views/fill';
+import { table } from '../../views/table';
+
+const DAY_MS = 86_400_000;
+
+/** When to begin: a day (UTC), or so many days before today. */
+export type Since = { readonly dayMs: number } | { readonly daysAgo: number };
+
+/** Prints what projects held on each day, in unit-seconds: VCPU-seconds, MEMORY_MB-seconds, instance-seconds. */
+export async function showUsageSince(
+  client: Client,
+  { terminal, clock }: Context,
+  { since, project, json }: { readonly since: Since; readonly project: string | undefined; readonly json: boolean },
+): Promise<void> {
+  const sinceMs = 'dayMs' in since ? since.dayMs : Math.max(0, clock.now() - since.daysAgo * DAY_MS);
+  const usages = (await client.usage(sinceMs, project)).filter(({ days }) => days.length > 0);
+  if (json) return terminal.json(usages);
+  if (usages.length === 0) return terminal.print('Nothing was held since then.');
+  terminal.print(usageTable(usages, terminal));
+}
+
+function usageTable(usages: readonly ProjectUsageView[], terminal: Context['terminal']): string {
+  const days = usages.flatMap(({ projectId, days: each }) => each.map((day) => ({ projectId, ...day })));
+  const classes = [...new Set(days.flatMap(({ unitSeconds }) => Object.keys(unitSeconds)))].sort(compareClasses);
+  const rows = days.map(({ projectId, day, unitSeconds }) => [
+    projectId,
+    day,
+    ...classes.map((name) => Math.round(unitSeconds[name] ?? 0)),
+  ]);
+  return table(terminal, ['PROJECT', 'DAY', ...classes.map((name) => `${name} s`)], rows);
+}
+
+/** The parser of `2026-11-01` and `7d`. */
+export function sinceDay(text: string): Since {
+  const [, days] = /^(\d{1,4})d$/.exec(text) ?? [];
+  if (days !== undefined) return { daysAgo: Number(days) };
+  const dayMs = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  if (dayMs >= 0) return { dayMs };
+  throw new InvalidArgumentError('It must be a day such as 2026-11-01, or a number of days such as 7d.');
+}

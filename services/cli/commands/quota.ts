@@ -1,0 +1,154 @@
+import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
+import type { ProjectQuotaView } from '#libs/contracts/messages';
+import { isClassOrTraitName } from '#libs/domain/names';
+import { INSTANCES, MAX_LIMIT, UNLIMITED } from '#libs/domain/quotas/quota';
+import { ownProject, useClient } from '../client/with-client';
+import type { Context } from '../context';
+import { usageError } from '../failure';
+import { addHelp } from '../help-text';
+import { compareClasses } from '../views/fill';
+import { formatNumber } from '../views/format';
+import { table } from '../views/table';
+import type { Terminal } from '../views/terminal';
+import { repeatable } from './repeatable-flag';
+
+type Limits = Readonly<Record<string, number>>;
+
+/** `berth quota show | list | set | unset` */
+export function quotaCommand(context: Context): CommandUnknownOpts {
+  return new Command('quota')
+    .description('What projects may hold: limits by resource class and on instances, checked by every claim.')
+    .addCommand(showCommand(context))
+    .addCommand(listCommand(context))
+    .addCommand(setCommand(context))
+    .addCommand(unsetCommand(context));
+}
+
+function showCommand(context: Context): CommandUnknownOpts {
+  const { terminal } = context;
+  const command = new Command('show')
+    .description("Show a project's limits and what it holds; a tenant's own unless another is named.")
+    .option('--project <id>', 'of this project')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { project, json }) => {
+    const projectId = project ?? ownProject(context, command);
+    if (projectId === undefined) throw usageError('say whose quota', 'berth quota show --project ID');
+    const [[quota], defaultLimits] = await Promise.all([client.quotas(projectId), client.defaultLimits()]);
+    // There is one for every project that is named.
+    if (quota === undefined) return;
+    if (json) return terminal.json({ ...quota, defaultLimits });
+    if (quota.cohort !== '') terminal.print(`cohort ${quota.cohort}\n`);
+    terminal.print(table(terminal, ['CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS'], rowsOf(quota, defaultLimits)));
+  });
+  return addHelp(command, [['berth quota show --project default', 'its limits, and what it holds of each class']]);
+}
+
+function listCommand(context: Context): CommandUnknownOpts {
+  const { terminal } = context;
+  const command = new Command('list')
+    .description('List the limits of projects and what they hold, and the default limits.')
+    .option('--project <id>', 'of this project only')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { project, json }) => {
+    const [projects, defaultLimits] = await Promise.all([client.quotas(project), client.defaultLimits()]);
+    if (json) return terminal.json({ projects, defaultLimits });
+    const rows = projects.flatMap((quota) =>
+      rowsOf(quota, defaultLimits).map((row) => [quota.projectId, quota.cohort || '-', ...row]),
+    );
+    const defaults = Object.entries(defaultLimits).map(([name, limit]) => ['(default)', '-', name, '', limitOf(limit)]);
+    const head = ['PROJECT', 'COHORT', 'CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS'];
+    terminal.print(table(terminal, head, [...rows, ...defaults.map((row) => [...row, 'default', ''])]));
+  });
+  return addHelp(command, [['berth quota list', 'every project that has limits or holds something']]);
+}
+
+function setCommand(context: Context): CommandUnknownOpts {
+  const command = addSubject(new Command('set').description('Set limits; those that are not named stay.'))
+    .addOption(repeatable('--limit <CLASS=N>', 'a limit on a resource class or on instances; -1 is none', limitOfClass))
+    .addOption(repeatable('--borrow-limit <CLASS=N>', 'how far above its limit it may go in its cohort', borrowOfClass))
+    .option('--cohort <name>', 'the projects with which it lends and borrows')
+    .option('--no-cohort', 'leaves its cohort')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { project, default: isDefault, limit, borrowLimit, cohort, json }) => {
+    const projectId = subjectOf(project, isDefault);
+    if (limit.length + borrowLimit.length === 0 && cohort === undefined) {
+      throw usageError('there is nothing to set', 'say --limit CLASS=N, --borrow-limit CLASS=N or --cohort NAME');
+    }
+    const change = {
+      limits: Object.fromEntries(limit),
+      borrowLimits: Object.fromEntries(borrowLimit),
+      cohort: typeof cohort === 'string' ? cohort : cohort === false ? '' : undefined,
+    };
+    printChanged(context.terminal, json, await client.setQuota(projectId, change));
+  });
+  return addHelp(command, [
+    ['berth quota set --project default --limit VCPU=100 --limit MEMORY_MB=204800 --limit instances=50', 'limits'],
+    ['berth quota set --default --limit instances=10', 'for every project without a limit of its own'],
+    [
+      'berth quota set --project a --limit VCPU=100 --cohort lab --borrow-limit VCPU=50',
+      'up to 150, while the members of lab stay within the sum of their limits',
+    ],
+  ]);
+}
+
+function unsetCommand(context: Context): CommandUnknownOpts {
+  const command = addSubject(
+    new Command('unset').description("Take limits away, so that the default's hold; without a class, all of them."),
+  )
+    .argument('[classes...]', 'resource classes, or instances')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { project, default: isDefault, json }, classes) => {
+    printChanged(context.terminal, json, await client.unsetQuota(subjectOf(project, isDefault), classes));
+  });
+  return addHelp(command, [['berth quota unset --project default VCPU', 'the default limit on VCPU holds again']]);
+}
+
+function addSubject<Args extends unknown[]>(command: Command<Args>) {
+  return command.option('--project <id>', 'of this project').option('--default', 'of all that have none', false);
+}
+
+/** @throws BerthError `invalid_argument / usage` unless there is one of the two. */
+function subjectOf(project: string | undefined, isDefault: boolean): string {
+  if ((project === undefined) !== isDefault) throw usageError('say whose quota', 'add --project ID, or --default');
+  return project ?? '';
+}
+
+function printChanged(terminal: Terminal, json: boolean, quota: ProjectQuotaView): void {
+  if (json) return terminal.json(quota);
+  const rows = rowsOf(quota, {});
+  if (rows.length === 0) return terminal.print('No limits are left.');
+  terminal.print(table(terminal, ['CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS'], rows));
+}
+
+/** A row for each class that is limited or held. */
+function rowsOf({ limits, borrowLimits, used, cohort }: ProjectQuotaView, defaultLimits: Limits) {
+  const names = new Set([...Object.keys(limits), ...Object.keys(used), ...Object.keys(defaultLimits)]);
+  return [...names].sort(compareClasses).map((name) => {
+    const limit = limits[name] ?? defaultLimits[name] ?? UNLIMITED;
+    const of = limits[name] !== undefined ? 'project' : defaultLimits[name] !== undefined ? 'default' : '-';
+    const borrows = cohort === '' || limit === UNLIMITED ? '-' : (borrowLimits[name] ?? 'what is free');
+    return [name, used[name] ?? 0, limitOf(limit), of, borrows];
+  });
+}
+
+function limitOf(limit: number): string {
+  return limit === UNLIMITED ? 'none' : formatNumber(limit);
+}
+
+function limitOfClass(text: string): readonly [name: string, limit: number] {
+  return classAndNumber(text, UNLIMITED);
+}
+
+function borrowOfClass(text: string): readonly [name: string, limit: number] {
+  return classAndNumber(text, 0);
+}
+
+function classAndNumber(text: string, least: number): readonly [name: string, limit: number] {
+  const [, name = '', number = ''] = /^([^=]+)=(-?\d+)$/.exec(text) ?? [];
+  const limit = Number(number);
+  const isName = name === INSTANCES || isClassOrTraitName(name);
+  if (isName && number !== '' && limit >= least && limit <= MAX_LIMIT) return [name, limit];
+  throw new InvalidArgumentError(
+    `It must be a resource class or ${INSTANCES}, =, and a whole number from ${least} to ${MAX_LIMIT}.`,
+  );
+}

@@ -1,0 +1,98 @@
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { openInstanceStore } from '#libs/instances/open';
+import { Mirror } from '#libs/placement/mirror/mirror';
+import { openPlacementStore } from '#libs/placement/open';
+import { placementOptions } from '#libs/placement/options';
+import { readForm } from '#libs/redis/schema';
+import type { ConfigOf } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { requireServer } from '../../client/with-client';
+import type { Context } from '../../context';
+import { reportFailure } from '../../failure';
+import { addSettingFlags, readSettings } from '../../settings';
+import { table } from '../../views/table';
+import { type Check, type CheckResult, checkContents, checkForm } from './checks';
+
+const SETTINGS = { tables: { placement: placementOptions } } as const;
+/** Those of `nova-status upgrade check`. */
+const EXIT_CODES: Readonly<Record<CheckResult, number>> = { success: 0, warning: 1, failure: 2 };
+const UNEXPECTED = 255;
+
+/** `berth upgrade check`: reads the store itself, so that it needs no service to run. */
+export function upgradeCommand(context: Context): CommandUnknownOpts {
+  return new Command('upgrade').description('Before and after an upgrade of Berth.').addCommand(checkCommand(context));
+}
+
+function checkCommand(context: Context): CommandUnknownOpts {
+  const { terminal, env } = context;
+  const command = new Command('check')
+    .description('Check whether the store fits this release, as nova-status upgrade check does. Writes nothing.')
+    .option('--json', 'print one JSON value', false);
+  addSettingFlags(command, SETTINGS).action(async ({ json }) => {
+    try {
+      const { placement } = readSettings(SETTINGS, command, env);
+      const checks = await runChecks(placement, context);
+      const result = worst(checks);
+      if (json) terminal.json({ result, checks });
+      else terminal.print(table(terminal, ['CHECK', 'RESULT', 'DETAILS'], checks.flatMap(rowsOf)));
+      context.exit(EXIT_CODES[result]);
+    } catch (thrown) {
+      reportFailure(thrown, terminal);
+      context.exit(UNEXPECTED);
+    }
+  });
+  return command.addHelpText('after', HELP);
+}
+
+const HELP = `
+Checks: the form of the store's rows; extra specs of flavors that are not understood; resource classes and traits that
+flavors ask for and that are missing; flavors that nothing can hold; hosts without reports; what is counted of projects.
+
+Examples:
+  # with the release to upgrade to, before it runs
+  $ berth upgrade check --store-url redis://localhost:6379
+
+Exit codes, as nova-status upgrade check:
+    0  all checks succeed
+    1  at least one is a warning: look at it
+    2  at least one is a failure: mend it before the upgrade
+  255  an unexpected error`;
+
+async function runChecks(
+  config: ConfigOf<typeof placementOptions>,
+  { clock, random, interrupted }: Context,
+): Promise<readonly Check[]> {
+  requireServer(config.storeUrl, 'BERTH_STORE_URL', 'redis://host:6379');
+  const around = { clock, random, log: silentLog, metrics: createMetrics({}), onlyReads: true };
+  const within = AbortSignal.any([interrupted, AbortSignal.timeout(config.storeTimeoutMs)]);
+  const form = checkForm(await readForm(config, around, within));
+  if (form.result === 'failure') return [form];
+  const placement = await openPlacementStore(config, around, within);
+  try {
+    const instances = await openInstanceStore(config, around, within);
+    try {
+      const mirror = await Mirror.open(placement, { ...around, signal: within });
+      const [flavors, usages] = await Promise.all([instances.listFlavors(), placement.projectUsages()]);
+      const checks = checkContents({ view: mirror, flavors, usages });
+      await mirror.close();
+      return [form, ...checks];
+    } finally {
+      await instances.close();
+    }
+  } finally {
+    await placement.close();
+  }
+}
+
+function worst(checks: readonly Check[]): CheckResult {
+  const found = checks.map(({ result }) => EXIT_CODES[result]);
+  const most = Math.max(...found);
+  return most === EXIT_CODES.failure ? 'failure' : most === EXIT_CODES.warning ? 'warning' : 'success';
+}
+
+/** The name and the result stand beside the first detail. */
+function rowsOf({ check, result, details }: Check): string[][] {
+  const [first = '-', ...rest] = details;
+  return [[check, result, first], ...rest.map((detail) => ['', '', detail])];
+}

@@ -1,0 +1,59 @@
+import type { Diagnosis, HostVerdict } from '#libs/contracts/messages';
+import type { QuotaExcess } from '#libs/domain/quotas/quota';
+import { seededRandom } from '#libs/domain/random';
+import type { FleetSnapshot } from '../fleet/fleet-snapshot';
+import type { HostState } from '../fleet/host-state';
+import { Judgement } from '../ranking/judgement';
+import { best } from '../ranking/ranked-hosts';
+import type { RequestConstraints } from '../ranking/request-constraints';
+import type { EquivalenceClass } from '../request/equivalence-class';
+import type { DecisionParts } from './decide';
+import { diagnose } from './diagnose';
+import { verdictOn } from './verdict';
+
+/** What a decision was made on: the fleet as it was before anything was placed. */
+export interface Grounds {
+  /** Of the store, as the mirror showed it. */
+  readonly revision: number;
+  readonly diagnosis: Diagnosis;
+  /** The best, and after them those that were selected and are not among them. */
+  readonly hosts: readonly HostVerdict[];
+}
+
+/** What a decision begins with. */
+interface Start {
+  readonly snapshot: FleetSnapshot;
+  readonly constraints: RequestConstraints;
+  readonly quotaExceeded: readonly QuotaExcess[];
+}
+
+const BEST_SHOWN = 4;
+const SELECTED_SHOWN = 12;
+
+/**
+ * Notes what a decision is made on, where decisions are kept: what refuses hosts, and the best few. To be called before the
+ * first instance is placed, because ranks go on with the fleet.
+ *
+ * @returns the grounds, with the hosts that were selected; with the diagnosis in the end where there was no host
+ */
+export function noteGrounds(
+  equivalenceClass: EquivalenceClass,
+  { snapshot, constraints, quotaExceeded }: Start,
+  { fleet, rankHosts, settings }: DecisionParts,
+): (selected: readonly HostState[], diagnosis?: Diagnosis) => Grounds | undefined {
+  if (settings.keptDecisions === 0) return () => undefined;
+  const { revision } = fleet.view;
+  const ranked = rankHosts(equivalenceClass, snapshot);
+  const first = best(BEST_SHOWN, ranked.bestFirst(constraints, seededRandom(0))).map(({ host }) => host.index);
+  const feasibility = ranked.feasibility(constraints);
+  return (selected, diagnosis = diagnose(feasibility, quotaExceeded)) => {
+    const chosen = [...new Set(selected.map(({ index }) => index))].slice(0, SELECTED_SHOWN);
+    const judgement = new Judgement(equivalenceClass, settings);
+    const hosts = [...new Set([...first, ...chosen])].flatMap((index) => snapshot.at(index) ?? []);
+    return {
+      revision,
+      diagnosis,
+      hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints)),
+    };
+  };
+}

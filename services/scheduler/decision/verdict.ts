@@ -1,0 +1,29 @@
+import type { HostVerdict } from '#libs/contracts/messages';
+import { allows } from '../filters/filter';
+import type { HostState } from '../fleet/host-state';
+import { needsSearch, noCandidateSentence, searchOn } from '../ranking/candidates';
+import type { Judgement } from '../ranking/judgement';
+import type { RequestConstraints } from '../ranking/request-constraints';
+import type { EquivalenceClass } from '../request/equivalence-class';
+
+/** How a host stands to a request: every refusal, or what each weigher gives it. */
+export function verdictOn(
+  host: HostState,
+  equivalenceClass: EquivalenceClass,
+  judgement: Judgement,
+  constraints: RequestConstraints,
+): HostVerdict {
+  const refusals = [
+    ...judgement.sentences(host),
+    ...constraints.constraints
+      .filter((constraint) => !allows(constraint, host.index))
+      .map((constraint) => `${constraint.filter}: ${constraint.describe(host)}`),
+  ];
+  const found = needsSearch(equivalenceClass, host) ? searchOn(equivalenceClass, host) : undefined;
+  if (refusals.length === 0 && needsSearch(equivalenceClass, host) && !found) {
+    refusals.push(noCandidateSentence(equivalenceClass, host));
+  }
+  const weights = { ...judgement.weights(host, found?.preferred), ...constraints.weights(host.index) };
+  const weight = Object.values(weights).reduce((sum, share) => sum + share, 0);
+  return { host: host.host.name, passed: refusals.length === 0, refusals, weight, weights };
+}

@@ -1,0 +1,21 @@
+import { decisionCodec } from '#libs/contracts/diagnosis';
+import { type Identity, speaksForProject } from '#libs/contracts/identity';
+import type { ExplainInstanceResponse } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+
+/**
+ * What was decided for an instance last; of a tenant's own instances only.
+ *
+ * @throws BerthError `not_found / no_such_decision`: nothing was decided, it is not kept any more, or it is another's.
+ */
+export async function explainInstance(
+  instanceUuid: string,
+  sender: Identity,
+  placement: Pick<PlacementStore, 'decision'>,
+): Promise<ExplainInstanceResponse> {
+  const kept = await placement.decision(instanceUuid);
+  const decision = kept && decisionCodec.decode(kept);
+  if (decision && speaksForProject(sender, decision.projectId)) return { decision };
+  throw new BerthError('not_found', 'no_such_decision', `no decision for instance ${instanceUuid} is kept`);
+}

@@ -1,0 +1,49 @@
+import type { ListUsageRequest, ListUsageResponse, ProjectUsageView } from '#libs/contracts/messages';
+import { indexAfter } from '#libs/domain/names';
+import { accrued, DAY_MS } from '#libs/placement/commands/project-usage';
+import type { PlacementStore, ProjectUsage } from '#libs/placement/port/placement-store';
+
+/**
+ * What projects have held from the day of `sinceMs` on, by day, up to now: in unit-seconds, such as VCPU-seconds. Read of
+ * the store itself, where the commits that change what a project holds count it.
+ */
+export async function listUsage(
+  { projectId, sinceMs, marker, limit }: ListUsageRequest,
+  placement: Pick<PlacementStore, 'projectUsages' | 'projectDays'>,
+  nowMs: number,
+): Promise<ListUsageResponse> {
+  // In this order: a day that is settled in between is in both, and counts once.
+  const present = new Map((await placement.projectUsages()).map((usage) => [usage.projectId, usage]));
+  const names = [...present.keys()].sort();
+  const from = indexAfter(names, marker);
+  const wanted = projectId === '' ? names.slice(from, from + limit) : [projectId].filter((id) => present.has(id));
+  const settled = await placement.projectDays(wanted);
+  const firstDay = Math.floor(sinceMs / DAY_MS);
+  const projects = wanted.map((id): ProjectUsageView => {
+    const days = { ...unsettledDays(present.get(id) as ProjectUsage, nowMs), ...settled.get(id) };
+    return { projectId: id, days: daysFrom(firstDay, days) };
+  });
+  return { projects };
+}
+
+/** With what it has held since the last commit that changed it. */
+function unsettledDays({ used, atMs, days }: ProjectUsage, nowMs: number): ProjectUsage['days'] {
+  return accrued({ used, atMs, accrued: days }, nowMs).accrued;
+}
+
+function daysFrom(firstDay: number, days: ProjectUsage['days']): ProjectUsageView['days'] {
+  return Object.entries(days)
+    .map(([day, amounts]) => [Number(day), amounts] as const)
+    .filter(([day]) => day >= firstDay)
+    .sort(([a], [b]) => a - b)
+    .map(([day, amounts]) => ({ day: dayName(day), unitSeconds: inSeconds(amounts) }));
+}
+
+/** Days are counted from 1970: 20779 is 2026-11-22. */
+function dayName(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
+
+function inSeconds(amounts: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(amounts).map(([name, unitMs]) => [name, unitMs / 1_000]));
+}

@@ -1,0 +1,73 @@
+import { type Clock, sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import type { Resources } from '#libs/domain/inventory';
+import type { Random } from '#libs/domain/random';
+import { DAY_MS } from '#libs/placement/commands/project-usage';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore, ProjectUsage, SettleProject } from '#libs/placement/port/placement-store';
+import type { Log } from '#libs/runtime/log';
+
+export interface SettleDeps {
+  readonly placement: PlacementStore;
+  readonly mirror: Pick<Mirror, 'apply' | 'revision' | 'quotas' | 'readiness'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly config: { readonly usageDays: number; readonly usageIntervalMs: number };
+}
+
+/**
+ * Keeps what is counted of projects in order: moves finished days to their history, forgets days that are too old, and
+ * corrects what is counted as held where it is not what the consumers hold, as after an upgrade from a release that did not
+ * count. Every scheduler does it at its own pace; each row is guarded, so that one of them does it. Ends when the signal
+ * aborts.
+ */
+export async function keepProjectsSettled(deps: SettleDeps, signal: AbortSignal): Promise<void> {
+  const { clock, random, log, config } = deps;
+  while (!signal.aborted) {
+    await sleep(clock, config.usageIntervalMs * (0.75 + random.next() / 2), signal);
+    if (signal.aborted || !deps.mirror.readiness().ready) continue;
+    try {
+      await settleProjects(deps);
+    } catch (thrown) {
+      const { code, reason, message } = BerthError.from(thrown);
+      log.warn({ event: 'usage_not_settled', code, reason }, `what projects use was not settled: ${message}`);
+    }
+  }
+}
+
+/** @throws BerthError as `PlacementStore.commit`. */
+export async function settleProjects({ placement, mirror, clock, log, config }: SettleDeps): Promise<void> {
+  const rows = new Map((await placement.projectUsages()).map((row) => [row.projectId, row]));
+  const atMs = clock.now();
+  const today = Math.floor(atMs / DAY_MS);
+  // Nothing changes in the mirror from here to the last decision.
+  const { quotas, revision } = mirror;
+  const commands: SettleProject[] = [];
+  for (const projectId of new Set([...rows.keys(), ...quotas.projects()])) {
+    const row = rows.get(projectId);
+    const held = quotas.usage(projectId);
+    // A row that the mirror has not come to yet may count what it does not show.
+    const isWrong = (row?.revision ?? 0) <= revision && !isSame(row?.used ?? {}, held);
+    if (!isWrong && (row === undefined || isSettled(row, today))) continue;
+    const correction = isWrong ? { correction: { used: held, revision: row?.revision ?? 0 } } : {};
+    commands.push({ kind: 'settle_project', projectId, keepDays: config.usageDays, ...correction });
+  }
+  for (const command of commands) {
+    const result = await placement.commit({ ...command, atMs });
+    if (result.kind !== 'committed') continue;
+    mirror.apply(result.change);
+    if (!command.correction) continue;
+    const fields = { event: 'usage_corrected', project_id: command.projectId, used: command.correction.used };
+    log.warn(fields, 'corrected what is counted of a project');
+  }
+}
+
+/** Whether all that it counts is of today. */
+function isSettled({ atMs, days }: ProjectUsage, today: number): boolean {
+  return atMs >= today * DAY_MS && Object.keys(days).every((day) => Number(day) >= today);
+}
+
+function isSame(a: Resources, b: Resources): boolean {
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) => (a[name] ?? 0) === (b[name] ?? 0));
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { openPlacementStore } from '#libs/placement/open';
+import { placementOptions } from '#libs/placement/options';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { aReport, mustReport } from '#libs/testing/placement/placement';
+import { runLine } from '../../services/cli/testing/run-line';
+import { sharedServer } from '../shared-servers';
+
+/* `berth upgrade check` on a real store: its exit codes are those of `nova-status upgrade check`. */
+
+jest.setTimeout(60_000);
+
+let redis: Redis;
+let env: Record<string, string>;
+beforeEach(() => {
+  redis = new Redis(sharedServer('redis'));
+  env = { BERTH_STORE_URL: sharedServer('redis'), BERTH_CELL: randomUUID() };
+});
+afterEach(() => redis.quit());
+
+async function check(settings: Readonly<Record<string, string>> = {}) {
+  const { code, out, err } = await runLine('upgrade check --json', { ...env, ...settings });
+  return { code, err, ...(out === '' ? {} : (JSON.parse(out) as { result: string; checks: { details: string[] }[] })) };
+}
+
+async function report(): Promise<void> {
+  const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+  const store = await openPlacementStore(readConfig(placementOptions, env), around);
+  await mustReport(store, aReport({ atMs: systemClock().now() }));
+  await store.close();
+}
+
+it('succeeds with 0, and writes nothing', async () => {
+  await report();
+  await redis.del(`{${env['BERTH_CELL']}}:schema`);
+  const before = await redis.keys(`{${env['BERTH_CELL']}}*`);
+  expect(await check()).toMatchObject({ code: 0, result: 'success' });
+  expect((await redis.keys(`{${env['BERTH_CELL']}}*`)).sort()).toEqual(before.sort());
+  expect((await runLine('upgrade check', env)).out).toMatch(/CHECK\s+RESULT\s+DETAILS[^]*Hosts\s+success/);
+});
+
+it('warns with 1 of a store without hosts', async () => {
+  expect(await check()).toMatchObject({ code: 1, result: 'warning' });
+});
+
+it('fails with 2 for rows of a later release', async () => {
+  await redis.set(`{${env['BERTH_CELL']}}:schema`, 99);
+  const { code, checks } = await check();
+  expect([code, checks?.flatMap(({ details }) => details)]).toEqual([2, [expect.stringContaining('form 99')]]);
+});
+
+it('ends with 255 when the store can not be read', async () => {
+  const gone = { BERTH_STORE_URL: 'redis://127.0.0.1:1', BERTH_STORE_TIMEOUT_MS: '200' };
+  expect((await check(gone)).code).toBe(255);
+  expect((await check({ BERTH_STORE_URL: 'memory:' })).code).toBe(255);
+});
