@@ -44,6 +44,7 @@ import type { Random } from '../domain/random';
 import { type RequestSpec, requestSpec } from '../domain/request-spec';
 import { retryWithBackoff } from '../runtime/backoff';
 import { type EventFilter, listen } from './event-stream';
+import { AggregateCalls, type AskScheduler, GroupCalls } from './grouping';
 import { eventOf, type InstanceWatch, watchInstances } from './instance-watch';
 
 /** What to build. */
@@ -120,13 +121,21 @@ const BACKOFF = { firstMs: 50, maxMs: 3_000 };
  * nobody answered in time, and the same request may be sent again; what the service itself refuses, with its reason.
  */
 export class Client {
+  /** Host aggregates and zones. */
+  readonly aggregates: AggregateCalls;
+  /** Server groups. */
+  readonly groups: GroupCalls;
   #watch: Promise<InstanceWatch> | undefined;
   readonly #closing = new AbortController();
 
   constructor(
     private readonly bus: Bus,
     private readonly parts: ClientParts,
-  ) {}
+  ) {
+    const ask: AskScheduler = (method, request) => this.#call(RPC_SCHEDULER, method, request);
+    this.aggregates = new AggregateCalls(ask, parts.random);
+    this.groups = new GroupCalls(ask);
+  }
 
   /** Asks for instances. Resolves when the broker has confirmed the request. */
   async build(options: BuildOptions): Promise<Build> {

@@ -2,6 +2,13 @@ import * as fc from 'fast-check';
 import { BerthError } from '../domain/errors';
 import type { RequestSpec } from '../domain/request-spec';
 import { anEncodedSpec, aRequestSpec } from '../testing/instances/request-spec';
+import {
+  addAggregateHostMethod,
+  createAggregateMethod,
+  listAggregatesMethod,
+  listZonesMethod,
+  updateAggregateMethod,
+} from './aggregates';
 import { checkedAllocations } from './allocations';
 import type { Codec } from './codec';
 import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec, hostDiscrepancyCodec } from './compute';
@@ -9,6 +16,7 @@ import { buildRequestCodec, terminateInstanceCodec } from './conductor';
 import { explainMethod } from './diagnosis';
 import { decodeError, encodeError } from './error';
 import { createFlavorMethod, flavorEventCodec, listFlavorsMethod, updateFlavorMethod } from './flavors';
+import { createGroupMethod, listGroupsMethod } from './groups';
 import { listHostsMethod } from './hosts';
 import { instanceEventCodec, listInstancesMethod } from './instance';
 import { MAX_INSTANCES_PER_REQUEST } from './limits';
@@ -22,10 +30,12 @@ const uuid = fc.uuid({ version: 4 });
 const word = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/);
 const className = fc.stringMatching(/^CUSTOM_[A-Z]{1,10}$/);
 const amounts = fc.dictionary(className, fc.integer({ min: 1, max: 2_147_483_647 }), { minKeys: 1, maxKeys: 4 });
+const spread = fc.option(fc.record({ by: word, maxSkew: fc.integer({ min: 1, max: 9 }) }), { nil: undefined });
 const group = fc.record({
   id: word,
-  policy: fc.constantFrom('affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'),
+  policy: fc.constantFrom('anti-affinity', 'soft-affinity', 'soft-anti-affinity'),
   maxPerHost: fc.integer({ min: 1, max: 9 }),
+  spread,
 });
 const spec = fc
   .record({
@@ -36,7 +46,10 @@ const spec = fc
     memberOf: fc.array(fc.array(uuid, { minLength: 1, maxLength: 3 }), { maxLength: 2 }),
     extraSpecs: fc.dictionary(word, word),
     sameHost: fc.array(uuid, { maxLength: 3 }),
-    group: fc.option(group, { nil: undefined }),
+    group: fc.option(
+      fc.oneof(group, fc.record({ id: word, policy: fc.constant(undefined), maxPerHost: fc.constant(0) })),
+      { nil: undefined },
+    ),
     forceHosts: fc.array(word, { maxLength: 3 }),
     groupPolicy: fc.constantFrom('none' as const, 'isolate' as const),
     flavor: fc.option(fc.record({ name: word, version: fc.integer({ min: 1, max: 9 }) }), { nil: undefined }),
@@ -157,6 +170,51 @@ it('decodes what it encoded: flavors, and what changes them', () => {
   );
 });
 
+it('decodes what it encoded: aggregates, zones and groups', () => {
+  expect(listGroupsMethod.request.type).toBe('berth.group.v1.ListGroupsRequest');
+  const metadata = fc.dictionary(
+    word,
+    word.filter((one) => one !== ''),
+    { maxKeys: 5 },
+  );
+  const aggregate = fc.record({
+    uuid,
+    name: word,
+    metadata,
+    createdAtMs: fc.maxSafeNat(),
+    updatedAtMs: fc.maxSafeNat(),
+    hostCount: fc.nat(99),
+  });
+  roundTrips(
+    listAggregatesMethod.response,
+    fc.record({ aggregates: fc.array(aggregate, { maxLength: 3 }), hosts: fc.array(word, { maxLength: 3 }) }),
+  );
+  roundTrips(
+    updateAggregateMethod.request,
+    fc.record({
+      aggregate: word,
+      name: fc.constantFrom('', 'x'),
+      setMetadata: metadata,
+      unsetMetadata: fc.array(word),
+    }),
+  );
+  const zone = fc.record({ name: word, hostCount: fc.nat(99), availableCount: fc.nat(99) });
+  roundTrips(
+    listZonesMethod.response,
+    fc.record({ zones: fc.array(zone, { maxLength: 3 }), hosts: fc.array(word, { maxLength: 3 }) }),
+  );
+  const stored = fc
+    .tuple(
+      group,
+      fc.record({ projectId: word, name: word, metadata, createdAtMs: fc.maxSafeNat(), memberCount: fc.nat(9) }),
+    )
+    .map(([{ policy, maxPerHost, spread: rule }, rest]) => ({ policy, maxPerHost, spread: rule, ...rest }));
+  roundTrips(
+    listGroupsMethod.response,
+    fc.record({ groups: fc.array(stored, { maxLength: 3 }), members: fc.array(uuid, { maxLength: 3 }) }),
+  );
+});
+
 it('carries errors across the wire with code, reason, message and details', () => {
   const error = new BerthError('resource_exhausted', 'queue_full', 'the queue is full', { details: { queue: 'q' } });
   expect(decodeError(encodeError(error))).toMatchObject({
@@ -191,16 +249,21 @@ function codeOf(action: () => unknown): string | undefined {
 }
 
 const CODECS: readonly Codec<never>[] = [
+  addAggregateHostMethod.request,
   buildInstanceCodec,
   buildReportCodec,
   buildRequestCodec,
+  createAggregateMethod.request,
   createFlavorMethod.request,
+  createGroupMethod.request,
   destroyInstanceCodec,
   explainMethod.request,
   flavorEventCodec,
   hostDiscrepancyCodec,
   instanceEventCodec,
   listHostsMethod.response,
+  listAggregatesMethod.response,
+  listGroupsMethod.request,
   listInstancesMethod.request,
   requestSpecCodec,
   selectDestinationsMethod.request,

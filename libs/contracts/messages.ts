@@ -2,10 +2,12 @@ import type { berth } from '#generated/berth';
 import type { Allocations } from '../domain/consumer';
 import type { BerthError } from '../domain/errors';
 import type { Flavor, FlavorContent } from '../domain/flavor';
+import type { Aggregate } from '../domain/grouping/aggregate';
 import type { Attempt, InstanceState, PowerState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
 import type { QuotaExcess } from '../domain/quotas/quota';
 import type { RequestSpec } from '../domain/request-spec';
+import type { StoredGroup } from '../domain/server-group';
 import type { Mappings } from './allocations';
 
 /*
@@ -239,6 +241,58 @@ export interface UpdateFlavorRequest extends Fields<berth.flavor.v1.UpdateFlavor
 
 export interface FlavorEvent extends FlavorAnswer {
   readonly change: 'created' | 'updated' | 'deleted';
+}
+
+// berth.aggregate.v1
+
+export type CreateAggregateRequest = Pick<Aggregate, 'uuid' | 'name' | 'metadata'>;
+
+export interface AggregateView extends Aggregate {
+  readonly hostCount: number;
+}
+
+/** The aggregate as it is now; a deleted one as it was. */
+export interface AggregateAnswer {
+  readonly aggregate: AggregateView;
+}
+
+/** A uuid or a name; '' for all, where they are listed. */
+export interface NamedAggregate {
+  readonly aggregate: string;
+}
+
+export interface ListAggregatesResponse extends Fields<berth.aggregate.v1.ListAggregatesResponse> {
+  readonly aggregates: readonly AggregateView[];
+}
+
+/** Name '': left as it is. */
+export type UpdateAggregateRequest = Fields<berth.aggregate.v1.UpdateAggregateRequest>;
+
+export type AggregateHostRequest = Fields<berth.aggregate.v1.AddAggregateHostRequest>;
+
+export type ZoneView = Fields<berth.aggregate.v1.Zone>;
+
+export interface ListZonesResponse extends Fields<berth.aggregate.v1.ListZonesResponse> {
+  readonly zones: readonly ZoneView[];
+}
+
+// berth.group.v1
+
+export type CreateGroupRequest = Omit<StoredGroup, 'createdAtMs'>;
+
+export interface GroupView extends StoredGroup {
+  readonly memberCount: number;
+}
+
+/** The group as it is now; a deleted one as it was. */
+export interface GroupAnswer {
+  readonly group: GroupView;
+}
+
+export type ListGroupsRequest = Fields<berth.group.v1.ListGroupsRequest>;
+
+export interface ListGroupsResponse extends Fields<berth.group.v1.ListGroupsResponse, 'groups'> {
+  readonly groups: readonly GroupView[];
 }
 
 // berth.quota.v1

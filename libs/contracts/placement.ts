@@ -1,30 +1,58 @@
 import { berth } from '#generated/berth';
+import { invalidArgument } from '../domain/errors';
 import { type Inventory, inventory, MAX_AMOUNT } from '../domain/inventory';
-import type { ServerGroup } from '../domain/server-group';
-import { enumeration, requiredName, whole } from './checks';
+import type { GroupPolicy, GroupRules, NamedGroup, ServerGroup } from '../domain/server-group';
+import { enumeration, missing, requiredName, whole } from './checks';
 
 type WireInventory = berth.placement.v1.Inventory;
 type WireGroup = berth.placement.v1.ServerGroup;
 
-const { GroupPolicy } = berth.placement.v1;
+const { GroupPolicy: WirePolicy } = berth.placement.v1;
 const POLICIES = enumeration({
-  affinity: GroupPolicy.GROUP_POLICY_AFFINITY,
-  'anti-affinity': GroupPolicy.GROUP_POLICY_ANTI_AFFINITY,
-  'soft-affinity': GroupPolicy.GROUP_POLICY_SOFT_AFFINITY,
-  'soft-anti-affinity': GroupPolicy.GROUP_POLICY_SOFT_ANTI_AFFINITY,
+  affinity: WirePolicy.GROUP_POLICY_AFFINITY,
+  'anti-affinity': WirePolicy.GROUP_POLICY_ANTI_AFFINITY,
+  'soft-affinity': WirePolicy.GROUP_POLICY_SOFT_AFFINITY,
+  'soft-anti-affinity': WirePolicy.GROUP_POLICY_SOFT_ANTI_AFFINITY,
 });
 
-export function groupToWire(group: ServerGroup): berth.placement.v1.IServerGroup {
-  return { id: group.id, policy: POLICIES.toWire(group.policy), maxPerHost: group.maxPerHost };
+export function groupToWire({ id, policy, maxPerHost, spread }: NamedGroup): berth.placement.v1.IServerGroup {
+  return { id, policy: policyToWire(policy), maxPerHost, spread: spread ?? null };
+}
+
+/** A group of a request, whose rules the store may have. */
+export function namedGroupFromWire(wire: berth.placement.v1.IServerGroup, field: string): NamedGroup {
+  if (wire.policy) return groupFromWire(wire, field);
+  const { id, maxPerHost, spread } = wire as WireGroup;
+  if (maxPerHost !== 0 || spread) throw missing(`${field}.policy`);
+  return { id: requiredName(id, `${field}.id`), policy: undefined, maxPerHost };
 }
 
 export function groupFromWire(wire: berth.placement.v1.IServerGroup, field: string): ServerGroup {
-  const { id, policy, maxPerHost } = wire as WireGroup;
-  return {
-    id: requiredName(id, `${field}.id`),
-    policy: POLICIES.fromWire(policy, `${field}.policy`),
-    maxPerHost: whole(maxPerHost, `${field}.max_per_host`) || 1,
-  };
+  const group = wire as WireGroup;
+  return { id: requiredName(group.id, `${field}.id`), ...rulesFromWire(group, `${field}.`) };
+}
+
+/** What a group's members keep to: a policy, which must be there, and what its members spread over. */
+export function rulesFromWire(
+  wire: Pick<WireGroup, 'policy' | 'maxPerHost'> & {
+    readonly spread?: berth.placement.v1.IGroupSpread | null | undefined;
+  },
+  prefix: string,
+): GroupRules {
+  const policy = POLICIES.fromWire(wire.policy, `${prefix}policy`);
+  const rules = { policy, maxPerHost: whole(wire.maxPerHost, `${prefix}max_per_host`) || 1 };
+  if (!wire.spread) return rules;
+  const { by, maxSkew } = wire.spread as berth.placement.v1.GroupSpread;
+  if (maxSkew === 0) throw missing(`${prefix}spread.max_skew`);
+  if (policy === 'affinity') {
+    const message = `${prefix}spread goes with no affinity: that keeps members on one host`;
+    throw invalidArgument('conflicting_rules', message, `${prefix}spread`);
+  }
+  return { ...rules, spread: { by: requiredName(by, `${prefix}spread.by`), maxSkew } };
+}
+
+export function policyToWire(policy: GroupPolicy | undefined): berth.placement.v1.GroupPolicy {
+  return policy === undefined ? WirePolicy.GROUP_POLICY_UNSPECIFIED : POLICIES.toWire(policy);
 }
 
 /**

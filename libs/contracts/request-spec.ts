@@ -23,7 +23,7 @@ import { type Codec, codec, type Mutable, type WireMessage } from './codec';
 import { MAX_NAMES, MAX_REQUEST_GROUPS } from './limits';
 import type { EncodedRequestSpec } from './messages';
 import { appendField, cutField } from './opaque-field';
-import { groupFromWire, groupToWire } from './placement';
+import { groupToWire, namedGroupFromWire } from './placement';
 
 type WireSpec = berth.scheduler.v1.RequestSpec;
 type WireGroup = berth.scheduler.v1.RequestGroup;
@@ -117,7 +117,7 @@ export function specFromWire(wire: berth.scheduler.v1.IRequestSpec | null | unde
     imageProperties: pairs(spec.imageProperties, `${field}.image_properties`, text),
     sameHost: uuids(spec.sameHost, `${field}.same_host`),
     differentHost: uuids(spec.differentHost, `${field}.different_host`),
-    group: spec.group ? groupFromWire(spec.group, `${field}.group`) : undefined,
+    group: spec.group ? namedGroupFromWire(spec.group, `${field}.group`) : undefined,
     forceHosts: hostNames(spec.forceHosts, `${field}.force_hosts`),
     ignoreHosts: hostNames(spec.ignoreHosts, `${field}.ignore_hosts`),
     requestGroups: groups,

@@ -74,7 +74,6 @@ function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): Up
     sequence: stats.sequence,
     providerUuid: stats.providerUuid,
     cell: stats.cell,
-    availabilityZone: stats.availabilityZone,
     inventories: mapValues(stats.inventories, inventoryFromWire),
     traits: stats.traits,
     capabilities: mapValues(stats.capabilities, (one) => one.values ?? []),

@@ -1,4 +1,5 @@
 import type { Resources } from './inventory';
+import type { GroupDomain } from './server-group';
 
 /** What one consumer holds, by provider uuid. */
 export type Allocations = Readonly<Record<string, Resources>>;
@@ -25,6 +26,8 @@ export interface Consumer {
   readonly groupId: string | undefined;
   /** The host that its membership counts for. */
   readonly groupHost: string | undefined;
+  /** The domain that it counts for, of a group that spreads. */
+  readonly groupDomain?: GroupDomain | undefined;
   /** The token of the commit that gave the consumer its present allocations: what a release must show. Unique in the store. */
   readonly claimToken: number;
   readonly createdAtMs: number;

@@ -9,7 +9,8 @@ export interface Host {
   readonly cell: string;
   /** The agent process that carries it and takes its orders (Nova's service host, of a node); an ordinary host is its own. */
   readonly serviceHost: string;
-  readonly availabilityZone: string;
+  /** Uuids of the host aggregates that operators put it into; its zone is what their metadata say. */
+  readonly aggregates: readonly string[];
   /** What an operator wants. */
   readonly enabled: boolean;
   readonly disabledReason: string;

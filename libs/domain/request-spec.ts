@@ -1,6 +1,6 @@
 import type { FlavorVersion } from './flavor';
 import type { Resources } from './inventory';
-import type { ServerGroup } from './server-group';
+import type { NamedGroup } from './server-group';
 
 /**
  * One group of resources that must come from one provider (Placement's granular request group). The suffix names it;
@@ -54,7 +54,7 @@ export interface RequestSpec {
   readonly sameHost: readonly string[];
   /** Instance uuids: be on a host of none of these. */
   readonly differentHost: readonly string[];
-  readonly group: ServerGroup | undefined;
+  readonly group: NamedGroup | undefined;
   /** Only these hosts, when not empty (`--host`; a retry that excludes uses `ignoreHosts`). */
   readonly forceHosts: readonly string[];
   readonly ignoreHosts: readonly string[];

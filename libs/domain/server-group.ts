@@ -6,10 +6,72 @@ export const GROUP_POLICIES = ['affinity', 'anti-affinity', 'soft-affinity', 'so
 
 export type GroupPolicy = (typeof GROUP_POLICIES)[number];
 
-export interface ServerGroup {
+export interface ServerGroup extends GroupRules {
   readonly id: string;
+}
+
+/** A group as a request names it: with its rules, or by its name alone, without a policy, where a stored group has them. */
+export type NamedGroup =
+  | ServerGroup
+  | { readonly id: string; readonly policy: undefined; readonly maxPerHost: number; readonly spread?: undefined };
+
+/** What a group's members keep to. */
+export interface GroupRules {
   readonly policy: GroupPolicy;
   readonly maxPerHost: number;
+  /** Besides the policy. */
+  readonly spread?: Spread | undefined;
+}
+
+/**
+ * That members spread over domains, which are the values of one name in the metadata of host aggregates: of
+ * `availability_zone`, `rack`, ... In no domain are there more than `maxSkew` members more than in any other (Kubernetes'
+ * topologySpreadConstraints, with whenUnsatisfiable DoNotSchedule); hosts in no domain take none.
+ */
+export interface Spread {
+  readonly by: string;
+  readonly maxSkew: number;
+}
+
+/** A domain, and by what name. */
+export interface GroupDomain {
+  readonly by: string;
+  readonly domain: string;
+}
+
+/** That a consumer counts as a member of a group, on a host. */
+export interface Membership {
+  readonly group: ServerGroup;
+  readonly host: string;
+  /** Of a group that spreads: the host's domain, and all those that members may go to. */
+  readonly spread?: SpreadPlace | undefined;
+}
+
+/** A domain among others. */
+export interface SpreadPlace {
+  readonly domain: string;
+  readonly among: readonly string[];
+}
+
+/** What whoever makes a group says of it. */
+export interface GroupSettings extends GroupRules {
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A group that stands by itself: requests of its project that name it keep to its rules. */
+export interface StoredGroup extends GroupSettings {
+  readonly projectId: string;
+  /** Requests name it so; no other group of its project is called this. */
+  readonly name: string;
+  readonly createdAtMs: number;
+}
+
+/** Groups of one project that stand by themselves. */
+export const MAX_GROUPS_PER_PROJECT = 1_000;
+
+/** The key of a group that stands by itself: a word. */
+export function storedGroupKey(projectId: string, name: string): string {
+  return `${encodeURIComponent(projectId)}:${encodeURIComponent(name)}`;
 }
 
 /**
@@ -20,6 +82,16 @@ export interface ServerGroup {
 export function isForbidden(group: ServerGroup, members: number, here: number): boolean {
   if (group.policy === 'affinity') return members > 0 && here === 0;
   return group.policy === 'anti-affinity' && here >= Math.max(1, group.maxPerHost);
+}
+
+/**
+ * Whether one member more in a domain would be too many more than there are in the domain that has fewest. Filters and the
+ * store's commits ask the same.
+ */
+export function isSkewed({ maxSkew }: Spread, place: SpreadPlace, membersIn: (domain: string) => number): boolean {
+  const here = membersIn(place.domain);
+  const least = place.among.reduce((fewest, domain) => Math.min(fewest, membersIn(domain)), here);
+  return here + 1 - least > maxSkew;
 }
 
 /** What a group's members are counted under: a group belongs to its project, another project's of the same id is another. */

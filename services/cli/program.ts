@@ -7,6 +7,9 @@ import { explainCommand } from './commands/build/explain';
 import { deadLettersCommand } from './commands/dead-letters';
 import { demoCommand } from './commands/demo';
 import { flavorCommand } from './commands/flavor';
+import { aggregateCommand } from './commands/grouping/aggregate';
+import { groupCommand } from './commands/grouping/group';
+import { zoneCommand } from './commands/grouping/zone';
 import { hostCommand } from './commands/host';
 import { eventsCommand } from './commands/instance/events';
 import { instanceCommand } from './commands/instance/instance';
@@ -56,6 +59,8 @@ function createProgram(context: Context): CommandUnknownOpts {
     .addCommand(instanceCommand(context))
     .addCommand(explainCommand(context))
     .addCommand(flavorCommand(context))
+    .addCommand(groupCommand(context))
+    .addCommand(zoneCommand(context))
     .addCommand(eventsCommand(context))
     .commandsGroup('See its resources (asks the placement API):')
     .addCommand(providerCommand(context))
@@ -64,6 +69,7 @@ function createProgram(context: Context): CommandUnknownOpts {
     .addCommand(usageCommand(context))
     .commandsGroup('Operate it:')
     .addCommand(hostCommand(context))
+    .addCommand(aggregateCommand(context))
     .addCommand(quotaCommand(context))
     .addCommand(auditCommand(context))
     .addCommand(agentCommand(context))

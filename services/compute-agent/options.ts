@@ -1,14 +1,6 @@
 import { hostname } from 'node:os';
 import { placementOptions } from '#libs/placement/options';
-import {
-  type ConfigOf,
-  durationOption,
-  enumOption,
-  intOption,
-  listOption,
-  numberOption,
-  stringOption,
-} from '#libs/runtime/config';
+import { type ConfigOf, durationOption, enumOption, intOption, numberOption, stringOption } from '#libs/runtime/config';
 import { dockerDriverOptions } from './drivers/docker/docker-options';
 import { fakeOptions } from './drivers/fake-options';
 import { processDriverOptions } from './drivers/process/process-options';
@@ -37,11 +29,6 @@ export const agentOptions = {
     values: ['fake', 'process', 'docker'],
     help: 'What instances are: entries of a map (fake, for demos and load), processes of this machine, or containers of its Docker engine.',
   }),
-  zones: listOption({
-    env: 'BERTH_AGENT_ZONES',
-    default: ['nova'],
-    help: 'The availability zone of the host; several are given to hosts round-robin.',
-  }),
   inventory: stringOption({
     env: 'BERTH_AGENT_INVENTORY',
     default: '',
@@ -65,12 +52,6 @@ export const agentOptions = {
     default: 'hw_architecture=x86_64',
     range: 'name=value/value,...',
     help: 'What the host supports of image properties, as hw_architecture=x86_64/i686,img_hv_type=kvm.',
-  }),
-  aggregates: stringOption({
-    env: 'BERTH_AGENT_AGGREGATES',
-    default: '',
-    range: 'UUID,... | ...',
-    help: 'Aggregates of the host; empty leaves them to operators.',
   }),
   stateDir: stringOption({
     env: 'BERTH_AGENT_STATE_DIR',

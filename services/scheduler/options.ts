@@ -68,7 +68,6 @@ export const schedulerOptions = {
     max: 600_000,
     help: 'How long a claim counts as a build in progress unless its host reports a change before.',
   }),
-  aggregateFacts: aggregateFactsOption(),
   claimAttempts: intOption({
     env: 'BERTH_SCHEDULER_CLAIM_ATTEMPTS',
     default: 20,
@@ -178,23 +177,3 @@ export const schedulerOptions = {
 } as const;
 
 export type SchedulerConfig = ConfigOf<typeof schedulerOptions>;
-
-/** `<aggregate uuid>.<name>=<value>`, separated by commas: the facts that the aggregate_extra_specs filter reads. */
-function aggregateFactsOption() {
-  const list = listOption({
-    env: 'BERTH_SCHEDULER_AGGREGATE_FACTS',
-    default: [],
-    help: 'Facts of aggregates for the aggregate_extra_specs filter: <aggregate uuid>.<name>=<value>, comma-separated.',
-  });
-  return {
-    ...list,
-    range: 'list of uuid.name=value',
-    parse(text: string) {
-      const parsed = list.parse(text);
-      const bad = 'value' in parsed ? parsed.value.find((fact) => !FACT.test(fact)) : undefined;
-      return bad === undefined ? parsed : { problem: `needs <aggregate uuid>.<name>=<value>, not '${bad}'` };
-    },
-  };
-}
-
-const FACT = /^[0-9a-f-]{36}\.[^=]+=.*$/;

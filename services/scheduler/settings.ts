@@ -1,4 +1,4 @@
-import type { AggregateFacts, ClassFilter, RequestFilter } from './filters/filter';
+import type { ClassFilter, RequestFilter } from './filters/filter';
 import { FILTERS } from './filters/registry';
 import type { SchedulerConfig } from './options';
 import type { RankingSettings } from './ranking/judgement';
@@ -17,18 +17,7 @@ export function selectSettings(config: SchedulerConfig): SelectSettings {
   const inUse = FILTERS.filter((filter) => config.filters.includes(filter.name));
   return {
     ...config,
-    aggregateFacts: parseFacts(config.aggregateFacts),
     classFilters: inUse.filter((filter): filter is ClassFilter => filter.kind === 'class'),
     requestFilters: inUse.filter((filter): filter is RequestFilter => filter.kind === 'request'),
   };
-}
-
-function parseFacts(facts: readonly string[]): AggregateFacts {
-  const byAggregate = new Map<string, Map<string, Set<string>>>();
-  for (const fact of facts) {
-    const [, aggregate = '', name = '', value = ''] = /^([^.]+)\.([^=]+)=(.*)$/.exec(fact) ?? [];
-    const names = byAggregate.get(aggregate) ?? new Map<string, Set<string>>();
-    byAggregate.set(aggregate, names.set(name, (names.get(name) ?? new Set()).add(value)));
-  }
-  return byAggregate;
 }

@@ -16,9 +16,13 @@ import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { sealer } from '#libs/placement/sealed/allocation-request';
 import type { Running, Surroundings } from '#libs/runtime/service';
+import { catchUp } from './decision/claim';
 import { explain } from './decision/explain';
 import { type Caller, type SelectDeps, selectDestinations } from './decision/select-destinations';
 import { Fleet } from './fleet/fleet';
+import { aggregateCalls } from './grouping/serve-aggregates';
+import { groupCalls } from './grouping/serve-groups';
+import { zoneCalls } from './grouping/serve-zones';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import type { SchedulerConfig } from './options';
 import { explainInstance } from './past-decisions/explain-instance';
@@ -65,7 +69,14 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, isListening }, closing.signal);
   const settling = keepProjectsSettled(deps, closing.signal);
   const options = { prefetch: config.prefetch };
-  const calls = await bus.serve(RPC_SCHEDULER, scheduler.calls(), options);
+  const grouping = { placement, mirror, clock, catchUp: () => catchUp({ placement, mirror }, closing) };
+  const all = {
+    ...scheduler.calls(),
+    ...aggregateCalls(grouping),
+    ...zoneCalls(mirror),
+    ...groupCalls(grouping),
+  };
+  const calls = await bus.serve(RPC_SCHEDULER, all, options);
   const reports = await bus.serve(STATS, reportCalls(deps, measured), options);
   return {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),

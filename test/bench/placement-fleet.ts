@@ -84,7 +84,6 @@ function report(n: number, providerUuid: string, inventories: Readonly<Record<st
     providerUuid,
     cell: 'cell1',
     serviceHost: `host-${n}`,
-    availabilityZone: '',
     agentRun: 'bench',
     sequence: 1,
     epoch: 0,

@@ -34,7 +34,8 @@ const WARM_UP_S = 300;
 export const stalenessBench: Bench = {
   name: 'staleness',
   purpose: 'retries of builds on a fleet where unmanaged workloads come and go, by when hosts report; on virtual time',
-  async run({ flags, note }) {
+  async run(context) {
+    const { flags } = context;
     const hosts = Number(flags['hosts'] ?? 50);
     const seconds = Number(flags['seconds'] ?? 1_800);
     const results: Record<string, number | string> = { hosts, seconds };
@@ -44,7 +45,7 @@ export const stalenessBench: Bench = {
         for (const [figure, value] of Object.entries(outcome)) results[`${name}_${percent}_${figure}`] = value;
       }
     }
-    plot(results, note);
+    plot(results, context);
     return results;
   },
 };
@@ -171,23 +172,21 @@ class MixedFleet {
   }
 
   async #whileTimePasses<T>(work: Promise<T>): Promise<T> {
-    let isDone = false;
-    const done = work.finally(() => {
-      isDone = true;
-    });
-    while (!isDone) await this.#clock.advance(100);
-    return done;
+    const done = new AbortController();
+    const result = work.finally(() => done.abort());
+    while (!done.signal.aborted) await this.#clock.advance(100);
+    return result;
   }
 }
 
 /** Bars of the share of attempts that a host refused. */
-function plot(results: Results, note: BenchContext['note']): void {
-  note('attempts that a host refused, by the share of unmanaged workloads');
+function plot(results: Results, context: BenchContext): void {
+  context.note('attempts that a host refused, by the share of unmanaged workloads');
   for (const percent of UNMANAGED_PERCENT) {
     for (const name of Object.keys(REPORTS)) {
       const value = Number(results[`${name}_${percent}_retry_percent`]);
       const label = name.replaceAll('_', ' ').padEnd(14);
-      note(`${String(percent).padStart(3)} %  ${label} ${'█'.repeat(Math.ceil(value * 2))} ${value} %`);
+      context.note(`${String(percent).padStart(3)} %  ${label} ${'█'.repeat(Math.ceil(value * 2))} ${value} %`);
     }
   }
 }

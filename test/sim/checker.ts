@@ -12,6 +12,7 @@ import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
 import { QuotaWatch } from './actions/quota-watch';
+import { RACK_NAMES } from './actions/racks';
 import type { Fleet } from './fleet';
 import type { MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
@@ -110,6 +111,7 @@ export class Checker {
   readonly #generations = new Map<string, number>();
   readonly #consumers = new Map<string, Consumer>();
   readonly #brokenByForce = new Set<string>();
+  readonly #unevenByForce = new Set<string>();
   /** Amounts taken, by provider and class. */
   readonly #used = new Map<string, number>();
 
@@ -369,9 +371,11 @@ export class Checker {
     }
     for (const uuid of change.deletedProviders ?? []) this.#checkGone(uuid, by);
     if (by === 'nova') this.#checkNova(change);
+    const joining = this.#joiningSpread(change);
     for (const uuid of change.deletedConsumers ?? []) this.#consumers.delete(uuid);
     for (const consumer of change.consumers ?? []) this.#consumers.set(consumer.uuid, consumer);
     this.#checkGroups(what.includes('by force'));
+    this.#checkSpread(joining, what.includes('by force'));
     for (const { uuid, owner } of change.consumers ?? []) {
       if (owner === 'conductor' && !this.isAskedFor(uuid)) {
         this.fail('nobody acts for another', `${by} claimed for ${uuid}, which nobody asked for`);
@@ -447,6 +451,35 @@ export class Checker {
     }
   }
 
+  /** Who comes into a rack with a change; nobody when somebody else leaves one with it, for then nothing is known. */
+  #joiningSpread({ consumers = [], deletedConsumers = [] }: Change): readonly Consumer[] {
+    const isMember = (uuid: string) => this.#consumers.get(uuid)?.groupDomain !== undefined;
+    const joining = consumers.filter(({ uuid, groupDomain }) => {
+      return groupDomain !== undefined && this.#consumers.get(uuid)?.groupDomain?.domain !== groupDomain.domain;
+    });
+    return deletedConsumers.some(isMember) || joining.some(({ uuid }) => isMember(uuid)) ? [] : joining;
+  }
+
+  /**
+   * A group that spreads has in the rack that a member comes to at most one more than in the other, unless it was made
+   * uneven by force. A store that went back may not know the racks any more.
+   */
+  #checkSpread(joining: readonly Consumer[], isForced: boolean): void {
+    for (const { uuid, projectId, groupId, groupDomain } of this.storeBegan > 0 ? [] : joining) {
+      const group = `${projectId} ${groupId}`;
+      const members = [...this.#consumers.values()].filter(
+        (one) => one.projectId === projectId && one.groupId === groupId,
+      );
+      const counts = RACK_NAMES.map((rack) => members.filter((one) => one.groupDomain?.domain === rack).length);
+      const here = counts[RACK_NAMES.findIndex((rack) => rack === groupDomain?.domain)] ?? 0;
+      if (here - Math.min(...counts) <= 1) this.#unevenByForce.delete(group);
+      else if (isForced) this.#unevenByForce.add(group);
+      else if (!this.#unevenByForce.has(group)) {
+        this.fail('groups are kept', `${uuid} came to ${groupDomain?.domain} of ${group}: ${counts.join(' and ')}`);
+      }
+    }
+  }
+
   #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
     if (kind === 'begins') this.#checkMachine(host, uuid);
     if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
@@ -471,7 +504,8 @@ export class Checker {
 /** Groups with a policy that is kept when a claim is committed: two members on one host, or on two. */
 function brokenPolicy(hosts: readonly string[], groupId: string): boolean {
   const isSpread = new Set(hosts).size === hosts.length;
-  return groupId.endsWith('anti-affinity') ? !isSpread : new Set(hosts).size > 1;
+  if (groupId.endsWith('anti-affinity')) return !isSpread;
+  return groupId.endsWith('affinity') && new Set(hosts).size > 1;
 }
 
 export function allocationsOf({ allocations, projectId }: Consumer): string {

@@ -24,6 +24,7 @@ import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, repl
 import { evacuate, evacuateDead, forgetOperation, start, stop, stopAndStart, stopForeign } from './actions/operations';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
+import { putIntoRacks } from './actions/racks';
 import { FORGED } from './checker';
 import { SERVICES } from './fleet';
 
@@ -131,6 +132,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'orders outlive their records': kind(0.25, 3, ordersOutliveRecords),
   'part vanishes': kind(0.5, 8, partVanishes),
   'device moves': kind(0.3, 3, deviceMoves),
+  'begin a group over racks': kind(0.4, 6, beginGroupOverRacks),
 };
 
 /**
@@ -270,6 +272,20 @@ function beginGroup(random: Random): Action['perform'] {
   const requests = [random.uuid(), random.uuid()].map((uuid) => requestIn(group, who, random, () => [uuid]));
   return (world) => {
     for (const request of requests) send(world, request);
+  };
+}
+
+/** The first members of a group that spreads over two racks, which two schedulers place at the same time. */
+function beginGroupOverRacks(random: Random): Action['perform'] {
+  const who = tenant(random);
+  const spread = { by: 'rack', maxSkew: 1 };
+  const group = { id: `${random.uuid()} spread`, policy: 'soft-anti-affinity', maxPerHost: 1, spread } as const;
+  const uuids = Array.from({ length: 4 }, () => random.uuid());
+  const requests = uuids.map((uuid) => requestIn(group, who, random, () => [uuid]));
+  return (world) => {
+    void putIntoRacks(world).then((isDone) => {
+      if (isDone) for (const request of requests) send(world, request);
+    });
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Consumer } from '../../domain/consumer';
 import { type Inventories, refusalOf } from '../../domain/inventory';
 import { excessOf, type Growth, type Quota } from '../../domain/quotas/quota';
-import { groupKey, isForbidden } from '../../domain/server-group';
+import { type GroupDomain, groupKey, isForbidden, isSkewed, type Membership } from '../../domain/server-group';
 import type { ConsumerWrite, RefusedCommit } from '../port/placement-store';
 import { isCustom } from './catalogue';
 import { grownUsages, growthOf, namedExcess, quotaStateOf } from './project-usage';
@@ -100,7 +100,8 @@ class Tally {
         this.grow(providerUuid, resourceClass, -amount);
       }
     }
-    if (old.groupId !== undefined && old.groupHost !== undefined) this.leave(old.projectId, old.groupId, old.groupHost);
+    const membership = membershipOf(old);
+    if (membership) this.leave(membership);
   }
 
   expectGrowth(write: ConsumerWrite): void {
@@ -158,16 +159,23 @@ class Tally {
   private takeMembership({ projectId, group: membership }: ConsumerWrite): RefusedCommit | undefined {
     if (!membership) return undefined;
     const { group, host } = membership;
-    const [present, old] = memberCounters(projectId, group.id, host);
+    const [present, old] = memberCounters(projectId, group.id, host, domainOf(membership));
     const members = this.countOf(present.all) + this.countOf(old.all);
     const here = this.countOf(present.here) + this.countOf(old.here);
-    if (!this.terms.force && isForbidden(group, members, here)) return { kind: 'group', groupId: group.id, host };
+    const isRefused = isForbidden(group, members, here) || this.isSkewed(projectId, membership);
+    if (!this.terms.force && isRefused) return { kind: 'group', groupId: group.id, host };
     this.count(present, 1);
     return undefined;
   }
 
-  private leave(projectId: string, groupId: string, host: string): void {
-    const [present, old] = memberCounters(projectId, groupId, host);
+  private isSkewed(projectId: string, { group, spread }: Membership): boolean {
+    if (!group.spread) return false;
+    const { by } = group.spread;
+    const key = groupKey(projectId, group.id);
+    return !spread || isSkewed(group.spread, spread, (domain) => this.countOf(counters.membersIn(key, { by, domain })));
+  }
+
+  private leave([present, old]: ReturnType<typeof memberCounters>): void {
     this.count(this.countOf(present.here) > 0 ? present : old, -1);
   }
 
@@ -197,28 +205,57 @@ class Tally {
     return this.state.count(name) + (this.counts.get(name) ?? 0);
   }
 
-  private count({ all, here }: MemberCounters, by: number): void {
-    for (const name of [all, here]) this.counts.set(name, (this.counts.get(name) ?? 0) + by);
+  private count(member: MemberCounters, by: number): void {
+    for (const name of namesOf(member)) this.counts.set(name, (this.counts.get(name) ?? 0) + by);
   }
 }
 
-/** The names of what counts a group's members: all of them, and those on one host. */
-export interface MemberCounters {
+/** The names of what counts a group's members: all of them, those on one host, and those in its domain. */
+interface MemberCounters {
   readonly all: string;
   readonly here: string;
+  readonly inDomain?: string | undefined;
 }
 
 /** Of a group on a host: the counters of its members, and of those that claimed before 0.2. */
-export function memberCounters(
+function memberCounters(
   projectId: string,
   groupId: string,
   host: string,
+  domain: GroupDomain | undefined,
 ): readonly [present: MemberCounters, old: MemberCounters] {
   const key = groupKey(projectId, groupId);
+  const inDomain = domain && counters.membersIn(key, domain);
   return [
-    { all: counters.membersOf(key), here: counters.membersOn(key, host) },
+    { all: counters.membersOf(key), here: counters.membersOn(key, host), inDomain },
     { all: counters.oldMembersOf(groupId), here: counters.oldMembersOn(groupId, host) },
   ];
+}
+
+function namesOf({ all, here, inDomain }: MemberCounters): readonly string[] {
+  return inDomain === undefined ? [all, here] : [all, here, inDomain];
+}
+
+/** The counters that say whether a write may join its group. */
+export function countersOfWrite({ projectId, group: membership }: ConsumerWrite): readonly string[] {
+  if (!membership) return [];
+  const { group, host, spread } = membership;
+  const key = groupKey(projectId, group.id);
+  const by = group.spread?.by;
+  return [
+    ...memberCounters(projectId, group.id, host, domainOf(membership)).flatMap(namesOf),
+    ...(by === undefined ? [] : (spread?.among ?? []).map((domain) => counters.membersIn(key, { by, domain }))),
+  ];
+}
+
+/** The counters in which a consumer counts. */
+export function countersOfMember(consumer: Consumer): readonly string[] {
+  return membershipOf(consumer)?.flatMap(namesOf) ?? [];
+}
+
+function membershipOf({ projectId, groupId, groupHost, groupDomain }: Consumer) {
+  if (groupId === undefined || groupHost === undefined) return undefined;
+  return memberCounters(projectId, groupId, groupHost, groupDomain);
 }
 
 /** What somebody else looks after stays as it is, whatever the guard. */
@@ -269,8 +306,14 @@ export function bodyOf(write: ConsumerWrite, updatedAtMs: number): ConsumerBody 
     mappings,
     groupId: membership?.group.id,
     groupHost: membership?.host,
+    groupDomain: membership && domainOf(membership),
     updatedAtMs,
   };
+}
+
+/** The domain that a member counts for. */
+function domainOf({ group, spread }: Membership): GroupDomain | undefined {
+  return group.spread && spread && { by: group.spread.by, domain: spread.domain };
 }
 
 /** Whether the consumer is to hold nothing any more. */

@@ -1,5 +1,6 @@
 import type { Inventories } from '../../domain/inventory';
 import type { WriteAggregates, WriteInventories, WriteTraits } from '../port/placement-store';
+import { withMemberships } from './aggregates';
 import { countUsers, refuseUnknown } from './catalogue';
 import { decide } from './reports/merge-report';
 import type { Tables } from './tables';
@@ -41,7 +42,7 @@ export async function writeTraits(
   return undefined;
 }
 
-/** Replaces a provider's aggregates. */
+/** Replaces a provider's aggregates, but for the host aggregates that its host is in: those are operators' to write. */
 export async function writeAggregates(
   tx: Transaction,
   { providerUuid, generation, aggregates, atMs }: Timed<WriteAggregates>,
@@ -50,7 +51,9 @@ export async function writeAggregates(
   if (!provider) return { kind: 'not_found', subject: 'provider', key: providerUuid };
   const refusal = await refuseGeneration(tx, providerUuid, generation);
   if (refusal) return refusal;
-  tx.put('provider', providerUuid, { ...provider, aggregates, updatedAtMs: atMs });
+  const host = provider.host === undefined ? undefined : await tx.get('host', provider.host);
+  const kept = withMemberships(aggregates, host?.aggregates ?? []);
+  tx.put('provider', providerUuid, { ...provider, aggregates: kept, updatedAtMs: atMs });
   tx.write({ kind: generation === undefined ? 'show' : 'raise', key: providerUuid });
   return undefined;
 }

@@ -5,8 +5,9 @@ import { checkedWrites } from './allocation-command';
 import {
   type AllocationPlan,
   type AllocationState,
+  countersOfMember,
+  countersOfWrite,
   decideAllocations,
-  memberCounters,
   planWrites,
 } from './allocations';
 import { isCustom, refuseUnknown } from './catalogue';
@@ -120,13 +121,7 @@ async function readAll<T extends TableName>(
 }
 
 function groupCounters(writes: readonly ConsumerWrite[], olds: readonly Consumer[]): string[] {
-  const memberships = [
-    ...writes.flatMap(({ projectId, group }) => (group ? memberCounters(projectId, group.group.id, group.host) : [])),
-    ...olds.flatMap(({ projectId, groupId, groupHost }) =>
-      groupId !== undefined && groupHost !== undefined ? memberCounters(projectId, groupId, groupHost) : [],
-    ),
-  ];
-  return unique(memberships.flatMap(({ all, here }) => [all, here]));
+  return unique([...writes.flatMap(countersOfWrite), ...olds.flatMap(countersOfMember)]);
 }
 
 function unique(keys: readonly string[]): string[] {

@@ -1,6 +1,8 @@
 import type { Command } from '../port/placement-store';
+import { addHost, createAggregate, deleteAggregate, removeHost, updateAggregate } from './aggregates';
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
+import { createGroup, deleteGroup } from './groups';
 import { clearFailures, recordFailure, setHostEnabled, sweepHosts } from './hosts';
 import { settleProject } from './project-usage';
 import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
@@ -37,6 +39,13 @@ const DECIDERS: {
   record_failure: recordFailure,
   clear_failures: clearFailures,
   sweep_hosts: sweepHosts,
+  create_aggregate: createAggregate,
+  update_aggregate: updateAggregate,
+  delete_aggregate: deleteAggregate,
+  add_aggregate_host: addHost,
+  remove_aggregate_host: removeHost,
+  create_group: createGroup,
+  delete_group: deleteGroup,
   write_quota: writeQuota,
   settle_project: settleProject,
 };

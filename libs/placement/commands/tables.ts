@@ -1,8 +1,10 @@
 import type { Consumer } from '../../domain/consumer';
+import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
 import type { ProjectQuota, Quota } from '../../domain/quotas/quota';
+import type { GroupDomain, StoredGroup } from '../../domain/server-group';
 import type { CatalogueName, HostHolder, ProjectUsage, Revised, Rows, Usage } from '../port/placement-store';
 
 /** What the store keeps, table by table, each row under one key. */
@@ -19,6 +21,10 @@ export interface Tables {
   readonly resource_class: { readonly createdAtMs: number };
   /** Custom traits by name. */
   readonly trait: { readonly createdAtMs: number };
+  /** Host aggregates by uuid. */
+  readonly aggregate: Aggregate;
+  /** Server groups that stand by themselves, by `groupKey`. */
+  readonly server_group: StoredGroup;
   /** Provider uuids by provider name. */
   readonly name: { readonly uuid: string };
   /** All providers of a tree by its root; a tree of one has no row. */
@@ -94,12 +100,19 @@ export interface Stored<T> {
   readonly revision: number;
 }
 
-/** Counters, each under a name: how many providers use a custom class or trait, how many members a group has (on a host). */
+/**
+ * Counters, each under a name: how many providers use a custom class or trait, how many members a group has (on a host, in a domain),
+ * how many groups a project has, how often anything about host aggregates was changed.
+ */
 export const counters = {
   usersOf: (catalogue: 'resource_class' | 'trait', name: string) => `${catalogue} ${name}`,
+  aggregateChanges: 'aggregate-changes',
+  groupsOf: (projectId: string) => `groups ${projectId}`,
   membersOf: (group: string) => `members ${group}`,
   // A host's name has no spaces.
   membersOn: (group: string, host: string) => `members-on ${host} ${group}`,
+  membersIn: (group: string, { by, domain }: GroupDomain) =>
+    `members-in ${Buffer.byteLength(by)}:${by}${Buffer.byteLength(domain)}:${domain}${group}`,
   // Before 0.2 the groups of all projects were one, and members that claimed then are counted so until they release.
   oldMembersOf: (groupId: string) => `group ${groupId}`,
   oldMembersOn: (groupId: string, host: string) => `group ${groupId}\n${host}`,
@@ -183,5 +196,7 @@ const SEEN: { readonly [T in TableName]?: SeenAs<T> } = {
   consumer: ['consumers', 'deletedConsumers', (_, stored) => asConsumer(stored)],
   resource_class: ['resourceClasses', 'deletedResourceClasses', asCatalogueName],
   trait: ['traits', 'deletedTraits', asCatalogueName],
+  aggregate: ['aggregates', 'deletedAggregates', (_, { row, revision }) => ({ ...row, revision })],
+  server_group: ['serverGroups', 'deletedServerGroups', (_, { row, revision }) => ({ ...row, revision })],
   quota: ['quotas', 'deletedQuotas', asQuota],
 };

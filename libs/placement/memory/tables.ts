@@ -5,6 +5,19 @@ import { renewHolder } from './holders';
 
 type Maps = { readonly [T in TableName]: Map<string, Stored<Tables[T]>> };
 
+/** What mirrors see, usages before providers. */
+const MIRRORED = [
+  'usage',
+  'provider',
+  'aggregate',
+  'host',
+  'server_group',
+  'consumer',
+  'resource_class',
+  'trait',
+  'quota',
+] as const;
+
 /** All rows in maps. Each write, and the check of guards before it, is synchronous and so atomic. */
 export class MemoryTables implements Reader {
   readonly maps: Maps = {
@@ -14,6 +27,8 @@ export class MemoryTables implements Reader {
     consumer: new Map(),
     resource_class: new Map(),
     trait: new Map(),
+    aggregate: new Map(),
+    server_group: new Map(),
     name: new Map(),
     tree: new Map(),
     sequence: new Map(),
@@ -68,7 +83,7 @@ export class MemoryTables implements Reader {
   /** All rows that mirrors see. */
   all(): Rows {
     const rows: RowLists = {};
-    for (const table of ['usage', 'provider', 'host', 'consumer', 'resource_class', 'trait', 'quota'] as const) {
+    for (const table of MIRRORED) {
       for (const key of this.maps[table].keys()) this.#addRow(rows, table, key);
     }
     return rows;

@@ -1,7 +1,8 @@
 import type { Consumer } from '../../domain/consumer';
+import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Provider } from '../../domain/provider';
-import { groupKey } from '../../domain/server-group';
+import { groupKey, type StoredGroup, storedGroupKey } from '../../domain/server-group';
 import { SetIndex } from '../index/set-index';
 import type { CatalogueName, Change, Revised, Rows, Usage } from '../port/placement-store';
 import type { Changed } from '../port/placement-view';
@@ -21,10 +22,13 @@ export class MirrorState {
   readonly usages = new VersionedRows<Usage>();
   readonly resourceClasses = new VersionedRows<CatalogueName>();
   readonly traits = new VersionedRows<CatalogueName>();
+  readonly aggregates = new VersionedRows<Aggregate>();
+  readonly serverGroups = new VersionedRows<StoredGroup>();
 
   // Unique in the store; but while a change is ahead of the stream two rows may have one name, and the newer one counts.
   readonly byName = new SetIndex();
   readonly hostsByRoot = new SetIndex();
+  readonly hostsByAggregate = new SetIndex();
   readonly children = new SetIndex();
   readonly byAggregate = new SetIndex();
   readonly byTrait = new SetIndex();
@@ -36,6 +40,7 @@ export class MirrorState {
   /** What changed since it was last taken. */
   #changedRoots = new Set<string>();
   #changedConsumers = new Set<string>();
+  #changedAggregates = new Set<string>();
 
   /** Takes the next change of the stream. */
   advance(change: Change): void {
@@ -58,11 +63,16 @@ export class MirrorState {
     this.#apply(rows, this.revision);
   }
 
-  /** The roots of trees, and the consumers, that changed since the last call. */
+  /** What changed since the last call. */
   takeChanged(): Changed {
-    const changed = { roots: this.#changedRoots, consumers: this.#changedConsumers };
+    const changed = {
+      roots: this.#changedRoots,
+      consumers: this.#changedConsumers,
+      aggregates: this.#changedAggregates,
+    };
     if (changed.roots.size > 0) this.#changedRoots = new Set();
     if (changed.consumers.size > 0) this.#changedConsumers = new Set();
+    if (changed.aggregates.size > 0) this.#changedAggregates = new Set();
     return changed;
   }
 
@@ -83,8 +93,17 @@ export class MirrorState {
   /** Nothing is missing up to `revision`: of the snapshot, or of the stream. */
   reached(revision: number): void {
     this.revision = revision;
-    const { providers, hosts, consumers, usages, resourceClasses, traits, projects } = this;
-    for (const rows of [providers, hosts, consumers, usages, resourceClasses, traits, projects.rows]) {
+    for (const rows of [
+      this.providers,
+      this.hosts,
+      this.consumers,
+      this.usages,
+      this.resourceClasses,
+      this.traits,
+      this.aggregates,
+      this.serverGroups,
+      this.projects.rows,
+    ]) {
       rows.passed(revision);
     }
   }
@@ -103,6 +122,15 @@ export class MirrorState {
     }
     for (const name of rows.deletedResourceClasses ?? NO_NAMES) this.resourceClasses.delete(name, revision, floor);
     for (const name of rows.deletedTraits ?? NO_NAMES) this.traits.delete(name, revision, floor);
+    for (const uuid of rows.deletedAggregates ?? NO_NAMES) {
+      if (this.aggregates.delete(uuid, revision, floor)) this.#indexAggregate(uuid);
+    }
+    for (const key of rows.deletedServerGroups ?? NO_NAMES) this.serverGroups.delete(key, revision, floor);
+    for (const row of rows.aggregates ?? []) {
+      if (this.aggregates.set(row.uuid, row, floor) !== NOT_NEWER) this.#indexAggregate(row.uuid);
+    }
+    for (const row of rows.serverGroups ?? [])
+      this.serverGroups.set(storedGroupKey(row.projectId, row.name), row, floor);
     for (const projectId of rows.deletedQuotas ?? NO_NAMES) this.projects.delete(projectId, revision, floor);
     for (const row of rows.quotas ?? []) this.projects.set(row, floor);
     for (const row of rows.resourceClasses ?? []) this.resourceClasses.set(row.name, row, floor);
@@ -149,8 +177,18 @@ export class MirrorState {
 
   #indexHost(name: string, before: Host | undefined, after: Host | undefined): void {
     this.hostsByRoot.move(name, listOf(before?.providerUuid), listOf(after?.providerUuid));
+    this.hostsByAggregate.move(name, before?.aggregates ?? NO_NAMES, after?.aggregates ?? NO_NAMES);
     if (before) this.#changedRoots.add(before.providerUuid);
     if (after) this.#changedRoots.add(after.providerUuid);
+  }
+
+  /** The hosts in it are read again. */
+  #indexAggregate(uuid: string): void {
+    this.#changedAggregates.add(uuid);
+    for (const name of this.hostsByAggregate.get(uuid)) {
+      const host = this.hosts.get(name);
+      if (host) this.#changedRoots.add(host.providerUuid);
+    }
   }
 
   #indexConsumer(uuid: string, before: Consumer | undefined, after: Consumer | undefined): void {

@@ -1,9 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import { assert, asyncProperty, infiniteStream, nat } from 'fast-check';
 import { BerthError } from '../../domain/errors';
 import { seededRandom } from '../../domain/random';
 import { silentLog } from '../../runtime/log';
 import { fakeClock } from '../../testing/fake-clock';
-import { AT_MS, aProvider, aWrite, claim, commit, contentsOf } from '../../testing/placement/placement';
+import {
+  AT_MS,
+  aProvider,
+  aReport,
+  aWrite,
+  claim,
+  commit,
+  contentsOf,
+  mustCommit,
+  mustReport,
+} from '../../testing/placement/placement';
 import { overCommitted, violationsOf } from '../../testing/placement/placement-invariants';
 import { type Action, actionSequences, run } from '../../testing/placement/placement-random';
 import { contentsOfMirror } from '../../testing/placement/placement-store-stream';
@@ -33,6 +44,9 @@ function contentsOfState(state: MirrorState) {
     groups: ['g1', 'g2'].map((id) => [...state.byGroup.get(id)].sort()),
     hostsOfRoots: providers.map((provider) => state.hosts.newestOf(state.hostsByRoot.get(provider.uuid))?.name),
     resourceClasses: sorted(state.resourceClasses.values(), (row) => row.name),
+    aggregates: sorted(state.aggregates.values(), (row) => row.uuid),
+    hostsByAggregate: [...state.aggregates.keys()].sort().map((uuid) => [...state.hostsByAggregate.get(uuid)].sort()),
+    serverGroups: sorted(state.serverGroups.values(), (row) => row.projectId + row.name),
   };
 }
 
@@ -126,8 +140,26 @@ it('notifies listeners of the roots of changed trees and of changed consumers', 
   const write = aWrite({ [child]: { VCPU: 1 } });
   const result = await claim(store, write);
   if (result.kind === 'committed') mirror.apply(result.change);
-  expect(heard).toEqual([{ roots: new Set([root]), consumers: new Set([write.uuid]) }]);
+  expect(heard).toEqual([{ roots: new Set([root]), consumers: new Set([write.uuid]), aggregates: new Set() }]);
   stop();
+  await mirror.close();
+});
+
+it('notifies listeners of the hosts of an aggregate that changes, and shows who is in it', async () => {
+  const store = new MemoryPlacementStore();
+  const { providerUuid, host } = aReport();
+  await mustReport(store, aReport());
+  const mirror = await openMirror(store);
+  const heard: unknown[] = [];
+  mirror.onChange((changed) => heard.push(changed));
+  const uuid = randomUUID();
+  mirror.apply(await mustCommit(store, { kind: 'create_aggregate', uuid, name: 'east', metadata: {} }));
+  mirror.apply(await mustCommit(store, { kind: 'add_aggregate_host', uuid, host }));
+  expect([...mirror.hostsIn(uuid)]).toEqual([host]);
+  const change = { kind: 'update_aggregate', uuid, name: undefined, set: { rack: '7' }, unset: [] } as const;
+  mirror.apply(await mustCommit(store, change));
+  expect(heard.at(-1)).toMatchObject({ roots: new Set([providerUuid]), aggregates: new Set([uuid]) });
+  expect(mirror.aggregate(uuid)?.metadata).toEqual({ rack: '7' });
   await mirror.close();
 });
 

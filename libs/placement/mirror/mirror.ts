@@ -1,10 +1,12 @@
 import { type Clock, sleep } from '../../domain/clock';
 import type { Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
+import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import { type Provider, SHARING_TRAIT } from '../../domain/provider';
 import type { Random } from '../../domain/random';
+import type { StoredGroup } from '../../domain/server-group';
 import {
   isStandardResourceClass,
   isStandardTrait,
@@ -172,7 +174,7 @@ export class Mirror implements PlacementView {
   private notify(): void {
     this.waiters.reached(this.state.revision);
     const changed = this.state.takeChanged();
-    if (changed.roots.size === 0 && changed.consumers.size === 0) return;
+    if (changed.roots.size === 0 && changed.consumers.size === 0 && changed.aggregates.size === 0) return;
     for (const listener of this.listeners) this.notifyOne(listener, changed);
   }
 
@@ -231,6 +233,21 @@ export class Mirror implements PlacementView {
   }
   hostOfRoot(rootUuid: string): Host | undefined {
     return this.state.hosts.newestOf(this.state.hostsByRoot.get(rootUuid));
+  }
+  aggregate(uuid: string): Aggregate | undefined {
+    return this.state.aggregates.get(uuid);
+  }
+  aggregates(): Iterable<Aggregate> {
+    return this.state.aggregates.values();
+  }
+  hostsIn(aggregate: string): ReadonlySet<string> {
+    return this.state.hostsByAggregate.get(aggregate);
+  }
+  serverGroup(key: string): StoredGroup | undefined {
+    return this.state.serverGroups.get(key);
+  }
+  serverGroups(): Iterable<StoredGroup> {
+    return this.state.serverGroups.values();
   }
   consumer(uuid: string): Revised<Consumer> | undefined {
     return this.state.consumers.get(uuid);

@@ -1,7 +1,7 @@
 import type { Allocations, ConsumerOwner } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Inventories, Resources } from '../../domain/inventory';
-import type { ServerGroup } from '../../domain/server-group';
+import type { GroupSettings, Membership } from '../../domain/server-group';
 
 /** Everything that can be committed. `atMs` stamps the rows. */
 export type Command = { readonly atMs: number } & (
@@ -16,6 +16,8 @@ export type Command = { readonly atMs: number } & (
   | CatalogueCommand
   | SetHostEnabled
   | RecordFailure
+  | AggregateCommand
+  | GroupCommand
   | ClearFailures
   | SweepHosts
   | WriteQuota
@@ -51,7 +53,7 @@ export interface ConsumerWrite {
   /** Guard on the consumer as it is now. */
   readonly expect: ConsumerGuard;
   /** Membership held while the allocations are, checked against `host` in the same commit. */
-  readonly group?: { readonly group: ServerGroup; readonly host: string };
+  readonly group?: Membership;
 }
 
 /**
@@ -161,6 +163,34 @@ export interface ClearFailures {
   readonly host: string;
 }
 
+/**
+ * Host aggregates. A host's membership stands in its row, and as an aggregate of its root provider for clients of the
+ * placement API, whose own aggregates stay. A host is in one availability zone at most (`zone`), and while something is
+ * allocated on it, it stays where it is (`in_use`); an aggregate with hosts can't be deleted.
+ */
+export type AggregateCommand =
+  | {
+      readonly kind: 'create_aggregate';
+      readonly uuid: string;
+      readonly name: string;
+      readonly metadata: Readonly<Record<string, string>>;
+    }
+  | {
+      readonly kind: 'update_aggregate';
+      readonly uuid: string;
+      /** Left as it is when undefined. */
+      readonly name: string | undefined;
+      readonly set: Readonly<Record<string, string>>;
+      readonly unset: readonly string[];
+    }
+  | { readonly kind: 'delete_aggregate'; readonly uuid: string }
+  | { readonly kind: 'add_aggregate_host' | 'remove_aggregate_host'; readonly uuid: string; readonly host: string };
+
+/** Server groups that stand by themselves; each is its project's, under a name. Members are none of this. */
+export type GroupCommand =
+  | ({ readonly kind: 'create_group'; readonly projectId: string; readonly name: string } & GroupSettings)
+  | { readonly kind: 'delete_group'; readonly projectId: string; readonly name: string };
+
 /** Takes as down every up host whose last heartbeat is older than `silentSinceMs`, at most `limit` of them. */
 export interface SweepHosts {
   readonly kind: 'sweep_hosts';
@@ -199,7 +229,6 @@ export interface HostReport {
   readonly providerUuid: string;
   readonly cell: string;
   readonly serviceHost: string;
-  readonly availabilityZone: string;
   /** Which run of the agent, and which of its reports: one that is not after the last of the same run is `stale`. */
   readonly agentRun: string;
   readonly sequence: number;

@@ -29,8 +29,6 @@ export type CommitResult =
   | { readonly kind: 'owner'; readonly uuid: string; readonly owner: ConsumerOwner }
   /** Limits that a project, or its cohort, would exceed. */
   | { readonly kind: 'quota'; readonly excess: readonly QuotaExcess[] }
-  /** There are as many of them as there may be. */
-  | { readonly kind: 'full'; readonly subject: 'quota' | 'cohort'; readonly most: number }
   /** The group's policy forbids the host. */
   | { readonly kind: 'group'; readonly groupId: string; readonly host: string }
   /** `key` is a uuid or a name; for an inventory that a claim misses, `<provider uuid> <class>`. */
@@ -38,18 +36,31 @@ export type CommitResult =
   | { readonly kind: 'exists'; readonly subject: Subject; readonly key: string }
   /**
    * In use, so it can't go: allocations on an inventory or provider, children of a provider, providers of a class or
-   * trait. With subject `parent`: the new parent is the provider itself or below it.
+   * trait, hosts of an aggregate; or can't go to another zone: a host with allocations. With subject `parent`: the new parent is the provider itself or below it.
    */
   | {
       readonly kind: 'in_use';
       readonly subject: Subject;
       readonly key: string;
-      readonly by: 'allocations' | 'children' | 'inventories' | 'providers';
+      readonly by: 'allocations' | 'children' | 'inventories' | 'providers' | 'hosts';
     }
+  /** The host is in this zone already, by another aggregate. */
+  | { readonly kind: 'zone'; readonly host: string; readonly zone: string }
+  /** There are as many as there may be. */
+  | { readonly kind: 'full'; readonly subject: Subject | 'quota' | 'cohort'; readonly most: number }
   /** A report older than one already applied. */
   | { readonly kind: 'stale'; readonly present: number };
 
-export type Subject = 'provider' | 'inventory' | 'host' | 'consumer' | 'resource_class' | 'trait' | 'parent';
+export type Subject =
+  | 'provider'
+  | 'inventory'
+  | 'host'
+  | 'consumer'
+  | 'resource_class'
+  | 'trait'
+  | 'parent'
+  | 'aggregate'
+  | 'server_group';
 
 /** How a report ended. `exists`: the host's name belongs to another provider, or the provider to another host. */
 export type ReportResult =

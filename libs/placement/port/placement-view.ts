@@ -1,8 +1,10 @@
 import type { Consumer } from '../../domain/consumer';
+import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
 import type { ProjectQuota, QuotaState } from '../../domain/quotas/quota';
+import type { StoredGroup } from '../../domain/server-group';
 import type { CatalogueName } from './rows';
 
 /**
@@ -34,6 +36,15 @@ export interface PlacementView {
   hosts(): Iterable<Host>;
   /** The host whose tree has this root. */
   hostOfRoot(rootUuid: string): Host | undefined;
+
+  /** A host aggregate. */
+  aggregate(uuid: string): Aggregate | undefined;
+  aggregates(): Iterable<Aggregate>;
+  /** Names of the hosts in a host aggregate. */
+  hostsIn(aggregate: string): ReadonlySet<string>;
+  /** A server group that stands by itself, by its `groupKey`. */
+  serverGroup(key: string): StoredGroup | undefined;
+  serverGroups(): Iterable<StoredGroup>;
 
   consumer(uuid: string): Consumer | undefined;
   consumers(): Iterable<Consumer>;
@@ -67,8 +78,12 @@ export interface ProjectQuotas extends QuotaState {
 /** The part of a view that a search in one tree looks at. */
 export type ProviderForest = Pick<PlacementView, 'provider' | 'tree' | 'children' | 'usage' | 'sharingProviders'>;
 
-/** The roots of trees in which a provider, its usage or its host changed; and consumers that changed or are gone. */
+/**
+ * The roots of trees in which a provider, its usage, its host or an aggregate of it changed; and consumers and host
+ * aggregates that changed or are gone.
+ */
 export interface Changed {
   readonly roots: ReadonlySet<string>;
   readonly consumers: ReadonlySet<string>;
+  readonly aggregates: ReadonlySet<string>;
 }

@@ -1,8 +1,10 @@
 import type { Consumer } from '../../domain/consumer';
+import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
 import type { ProjectQuota } from '../../domain/quotas/quota';
+import type { StoredGroup } from '../../domain/server-group';
 
 /** Amounts in use on a provider, with the generation that goes with them. */
 export interface Usage {
@@ -48,12 +50,17 @@ export interface Rows {
   readonly consumers?: readonly Revised<Consumer>[];
   readonly resourceClasses?: readonly Revised<CatalogueName>[];
   readonly traits?: readonly Revised<CatalogueName>[];
+  readonly aggregates?: readonly Revised<Aggregate>[];
+  readonly serverGroups?: readonly Revised<StoredGroup>[];
   readonly quotas?: readonly Revised<ProjectQuota>[];
   readonly deletedProviders?: readonly string[];
   readonly deletedHosts?: readonly string[];
   readonly deletedConsumers?: readonly string[];
   readonly deletedResourceClasses?: readonly string[];
   readonly deletedTraits?: readonly string[];
+  readonly deletedAggregates?: readonly string[];
+  /** By their `groupKey`. */
+  readonly deletedServerGroups?: readonly string[];
   /** By project. */
   readonly deletedQuotas?: readonly string[];
 }

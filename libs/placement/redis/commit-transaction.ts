@@ -37,6 +37,8 @@ export function commitTransaction(
     k.cohort,
     k.project_usage,
     k.project_days,
+    k.aggregate,
+    k.server_group,
   ];
   return async (tx) => {
     const reply = (await client.runScript(script, keys, [streamLength, encodeTransaction(tx)])) as CommitReply;

@@ -121,8 +121,12 @@ function expected(guard: ConsumerGuard): string | number {
 /** The names are given by clients, who may put spaces in them. */
 function membershipOf({ projectId, group: membership }: ConsumerWrite): string {
   if (!membership) return '';
-  const { group, host } = membership;
-  return `${group.policy} ${group.maxPerHost} ${host} ${Buffer.byteLength(projectId)}\n${projectId}${group.id}`;
+  const { group, host, spread } = membership;
+  const lengths = `${Buffer.byteLength(projectId)} ${Buffer.byteLength(group.id)}`;
+  const rules = group.spread
+    ? JSON.stringify([group.spread.by, group.spread.maxSkew, spread?.domain ?? null, spread?.among ?? []])
+    : '';
+  return `${group.policy} ${group.maxPerHost} ${host} ${lengths}\n${projectId}${group.id}${rules}`;
 }
 
 function decodeRefusal([, kind, a = '', b = '', c = '', d = '']: RefusalReply): RefusedCommit {

@@ -37,6 +37,8 @@ export function keysOf(cell: string): Keys {
     consumer: key('consumers'),
     resource_class: key('resource-classes'),
     trait: key('traits'),
+    aggregate: key('aggregates'),
+    server_group: key('server-groups'),
     name: key('provider-names'),
     tree: key('trees'),
     sequence: key('sequences'),

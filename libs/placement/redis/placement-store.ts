@@ -120,7 +120,15 @@ export class RedisPlacementStore implements PlacementStore {
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {
     const revision = await this.revision();
-    for (const table of ['resource_class', 'trait', 'quota', 'host', 'consumer'] as const) {
+    for (const table of [
+      'resource_class',
+      'trait',
+      'quota',
+      'aggregate',
+      'host',
+      'server_group',
+      'consumer',
+    ] as const) {
       await this.#reader.scanTexts(table, async (texts) => {
         onRows(decodeLines(texts.map(([key, text]) => ({ table, key, text }))));
       });

@@ -12,7 +12,7 @@ import type { HostHolder, Revised, StoreIdentity } from '../port/placement-store
 
 type PackedInventories = Record<string, readonly [number, number, number, number, number, number]>;
 
-/** A consumer's body after what it takes; the group and its host only when there is one. */
+/** A consumer's body after what it takes; the group and its host only when there is one, and likewise its domain. */
 type PackedBody = readonly [
   projectId: string,
   userId: string,
@@ -22,6 +22,8 @@ type PackedBody = readonly [
   updatedAtMs: number,
   groupId?: string,
   groupHost?: string,
+  spreadBy?: string,
+  domain?: string,
 ];
 
 /** Reads a row text. `key` is the row's key, which the text leaves out. */
@@ -38,7 +40,18 @@ export function decodeRow<T extends TableName>(table: T, key: string, text: stri
 export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody): Revised<Consumer> {
   const [[revision = 0, claimToken = 0, generation = 0, createdAtMs = 0], bodyText] = splitNumbers(text, 4);
   const body = known ?? decodeBody(bodyText);
-  const { projectId, userId, consumerType, owner, allocations, mappings, groupId, groupHost, updatedAtMs } = body;
+  const {
+    projectId,
+    userId,
+    consumerType,
+    owner,
+    allocations,
+    mappings,
+    groupId,
+    groupHost,
+    groupDomain,
+    updatedAtMs,
+  } = body;
   return {
     uuid,
     generation,
@@ -50,6 +63,7 @@ export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody)
     mappings,
     groupId,
     groupHost,
+    groupDomain,
     claimToken,
     createdAtMs,
     updatedAtMs,
@@ -108,9 +122,12 @@ export function encodeBody(body: ConsumerBody): string {
     updatedAtMs,
     groupId,
     groupHost,
+    groupDomain,
   } = body;
   const packed: PackedBody = [projectId, userId, consumerType, owner, mappings, updatedAtMs];
-  const json = JSON.stringify(groupId === undefined ? packed : [...packed, groupId, groupHost]);
+  const membership = groupId === undefined ? [] : [groupId, groupHost];
+  if (groupDomain) membership.push(groupDomain.by, groupDomain.domain);
+  const json = JSON.stringify(groupId === undefined ? packed : [...packed, ...membership]);
   return `${encodeTakes(allocations)}\t${json}`;
 }
 
@@ -140,6 +157,8 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   consumer: (consumer) => `${consumer.claimToken} ${encodeClaim(consumer)}`,
   resource_class: ({ createdAtMs }) => String(createdAtMs),
   trait: ({ createdAtMs }) => String(createdAtMs),
+  aggregate: (aggregate) => JSON.stringify({ ...aggregate, uuid: undefined }),
+  server_group: (group) => JSON.stringify(group),
   name: ({ uuid }) => uuid,
   tree: ({ members }) => JSON.stringify(members),
   sequence: ({ agentRun, sequence, digest }) => `${sequence} ${JSON.stringify(agentRun)}\n${digest}`,
@@ -161,13 +180,22 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
     const space = content.indexOf(' ');
     return { generation: Number(content.slice(0, space)), used: JSON.parse(content.slice(space + 1)) };
   },
-  host: (name, content) => ({ epoch: 0, failuresInARow: 0, lastFailure: '', ...JSON.parse(content), name }),
+  host: (name, content) => ({
+    epoch: 0,
+    aggregates: [],
+    failuresInARow: 0,
+    lastFailure: '',
+    ...JSON.parse(content),
+    name,
+  }),
   consumer(uuid, content) {
     const [[claimToken = 0, generation = 0, createdAtMs = 0], body] = splitNumbers(content, 3);
     return { ...decodeBody(body), uuid, generation, claimToken, createdAtMs };
   },
   resource_class: (_, content) => ({ createdAtMs: Number(content) }),
   trait: (_, content) => ({ createdAtMs: Number(content) }),
+  aggregate: (uuid, content) => ({ ...JSON.parse(content), uuid }),
+  server_group: (_, content) => JSON.parse(content),
   name: (_, uuid) => ({ uuid }),
   tree: (_, content) => ({ members: JSON.parse(content) }),
   sequence(_, content) {
@@ -205,7 +233,7 @@ function decodeBody(body: string): ConsumerBody {
   if (tab < 0) throw new BerthError('internal', 'bad_row', `not a consumer: ${body}`);
   const allocations = decodeTakes(body.slice(0, tab));
   const packed = JSON.parse(body.slice(tab + 1)) as PackedBody;
-  const [projectId, userId, consumerType, owner, mappings, updatedAtMs, groupId, groupHost] = packed;
+  const [projectId, userId, consumerType, owner, mappings, updatedAtMs, groupId, groupHost, by, domain] = packed;
   return {
     projectId,
     userId,
@@ -215,6 +243,7 @@ function decodeBody(body: string): ConsumerBody {
     mappings,
     groupId,
     groupHost,
+    groupDomain: by === undefined || domain === undefined ? undefined : { by, domain },
     updatedAtMs,
   };
 }

@@ -39,6 +39,23 @@ it('keeps claimants and places apart that share allocations', () => {
   }
 });
 
+it('keeps the domains of a group that spreads, and the host’s own, also when the same host comes with another', () => {
+  const group = { id: 'web', policy: 'soft-anti-affinity', maxPerHost: 1, spread: { by: 'rack', maxSkew: 2 } } as const;
+  const claimant = {
+    consumerUuid: request.consumerUuid,
+    projectId: 'p',
+    userId: 'u',
+    group,
+    spreadAmong: ['r1', 'r 2'],
+  };
+  const sealFor = sealer(KEY)(claimant);
+  const { host, allocations, mappings } = request;
+  for (const spreadDomain of ['r1', 'r 2', undefined]) {
+    const place = { host, allocations, mappings, spreadDomain };
+    expect(open(sealFor(place), KEY)).toEqual({ ...claimant, ...place });
+  }
+});
+
 it('keeps the mapping of a group under any name that a client gives it', () => {
   const suffixes = ['_1', '__proto__', 'constructor'];
   const mappings = Object.fromEntries(suffixes.map((suffix) => [suffix, Object.keys(request.allocations)]));

@@ -22,12 +22,16 @@ export interface Claimant {
   readonly projectId: string;
   readonly userId: string;
   readonly group: ServerGroup | undefined;
+  /** The domains that members of a group that spreads may go to. */
+  readonly spreadAmong?: readonly string[] | undefined;
 }
 
 export interface ClaimablePlace {
   readonly host: string;
   readonly allocations: Allocations;
   readonly mappings: Mappings;
+  /** The host's domain, for a group that spreads. */
+  readonly spreadDomain?: string | undefined;
 }
 
 /** Seals, for one claimant, one place after another. */
@@ -142,24 +146,38 @@ function keyOf(key: string): Key {
   return { prefix: prefixOf(key), id };
 }
 
-function claimantToWire({ consumerUuid, projectId, userId, group }: Claimant): berth.placement.v1.IAllocationRequest {
-  return { consumerUuid: uuidBytes(consumerUuid), projectId, userId, group: group ? groupToWire(group) : null };
+function claimantToWire(claimant: Claimant): berth.placement.v1.IAllocationRequest {
+  const { consumerUuid, projectId, userId, group, spreadAmong = [] } = claimant;
+  return {
+    consumerUuid: uuidBytes(consumerUuid),
+    projectId,
+    userId,
+    group: group ? groupToWire(group) : null,
+    spreadAmong: spreadAmong as string[],
+  };
 }
 
 /** The last encoding of a place, by its allocations, which are immutable. */
 const encodedPlaces = new WeakMap<Allocations, { readonly place: ClaimablePlace; readonly bytes: Uint8Array }>();
 
 function encodedPlace(place: ClaimablePlace): Uint8Array {
-  const { host, allocations, mappings } = place;
+  const { host, allocations, mappings, spreadDomain } = place;
   const last = encodedPlaces.get(allocations);
-  if (last?.place.host === host && last.place.mappings === mappings) return last.bytes;
+  const isSame = last?.place.host === host && last.place.mappings === mappings;
+  if (isSame && last.place.spreadDomain === spreadDomain) return last.bytes;
   const bytes = wire.encode(placeToWire(place)).finish();
   encodedPlaces.set(allocations, { place, bytes });
   return bytes;
 }
 
-function placeToWire({ host, allocations, mappings }: ClaimablePlace): berth.placement.v1.IAllocationRequest {
-  return { host, allocations: allocationsToWire(allocations), mappings: mappingsToWire(mappings, allocations) };
+function placeToWire(place: ClaimablePlace): berth.placement.v1.IAllocationRequest {
+  const { host, allocations, mappings, spreadDomain = '' } = place;
+  return {
+    host,
+    allocations: allocationsToWire(allocations),
+    mappings: mappingsToWire(mappings, allocations),
+    spreadDomain,
+  };
 }
 
 function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequest {
@@ -171,8 +189,13 @@ function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequ
     projectId: message.projectId,
     userId: message.userId,
     group: message.group ? groupFromWire(message.group, 'allocation_request.group') : undefined,
+    ...spreadFromWire(message),
     mappings: mappingsFromWire(message.mappings, allocations),
   };
+}
+
+function spreadFromWire({ group, spreadAmong, spreadDomain }: berth.placement.v1.AllocationRequest) {
+  return group?.spread ? { spreadAmong, spreadDomain: spreadDomain === '' ? undefined : spreadDomain } : {};
 }
 
 /** The MAC of bytes that begin with the key, a byte a character: a Buffer would take half as long again as the MAC. */

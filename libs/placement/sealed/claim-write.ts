@@ -4,6 +4,8 @@ import type { AllocationRequest } from './allocation-request';
 /** An allocation request as the write that claims it, for an instance of a conductor. */
 export function claimWrite(request: AllocationRequest, expect: ConsumerGuard = { kind: 'any' }): ConsumerWrite {
   const { consumerUuid: uuid, projectId, userId, allocations, mappings, group, host } = request;
+  const { spreadAmong: among = [], spreadDomain: domain } = request;
+  const spread = domain === undefined ? {} : { spread: { domain, among } };
   return {
     uuid,
     projectId,
@@ -13,6 +15,6 @@ export function claimWrite(request: AllocationRequest, expect: ConsumerGuard = {
     expect,
     consumerType: 'INSTANCE',
     owner: 'conductor',
-    ...(group === undefined ? {} : { group: { group, host } }),
+    ...(group === undefined ? {} : { group: { group, host, ...spread } }),
   };
 }

@@ -1,3 +1,4 @@
+import { ownZoneOf } from '../../domain/grouping/aggregate';
 import { addResources, capacityOf, type Resources } from '../../domain/inventory';
 import { countedOf } from '../../domain/quotas/quota';
 import type { contentsOf } from './placement';
@@ -5,7 +6,8 @@ import type { contentsOf } from './placement';
 type Contents = Awaited<ReturnType<typeof contentsOf>>;
 
 /** What must be so in every store at any time; a sentence for each violation. */
-export function violationsOf({ providers, usages, consumers, hosts, projectUsages }: Contents): string[] {
+export function violationsOf(contents: Contents): string[] {
+  const { providers, usages, consumers, hosts, aggregates, projectUsages } = contents;
   const problems: string[] = [];
   const held = new Map<string, Resources>();
   for (const consumer of consumers) {
@@ -30,6 +32,16 @@ export function violationsOf({ providers, usages, consumers, hosts, projectUsage
   }
   for (const uuid of held.keys()) if (!byUuid.has(uuid)) problems.push(`${uuid} is held and not there`);
   for (const host of hosts) if (!byUuid.has(host.providerUuid)) problems.push(`${host.name} has no provider`);
+  const byAggregate = new Map(aggregates.map((aggregate) => [aggregate.uuid, aggregate]));
+  for (const { name, providerUuid, aggregates: uuids } of hosts) {
+    const inside = uuids.map((uuid) => byAggregate.get(uuid));
+    const zones = new Set(inside.flatMap((aggregate) => (aggregate && ownZoneOf([aggregate])) ?? []));
+    if (zones.size > 1) problems.push(`${name} is in the zones ${[...zones].join(' and ')}`);
+    if (inside.includes(undefined)) problems.push(`${name} is in an aggregate that is not there`);
+    const ofRoot = byUuid.get(providerUuid)?.aggregates ?? [];
+    if (!uuids.every((uuid) => ofRoot.includes(uuid))) problems.push(`the root of ${name} is not in its aggregates`);
+  }
+  if (new Set(aggregates.map(({ name }) => name)).size !== aggregates.length) problems.push('aggregates share a name');
   if (new Set(hosts.map((host) => host.providerUuid)).size !== hosts.length) problems.push('hosts share a provider');
   const counted = new Map(projectUsages.map(({ projectId, used: amounts }) => [projectId, amounts]));
   const inProjects = heldByProject(consumers);

@@ -31,7 +31,8 @@ import { AT_MS, aReport } from './placement';
 
 /*
  * Random commands and reports on a small world, where most things meet: five providers (two of them hosts' roots, with up to
- * three nested in them by their agents), six consumers, four classes, three traits, two groups.
+ * three nested in them by their agents), six consumers, four classes, three traits, two groups, three
+ * host aggregates.
  */
 
 const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
@@ -49,6 +50,12 @@ const times = oneof(
   { weight: 4, arbitrary: integer({ min: 0, max: 50_000 }) },
   { weight: 1, arbitrary: integer({ min: 0, max: 300_000_000 }) },
 ).map((n) => AT_MS + n);
+
+const aggregates = constantFrom(...[1, 2, 3].map((n) => uuid(n).replace('0000-4', '2222-4')));
+const metadata = dictionary(constantFrom('availability_zone', 'rack'), constantFrom('east', 'west'), {
+  maxKeys: 2,
+  noNullPrototype: true,
+});
 
 const inventoryOf: Arbitrary<Inventory> = record({
   total: integer({ min: 1, max: 12 }),
@@ -80,8 +87,15 @@ const groups = option(
       id: constantFrom('g1', 'g2'),
       policy: constantFrom<GroupPolicy>('affinity', 'anti-affinity', 'soft-affinity'),
       maxPerHost: integer({ min: 0, max: 2 }),
+      spread: constantFrom(undefined, undefined, { by: 'rack', maxSkew: 1 }, { by: 'a zoné', maxSkew: 2 }),
     }),
     host: hosts,
+    spread: constantFrom(
+      undefined,
+      { domain: 'r1', among: ['r1', 'r2'] },
+      { domain: 'r 2', among: ['r1', 'r 2'] },
+      { domain: 'ü', among: ['ü'] },
+    ),
   }),
   { nil: undefined },
 );
@@ -257,6 +271,57 @@ const actions: Arbitrary<Plain<Command> | Plain<HostReport>> = oneof(
       host: hosts,
       enabled: boolean(),
       reason: constantFrom('', 'x'),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: record({
+      kind: constantFrom(
+        'add_aggregate_host' as const,
+        'add_aggregate_host' as const,
+        'remove_aggregate_host' as const,
+      ),
+      uuid: aggregates,
+      host: hosts,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: record({
+      kind: constant('create_aggregate' as const),
+      uuid: aggregates,
+      name: constantFrom('a', 'b', 'c'),
+      metadata,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      kind: constant('update_aggregate' as const),
+      uuid: aggregates,
+      name: option(constantFrom('a', 'b', 'c'), { nil: undefined }),
+      set: metadata,
+      unset: subarray(['availability_zone', 'rack'], { maxLength: 1 }),
+    }),
+  },
+  { weight: 1, arbitrary: record({ kind: constant('delete_aggregate' as const), uuid: aggregates }) },
+  {
+    weight: 1,
+    arbitrary: record({
+      kind: constantFrom('create_group' as const),
+      projectId: constantFrom('project-1', 'project ü'),
+      name: constantFrom('g1', 'g2'),
+      policy: constantFrom<GroupPolicy>('affinity', 'soft-affinity'),
+      maxPerHost: constant(1),
+      metadata,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      kind: constant('delete_group' as const),
+      projectId: constantFrom('project-1', 'project ü'),
+      name: constantFrom('g1', 'g2'),
     }),
   },
   {

@@ -1,4 +1,6 @@
 import type { PlacementStore } from '../../placement/port/placement-store';
+import { describeGrouping } from './grouping/placement-store-grouping';
+import { describeSpread } from './grouping/placement-store-spread';
 import { describeHolders } from './hosts/placement-store-holders';
 import { describeHosts } from './hosts/placement-store-hosts';
 import { describeNested } from './hosts/placement-store-nested';
@@ -36,6 +38,8 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
       () => world.store,
       () => world.another(),
     );
+    describeGrouping(() => world);
+    describeSpread(() => world);
     describeNested(
       () => world.store,
       () => world.another(),

@@ -1,8 +1,9 @@
+import { storedGroupKey } from '../../domain/server-group';
 import { Mirror } from '../../placement/mirror/mirror';
 import type { Change, PlacementStore } from '../../placement/port/placement-store';
 import { silentLog } from '../../runtime/log';
 import { systemClock, systemRandom } from '../../runtime/system';
-import { aProvider, aReport, aWrite, claim, contentsOf, mustReport } from './placement';
+import { aProvider, aReport, aWrite, claim, contentsOf, mustCommit, mustReport } from './placement';
 import type { PlacementStoreWorld } from './placement-store-contract';
 import { setQuota } from './projects/placement-store-quotas';
 
@@ -80,6 +81,11 @@ export function describeStream(world: () => PlacementStoreWorld): void {
       const child = await aProvider(store, {}, root);
       const write = aWrite({ [root]: { VCPU: 2 } });
       await claim(store, write);
+      const [uuid, metadata] = [child, { rack: '7' }];
+      await mustCommit(store, { kind: 'create_aggregate', uuid, name: 'an aggregate', metadata });
+      await mustCommit(store, { kind: 'add_aggregate_host', uuid, host: 'host-1' });
+      const group = { projectId: 'a project', name: 'g', policy: 'affinity', maxPerHost: 1, metadata } as const;
+      await mustCommit(store, { kind: 'create_group', ...group });
       await setQuota(store, write.projectId, { limits: { VCPU: 4 }, cohort: 'cohort' });
       await setQuota(store, 'gone', { limits: { VCPU: 4 } });
       await setQuota(store, 'gone', { unset: 'all' });
@@ -90,6 +96,8 @@ export function describeStream(world: () => PlacementStoreWorld): void {
         expect(contentsOfMirror(mirror)).toEqual(contentsAsSeen(contents));
         expect(mirror.tree(root).map((provider) => provider.uuid)).toEqual([root, child]);
         expect(mirror.consumersOn(root)).toEqual(new Set([write.uuid]));
+        expect(mirror.hostsIn(uuid)).toEqual(new Set(['host-1']));
+        expect(mirror.serverGroup(storedGroupKey('a project', 'g'))).toMatchObject(group);
         expect(mirror.hasTrait('CUSTOM_FAST')).toBe(true);
         expect(mirror.hostOfRoot(aReport().providerUuid)?.name).toBe('host-1');
         expect(mirror.readiness()).toEqual({ ready: true });
@@ -118,12 +126,15 @@ export function describeStream(world: () => PlacementStoreWorld): void {
 type Contents = Awaited<ReturnType<typeof contentsOf>>;
 
 /** What both a mirror and a snapshot can tell. */
-function contentsAsSeen({ providers, usages, hosts, consumers, quotas, projectUsages }: Contents) {
+function contentsAsSeen(contents: Contents) {
+  const { providers, usages, hosts, consumers, aggregates, serverGroups, quotas, projectUsages } = contents;
   return {
     providers: providers.map(withoutRevision),
     usages: usages.map(({ used }) => used),
     hosts: hosts.map(withoutRevision),
     consumers: consumers.map(withoutRevision),
+    aggregates: aggregates.map(withoutRevision),
+    serverGroups: serverGroups.map(withoutRevision),
     projects: projectUsages.map(({ projectId, used }) => [
       projectId,
       quotas.find((one) => one.projectId === projectId),
@@ -142,6 +153,8 @@ export function contentsOfMirror(mirror: Mirror) {
     usages: providers.map((provider) => mirror.usage(provider.uuid)),
     hosts: byKey(mirror.hosts(), (row) => row.name),
     consumers: byKey(mirror.consumers(), (row) => row.uuid),
+    aggregates: byKey(mirror.aggregates(), (row) => row.uuid),
+    serverGroups: byKey(mirror.serverGroups(), (row) => storedGroupKey(row.projectId, row.name)),
     projects: mirror.quotas.projects().map((id) => [id, mirror.quotas.quota(id), mirror.quotas.usage(id)]),
   };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Allocations } from '../../domain/consumer';
 import { type Inventories, inventory } from '../../domain/inventory';
+import { storedGroupKey } from '../../domain/server-group';
 import type {
   AcquireHosts,
   Change,
@@ -80,7 +81,6 @@ export function aReport(fields: Partial<HostReport> = {}): HostReport {
     providerUuid: 'a0000000-0000-4000-8000-000000000001',
     cell: 'cell1',
     serviceHost: fields.host ?? 'host-1',
-    availabilityZone: 'az1',
     agentRun: 'run-1',
     sequence: 1,
     epoch: 0,
@@ -139,6 +139,14 @@ export async function contentsOf(store: PlacementStore): Promise<Contents> {
     resourceClasses: sorted(
       all.flatMap((rows) => rows.resourceClasses ?? []),
       (row) => row.name,
+    ),
+    aggregates: sorted(
+      all.flatMap((rows) => rows.aggregates ?? []),
+      (row) => row.uuid,
+    ),
+    serverGroups: sorted(
+      all.flatMap((rows) => rows.serverGroups ?? []),
+      (row) => storedGroupKey(row.projectId, row.name),
     ),
     traits: sorted(
       all.flatMap((rows) => rows.traits ?? []),

@@ -5,6 +5,7 @@ import type { Context } from '../context';
 import { usageError } from '../failure';
 import { addHelp } from '../help-text';
 import { ageOf } from '../views/format';
+import { pairs } from '../views/pairs';
 import { facts, table } from '../views/table';
 import { amountOfClass, flavorName, keyAndValue, resourcesOf } from './build/request-flags';
 import { amount } from './number-flags';
@@ -142,10 +143,4 @@ function print({ terminal, clock }: Context, json: boolean, flavor: Flavor): voi
       ['changed', `${ageOf(clock, updatedAtMs)} ago`],
     ]),
   );
-}
-
-function pairs(map: Readonly<Record<string, string | number>>): string {
-  return Object.entries(map)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ');
 }

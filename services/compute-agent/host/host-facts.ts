@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { BerthError } from '#libs/domain/errors';
 import type { HostIdentity } from '../drivers/driver';
-import { parseWords, roundRobin } from '../drivers/host-shape';
 import type { AgentConfig } from '../options';
 
 /** What of a host does not change while its agent runs. */
@@ -11,20 +10,15 @@ export interface HostFacts {
   readonly cell: string;
   /** The agent process, by whose queue the host is given orders (Nova's service host of a node). */
   readonly serviceHost: string;
-  readonly availabilityZone: string;
-  /** Undefined leaves them to operators. */
-  readonly aggregates: readonly string[] | undefined;
 }
 
 /** The facts of a host that this process carries. Its service host is the process: itself, when it is the only one. */
-export function hostFacts(config: AgentConfig, { name, index }: HostIdentity): HostFacts {
+export function hostFacts(config: AgentConfig, { name }: HostIdentity): HostFacts {
   return {
     name,
     providerUuid: providerUuidOf(config.cell, name),
     cell: config.cell,
     serviceHost: config.host,
-    availabilityZone: roundRobin(config.zones, index, 'nova'),
-    aggregates: roundRobin(parseWords(config.aggregates), index, undefined),
   };
 }
 

@@ -54,13 +54,13 @@ export function statsOf(
 ): Omit<Stats, keyof HostPosition> {
   const { inventories, traits, capabilities, nested } = driver.capacity();
   const usedBy = (name: string) => external.byProvider.get(name) ?? {};
-  const { providerUuid, cell, serviceHost, availabilityZone, aggregates } = facts;
+  const { providerUuid, cell, serviceHost } = facts;
   return {
     providerUuid,
     cell,
     serviceHost,
-    availabilityZone,
-    aggregates,
+    // Those of its hosts are operators' to say.
+    aggregates: undefined,
     inventories,
     traits,
     capabilities,

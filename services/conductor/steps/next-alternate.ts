@@ -105,6 +105,7 @@ async function claimWith(
     case 'exists':
     case 'in_use':
     case 'stale':
+    case 'zone':
     case 'full':
       return notClaimed(result.kind);
   }

@@ -249,7 +249,6 @@ export class ConductorWorld {
       providerUuid: providerOf(host),
       cell: 'cell1',
       serviceHost: this.#serviceHostOf(host),
-      availabilityZone: 'zone',
       agentRun: 'run',
     };
     const preferred = Object.entries(this.preferred).map(([name, amount]) => [name, inventory(amount)] as const);

@@ -31,7 +31,9 @@ export function wasStale(
         : isNewer(mirror.consumer(conflict.uuid));
     case 'group': {
       const members = group ? mirror.groupMembers(groupKey(projectId, group.id)) : [];
-      return [...members].some((uuid) => isNewer(mirror.consumer(uuid)));
+      // Of a group that spreads, one that left made the others uneven, and is not seen any more.
+      const mayHaveLeft = group?.spread !== undefined && mirror.revision > decidedAtRevision;
+      return mayHaveLeft || [...members].some((uuid) => isNewer(mirror.consumer(uuid)));
     }
     case 'not_found': {
       if (conflict.subject === 'resource_class') return !mirror.hasResourceClass(conflict.key);

@@ -1,10 +1,13 @@
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import type { RequestSpec } from '#libs/domain/request-spec';
+import type { Aggregate } from '#libs/domain/grouping/aggregate';
+import type { ServerGroup } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
+import { domainOf } from '../fleet/host-domains';
 import { type ClaimConflict, type ConflictMirror, refusedHosts, wasStale } from './claim-conflict';
+import type { CompleteSpec } from './complete-request';
 import type { PickedHost } from './pick-hosts';
 
 /** What a claim needs of the mirror: to read its own writes, and to catch up after a conflict. */
@@ -26,7 +29,8 @@ export type Claimed =
  */
 export async function claimAll(
   picks: readonly PickedHost[],
-  spec: RequestSpec,
+  spec: CompleteSpec,
+  spreadAmong: readonly string[] | undefined,
   caller: { readonly signal: AbortSignal },
   {
     placement,
@@ -36,10 +40,11 @@ export async function claimAll(
 ): Promise<Claimed> {
   const { projectId, userId, group } = spec;
   const decidedAtRevision = mirror.revision;
-  const consumers = picks.map(({ instanceUuid: consumerUuid, host: { host }, candidate }) => {
+  const consumers = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
     const { allocations, mappings } = candidate;
     const present = mirror.consumer(consumerUuid);
-    const request = { consumerUuid, projectId, userId, group, host: host.name, allocations, mappings };
+    const place = { host: host.name, allocations, mappings, spreadDomain: spreadDomainOf(aggregates, group) };
+    const request = { consumerUuid, projectId, userId, group, spreadAmong, ...place };
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
   });
@@ -59,7 +64,7 @@ export async function claimAll(
       return caughtUp(result);
     case 'quota':
       // The next decision sees the same quotas and the same use, and refuses by them.
-      await catchUp();
+      await catchUp({ placement, mirror }, caller);
       return { kind: 'stale' };
     case 'owner':
       throw foreign(result.uuid);
@@ -67,26 +72,36 @@ export async function claimAll(
     case 'exists':
     case 'in_use':
     case 'stale':
+    case 'zone':
     case 'full':
       throw new BerthError('internal', 'unexpected_commit', `a claim was answered '${result.kind}'`);
   }
 
   /** Members, a claim or a provider that the mirror did not know: sees all that the store has seen. */
   async function caughtUp(conflict: ClaimConflict): Promise<Claimed> {
-    await catchUp();
+    await catchUp({ placement, mirror }, caller);
     return wasStale(conflict, decidedAtRevision, spec, mirror)
       ? { kind: 'stale' }
       : { kind: 'contradicted', hosts: refusedHosts(conflict, picks) };
   }
+}
 
-  async function catchUp(): Promise<void> {
-    await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal: caller.signal });
-  }
+/** The domain in which a member of the group counts on a host in these aggregates. */
+export function spreadDomainOf(aggregates: readonly Aggregate[], group: ServerGroup | undefined): string | undefined {
+  return group?.spread && domainOf(aggregates, group.spread.by);
 }
 
 function foreign(uuid: string): BerthError {
   const message = `consumer ${uuid} was made by a client of the placement API; choose another instance uuid`;
   return new BerthError('failed_precondition', 'foreign_consumer', message, { details: { instance_uuid: uuid } });
+}
+
+/** Waits until the mirror shows all that the store has seen. */
+export async function catchUp(
+  { placement, mirror }: { readonly placement: PlacementStore; readonly mirror: Pick<Mirror, 'waitFor'> },
+  { signal }: { readonly signal: AbortSignal },
+): Promise<void> {
+  await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal });
 }
 
 const CATCH_UP_MS = 5_000;

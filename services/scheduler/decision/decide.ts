@@ -8,17 +8,19 @@ import type { HostState } from '../fleet/host-state';
 import { locate, NO_REFUSED_CLAIMS, type RefusedClaims } from '../fleet/located-request';
 import { quotaExceeded } from '../fleet/quota-exceeded';
 import { requiredOn } from '../ranking/candidates';
+import { placesOf } from '../ranking/judgement';
 import { best, type RankHosts } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
-import { type ClassifiedSpec, type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
+import { type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
 import type { SelectSettings } from '../settings';
+import type { CompleteRequest } from './complete-request';
 import { diagnose } from './diagnose';
 import { type Grounds, noteGrounds } from './grounds';
 import { claimsHeld } from './held-claims';
 import { type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
 
 /** What is to be decided: a host for each instance, and alternates. */
-export interface SelectRequest extends ClassifiedSpec {
+export interface SelectRequest extends CompleteRequest {
   readonly requestId: string;
   readonly instanceUuids: readonly string[];
   readonly numAlternates: number;
@@ -42,6 +44,8 @@ export type Decision =
       readonly toClaim: readonly PickedHost[];
       /** The fleet as it is once they are claimed. */
       readonly assumed: FleetSnapshot;
+      /** The domains that members of the request's group may go to, if it spreads. */
+      readonly spreadAmong: readonly string[] | undefined;
     }
   | { readonly kind: 'refused'; readonly grounds: Grounds | undefined; readonly diagnosis: Diagnosis };
 
@@ -69,7 +73,8 @@ export function decide(
 
   const snapshot = fleet.snapshot(nowMs);
   const { held, unclaimed } = claimsHeld(instanceUuids, spec, fleet, snapshot);
-  const located = locate(spec, unclaimed, fleet, snapshot, refusedClaims);
+  const isOpen = placesOf(request.equivalenceClass, settings);
+  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, refusedClaims);
   const constraints = new RequestConstraints(located, settings);
   const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));
 
@@ -101,8 +106,9 @@ export function decide(
     const selected = claim ?? (pickOf.get(instanceUuid) as PickedHost);
     return { instanceUuid, selected, alternates: alternatesTo(selected), claimToken: claim?.claimToken };
   });
+  const spreadAmong = located.members?.spread?.among;
   const grounds = groundsOf(destinations.map(({ selected }) => selected.host));
-  return { kind: 'decided', destinations, toClaim: picked.picks, assumed: picked.snapshot, grounds };
+  return { kind: 'decided', destinations, toClaim: picked.picks, assumed: picked.snapshot, spreadAmong, grounds };
 }
 
 /** What the instances prefer of resources is taken only if all of it is within the quota: it refuses nobody. */

@@ -6,10 +6,11 @@ import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import { lacksOn, requiredDemands } from '../fleet/host-capacity';
 import { locate } from '../fleet/located-request';
 import { noCandidate } from '../ranking/candidates';
-import { Judgement } from '../ranking/judgement';
+import { Judgement, placesOf } from '../ranking/judgement';
 import { best } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
 import type { ClassifiedSpec, EquivalenceClass } from '../request/equivalence-class';
+import { completeRequest } from './complete-request';
 import type { DecisionParts } from './decide';
 import { diagnose } from './diagnose';
 import { type RefusedHost, relaxationsOf } from './relaxations';
@@ -26,15 +27,16 @@ export interface ExplainedRequest extends ClassifiedSpec {
  * The decision for one instance as a dry run: the best hosts with what each weigher gives them, and why the others are
  * refused. With a host named: that host alone, with every filter that refuses it.
  *
- * @throws BerthError `not_found / no_such_host`.
+ * @throws BerthError `not_found / no_such_host`; what `completeRequest` throws.
  */
 export function explain(
-  { spec, equivalenceClass, host: name, limit }: ExplainedRequest,
+  { host: name, limit, ...asked }: ExplainedRequest,
   nowMs: number,
   { fleet, rankHosts, settings }: DecisionParts,
 ): ExplainResponse {
+  const { spec, equivalenceClass } = completeRequest(asked, fleet);
   const snapshot = fleet.snapshot(nowMs);
-  const located = locate(spec, [NEW_INSTANCE], fleet, snapshot);
+  const located = locate(spec, [NEW_INSTANCE], fleet, snapshot, placesOf(equivalenceClass, settings));
   const constraints = new RequestConstraints(located, settings);
   const ranked = rankHosts(equivalenceClass, snapshot);
   const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name));

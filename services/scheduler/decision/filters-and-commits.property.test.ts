@@ -11,7 +11,15 @@ const requestGroup = fc
   .record({ VCPU: fc.integer({ min: 1, max: 3 }) })
   .map((resources): Omit<RequestGroup, 'suffix'> => ({ ...NONE, resources }));
 const groups = fc.option(
-  fc.record({ id: fc.constant('g'), policy: fc.constantFrom(...GROUP_POLICIES), maxPerHost: fc.nat(2) }),
+  fc
+    .record({
+      id: fc.constant('g'),
+      policy: fc.constantFrom(...GROUP_POLICIES),
+      maxPerHost: fc.nat(2),
+      spread: fc.constantFrom(undefined, undefined, { by: 'rack', maxSkew: 1 }, { by: 'rack', maxSkew: 2 }),
+    })
+    // The two together are refused at the door.
+    .map((group) => (group.policy === 'affinity' ? { ...group, spread: undefined } : group)),
   { nil: undefined },
 );
 const amounts = fc.record({ VCPU: fc.integer({ min: 1, max: 3 }), MEMORY_MB: fc.integer({ min: 1, max: 4 }) });
@@ -34,6 +42,8 @@ it('what the filters accept, over forced claims, changed inventories and groups 
       const world = aWorld();
       const scheduler = await world.scheduler();
       for (const host of ['h0', 'h1', 'h2']) await world.report(host, { inventories: UNEVEN });
+      await world.aggregate('r0', { rack: 'r0' }, 'h0');
+      await world.aggregate('r1', { rack: 'r1' }, 'h1');
       for (const happening of history) await happening.run(world);
       let uuids: string[] = [];
       for (const { spec, count, again, requestGroups, ...rest } of asked) {

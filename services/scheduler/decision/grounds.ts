@@ -3,7 +3,7 @@ import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
-import { Judgement } from '../ranking/judgement';
+import { Judgement, type RankingSettings } from '../ranking/judgement';
 import { best } from '../ranking/ranked-hosts';
 import type { RequestConstraints } from '../ranking/request-constraints';
 import type { EquivalenceClass } from '../request/equivalence-class';
@@ -27,7 +27,7 @@ interface Start {
   readonly quotaExceeded: readonly QuotaExcess[];
 }
 
-const BEST_SHOWN = 4;
+const BEST_SHOWN = 3;
 const SELECTED_SHOWN = 12;
 
 /**
@@ -48,7 +48,7 @@ export function noteGrounds(
   const feasibility = ranked.feasibility(constraints);
   return (selected, diagnosis = diagnose(feasibility, quotaExceeded)) => {
     const chosen = [...new Set(selected.map(({ index }) => index))].slice(0, SELECTED_SHOWN);
-    const judgement = new Judgement(equivalenceClass, settings);
+    const judgement = judgementOf(equivalenceClass, settings);
     const hosts = [...new Set([...first, ...chosen])].flatMap((index) => snapshot.at(index) ?? []);
     return {
       revision,
@@ -56,4 +56,18 @@ export function noteGrounds(
       hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints)),
     };
   };
+}
+
+/** Of the classes that were decided lately, which are objects of their own: to prepare filters takes longer than to ask them. */
+const judgements = new WeakMap<
+  EquivalenceClass,
+  { readonly settings: RankingSettings; readonly judgement: Judgement }
+>();
+
+function judgementOf(equivalenceClass: EquivalenceClass, settings: RankingSettings): Judgement {
+  const known = judgements.get(equivalenceClass);
+  if (known?.settings === settings) return known.judgement;
+  const judgement = new Judgement(equivalenceClass, settings);
+  judgements.set(equivalenceClass, { settings, judgement });
+  return judgement;
 }

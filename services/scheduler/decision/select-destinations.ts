@@ -11,7 +11,9 @@ import { seededRandom, seedOf } from '#libs/domain/random';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
 import type { Candidate } from '#libs/placement/search/query';
-import { type Claimed, type ClaimMirror, claimAll } from './claim';
+import type { ClassifiedSpec } from '../request/equivalence-class';
+import { type Claimed, type ClaimMirror, catchUp, claimAll, spreadDomainOf } from './claim';
+import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
 import { type Decision, type DecisionParts, decide, type InstanceDestination, type SelectRequest } from './decide';
 import { diagnoseRefusedClaims } from './diagnose';
 import type { Grounds } from './grounds';
@@ -33,6 +35,9 @@ export interface PastDecision {
   readonly decision: KeptDecision;
 }
 
+/** What is asked for. */
+export type AskedSelection = Omit<SelectRequest, keyof CompleteRequest> & ClassifiedSpec;
+
 /** The caller, and whether it still waits for the answer. */
 export type Caller = Pick<IncomingMessage, 'isAborted' | 'signal'>;
 
@@ -53,11 +58,14 @@ export interface Selected {
  * room, a request refused meanwhile is decided again, once, when they are answered.
  *
  * @throws BerthError `aborted / claim_conflicts` after too many conflicts; `deadline_exceeded / caller_left`;
- *   `unavailable`; `invalid_argument / too_many`; `failed_precondition / foreign_consumer`.
+ *   `unavailable`; `invalid_argument / too_many`; `failed_precondition / foreign_consumer`; what `completeRequest` throws.
  */
-export async function selectDestinations(request: SelectRequest, caller: Caller, deps: SelectDeps): Promise<Selected> {
+export async function selectDestinations(asked: AskedSelection, caller: Caller, deps: SelectDeps): Promise<Selected> {
   const { fleet, settings, clock } = deps;
-  if (request.instanceUuids.length > settings.maxInstances) throw tooMany(settings.maxInstances);
+  if (asked.instanceUuids.length > settings.maxInstances) throw tooMany(settings.maxInstances);
+  // A group that was created just now, by another scheduler, is not missing.
+  if (lacksGroup(asked, fleet)) await catchUp(deps, caller);
+  const request: SelectRequest = { ...asked, ...completeRequest(asked, fleet) };
   const random = seededRandom(seedOf(request.requestId));
   const refusedClaims = new Map<number, string>();
   let mayWait = true;
@@ -106,7 +114,7 @@ type ClaimOutcome =
 
 /** The destinations once all are claimed, or the conflict. Until then the claims count as made. */
 async function claimDecided(
-  { destinations, toClaim, assumed }: Extract<Decision, { kind: 'decided' }>,
+  { destinations, toClaim, assumed, spreadAmong }: Extract<Decision, { kind: 'decided' }>,
   { spec }: SelectRequest,
   caller: Caller,
   deps: SelectDeps,
@@ -114,7 +122,7 @@ async function claimDecided(
   const claims = toClaim.map(({ claim }) => claim);
   deps.fleet.hold(claims, assumed);
   try {
-    const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, caller, deps) : NOTHING_TO_CLAIM;
+    const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, spreadAmong, caller, deps) : NOTHING_TO_CLAIM;
     if (claimed.kind !== 'claimed') return claimed;
     return { kind: 'destinations', destinations: destinations.map((one) => sealed(one, claimed.claimToken)) };
   } finally {
@@ -123,17 +131,19 @@ async function claimDecided(
 
   function sealed({ instanceUuid, selected, alternates, claimToken }: InstanceDestination, newToken: number) {
     const { projectId, userId, group } = spec;
-    const seal = deps.sealer({ consumerUuid: instanceUuid, projectId, userId, group });
-    const sealedOn = (host: string, { allocations, mappings }: Candidate) => seal({ host, allocations, mappings });
-    const selection = ({ host: { host }, candidate, required }: HostForInstance): Selection => {
+    const seal = deps.sealer({ consumerUuid: instanceUuid, projectId, userId, group, spreadAmong });
+    const selection = ({ host: { host, aggregates }, candidate, required }: HostForInstance): Selection => {
+      const spreadDomain = spreadDomainOf(aggregates, group);
+      const sealedWith = ({ allocations, mappings }: Candidate) =>
+        seal({ host: host.name, allocations, mappings, spreadDomain });
       const plain = {
         host: host.name,
         cell: host.cell,
-        allocationRequest: sealedOn(host.name, candidate),
+        allocationRequest: sealedWith(candidate),
         serviceHost: host.serviceHost,
         epoch: host.epoch,
       };
-      return required ? { ...plain, requiredAllocationRequest: sealedOn(host.name, required) } : plain;
+      return required ? { ...plain, requiredAllocationRequest: sealedWith(required) } : plain;
     };
     return {
       instanceUuid,

@@ -8,6 +8,7 @@ import type { Check, ClassFilter, Reason } from './filter';
 export const aggregatesFilter: ClassFilter = {
   kind: 'class',
   name: 'aggregates',
+  saysWhere: true,
   prepare: ({ memberOf, forbiddenAggregates }) => [
     ...memberOf.map(inOneOf),
     ...(forbiddenAggregates.length > 0 ? [inNoneOf(forbiddenAggregates)] : []),

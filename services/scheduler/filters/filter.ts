@@ -1,3 +1,4 @@
+import type { HostSet } from '../fleet/host-domains';
 import type { HostState } from '../fleet/host-state';
 import type { LocatedRequest } from '../fleet/located-request';
 import type { EquivalenceClass } from '../request/equivalence-class';
@@ -22,6 +23,8 @@ export interface Check {
 export interface ClassFilter {
   readonly kind: 'class';
   readonly name: string;
+  /** Whether what it refuses is no place for the request at all, room or not: such hosts make no domain to spread over. */
+  readonly saysWhere?: true;
   /** The checks that this class needs; none when it asks for nothing that the filter looks at. */
   prepare(equivalenceClass: EquivalenceClass, settings: FilterSettings): readonly Check[];
 }
@@ -38,7 +41,7 @@ export type Filter = ClassFilter | RequestFilter;
 /** Hosts by their index: only these, or all but these. */
 export interface Constraint {
   readonly kind: 'only' | 'except';
-  readonly hosts: ReadonlySet<number>;
+  readonly hosts: HostSet;
   readonly reason: Reason;
   /** Why a host is refused that is refused. */
   describe(host: HostState): string;
@@ -48,11 +51,7 @@ export interface Constraint {
 export interface FilterSettings {
   readonly maxInstancesPerHost: number;
   readonly maxBuildsPerHost: number;
-  readonly aggregateFacts: AggregateFacts;
 }
-
-/** Facts of aggregates, by their uuid: names to values. */
-export type AggregateFacts = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
 /** Whether a constraint lets a host through. */
 export function allows(constraint: Constraint, index: number): boolean {

@@ -40,13 +40,15 @@ describe('compute', () => {
 
 describe('availability_zone', () => {
   it('takes only hosts of the zone asked for, and all when none is', async () => {
-    await world.report('here', { availabilityZone: 'az1' });
-    await world.report('there', { availabilityZone: 'az2' });
+    for (const host of ['here', 'there', 'nowhere']) await world.report(host);
+    await world.aggregate('one', { availability_zone: 'az1' }, 'here');
+    await world.aggregate('two', { availability_zone: 'az2' }, 'there');
     expect(await judge({ availabilityZone: 'az2' })).toMatchObject({
       passed: ['there'],
-      reasons: { other_availability_zone: 1 },
+      reasons: { other_availability_zone: 2 },
     });
-    expect((await judge({})).passed).toEqual(['here', 'there']);
+    expect((await judge({ availabilityZone: 'nova' })).passed).toEqual(['nowhere']);
+    expect((await judge({})).passed).toEqual(['here', 'nowhere', 'there']);
   });
 });
 
@@ -169,18 +171,16 @@ describe('image_properties', () => {
 });
 
 describe('aggregate_extra_specs', () => {
-  const aggregateFacts = [`${AGGREGATE}.ssd=true`, `${AGGREGATE}.rack=r1`, `${OTHER_AGGREGATE}.rack=r2`];
-
-  it('matches extra specs with the facts of the host aggregates, scoped or bare', async () => {
-    await world.report('fast', { aggregates: [AGGREGATE] });
-    await world.report('far', { aggregates: [AGGREGATE, OTHER_AGGREGATE] });
-    await world.report('none');
+  it("matches extra specs with the metadata of the host's aggregates, scoped or bare", async () => {
+    for (const host of ['fast', 'far', 'none']) await world.report(host);
+    await world.aggregate('fast', { ssd: 'true', rack: 'r1' }, 'fast', 'far');
+    await world.aggregate('far', { rack: 'r0, r2' }, 'far');
     const extraSpecs = {
       'aggregate_instance_extra_specs:ssd': 'true',
       rack: '<or> r2 <or> r3',
       'hw:mem_page_size': 'any',
     };
-    expect(await judge({ extraSpecs }, { aggregateFacts })).toMatchObject({
+    expect(await judge({ extraSpecs })).toMatchObject({
       passed: ['far'],
       reasons: { extra_spec_ssd: 1, extra_spec_rack: 2 },
     });
@@ -189,6 +189,40 @@ describe('aggregate_extra_specs', () => {
   it('takes what the host itself reports as well', async () => {
     await world.report('own', { capabilities: { ssd: ['true'] } });
     expect((await judge({ extraSpecs: { ssd: 'true' } })).passed).toEqual(['own']);
+  });
+});
+
+describe('tenant_isolation', () => {
+  it('keeps hosts for the projects that their aggregates name, who may use others as well', async () => {
+    for (const host of ['banks', 'shared', 'free']) await world.report(host);
+    await world.aggregate('bank', { filter_tenant_id: 'bank' }, 'banks');
+    await world.aggregate('some', { filter_tenant_id: 'shop, bank', filter_tenant_id_2: 'school' }, 'shared');
+    expect(await judge({ projectId: 'nobody' })).toMatchObject({ passed: ['free'], reasons: { other_tenant: 2 } });
+    expect((await judge({ projectId: 'bank' })).passed).toEqual(['banks', 'free', 'shared']);
+    expect((await judge({ projectId: 'school' })).passed).toEqual(['free', 'shared']);
+    expect(whyNot(await world.scheduler(), 'banks', { projectId: 'shop' })).toEqual([
+      'tenant_isolation: its aggregates are for other projects only (filter_tenant_id)',
+    ]);
+  });
+
+  it('follows an aggregate that is opened, and a project that is named later', async () => {
+    await world.report('host');
+    const scheduler = await world.scheduler();
+    const uuid = await world.aggregate('bank', { filter_tenant_id: 'bank' }, 'host');
+    const update = async (change: { readonly set?: Record<string, string>; readonly unset?: readonly string[] }) => {
+      const command = { kind: 'update_aggregate', uuid, name: undefined, set: {}, unset: [], ...change } as const;
+      await world.placement.commit({ ...command, atMs: 1 });
+      await world.clock.advance(0);
+    };
+    await world.clock.advance(0);
+    const isRefused = () => whyNot(scheduler, 'host', { resources: { VCPU: 1 }, projectId: 'shop' }).length > 0;
+    expect(isRefused()).toBe(true);
+    await update({ set: { filter_tenant_id: 'bank,shop' } });
+    expect(isRefused()).toBe(false);
+    await update({ set: { filter_tenant_id: 'bank' } });
+    expect(isRefused()).toBe(true);
+    await update({ unset: ['filter_tenant_id'] });
+    expect(isRefused()).toBe(false);
   });
 });
 
@@ -288,7 +322,7 @@ describe('group_affinity and group_anti_affinity', () => {
 });
 
 it('every filter can be left out by its name', async () => {
-  await world.report('off', { availabilityZone: 'az1' });
+  await world.report('off');
   const without = (name: string) => FILTERS.map((filter) => filter.name).filter((one) => one !== name);
   const spec = { availabilityZone: 'az2', forceHosts: ['nobody'] };
   expect((await judge(spec)).reasons).toEqual({ other_availability_zone: 1, not_forced: 1 });

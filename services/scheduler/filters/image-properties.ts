@@ -10,6 +10,7 @@ import type { Check, ClassFilter } from './filter';
 export const imagePropertiesFilter: ClassFilter = {
   kind: 'class',
   name: 'image_properties',
+  saysWhere: true,
   prepare: ({ imageProperties }) =>
     LOOKED_AT.flatMap((property) => {
       const value = imageProperties[property];

@@ -4,17 +4,20 @@ import { capacityFilter } from './capacity';
 import { computeFilter } from './compute';
 import { extraSpecsFilter } from './extra-specs';
 import type { Filter } from './filter';
+import { groupSpreadFilter } from './groups/group-spread';
+import { groupAffinityFilter, groupAntiAffinityFilter } from './groups/server-groups';
 import { imagePropertiesFilter } from './image-properties';
 import { buildLimitFilter, instanceLimitFilter } from './limits';
 import { differentHostFilter, forcedHostsFilter, ignoredHostsFilter, sameHostFilter } from './named';
 import { quotaFilter } from './quota';
-import { groupAffinityFilter, groupAntiAffinityFilter } from './server-groups';
+import { tenantIsolationFilter } from './tenant-isolation';
 import { traitsFilter } from './traits';
 
 /** Every filter, in the order in which a diagnosis lists them. To add one: write its page, put it here. */
 export const FILTERS: readonly Filter[] = [
   computeFilter,
   availabilityZoneFilter,
+  tenantIsolationFilter,
   capacityFilter,
   traitsFilter,
   aggregatesFilter,
@@ -28,6 +31,7 @@ export const FILTERS: readonly Filter[] = [
   differentHostFilter,
   groupAffinityFilter,
   groupAntiAffinityFilter,
+  groupSpreadFilter,
   quotaFilter,
 ];
 

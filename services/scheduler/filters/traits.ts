@@ -12,6 +12,7 @@ import type { Check, ClassFilter } from './filter';
 export const traitsFilter: ClassFilter = {
   kind: 'class',
   name: 'traits',
+  saysWhere: true,
   prepare: ({ requiredTraits, forbiddenTraits, rootRequiredTraits, rootForbiddenTraits, origins }) => [
     ...requiredTraits.map((trait) => required(trait, askedBy(origins.traits[trait]))),
     ...forbiddenTraits.map((trait) => forbidden(trait, askedBy(origins.traits[trait]))),

@@ -1,8 +1,10 @@
 import TinyQueue from 'tinyqueue';
 import type { Allocations } from '#libs/domain/consumer';
+import { tenantsOf } from '#libs/domain/grouping/aggregate';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { FleetSnapshot } from './fleet-snapshot';
-import type { HostState } from './host-state';
+import { divide, type HostDomains } from './host-domains';
+import { type HostState, isSameList } from './host-state';
 import { type PendingClaim, PendingClaims } from './pending-claims';
 import { PersistentVector } from './persistent-vector';
 import { type HostReading, type HostSources, type ReadOptions, readHost } from './read-host';
@@ -26,6 +28,10 @@ export class Fleet {
   private readonly dueAtMs = new Map<string, number>();
   private readonly sources: HostSources;
   private readonly sharing = new SharingHosts();
+  /** Projects that host aggregates are for. */
+  private tenants: ReadonlySet<string> | undefined;
+  /** Hosts by their domains, as long as no host comes, goes or changes its aggregates. */
+  private readonly divided = new Map<string, HostDomains>();
   private sortedNames: readonly string[] | undefined;
   private readonly stopFollowing: () => void;
 
@@ -36,6 +42,7 @@ export class Fleet {
     const unreported = new UnreportedClaims(view);
     this.sources = { view, pending: this.pending, unreported, options };
     const markAll = () => {
+      this.tenants = undefined;
       unreported.readAll();
       for (const root of this.indexByRoot.keys()) this.stale.add(root);
       for (const host of view.hosts()) this.stale.add(host.providerUuid);
@@ -48,6 +55,7 @@ export class Fleet {
         for (const other of this.sharing.affectedBy(view, root)) this.stale.add(other);
       }
       for (const uuid of changed.consumers) unreported.read(uuid);
+      if (changed.aggregates.size > 0) this.tenants = undefined;
     });
   }
 
@@ -85,6 +93,24 @@ export class Fleet {
       if (index !== undefined) return index;
     }
     return undefined;
+  }
+
+  /** Whether there are host aggregates that are for this project. */
+  isTenant(projectId: string): boolean {
+    this.tenants ??= new Set(tenantsOf([...this.view.aggregates()]));
+    return this.tenants.has(projectId);
+  }
+
+  /** The hosts of the newest snapshot by their domains under a name in the metadata of aggregates. */
+  domains(by: string): HostDomains {
+    const known = this.divided.get(by);
+    if (known) return known;
+    const hosts: HostState[] = [];
+    this.newest.hosts.forEach((_, host) => hosts.push(host));
+    if (this.divided.size >= MAX_DIVIDED) this.divided.clear();
+    const made = divide(hosts, by);
+    this.divided.set(by, made);
+    return made;
   }
 
   /** Names of all hosts, sorted. */
@@ -130,6 +156,7 @@ export class Fleet {
     }
     if (known === undefined) this.admit(rootUuid, reading.state, changes);
     if (reading.state !== before) changes.set(index, reading.state);
+    if (!isSameList(before?.aggregates ?? [], reading.state.aggregates)) this.divided.clear();
     this.sharing.set(rootUuid, reading.state.providers?.sharing ?? []);
     this.note(rootUuid, reading);
   }
@@ -148,6 +175,7 @@ export class Fleet {
   private admit(rootUuid: string, { index, host }: HostState, changes: Changes): void {
     if (this.freeIndexes.at(-1) === index) this.freeIndexes.pop();
     this.indexByRoot.set(rootUuid, index);
+    this.divided.clear();
     // The same host with another root: its agent was set up anew.
     const replaced = this.indexByName.get(host.name);
     const replacedRoot = replaced === undefined ? undefined : this.stateAt(replaced, changes)?.root.uuid;
@@ -161,11 +189,15 @@ export class Fleet {
     if (name !== undefined && this.indexByName.get(name) === index) this.indexByName.delete(name);
     this.indexByRoot.delete(rootUuid);
     changes.set(index, undefined);
+    this.divided.clear();
     this.sharing.set(rootUuid, []);
     this.freeIndexes.push(index);
     this.sortedNames = undefined;
   }
 }
+
+/** Names by which hosts are kept divided, at some 40 bytes a host each: clients choose them. */
+const MAX_DIVIDED = 8;
 
 /** What the next snapshot has otherwise than the newest, by index; undefined for a host that is gone. */
 type Changes = Map<number, HostState | undefined>;

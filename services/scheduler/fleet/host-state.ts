@@ -1,3 +1,4 @@
+import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
@@ -16,6 +17,8 @@ export interface HostState {
   /** Its place in the fleet, as long as it is there. */
   readonly index: number;
   readonly host: Host;
+  /** The host aggregates that it is in: its zone, and what else operators say of it. */
+  readonly aggregates: readonly Aggregate[];
   /** Its generation may have risen since: nobody here looks at it. */
   readonly root: Provider;
   /** On any of its providers. */
@@ -40,7 +43,7 @@ export interface HostState {
 
 /** The state of a host as it is once a claim is made, on the host itself or on a provider that is shared with it. */
 export function withClaim(state: HostState, { rootUuid, allocations }: PendingClaim): HostState {
-  const { index, host, root, traits, inventories, recentFailures, quarantine } = state;
+  const { index, host, aggregates, root, traits, inventories, recentFailures, quarantine } = state;
   const providers = state.providers?.withUse(allocations);
   const { free, freeAtOnce } = providers?.amounts() ?? freeWithout(state, allocations[rootUuid] ?? {});
   const isHere = rootUuid === root.uuid;
@@ -48,6 +51,7 @@ export function withClaim(state: HostState, { rootUuid, allocations }: PendingCl
   return {
     index,
     host,
+    aggregates,
     root,
     traits,
     inventories,
@@ -65,6 +69,7 @@ export function withClaim(state: HostState, { rootUuid, allocations }: PendingCl
 export function isSameState(a: HostState, b: HostState): boolean {
   return (
     a.host === b.host &&
+    isSameList(a.aggregates, b.aggregates) &&
     a.instances === b.instances &&
     a.buildsInProgress === b.buildsInProgress &&
     a.recentFailures === b.recentFailures &&
@@ -74,6 +79,11 @@ export function isSameState(a: HostState, b: HostState): boolean {
       ? a.providers.isSame(b.providers)
       : a.providers === b.providers && isSameAmounts(a.free, b.free))
   );
+}
+
+/** Whether two lists have the same rows. */
+export function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((one, i) => one === b[i]);
 }
 
 /** Whether two rows of a provider say the same, whatever their generation, which rises with each claim. */

@@ -3,6 +3,7 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey, type ServerGroup } from '#libs/domain/server-group';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
+import { counted, domainAt, type GroupSpread, spreadOver } from './group-spread';
 import type { HostState } from './host-state';
 import { quotaExceeded } from './quota-exceeded';
 
@@ -10,6 +11,8 @@ import { quotaExceeded } from './quota-exceeded';
 export interface GroupMembers {
   readonly group: ServerGroup;
   readonly perHost: ReadonlyMap<number, number>;
+  /** Over what it spreads; undefined for a group that does not. */
+  readonly spread: GroupSpread | undefined;
   /** With those on hosts that the fleet does not have any more. */
   readonly count: number;
 }
@@ -19,7 +22,7 @@ export interface GroupMembers {
  * nobody has are left out. Immutable.
  */
 export interface LocatedRequest {
-  readonly spec: RequestSpec;
+  readonly spec: RequestWithRules;
   /** Where the other members of the request's group are; undefined without a group. */
   readonly members: GroupMembers | undefined;
   readonly named: NamedHosts;
@@ -27,6 +30,9 @@ export interface LocatedRequest {
   /** Limits that the instances would exceed. */
   readonly quotaExceeded: readonly QuotaExcess[];
 }
+
+/** A request whose group, if it names one, has its rules. */
+type RequestWithRules = RequestSpec & { readonly group: ServerGroup | undefined };
 
 /** Hosts, by index, whose claim the store refused though all filters accept them; and what it said. */
 export type RefusedClaims = ReadonlyMap<number, string>;
@@ -40,13 +46,14 @@ export type NamedHosts = Readonly<
 
 /**
  * Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet, and what they
- * are to hold counts for the quota.
+ * are to hold counts for the quota. `isOpen` tells the hosts where the request may go, room or not.
  */
 export function locate(
-  spec: RequestSpec,
+  spec: RequestWithRules,
   instanceUuids: readonly string[],
   fleet: Fleet,
   snapshot: FleetSnapshot,
+  isOpen: (host: HostState) => boolean,
   refusedClaims: RefusedClaims = NO_REFUSED_CLAIMS,
 ): LocatedRequest {
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
@@ -57,7 +64,7 @@ export function locate(
   const byInstance = (uuid: string) => fleet.indexOfConsumer(uuid);
   return {
     spec,
-    members: spec.group && membersOf(spec.group, spec.projectId, new Set(instanceUuids), fleet),
+    members: spec.group && membersOf(spec.group, spec.projectId, new Set(instanceUuids), fleet, snapshot, isOpen),
     named: {
       forceHosts: found(spec.forceHosts, byHost),
       ignoreHosts: found(spec.ignoreHosts, byHost),
@@ -76,24 +83,45 @@ export function withMembers(request: LocatedRequest, index: number, count: numbe
   const now = (perHost.get(index) ?? 0) + count;
   if (now > 0) perHost.set(index, now);
   else perHost.delete(index);
-  return { ...request, members: { ...request.members, perHost, count: request.members.count + count } };
+  const { spread } = request.members;
+  const members: GroupMembers = {
+    ...request.members,
+    perHost,
+    spread: spread && { ...spread, perDomain: counted(spread.perDomain, domainAt(spread.domains, index), count) },
+    count: request.members.count + count,
+  };
+  return { ...request, members };
 }
 
 const NO_HOSTS: readonly HostState[] = [];
 
 /** Counts members that hold claims or are about to, each where the store counts it. */
-function membersOf(group: ServerGroup, projectId: string, except: ReadonlySet<string>, fleet: Fleet): GroupMembers {
+function membersOf(
+  group: ServerGroup,
+  projectId: string,
+  except: ReadonlySet<string>,
+  fleet: Fleet,
+  snapshot: FleetSnapshot,
+  isOpen: (host: HostState) => boolean,
+): GroupMembers {
+  const over = group.spread && spreadOver(group.spread, fleet, snapshot, isOpen);
+  let perDomain: GroupSpread['perDomain'] = new Map();
   const perHost = new Map<number, number>();
-  const counted = new Set(except);
-  const add = (uuid: string, index: number | undefined) => {
-    if (counted.has(uuid)) return;
-    counted.add(uuid);
+  const seen = new Set(except);
+  const add = (uuid: string, index: number | undefined, domain: string | undefined) => {
+    if (seen.has(uuid)) return;
+    seen.add(uuid);
     if (index !== undefined) perHost.set(index, (perHost.get(index) ?? 0) + 1);
+    perDomain = counted(perDomain, domain, 1);
   };
   const key = groupKey(projectId, group.id);
   for (const uuid of fleet.view.groupMembers(key)) {
-    add(uuid, fleet.indexOfHost(fleet.view.consumer(uuid)?.groupHost ?? ''));
+    const consumer = fleet.view.consumer(uuid);
+    const isCounted = consumer?.groupDomain?.by === group.spread?.by;
+    add(uuid, fleet.indexOfHost(consumer?.groupHost ?? ''), isCounted ? consumer?.groupDomain?.domain : undefined);
   }
-  for (const { consumerUuid, hostIndex } of fleet.pending.inGroup(key)) add(consumerUuid, hostIndex);
-  return { group, perHost, count: counted.size - except.size };
+  for (const { consumerUuid, hostIndex } of fleet.pending.inGroup(key)) {
+    add(consumerUuid, hostIndex, over && domainAt(over.domains, hostIndex));
+  }
+  return { group, perHost, spread: over && { ...over, perDomain }, count: seen.size - except.size };
 }

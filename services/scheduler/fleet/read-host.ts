@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
 import { addResources, capacityOf, type Inventories, type Inventory, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
@@ -58,6 +59,7 @@ export function readHost(
   const state: HostState = {
     index,
     host,
+    aggregates: aggregatesOf(view, host),
     root,
     traits: providers
       ? traitSet(providers.all.flatMap(({ traits }) => traits))
@@ -86,6 +88,14 @@ export function readHost(
     ),
   };
 }
+
+/** The host aggregates that a host is in. */
+export function aggregatesOf(view: Pick<PlacementView, 'aggregate'>, { aggregates }: Host): readonly Aggregate[] {
+  if (aggregates.length === 0) return NO_AGGREGATES;
+  return aggregates.map((uuid) => view.aggregate(uuid)).filter((aggregate) => aggregate !== undefined);
+}
+
+const NO_AGGREGATES: readonly Aggregate[] = [];
 
 /** Failures halve with each half-life; what is left of them below this share of one is forgotten. */
 const FORGOTTEN_FAILURE = 0.05;

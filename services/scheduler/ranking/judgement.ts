@@ -1,3 +1,4 @@
+import { metadataOf } from '#libs/domain/grouping/aggregate';
 import type { Check, ClassFilter, FilterSettings, Reason } from '../filters/filter';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';
@@ -25,10 +26,9 @@ export class Judgement {
     this.checks = settings.classFilters.flatMap((filter) =>
       filter.prepare(equivalenceClass, settings).map((check) => ({ filter: filter.name, check })),
     );
-    this.measures = WEIGHERS.flatMap(([weigher, setting]) => {
-      const weight = settings[setting];
-      const measure = weigher.kind === 'class' && weight !== 0 ? weigher.prepare(equivalenceClass) : undefined;
-      return measure ? [{ weigher: weigher.name, weight, measure }] : [];
+    this.measures = WEIGHERS.flatMap(([weigher, setting, multiplier]) => {
+      const measure = weigher.kind === 'class' ? weigher.prepare(equivalenceClass) : undefined;
+      return measure ? [{ weigher: weigher.name, weight: settings[setting], multiplier, measure }] : [];
     });
   }
 
@@ -58,9 +58,10 @@ export class Judgement {
     return sum;
   }
 
-  /** Each weigher's part in the weight. */
+  /** The part in the weight of each weigher that has a weight there. */
   weights(host: HostState, found?: readonly string[]): Record<string, number> {
-    return Object.fromEntries(this.measures.map((part) => [part.weigher, shareOf(part, host, found)]));
+    const weighing = this.measures.filter((part) => weightOn(part, host) !== 0);
+    return Object.fromEntries(weighing.map((part) => [part.weigher, shareOf(part, host, found)]));
   }
 }
 
@@ -72,13 +73,37 @@ interface NamedCheck {
 interface WeightedMeasure {
   readonly weigher: string;
   readonly weight: number;
+  /** The metadata by which aggregates of a host replace the weight. */
+  readonly multiplier: string | undefined;
   readonly measure: Measure;
 }
 
 const NONE: readonly Refusal[] = [];
 
-function shareOf({ weight, measure }: WeightedMeasure, host: HostState, found?: readonly string[]): number {
+function shareOf(part: WeightedMeasure, host: HostState, found?: readonly string[]): number {
+  const { measure } = part;
+  const weight = weightOn(part, host);
+  if (weight === 0) return 0;
   const share = normalise(measure.raw(host, found), measure.lower, measure.upper);
   // Not -0, which people would read as a number.
   return share === 0 ? 0 : weight * share;
+}
+
+/** Tells the hosts where requests of a class may go, whether or not they are up and have room. */
+export function placesOf(equivalenceClass: EquivalenceClass, settings: RankingSettings): (host: HostState) => boolean {
+  // Few requests ask.
+  let checks: readonly Check[] | undefined;
+  return (host) => {
+    checks ??= settings.classFilters
+      .filter(({ saysWhere }) => saysWhere)
+      .flatMap((filter) => filter.prepare(equivalenceClass, settings));
+    return checks.every((check) => check.refuse(host) === undefined);
+  };
+}
+
+/** The least that the host's aggregates say, as in Nova; what is configured when none says a number. */
+function weightOn({ weight, multiplier }: WeightedMeasure, { aggregates }: HostState): number {
+  if (aggregates.length === 0 || multiplier === undefined) return weight;
+  const said = metadataOf(aggregates, multiplier).map(Number).filter(Number.isFinite);
+  return said.length === 0 ? weight : Math.min(...said);
 }

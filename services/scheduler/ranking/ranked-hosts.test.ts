@@ -1,10 +1,12 @@
 import * as fc from 'fast-check';
+import { tenantsOf, zoneOf } from '#libs/domain/grouping/aggregate';
 import { addResources, capacityOf, type Inventory, refusalOf } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { candidatesInTree } from '#libs/placement/search/find-candidates';
 import { planOf } from '#libs/placement/search/plan';
 import { queryFromRequestSpec } from '#libs/placement/search/query';
+import { completeRequest } from '../decision/complete-request';
 import type { ClassFilter } from '../filters/filter';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
@@ -13,7 +15,7 @@ import { forBatch } from '../request/equivalence-class';
 import { histories, specs } from '../testing/arbitrary-fleet';
 import { fullRanking } from '../testing/full-ranking';
 import { aWorld, classified, type TestScheduler } from '../testing/world';
-import { Judgement } from './judgement';
+import { Judgement, placesOf } from './judgement';
 import { KeptRanks, type RankedHosts } from './ranked-hosts';
 import { RequestConstraints } from './request-constraints';
 
@@ -24,6 +26,7 @@ const group = fc.constantFrom(
   ...(['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'] as const).map(
     (policy) => ({ id: 'g', policy, maxPerHost: 1 }) as const,
   ),
+  { id: 'g', policy: 'soft-anti-affinity', maxPerHost: 1, spread: { by: 'rack', maxSkew: 1 } } as const,
 );
 /** Requests of one class may name hosts and groups. */
 const named: fc.Arbitrary<Partial<RequestSpec>> = fc.record({
@@ -33,7 +36,9 @@ const named: fc.Arbitrary<Partial<RequestSpec>> = fc.record({
 });
 
 function constraintsOf(scheduler: TestScheduler, spec: Partial<RequestSpec>, snapshot: FleetSnapshot) {
-  return new RequestConstraints(locate(classified(spec).spec, [], scheduler.fleet, snapshot), scheduler.settings);
+  const { spec: whole, equivalenceClass } = completeRequest(classified(spec), scheduler.fleet);
+  const isOpen = placesOf(equivalenceClass, scheduler.settings);
+  return new RequestConstraints(locate(whole, [], scheduler.fleet, snapshot, isOpen), scheduler.settings);
 }
 
 /** All that ranked hosts answer: hosts with equal weights in one order, whoever ranked them. */
@@ -124,9 +129,10 @@ it('agrees with the rules spelled out: who passes and takes what, who is refused
         const reasons = [
           host.up ? [] : ['host_down'],
           host.enabled ? [] : ['host_disabled'],
-          asked.availabilityZone === undefined || asked.availabilityZone === host.availabilityZone
+          asked.availabilityZone === undefined || asked.availabilityZone === zoneOf(state.aggregates)
             ? []
             : ['other_availability_zone'],
+          tenantsOf(state.aggregates).length > 0 ? ['other_tenant'] : [],
           ...Object.entries(equivalenceClass.resources).map(([resourceClass, amount]) =>
             capacityReason(resourceClass, root.inventories[resourceClass], used[resourceClass] ?? 0, amount),
           ),

@@ -1,6 +1,7 @@
 import { allows, type Constraint, type RequestFilter } from '../filters/filter';
+import type { HostSet } from '../fleet/host-domains';
 import { type LocatedRequest, type RefusedClaims, withMembers } from '../fleet/located-request';
-import { WEIGHERS, type Weights } from '../weighers/registry';
+import { WEIGHERS, type WeigherEntry, type Weights } from '../weighers/registry';
 import { normalise, type RequestMeasure, type RequestWeigher } from '../weighers/weigher';
 
 /** What operators set for constraints. */
@@ -21,7 +22,7 @@ export interface NamedConstraint extends Constraint {
 export class RequestConstraints {
   readonly constraints: readonly NamedConstraint[];
   /** The hosts of the tightest constraint that names the only ones; undefined when all others are possible. */
-  readonly only: ReadonlySet<number> | undefined;
+  readonly only: HostSet | undefined;
   /** Hosts whose weight differs from the usual. */
   readonly weighted: ReadonlyMap<number, number>;
   /** What request weighers give to every other host. */
@@ -65,9 +66,7 @@ export class RequestConstraints {
   }
 }
 
-const REQUEST_WEIGHERS = WEIGHERS.filter(
-  (entry): entry is readonly [RequestWeigher, keyof Weights] => entry[0].kind === 'request',
-);
+const REQUEST_WEIGHERS = WEIGHERS.filter((entry): entry is WeigherEntry<RequestWeigher> => entry[0].kind === 'request');
 
 interface WeightedMeasure {
   readonly weigher: string;
@@ -120,8 +119,8 @@ function sumOf(measures: readonly WeightedMeasure[], index: number | undefined):
   return measures.reduce((sum, part) => sum + shareOf(part, index), 0);
 }
 
-function tightest(constraints: readonly Constraint[]): ReadonlySet<number> | undefined {
-  let only: ReadonlySet<number> | undefined;
+function tightest(constraints: readonly Constraint[]): HostSet | undefined {
+  let only: HostSet | undefined;
   for (const { kind, hosts } of constraints) {
     if (kind === 'only' && (only === undefined || hosts.size < only.size)) only = hosts;
   }

@@ -1,9 +1,11 @@
 import type { HostSummary } from '#libs/contracts/messages';
+import { zoneOf } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
 import { addResources, capacityOf, type Inventories, type Inventory, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { type QuarantineOptions, quarantinedUntilMs } from '../fleet/quarantine';
+import { aggregatesOf } from '../fleet/read-host';
 
 /** A host as operators see it. Amounts are those of its whole tree; `berth provider tree` shows them by provider. */
 export function summarise(view: PlacementView, host: Host, quarantine: QuarantineOptions): HostSummary {
@@ -16,7 +18,7 @@ export function summarise(view: PlacementView, host: Host, quarantine: Quarantin
     host: host.name,
     providerUuid: host.providerUuid,
     cell: host.cell,
-    availabilityZone: host.availabilityZone,
+    availabilityZone: zoneOf(aggregatesOf(view, host)),
     up: host.up,
     enabled: host.enabled,
     disabledReason: host.disabledReason,

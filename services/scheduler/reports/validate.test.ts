@@ -42,7 +42,6 @@ const refused: readonly Row[] = [
   ['malformed_uuid', 'provider_uuid', { providerUuid: 'host-1' }],
   ['missing_field', 'provider_uuid', { providerUuid: '' }],
   ['missing_field', 'cell', { cell: '' }],
-  ['too_long', 'availability_zone', { availabilityZone: 'z'.repeat(256) }],
   ['malformed_host', 'service_host', { serviceHost: 'no host' }],
   ['unknown_class', 'inventories.PONIES', { inventories: { PONIES: inventory(1) } }],
   ['unknown_class', 'inventories.CUSTOM_pony', { inventories: { CUSTOM_pony: inventory(1) } }],

@@ -1,15 +1,4 @@
-import {
-  hostName,
-  list,
-  name,
-  requiredName,
-  text,
-  tooMany,
-  uuid,
-  uuidOrEmpty,
-  uuids,
-  whole,
-} from '#libs/contracts/checks';
+import { hostName, list, requiredName, text, tooMany, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
 import { type Identity, requireHost } from '#libs/contracts/identity';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
@@ -40,7 +29,6 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: Identit
   whole(stats.position, 'position');
   uuid(stats.providerUuid, 'provider_uuid');
   requiredName(stats.cell, 'cell');
-  name(stats.availabilityZone, 'availability_zone');
   hostName(stats.serviceHost, 'service_host');
   requireHost(sender, stats.serviceHost);
   checkProvider(stats, '');

@@ -13,6 +13,8 @@ import type { RequestGroup } from '#libs/domain/request-spec';
 export interface EquivalenceClass extends Omit<ResolvedSpec, OfOneRequest> {
   /** The same for equal classes, whatever the order in which a client lists things. */
   readonly key: string;
+  /** The request's project, if aggregates are for it (`forTenant`): to all others the same hosts are open. */
+  readonly tenant: string | undefined;
   /** Instances that must fit on one host together: those of an affinity group's request. 1 for all others. */
   readonly batchSize: number;
 }
@@ -71,7 +73,12 @@ export function equivalenceClassOf(spec: ResolvedSpec): EquivalenceClass {
     rootForbiddenTraits: sorted(spec.rootForbiddenTraits),
     origins: spec.origins,
   };
-  return { key: JSON.stringify(content), ...content, batchSize: 1 };
+  return { key: JSON.stringify(content), ...content, tenant: undefined, batchSize: 1 };
+}
+
+/** The class of requests of a project that aggregates name as one that they are for. */
+export function forTenant(anybodys: EquivalenceClass, tenant: string): EquivalenceClass {
+  return { ...anybodys, key: `${JSON.stringify(tenant)} asks ${anybodys.key}`, tenant };
 }
 
 /** The class of requests for so many instances that must fit on one host together. */

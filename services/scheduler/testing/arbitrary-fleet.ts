@@ -40,7 +40,6 @@ const report = fc
     inventories,
     traits: fc.subarray(TRAITS),
     aggregates: fc.subarray(AGGREGATES),
-    availabilityZone: fc.constantFrom('az1', 'az2'),
     ioOps: fc.integer({ min: 0, max: 3 }),
     externalInstances: fc.integer({ min: 0, max: 2 }),
   })
@@ -121,6 +120,22 @@ const toHost = fc
     }),
   );
 
+const METADATA = [
+  { availability_zone: 'az1', rack: 'r1' },
+  { cpu_weight_multiplier: '-2', ram_weight_multiplier: '3,0.5', rack: 'r2' },
+  { filter_tenant_id: 'somebody' },
+];
+
+const regroup = fc.record({ host, n: fc.nat(METADATA.length - 1), isIn: fc.boolean() }).map(({ host: name, n, isIn }) =>
+  happening(`${isIn ? 'join' : 'leave'} aggregate ${n}: ${name}`, async ({ placement, clock }) => {
+    const uuid = `dddddddd-0000-4000-8000-00000000000${n}`;
+    const atMs = clock.now();
+    const metadata = METADATA[n] as Record<string, string>;
+    await placement.commit({ kind: 'create_aggregate', atMs, uuid, name: `aggregate-${n}`, metadata });
+    await placement.commit({ kind: isIn ? 'add_aggregate_host' : 'remove_aggregate_host', atMs, uuid, host: name });
+  }),
+);
+
 /** Up to `maxLength` happenings, most of them reports and claims. */
 export function histories(maxLength: number): fc.Arbitrary<readonly Happening[]> {
   const one = fc.oneof(
@@ -128,6 +143,7 @@ export function histories(maxLength: number): fc.Arbitrary<readonly Happening[]>
     { weight: 4, arbitrary: claim },
     { weight: 1, arbitrary: release },
     { weight: 3, arbitrary: toHost },
+    { weight: 2, arbitrary: regroup },
   );
   return fc.array(one, { minLength: 1, maxLength, size: 'max' });
 }

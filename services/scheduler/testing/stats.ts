@@ -11,7 +11,6 @@ export function aStatsReport(fields: Partial<UpdateResourceStatsRequest> = {}): 
     position: 1,
     providerUuid: 'a0000000-0000-4000-8000-000000000001',
     cell: 'cell1',
-    availabilityZone: 'az1',
     inventories: { VCPU: inventory(8), MEMORY_MB: inventory(16_384) },
     traits: [],
     capabilities: {},

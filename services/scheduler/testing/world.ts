@@ -51,6 +51,8 @@ export interface World {
   readonly clock: FakeClock;
   /** Reports a host; what is not given is 8 VCPU, 16 GiB and 100 GB. */
   report(host: string, fields?: HostFields): Promise<void>;
+  /** Puts hosts into an aggregate of this name, which is made when there is none; its uuid. */
+  aggregate(name: string, metadata: Readonly<Record<string, string>>, ...hosts: readonly string[]): Promise<string>;
   /** A consumer with amounts on a host; its uuid. */
   occupy(host: string, resources: Resources, group?: ServerGroup, uuid?: string): Promise<string>;
   /** The same, though it does not fit or the group's policy forbids it. */
@@ -100,6 +102,13 @@ export function aWorld(): World {
         providerUuid: fields.providerUuid ?? uuidOfHost(host),
         atMs: clock.now(),
       });
+    },
+    async aggregate(name, metadata, ...hosts) {
+      const uuid = uuidOfHost(`aggregate ${name}`);
+      const atMs = clock.now();
+      await mustCommit(placement, { kind: 'create_aggregate', atMs, uuid, name, metadata });
+      for (const host of hosts) await mustCommit(placement, { kind: 'add_aggregate_host', atMs, uuid, host });
+      return uuid;
     },
     occupy: (host, resources, group, uuid) => occupy(false, host, resources, group, uuid),
     force: (host, resources, group) => occupy(true, host, resources, group),

@@ -18,13 +18,20 @@ export interface Weights {
   readonly weightSoftAntiAffinity: number;
 }
 
-/** Every weigher and the setting that is its weight. To add one: write its page, put it here, give it an option. */
-export const WEIGHERS: readonly (readonly [Weigher, keyof Weights])[] = [
-  [cpuWeigher, 'weightCpu'],
-  [ramWeigher, 'weightRam'],
-  [diskWeigher, 'weightDisk'],
-  [ioOpsWeigher, 'weightIoOps'],
-  [buildFailuresWeigher, 'weightBuildFailures'],
+/** A weigher, the setting that is its weight, and the metadata by which aggregates give their hosts another (Nova's names). */
+export type WeigherEntry<W extends Weigher = Weigher> = readonly [
+  weigher: W,
+  setting: keyof Weights,
+  multiplier?: `${string}_weight_multiplier`,
+];
+
+/** Every weigher. To add one: write its page, put it here, give it an option. */
+export const WEIGHERS: readonly WeigherEntry[] = [
+  [cpuWeigher, 'weightCpu', 'cpu_weight_multiplier'],
+  [ramWeigher, 'weightRam', 'ram_weight_multiplier'],
+  [diskWeigher, 'weightDisk', 'disk_weight_multiplier'],
+  [ioOpsWeigher, 'weightIoOps', 'io_ops_weight_multiplier'],
+  [buildFailuresWeigher, 'weightBuildFailures', 'build_failure_weight_multiplier'],
   [preferredTraitsWeigher, 'weightPreferredTraits'],
   [preferredResourcesWeigher, 'weightPreferredResources'],
   [softAffinityWeigher, 'weightSoftAffinity'],

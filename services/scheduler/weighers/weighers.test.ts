@@ -46,6 +46,26 @@ describe('cpu, ram and disk', () => {
   });
 });
 
+describe('weights by aggregate', () => {
+  it("are the least that the host's aggregates say, and what is configured when they say no number", async () => {
+    for (const host of ['plain', 'packed', 'both', 'broken']) {
+      await world.report(host);
+      await world.occupy(host, { VCPU: 3 });
+    }
+    await world.aggregate('packed', { cpu_weight_multiplier: '-2' }, 'packed', 'both');
+    await world.aggregate('more', { cpu_weight_multiplier: '3' }, 'both');
+    await world.aggregate('broken', { cpu_weight_multiplier: 'many', disk_weight_multiplier: '0' }, 'broken');
+    expect(await shares('cpu')).toEqual({ plain: 0.5, packed: -1, both: -1, broken: 0.5 });
+    expect(await shares('cpu', {}, { weightCpu: 0 })).toEqual({
+      plain: undefined,
+      packed: -1,
+      both: -1,
+      broken: undefined,
+    });
+    expect(await shares('disk')).toMatchObject({ plain: 1, broken: undefined });
+  });
+});
+
 describe('io_ops', () => {
   it('avoids hosts with builds in progress', async () => {
     await world.report('busy', { ioOps: 4 });

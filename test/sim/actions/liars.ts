@@ -71,12 +71,11 @@ function report(
   const row = checker.hosts.get(host);
   const machine = fleet.machines.get(host);
   if (row === undefined || machine === undefined) return;
-  const { providerUuid, cell, availabilityZone, serviceHost, epoch, sequence } = row;
+  const { providerUuid, cell, serviceHost, epoch, sequence } = row;
   const stats: UpdateResourceStatsRequest = {
     host,
     providerUuid,
     cell,
-    availabilityZone,
     serviceHost,
     // Its numbers are its own, so that those of the agent itself are heard; and even, so that no two lies come in a row.
     agentRun: 'a liar',

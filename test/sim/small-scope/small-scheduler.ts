@@ -35,7 +35,7 @@ export async function selectDestinations(store: PlacementStore, body: Uint8Array
 
 /** The report by which a host is known to the store. */
 export function reportOf(host: string, atMs: number): HostReport {
-  const names = { host, providerUuid: providerOf(host), cell: 'cell1', serviceHost: host, availabilityZone: 'zone' };
+  const names = { host, providerUuid: providerOf(host), cell: 'cell1', serviceHost: host };
   const nothing = { traits: [], aggregates: undefined, capabilities: {}, ioOps: 0, externalInstances: 0 };
   return { atMs, ...names, ...nothing, agentRun: 'run', sequence: 1, epoch: 0, inventories: { VCPU: inventory(1) } };
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Host } from '../../../domain/host';
 import type { HostReport, ReportResult } from '../../port/placement-store';
+import { withMemberships } from '../aggregates';
 import { createMissing } from '../catalogue';
 import { withStatus } from '../hosts';
 import type { LastReport, Stored, StoredHolder, StoredProvider } from '../tables';
@@ -36,10 +37,14 @@ export async function reportHost(tx: Transaction, report: HostReport): Promise<R
   const next = nextHost(report, host);
   const isRoot = { uuid: providerUuid, name, parentUuid: undefined, rootUuid: providerUuid };
   const place = { ...(provider ?? isRoot), host: name };
-  putReported(tx, place, { ...merged, traits: withStatus(merged.traits, next.enabled) }, provider, atMs);
+  const decided = {
+    traits: withStatus(merged.traits, next.enabled),
+    aggregates: withMemberships(merged.aggregates, next.aggregates),
+  };
+  putReported(tx, place, { ...merged, ...decided }, provider, atMs);
   const outcome = await reportNested(tx, report, provider);
   if (outcome.kind !== 'done') return outcome;
-  if (host && host.providerUuid !== providerUuid) await unlink(tx, host.providerUuid);
+  if (host && host.providerUuid !== providerUuid) await unlink(tx, host);
   if (!host || !isSame(host, next)) tx.put('host', name, next);
   const digest = outcome.isSettled && Object.keys(kept).length === 0 ? digestOf(report) : '';
   const providerUuids = [providerUuid, ...nested.map(({ uuid }) => uuid)];
@@ -82,26 +87,34 @@ async function refuseTaken(
   return isFree ? undefined : { kind: 'exists', subject: 'provider', key: providerUuid };
 }
 
-/** The host has another provider now; the one it had stays, without a host. */
-async function unlink(tx: Transaction, providerUuid: string): Promise<void> {
+/** The host has another provider now; the one it had stays, without a host and what operators put the host into. */
+async function unlink(tx: Transaction, { providerUuid, aggregates: memberships }: Host): Promise<void> {
   const provider = await tx.get('provider', providerUuid);
   if (!provider) return;
-  tx.put('provider', providerUuid, { ...provider, host: undefined });
+  const aggregates = provider.aggregates.filter((uuid) => !memberships.includes(uuid));
+  tx.put('provider', providerUuid, { ...provider, host: undefined, aggregates });
   tx.write({ kind: 'show', key: providerUuid });
 }
 
 function nextHost(report: HostReport, host: Host | undefined): Host {
-  const { providerUuid, cell, serviceHost, availabilityZone, capabilities, ioOps, externalInstances } = report;
+  const { providerUuid, cell, serviceHost, capabilities, ioOps, externalInstances } = report;
   const { agentRun, sequence, epoch, disabled } = report;
-  const isEnabled = { enabled: !disabled, disabledReason: disabled?.reason ?? '' };
-  const kept = host ?? { ...isEnabled, failures: 0, lastFailureAtMs: 0, failuresInARow: 0, lastFailure: '' };
+  const unknown = {
+    enabled: !disabled,
+    disabledReason: disabled?.reason ?? '',
+    aggregates: [],
+    failures: 0,
+    lastFailureAtMs: 0,
+    failuresInARow: 0,
+    lastFailure: '',
+  };
+  const kept = host ?? unknown;
   return {
     ...kept,
     name: report.host,
     providerUuid,
     cell,
     serviceHost,
-    availabilityZone,
     capabilities,
     ioOps,
     externalInstances,

@@ -9,7 +9,7 @@
 --- Rows: usage '<revision> <generation> <used>', used being JSON, and consumer '<revision> <claim token> <generation>
 --- <created> <body>'. A body is '<provider uuid> <class> <amount> <class> <amount> ...', with ';' between providers, a tab,
 --- and a JSON list: the first is the project, the third the consumer type, the fourth the owner, the seventh the group and the eighth the host that the
---- membership counts for, if there is a group. What a project holds, '<revision> <since ms> <used> <accrued>': used is JSON,
+--- membership counts for, if there is a group, the ninth and tenth by what it spreads and the host's domain, if it does. What a project holds, '<revision> <since ms> <used> <accrued>': used is JSON,
 --- class -> amount, and accrued day -> class -> unit-milliseconds. Projects are written as include/project.lua does.
 ---
 --- KEYS[1] revision         the last commit's
@@ -32,7 +32,8 @@
 ---           '<guard> <number> <raises> <owner> <instance> <project>', a guard of any, absent, generation or claim;
 ---           raises 1: giving back raises generations; instance 1: it is one
 ---           body, '' when it takes nothing
----           '<policy> <max per host> <host> <bytes of project id>\n<project id><group id>', '' for none
+---           '<policy> <max per host> <host> <bytes of project id> <bytes of group id>\n<project id><group id><spread>', ''
+---           for none; the spread is '' or a JSON list, by what, the maximum skew, the host's domain or null, all domains
 --- @return {revision, rows, claim token, refusal, ...}   revision and rows are '' when no commit was made; rows are those
 ---         of the stream, but without the bodies of consumers, which the caller knows; the claim token is that of the first
 ---         commit that was made, the next one's is one higher; for each commit that was not made:
@@ -48,6 +49,7 @@
 --- @include quota
 --- @include accrue
 --- @include change
+--- @include spread
 
 local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[8], birth = KEYS[9] }
 local usages_key, inventories_key, consumers_key, counters_key = KEYS[3], KEYS[4], KEYS[5], KEYS[7]
@@ -72,6 +74,8 @@ local function takes_of(body)
   return takes
 end
 
+local function text_or_nil(value) return type(value) == 'string' and value or nil end
+
 local function next_commit()
   local at_ms, force, quotas, count = string.match(next_arg(), '^(%S+) (%d) (%d) (%d+)$')
   local commit = { at_ms = at_ms, force = force == '1', is_within_quota = quotas == '1', writes = {} }
@@ -80,14 +84,17 @@ local function next_commit()
     local guard, expected, raises, owner, instance, project_key =
       string.match(next_arg(), '^(%l+) (%S*) (%d) (%l+) (%d) (%S*)$')
     local body = next_arg()
-    local policy, max_per_host, host, bytes, names =
-      string.match(next_arg(), '^(%S+) (%S+) ([^\n]*) (%d+)\n(.*)$')
+    local policy, max_per_host, host, bytes, group_bytes, names =
+      string.match(next_arg(), '^(%S+) (%S+) ([^\n]*) (%d+) (%d+)\n(.*)$')
+    local group_end = names and bytes + group_bytes
+    local spread = names and #names > group_end and cjson.decode(string.sub(names, group_end + 1))
     commit.writes[i] = {
       uuid = uuid, owner = owner, body = body, takes = takes_of(body),
       guard = guard, expected = expected, raises_released = raises == '1',
       is_instance = instance == '1', project_key = project_key,
       policy = policy, max_per_host = tonumber(max_per_host), host = host,
-      project = names and string.sub(names, 1, bytes), group = names and string.sub(names, bytes + 1),
+      project = names and string.sub(names, 1, bytes), group = names and string.sub(names, bytes + 1, group_end),
+      spread = spread and { by = spread[1], max_skew = spread[2], domain = text_or_nil(spread[3]), among = spread[4] },
       taken = 0, has_joined = false,
     }
   end
@@ -104,6 +111,7 @@ local function read_consumer(uuid)
   return {
     claim = claim, generation = generation, created = created,
     takes = takes_of(body), project = rest[1], owner = rest[4], group = rest[7], host = rest[8],
+    spread = rest[9] and { by = rest[9], domain = rest[10] },
     is_instance = rest[3] == 'INSTANCE', project_key = project_key(rest[1]),
   }
 end
@@ -190,15 +198,19 @@ local function use(take, by)
   local used = usage_of(take.provider).used
   used[take.class] = (used[take.class] or 0) + by * take.amount
 end
--- The counters of a group's members, all of them and those on a host; and of those that claimed before 0.2.
+local function group_key_of(member) return #member.project .. ':' .. member.project .. member.group end
+-- The counters of a group's members, all of them, those on a host and those in its domain; and of those that claimed before 0.2.
 local function counters_of(member)
-  local key = #member.project .. ':' .. member.project .. member.group
+  local key, spread = group_key_of(member), member.spread or {}
   local old = 'group ' .. member.group
-  return { all = 'members ' .. key, here = 'members-on ' .. member.host .. ' ' .. key },
-    { all = old, here = old .. '\n' .. member.host }
+  return {
+    all = 'members ' .. key,
+    here = 'members-on ' .. member.host .. ' ' .. key,
+    in_domain = domain_counter(spread.by, spread.domain, key),
+  }, { all = old, here = old .. '\n' .. member.host }
 end
 local function count(counters, by)
-  moves[counters.all], moves[counters.here] = (moves[counters.all] or 0) + by, (moves[counters.here] or 0) + by
+  for _, name in pairs(counters) do moves[name] = (moves[name] or 0) + by end
 end
 local function join(member)
   count(counters_of(member), 1)
@@ -215,6 +227,7 @@ local function hold(old, by)
 end
 
 local function is_forbidden(write)
+  if write.spread and is_skewed(write.spread, group_key_of(write), count_of) then return true end
   local present, old = counters_of(write)
   local here = count_of(present.here) + count_of(old.here)
   if write.policy == 'affinity' then return here == 0 and count_of(present.all) + count_of(old.all) > 0 end

@@ -32,6 +32,12 @@ it('turns flags into a request spec', () => {
   });
 });
 
+it('names a stored group by its name alone', () => {
+  expect(parse('--vcpu', '1', '--group', 'web').group).toEqual({ id: 'web', policy: undefined, maxPerHost: 0 });
+  expect(() => parse('--vcpu', '1', '--group')).toThrow('argument missing');
+  expect(() => parse('--vcpu', '1', '--group', 'web:near')).toThrow('NAME or NAME:POLICY');
+});
+
 it('names a flavor instead of resources and extra specs', () => {
   expect(parse('--flavor', 'm1.small', '--prefer-resource', 'VGPU=1')).toMatchObject({
     flavor: { name: 'm1.small', version: 0 },

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import type { Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isFlavorName, isHostName, isUuid } from '#libs/domain/names';
 import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
-import { GROUP_POLICIES, type ServerGroup } from '#libs/domain/server-group';
+import { GROUP_POLICIES, type NamedGroup } from '#libs/domain/server-group';
 import { usageError } from '../../failure';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
@@ -41,7 +41,11 @@ export function addRequestFlags(command: Command) {
     .addOption(repeatable('--root-trait <NAME>', "a trait of the host's root provider", traitName))
     .addOption(repeatable('--forbid-root-trait <NAME>', 'one that the root must not have', traitName))
     .optionsGroup('Where it goes, relative to others:')
-    .option('--group <NAME:POLICY>', `server group; policies: ${GROUP_POLICIES.join(', ')}`, serverGroup)
+    .option(
+      '--group <NAME:POLICY>',
+      `server group: the NAME of a stored one, or with a policy: ${GROUP_POLICIES.join(', ')}`,
+      serverGroup,
+    )
     .addOption(repeatable('--same-host <uuid>', 'on a host of one of these instances', instanceUuid))
     .addOption(repeatable('--different-host <uuid>', 'on a host of none of these instances', instanceUuid))
     .optionsGroup('What it would like (weighs, never refuses):')
@@ -115,6 +119,12 @@ export function flavorName(text: string): string {
   throw new InvalidArgumentError('It must be the name of a flavor: letters, digits, dots, dashes, underscores.');
 }
 
+/** The parser of the names of groups that stand by themselves. */
+export function groupName(text: string): string {
+  if (isFlavorName(text)) return text;
+  throw new InvalidArgumentError('It must be the name of a group: letters, digits, dots, dashes, underscores.');
+}
+
 /** The parser of host names. */
 export function hostName(text: string): string {
   if (isHostName(text)) return text;
@@ -150,11 +160,14 @@ function splitPair(text: string, form: string): [key: string, value: string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-function serverGroup(text: string): ServerGroup {
+function serverGroup(text: string): NamedGroup {
   const [id = '', name, maxPerHost, ...rest] = text.split(':');
   const policy = GROUP_POLICIES.find((known) => known === name);
+  if (id !== '' && name === undefined) return { id, policy: undefined, maxPerHost: 0 };
   if (id === '' || policy === undefined || rest.length > 0) {
-    throw new InvalidArgumentError(`It must look like NAME:POLICY, the policy one of ${GROUP_POLICIES.join(', ')}.`);
+    throw new InvalidArgumentError(
+      `It must look like NAME or NAME:POLICY, the policy one of ${GROUP_POLICIES.join(', ')}.`,
+    );
   }
   return { id, policy, maxPerHost: maxPerHost === undefined ? 1 : amount(maxPerHost) };
 }

@@ -1,6 +1,6 @@
 import { isForbidden } from '#libs/domain/server-group';
-import type { GroupMembers } from '../fleet/located-request';
-import type { Reason, RequestFilter } from './filter';
+import type { GroupMembers } from '../../fleet/located-request';
+import type { Reason, RequestFilter } from '../filter';
 
 /**
  * group_affinity: members of an affinity group go where the group is; any host while it is nowhere.

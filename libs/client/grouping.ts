@@ -1,0 +1,115 @@
+import {
+  addAggregateHostMethod,
+  createAggregateMethod,
+  deleteAggregateMethod,
+  listAggregatesMethod,
+  listZonesMethod,
+  removeAggregateHostMethod,
+  updateAggregateMethod,
+} from '../contracts/aggregates';
+import type { Method } from '../contracts/codec';
+import { createGroupMethod, deleteGroupMethod, listGroupsMethod } from '../contracts/groups';
+import { MAX_PAGE } from '../contracts/limits';
+import type {
+  AggregateView,
+  CreateGroupRequest,
+  GroupView,
+  ListAggregatesResponse,
+  ListGroupsResponse,
+  ListZonesResponse,
+} from '../contracts/messages';
+import type { Random } from '../domain/random';
+
+/** Asks a scheduler, again while that may help. */
+export type AskScheduler = <Q, A>(method: Method<Q, A>, request: Q) => Promise<A>;
+
+type Metadata = Readonly<Record<string, string>>;
+
+/** Host aggregates and availability zones. An aggregate is named by its name or uuid. For operators, but for the zones' names. */
+export class AggregateCalls {
+  constructor(
+    private readonly ask: AskScheduler,
+    private readonly random: Random,
+  ) {}
+
+  /** Adds one. @throws BerthError `already_exists / aggregate_exists`. */
+  async create(name: string, metadata: Metadata = {}): Promise<AggregateView> {
+    const request = { uuid: this.random.uuid(), name, metadata };
+    return (await this.ask(createAggregateMethod, request)).aggregate;
+  }
+
+  /** All, by name. */
+  async list(): Promise<readonly AggregateView[]> {
+    return (await this.ask(listAggregatesMethod, { aggregate: '' })).aggregates;
+  }
+
+  /** One, with its hosts. @throws BerthError `not_found / no_such_aggregate`. */
+  async show(aggregate: string): Promise<AggregateView & Pick<ListAggregatesResponse, 'hosts'>> {
+    const { aggregates, hosts } = await this.ask(listAggregatesMethod, { aggregate });
+    return { ...(aggregates[0] as AggregateView), hosts };
+  }
+
+  /** Changes its name or metadata. @throws BerthError `failed_precondition / other_zone`, `host_in_use`. */
+  async update(
+    aggregate: string,
+    change: { readonly name?: string | undefined; readonly set?: Metadata; readonly unset?: readonly string[] },
+  ): Promise<AggregateView> {
+    const { name = '', set = {}, unset = [] } = change;
+    const request = { aggregate, name, setMetadata: set, unsetMetadata: unset };
+    return (await this.ask(updateAggregateMethod, request)).aggregate;
+  }
+
+  /** Puts a host into it. @throws BerthError `failed_precondition / other_zone`, `host_in_use`. */
+  async addHost(aggregate: string, host: string): Promise<AggregateView> {
+    return (await this.ask(addAggregateHostMethod, { aggregate, host })).aggregate;
+  }
+
+  /** Takes a host out of it. @throws BerthError `failed_precondition / host_in_use`. */
+  async removeHost(aggregate: string, host: string): Promise<AggregateView> {
+    return (await this.ask(removeAggregateHostMethod, { aggregate, host })).aggregate;
+  }
+
+  /** Deletes one without hosts; answers what it was. @throws BerthError `failed_precondition / aggregate_in_use`. */
+  async delete(aggregate: string): Promise<AggregateView> {
+    return (await this.ask(deleteAggregateMethod, { aggregate })).aggregate;
+  }
+
+  /** The availability zones, by name; of the named one, for operators, its hosts. @throws BerthError `not_found / no_such_zone`. */
+  zones(name = ''): Promise<ListZonesResponse> {
+    return this.ask(listZonesMethod, { name });
+  }
+}
+
+/** Server groups that stand by themselves: a tenant's own project's. */
+export class GroupCalls {
+  constructor(private readonly ask: AskScheduler) {}
+
+  /** Adds one. @throws BerthError `already_exists / group_exists`. */
+  async create(request: CreateGroupRequest): Promise<GroupView> {
+    return (await this.ask(createGroupMethod, request)).group;
+  }
+
+  /** All of a project; of all projects, for operators, when none is given. */
+  async list(projectId = ''): Promise<GroupView[]> {
+    const groups: GroupView[] = [];
+    for (;;) {
+      const last = groups.at(-1);
+      const marker = { markerProjectId: last?.projectId ?? '', markerName: last?.name ?? '' };
+      const page = await this.ask(listGroupsMethod, { projectId, name: '', ...marker, limit: MAX_PAGE });
+      groups.push(...page.groups);
+      if (page.groups.length < MAX_PAGE) return groups;
+    }
+  }
+
+  /** One, with its members. @throws BerthError `not_found / no_such_group`. */
+  async show(projectId: string, name: string): Promise<GroupView & Pick<ListGroupsResponse, 'members'>> {
+    const one = { projectId, name, markerProjectId: '', markerName: '', limit: 1 };
+    const { groups, members } = await this.ask(listGroupsMethod, one);
+    return { ...(groups[0] as GroupView), members };
+  }
+
+  /** Deletes one; its members stay. Answers what it was. */
+  async delete(projectId: string, name: string): Promise<GroupView> {
+    return (await this.ask(deleteGroupMethod, { projectId, name })).group;
+  }
+}

@@ -1,0 +1,144 @@
+import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import type { GroupView } from '#libs/contracts/messages';
+import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
+import { GROUP_POLICIES } from '#libs/domain/server-group';
+import { ownProject, useClient } from '../../client/with-client';
+import type { Context } from '../../context';
+import { usageError } from '../../failure';
+import { addHelp } from '../../help-text';
+import { ageOf } from '../../views/format';
+import { pairs } from '../../views/pairs';
+import { facts, table } from '../../views/table';
+import { groupName, keyAndValue } from '../build/request-flags';
+import { amount } from '../number-flags';
+import { repeatable } from '../repeatable-flag';
+
+/** `berth group create | list | show | delete` */
+export function groupCommand(context: Context): CommandUnknownOpts {
+  return new Command('group')
+    .description('Server groups, for build --group: which instances belong together, or apart.')
+    .addCommand(createCommand(context))
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(deleteCommand(context));
+}
+
+const PROJECT = ['--project <id>', 'project; for a tenant its own, else default'] as const;
+
+function createCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('create')
+    .description('Add a group without members.')
+    .argument('<name>', 'group', groupName)
+    .addOption(
+      new Option('--policy <policy>', 'where members go; with --spread soft-anti-affinity if not given').choices(
+        GROUP_POLICIES,
+      ),
+    )
+    .option('--max-per-host <n>', 'members of an anti-affinity group on one host (max_server_per_host)', amount, 1)
+    .option(
+      '--spread <name>',
+      'evenly over zones (zone), or the values of another name in metadata of aggregates (rack)',
+    )
+    .option('--max-skew <n>', 'how many more members one zone or rack may have than another; 1 if not given', amount)
+    .addOption(repeatable('--property <key=value>', 'metadata', keyAndValue))
+    .option(...PROJECT)
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, flags, name) => {
+    const { policy = 'soft-anti-affinity', maxPerHost, spread, maxSkew = 1, property, project, json } = flags;
+    if (spread === undefined && (flags.policy === undefined || flags.maxSkew !== undefined)) {
+      throw usageError('the group has no rules', 'say --policy, or --spread and --max-skew');
+    }
+    const projectId = project ?? ownProject(context, command) ?? 'default';
+    const evenly = spread === undefined ? {} : { spread: { by: spreadBy(spread), maxSkew } };
+    const settings = { policy, maxPerHost, ...evenly, metadata: Object.fromEntries(property) };
+    print(context, json, await client.groups.create({ projectId, name, ...settings }));
+  });
+  return addHelp(command, [
+    ['berth group create web --policy anti-affinity', 'no two on one host'],
+    ['berth group create web --policy anti-affinity --max-per-host 2', 'at most two'],
+    ['berth group create web --spread zone', 'evenly over the availability zones'],
+    ['berth group create web --policy anti-affinity --spread rack --max-skew 2', 'over racks, each on its own host'],
+    ['berth build --group web --flavor m1.small', 'a member of it'],
+  ]);
+}
+
+function listCommand(context: Context): CommandUnknownOpts {
+  const { terminal, clock } = context;
+  const command = new Command('list')
+    .description('List groups: of the own project, or, for operators, of all.')
+    .option('--project <id>', 'of this project only')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { project, json }) => {
+    const groups = await client.groups.list(project ?? ownProject(context, command));
+    if (json) return terminal.json(groups);
+    const rows = groups.map((group) => [
+      group.projectId,
+      group.name,
+      rulesOf(group),
+      group.memberCount,
+      pairs(group.metadata) || '-',
+      ageOf(clock, group.createdAtMs),
+    ]);
+    terminal.print(table(terminal, ['PROJECT', 'GROUP', 'RULES', 'MEMBERS', 'METADATA', 'AGE'], rows));
+  });
+  return addHelp(command, [['berth group list', 'what there is to belong to']]);
+}
+
+function showCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('show')
+    .description('Show one group and its members.')
+    .argument('<name>', 'group', groupName)
+    .option(...PROJECT)
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { project, json }, name) => {
+    const { members, ...group } = await client.groups.show(project ?? ownProject(context, command) ?? 'default', name);
+    if (json) context.terminal.json({ ...group, members });
+    else print(context, json, group, [['members', members.join(' ') || '-']]);
+  });
+  return addHelp(command, [['berth group show web', 'its rules and its members']]);
+}
+
+function deleteCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('delete')
+    .description('Delete a group; its members stay where they are.')
+    .argument('<name>', 'group', groupName)
+    .option(...PROJECT)
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { project, json }, name) => {
+    const group = await client.groups.delete(project ?? ownProject(context, command) ?? 'default', name);
+    if (json) context.terminal.json(group);
+    else context.terminal.print(`${name} is deleted`);
+  });
+  return addHelp(command, [['berth group delete web', 'nothing more joins it']]);
+}
+
+function print(
+  { terminal, clock }: Context,
+  json: boolean,
+  group: GroupView,
+  more: readonly (readonly [string, string])[] = [],
+): void {
+  if (json) return terminal.json(group);
+  const { projectId, name, metadata, createdAtMs, memberCount } = group;
+  terminal.print(
+    facts(terminal, [
+      ['group', name],
+      ['project', projectId],
+      ['rules', rulesOf(group)],
+      ['metadata', pairs(metadata) || '-'],
+      ['member count', String(memberCount)],
+      ...more,
+      ['created', `${ageOf(clock, createdAtMs)} ago`],
+    ]),
+  );
+}
+
+/** `zone` is short for the metadata that makes zones. */
+function spreadBy(name: string): string {
+  return name === 'zone' ? ZONE_KEY : name;
+}
+
+function rulesOf({ policy, maxPerHost, spread }: GroupView): string {
+  const onHosts = policy === 'anti-affinity' ? `${policy}, ${maxPerHost} on a host` : policy;
+  return spread === undefined ? onHosts : `${onHosts}, over ${spread.by} with skew ${spread.maxSkew}`;
+}

@@ -1,0 +1,52 @@
+import { callMethod } from '#libs/bus/typed-calls';
+import { addAggregateHostMethod, createAggregateMethod } from '#libs/contracts/aggregates';
+import { RPC_SCHEDULER } from '#libs/contracts/queues';
+import { sleep } from '#libs/domain/clock';
+import { HOSTS, type World } from './common';
+
+/** By its name, the uuid of each rack. */
+const RACKS = {
+  r1: 'aaaaaaaa-0000-4000-8000-000000000001',
+  r2: 'aaaaaaaa-0000-4000-8000-000000000002',
+} as const;
+
+/** The names of all racks. */
+export const RACK_NAMES = Object.keys(RACKS) as readonly (keyof typeof RACKS)[];
+
+/** The scheduler's calls are tried again for so long while things are out of order. */
+const TRIES = 30;
+
+/**
+ * An operator puts every other host into one rack, the rest into the other, and waits until each scheduler knows of both:
+ * what is decided from then on compares the two. Again, it changes nothing. False when it could not be done.
+ */
+export async function putIntoRacks({ fleet }: World): Promise<boolean> {
+  const { bus, process } = fleet.member('operator');
+  const calls = [
+    ...RACK_NAMES.map((rack) => {
+      const request = { uuid: RACKS[rack], name: rack, metadata: { rack } };
+      return () => callMethod(bus, RPC_SCHEDULER, createAggregateMethod, request, { timeoutMs: 1_000 });
+    }),
+    ...HOSTS.map((host, n) => {
+      const request = { aggregate: RACK_NAMES[n % RACK_NAMES.length] as string, host };
+      return () => callMethod(bus, RPC_SCHEDULER, addAggregateHostMethod, request, { timeoutMs: 1_000 });
+    }),
+    async () => {
+      const mirrors = ['scheduler-1', 'scheduler-2'].map((name) => fleet.member(name).mirror);
+      const isKnown = mirrors.every((mirror) => Object.values(RACKS).every((uuid) => mirror?.hostsIn(uuid).size === 2));
+      if (!isKnown) throw new Error('not every scheduler knows of the racks');
+    },
+  ];
+  for (const call of calls) {
+    for (let tried = 0; ; tried++) {
+      const isDone = await call().then(
+        () => true,
+        () => false,
+      );
+      if (isDone) break;
+      if (tried === TRIES) return false;
+      await sleep(process.clock, 200);
+    }
+  }
+  return true;
+}
