@@ -20,6 +20,7 @@ import type {
   ExplainResponse,
   HostSummary,
   InstanceEvent,
+  InstanceOperation,
   InstanceView,
   ListDoubtsResponse,
   ListInstancesRequest,
@@ -30,6 +31,7 @@ import type {
   SettleDoubtRequest,
   UpdateFlavorRequest,
 } from '../contracts/messages';
+import { operateInstanceMethod } from '../contracts/operations';
 import { BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
 import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } from '../contracts/quotas';
 import { requestSpecCodec } from '../contracts/request-spec';
@@ -98,6 +100,12 @@ export type QuotaChange = Partial<Omit<SetQuotaRequest, 'projectId' | 'isDefault
 
 /** The states in which a build has ended. */
 const BUILT = ['active', 'error'] as const;
+/** The states in which an operation has ended. A start that failed ends where it began. */
+const OPERATED: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {
+  stop: ['stopped', 'error', 'deleted'],
+  start: ['active', 'stopped', 'error', 'deleted'],
+  evacuate: ['active', 'unknown', 'error', 'deleted'],
+};
 /** Rows in a page of an answer. */
 const PAGE = 500;
 const EVERY_INSTANCE = { instanceUuid: '', requestId: '', projectId: '', state: undefined, host: '' };
@@ -164,6 +172,35 @@ export class Client {
       const [event] = await Promise.all([gone, this.terminate(instanceUuid)]);
       return event;
     });
+  }
+
+  /**
+   * Stops an instance, which keeps its host and what it holds there, starts it again, or, for operators, evacuates it: builds
+   * it on another host when its own is dead. Resolves when that is on record; it
+   * is done when the instance is STOPPED or ACTIVE.
+   *
+   * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` when it is in no state for it,
+   *   `/ instance_changed` when somebody else has changed it meanwhile, `/ host_alive` when its host is not dead.
+   */
+  async operate(instanceUuid: string, operation: InstanceOperation): Promise<InstanceView> {
+    // Of what is seen now: a copy of the call that comes late changes nothing.
+    const { version } = await this.instance(instanceUuid);
+    const request = { instanceUuid, operation, version };
+    return (await this.#call(RPC_CONDUCTOR, operateInstanceMethod, request)).instance;
+  }
+
+  /** Likewise, and waits until it is done. @throws BerthError also `deadline_exceeded / not_settled`. */
+  async operateAndWait(
+    instanceUuid: string,
+    operation: InstanceOperation,
+    options: WaitOptions = {},
+  ): Promise<InstanceEvent> {
+    const { version } = await this.operate(instanceUuid, operation);
+    for (;;) {
+      const event = await this.wait(instanceUuid, OPERATED[operation], options);
+      // Events of what was before may still be on their way.
+      if (event.version >= version) return event;
+    }
   }
 
   /**

@@ -20,7 +20,7 @@ import type { InstanceEvent, InstanceView, ListInstancesRequest, ListInstancesRe
 import { specFromWire, specToWire } from './request-spec';
 
 const wire = berth.conductor.v1;
-const OUTCOMES = ['building', 'active', 'failed', 'refused', 'timed_out', 'not_claimed'] as const;
+const OUTCOMES = ['building', 'active', 'failed', 'refused', 'timed_out', 'not_claimed', 'evacuated'] as const;
 const { InstanceState } = wire;
 const STATES = enumeration({
   scheduling: InstanceState.INSTANCE_STATE_SCHEDULING,
@@ -30,6 +30,10 @@ const STATES = enumeration({
   deleting: InstanceState.INSTANCE_STATE_DELETING,
   deleted: InstanceState.INSTANCE_STATE_DELETED,
   unknown: InstanceState.INSTANCE_STATE_UNKNOWN,
+  stopping: InstanceState.INSTANCE_STATE_STOPPING,
+  stopped: InstanceState.INSTANCE_STATE_STOPPED,
+  starting: InstanceState.INSTANCE_STATE_STARTING,
+  rebuilding: InstanceState.INSTANCE_STATE_REBUILDING,
 });
 const ANY_STATE = InstanceState.INSTANCE_STATE_UNSPECIFIED;
 
@@ -81,7 +85,7 @@ export const listInstancesMethod: Method<ListInstancesRequest, ListInstancesResp
   ),
 };
 
-function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
+export function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
   return {
     ...view,
     state: STATES.toWire(view.state),
@@ -91,7 +95,7 @@ function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
   };
 }
 
-function viewFromWire(value: berth.conductor.v1.IInstance, field: string): InstanceView {
+export function viewFromWire(value: berth.conductor.v1.IInstance, field: string): InstanceView {
   const view = value as berth.conductor.v1.Instance;
   return {
     uuid: uuid(view.uuid, `${field}.uuid`),

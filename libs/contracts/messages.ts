@@ -3,7 +3,7 @@ import type { Allocations } from '../domain/consumer';
 import type { BerthError } from '../domain/errors';
 import type { Flavor, FlavorContent } from '../domain/flavor';
 import type { Aggregate } from '../domain/grouping/aggregate';
-import type { Attempt, InstanceState } from '../domain/instance';
+import type { Attempt, InstanceState, PowerState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
 import type { QuotaExcess } from '../domain/quotas/quota';
 import type { RequestSpec } from '../domain/request-spec';
@@ -100,9 +100,11 @@ export type ClearHostFailuresRequest = Fields<berth.scheduler.v1.ClearHostFailur
 
 export type ClearHostFailuresResponse = SetHostEnabledResponse;
 
-export interface RunningInstance extends Fields<berth.scheduler.v1.RunningInstance, 'allocations'> {
+export interface RunningInstance extends Fields<berth.scheduler.v1.RunningInstance, 'allocations' | 'powerState'> {
   /** By provider; empty on a host without nested providers, where `resources` says all. */
   readonly allocations?: Allocations;
+  /** Running when not given. */
+  readonly powerState?: PowerState | undefined;
 }
 
 /** A provider below a host's root; `parent` is the name of another, '' for the root. */
@@ -189,6 +191,17 @@ export interface ListInstancesRequest extends Fields<berth.conductor.v1.ListInst
 
 export interface ListInstancesResponse {
   readonly instances: readonly InstanceView[];
+}
+
+export type InstanceOperation = 'stop' | 'start' | 'evacuate';
+
+/** `version`: the one that the client has seen; 0 for any. */
+export interface OperateInstanceRequest extends Fields<berth.conductor.v1.OperateInstanceRequest, 'operation'> {
+  readonly operation: InstanceOperation;
+}
+
+export interface OperateInstanceResponse {
+  readonly instance: InstanceView;
 }
 
 /** What is kept and shown, because it is not certain enough to act on. */
@@ -326,6 +339,16 @@ export interface BuildInstance extends Omit<WithSpec<berth.compute.v1.BuildInsta
 
 /** Only an attempt up to `attempt`, under a claim up to `claimToken`, is destroyed; 0 means whatever runs. */
 export type DestroyInstance = Fields<berth.compute.v1.DestroyInstance>;
+
+/** An order to stop an instance and keep it, or to start it; it rests on what the host had said last. */
+export interface SetPowerState extends Fields<berth.compute.v1.SetPowerState, 'powerState'> {
+  readonly powerState: PowerState;
+}
+
+/** With a reason when it could not be started. */
+export interface PowerReport extends Fields<berth.compute.v1.PowerReport, 'powerState'> {
+  readonly powerState: PowerState;
+}
 
 export type BuildOutcome = 'active' | 'failed' | 'refused' | 'destroyed' | 'lost';
 

@@ -11,6 +11,7 @@ import type {
   UpdateResourceStatsResponse,
 } from './messages';
 import { inventoryFromWire } from './placement';
+import { runningPowerState } from './power';
 
 /**
  * To `stats`: an agent's report of itself. Only the shape is checked here; whether the amounts, names and the sender are
@@ -43,7 +44,8 @@ export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, Updat
 };
 
 export function runningToWire(running: RunningInstance): berth.scheduler.v1.IRunningInstance {
-  return { ...running, allocations: allocationsToWire(running.allocations ?? {}) };
+  const powerState = runningPowerState.toWire(running.powerState);
+  return { ...running, powerState, allocations: allocationsToWire(running.allocations ?? {}) };
 }
 
 export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance, field: string): RunningInstance {
@@ -61,6 +63,7 @@ export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance, field
     claimToken: one.claimToken,
     allocationRequest: one.allocationRequest,
     allocations: checkedAllocations(one.allocations, `${field}.allocations`),
+    ...runningPowerState.fromWire(one.powerState),
   };
 }
 

@@ -1,10 +1,24 @@
 import type { HostPosition } from './host-position';
 
 /**
- * The states of an instance. It may rest in `active`, `error` and `deleted`; it is `unknown` while the host on which it was
- * active is silent.
+ * The states of an instance. It may rest in `active`, `stopped`, `error` and `deleted`; it is `unknown` while the host on
+ * which it was active is silent. A `stopped` one keeps its host and its claim.
  */
-export type InstanceState = 'scheduling' | 'building' | 'active' | 'unknown' | 'error' | 'deleting' | 'deleted';
+export type InstanceState =
+  | 'scheduling'
+  | 'building'
+  | 'active'
+  | 'unknown'
+  | 'stopping'
+  | 'stopped'
+  | 'starting'
+  | 'rebuilding'
+  | 'error'
+  | 'deleting'
+  | 'deleted';
+
+/** Whether an instance runs or is kept where it does not, in Nova's words. */
+export type PowerState = 'running' | 'shutdown';
 
 /**
  * The lifecycle: from each state, the states that the next version of a record may have. A retry on an alternate stays in
@@ -20,19 +34,34 @@ export type InstanceState = 'scheduling' | 'building' | 'active' | 'unknown' | '
  *        │             │     │                │
  *        └─────────────┴─────┴────────────────┘
  * ```
+ *
+ * And while it is on its host, each of these to `error` and `deleting`, too, and between `active` and `stopped` on the
+ * word of the host alone:
+ *
+ * ```
+ *   active, unknown ──▶ stopping ──▶ stopped ──▶ starting ──▶ active
+ *   active, unknown ──▶ rebuilding ──▶ building, or unknown when no other host takes it
+ * ```
  */
 const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
-  scheduling: ['building', 'active', 'error', 'deleting'],
-  building: ['building', 'active', 'error', 'deleting'],
-  active: ['active', 'unknown', 'error', 'deleting'],
-  unknown: ['unknown', 'active', 'error', 'deleting'],
+  scheduling: ['building', 'active', 'stopped', 'error', 'deleting'],
+  building: ['building', 'active', 'stopped', 'error', 'deleting'],
+  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
+  unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
+  stopping: ['stopping', 'stopped', 'error', 'deleting'],
+  stopped: ['stopped', 'starting', 'active', 'error', 'deleting'],
+  starting: ['starting', 'active', 'stopped', 'error', 'deleting'],
+  rebuilding: ['unknown', 'building', 'active', 'stopped', 'deleting'],
   error: ['deleting'],
   deleting: ['deleted'],
   deleted: [],
 };
 
-/** The states that a record may begin in: a request is `scheduling`, an adopted instance runs already. */
-export const FIRST_STATES: readonly InstanceState[] = ['scheduling', 'active'];
+/** The states that a record may begin in: a request is `scheduling`, an adopted instance is on its host already. */
+export const FIRST_STATES: readonly InstanceState[] = ['scheduling', 'active', 'stopped'];
+
+/** The states of an instance that is built and on its host, holding its claim there. */
+export const BUILT_STATES: readonly InstanceState[] = ['active', 'unknown', 'stopping', 'stopped', 'starting'];
 
 export const INSTANCE_STATES = Object.keys(TRANSITIONS) as readonly InstanceState[];
 
@@ -46,7 +75,7 @@ export interface Attempt {
   readonly host: string;
   /** 1 for the first host; a late answer of an earlier attempt is known by it. */
   readonly number: number;
-  readonly outcome: 'building' | 'active' | 'failed' | 'refused' | 'timed_out' | 'not_claimed';
+  readonly outcome: 'building' | 'active' | 'failed' | 'refused' | 'timed_out' | 'not_claimed' | 'evacuated';
   readonly reason: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number | undefined;
@@ -64,7 +93,7 @@ export interface Instance {
   /** The token of the claim that the record counts on; undefined when it counts on none. */
   readonly claimToken: number | undefined;
   readonly attempts: readonly Attempt[];
-  /** Why it is in `error`: code and sentence. */
+  /** Why it is in `error`, or, when it is `stopped`, why it could not be started: code and sentence. */
   readonly fault: { readonly reason: string; readonly message: string } | undefined;
   /** What the client asked, as the wire carries it, so that any conductor can go on. */
   readonly requestSpec: Uint8Array;
@@ -72,7 +101,7 @@ export interface Instance {
   readonly alternates: Uint8Array;
   /** The sealed allocation request of its claim: what is claimed again when the store has lost it. Empty when not known. */
   readonly allocationRequest: Uint8Array;
-  /** When its host said last that it runs there: what was seen before proves nothing. */
+  /** When its host said last that it runs, or is kept, there: what was seen before proves nothing. */
   readonly activeAt: HostPosition | undefined;
   /** The report of its host that did not have it, if the last one that conductors heard of did not: a doubt. */
   readonly missingIn: MissedReport | undefined;
@@ -90,7 +119,7 @@ export interface MissedReport {
 }
 
 /** The number of the attempt that is being made now; 0 before the first. */
-export function attemptNumber({ attempts }: Instance): number {
+export function attemptNumber({ attempts }: Pick<Instance, 'attempts'>): number {
   return attempts.at(-1)?.number ?? 0;
 }
 

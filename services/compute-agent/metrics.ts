@@ -6,7 +6,8 @@ export function agentMetrics(metrics: Metrics) {
   const ledgers: Ledger[] = [];
   const sum = (state: TrackedInstance['state']) => ledgers.reduce((all, ledger) => all + ledger.count(state), 0);
   metrics.gauge('berth_agent_instances', 'Instances that the hosts of this process carry.', ['state'], (gauge) => {
-    for (const state of ['building', 'running', 'destroying'] as const) gauge.set({ state }, sum(state));
+    for (const state of ['building', 'running', 'stopping', 'stopped', 'destroying'] as const)
+      gauge.set({ state }, sum(state));
   });
   return {
     /** Adds a host's ledger to the gauge of instances. */

@@ -39,10 +39,14 @@ export function isOfPresentBuild(record: Instance, build: Build): boolean {
   return isClaim && isOfPresentAttempt(record, build);
 }
 
+/** Whether it is about what the record has on its host. 0 is an attempt that the agent does not know. */
+export function isOfPresentPlace(record: Instance, { host, attempt }: Pick<Build, 'host' | 'attempt'>): boolean {
+  return host === record.host && (attempt === 0 || record.attempts.length === 0 || attempt === attemptNumber(record));
+}
+
 /** An adopted record does not know its attempt; agents of an older version do not say it. */
 export function isWhereItBelongs(record: Instance, { host, instance: { attempt } }: RunningAt): boolean {
-  if (host !== record.host) return false;
-  return attempt === 0 || record.attempts.length === 0 || attempt === attemptNumber(record);
+  return isOfPresentPlace(record, { host, attempt });
 }
 
 /** Whether an attempt on a host ended without its success, for the record: what it built all the same is to go. */
@@ -51,4 +55,4 @@ export function isGivenUp({ attempts }: Instance, host: string, attempt: number)
   return one !== undefined && GIVEN_UP.includes(one.outcome);
 }
 
-const GIVEN_UP: readonly Attempt['outcome'][] = ['failed', 'refused', 'timed_out'];
+const GIVEN_UP: readonly Attempt['outcome'][] = ['failed', 'refused', 'timed_out', 'evacuated'];

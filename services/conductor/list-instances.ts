@@ -19,7 +19,7 @@ export async function listInstances(
   const { instanceUuid, requestId, state, host, marker, limit } = request;
   if (instanceUuid !== '') {
     const found = await c.instances.get([instanceUuid]);
-    return { instances: found.filter((instance) => speaksForProject(sender, instance.projectId)).map(view) };
+    return { instances: found.filter((instance) => speaksForProject(sender, instance.projectId)).map(instanceView) };
   }
   const projectId = request.projectId || (sender.kind === 'project' ? sender.projectId : '');
   requireProject(sender, projectId);
@@ -29,10 +29,11 @@ export async function listInstances(
     ...(state === undefined ? {} : { state }),
     ...(host === '' ? {} : { host }),
   };
-  return { instances: (await c.instances.list(filter, marker || undefined, limit)).map(view) };
+  return { instances: (await c.instances.list(filter, marker || undefined, limit)).map(instanceView) };
 }
 
-function view(instance: Instance): InstanceView {
+/** An instance as clients see it. */
+export function instanceView(instance: Instance): InstanceView {
   const { uuid, requestId, name, projectId, userId, state, attempts, createdAtMs, updatedAtMs, version } = instance;
   return {
     uuid,

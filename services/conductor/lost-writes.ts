@@ -37,7 +37,7 @@ export function isForgotten(record: Instance | undefined, running: RunningInstan
 }
 
 function isInWork({ state }: Instance): boolean {
-  return state === 'scheduling' || state === 'building';
+  return state === 'scheduling' || state === 'building' || state === 'rebuilding';
 }
 
 function mayBeOlder({ updatedAtMs }: Instance, { upToMs }: LostWrites): boolean {

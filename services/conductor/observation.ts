@@ -1,6 +1,6 @@
 import type { BuildOutcome, RunningInstance, Selection } from '#libs/contracts/messages';
 import type { HostPosition } from '#libs/domain/host-position';
-import type { Attempt, Instance } from '#libs/domain/instance';
+import type { Attempt, Instance, PowerState } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
 
 /** The claim that an instance holds in the placement store, as far as it was read. */
@@ -50,6 +50,10 @@ export type Observation =
   | { readonly kind: 'interrupted' }
   /** The client, or an operator, wants it gone. */
   | { readonly kind: 'terminate_requested' }
+  /** The client, or an operator, wants it stopped, or started again. */
+  | { readonly kind: 'power_requested'; readonly powerState: PowerState }
+  /** An operator wants it built on another host: its own is dead, and fenced. */
+  | { readonly kind: 'evacuate_requested' }
   /** A host is claimed: by a scheduler, or an alternate by a conductor. */
   | { readonly kind: 'claimed'; readonly target: ClaimedHost }
   /** There is no host for it: no valid host, or no alternate left. */
@@ -70,6 +74,17 @@ export type Observation =
       readonly why: string;
       /** The message may have been worked on before. */
       readonly isRepeated: boolean;
+    }
+  /** Its host was ordered to stop or to start it, and says how it is now; with a fault when it could not be started. */
+  | {
+      readonly kind: 'power_reported';
+      readonly host: string;
+      readonly attempt: number;
+      readonly powerState: PowerState;
+      readonly fault: Fault | undefined;
+      readonly at: HostPosition;
+      /** What the host had said last when it was ordered. */
+      readonly restsOn: HostPosition;
     }
   /** A host's report has it running there, with a claim there or without one. */
   | {

@@ -61,6 +61,13 @@ export const conductorOptions = {
     max: 86_400_000,
     help: 'How long a host may take to destroy an instance before its claim is given back without its word.',
   }),
+  powerTimeoutMs: durationOption({
+    env: 'BERTH_CONDUCTOR_POWER_TIMEOUT_MS',
+    default: 60_000,
+    min: 100,
+    max: 86_400_000,
+    help: 'How long a host may take to stop or start an instance before it is told again.',
+  }),
   dueIntervalMs: durationOption({
     env: 'BERTH_CONDUCTOR_DUE_INTERVAL_MS',
     default: 1_000,

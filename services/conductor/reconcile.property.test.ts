@@ -11,6 +11,7 @@ const BEHAVIOURS: readonly Behaviour[] = ['builds', 'fails', 'refuses', 'is sile
 
 type Action =
   | { readonly kind: 'request'; readonly count: number }
+  | { readonly kind: 'stop' | 'start'; readonly which: number }
   | { readonly kind: 'request again' | 'terminate' | 'report again' | 'stop by itself'; readonly which: number }
   | { readonly kind: 'report of host' | 'fall silent' | 'come back' | 'new holder'; readonly host: number }
   | { readonly kind: 'old discrepancy again' | 'release claim'; readonly which: number }
@@ -29,6 +30,7 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constant('request' as const), count: fc.integer({ min: 1, max: 4 }) }),
   fc.record({ kind: fc.constantFrom('request again' as const, 'report again' as const), which }),
   fc.record({ kind: fc.constantFrom('terminate' as const, 'stop by itself' as const), which }),
+  fc.record({ kind: fc.constantFrom('stop' as const, 'start' as const), which }),
   fc.record({ kind: fc.constant('report of host' as const), host }),
   fc.record({ kind: fc.constantFrom('fall silent' as const, 'come back' as const, 'new holder' as const), host }),
   fc.record({ kind: fc.constantFrom('old discrepancy again' as const, 'release claim' as const), which }),
@@ -86,6 +88,12 @@ class Fleet {
         if (instance) await world.terminate(instance.uuid);
         return;
       }
+      case 'stop':
+      case 'start': {
+        const instance = pick(await world.all(), action.which);
+        if (instance) void world.operate(instance.uuid, action.kind).catch(() => {});
+        return;
+      }
       case 'report again': {
         const report = pick(world.reports, action.which);
         if (report && isTrueStill(world, report)) await world.sendReport(report);
@@ -93,7 +101,7 @@ class Fleet {
       }
       case 'stop by itself': {
         const [uuid, hosts] = pick([...world.running], action.which) ?? [];
-        if (uuid) hosts?.clear();
+        for (const name of hosts ?? []) if (!world.stopped.has(`${uuid} ${name}`)) hosts?.delete(name);
         return;
       }
       case 'report of host':
@@ -203,11 +211,11 @@ function pick<T>(items: readonly T[], index: number): T | undefined {
 }
 
 function activeOnHosts(records: readonly Instance[]): string[] {
-  const active = records.filter(({ state }) => state === 'active');
+  const active = records.filter(({ state }) => state === 'active' || state === 'stopped');
   return active.map(({ uuid, host: name }) => `${uuid} ${name}`).sort();
 }
 
-const RESTING: readonly Instance['state'][] = ['active', 'error', 'deleted'];
+const RESTING: readonly Instance['state'][] = ['active', 'stopped', 'error', 'deleted'];
 /** One more than two reports of each host in a row, and time for the audit between them. */
 const REPAIR_ROUNDS = 4;
 
@@ -229,7 +237,11 @@ it('rests, harms nothing and tells every step, whatever triggers come, in any or
       // Some stopped by themselves, and only their host's report says so.
       await fleet.repair();
       expect(world.harmed).toEqual([]);
-      const active = (await world.all()).filter(({ state }) => state === 'active');
+      const active = (await world.all()).filter(({ state }) => state === 'active' || state === 'stopped');
+      const stopped = active
+        .filter(({ state }) => state === 'stopped')
+        .map(({ uuid, host: name }) => `${uuid} ${name}`);
+      expect(new Set(stopped)).toEqual(world.stopped);
       expect(activeOnHosts(active)).toEqual(world.runs());
       expect(await world.claims()).toEqual(world.runs());
       const held = await world.placement.consumers(active.map(({ uuid }) => uuid));

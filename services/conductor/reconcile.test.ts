@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { canTransition, FIRST_STATES, type InstanceState } from '#libs/domain/instance';
+import { BUILT_STATES, canTransition, FIRST_STATES, type InstanceState } from '#libs/domain/instance';
 import { reconcile } from './reconcile';
 import type { Step } from './step';
 import { caseTable } from './testing/case-table';
@@ -9,6 +9,8 @@ import { type Case, NOW_MS, reconcileCases } from './testing/reconcile-cases';
 const cases = [...reconcileCases()];
 const stepOf = ({ record, holds, observed }: Case) => reconcile(record, holds, observed, NOW_MS);
 
+const isBuilt = (state: string) => (BUILT_STATES as readonly string[]).includes(state);
+
 /** The state that a step writes. */
 const WRITES: Partial<Record<Step['kind'], InstanceState | 'same'>> = {
   dispatch_build: 'building',
@@ -16,6 +18,10 @@ const WRITES: Partial<Record<Step['kind'], InstanceState | 'same'>> = {
   record_active: 'active',
   record_error: 'error',
   record_unknown: 'unknown',
+  record_stopped: 'stopped',
+  record_rebuilding: 'rebuilding',
+  record_not_rebuilt: 'unknown',
+  record_position: 'same',
   record_missing: 'same',
   record_deleting: 'deleting',
   close_record: 'deleted',
@@ -51,6 +57,11 @@ it('makes an instance ACTIVE only on the word of its host, or when its host is t
       'building, open: active on h1',
       'building, open: running on h1',
       'unknown: running on h1',
+      'unknown: power_reported on h1',
+      'stopped: running on h1',
+      'stopped: power_reported on h1',
+      'starting: running on h1',
+      'starting: power_reported on h1',
       'unknown: host up',
       'unknown: host up, missing once',
     ]),
@@ -86,12 +97,12 @@ it('destroys nothing that an operator disowns where its record has it', () => {
     return observed.kind === 'disowned' && observed.host === 'h1' && hasHost;
   });
   const kept = new Set(disowned.filter((one) => stepOf(one).kind !== 'destroy').map(({ state }) => state));
-  expect([...kept]).toEqual(['building', 'active', 'unknown']);
+  expect([...kept]).toEqual(['building', ...BUILT_STATES, 'rebuilding']);
 });
 
 it('takes nothing that was seen before an instance was active for the present', () => {
   const isOld = ({ state, observation, hasHost }: Case) =>
-    ['active', 'unknown'].includes(state) && hasHost && /before it was active|older epoch/.test(observation);
+    isBuilt(state) && hasHost && /before it was active|older epoch/.test(observation);
   const steps = new Set(cases.filter(isOld).map((one) => JSON.stringify(stepOf(one))));
   expect([...steps]).toEqual([JSON.stringify({ kind: 'none', because: 'older observation' })]);
 });
@@ -99,7 +110,7 @@ it('takes nothing that was seen before an instance was active for the present', 
 it('has an instance lost only by its host, in a report after one that did not have it either', () => {
   const losing = cases.filter((one) => {
     const step = stepOf(one);
-    return step.kind === 'record_error' && ['active', 'unknown'].includes(one.state);
+    return step.kind === 'record_error' && isBuilt(one.state);
   });
   const how = new Set(
     losing.map(({ observation, isMissing }) => (isMissing ? observation : `${observation}, no doubt before`)),
@@ -131,6 +142,6 @@ it('acts on every record that is not at rest once its deadline has passed, and o
   const overdue = cases.filter(({ observation, isOverdue }) => observation === 'nothing' && isOverdue);
   const acts = new Set(overdue.filter((one) => !['none', 'wait'].includes(stepOf(one).kind)).map(({ state }) => state));
   const rests = new Set(overdue.filter((one) => stepOf(one).kind === 'none').map(({ state }) => state));
-  expect([...acts]).toEqual(['scheduling', 'building', 'deleting']);
-  expect([...rests]).toEqual(['no record', 'active', 'unknown', 'error', 'deleted']);
+  expect([...acts]).toEqual(['scheduling', 'building', 'stopping', 'starting', 'rebuilding', 'deleting']);
+  expect([...rests]).toEqual(['no record', 'active', 'unknown', 'stopped', 'error', 'deleted']);
 });

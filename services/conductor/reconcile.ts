@@ -1,8 +1,20 @@
-import { isAfter } from '#libs/domain/host-position';
-import { type Attempt, type Instance, type InstanceState, isAttemptOpen } from '#libs/domain/instance';
-import { type Build, isGivenUp, isOfPresentAttempt, isOfPresentBuild, isOlder, isWhereItBelongs } from './evidence';
-import type { Fault, Holds, Observation, RunningAt } from './observation';
-import type { Doubt, NoneReason, Step } from './step';
+import { BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
+import type { Holds, Observation } from './observation';
+import { built } from './reconcile/built';
+import { rebuilding } from './reconcile/rebuilding';
+import {
+  adopt,
+  doubt,
+  isOverdue,
+  lateReport,
+  none,
+  type Reported,
+  recordError,
+  runsElsewhere,
+  wait,
+} from './reconcile/shared-steps';
+import type { Step } from './step';
 
 /**
  * What to do next about one instance: compares what it wants (its record), what it holds (its claim) and what is (what was
@@ -21,6 +33,7 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (record === undefined) return withoutRecord(holds, observed);
   if (observed.kind === 'disowned') return disowned(record, observed);
   if (isOlder(record, observed)) return none('older observation');
+  if (isAboutBuilt(observed) && !BUILT_STATES.includes(record.state)) return none('not on its host');
   switch (record.state) {
     case 'scheduling':
       return scheduling(record, observed, nowMs);
@@ -28,7 +41,12 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
       return isAttemptOpen(record) ? building(record, observed, nowMs) : betweenHosts(record, observed);
     case 'active':
     case 'unknown':
-      return active(record, holds, observed);
+    case 'stopping':
+    case 'stopped':
+    case 'starting':
+      return built(record, holds, observed, nowMs);
+    case 'rebuilding':
+      return rebuilding(record, observed, nowMs);
     case 'error':
       return inError(record, holds, observed);
     case 'deleting':
@@ -132,66 +150,6 @@ function betweenHosts(record: Instance, observed: Observation): Step {
   }
 }
 
-/** ACTIVE, or `unknown` while its host is silent. */
-function active(record: Instance, holds: Holds, observed: Observation): Step {
-  switch (observed.kind) {
-    case 'reported':
-      if (!isOfPresentAttempt(record, observed)) return lateReport(record, observed);
-      return observed.outcome === 'lost' ? recordLost(record, observed.why) : none('at rest');
-    case 'missing':
-      return observed.host === record.host ? missing(record, observed) : none('at rest');
-    case 'running':
-      return running(record, observed);
-    case 'audited':
-      if (record.state === 'active' && observed.hostIs === 'down') return { kind: 'record_unknown' };
-      // A report that lacked it was one alone: the next would have said so again.
-      if (record.state === 'unknown' && observed.hostIs === 'up') {
-        return { kind: 'record_active', at: record.activeAt, finding: 'found' };
-      }
-      return audited(record, holds);
-    case 'terminate_requested':
-      return { kind: 'record_deleting' };
-    default:
-      return none('at rest');
-  }
-}
-
-/** A host's report has it running, and it is active. */
-function running(record: Instance, observed: RunningAt): Step {
-  if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
-  if (record.state === 'unknown') return { kind: 'record_active', at: observed.at, finding: 'found' };
-  if (observed.isClaimed) return none('at rest');
-  return { kind: 'claim_again', replaces: undefined, at: observed, finding: 'claimed_again' };
-}
-
-/** The report of its host does not have it: a doubt, which the very next report settles. After a gap it begins anew. */
-function missing(record: Instance, { at: { epoch }, sequence }: Extract<Observation, { kind: 'missing' }>): Step {
-  const last = record.missingIn;
-  if (last?.epoch === epoch && sequence === last.sequence + 1) {
-    return { ...recordLost(record, 'two reports of its host in a row do not have it'), finding: 'lost' };
-  }
-  const before = last && { epoch: last.epoch, position: last.sequence };
-  if (!isAfter({ epoch, position: sequence }, before)) return none('older observation');
-  return { kind: 'record_missing', missingIn: { epoch, sequence } };
-}
-
-/** An active instance whose record and claim have been as they are for a while. */
-function audited(record: Instance, holds: Holds): Step {
-  const isVouched = record.allocationRequest.length > 0;
-  const claimAgain = (replaces: number | undefined) =>
-    ({ kind: 'claim_again', replaces, at: undefined, finding: 'claimed_again' }) as const;
-  switch (holds.kind) {
-    case 'unread':
-      return { kind: 'read_claim' };
-    case 'none':
-      return isVouched ? claimAgain(undefined) : doubt('claim_missing');
-    case 'claim':
-      if (holds.claimToken === record.claimToken) return none('record and claim agree');
-      if (holds.isOnHost) return { kind: 'correct_token', claimToken: holds.claimToken, finding: 'other_claim' };
-      return isVouched ? claimAgain(holds.claimToken) : doubt('claim_elsewhere');
-  }
-}
-
 function inError(record: Instance, holds: Holds, observed: Observation): Step {
   switch (observed.kind) {
     case 'interrupted':
@@ -277,27 +235,16 @@ function reportOfBuild(report: Reported): Step {
   }
 }
 
-type Reported = Extract<Observation, { kind: 'reported' }>;
-
-/** What an attempt that was given up built must not stay. What is not of such an attempt stays until its host reports it. */
-function lateReport(record: Instance, { outcome, host, attempt, claimToken }: Reported): Step {
-  if (outcome !== 'active' || !isGivenUp(record, host, attempt)) return none('late report');
-  return { kind: 'destroy', host, attempt, claimToken, reports: false };
-}
-
-/** It runs where its record does not have it. */
-function runsElsewhere(record: Instance, { host, instance: { attempt, claimToken } }: RunningAt): Step {
-  if (!isGivenUp(record, host, attempt)) return doubt('stray');
-  return { kind: 'destroy', host, attempt, claimToken, reports: false, finding: 'destroyed' };
+function isAboutBuilt({ kind }: Observation): boolean {
+  return kind === 'power_requested' || kind === 'power_reported' || kind === 'evacuate_requested';
 }
 
 /** An operator's word destroys what runs where the record does not have it; what it has there is for a terminate. */
 function disowned(record: Instance, observed: Disowned): Step {
-  const isThere = record.host === observed.host && MAY_RUN.includes(record.state);
+  const mayBe = record.state === 'building' || record.state === 'rebuilding' || BUILT_STATES.includes(record.state);
+  const isThere = record.host === observed.host && mayBe;
   return isThere ? none('its record has it there') : destroyDisowned(observed);
 }
-
-const MAY_RUN: readonly InstanceState[] = ['building', 'active', 'unknown'];
 
 function destroyDisowned({ host, attempt, claimToken }: Disowned): Step {
   return { kind: 'destroy', host, attempt, claimToken, reports: false, finding: 'destroyed' };
@@ -315,16 +262,6 @@ function concludeTimedOut({ dueAtMs, attempts }: Instance): Step {
   return { kind: 'conclude_attempt', outcome: 'timed_out', why: `no answer within ${limitMs} ms` };
 }
 
-function recordError(fault: Fault, claimToken: number | undefined, passedOver: readonly Attempt[]) {
-  return { kind: 'record_error', fault, claimToken, passedOver } as const;
-}
-
-/** It ran and is gone: it keeps nothing, and nobody builds it again without being asked. */
-function recordLost({ host, claimToken }: Instance, why: string) {
-  const fault = { reason: 'instance_lost', message: `it stopped running on ${host}: ${why}` };
-  return recordError(fault, claimToken, []);
-}
-
 function releaseHeld(holds: Holds): Step {
   switch (holds.kind) {
     case 'unread':
@@ -339,24 +276,4 @@ function releaseHeld(holds: Holds): Step {
 function releaseOrphan(holds: Holds): Step {
   const step = releaseHeld(holds);
   return step.kind === 'release' ? { ...step, finding: 'orphan' } : step;
-}
-
-function isOverdue({ dueAtMs }: Instance, nowMs: number): boolean {
-  return dueAtMs !== undefined && dueAtMs <= nowMs;
-}
-
-function adopt(at: RunningAt): Step {
-  return { kind: 'adopt', at, finding: 'adopted' };
-}
-
-function wait({ dueAtMs }: Instance): Step {
-  return { kind: 'wait', untilMs: dueAtMs };
-}
-
-function doubt(finding: Doubt): Step {
-  return { kind: 'doubt', finding };
-}
-
-function none(because: NoneReason): Step {
-  return { kind: 'none', because };
 }

@@ -5,6 +5,8 @@ import { buildReportCodec, hostDiscrepancyCodec } from '#libs/contracts/compute'
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { listDoubtsMethod, settleDoubtMethod } from '#libs/contracts/doubts';
 import { listInstancesMethod } from '#libs/contracts/instance';
+import { operateInstanceMethod } from '#libs/contracts/operations';
+import { powerReportCodec } from '#libs/contracts/power';
 import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import type { Running } from '#libs/runtime/service';
@@ -19,7 +21,9 @@ import { AUDIT_LEASE, audit } from './triggers/audit';
 import { onBuildReport } from './triggers/build-report';
 import { onBuildRequest } from './triggers/build-request';
 import { onHostDiscrepancy } from './triggers/host-discrepancy';
+import { operateInstance } from './triggers/operate-instance';
 import { sweepOverdue } from './triggers/overdue-sweep';
+import { onPowerReport } from './triggers/power-report';
 import { settleDoubt } from './triggers/settle-doubt';
 import { retryOptions, settleMessage } from './triggers/settle-message';
 import { onTerminateRequest } from './triggers/terminate-request';
@@ -33,6 +37,7 @@ const REQUESTS: Readonly<Record<string, Handler>> = {
 const RESULTS: Readonly<Record<string, Handler>> = {
   [buildReportCodec.type]: onBuildReport,
   [hostDiscrepancyCodec.type]: onHostDiscrepancy,
+  [powerReportCodec.type]: onPowerReport,
 };
 
 /**
@@ -60,6 +65,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
         await settleDoubt(c, request, identity);
         return {};
       }),
+      ...answer(operateInstanceMethod, (request, { identity }) => operateInstance(c, request, identity)),
       ...flavorCalls(c),
     }),
     // Results first: they release hosts.

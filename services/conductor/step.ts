@@ -1,5 +1,5 @@
 import type { HostPosition } from '#libs/domain/host-position';
-import type { Attempt, MissedReport } from '#libs/domain/instance';
+import type { Attempt, MissedReport, PowerState } from '#libs/domain/instance';
 import type { ClaimedHost, Fault, RunningAt } from './observation';
 
 /** What is to be done next. One executor does it (`steps/perform.ts`) and looks again with what came of it. */
@@ -24,6 +24,23 @@ export type Step =
   | { readonly kind: 'record_active'; readonly at: HostPosition | undefined; readonly finding?: Finding }
   /** Its host is silent. */
   | { readonly kind: 'record_unknown' }
+  /** Record that it is to be stopped, or started; then its host is told. */
+  | { readonly kind: 'record_power_change'; readonly state: 'stopping' | 'starting' }
+  /** Tell its host to stop it, or to start it. Not for the first time: only a host that is not silent. */
+  | { readonly kind: 'set_power_state'; readonly powerState: PowerState; readonly isFirst: boolean }
+  /** Its host keeps it and does not run it, as the host said then; why, if it could not be started. */
+  | {
+      readonly kind: 'record_stopped';
+      readonly at: HostPosition | undefined;
+      readonly fault?: Fault;
+      readonly finding?: Finding;
+    }
+  /** Record that it is to be built on another host; then a scheduler is asked. */
+  | { readonly kind: 'record_rebuilding' }
+  /** No other host takes it: it stays where it was. */
+  | { readonly kind: 'record_not_rebuilt'; readonly fault: Fault }
+  /** Its host did not do what it was ordered, because it had done something else since: record when, and tell it again. */
+  | { readonly kind: 'record_position'; readonly at: HostPosition | undefined }
   /** Record which report it is missing in; the next one settles it. */
   | { readonly kind: 'record_missing'; readonly missingIn: MissedReport }
   /** Release the claim that is named, then record ERROR. */
@@ -93,6 +110,7 @@ export type NoneReason =
   | 'no record'
   | 'late report'
   | 'older observation'
+  | 'not on its host'
   | 'somebody else goes on with it'
   | 'its order still waits'
   | 'its report will follow'

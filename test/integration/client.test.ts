@@ -75,6 +75,23 @@ it('builds, waits, lists, listens and terminates as a tenant', async () => {
   await client.close();
 });
 
+it('stops an instance and starts it again as a tenant; only an operator evacuates, and no host that is alive', async () => {
+  const client = await connect({ url: urlOf('project.demo') });
+  const operator = await connect({ url: urlOf('operator') });
+  const limit = { timeoutMs: 60_000 };
+  const [built] = await client.buildAndWait({ spec: SPEC }, limit);
+  const uuid = built?.instanceUuid ?? '';
+  expect(await client.operateAndWait(uuid, 'stop', limit)).toMatchObject({ state: 'stopped', host: 'host-1' });
+  await expect(client.operate(uuid, 'evacuate')).rejects.toMatchObject({ reason: 'services_only' });
+  await expect(operator.operate(uuid, 'evacuate')).rejects.toMatchObject({ reason: 'instance_state' });
+  expect(await client.operateAndWait(uuid, 'start', limit)).toMatchObject({ state: 'active', host: 'host-1' });
+  await expect(operator.operate(uuid, 'evacuate')).rejects.toMatchObject({ reason: 'host_alive' });
+  const other = await connect({ url: urlOf('project.other') });
+  await expect(other.operate(uuid, 'stop')).rejects.toMatchObject({ reason: 'no_such_instance' });
+  await client.terminateAndWait(uuid, limit);
+  await Promise.all([client, operator, other].map((one) => one.close()));
+});
+
 it('sends a request until a broker that was killed is back, and hears how it ends', async () => {
   const client = await connect({ url: urlOf('project.demo'), retryForMs: 120_000 });
   await client.instances();

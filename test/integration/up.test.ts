@@ -99,6 +99,15 @@ it('shows through its placement API what the instances hold', async () => {
   expect((await ask('candidates', '--resources', 'VCPU:1')).out).toMatch(/#1 +host-\d /);
 }, 60_000);
 
+it('stops an instance and starts it again', async () => {
+  const [built] = await berthJson<{ instanceUuid: string }[]>('build', '--vcpu', '1', '--wait');
+  const uuid = built?.instanceUuid ?? '';
+  expect(await berth('instance', 'stop', uuid, '--wait')).toMatchObject({ code: 0, out: `${uuid} is STOPPED\n` });
+  expect((await berth('instance', 'list', '--state', 'stopped')).out).toContain(uuid);
+  expect(await berth('instance', 'start', uuid, '--wait')).toMatchObject({ code: 0, out: `${uuid} is ACTIVE\n` });
+  expect(await berth('instance', 'evacuate', uuid)).toMatchObject({ err: expect.stringContaining('host_alive') });
+}, 60_000);
+
 it('follows events until it has as many as asked for', async () => {
   const events = startChild(BERTH, ['events', '--state', 'active', '--count', '1', '--json'], env);
   await events.says('listening');

@@ -10,7 +10,9 @@ import { CONDUCTOR } from './settings';
 const FORGETTING_MS = 12_000;
 
 /** The states in which an instance may rest. */
-const RESTING: readonly string[] = ['active', 'error', 'deleted'];
+const RESTING: readonly string[] = ['active', 'stopped', 'error', 'deleted'];
+/** And of a host that is gone for good: nobody knows what runs there, and nobody stops or starts it. */
+const WAITING: readonly string[] = ['unknown', 'stopping', 'starting'];
 
 /** What must be true once no fault has happened for a while and nobody asks for anything. */
 export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void> {
@@ -22,6 +24,7 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
     instances.push(...some);
   });
   checkRequests(fleet, checker, instances);
+  checkOperations(checker, instances);
   checkClaims(fleet, checker, rows, instances);
   checkForeign(checker, rows);
   checkDecisions(checker, rows);
@@ -40,8 +43,7 @@ function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Insta
     if (state !== 'deleted' && checker.terminating.has(uuid) && !checker.forgiven.has(uuid)) {
       checker.fail('every request ends', `${uuid} was to be terminated and rests in ${state}`);
     }
-    // Of a host that is gone for good nobody knows what runs there.
-    const mayRest = isPresent(fleet, host) ? RESTING : [...RESTING, 'unknown'];
+    const mayRest = isPresent(fleet, host) ? RESTING : [...RESTING, ...WAITING];
     if (!mayRest.includes(state)) checker.fail('every request ends', `${uuid} rests in ${state}`);
   }
   for (const [requestId, uuids] of checker.confirmed) {
@@ -53,16 +55,35 @@ function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Insta
   }
 }
 
-/** An instance is ACTIVE on a host if and only if it runs there, and if and only if its claim is there. */
+/** What was asked for last of an instance, and put on record, is what it is, unless it could not be done. */
+function checkOperations(checker: Checker, instances: readonly Instance[]): void {
+  for (const { uuid, state, fault } of instances) {
+    const last = checker.operated.get(uuid);
+    if (last === undefined || checker.forgiven.has(uuid)) continue;
+    const isOther =
+      last === 'stop' ? state === 'active' : last === 'start' && state === 'stopped' && fault === undefined;
+    if (isOther) checker.fail('what was asked is done', `${last} of ${uuid} was asked for last, and it is ${state}`);
+  }
+}
+
+/**
+ * An instance is ACTIVE on a host if and only if it runs there, STOPPED if and only if it is kept there, and either if and
+ * only if its claim is there.
+ */
 function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], instances: readonly Instance[]): void {
-  const active = instances
-    .filter(({ state, host }) => state === 'active' && isPresent(fleet, host))
-    .map(({ uuid, host }) => `${uuid} on ${host}`);
-  const running = [...fleet.machines.values()]
-    .filter(({ name }) => isPresent(fleet, name))
-    .flatMap(({ name, running: all }) => [...all.keys()].map((uuid) => ({ uuid, name })))
-    .filter(({ uuid, name }) => !checker.isInDoubt(uuid, name))
-    .map(({ uuid, name }) => `${uuid} on ${name}`);
+  const recordedAs = (wanted: Instance['state']) =>
+    instances
+      .filter(({ state, host }) => state === wanted && isPresent(fleet, host))
+      .map(({ uuid, host }) => `${uuid} on ${host}`);
+  const isHow = (how: 'running' | 'stopped') =>
+    [...fleet.machines.values()]
+      .filter(({ name }) => isPresent(fleet, name))
+      .flatMap((machine) => [...machine[how].keys()].map((uuid) => ({ uuid, name: machine.name })))
+      .filter(({ uuid, name }) => !checker.isInDoubt(uuid, name))
+      .map(({ uuid, name }) => `${uuid} on ${name}`);
+  const running = isHow('running');
+  const stopped = isHow('stopped');
+  const there = [...running, ...stopped];
   const names = new Map(rows.flatMap(({ providers = [] }) => providers).map(({ uuid, name }) => [uuid, name]));
   const claimed = rows
     .flatMap(({ consumers = [] }) => consumers)
@@ -74,17 +95,23 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
     .filter(({ host }) => isPresent(fleet, host))
     .map(({ uuid, host }) => `${uuid} on ${host}`);
   const hostsOf = new Map<string, string[]>();
-  for (const one of running) {
+  for (const one of there) {
     const [uuid = '', , host = ''] = one.split(' ');
     hostsOf.set(uuid, [...(hostsOf.get(uuid) ?? []), host]);
   }
   for (const [uuid, hosts] of hostsOf) {
     if (hosts.length > 1) checker.fail('one host each', `${uuid} runs on ${hosts.join(' and ')} at rest`);
   }
-  compare(active, running, (only, both) => {
+  compare(recordedAs('stopped'), stopped, (only, both) => {
+    checker.fail(
+      'claims are what runs',
+      `${only} ${both ? 'is stopped, but is not STOPPED' : 'is STOPPED, but is not kept there'}`,
+    );
+  });
+  compare(recordedAs('active'), running, (only, both) => {
     checker.fail('claims are what runs', `${only} ${both ? 'runs, but is not ACTIVE' : 'is ACTIVE, but does not run'}`);
   });
-  compare(claimed, running, (only, both) => {
+  compare(claimed, there, (only, both) => {
     checker.fail('claims are what runs', `${only} ${both ? 'runs without a claim' : 'is claimed, but does not run'}`);
   });
 }

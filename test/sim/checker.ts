@@ -1,10 +1,11 @@
 import type { Bus } from '#libs/bus/port';
 import { buildRefusedCodec } from '#libs/contracts/conductor';
 import { instanceEventCodec } from '#libs/contracts/instance';
+import type { InstanceOperation } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
-import type { Instance } from '#libs/domain/instance';
+import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
@@ -33,6 +34,7 @@ export type Invariant =
   | 'quotas are kept'
   | 'what has ended stays so'
   | 'every request ends'
+  | 'what was asked is done'
   | 'claims are what runs'
   | 'nothing is given up early'
   | 'foreign consumers are left alone'
@@ -60,7 +62,7 @@ const DOUBT_SHOWN_EVERY_MS = 13_000;
 const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
 const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
 
-const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out'];
+const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated'];
 
 /** Watches a fleet, and keeps the first violation. */
 export class Checker {
@@ -78,6 +80,12 @@ export class Checker {
   readonly known = new Map<string, Known>();
   /** Terminations that the broker confirmed, of instances that were there. */
   readonly terminating = new Set<string>();
+  /** What was asked of an instance last and put on record; not while something else may have been. */
+  readonly operated = new Map<string, InstanceOperation>();
+  /** The last call for an instance, answered or not. */
+  readonly operating = new Map<string, object>();
+  /** What somebody asked to stop, or to start, whose it is. */
+  readonly mayOperate = new Set<string>();
   /** What clients asked for, and how they ask again. */
   readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
   readonly hosts = new Map<string, Host>();
@@ -225,12 +233,18 @@ export class Checker {
     if (state === 'deleting' && !this.terminated.has(uuid)) {
       this.fail('nobody acts for another', `${uuid} is DELETING, but neither its project nor an operator asked for it`);
     }
+    const isOperated = state === 'stopping' || state === 'starting' || state === 'rebuilding';
+    if (isOperated && !this.mayOperate.has(`${state} ${uuid}`)) {
+      this.fail('nobody acts for another', `${uuid} is ${state}, but neither its project nor an operator asked for it`);
+    }
     if (state === 'error' && instance.fault?.message.includes(FORGED)) {
       this.fail('nobody acts for another', `${uuid} is in ERROR by the word of another host`);
     }
     if (version === 1 && this.isEnded(uuid) && !this.forgiven.has(uuid)) this.#beginsAgain(uuid);
     if (version === 1 && !this.isAskedFor(uuid)) this.fail('nobody acts for another', `nobody asked for ${uuid}`);
     if (state === 'active' && before?.state === 'building') this.#checkActive(instance);
+    if (state === 'stopped') this.#checkStopped(instance);
+    if (state === 'rebuilding') this.#checkEvacuated(instance);
     if (state === 'error') this.#checkNoHost(instance);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
     this.#checkAttempt(instance, writtenAtMs);
@@ -250,6 +264,7 @@ export class Checker {
     this.known.delete(uuid);
     this.terminated.delete(uuid);
     this.terminating.delete(uuid);
+    this.operated.delete(uuid);
   }
 
   /** What becomes ACTIVE was built on its host and holds the claim that its record names. */
@@ -261,6 +276,19 @@ export class Checker {
     const held = this.#consumers.get(uuid)?.claimToken;
     if (held === claimToken) return;
     this.fail('claims are what runs', `${uuid} is ACTIVE on ${host} by claim ${claimToken} and holds ${held}`);
+  }
+
+  /** Only of a host that was not heard for as long as its lease lasts anything is evacuated. */
+  #checkEvacuated({ uuid, host = '' }: Instance): void {
+    if (this.forgiven.has(uuid) || !this.#takeOvers.isAlive(host)) return;
+    this.fail('nothing healthy is destroyed', `${uuid} is evacuated from ${host}, which is alive`);
+  }
+
+  /** What is STOPPED does not run, from the moment that it is said. */
+  #checkStopped({ uuid, host = '' }: Instance): void {
+    if (this.forgiven.has(uuid) || this.#takeOvers.has(uuid, host)) return;
+    if (!this.fleet.machines.get(host)?.running.has(uuid)) return;
+    this.fail('claims are what runs', `${uuid} is STOPPED and runs on ${host}`);
   }
 
   /** No host is given up before its time, whatever the clock of a conductor says. */
@@ -278,7 +306,8 @@ export class Checker {
   /** What was active and is in ERROR does not run any more. */
   #checkLost({ uuid, host = '' }: Instance): void {
     if (this.forgiven.has(uuid) || this.#takeOvers.has(uuid, host)) return;
-    if (!this.fleet.machines.get(host)?.running.has(uuid)) return;
+    const machine = this.fleet.machines.get(host);
+    if (!machine?.running.has(uuid) && !machine?.stopped.has(uuid)) return;
     this.fail('nothing healthy is destroyed', `${uuid} is given up and runs on ${host}`);
   }
 
@@ -462,7 +491,7 @@ export class Checker {
     if (this.forgiven.has(uuid) && this.#givenUp.has(`${uuid} on ${host}, attempt ${builtBy}`)) return;
     const { latest } = known;
     const wasActiveHere = latest.attempts.some((attempt) => attempt.host === host && attempt.outcome === 'active');
-    const isElsewhere = latest.host !== undefined && latest.host !== host && latest.state === 'active';
+    const isElsewhere = latest.host !== undefined && latest.host !== host && BUILT_STATES.includes(latest.state);
     if (wasActiveHere && !isElsewhere) {
       this.fail(
         'nothing healthy is destroyed',

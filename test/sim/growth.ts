@@ -39,9 +39,9 @@ export async function checkGrowth(fleet: Fleet, checker: Checker, before: Kept):
   }
   const open = [...fleet.sessions].filter((session) => session.isConnected()).length;
   if (fleet.answerQueueCount > open) grows(`${fleet.answerQueueCount} queues for answers of ${open} connections`);
-  for (const [name, { disk, running }] of fleet.machines) {
-    const isLeft = (uuid: string) => !running.has(uuid);
+  for (const [name, { disk, running, stopped }] of fleet.machines) {
+    const isLeft = (uuid: string) => !running.has(uuid) && !stopped.has(uuid);
     const left = fleet.isCarried(name) ? [...disk.keys()].filter(isLeft) : [];
-    if (left.length > 0) grows(`the journal of ${name} has ${left.join(', ')}, which do not run`);
+    if (left.length > 0) grows(`the journal of ${name} has ${left.join(', ')}, which are not there`);
   }
 }

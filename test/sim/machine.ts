@@ -13,11 +13,13 @@ import type { TrackedInstance } from '../../services/compute-agent/host/ledger';
 
 /** What somebody did to a machine, for those who check it. */
 export interface MachineEvent {
-  readonly kind: 'begins' | 'built' | 'destroyed' | 'exited';
+  readonly kind: 'begins' | 'built' | 'destroyed' | 'exited' | 'stopped' | 'started';
   readonly machine: string;
   readonly uuid: string;
 }
 
+/** How long it takes at most to stop, or to start again. */
+const POWER_MS = 300;
 /** How long a build takes at most, and which share of them fails. */
 const BUILD_MS = 900;
 const FAILURE_SHARE = 0.15;
@@ -40,6 +42,8 @@ export const PARTS = ['numa0', 'numa1', 'gpu'] as const;
  */
 export class Machine {
   readonly running = new Map<string, Workload>();
+  /** What does not run and is kept. */
+  readonly stopped = new Map<string, Workload>();
   building: ReadonlyMap<string, Use> = new Map();
   readonly disk = new Map<string, TrackedInstance>();
   readonly #takenOut = new Set<string>();
@@ -93,7 +97,7 @@ export class Machine {
 
   /** A driver for one run of the agent. */
   driver({ clock, random }: SimulatedProcess): Driver {
-    const { name: machine, running } = this;
+    const { name: machine, running, stopped } = this;
     // What an earlier run was building is gone with it.
     const building = new Map<string, Use>();
     this.building = building;
@@ -113,8 +117,29 @@ export class Machine {
         running.set(instance.uuid, { id: instance.uuid, resources: instance.resources, use });
         this.onEvent({ kind: 'built', machine, uuid: instance.uuid });
       },
+      stop: async (uuid) => {
+        const workload = running.get(uuid);
+        await sleep(clock, random.next() * POWER_MS);
+        if (workload === undefined) return;
+        // If it stopped by itself meanwhile, it is stopped, and kept.
+        running.delete(uuid);
+        stopped.set(uuid, workload);
+        this.onEvent({ kind: 'stopped', machine, uuid });
+      },
+      start: async (uuid) => {
+        await sleep(clock, random.next() * POWER_MS);
+        const workload = stopped.get(uuid);
+        if (random.next() < FAILURE_SHARE)
+          throw new BerthError('internal', 'driver_failed', 'this start was made to fail');
+        if (running.has(uuid)) return;
+        if (workload === undefined) throw new BerthError('failed_precondition', 'not_startable', `${uuid} is not kept`);
+        stopped.delete(uuid);
+        running.set(uuid, workload);
+        this.onEvent({ kind: 'started', machine, uuid });
+      },
       destroy: async (uuid) => {
-        if (running.delete(uuid)) this.onEvent({ kind: 'destroyed', machine, uuid });
+        const wasKept = stopped.delete(uuid);
+        if (running.delete(uuid) || wasKept) this.onEvent({ kind: 'destroyed', machine, uuid });
       },
       list: async () => [...running.values()],
       onExit: (listener) => {
@@ -151,12 +176,20 @@ export class Machine {
     this.#exited(uuid, 'exit code 1');
   }
 
-  /** The machine is new, or booted again from another disk, empty unless given: nothing runs. */
+  /** The machine is new, or booted again from another disk, empty unless given: nothing runs, and what is kept is on the disk. */
   replace(disk: ReadonlyMap<string, TrackedInstance> = new Map()): void {
     for (const uuid of this.running.keys()) this.onEvent({ kind: 'exited', machine: this.name, uuid });
+    const before = new Map([...this.running, ...this.stopped]);
     this.running.clear();
+    this.stopped.clear();
     this.disk.clear();
-    for (const [uuid, instance] of disk) this.disk.set(uuid, instance);
+    for (const [uuid, instance] of disk) {
+      this.disk.set(uuid, instance);
+      const { state, resources } = instance;
+      if (state === 'stopped' || state === 'stopping') {
+        this.stopped.set(uuid, before.get(uuid) ?? { id: uuid, resources, use: { '': resources } });
+      }
+    }
     this.#disabled = undefined;
   }
 }

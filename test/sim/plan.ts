@@ -5,13 +5,13 @@ import { setHostEnabledMethod } from '#libs/contracts/hosts';
 import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
-import { attemptNumber, type Instance } from '#libs/domain/instance';
+import { attemptNumber } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
 import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
 import { deletesAllocations, givesAggregate, givesTrait, novaMoves, reserves } from './actions/api-clients';
-import { confirmed, cutFor, HOSTS, pick, type World } from './actions/common';
+import { confirmed, cutFor, HOSTS, instanceAt, pick, type World } from './actions/common';
 import { deviceMoves, machineShrinks, partVanishes } from './actions/hardware';
 import {
   claimsOthersInstances,
@@ -21,6 +21,7 @@ import {
   reportsOfEarlierEpoch,
 } from './actions/liars';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
+import { evacuate, evacuateDead, forgetOperation, start, stop, stopAndStart, stopForeign } from './actions/operations';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
@@ -58,6 +59,13 @@ function kind(share: number, weight: number, prepare: Kind['prepare']): Kind {
 const KINDS: Readonly<Record<string, Kind>> = {
   build: kind(1, 60, build),
   terminate: kind(1, 25, terminate),
+  stop: kind(0.7, 14, stop),
+  start: kind(0.7, 14, start),
+  'stop and start': kind(0.7, 20, stopAndStart),
+  'stop of another project': kind(0.3, 3, stopForeign),
+  evacuate: kind(0.4, 6, evacuate),
+  'evacuate a dead host': kind(0.6, 16, evacuateDead),
+  'store forgets an operation': kind(0.25, 25, forgetOperation),
   'build and terminate': kind(0.5, 8, buildAndTerminate),
   'begin a group': kind(0.5, 7, beginGroup),
   'build again': kind(0.5, 10, buildAgain),
@@ -209,12 +217,6 @@ function terminateNow({ fleet, checker }: World, instanceUuid: string, isByOpera
   const cast = castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
   const isThere = owner !== undefined;
   void confirmed(cast).then((isConfirmed) => isConfirmed && isThere && checker.terminating.add(instanceUuid));
-}
-
-/** An instance that is there, by its place among all of them. */
-function instanceAt({ checker }: World, place: number): Instance | undefined {
-  const all = [...checker.known.values()];
-  return all[Math.floor(place * all.length)]?.latest;
 }
 
 function terminateAsOperator(random: Random): Action['perform'] {

@@ -15,6 +15,8 @@ export class TakeOvers {
   readonly #epochs = new Map<string, number>();
   /** When the report was sent that renewed a host's lease last. */
   readonly #renewedAtMs = new Map<string, number>();
+  /** When the last report of a host was sent that was accepted. */
+  readonly #reportedAtMs = new Map<string, number>();
   readonly #lost = new Set<string>();
 
   constructor(private readonly fleet: Fleet) {}
@@ -22,6 +24,11 @@ export class TakeOvers {
   /** Whether an instance ran on a host when it was taken over. */
   has(uuid: string, host: string): boolean {
     return this.#lost.has(`${uuid} on ${host}`);
+  }
+
+  /** Whether a host's agent was heard so recently that it holds the host. */
+  isAlive(host: string): boolean {
+    return this.fleet.time.nowMs - (this.#reportedAtMs.get(host) ?? 0) < LEASE_MS - CLOCK_TOLERANCE_MS;
   }
 
   /** Hears of an effect on the stores. */
@@ -33,7 +40,9 @@ export class TakeOvers {
       }
     } else if (name === 'reportHost') {
       const { kind } = result as { readonly kind: string };
-      if (kind === 'committed' || kind === 'unchanged') this.#renewedAtMs.set(hosts[0] ?? '', atMs);
+      if (kind !== 'committed' && kind !== 'unchanged') return;
+      this.#renewedAtMs.set(hosts[0] ?? '', atMs);
+      this.#reportedAtMs.set(hosts[0] ?? '', atMs);
     }
   }
 
@@ -52,7 +61,8 @@ export class TakeOvers {
   }
 
   #takeOver(host: string): void {
-    const { running, building } = this.fleet.machines.get(host) ?? {};
-    for (const uuid of [...(running?.keys() ?? []), ...(building?.keys() ?? [])]) this.#lost.add(`${uuid} on ${host}`);
+    const { running, stopped, building } = this.fleet.machines.get(host) ?? {};
+    const all = [running, stopped, building].flatMap((some) => [...(some?.keys() ?? [])]);
+    for (const uuid of all) this.#lost.add(`${uuid} on ${host}`);
   }
 }

@@ -125,7 +125,9 @@ export const RULES: readonly Rule[] = [
   ),
   {
     says: 'reconcile is a pure function of record, claim and observation',
-    of: ['reconcile.ts', 'evidence.ts', 'step.ts', 'observation.ts'].map((file) => `services/conductor/${file}`),
+    of: ['reconcile.ts', 'reconcile/', 'evidence.ts', 'step.ts', 'observation.ts'].map(
+      (file) => `services/conductor/${file}`,
+    ),
     only: ['libs/domain/', 'libs/contracts/messages.ts'],
     never: ['npm:', 'node:'],
     breach: 'services/conductor/reconcile.ts -> services/conductor/steps/perform.ts',

@@ -19,12 +19,16 @@ const COLOURS: Readonly<Record<InstanceState, 'green' | 'red' | 'yellow' | 'dim'
   building: 'yellow',
   active: 'green',
   unknown: 'yellow',
+  stopping: 'yellow',
+  stopped: 'dim',
+  starting: 'yellow',
+  rebuilding: 'yellow',
   error: 'red',
   deleting: 'yellow',
   deleted: 'dim',
 };
 
-/** A state in capitals: green when active, red in error, yellow in between. */
+/** A state in capitals: green when active, dim when stopped or deleted, red in error, yellow in between. */
 export function showState(terminal: Terminal, state: InstanceState): string {
   return terminal.colours[COLOURS[state]](state.toUpperCase());
 }

@@ -20,10 +20,21 @@ export interface Driver {
   /** Ends an instance and resolves when nothing of it is left. Destroying what does not exist succeeds. */
   destroy(uuid: string): Promise<void>;
 
+  /** Stops an instance and keeps it: resolves when it does not run. Stopping what does not run succeeds. */
+  stop(uuid: string): Promise<void>;
+
+  /**
+   * Starts an instance that was stopped, by this run of the agent or an earlier one, and resolves when it runs. Starting what
+   * runs succeeds.
+   *
+   * @throws BerthError why it could not be started: then it is stopped.
+   */
+  start(uuid: string): Promise<void>;
+
   /** All that runs on the host, whoever started it. What the agent does not track is external usage. */
   list(): Promise<readonly RunningWorkload[]>;
 
-  /** Sets the one listener, called for each instance that was built or listed and stopped without a `destroy`. */
+  /** Sets the one listener, called for each instance that was built or listed and stopped without a `destroy` or a `stop`. */
   onExit(listener: (uuid: string, why: string) => void): void;
 
   /** Ends the driver. Instances go on running if they can. */

@@ -31,6 +31,16 @@ async function outcomes(seed: number): Promise<string> {
   return (await Promise.all(all)).join('');
 }
 
+it('keeps what is stopped, without running it', async () => {
+  const driver = fakeDriver(host, fakeClock(), seededRandom(1));
+  const instance = anInstance();
+  await driver.build(instance, never());
+  await driver.stop(instance.uuid);
+  expect(await driver.list()).toEqual([]);
+  await driver.start(instance.uuid);
+  expect(await driver.list()).toEqual([{ id: instance.uuid, resources: instance.resources }]);
+});
+
 it('fails at its failure rate, and the same way for the same seed', async () => {
   const [first, same, other] = [await outcomes(1), await outcomes(1), await outcomes(2)];
   expect(same).toBe(first);

@@ -35,6 +35,7 @@ const MAX_LATENCY_MEDIANS = 20;
 /** A driver for demos, load and tests: instances are entries of a map. The same `random` gives the same builds. */
 export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDriver {
   const running = new Map<string, Resources>(host.running.map((uuid) => [uuid, {}]));
+  const stopped = new Map<string, Resources>();
   const given = new Map<string, InstanceToBuild>();
   let onExit: (uuid: string, why: string) => void = () => {};
   let { external } = host;
@@ -60,6 +61,18 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
 
     async destroy(uuid) {
       running.delete(uuid);
+      stopped.delete(uuid);
+    },
+
+    async stop(uuid) {
+      const resources = running.get(uuid);
+      if (resources && running.delete(uuid)) stopped.set(uuid, resources);
+    },
+
+    async start(uuid) {
+      if (running.has(uuid)) return;
+      running.set(uuid, stopped.get(uuid) ?? {});
+      stopped.delete(uuid);
       given.delete(uuid);
     },
 

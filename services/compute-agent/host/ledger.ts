@@ -1,4 +1,5 @@
 import type { Allocations } from '#libs/domain/consumer';
+import type { HostPosition } from '#libs/domain/host-position';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import { heldByProvider } from './own-providers';
 
@@ -21,7 +22,9 @@ export interface TrackedInstance {
   readonly claimToken: number;
   /** The sealed allocation request of its claim, in base64; empty when the order had none. */
   readonly allocationRequest: string;
-  readonly state: 'building' | 'running' | 'destroying';
+  readonly state: 'building' | 'running' | 'stopping' | 'stopped' | 'destroying';
+  /** When it was stopped or started last: an order that rests on what was said before is a late one. */
+  readonly poweredAt?: HostPosition | undefined;
 }
 
 /** The tracked instances of one host and the sum of what they hold: the agent's own truth. */
@@ -38,7 +41,7 @@ export interface Ledger {
 /** @param rootUuid  the host's own provider, which instances hold that nobody said the providers of */
 export function createLedger(rootUuid: string): Ledger {
   const instances = new Map<string, TrackedInstance>();
-  const counts = { building: 0, running: 0, destroying: 0 };
+  const counts = { building: 0, running: 0, stopping: 0, stopped: 0, destroying: 0 };
   const used = new Map<string, Resources>();
 
   const count = (instance: TrackedInstance, sign: 1 | -1) => {

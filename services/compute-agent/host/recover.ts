@@ -2,19 +2,25 @@ import { type Host, refreshExternalUsage } from './host';
 import type { TrackedInstance } from './ledger';
 
 /**
- * What a host does first with the instances that its journal remembers: adopts what runs, and destroys what is half
- * built, because its order was not acked and is redelivered. Resolves to those that are lost: they ran and are gone.
+ * What a host does first with the instances that its journal remembers: adopts what runs, keeps what is stopped,
+ * and destroys what is half built, because its order was not acked and is redelivered. Resolves to those that are lost: they
+ * ran and are gone.
  */
 export async function recoverInstances(host: Host, remembered: readonly TrackedInstance[]): Promise<TrackedInstance[]> {
   const { driver, journal, ledger, log, facts } = host;
   const fieldsOf = ({ uuid, requestId }: TrackedInstance) => {
     return { host: facts.name, instance_uuid: uuid, request_id: requestId };
   };
-  const halfBuilt = remembered.filter(({ state }) => state !== 'running');
+  const halfBuilt = remembered.filter(({ state }) => state === 'building' || state === 'destroying');
   for (const instance of halfBuilt) {
     await driver.destroy(instance.uuid);
     await journal.remove(instance.uuid);
     log.info({ event: 'instance_discarded', ...fieldsOf(instance) }, 'destroyed a half-built instance after a restart');
+  }
+  for (const instance of remembered.filter(({ state }) => state === 'stopping' || state === 'stopped')) {
+    // The run before may have died while it stopped it, or started it: then its order comes again.
+    await driver.stop(instance.uuid);
+    ledger.put({ ...instance, state: 'stopped' });
   }
   // Tracked before the driver is asked, so that one which stops meanwhile is lost by its exit.
   const wereRunning = remembered.filter(({ state }) => state === 'running');

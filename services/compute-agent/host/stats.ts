@@ -96,8 +96,9 @@ function runningInstance(
   const allocationRequest = hasAllocationRequest
     ? Buffer.from(instance.allocationRequest ?? '', 'base64')
     : NOT_ASKED_FOR;
-  const running = instance.state === 'running';
+  const running = instance.state !== 'building' && instance.state !== 'destroying';
+  const power = instance.state === 'stopped' ? ({ powerState: 'shutdown' } as const) : {};
   const who = { instanceUuid, projectId, userId, resources, name, groupId, requestId };
   const allocations = hasNested ? (instance.allocations ?? {}) : {};
-  return { ...who, running, attempt, claimToken, allocationRequest, allocations };
+  return { ...who, running, attempt, claimToken, allocationRequest, allocations, ...power };
 }

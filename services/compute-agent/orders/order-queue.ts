@@ -3,21 +3,25 @@ import { unknownType } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import { type Identity, nameOf, speaksForHost } from '#libs/contracts/identity';
 import type { DestroyInstance } from '#libs/contracts/messages';
+import { setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import type { PowerState } from '#libs/domain/instance';
 import type { HostLease } from '../holding/host-lease';
 import { decodeBuildOrder } from '../host/build-order';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 import { HeldOrders } from './held-orders';
 import { takeBuild } from './take-build';
 import { takeDestroy } from './take-destroy';
+import { takePowerState } from './take-power-state';
 
 export type OrderQueueParts = Pick<Host, 'bus' | 'config' | 'clock' | 'random' | 'log' | 'drainEnd'>;
 
 /** What every order says. */
 type Order = Pick<DestroyInstance, 'instanceUuid' | 'host' | 'attempt' | 'claimToken' | 'epoch'> & {
   readonly deadlineAtMs?: number;
+  readonly powerState?: PowerState;
 };
 
 /** A host that the process carries: open once it was held, and held or not. */
@@ -104,6 +108,8 @@ export class OrderQueue {
         return this.#dispatch(message, () => decodeBuildOrder(body), takeBuild);
       case destroyInstanceCodec.type:
         return this.#dispatch(message, () => destroyInstanceCodec.decode(body), takeDestroy);
+      case setPowerStateCodec.type:
+        return this.#dispatch(message, () => setPowerStateCodec.decode(body), takePowerState);
       default:
         return drop(unknownType(message));
     }
@@ -147,8 +153,8 @@ export class OrderQueue {
 }
 
 /** The same for an order that was put back, and no other. */
-function keyOf(type: string, { instanceUuid, host, attempt, claimToken, deadlineAtMs = 0 }: Order): string {
-  return [type, host, instanceUuid, attempt, claimToken, deadlineAtMs].join(' ');
+function keyOf(type: string, { instanceUuid, host, attempt, claimToken, deadlineAtMs = 0, powerState }: Order): string {
+  return [type, host, instanceUuid, attempt, claimToken, deadlineAtMs, powerState ?? ''].join(' ');
 }
 
 /** Services give orders, and the agent itself when it puts one back. */

@@ -12,8 +12,11 @@ import type {
   BuildReport,
   DestroyInstance,
   HostGrant,
+  PowerReport,
+  SetPowerState,
   UpdateResourceStatsRequest,
 } from '#libs/contracts/messages';
+import { powerReportCodec, setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
@@ -46,6 +49,7 @@ export class AgentWorld {
   readonly stats = new Inbox<UpdateResourceStatsRequest & { readonly atMs: number; readonly sender: string }>();
   /** What was reported to the conductor. */
   readonly results = new Inbox<BuildReport>();
+  readonly powerReports = new Inbox<PowerReport>();
   /** What the scheduler says of an operator's wish for the host. */
   disabled: { readonly reason: string } | undefined;
   /** How the scheduler answers stats; when it throws, they are rejected. */
@@ -118,7 +122,8 @@ export class AgentWorld {
   /** A conductor that takes results. */
   takeResults(): Promise<Subscription> {
     return this.bus.consume(BUILD_RESULTS, async (message) => {
-      this.results.put(buildReportCodec.decode(message.body));
+      if (message.type === powerReportCodec.type) this.powerReports.put(powerReportCodec.decode(message.body));
+      else this.results.put(buildReportCodec.decode(message.body));
       return ACK;
     });
   }
@@ -164,6 +169,15 @@ export class AgentWorld {
   destroy(fields: Partial<DestroyInstance> & Pick<DestroyInstance, 'instanceUuid'>): Promise<void> {
     const destroy = { host: 'h1', attempt: 0, report: true, epoch: 0, claimToken: 0, ...fields };
     return castTyped(this.bus, this.orderQueue, destroyInstanceCodec, destroy);
+  }
+
+  /** Orders that an instance of h1 is stopped, or started; as after the last that h1 said of it, unless `fields` say another. */
+  setPowerState(fields: Partial<SetPowerState> & Pick<SetPowerState, 'instanceUuid' | 'powerState'>): Promise<void> {
+    const { epoch, position } = this.powerReports.items.at(-1) ??
+      this.results.items.at(-1) ?? { epoch: 0, position: 0 };
+    const restsOn = { restsOnEpoch: epoch, restsOnPosition: position };
+    const order = { host: 'h1', attempt: 1, claimToken: 7, epoch: 0, ...restsOn, ...fields };
+    return castTyped(this.bus, this.orderQueue, setPowerStateCodec, order);
   }
 
   /** Attempt, outcome and reason of all that was reported to the conductor, in short. */

@@ -1,5 +1,6 @@
 import { castTyped } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import { setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue } from '#libs/contracts/queues';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
@@ -100,6 +101,29 @@ export async function orderDestroy(
   } catch (thrown) {
     if (BerthError.from(thrown).code !== 'not_found') throw thrown;
     return 'host_gone';
+  }
+}
+
+/**
+ * Orders the host of an instance to stop it, or to start it. The order rests on what the host said last: one that comes late
+ * does not undo what the host has done since. A host that is silent finds it when it is back, and is not told twice.
+ */
+export async function orderPowerState(
+  c: Conductor,
+  { uuid: instanceUuid, host = '', claimToken = 0, activeAt, ...record }: Instance,
+  { powerState, isFirst }: Extract<Step, { kind: 'set_power_state' }>,
+): Promise<void> {
+  const { serviceHost, epoch, isDown } = await addressOf(c, host);
+  if (isDown && !isFirst) return;
+  const restsOn = { restsOnEpoch: activeAt?.epoch ?? 0, restsOnPosition: activeAt?.position ?? 0 };
+  const attempt = attemptNumber(record);
+  const order = { instanceUuid, host, attempt, claimToken, epoch, powerState, ...restsOn };
+  try {
+    await castTyped(c.bus, agentQueue(serviceHost), setPowerStateCodec, order);
+  } catch (thrown) {
+    // A host without a queue is silent, and one with a full queue is told again.
+    const { code } = BerthError.from(thrown);
+    if (code !== 'not_found' && code !== 'resource_exhausted') throw thrown;
   }
 }
 

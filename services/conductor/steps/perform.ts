@@ -10,7 +10,7 @@ import type { Finding, Step } from '../step';
 import { claimAgain, readClaim, release, releaseHeld } from './claims';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
-import { type OrderDetails, orderBuild, orderDestroy } from './orders';
+import { type OrderDetails, orderBuild, orderDestroy, orderPowerState } from './orders';
 
 /** Steps that are done for one instance; `select_destinations` is done for all of a request (`reconcile-loop.ts`). */
 export type OwnStep = Exclude<Step, { kind: 'select_destinations' }>;
@@ -66,6 +66,28 @@ async function performOnRecord(
       return recordActive(c, look, record, step.at);
     case 'record_unknown':
       return after(look, await writeRecord(c, record, { state: 'unknown' }), undefined);
+    case 'record_power_change': {
+      const dueAtMs = c.clock.now() + c.config.powerTimeoutMs;
+      return after(look, await writeRecord(c, record, { state: step.state, dueAtMs }), { kind: 'interrupted' });
+    }
+    case 'set_power_state':
+      await orderPowerState(c, record, step);
+      return undefined;
+    case 'record_stopped': {
+      const { at: activeAt, fault } = step;
+      const change = { state: 'stopped', activeAt, fault, missingIn: undefined, dueAtMs: undefined } as const;
+      return after(look, await writeRecord(c, record, change), undefined);
+    }
+    case 'record_rebuilding': {
+      const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
+      return after(look, await writeRecord(c, record, { state: 'rebuilding', dueAtMs }), { kind: 'interrupted' });
+    }
+    case 'record_not_rebuilt': {
+      const change = { state: 'unknown', fault: step.fault, dueAtMs: undefined } as const;
+      return after(look, await writeRecord(c, record, change), undefined);
+    }
+    case 'record_position':
+      return after(look, await writeRecord(c, record, { activeAt: step.at }), { kind: 'interrupted' });
     case 'record_missing':
       return recordMissing(c, look, record, step.missingIn);
     case 'record_error':
@@ -110,7 +132,7 @@ function holding(look: Look, claimToken: number): Look {
 async function dispatchBuild(c: Conductor, look: Look, record: Instance, target: ClaimedHost) {
   const nowMs = c.clock.now();
   const { host, claimToken, allocationRequest, alternates } = target;
-  const before = [...record.attempts, ...target.passedOver];
+  const before = [...evacuated(record), ...target.passedOver].slice(-MAX_ATTEMPTS_KEPT);
   const number = (before.at(-1)?.number ?? 0) + 1;
   const attempt = { host, number, outcome: 'building', reason: '', startedAtMs: nowMs, endedAtMs: undefined } as const;
   const result = await writeRecord(c, record, {
@@ -121,9 +143,28 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
     attempts: [...before, attempt],
     alternates: alternatesCodec.encode(alternates),
     dueAtMs: nowMs + c.config.buildTimeoutMs,
+    // What another host said of it has no place in the order of what this one says.
+    activeAt: undefined,
+    missingIn: undefined,
   });
   if (result.kind !== 'written') return after(look, result, undefined);
+  if (record.state === 'rebuilding') await destroyWhenBack(c, record);
   return order(c, look, result.record, target);
+}
+
+/** An instance may be evacuated without end: of its attempts the last are kept. */
+const MAX_ATTEMPTS_KEPT = 100;
+
+/** From now on what is left on the dead host is to go. */
+function evacuated({ state, attempts }: Instance): readonly Attempt[] {
+  if (state !== 'rebuilding') return attempts;
+  return attempts.map((one) => (one.outcome === 'active' ? { ...one, outcome: 'evacuated' } : one));
+}
+
+/** Waits in the queue of the dead host, before all that it is ordered once it is back. Should it be lost, reports show the copy. */
+async function destroyWhenBack(c: Conductor, record: Instance): Promise<void> {
+  const { uuid, host = '', claimToken = 0 } = record;
+  await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: attemptNumber(record), claimToken, reports: false });
 }
 
 async function order(c: Conductor, look: Look, record: Instance, details?: OrderDetails): Promise<Look | undefined> {
@@ -168,6 +209,7 @@ async function recordActive(
     state: 'active',
     attempts: concludeAttempt(record, 'active', '', nowMs),
     alternates: NO_ALTERNATES,
+    fault: undefined,
     dueAtMs: undefined,
     // Agents of an older version have no epoch: what they say has no order.
     activeAt: at?.epoch ? at : undefined,
@@ -248,9 +290,9 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
     endedAtMs: nowMs,
   };
   const active = {
-    state: 'active',
+    state: instance.powerState === 'shutdown' ? 'stopped' : 'active',
     host,
-    attempts: [...(look.record?.attempts ?? []), attempt],
+    attempts: [...(look.record ? evacuated(look.record) : []), attempt],
     allocationRequest: instance.allocationRequest,
     // What it holds may be what an older record names, on another host: the audit looks.
     claimToken: undefined,

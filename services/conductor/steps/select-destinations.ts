@@ -1,6 +1,7 @@
 import { callMethod } from '#libs/bus/typed-calls';
-import type { Destination, Diagnosis } from '#libs/contracts/messages';
+import type { Destination, Diagnosis, EncodedRequestSpec } from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
@@ -16,11 +17,13 @@ export async function selectDestinations(
   c: Conductor,
   records: readonly Instance[],
 ): Promise<(uuid: string) => Observation> {
-  const requests = groupByRequest(records);
-  const answers = await Promise.all(requests.map(([, ofOne]) => selectForRequest(c, ofOne)));
-  const byRequest = new Map(requests.map(([requestId], n) => [requestId, answers[n]]));
-  const requestOf = new Map(records.map(({ uuid, requestId }) => [uuid, requestId]));
-  return (uuid) => byRequest.get(requestOf.get(uuid) ?? '')?.(uuid) ?? { kind: 'nothing' };
+  // What is rebuilt asks for itself: it wants another host than its own.
+  const isAlone = ({ state }: Instance) => state === 'rebuilding';
+  const together = groupByRequest(records.filter((record) => !isAlone(record))).map(([, ofOne]) => ofOne);
+  const asked = [...together, ...records.filter(isAlone).map((record) => [record])];
+  const answers = await Promise.all(asked.map((some) => selectForRequest(c, some)));
+  const answerTo = new Map(asked.flatMap((some, n) => some.map(({ uuid }) => [uuid, answers[n]] as const)));
+  return (uuid) => answerTo.get(uuid)?.(uuid) ?? { kind: 'nothing' };
 }
 
 /** Records by the request that they came with: each has a spec of its own. */
@@ -38,7 +41,7 @@ async function selectForRequest(c: Conductor, records: readonly Instance[]): Pro
   const [first] = records as [Instance, ...Instance[]];
   const request = {
     requestId: first.requestId,
-    requestSpec: first.requestSpec,
+    requestSpec: wantedOf(first),
     instanceUuids: records.map(({ uuid }) => uuid),
     numAlternates: c.config.numAlternates,
   };
@@ -58,6 +61,13 @@ async function selectForRequest(c: Conductor, records: readonly Instance[]): Pro
     if (isRetryable(error) || error.code === 'resource_exhausted') throw error;
     return () => noValidHost(`the scheduler refused the request: ${error.message} (${error.reason})`);
   }
+}
+
+/** Of what is rebuilt, all that it was built by, and another host. */
+function wantedOf({ state, host, requestSpec }: Instance): EncodedRequestSpec {
+  if (state !== 'rebuilding' || host === undefined) return requestSpec;
+  const spec = requestSpecCodec.decode(requestSpec);
+  return requestSpecCodec.encode({ ...spec, ignoreHosts: [...spec.ignoreHosts, host] });
 }
 
 function claimedOn({ selected, alternates, claimToken }: Destination): Observation {

@@ -32,6 +32,10 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
       return attempt !== 'none' && hasHost;
     case 'active':
     case 'unknown':
+    case 'stopping':
+    case 'stopped':
+    case 'starting':
+    case 'rebuilding':
       return attempt !== 'open' && hasHost;
     case 'error':
       return attempt !== 'open' && hasHost === (attempt === 'concluded');
@@ -47,7 +51,10 @@ function recordOf({ state, attempt, hasHost, isMissing }: Case): string {
     case 'building':
       return `building, attempt ${attempt}`;
     case 'active':
-    case 'unknown': {
+    case 'unknown':
+    case 'stopping':
+    case 'stopped':
+    case 'starting': {
       const name = attempt === 'none' ? `${state}, adopted` : state;
       return isMissing ? `${name}, missing in a report` : name;
     }
@@ -100,6 +107,12 @@ function wordsOf(step: Step): string {
       return `none: ${step.because}`;
     case 'wait':
       return 'wait';
+    case 'record_power_change':
+      return `record ${step.state}`;
+    case 'set_power_state':
+      return `tell its host: ${step.powerState}${step.isFirst ? '' : ', unless it is silent'}`;
+    case 'record_stopped':
+      return step.fault ? `${kind}, with its fault` : kind;
     case 'conclude_attempt':
       return `${kind}: ${step.outcome}`;
     case 'record_error':

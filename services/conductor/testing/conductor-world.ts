@@ -2,7 +2,7 @@ import { MemoryBroker } from '#libs/bus/memory/broker';
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus } from '#libs/bus/port';
-import { answer, castTyped } from '#libs/bus/typed-calls';
+import { answer, callMethod, castTyped } from '#libs/bus/typed-calls';
 import {
   buildInstanceCodec,
   buildReportCodec,
@@ -18,12 +18,19 @@ import type {
   DestroyInstance,
   HostDiscrepancy,
   InstanceEvent,
+  InstanceOperation,
+  InstanceView,
+  PowerReport,
   RunningInstance,
   Selection,
+  SetPowerState,
 } from '#libs/contracts/messages';
-import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { operateInstanceMethod } from '#libs/contracts/operations';
+import { powerReportCodec, setPowerStateCodec } from '#libs/contracts/power';
+import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
-import type { HostPosition } from '#libs/domain/host-position';
+import { type HostPosition, isAfter } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
@@ -77,6 +84,11 @@ export class ConductorWorld {
   readonly harmed: string[] = [];
   /** The destroys that hosts were ordered. */
   readonly destroys: DestroyInstance[] = [];
+  /** Of what runs, or is kept, on a host, what does not run: `instance host`. */
+  readonly stopped = new Set<string>();
+  readonly powerOrders: SetPowerState[] = [];
+  readonly powerReports: PowerReport[] = [];
+  readonly #poweredAt = new Map<string, HostPosition>();
   readonly #positions = new Map<string, number>();
   readonly #sequences = new Map<string, number>();
   #reportCount = 0;
@@ -100,7 +112,9 @@ export class ConductorWorld {
     for (const [host, vcpus] of Object.entries(hosts)) await this.#addHost(host, vcpus);
     await this.bus.serve(
       RPC_SCHEDULER,
-      answer(selectDestinationsMethod, ({ instanceUuids }) => this.#select(instanceUuids)),
+      answer(selectDestinationsMethod, ({ instanceUuids, requestSpec }) => {
+        return this.#select(instanceUuids, requestSpecCodec.decode(requestSpec).ignoreHosts);
+      }),
     );
     await this.bus.subscribe('instance.#', (_topic, { body }) => this.events.push(instanceEventCodec.decode(body)));
   }
@@ -111,6 +125,7 @@ export class ConductorWorld {
       BERTH_CONDUCTOR_BUILD_TIMEOUT_MS: '10000',
       BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS: '10000',
       BERTH_CONDUCTOR_SCHEDULING_TIMEOUT_MS: '5000',
+      BERTH_CONDUCTOR_POWER_TIMEOUT_MS: '10000',
       BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '20000',
       BERTH_CONDUCTOR_AUDIT_GRACE_MS: '1000',
       ...settings,
@@ -180,7 +195,8 @@ export class ConductorWorld {
     const { attempt = 1, claimToken = 0, allocationRequest = new Uint8Array() } = order ?? {};
     const who = { projectId: 'project-1', userId: 'user-1', name: 'web', groupId: '', requestId: instanceUuid };
     const how = { attempt, claimToken, allocationRequest, running: true };
-    return { ...who, ...how, instanceUuid, resources: { VCPU: 1 }, ...fields };
+    const power = this.stopped.has(`${instanceUuid} ${host}`) ? ({ powerState: 'shutdown' } as const) : {};
+    return { ...who, ...how, ...power, instanceUuid, resources: { VCPU: 1 }, ...fields };
   }
 
   /** By which a scheduler let an instance run on a host. */
@@ -271,6 +287,10 @@ export class ConductorWorld {
         const destroy = destroyInstanceCodec.decode(body);
         taken.push(`destroy ${destroy.host}`);
         await this.#destroy(destroy);
+      } else if (type === setPowerStateCodec.type) {
+        const order = setPowerStateCodec.decode(body);
+        taken.push(`${order.powerState} ${order.host}`);
+        await this.#setPowerState(order);
       } else {
         const build = buildInstanceCodec.decode(body);
         taken.push(`build ${build.host}`);
@@ -300,6 +320,40 @@ export class ConductorWorld {
     }
   }
 
+  /** As agents do it: an order that rests on what was said before the last change is a late one. */
+  async #setPowerState(order: SetPowerState): Promise<void> {
+    const { instanceUuid, host, attempt, claimToken, powerState, restsOnEpoch, restsOnPosition } = order;
+    const behaviour = this.behaviour.get(host) ?? 'builds';
+    const place = `${instanceUuid} ${host}`;
+    this.powerOrders.push(order);
+    if (!this.running.get(instanceUuid)?.has(host) || behaviour === 'is silent') return;
+    const isLate = isAfter(this.#poweredAt.get(place) ?? NEVER, { epoch: restsOnEpoch, position: restsOnPosition });
+    const fails = behaviour === 'fails' && powerState === 'running' && !isLate;
+    if (!isLate && !fails && (powerState === 'shutdown') !== this.stopped.has(place)) {
+      if (powerState === 'shutdown') this.stopped.add(place);
+      else this.stopped.delete(place);
+      this.#poweredAt.set(place, this.nextPosition(host));
+    }
+    if (behaviour === 'late') return;
+    const now = this.stopped.has(place) ? 'shutdown' : 'running';
+    const about = { instanceUuid, host, attempt, claimToken, restsOnEpoch, restsOnPosition };
+    const reason = fails ? 'not_started' : '';
+    await this.sendPowerReport({ ...about, powerState: now, reason, message: '', ...this.nextPosition(host) });
+  }
+
+  async sendPowerReport(report: PowerReport): Promise<void> {
+    this.powerReports.push(report);
+    await castTyped(this.bus, BUILD_RESULTS, powerReportCodec, report);
+  }
+
+  /** As a client does: by the version that it sees, unless the test says another. */
+  async operate(instanceUuid: string, operation: InstanceOperation, version?: number): Promise<InstanceView> {
+    const [record] = await this.instances.get([instanceUuid]);
+    const request = { instanceUuid, operation, version: version ?? record?.version ?? 0 };
+    const options = { timeoutMs: 1_000 };
+    return (await callMethod(this.bus, RPC_CONDUCTOR, operateInstanceMethod, request, options)).instance;
+  }
+
   async #destroy(destroy: DestroyInstance): Promise<void> {
     const { instanceUuid, host, attempt, report } = destroy;
     this.destroys.push(destroy);
@@ -309,23 +363,27 @@ export class ConductorWorld {
     const mayGo = isTerminated || (record !== undefined && isGivenUp(record, host, attempt));
     if (isRunning && !mayGo) this.harmed.push(`${instanceUuid} ${host}, ${record?.state ?? 'no record'}`);
     this.running.get(instanceUuid)?.delete(host);
+    this.stopped.delete(`${instanceUuid} ${host}`);
     const order = { instanceUuid, host, attempt: 0, claimToken: 0, alternates: [] } as unknown as BuildInstance;
     if (report) await this.report(order, 'destroyed');
   }
 
-  async #select(instanceUuids: readonly string[]) {
+  async #select(instanceUuids: readonly string[], ignoreHosts: readonly string[]) {
     const destinations = [];
+    const hosts = this.hosts.filter((host) => !ignoreHosts.includes(host));
     for (const instanceUuid of instanceUuids) {
       const [held] = await this.placement.consumers([instanceUuid]);
-      const claimed = held
-        ? { host: hostOf(Object.keys(held.allocations)[0] ?? ''), claimToken: held.claimToken }
-        : await this.#claimFirst(instanceUuid);
+      const heldOn = hostOf(Object.keys(held?.allocations ?? {})[0] ?? '');
+      const claimed =
+        held && !ignoreHosts.includes(heldOn)
+          ? { host: heldOn, claimToken: held.claimToken }
+          : await this.#claimFirst(instanceUuid, hosts);
       if (!claimed)
         return {
           destinations: [],
           noValidHost: { ...NONE, summary: '0 of 3 hosts fit', quotaExceeded: this.quotaExceeded },
         };
-      const others = this.hosts.filter((host) => host !== claimed.host);
+      const others = hosts.filter((host) => host !== claimed.host);
       const alternates = others.map((host) => this.#selection(instanceUuid, host));
       const selected = this.#selection(instanceUuid, claimed.host);
       destinations.push({ instanceUuid, selected, alternates, claimToken: claimed.claimToken });
@@ -343,8 +401,8 @@ export class ConductorWorld {
       : selection;
   }
 
-  async #claimFirst(instanceUuid: string) {
-    for (const host of this.hosts) {
+  async #claimFirst(instanceUuid: string, hosts: readonly string[]) {
+    for (const host of hosts) {
       const consumers = [claimWrite(requestOn(instanceUuid, host, this.preferred))];
       const atMs = this.clock.now();
       const result = await this.placement.commit({ kind: 'write_allocations', atMs, withinQuota: true, consumers });
@@ -355,6 +413,7 @@ export class ConductorWorld {
   }
 }
 
+const NEVER = { epoch: 0, position: 0 };
 const NONE = { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0 };
 
 export function providerOf(host: string): string {

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { BuildOutcome } from '#libs/contracts/messages';
-import { type Attempt, INSTANCE_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
+import {
+  type Attempt,
+  BUILT_STATES,
+  INSTANCE_STATES,
+  type Instance,
+  type InstanceState,
+  type PowerState,
+} from '#libs/domain/instance';
 import type { ClaimedHost, Holds, Observation, Voucher } from '../observation';
 
 /** What is varied to go through all cases of `reconcile`, each with the words that the table says it by. */
@@ -85,6 +92,11 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['accepted', { kind: 'accepted' }],
   ['interrupted', { kind: 'interrupted' }],
   ['terminate requested', { kind: 'terminate_requested' }],
+  ['stop requested', { kind: 'power_requested', powerState: 'shutdown' }],
+  ['start requested', { kind: 'power_requested', powerState: 'running' }],
+  ['evacuate requested', { kind: 'evacuate_requested' }],
+  ...(['running', 'shutdown'] as const).flatMap(powerReports),
+  ['can not be started', { ...powerReportOf('shutdown'), fault: { reason: 'not_started', message: '' } }],
   ['a host is claimed', { kind: 'claimed', target: TARGET }],
   ['its last claim is found again', { kind: 'claimed', target: { ...TARGET, claimToken: TOKEN } }],
   ['no host', { kind: 'no_host', fault: { reason: 'no_valid_host', message: '' }, passedOver: [] }],
@@ -95,6 +107,11 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['runs on its host without a claim', RUNNING],
   ['runs on its host without a claim, vouched for', { ...RUNNING, voucher: VOUCHER }],
   ['runs on its host with a claim', { ...RUNNING, isClaimed: true }],
+  ['is stopped on its host, without a claim', { ...RUNNING, instance: { ...instance, powerState: 'shutdown' } }],
+  [
+    'is stopped on its host, with a claim',
+    { ...RUNNING, isClaimed: true, instance: { ...instance, powerState: 'shutdown' } },
+  ],
   ['ran on its host before it was active', { ...RUNNING, at: BEFORE }],
   ['runs on another host', { ...RUNNING, host: ELSEWHERE }],
   ['runs where it was given up', { ...RUNNING, host: ELSEWHERE, instance: { ...instance, attempt: GIVEN_UP } }],
@@ -126,6 +143,21 @@ function reports(outcome: BuildOutcome): [string, Observation][] {
   ];
 }
 
+function powerReports(powerState: PowerState): [string, Observation][] {
+  const report = powerReportOf(powerState);
+  return [
+    [`its host says: ${powerState}`, report],
+    [`late: ${powerState}`, { ...report, at: BEFORE }],
+    [`${powerState}, in answer to the last order`, { ...report, at: BEFORE, restsOn: ACTIVE_AT }],
+    [`${powerState} elsewhere`, { ...report, host: ELSEWHERE }],
+  ];
+}
+
+function powerReportOf(powerState: PowerState) {
+  const what = { kind: 'power_reported', powerState, fault: undefined } as const;
+  return { ...what, host: HOST, attempt: PRESENT, at: AFTER, restsOn: BEFORE };
+}
+
 function reportOf(outcome: BuildOutcome) {
   const what = { kind: 'reported', outcome, why: 'why', isRepeated: false } as const;
   return { ...what, host: HOST, attempt: PRESENT, claimToken: TOKEN, at: AFTER };
@@ -137,7 +169,7 @@ export function* reconcileCases(): Generator<Case> {
     for (const attempt of state === 'no record' ? (['none'] as const) : ATTEMPTS) {
       for (const hasHost of [true, false]) {
         for (const isOverdue of [false, true]) {
-          for (const isMissing of state === 'active' || state === 'unknown' ? [false, true] : [false]) {
+          for (const isMissing of isBuilt(state) ? [false, true] : [false]) {
             const varied = { attempt, hasHost, isOverdue, isMissing };
             const record = state === 'no record' ? undefined : aRecord(state, varied);
             for (const [claim, holds] of Object.entries(CLAIMS)) {
@@ -152,13 +184,23 @@ export function* reconcileCases(): Generator<Case> {
   }
 }
 
-const DEADLINES: readonly InstanceState[] = ['scheduling', 'building', 'deleting'];
+const DEADLINES: readonly InstanceState[] = [
+  'scheduling',
+  'building',
+  'stopping',
+  'starting',
+  'rebuilding',
+  'deleting',
+];
+
+function isBuilt(state: InstanceState | 'no record'): boolean {
+  return state !== 'no record' && BUILT_STATES.includes(state);
+}
 
 type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing'>;
 
 function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing }: Varied): Instance {
-  const isActive = state === 'active' || state === 'unknown';
-  const concluded = isActive ? 'active' : 'failed';
+  const concluded = isBuilt(state) || state === 'rebuilding' ? 'active' : 'failed';
   const times = { reason: '', startedAtMs: 0, endedAtMs: undefined };
   const attempts: Attempt[] = [
     { host: ELSEWHERE, number: GIVEN_UP, outcome: 'timed_out', ...times },
@@ -179,7 +221,7 @@ function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing 
     requestSpec: new Uint8Array(),
     alternates: new Uint8Array(),
     allocationRequest: Uint8Array.of(1),
-    activeAt: isActive ? ACTIVE_AT : undefined,
+    activeAt: isBuilt(state) || state === 'rebuilding' ? ACTIVE_AT : undefined,
     missingIn: isMissing ? MISSING_IN : undefined,
     dueAtMs: DEADLINES.includes(state) ? dueAtMs : undefined,
     version: 3,

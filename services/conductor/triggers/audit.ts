@@ -1,7 +1,7 @@
 import { sleep } from '#libs/domain/clock';
 import type { Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
-import type { Instance } from '#libs/domain/instance';
+import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { type Look, lookAt, type Observation, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
@@ -97,8 +97,7 @@ function lookAtActive(
   observed: Extract<Observation, { kind: 'audited' }>,
 ): Look | undefined {
   if (!isHeld) return { ...lookAt(record, observed), holds: { kind: 'none' } };
-  const isAsItsHost = record.state === 'unknown' ? observed.hostIs !== 'up' : observed.hostIs !== 'down';
-  return isAsItsHost ? undefined : lookAt(record, observed);
+  return isAsItsHost(record, observed.hostIs) ? undefined : lookAt(record, observed);
 }
 
 /** A host that has come back has had the time to say what it lacks. */
@@ -108,6 +107,18 @@ function stateOfHost(host: Host | undefined, isSettled: (host: Host) => boolean)
   return isSettled(host) ? 'up' : 'unsettled';
 }
 
+function isAsItsHost({ state }: Instance, hostIs: 'up' | 'down' | 'unsettled'): boolean {
+  switch (state) {
+    case 'active':
+      return hostIs !== 'down';
+    case 'unknown':
+      return hostIs !== 'up';
+    default:
+      // Whether it is still stopped only its host knows.
+      return state !== 'stopped';
+  }
+}
+
 function isActive({ state }: Instance): boolean {
-  return state === 'active' || state === 'unknown';
+  return BUILT_STATES.includes(state);
 }

@@ -3,6 +3,7 @@ import type { Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
+import type { HostState } from '../fleet/host-state';
 import type { HostForInstance } from './pick-hosts';
 
 /** A claim that an instance holds already: the answer to this request, given again. */
@@ -19,7 +20,7 @@ export interface ClaimsHeld {
 /**
  * A request may come again: its answer was lost, its conductor died, another one got it too. Instances that hold what the
  * spec asks keep it, wherever they are by now; the others get a claim. Claims that do not fit the spec, or are on no host
- * of the fleet, are replaced by the claim that is made; what another owner holds is no claim, and the store refuses to
+ * of the fleet or on one that the spec ignores, are replaced by the claim that is made; what another owner holds is no claim, and the store refuses to
  * replace it.
  */
 export function claimsHeld(
@@ -33,7 +34,7 @@ export function claimsHeld(
   for (const uuid of instanceUuids) {
     const consumer = fleet.view.consumer(uuid);
     const host = consumer && snapshot.at(fleet.indexOfAllocations(consumer.allocations));
-    if (consumer?.owner === 'conductor' && host && holdsWhatIsAsked(consumer, spec)) {
+    if (consumer?.owner === 'conductor' && host && mayStay(host, consumer, spec)) {
       const { allocations, mappings, claimToken } = consumer;
       held.set(uuid, { host, candidate: { rootUuid: host.root.uuid, allocations, mappings }, claimToken });
     } else {
@@ -41,6 +42,11 @@ export function claimsHeld(
     }
   }
   return { held, unclaimed };
+}
+
+/** An instance that is to leave its host names it as one to ignore. */
+function mayStay({ host }: HostState, consumer: Consumer, spec: RequestSpec): boolean {
+  return !spec.ignoreHosts.includes(host.name) && holdsWhatIsAsked(consumer, spec);
 }
 
 /** What is required, and of what is preferred any classes, each whole: those that the host had when it was claimed. */

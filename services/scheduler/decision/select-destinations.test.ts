@@ -386,6 +386,31 @@ describe('somebody was faster', () => {
   });
 });
 
+it('moves an instance off a host that it is to ignore, with its claim in one commit, and answers the same again', async () => {
+  await report('a', 'b');
+  const scheduler = await world.scheduler();
+  const uuid = randomUUID();
+  const [first] = hostsOf(await scheduler.select({ resources: { VCPU: 2 } }, [uuid]));
+  const elsewhere = { resources: { VCPU: 2 }, ignoreHosts: [first ?? ''] };
+  const revision = await world.placement.revision();
+  const moved = await scheduler.select(elsewhere, [uuid]);
+  expect(hostsOf(moved)).toEqual([first === 'a' ? 'b' : 'a']);
+  expect(await world.placement.revision()).toBe(revision + 1);
+  const [consumer] = await world.placement.consumers([uuid]);
+  expect(Object.keys(consumer?.allocations ?? {})).toEqual([uuidOfHost(first === 'a' ? 'b' : 'a')]);
+  expect(await scheduler.select(elsewhere, [uuid])).toEqual(moved);
+});
+
+it('leaves an instance its claim when no other host takes it', async () => {
+  await report('a');
+  const scheduler = await world.scheduler();
+  const uuid = randomUUID();
+  await scheduler.select({ resources: { VCPU: 2 } }, [uuid]);
+  const { response } = await scheduler.select({ resources: { VCPU: 2 }, ignoreHosts: ['a'] }, [uuid]);
+  expect(response.noValidHost).toBeDefined();
+  expect(await world.placement.consumers([uuid])).toHaveLength(1);
+});
+
 it('does not claim for a caller who has left', async () => {
   await report('a');
   const scheduler = await world.scheduler();

@@ -18,7 +18,8 @@ export interface DifferenceDeps {
 /**
  * Finds where a host's report and the store disagree: instances that run there without a claim, and claims older than
  * the grace time without an instance. What the mirror shows is checked with the store first, since the mirror may be
- * behind. When the host's agent is a new one, or the host was down, also what runs there with its claim.
+ * behind. When the host's agent is a new one, or the host was down, also what runs there with its claim; and always what is
+ * stopped there, in case its record does not know.
  *
  * Every report that disagrees is told, because it takes two in a row to settle that an instance is missing.
  *
@@ -31,7 +32,8 @@ export async function findDifference(
 ): Promise<Difference | undefined> {
   const oldMs = nowMs - graceMs;
   const suspects = suspectsOf(stats, view, oldMs);
-  const present = isReturning(stats, view) ? suspects.present : [];
+  const isTold = isReturning(stats, view) ? () => true : ({ powerState }: RunningInstance) => powerState === 'shutdown';
+  const present = suspects.present.filter(isTold);
   const uuids = [...suspects.unclaimed.map((instance) => instance.instanceUuid), ...suspects.missing];
   if (uuids.length === 0) return present.length > 0 ? { unclaimed: [], missing: [], present } : undefined;
   const consumers = new Map((await placement.consumers(uuids)).map((consumer) => [consumer.uuid, consumer]));

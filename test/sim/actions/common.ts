@@ -1,3 +1,4 @@
+import type { Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
 import type { Link } from '#libs/simulation/link';
 import type { Checker } from '../checker';
@@ -22,6 +23,12 @@ export function agentOf(host: string): string {
 
 export function pick<T>(random: Random, from: readonly T[]): T {
   return from[randomInt(random, from.length)] as T;
+}
+
+/** An instance that is there, by its place among all of them. */
+export function instanceAt({ checker }: World, place: number): Instance | undefined {
+  const all = [...checker.known.values()];
+  return all[Math.floor(place * all.length)]?.latest;
 }
 
 /** Whether it went through: clients of the fleet do not care why not. */

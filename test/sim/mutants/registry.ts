@@ -1,9 +1,11 @@
 import { AGENT_MUTANTS } from './agent-mutants';
 import { BOUND_MUTANTS } from './bound-mutants';
 import { CONDUCTOR_MUTANTS } from './conductor-mutants';
+import { EVACUATION_MUTANTS } from './evacuation-mutants';
 import { EVIDENCE_MUTANTS } from './evidence-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
 import type { Mutant } from './mutant';
+import { POWER_MUTANTS } from './power-mutants';
 import { QUOTA_MUTANTS } from './quota-mutants';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
 import { STORE_MUTANTS } from './store-mutants';
@@ -16,6 +18,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...AGENT_MUTANTS,
   ...IDENTITY_MUTANTS,
   ...STORE_MUTANTS,
+  ...POWER_MUTANTS,
+  ...EVACUATION_MUTANTS,
   ...QUOTA_MUTANTS,
   ...BOUND_MUTANTS,
 ];

@@ -9,15 +9,19 @@ import { attemptSummary, showState } from '../../views/attempt-summary';
 import { ageOf } from '../../views/format';
 import { facts, table } from '../../views/table';
 import { amount } from '../number-flags';
+import { evacuateCommand, startCommand, stopCommand } from './operate';
 import { adoptCommand, destroyCommand } from './settle';
 import { terminateCommand } from './terminate';
 
-/** `berth instance list | show | delete | adopt | destroy` */
+/** `berth instance list | show | stop | start | evacuate | delete | adopt | destroy` */
 export function instanceCommand(context: Context): CommandUnknownOpts {
   return new Command('instance')
-    .description('See and destroy instances.')
+    .description('See, stop, start and destroy instances.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
+    .addCommand(stopCommand(context))
+    .addCommand(startCommand(context))
+    .addCommand(evacuateCommand(context))
     .addCommand(terminateCommand(context, 'delete'))
     .addCommand(adoptCommand(context))
     .addCommand(destroyCommand(context));

@@ -2,12 +2,13 @@ import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import type { Resources } from '#libs/domain/inventory';
 import { isUuid } from '#libs/domain/names';
+import type { InstanceToBuild } from '../driver';
 import type { ProcessId } from './proc';
 
 /**
  * The folder of an instance, named by its uuid:
  *
- * - `facts.json`  boot, resources, devices and cores, written before the process starts
+ * - `facts.json`  boot, devices, cores and instance, written before the process starts, and again before a start after a stop
  * - `pid`         pid and start time, written by the process itself before it becomes the instance's command, so that
  *                 it can be found as soon as it runs
  * - `output`      its stdout and stderr
@@ -29,6 +30,8 @@ export interface InstanceFacts {
   readonly devices?: readonly string[];
   /** The cores that it was assigned, likewise. */
   readonly cores?: readonly number[];
+  /** What is started again after a stop; folders of an older version don't say it. */
+  readonly instance?: InstanceToBuild;
 }
 
 export function folderOf(root: string, uuid: string): InstanceFolder {
@@ -36,8 +39,10 @@ export function folderOf(root: string, uuid: string): InstanceFolder {
   return { path, pidFile: join(path, 'pid'), work: join(path, 'work') };
 }
 
+/** Makes the folder, or readies the one that a stop has kept: no process is taken for one that ran before. */
 export async function makeFolder(folder: InstanceFolder, facts: InstanceFacts): Promise<void> {
   await mkdir(folder.work, { recursive: true, mode: 0o755 });
+  await rm(folder.pidFile, { force: true });
   await writeFile(join(folder.path, 'facts.json'), JSON.stringify(facts));
 }
 

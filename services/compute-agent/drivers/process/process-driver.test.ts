@@ -70,6 +70,49 @@ async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
+describe('stopping', () => {
+  it('ends the process and keeps its folder; a start runs the same command in it, after a restart of the agent, too', async () => {
+    const driver = await open();
+    const instance = shell('echo ran >> ran; exec sleep 100');
+    await driver.build(instance, never);
+    const pid = pidOf(instance.uuid);
+    await driver.stop(instance.uuid);
+    await driver.stop(instance.uuid);
+    expect(isRunning(pid)).toBe(false);
+    expect(await driver.list()).toEqual([]);
+    const next = await open();
+    expect(await next.list()).toEqual([]);
+    await next.start(instance.uuid);
+    await next.start(instance.uuid);
+    expect(isRunning(pidOf(instance.uuid))).toBe(true);
+    expect(pidOf(instance.uuid)).not.toBe(pid);
+    expect(readFileSync(join(root, instance.uuid, 'work', 'ran'), 'utf8')).toBe('ran\nran\n');
+    expect(await next.list()).toEqual([{ id: instance.uuid, resources: instance.resources }]);
+  });
+
+  it('kills what does not heed SIGTERM, and is no exit', async () => {
+    const driver = await open();
+    const exits: string[] = [];
+    driver.onExit((uuid) => exits.push(uuid));
+    const instance = shell("trap '' TERM; while :; do sleep 0.05; done");
+    await driver.build(instance, never);
+    const pid = pidOf(instance.uuid);
+    await driver.stop(instance.uuid);
+    expect(isRunning(pid)).toBe(false);
+    expect(exits).toEqual([]);
+  });
+
+  it('says why something can not be started, and leaves it stopped', async () => {
+    const driver = await open();
+    const instance = shell('test -e ran && exit 3; touch ran; exec sleep 100');
+    await driver.build(instance, never);
+    await driver.stop(instance.uuid);
+    await expect(driver.start(instance.uuid)).rejects.toMatchObject({ reason: 'not_started' });
+    expect(await driver.list()).toEqual([]);
+    await expect(driver.start(randomUUID())).rejects.toMatchObject({ reason: 'not_startable' });
+  });
+});
+
 describe('building', () => {
   it('starts a process of its own session, with no environment but its own', async () => {
     const driver = await open();

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { ConfigOf } from '#libs/runtime/config';
 import type { Surroundings } from '#libs/runtime/service';
@@ -154,20 +155,60 @@ class ProcessDriver implements Driver {
   }
 
   async build(instance: InstanceToBuild, signal: AbortSignal): Promise<void> {
-    const { uuid, resources, requestSpec } = instance;
-    const command = await commandFor(requestSpec, {
+    const command = await this.#commandOf(instance);
+    // An earlier run may have left it half built.
+    await this.destroy(instance.uuid);
+    try {
+      await this.#run(instance, command, signal);
+    } catch (thrown) {
+      await this.destroy(instance.uuid);
+      throw thrown;
+    }
+  }
+
+  async stop(uuid: string): Promise<void> {
+    const entry = this.#entries.get(uuid);
+    const id = entry?.id ?? (await readPid(this.#folder(uuid)));
+    if (entry) entry.isEnding = true;
+    if (id) await endProcess(id, this.config.processStopMs, this.around.clock);
+    this.#entries.delete(uuid);
+  }
+
+  async start(uuid: string): Promise<void> {
+    if (this.#entries.has(uuid)) return;
+    const instance = (await readFacts(this.#folder(uuid)))?.instance;
+    if (instance === undefined) throw notStartable(uuid);
+    try {
+      await this.#run(instance, await this.#commandOf(instance), NEVER);
+    } catch (thrown) {
+      await this.stop(uuid);
+      throw thrown;
+    }
+  }
+
+  async destroy(uuid: string): Promise<void> {
+    await this.stop(uuid);
+    await removeFolder(this.#folder(uuid));
+    this.#assignments.release(uuid);
+  }
+
+  #commandOf({ requestSpec }: InstanceToBuild): Promise<readonly string[]> {
+    return commandFor(requestSpec, {
       command: this.config.processCommand.split(' ').filter((word) => word !== ''),
       allowed: this.config.processAllowed,
     });
-    // An earlier run may have left it half built.
-    await this.destroy(uuid);
+  }
+
+  /** In the instance's folder, which a stop has kept, and on what was claimed for it. */
+  async #run(instance: InstanceToBuild, command: readonly string[], signal: AbortSignal): Promise<void> {
+    const { uuid, resources } = instance;
     const folder = this.#folder(uuid);
     const place = placeOf(instance, this.#tree, this.cores, this.#takenDevices());
     const { devices } = place;
     this.#promised.set(uuid, devices);
     try {
       const cores = this.#assignments.assign(uuid, place.cores);
-      await makeFolder(folder, { bootId: this.boot, resources, devices, cores });
+      await makeFolder(folder, { bootId: this.boot, resources, devices, cores, instance });
       const userId = this.config.processUid < 0 ? undefined : this.config.processUid;
       const memoryNodes = this.#canBindMemory ? place.memoryNodes : [];
       const limits = limitCommand(resources, cores, memoryNodes, userId);
@@ -176,9 +217,6 @@ class ProcessDriver implements Driver {
       const entry = { id, resources, devices, isAdopted: false, isEnding: false };
       this.#entries.set(uuid, entry);
       void ended.then((why) => this.#ended(uuid, entry, why));
-    } catch (thrown) {
-      await this.destroy(uuid);
-      throw thrown;
     } finally {
       this.#promised.delete(uuid);
     }
@@ -187,17 +225,6 @@ class ProcessDriver implements Driver {
   #takenDevices(): ReadonlySet<string> {
     const running = Array.from(this.#entries.values(), ({ devices }) => devices);
     return new Set([...running, ...this.#promised.values()].flat());
-  }
-
-  async destroy(uuid: string): Promise<void> {
-    const folder = this.#folder(uuid);
-    const entry = this.#entries.get(uuid);
-    const id = entry?.id ?? (await readPid(folder));
-    if (entry) entry.isEnding = true;
-    if (id) await endProcess(id, this.config.processStopMs, this.around.clock);
-    await removeFolder(folder);
-    this.#entries.delete(uuid);
-    this.#assignments.release(uuid);
   }
 
   async list(): Promise<readonly RunningWorkload[]> {
@@ -246,6 +273,14 @@ class ProcessDriver implements Driver {
   #folder(uuid: string): InstanceFolder {
     return folderOf(this.host.root, uuid);
   }
+}
+
+/** A start is waited for as long as it takes to tell that it runs, which is bounded. */
+const NEVER = new AbortController().signal;
+
+function notStartable(uuid: string): BerthError {
+  const message = `what instance ${uuid} runs is not known here: it was built by an older version, or its folder is gone`;
+  return new BerthError('failed_precondition', 'not_startable', message);
 }
 
 const NO_TREE: MachineTree = { nested: [], nodes: new Map(), devices: new Map() };

@@ -1,0 +1,59 @@
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { InstanceOperation } from '#libs/contracts/messages';
+import { requireUuid } from '#libs/domain/names';
+import { EXIT } from '#libs/runtime/exit-codes';
+import { useClient } from '../../client/with-client';
+import type { Context } from '../../context';
+import { addHelp } from '../../help-text';
+import { attemptSummary, showState } from '../../views/attempt-summary';
+import { amount } from '../number-flags';
+
+/** `berth instance stop`: it keeps its host and what it holds there. */
+export function stopCommand(context: Context): CommandUnknownOpts {
+  const purpose = 'Stop an instance. It stays on its host and holds what it held.';
+  return operateCommand(context, 'stop', purpose, 'stop one and see it stopped');
+}
+
+/** `berth instance start`: what was stopped runs again, where it was. */
+export function startCommand(context: Context): CommandUnknownOpts {
+  const purpose = 'Start an instance that was stopped, where it is.';
+  return operateCommand(context, 'start', purpose, 'start it again and see it run');
+}
+
+/** `berth instance evacuate`: an operator has it built on another host, when its own is dead. */
+export function evacuateCommand(context: Context): CommandUnknownOpts {
+  const purpose = 'Build an instance on another host, when its own is dead: its agent lost its lease, and is fenced.';
+  return operateCommand(context, 'evacuate', purpose, 'see it run elsewhere');
+}
+
+function operateCommand(
+  context: Context,
+  operation: InstanceOperation,
+  purpose: string,
+  example: string,
+): CommandUnknownOpts {
+  const { terminal } = context;
+  const command = new Command(operation)
+    .description(purpose)
+    .argument('<uuid>', 'instance', (text) => requireUuid(text, 'uuid'))
+    .option('--wait', 'wait until it is done', false)
+    .option('--timeout <seconds>', 'how long --wait waits', amount, 120)
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { wait, timeout, json }, instanceUuid) => {
+    const reached = wait
+      ? await client.operateAndWait(instanceUuid, operation, { timeoutMs: timeout * 1000 })
+      : await client.operate(instanceUuid, operation);
+    const { state } = reached;
+    const hasFailed = wait && !WANTED[operation].includes(state);
+    if (json) terminal.json({ instanceUuid, state, fault: reached.fault?.reason });
+    else terminal.print(`${instanceUuid} is ${showState(terminal, state)}  ${attemptSummary(reached)}`.trimEnd());
+    if (hasFailed) context.exit(EXIT.failed);
+  });
+  return addHelp(command, [[`berth instance ${operation} 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11 --wait`, example]]);
+}
+
+const WANTED: Readonly<Record<InstanceOperation, readonly string[]>> = {
+  stop: ['stopped'],
+  start: ['active'],
+  evacuate: ['active'],
+};

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BerthError } from '#libs/domain/errors';
+import { AgentWorld } from '../testing/agent-world';
+
+let world: AgentWorld;
+const instanceUuid = randomUUID();
+
+beforeEach(() => {
+  world = new AgentWorld();
+});
+
+afterEach(() => world.close());
+
+async function startWithOne(settings = {}) {
+  const agent = await world.startAll(settings);
+  await world.build({ instanceUuid });
+  await world.results.has(1);
+  return agent;
+}
+
+async function set(powerState: 'running' | 'shutdown', fields = {}): Promise<void> {
+  const before = world.powerReports.items.length;
+  await world.setPowerState({ instanceUuid, powerState, ...fields });
+  await world.powerReports.has(before + 1);
+}
+
+const said = () => world.powerReports.items.map(({ powerState, reason }) => `${powerState} ${reason}`.trim());
+
+it('stops an instance and starts it again; while it is stopped, it holds its resources', async () => {
+  await startWithOne({ INVENTORY: 'VCPU=1,MEMORY_MB=1024' });
+  await set('shutdown');
+  expect(await world.driver?.list()).toEqual([]);
+  await world.build();
+  await world.results.has(2);
+  expect(world.outcomes().at(-1)).toBe('1 refused insufficient_vcpu');
+  await set('running');
+  expect(await world.driver?.list()).toHaveLength(1);
+  expect(said()).toEqual(['shutdown', 'running']);
+});
+
+it('reports what is stopped as there, and as stopped', async () => {
+  await startWithOne({ REPORT_INTERVAL_MS: '10000' });
+  await set('shutdown');
+  await world.clock.advance(20_000);
+  const [instance] = world.stats.items.at(-1)?.instances ?? [];
+  expect(instance).toMatchObject({ instanceUuid, running: true, powerState: 'shutdown' });
+});
+
+it('does not do a late order over again, and says how it is', async () => {
+  await startWithOne();
+  const { epoch, position } = world.results.items[0] ?? { epoch: 0, position: 0 };
+  const late = { restsOnEpoch: epoch, restsOnPosition: position };
+  await set('shutdown');
+  await set('running');
+  await set('shutdown', late);
+  expect(said()).toEqual(['shutdown', 'running', 'running']);
+  expect(world.powerReports.items.at(-1)).toMatchObject(late);
+  expect(await world.driver?.list()).toHaveLength(1);
+});
+
+it('is done once when it comes twice', async () => {
+  await startWithOne();
+  const { driver } = world;
+  const stop = jest.spyOn(driver as NonNullable<typeof driver>, 'stop');
+  await set('shutdown');
+  await set('shutdown');
+  expect(stop).toHaveBeenCalledTimes(1);
+});
+
+it('leaves alone what another attempt or claim has built', async () => {
+  await startWithOne();
+  await world.setPowerState({ instanceUuid, powerState: 'shutdown', attempt: 2 });
+  await world.setPowerState({ instanceUuid, powerState: 'shutdown', claimToken: 6 });
+  await world.setPowerState({ instanceUuid: randomUUID(), powerState: 'shutdown' });
+  await world.settle();
+  expect(said()).toEqual([]);
+  expect(await world.driver?.list()).toHaveLength(1);
+});
+
+it('retries a stop until it is done', async () => {
+  await startWithOne();
+  const { driver } = world;
+  const stop = driver?.stop.bind(driver);
+  let failures = 0;
+  Object.assign(driver ?? {}, {
+    stop: async (uuid: string) => {
+      if (failures++ < 2) throw new Error('busy');
+      await stop?.(uuid);
+    },
+  });
+  await world.setPowerState({ instanceUuid, powerState: 'shutdown' });
+  await world.clock.advance(1_000);
+  expect(said()).toEqual(['shutdown']);
+});
+
+it('says why an instance can not be started', async () => {
+  await startWithOne();
+  await set('shutdown');
+  Object.assign(world.driver ?? {}, {
+    start: async () => Promise.reject(new BerthError('failed_precondition', 'not_started', 'no')),
+  });
+  await set('running');
+  expect(said()).toEqual(['shutdown', 'shutdown not_started']);
+});
+
+it('does not take for lost what stops by itself while it is stopped, and destroys what is stopped', async () => {
+  await startWithOne();
+  const { driver } = world;
+  const stop = driver?.stop.bind(driver);
+  Object.assign(driver ?? {}, {
+    stop: async (uuid: string) => {
+      await stop?.(uuid);
+      await driver?.start(uuid);
+      driver?.exit(uuid, 'exit code 0');
+    },
+  });
+  await set('shutdown');
+  await world.destroy({ instanceUuid });
+  await world.results.has(2);
+  expect(world.outcomes()).toEqual(['1 active', '1 destroyed destroyed']);
+});
+
+it('is still stopped after a restart of the agent, and starts then', async () => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
+  const agent = await startWithOne({ STATE_DIR: stateDir });
+  await set('shutdown');
+  const closing = agent.close();
+  await world.clock.advance(100);
+  await closing;
+  await world.start({ STATE_DIR: stateDir });
+  expect(world.stats.items.at(-1)?.instances).toMatchObject([{ instanceUuid, powerState: 'shutdown' }]);
+  await set('running');
+  expect(said()).toEqual(['shutdown', 'running']);
+  expect(world.outcomes()).toEqual(['1 active']);
+  rmSync(stateDir, { recursive: true, force: true });
+});

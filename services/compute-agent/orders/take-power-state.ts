@@ -1,0 +1,72 @@
+import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
+import type { SetPowerState } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
+import { type Host, retryUntilDrainEnd } from '../host/host';
+import { judgePowerState } from '../host/judge-power-state';
+import type { TrackedInstance } from '../host/ledger';
+import { attemptFields } from '../reports/report-build';
+import { reportPower } from '../reports/report-power';
+
+/**
+ * Stops an instance and keeps it, or starts it again, and reports how it is then; also when there was nothing to do.
+ */
+export async function takePowerState(host: Host, order: SetPowerState): Promise<Settlement> {
+  return host.locks.run(order.instanceUuid, async () => {
+    const tracked = host.ledger.get(order.instanceUuid);
+    const judgement = judgePowerState(order, tracked);
+    if (judgement === 'ignore' || !tracked) return ACK;
+    switch (judgement) {
+      case 'stop':
+        return stop(host, order, tracked);
+      case 'start':
+        return start(host, order, tracked);
+      case 'report':
+        return reportPower(host, order, tracked);
+    }
+  });
+}
+
+/** Journalled before: an agent that dies meanwhile must not take it for lost. */
+async function stop(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
+  const { driver, journal, ledger, log } = host;
+  const stopping = { ...tracked, state: 'stopping' } as const;
+  const isDone = await retryUntilDrainEnd(
+    host,
+    async () => {
+      ledger.put(stopping);
+      await journal.put(stopping);
+      await driver.stop(tracked.uuid);
+    },
+    (error) => log.warn({ event: 'stop_failed', ...attemptFields(host, order), error }, 'stop failed, retrying'),
+  );
+  return isDone ? changed(host, order, tracked, 'stopped') : REQUEUE;
+}
+
+async function start(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
+  try {
+    await host.driver.start(tracked.uuid);
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    host.log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'an instance could not be started');
+    return reportPower(host, order, tracked, error);
+  }
+  return changed(host, order, tracked, 'running');
+}
+
+async function changed(
+  host: Host,
+  order: SetPowerState,
+  tracked: TrackedInstance,
+  state: 'running' | 'stopped',
+): Promise<Settlement> {
+  const { ledger, journal, log, lease } = host;
+  const next = { ...tracked, state, poweredAt: lease.nextPosition() };
+  ledger.put(next);
+  const isKnown = await retryUntilDrainEnd(
+    host,
+    () => journal.put(next),
+    (error) => log.warn({ event: 'journal_failed', ...attemptFields(host, order), error }, 'not journalled, retrying'),
+  );
+  log.debug({ event: `instance_${state}`, ...attemptFields(host, order) }, `instance is ${state}`);
+  return isKnown ? reportPower(host, order, next) : REQUEUE;
+}

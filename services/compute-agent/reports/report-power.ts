@@ -1,0 +1,49 @@
+import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
+import { castTyped } from '#libs/bus/typed-calls';
+import type { PowerReport, SetPowerState } from '#libs/contracts/messages';
+import { powerReportCodec } from '#libs/contracts/power';
+import { agentSender, BUILD_RESULTS } from '#libs/contracts/queues';
+import type { BerthError } from '#libs/domain/errors';
+import { type Host, retryUntilDrainEnd } from '../host/host';
+import { powerStateOf } from '../host/judge-power-state';
+import type { TrackedInstance } from '../host/ledger';
+import { attemptFields } from './report-build';
+
+/**
+ * Reports to the conductors how an instance is, after an order to stop or to start it, and retries until the broker has the
+ * report. Settles the order as `reportBuild` does.
+ *
+ * @param failure  why it could not be started
+ */
+export async function reportPower(
+  host: Host,
+  { restsOnEpoch, restsOnPosition }: SetPowerState,
+  tracked: TrackedInstance,
+  failure?: BerthError,
+): Promise<Settlement> {
+  const { bus, facts, log, lease } = host;
+  const { uuid: instanceUuid, attempt, claimToken } = tracked;
+  const report: PowerReport = {
+    instanceUuid,
+    host: facts.name,
+    attempt,
+    claimToken,
+    powerState: powerStateOf(tracked),
+    reason: failure?.reason ?? '',
+    message: failure?.message ?? '',
+    restsOnEpoch,
+    restsOnPosition,
+    ...lease.nextPosition(),
+  };
+  const sender = agentSender(facts.name);
+  const isReported = await retryUntilDrainEnd(
+    host,
+    () => castTyped(bus, BUILD_RESULTS, powerReportCodec, report, { sender }),
+    (error) =>
+      log.warn(
+        { event: 'power_report_failed', ...attemptFields(host, { instanceUuid, attempt }), error },
+        'power state not reported, retrying',
+      ),
+  );
+  return isReported ? ACK : REQUEUE;
+}

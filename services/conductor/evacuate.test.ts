@@ -1,0 +1,163 @@
+import type { Running } from '#libs/runtime/service';
+import { ConductorWorld } from './testing/conductor-world';
+
+let world: ConductorWorld;
+let conductor: Running;
+
+beforeEach(async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 1, h2: 1, h3: 1 });
+  conductor = await world.conductor();
+});
+
+afterEach(async () => {
+  const closing = conductor.close();
+  await world.clock.advance(1_000);
+  await closing;
+});
+
+/** An instance on h1, which falls silent; what runs there runs on. */
+async function onDeadHost(): Promise<string> {
+  await world.request();
+  await world.clock.advance(0);
+  await dies('h1');
+  return (await world.only()).uuid;
+}
+
+async function dies(host: string): Promise<void> {
+  world.behaviour.set(host, 'is silent');
+  await world.setUp(host, false);
+}
+
+async function evacuate(uuid: string): Promise<string> {
+  const answered = world.operate(uuid, 'evacuate').then(
+    (view) => view.state,
+    (error: { reason: string }) => error.reason,
+  );
+  await world.clock.advance(0);
+  return answered;
+}
+
+it('builds an instance of a dead host on another, whose claim takes the place of the old one', async () => {
+  const uuid = await onDeadHost();
+  await evacuate(uuid);
+  expect(await world.only()).toMatchObject({
+    state: 'active',
+    host: 'h2',
+    attempts: [
+      { host: 'h1', number: 1, outcome: 'evacuated' },
+      { host: 'h2', number: 2, outcome: 'active' },
+    ],
+  });
+  expect(await world.claims()).toEqual([`${uuid} h2`]);
+  const told = world.events.map((event) => event.state);
+  expect(told.slice(-3)).toEqual(['rebuilding', 'building', 'active']);
+});
+
+it('is refused while the lease of the host lives, and changes nothing', async () => {
+  const uuid = await onDeadHost();
+  const holder = { agentRun: 'a run', serviceHost: 'h1' };
+  await world.placement.acquireHosts({ ...holder, hosts: ['h1'], leaseMs: 30_000, atMs: world.clock.now() });
+  expect(await evacuate(uuid)).toBe('host_alive');
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1' });
+  await world.clock.advance(31_000);
+  await evacuate(uuid);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h2' });
+});
+
+it('fences the host: what its agent says by its old epoch is refused, and it can not have the host at once', async () => {
+  const uuid = await onDeadHost();
+  const wanted = { agentRun: 'a run', serviceHost: 'h1', hosts: ['h1'], leaseMs: 1_000 };
+  const [before] = await world.placement.acquireHosts({ ...wanted, atMs: world.clock.now() });
+  await world.clock.advance(2_000);
+  await evacuate(uuid);
+  expect((await world.placement.acquireHosts({ ...wanted, atMs: world.clock.now() }))[0]).toMatchObject({
+    kind: 'taken',
+  });
+  await world.clock.advance(11_000);
+  const [after] = await world.placement.acquireHosts({ ...wanted, atMs: world.clock.now() });
+  if (before?.kind !== 'granted' || after?.kind !== 'granted') throw new Error('not granted');
+  expect(after.epoch).toBeGreaterThan(before.epoch + 1);
+});
+
+it('has the old host destroy its copy when it is back: by its queue, and, should that be lost, by its report', async () => {
+  const uuid = await onDeadHost();
+  await evacuate(uuid);
+  expect(world.destroys).toMatchObject([{ host: 'h1', attempt: 1, report: false }]);
+  // As if the order had been lost.
+  world.running.get(uuid)?.add('h1');
+  await world.setUp('h1', true);
+  const unclaimed = [world.runningInstance(uuid, 'h1')];
+  await world.sendDiscrepancy(world.discrepancy('h1', { unclaimed }));
+  await world.clock.advance(0);
+  expect(world.runs()).toEqual([`${uuid} h2`]);
+  expect(world.harmed).toEqual([]);
+});
+
+it('tries the alternates of the new selection, and never the old host', async () => {
+  const uuid = await onDeadHost();
+  world.behaviour.set('h2', 'fails');
+  await evacuate(uuid);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h3' });
+  expect(await world.claims()).toEqual([`${uuid} h3`]);
+});
+
+it('leaves it where it was, and says why, when no other host takes it', async () => {
+  const uuid = await onDeadHost();
+  world.hosts = ['h1'];
+  await evacuate(uuid);
+  expect(await world.only()).toMatchObject({ state: 'unknown', host: 'h1', fault: { reason: 'no_valid_host' } });
+  expect(await world.claims()).toEqual([`${uuid} h1`]);
+  expect(world.destroys).toEqual([]);
+  await world.setUp('h1', true);
+  const present = [world.runningInstance(uuid, 'h1')];
+  await world.sendDiscrepancy(world.discrepancy('h1', { present }));
+  await world.clock.advance(0);
+  expect(await world.only()).toMatchObject({ state: 'active', fault: undefined });
+});
+
+it.each(['placement', 'instances', 'bus'] as const)(
+  'comes to the same end when the conductor dies before any of its messages to the %s',
+  async (where) => {
+    for (let n = 1; n < 8; n++) {
+      const other = new ConductorWorld();
+      await other.open({ h1: 1, h2: 1, h3: 1 });
+      const first = await other.conductor();
+      await other.request();
+      await other.clock.advance(0);
+      const closing = first.close();
+      await other.clock.advance(1_000);
+      await closing;
+      other.behaviour.set('h1', 'is silent');
+      await other.setUp('h1', false);
+      const { uuid } = await other.only();
+      let left = n;
+      const dying = await other.conductor((deps) => {
+        const names = ['commit', 'acquireHosts', 'update', 'cast', 'call'];
+        const wrapped = new Proxy<object>(deps[where], {
+          get: (target, name) => {
+            const method: unknown = Reflect.get(target, name, target);
+            if (typeof method !== 'function') return method;
+            const isDead = () => names.includes(String(name)) && left-- <= 1;
+            return (...args: unknown[]): unknown =>
+              isDead() ? Promise.reject(new Error('dead')) : method.apply(target, args);
+          },
+        });
+        return { ...deps, [where]: wrapped };
+      });
+      void other.operate(uuid, 'evacuate').catch(() => {});
+      await other.clock.advance(0);
+      void dying.close();
+      await other.clock.advance(2_000);
+      const next = await other.conductor();
+      await other.clock.advance(30_000);
+      const { state, host } = await other.only();
+      expect(['unknown', 'active']).toContain(state);
+      expect(await other.claims()).toEqual([`${uuid} ${host}`]);
+      expect(other.harmed).toEqual([]);
+      const ending = next.close();
+      await other.clock.advance(1_000);
+      await ending;
+    }
+  },
+);

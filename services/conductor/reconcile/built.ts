@@ -1,0 +1,75 @@
+import { isAfter } from '#libs/domain/host-position';
+import type { Instance } from '#libs/domain/instance';
+import { isOfPresentAttempt, isWhereItBelongs } from '../evidence';
+import type { Holds, Observation, RunningAt } from '../observation';
+import type { Step } from '../step';
+import { auditedPower, changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
+import { evacuateRequested } from './rebuilding';
+import { doubt, lateReport, none, recordLost, runsElsewhere } from './shared-steps';
+
+/** On its host: ACTIVE, `unknown` while the host is silent, stopped, or on its way between them. */
+export function built(record: Instance, holds: Holds, observed: Observation, nowMs: number): Step {
+  switch (observed.kind) {
+    case 'power_requested':
+      return powerRequested(record, observed.powerState);
+    case 'evacuate_requested':
+      return evacuateRequested(record);
+    case 'power_reported':
+      return powerReported(record, observed);
+    case 'reported':
+      if (!isOfPresentAttempt(record, observed)) return lateReport(record, observed);
+      return observed.outcome === 'lost' ? recordLost(record, observed.why) : none('at rest');
+    case 'missing':
+      return observed.host === record.host ? missing(record, observed) : none('at rest');
+    case 'running':
+      return running(record, observed);
+    case 'audited':
+      if (record.state === 'active' && observed.hostIs === 'down') return { kind: 'record_unknown' };
+      // A report that lacked it was one alone: the next would have said so again.
+      if (record.state === 'unknown' && observed.hostIs === 'up') {
+        return { kind: 'record_active', at: record.activeAt, finding: 'found' };
+      }
+      return auditedPower(record, audited(record, holds));
+    case 'terminate_requested':
+      return { kind: 'record_deleting' };
+    default:
+      return isChanging(record.state) ? changing(record, observed, nowMs) : none('at rest');
+  }
+}
+
+/** A host's report has it there. */
+function running(record: Instance, observed: RunningAt): Step {
+  if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
+  const seen = powerSeen(record, observed);
+  if (seen) return seen;
+  if (observed.isClaimed) return none('at rest');
+  return { kind: 'claim_again', replaces: undefined, at: observed, finding: 'claimed_again' };
+}
+
+/** The report of its host does not have it: a doubt, which the very next report settles. After a gap it begins anew. */
+function missing(record: Instance, { at: { epoch }, sequence }: Extract<Observation, { kind: 'missing' }>): Step {
+  const last = record.missingIn;
+  if (last?.epoch === epoch && sequence === last.sequence + 1) {
+    return { ...recordLost(record, 'two reports of its host in a row do not have it'), finding: 'lost' };
+  }
+  const before = last && { epoch: last.epoch, position: last.sequence };
+  if (!isAfter({ epoch, position: sequence }, before)) return none('older observation');
+  return { kind: 'record_missing', missingIn: { epoch, sequence } };
+}
+
+/** An instance on its host whose record and claim have been as they are for a while. */
+function audited(record: Instance, holds: Holds): Step {
+  const isVouched = record.allocationRequest.length > 0;
+  const claimAgain = (replaces: number | undefined) =>
+    ({ kind: 'claim_again', replaces, at: undefined, finding: 'claimed_again' }) as const;
+  switch (holds.kind) {
+    case 'unread':
+      return { kind: 'read_claim' };
+    case 'none':
+      return isVouched ? claimAgain(undefined) : doubt('claim_missing');
+    case 'claim':
+      if (holds.claimToken === record.claimToken) return none('record and claim agree');
+      if (holds.isOnHost) return { kind: 'correct_token', claimToken: holds.claimToken, finding: 'other_claim' };
+      return isVouched ? claimAgain(holds.claimToken) : doubt('claim_elsewhere');
+  }
+}

@@ -1,0 +1,37 @@
+import type { Instance } from '#libs/domain/instance';
+import type { Observation } from '../observation';
+import type { Step } from '../step';
+import { adopt, isOverdue, lateReport, none, runsElsewhere, wait } from './shared-steps';
+
+/** Its host is dead and fenced, and an operator wants it built again on another. */
+export function evacuateRequested({ state }: Instance): Step {
+  return state === 'active' || state === 'unknown' ? { kind: 'record_rebuilding' } : none('at rest');
+}
+
+/**
+ * Its host was fenced, and a scheduler is asked for another, whose claim takes the place of the old one. Until there is one the
+ * attempt on the old host is not given up: without any, the instance stays where it was.
+ */
+export function rebuilding(record: Instance, observed: Observation, nowMs: number): Step {
+  switch (observed.kind) {
+    case 'accepted':
+    case 'interrupted':
+      return { kind: 'select_destinations' };
+    case 'claimed':
+      return { kind: 'dispatch_build', target: observed.target };
+    case 'no_host':
+      return { kind: 'record_not_rebuilt', fault: observed.fault };
+    case 'terminate_requested':
+      return { kind: 'record_deleting' };
+    case 'reported':
+      return lateReport(record, observed);
+    case 'running':
+      if (observed.voucher) return adopt(observed);
+      return observed.host === record.host ? none('somebody else goes on with it') : runsElsewhere(record, observed);
+    case 'missing':
+    case 'audited':
+      return wait(record);
+    default:
+      return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : wait(record);
+  }
+}

@@ -1,0 +1,52 @@
+import type { Attempt, Instance } from '#libs/domain/instance';
+import { isGivenUp } from '../evidence';
+import type { Fault, Observation, RunningAt } from '../observation';
+import type { Doubt, NoneReason, Step } from '../step';
+
+/*
+ * Answers of `reconcile` that several states share.
+ */
+
+export type Reported = Extract<Observation, { kind: 'reported' }>;
+
+/** What an attempt that was given up built must not stay. What is not of such an attempt stays until its host reports it. */
+export function lateReport(record: Instance, { outcome, host, attempt, claimToken }: Reported): Step {
+  if (outcome !== 'active' || !isGivenUp(record, host, attempt)) return none('late report');
+  return { kind: 'destroy', host, attempt, claimToken, reports: false };
+}
+
+/** It runs where its record does not have it. */
+export function runsElsewhere(record: Instance, { host, instance: { attempt, claimToken } }: RunningAt): Step {
+  if (!isGivenUp(record, host, attempt)) return doubt('stray');
+  return { kind: 'destroy', host, attempt, claimToken, reports: false, finding: 'destroyed' };
+}
+
+export function recordError(fault: Fault, claimToken: number | undefined, passedOver: readonly Attempt[]) {
+  return { kind: 'record_error', fault, claimToken, passedOver } as const;
+}
+
+/** It ran and is gone: it keeps nothing, and nobody builds it again without being asked. */
+export function recordLost({ host, claimToken }: Instance, why: string) {
+  const fault = { reason: 'instance_lost', message: `it stopped running on ${host}: ${why}` };
+  return recordError(fault, claimToken, []);
+}
+
+export function isOverdue({ dueAtMs }: Instance, nowMs: number): boolean {
+  return dueAtMs !== undefined && dueAtMs <= nowMs;
+}
+
+export function adopt(at: RunningAt): Step {
+  return { kind: 'adopt', at, finding: 'adopted' };
+}
+
+export function wait({ dueAtMs }: Instance): Step {
+  return { kind: 'wait', untilMs: dueAtMs };
+}
+
+export function doubt(finding: Doubt): Step {
+  return { kind: 'doubt', finding };
+}
+
+export function none(because: NoneReason): Step {
+  return { kind: 'none', because };
+}

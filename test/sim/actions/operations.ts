@@ -1,0 +1,185 @@
+import { callMethod } from '#libs/bus/typed-calls';
+import type { InstanceOperation, InstanceView } from '#libs/contracts/messages';
+import { operateInstanceMethod } from '#libs/contracts/operations';
+import { RPC_CONDUCTOR } from '#libs/contracts/queues';
+import type { Instance } from '#libs/domain/instance';
+import { type Random, randomInt } from '#libs/domain/random';
+import { agentOf, HOSTS, instanceAt, type Perform, pick, type World } from './common';
+import { standStill } from './outages';
+
+/** A tenant, or an operator, stops an instance. */
+export function stop(random: Random): Perform {
+  return once(random, 'stop');
+}
+
+/** Likewise starts one that is stopped, if there is any. */
+export function start(random: Random): Perform {
+  return once(random, 'start');
+}
+
+/** A tenant stops an instance, starts it, and so on; copies of its calls, of orders and of reports come late. */
+export function stopAndStart(random: Random): Perform {
+  const place = random.next();
+  const pauses = Array.from({ length: 4 }, () => random.next() ** 2 * 4_000);
+  const dies = random.next() < 0.4 ? conductorDies(random) : () => {};
+  return (world) => {
+    const { time } = world.fleet;
+    const { uuid } = fittingAt(world, place, 'stop') ?? {};
+    let afterMs = 0;
+    for (const pauseMs of pauses) {
+      time.at(time.nowMs + afterMs, () => {
+        const instance = world.checker.known.get(uuid ?? '')?.latest;
+        if (instance === undefined) return;
+        const operation = instance.state === 'active' ? 'stop' : 'start';
+        for (const who of ['conductor-1', 'conductor-2', agentOf(instance.host ?? 'h1')]) {
+          world.fleet.member(who).bus.duplicateNext(300 + 2 * pauseMs);
+        }
+        dies(world);
+        operate(world, instance, operation);
+        // What comes late is of the version that was seen then.
+        const { uuid: copied, projectId, version } = instance;
+        time.at(time.nowMs + 1_000 + pauseMs, () => void call(world, projectId, copied, operation, version));
+      });
+      afterMs += 500 + pauseMs;
+    }
+  };
+}
+
+/** An operator evacuates an instance, whether its host is dead or not; or a tenant tries to. */
+export function evacuate(random: Random): Perform {
+  const place = random.next();
+  const isByOperator = random.next() < 0.8;
+  return (world) => {
+    const all = [...world.checker.known.values()]
+      .map(({ latest }) => latest)
+      .filter(({ state }) => state === 'active' || state === 'unknown');
+    const instance = all[Math.floor(place * all.length)];
+    if (instance === undefined) return;
+    if (isByOperator) operate(world, instance, 'evacuate', true);
+    else void call(world, instance.projectId, instance.uuid, 'evacuate', 0);
+  };
+}
+
+/** A host is dead for as long as it takes to evacuate all of it, and comes back with all that it ran. */
+export function evacuateDead(random: Random): Perform {
+  const agent = pick(random, AGENTS);
+  const isSilentOnly = random.next() < 0.5;
+  const dies = conductorDies(random);
+  const backAfterMs = LEASE_MS + 3_000 + random.next() * 12_000;
+  return (world) => {
+    const { fleet, checker } = world;
+    if (isSilentOnly) standStill(fleet, agent, backAfterMs);
+    else fleet.sendAway(agent, AWAY_UNTIL_MS + backAfterMs / 4);
+    const evacuateAll = () => {
+      dies(world);
+      for (const { latest } of checker.known.values()) {
+        const isThere = latest.host !== undefined && agentOf(latest.host) === agent;
+        const isRunning = latest.state === 'active' || latest.state === 'unknown';
+        if (isThere && isRunning) operate(world, latest, 'evacuate', true);
+      }
+    };
+    // Until its lease has run out the host is taken for alive.
+    for (const afterMs of [LEASE_MS - 4_000, LEASE_MS, LEASE_MS + 2_000]) {
+      fleet.time.at(fleet.time.nowMs + afterMs, evacuateAll);
+    }
+  };
+}
+
+/** After all other faults have ended. */
+const AWAY_UNTIL_MS = 45_000;
+/** Longer than the lease of an agent. */
+const LEASE_MS = 13_000;
+const AGENTS = [...new Set(HOSTS.map(agentOf))];
+
+/** The store goes back to before an instance was stopped, or started. */
+export function forgetOperation(random: Random): Perform {
+  const place = random.next();
+  const operation = pick(random, ['stop', 'start'] as const);
+  return (world) => {
+    const { fleet, checker } = world;
+    const instance = fittingAt(world, place, operation);
+    if (instance === undefined) return;
+    const beforeMs = fleet.time.nowMs;
+    operate(world, instance, operation);
+    fleet.later(1_500, () => void checker.storeGoesBackTo(beforeMs));
+  };
+}
+
+/** A tenant stops what is another's. */
+export function stopForeign(random: Random): Perform {
+  const place = random.next();
+  return (world) => {
+    const { uuid, projectId } = instanceAt(world, place) ?? {};
+    if (uuid !== undefined) void call(world, projectId === 'tenant-a' ? 'tenant-b' : 'tenant-a', uuid, 'stop', 0);
+  };
+}
+
+function once(random: Random, operation: InstanceOperation): Perform {
+  const place = random.next();
+  const isByOperator = random.next() < 0.2;
+  return (world) => {
+    const instance = fittingAt(world, place, operation);
+    if (instance) operate(world, instance, operation, isByOperator);
+  };
+}
+
+/** An instance that can be stopped, or started, by its place among them. */
+function fittingAt({ checker }: World, place: number, operation: InstanceOperation): Instance | undefined {
+  const wanted = operation === 'stop' ? 'active' : 'stopped';
+  const fitting = [...checker.known.values()].map(({ latest }) => latest).filter(({ state }) => state === wanted);
+  return fitting[Math.floor(place * fitting.length)];
+}
+
+/** A conductor dies in the middle of it, before one of its messages to the broker or the store. */
+function conductorDies(random: Random): Perform {
+  const who = pick(random, ['conductor-1', 'conductor-2']);
+  const link = randomInt(random, 2);
+  const after = 1 + randomInt(random, 6);
+  return ({ fleet }) => {
+    const { links, process } = fleet.member(who);
+    links[link]?.insteadOf('out', after, () => process.isAlive && fleet.kill(who, 2_000));
+  };
+}
+
+const BY_WAY_OF: Readonly<Record<InstanceOperation, Instance['state']>> = {
+  stop: 'stopping',
+  start: 'starting',
+  evacuate: 'rebuilding',
+};
+
+/** By the version that is seen; what is answered is on record. */
+function operate(
+  world: World,
+  { uuid, projectId, version }: Instance,
+  operation: InstanceOperation,
+  isByOperator = false,
+): void {
+  const { checker } = world;
+  checker.mayOperate.add(`${BY_WAY_OF[operation]} ${uuid}`);
+  checker.operated.delete(uuid);
+  const began = {};
+  world.checker.operating.set(uuid, began);
+  const answered = call(world, isByOperator ? 'operator' : projectId, uuid, operation, version);
+  void answered.then((after) => {
+    // What was so already, another call that is still under way may change.
+    const isWritten = after !== undefined && after.version > version;
+    if (isWritten && checker.operating.get(uuid) === began) checker.operated.set(uuid, operation);
+  });
+}
+
+/** Undefined when it was refused, or nobody answered. */
+async function call(
+  { fleet }: World,
+  who: string,
+  instanceUuid: string,
+  operation: InstanceOperation,
+  version: number,
+): Promise<InstanceView | undefined> {
+  const request = { instanceUuid, operation, version };
+  const options = { timeoutMs: 3_000 };
+  const called = callMethod(fleet.member(who).bus, RPC_CONDUCTOR, operateInstanceMethod, request, options);
+  return called.then(
+    ({ instance }) => instance,
+    () => undefined,
+  );
+}

@@ -1,0 +1,68 @@
+import * as judging from '../../../services/compute-agent/host/judge-power-state';
+import * as recovering from '../../../services/compute-agent/host/recover';
+import * as operating from '../../../services/conductor/triggers/operate-instance';
+import * as finding from '../../../services/scheduler/reports/discrepancies';
+import { type Mutant, mutant } from './mutant';
+import { withRule } from './reconcile-mutants';
+
+export const POWER_MUTANTS: readonly Mutant[] = [
+  withRule('stop-is-told-once', 'telling a host again that did not stop or start in time', ({ record }, step) =>
+    step.kind === 'set_power_state' && !step.isFirst && record?.state !== 'stopped'
+      ? { kind: 'wait', untilMs: record?.dueAtMs }
+      : undefined,
+  ),
+  withRule('late-power-is-believed', 'the order of what a host says', ({ record, observed }) => {
+    if (observed.kind !== 'power_reported' || record === undefined) return undefined;
+    if (record.state !== 'starting' && record.state !== 'stopping') return undefined;
+    return observed.powerState === 'running'
+      ? { kind: 'record_active', at: observed.at }
+      : record.state === 'stopping'
+        ? { kind: 'record_stopped', at: observed.at }
+        : undefined;
+  }),
+  withRule('forgotten-start-unseen', 'asking after what is stopped, for a store that went back', ({ record }, step) =>
+    step.kind === 'set_power_state' && record?.state === 'stopped' ? { kind: 'none', because: 'at rest' } : undefined,
+  ),
+  mutant(
+    'late-power-is-set',
+    'that a late order to stop or to start does nothing',
+    judging,
+    'judgePowerState',
+    (original) => {
+      return (order, tracked) => original({ ...order, restsOnEpoch: 0 }, tracked);
+    },
+  ),
+  mutant(
+    'stopped-is-half-built',
+    'keeping what is stopped over a restart',
+    recovering,
+    'recoverInstances',
+    (original) => {
+      return (host, remembered) =>
+        original(
+          host,
+          remembered.map((one) => (one.state === 'stopped' ? { ...one, state: 'building' } : one)),
+        );
+    },
+  ),
+  mutant(
+    'stop-comes-late',
+    'that a copy of a stop does nothing after a start',
+    operating,
+    'operateInstance',
+    (original) => {
+      return (c, request, sender) => original(c, { ...request, version: 0 }, sender);
+    },
+  ),
+  mutant('stopped-is-not-told', 'telling conductors what is stopped', finding, 'findDifference', (original) => {
+    return async (stats, deps) => {
+      const difference = await original(stats, deps);
+      return (
+        difference && {
+          ...difference,
+          present: difference.present.filter(({ powerState }) => powerState === undefined),
+        }
+      );
+    };
+  }),
+];
