@@ -42,7 +42,7 @@ afterAll(async () => {
   await engine.stop();
 });
 
-interface TestDriver extends Awaited<ReturnType<typeof openDockerDriver>> {
+interface TestDriver extends Driver {
   readonly exits: Inbox<{ readonly uuid: string; readonly why: string }>;
 }
 

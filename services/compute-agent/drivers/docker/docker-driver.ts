@@ -37,11 +37,7 @@ const RETRY = { firstMs: 200, maxMs: 5_000 };
  *
  * @throws BerthError `unavailable / engine` when the engine does not answer.
  */
-export async function openDockerDriver(
-  host: DockerHost,
-  config: DockerConfig,
-  around: Surroundings,
-): Promise<DockerDriver> {
+export async function openDockerDriver(host: DockerHost, config: DockerConfig, around: Surroundings): Promise<Driver> {
   const docker = new Docker({ socketPath: config.dockerSocket });
   const info = await docker.info().catch((thrown: unknown) => {
     throw engineError(thrown);
