@@ -169,9 +169,12 @@ export class Machine {
     };
   }
 
-  /** An instance stops by itself. */
+  /** An instance stops by itself; one that was being stopped is kept, whether its agent lives or not. */
   exit(uuid: string): void {
-    if (!this.running.delete(uuid)) return;
+    const workload = this.running.get(uuid);
+    if (workload === undefined) return;
+    this.running.delete(uuid);
+    if (this.disk.get(uuid)?.state === 'stopping') this.stopped.set(uuid, workload);
     this.onEvent({ kind: 'exited', machine: this.name, uuid });
     this.#exited(uuid, 'exit code 1');
   }
