@@ -56,7 +56,7 @@ function kind(share: number, weight: number, prepare: Kind['prepare']): Kind {
 }
 
 /** What can happen. */
-const KINDS: Readonly<Record<string, Kind>> = {
+const KINDS = {
   build: kind(1, 60, build),
   terminate: kind(1, 25, terminate),
   stop: kind(0.7, 14, stop),
@@ -133,15 +133,22 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'part vanishes': kind(0.5, 8, partVanishes),
   'device moves': kind(0.3, 3, deviceMoves),
   'begin a group over racks': kind(0.4, 6, beginGroupOverRacks),
-};
+} satisfies Readonly<Record<string, Kind>>;
+
+export type ActionKind = keyof typeof KINDS;
 
 /**
  * The plan of a seed. Each seed has some of the kinds and not others ("swarm testing": Groce and others, 2012), because
  * faults hide one another. Each action has randomness of its own, so that leaving one out changes no other.
+ *
+ * @param focus  kinds that are always there, and happen more often
  */
-export function planOf(seed: number, actionCount: number): Action[] {
+export function planOf(seed: number, actionCount: number, focus: readonly ActionKind[] = []): Action[] {
   const random = seededRandom(seedOf(`${seed} kinds`));
-  const kinds = Object.entries(KINDS).filter(([, { share }]) => random.next() < share);
+  const isFocus = (name: string) => focus.some((one) => one === name);
+  const kinds = Object.entries<Kind>(KINDS)
+    .filter(([name, { share }]) => random.next() < share || isFocus(name))
+    .map(([name, one]): [string, Kind] => [name, isFocus(name) ? { ...one, weight: FOCUS_FACTOR * one.weight } : one]);
   const sum = kinds.reduce((all, [, { weight }]) => all + weight, 0);
   const plan = Array.from({ length: actionCount }, (_, number) => {
     const own = seededRandom(seedOf(`${seed} action ${number}`));
@@ -151,6 +158,8 @@ export function planOf(seed: number, actionCount: number): Action[] {
   });
   return plan.sort((a, b) => a.afterMs - b.afterMs);
 }
+
+const FOCUS_FACTOR = 3;
 
 /** The kind at a place on the line that the weights make. */
 function drawn(kinds: readonly [string, Kind][], place: number): [string, Kind] {

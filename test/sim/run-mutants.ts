@@ -10,11 +10,11 @@ export interface Caught {
 }
 
 /** Runs one seed after the other with a mutant until an invariant breaks. */
-export async function catchMutant({ name, apply }: Mutant, actionCount: number): Promise<Caught> {
+export async function catchMutant({ name, apply, focus }: Mutant, actionCount: number): Promise<Caught> {
   const putBack = apply();
   try {
     for (let seed = 1; seed <= MOST_SEEDS; seed++) {
-      const options = { seed, actionCount };
+      const options = { seed, actionCount, focus };
       const { violation } = await runSeed(options);
       if (violation) return { mutant: name, by: { options, violation } };
     }

@@ -3,7 +3,7 @@ import { checkAtRest } from './at-rest';
 import { Checker, type Violation } from './checker';
 import { Fleet, START_MS } from './fleet';
 import { checkGrowth, measureKept, STILL_MS } from './growth';
-import { type Action, HORIZON_MS, planOf } from './plan';
+import { type Action, type ActionKind, HORIZON_MS, planOf } from './plan';
 
 export interface RunOptions {
   readonly seed: number;
@@ -11,6 +11,8 @@ export interface RunOptions {
   readonly actionCount: number;
   /** Of these, the ones that do; all when undefined. */
   readonly kept?: readonly number[] | undefined;
+  /** Kinds of actions that are always among them. */
+  readonly focus?: readonly ActionKind[] | undefined;
 }
 
 export interface RunResult {
@@ -26,10 +28,10 @@ const QUIET_MS = 40_000;
 const CHECK_EVERY_MS = 500;
 
 /** One run, from the start of the fleet until it is at rest or something is wrong. */
-export async function runSeed({ seed, actionCount, kept }: RunOptions): Promise<RunResult> {
+export async function runSeed({ seed, actionCount, kept, focus }: RunOptions): Promise<RunResult> {
   const fleet = new Fleet(seed);
   const checker = new Checker(fleet);
-  const plan = planOf(seed, actionCount).filter(({ number }) => kept?.includes(number) ?? true);
+  const plan = planOf(seed, actionCount, focus).filter(({ number }) => kept?.includes(number) ?? true);
   await checker.watch(fleet.observer);
   await fleet.start();
   for (const action of plan) {

@@ -65,13 +65,14 @@ async function main(): Promise<number> {
 
 async function runSeeds(): Promise<number> {
   const mutant = values.mutants ? undefined : values.mutant;
+  const focus = mutant === undefined ? undefined : mutantOf(mutant).focus;
   const kept = values.keep?.split(',').filter(Boolean).map(Number);
   const first = Number(values.seed ?? values.first);
   const count = values.seed === undefined ? Number(values.seeds ?? 100) : 1;
   const jobs = Array.from({ length: count }, (_, n): SeedJob => {
     return {
       kind: 'seed',
-      options: { seed: first + n, actionCount, kept },
+      options: { seed: first + n, actionCount, kept, focus },
       mutant,
       isDigested: values.seed !== undefined,
     };

@@ -4,21 +4,25 @@ import * as recovering from '../../../services/compute-agent/host/recover';
 import * as destroying from '../../../services/compute-agent/orders/take-destroy';
 import * as reporting from '../../../services/compute-agent/reports/report-build';
 import { Machine } from '../machine';
-import { type Mutant, mutant } from './mutant';
+import { type Mutant, mutant, withFocus } from './mutant';
 
 export const AGENT_MUTANTS: readonly Mutant[] = [
   mutant('agent-takes-all', "the agent's own claim", claiming, 'judgeBuild', (original) => (...args) => {
     const judgement = original(...args);
     return judgement.kind === 'refuse' ? { kind: 'build' } : judgement;
   }),
-  mutant(
-    'claims-not-looked-at',
-    'checking what was claimed, provider by provider',
-    claiming,
-    'judgeBuild',
-    (original) => {
-      return (order, ...rest) => original({ ...order, allocations: {} }, ...rest);
-    },
+  withFocus(
+    mutant(
+      'claims-not-looked-at',
+      'checking what was claimed, provider by provider',
+      claiming,
+      'judgeBuild',
+      (original) => {
+        return (order, ...rest) => original({ ...order, allocations: {} }, ...rest);
+      },
+    ),
+    'part vanishes',
+    'machine shrinks',
   ),
   mutant('destroy-is-said-only', 'destroying what is ordered to be destroyed', destroying, 'takeDestroy', () => {
     return async (host, { instanceUuid, report }) => {

@@ -1,20 +1,23 @@
 import * as evidence from '../../../services/conductor/evidence';
 import * as fencing from '../../../services/conductor/steps/fence-host';
 import * as ordering from '../../../services/conductor/steps/orders';
-import { type Mutant, mutant, mutants } from './mutant';
+import { type Mutant, mutant, mutants, withFocus } from './mutant';
 import { withRule } from './reconcile-mutants';
 
 export const EVACUATION_MUTANTS: readonly Mutant[] = [
-  mutants(
-    'evacuated-stays',
-    'destroying what a dead host comes back with, by the order in its queue and by its report',
-    mutant('no-order', '', ordering, 'orderDestroy', (original) => async (c, uuid, step) => {
-      return step.reports || step.finding ? original(c, uuid, step) : 'told';
-    }),
-    mutant('not-given-up', '', evidence, 'isGivenUp', (original) => (record, host, attempt) => {
-      const isEvacuated = record.attempts.some((one) => one.number === attempt && one.outcome === 'evacuated');
-      return !isEvacuated && original(record, host, attempt);
-    }),
+  withFocus(
+    mutants(
+      'evacuated-stays',
+      'destroying what a dead host comes back with, by the order in its queue and by its report',
+      mutant('no-order', '', ordering, 'orderDestroy', (original) => async (c, uuid, step) => {
+        return step.reports || step.finding ? original(c, uuid, step) : 'told';
+      }),
+      mutant('not-given-up', '', evidence, 'isGivenUp', (original) => (record, host, attempt) => {
+        const isEvacuated = record.attempts.some((one) => one.number === attempt && one.outcome === 'evacuated');
+        return !isEvacuated && original(record, host, attempt);
+      }),
+    ),
+    'evacuate a dead host',
   ),
   mutant('evacuates-the-living', 'that only a dead host is evacuated', fencing, 'fenceHost', () => async () => {}),
   withRule('never-rebuilt', 'the deadline of what is rebuilt', ({ record, observed }) =>

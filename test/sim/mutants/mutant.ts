@@ -1,3 +1,5 @@
+import type { ActionKind } from '../plan';
+
 /** Berth with one thing taken out: what keeps an invariant must be missed when it is gone. */
 export interface Mutant {
   readonly name: string;
@@ -5,6 +7,12 @@ export interface Mutant {
   readonly without: string;
   /** Takes it out; the returned function puts it back. */
   readonly apply: () => () => void;
+  /** Kinds of actions that bring it out, for one that a general plan rarely shows: its seeds all have them, and more of them. */
+  readonly focus?: readonly ActionKind[];
+}
+
+export function withFocus(on: Mutant, ...focus: readonly ActionKind[]): Mutant {
+  return { ...on, focus };
 }
 
 /**
