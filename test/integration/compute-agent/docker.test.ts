@@ -86,12 +86,13 @@ if (isOff) process.stderr.write('BERTH_TEST_DOCKER=off: the docker driver is not
 
 when('the docker driver', () => {
   it('holds a container to its memory, its cores and its devices', async () => {
-    const driver = await open();
-    const instance = anInstance({ resources: { VCPU: 1, MEMORY_MB: 64 } }, { '/dev/null': { CUSTOM_NULL: 1 } });
+    const driver = await open({ DEVICES: 'null0=/dev/null,other0=/dev/zero' });
+    const instance = anInstance({ resources: { VCPU: 1, MEMORY_MB: 64 } }, { null0: { CUSTOM_NULL: 1 } });
     await driver.build(instance, never);
     const { HostConfig } = await containerOf(instance.uuid).inspect();
     expect(HostConfig).toMatchObject({ Memory: 64 * 2 ** 20, MemorySwap: 64 * 2 ** 20 });
     expect(HostConfig.Devices).toMatchObject([{ PathOnHost: '/dev/null' }]);
+    expect(HostConfig.Devices).toHaveLength(1);
     expect(await printed(instance.uuid, 'nproc')).toBe('1');
     expect(await printed(instance.uuid, 'env')).toContain(`BERTH_INSTANCE_UUID=${instance.uuid}`);
     expect(await runningIds(driver)).toEqual([instance.uuid]);
@@ -185,6 +186,13 @@ when('the docker driver', () => {
     expect(await driver.list()).toEqual([{ id: expect.stringMatching(/^container:/), resources }]);
     await container.remove({ force: true });
     expect(await driver.list()).toEqual([]);
+  });
+
+  it('says which device file it can not read', async () => {
+    await expect(open({ DEVICES: 'gpu0=nvidia0' })).rejects.toMatchObject({
+      reason: 'bad_config',
+      message: expect.stringContaining("'gpu0=nvidia0'"),
+    });
   });
 
   it('says that its engine does not answer', async () => {

@@ -11,7 +11,7 @@ import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { MemoryTables } from '#libs/placement/memory/tables';
 import { VersionedRows } from '#libs/placement/mirror/versioned-rows';
 import type { ConsumerWrite } from '#libs/placement/port/placement-store';
-import { type Mutant, mutant, mutants } from './mutant';
+import { type Mutant, mutant, mutants, withFocus } from './mutant';
 
 export const STORE_MUTANTS: readonly Mutant[] = [
   mutant('no-redelivery', 'giving out again what was not settled', MemoryQueue.prototype, 'takeBack', () => () => {}),
@@ -54,9 +54,12 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   mutant('reports-undo-reserved', 'what operators decided of inventories', merging, 'mergeReport', (original) => {
     return (report, provider) => original(report, provider && { ...provider, decided: {} });
   }),
-  mutant('reports-undo-traits', 'whose a trait is', merging, 'mergeReport', (original) => {
-    return (report, provider) => ({ ...original(report, provider), traits: report.traits });
-  }),
+  withFocus(
+    mutant('reports-undo-traits', 'whose a trait is', merging, 'mergeReport', (original) => {
+      return (report, provider) => ({ ...original(report, provider), traits: report.traits });
+    }),
+    'client gives a trait',
+  ),
   mutant('vanished-is-removed', 'keeping a device in use that is gone', nesting, 'reportNested', (original) => {
     return (tx, report, root) => {
       const getAll = tx.getAll.bind(tx);

@@ -1,4 +1,5 @@
 import type Docker from 'dockerode';
+import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import { commandWords } from '../command-words';
 import type { InstanceToBuild } from '../driver';
@@ -22,8 +23,8 @@ export interface ContainerPlace extends Pick<Place, 'memoryNodes' | 'devices' | 
 const MIB = 1_048_576;
 
 /**
- * The container of an instance: held to the cores, the memory and the NUMA nodes of its allocation. Devices whose
- * providers are named by a path below `/dev/` are passed to it; PCI devices by their address, in `BERTH_DEVICES`.
+ * The container of an instance: held to the cores, the memory and the NUMA nodes of its allocation, given the device
+ * files of the providers that it claims of; PCI devices it is told by their addresses, in `BERTH_DEVICES`.
  *
  * - VCPU, PCPU  `cpuset`: as many cores; without any, all
  * - MEMORY_MB   the memory of all its processes, swap included
@@ -32,7 +33,7 @@ const MIB = 1_048_576;
  */
 export function containerOptions(
   instance: InstanceToBuild,
-  { host, image, network, place }: ContainerSettings,
+  { host, image, network, place, deviceFiles }: ContainerSettings,
 ): Docker.ContainerCreateOptions {
   const { uuid, name, projectId, resources, requestSpec, claimed, mappings } = instance;
   const facts: ContainerFacts = { resources, cores: place.cores, devices: place.devices };
@@ -58,7 +59,9 @@ export function containerOptions(
       ...(memory > 0 && { Memory: memory, MemorySwap: memory }),
       ...(place.cores.length > 0 && { CpusetCpus: place.cores.join(',') }),
       ...(place.memoryNodes.length > 0 && { CpusetMems: place.memoryNodes.join(',') }),
-      Devices: Object.keys(claimed).filter(isDevicePath).map(passed),
+      Devices: Object.keys(claimed)
+        .flatMap((name) => deviceFiles.get(name) ?? [])
+        .map(passed),
     },
   };
 }
@@ -68,14 +71,32 @@ export interface ContainerSettings {
   readonly image: string;
   readonly network: string;
   readonly place: ContainerPlace;
+  /** By the names of providers. */
+  readonly deviceFiles: DeviceFiles;
+}
+
+export type DeviceFiles = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Reads `NAME=/dev/path` entries; a provider may have several.
+ *
+ * @throws BerthError `invalid_argument / bad_config`.
+ */
+export function parseDeviceFiles(entries: readonly string[]): DeviceFiles {
+  const files = new Map<string, string[]>();
+  for (const entry of entries) {
+    const [, name = '', path = ''] = /^([^=]+)=(\/dev\/.+)$/.exec(entry) ?? [];
+    if (name === '') {
+      const message = `BERTH_AGENT_DOCKER_DEVICES: '${entry}' is not NAME=/dev/path`;
+      throw new BerthError('invalid_argument', 'bad_config', message);
+    }
+    files.set(name, [...(files.get(name) ?? []), path]);
+  }
+  return files;
 }
 
 export function containerName(uuid: string): string {
   return `berth-${uuid}`;
-}
-
-function isDevicePath(name: string): boolean {
-  return name.startsWith('/dev/');
 }
 
 function passed(path: string): Docker.DeviceMapping {

@@ -10,7 +10,14 @@ import type { Driver, HostCapacity, InstanceToBuild, NestedCapacity, RunningWork
 import { type CoreAssignments, type CoreSets, createCoreAssignments } from '../process/cores';
 import { type MachineTree, machineTree, withoutNodes } from '../process/machine-tree';
 import { placeOf } from '../process/placing';
-import { type ContainerFacts, containerName, containerOptions, LABELS } from './container-options';
+import {
+  type ContainerFacts,
+  containerName,
+  containerOptions,
+  type DeviceFiles,
+  LABELS,
+  parseDeviceFiles,
+} from './container-options';
 import type { dockerDriverOptions } from './docker-options';
 import { engineError, isGone, isUnchanged } from './engine-error';
 import { type ExternalContainers, externalContainers } from './external-containers';
@@ -65,6 +72,7 @@ class DockerDriver implements Driver {
   readonly #entries = new Map<string, Entry>();
   readonly #assignments: CoreAssignments;
   readonly #external: ExternalContainers;
+  readonly #deviceFiles: DeviceFiles;
   readonly #closing = new AbortController();
   #onExit: (uuid: string, why: string) => void = () => {};
 
@@ -79,6 +87,7 @@ class DockerDriver implements Driver {
   ) {
     this.#assignments = createCoreAssignments(cores);
     this.#external = externalContainers(docker);
+    this.#deviceFiles = parseDeviceFiles(config.dockerDevices);
   }
 
   capacity(): HostCapacity {
@@ -113,7 +122,13 @@ class DockerDriver implements Driver {
     const facts = { resources, cores: place.cores, devices: place.devices };
     this.#entries.set(uuid, { ...facts, isRunning: false, isEnding: false });
     try {
-      const settings = { host: this.host, image, network: this.config.dockerNetwork, place };
+      const settings = {
+        host: this.host,
+        image,
+        network: this.config.dockerNetwork,
+        place,
+        deviceFiles: this.#deviceFiles,
+      };
       const options = containerOptions(instance, settings);
       const container = await this.#create(options, signal);
       await container.start({ abortSignal: signal });

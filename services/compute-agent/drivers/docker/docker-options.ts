@@ -31,6 +31,11 @@ export const dockerDriverOptions = {
     range: 'a network',
     help: 'The network of the containers, as the engine names it: bridge, none, or one that was created.',
   }),
+  dockerDevices: listOption({
+    env: 'BERTH_AGENT_DOCKER_DEVICES',
+    default: [],
+    help: 'Device files by the provider that has them, as gpu0=/dev/nvidia0: a container that claims of it is given them.',
+  }),
   dockerStartMs: durationOption({
     env: 'BERTH_AGENT_DOCKER_START_MS',
     default: 500,
