@@ -106,6 +106,22 @@ it('says why an instance can not be started', async () => {
   expect(said()).toEqual(['shutdown', 'shutdown not_started']);
 });
 
+it('does not start by a late copy what could not be started, and starts it by the next order', async () => {
+  await startWithOne();
+  await set('shutdown');
+  const { epoch, position } = world.powerReports.items.at(-1) ?? { epoch: 0, position: 0 };
+  const first = { restsOnEpoch: epoch, restsOnPosition: position };
+  const { driver } = world;
+  jest.spyOn(driver as NonNullable<typeof driver>, 'start').mockRejectedValueOnce(new Error('busy'));
+  await set('running', first);
+  await set('running', first);
+  expect(said()).toEqual(['shutdown', 'shutdown unexpected', 'shutdown']);
+  expect(await driver?.list()).toEqual([]);
+  const failed = world.powerReports.items[1] ?? { epoch: 0, position: 0 };
+  await set('running', { restsOnEpoch: failed.epoch, restsOnPosition: failed.position });
+  expect(await driver?.list()).toHaveLength(1);
+});
+
 it('does not take for lost what stops by itself while it is stopped, and destroys what is stopped', async () => {
   await startWithOne();
   const { driver } = world;

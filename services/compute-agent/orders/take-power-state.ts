@@ -39,7 +39,7 @@ async function stop(host: Host, order: SetPowerState, tracked: TrackedInstance):
     },
     (error) => log.warn({ event: 'stop_failed', ...attemptFields(host, order), error }, 'stop failed, retrying'),
   );
-  return isDone ? changed(host, order, tracked, 'stopped') : REQUEUE;
+  return isDone ? settled(host, order, tracked, 'stopped') : REQUEUE;
 }
 
 async function start(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
@@ -48,16 +48,18 @@ async function start(host: Host, order: SetPowerState, tracked: TrackedInstance)
   } catch (thrown) {
     const error = BerthError.from(thrown);
     host.log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'an instance could not be started');
-    return reportPower(host, order, tracked, error);
+    // Done, if without success: a copy of the order that comes late must not start what is on record as stopped.
+    return settled(host, order, tracked, 'stopped', error);
   }
-  return changed(host, order, tracked, 'running');
+  return settled(host, order, tracked, 'running');
 }
 
-async function changed(
+async function settled(
   host: Host,
   order: SetPowerState,
   tracked: TrackedInstance,
   state: 'running' | 'stopped',
+  failure?: BerthError,
 ): Promise<Settlement> {
   const { ledger, journal, log, lease } = host;
   const next = { ...tracked, state, poweredAt: lease.nextPosition() };
@@ -68,5 +70,5 @@ async function changed(
     (error) => log.warn({ event: 'journal_failed', ...attemptFields(host, order), error }, 'not journalled, retrying'),
   );
   log.debug({ event: `instance_${state}`, ...attemptFields(host, order) }, `instance is ${state}`);
-  return isKnown ? reportPower(host, order, next) : REQUEUE;
+  return isKnown ? reportPower(host, order, next, failure) : REQUEUE;
 }
