@@ -161,6 +161,12 @@ export class Checker {
     this.#checkGroups(true);
   }
 
+  /** A disk of before an instance was started is all that its host has of it: a start that was done, or is said late, is void. */
+  startIsUndone(uuid: string): void {
+    if (this.operated.get(uuid) === 'start') this.operated.delete(uuid);
+    this.operating.delete(uuid);
+  }
+
   /**
    * Whether what runs on a host contradicts its record, or has none any more, and is kept and shown as a doubt: a record that
    * a store forgot in going back says another host; or the host was taken over, and is back with the machine that all was

@@ -1,4 +1,5 @@
 import type { Random } from '#libs/domain/random';
+import type { TrackedInstance } from '../../../services/compute-agent/host/ledger';
 import { agentOf, HOSTS, type Perform, pick } from './common';
 
 /** Agents of one host each. */
@@ -20,13 +21,16 @@ export function diskGoesBack(random: Random): Perform {
   const host = pick(random, HOSTS);
   const isEmpty = random.next() < 0.3;
   const byMs = 500 + random.next() * 10_000;
-  return ({ fleet }) => {
+  return ({ fleet, checker }) => {
     const machine = fleet.machines.get(host);
     const copy = new Map(isEmpty ? [] : machine?.disk);
     fleet.later(byMs, () => {
       fleet.kill(agentOf(host), 1_000);
       fleet.note(host, `boots from ${isEmpty ? 'an empty disk' : 'an older copy of its disk'}`);
+      // By that disk it was never started: what the host says now counts.
+      const unstarted = [...(machine?.running.keys() ?? [])].filter((uuid) => isStopped(copy.get(uuid)));
       machine?.replace(copy);
+      for (const uuid of unstarted) checker.startIsUndone(uuid);
     });
   };
 }
@@ -54,4 +58,8 @@ function goesAway(agents: readonly string[], random: Random): Perform {
   return ({ fleet }) => {
     for (const agent of agents) fleet.sendAway(agent, AWAY_UNTIL_MS + afterMs);
   };
+}
+
+function isStopped(instance: TrackedInstance | undefined): boolean {
+  return instance?.state === 'stopped' || instance?.state === 'stopping';
 }
