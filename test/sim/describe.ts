@@ -5,6 +5,7 @@ import {
   hostDiscrepancyCodec,
 } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { powerReportCodec, setPowerStateCodec } from '#libs/contracts/power';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import type { Message } from '#libs/simulation/simulated-bus';
@@ -21,6 +22,14 @@ const DESCRIPTIONS: Readonly<Record<string, (body: Uint8Array) => string>> = {
   [buildReportCodec.type]: (body) => {
     const { instanceUuid, host, attempt, outcome } = buildReportCodec.decode(body);
     return `${instanceUuid} on ${host}, attempt ${attempt}: ${outcome}`;
+  },
+  [setPowerStateCodec.type]: (body) => {
+    const { instanceUuid, host, powerState, restsOnEpoch, restsOnPosition } = setPowerStateCodec.decode(body);
+    return `${instanceUuid} on ${host}: ${powerState}, resting on ${restsOnEpoch}.${restsOnPosition}`;
+  },
+  [powerReportCodec.type]: (body) => {
+    const { instanceUuid, host, powerState, reason, epoch, position } = powerReportCodec.decode(body);
+    return `${instanceUuid} on ${host}: ${[powerState, reason].join(' ').trim()}, at ${epoch}.${position}`;
   },
   [hostDiscrepancyCodec.type]: (body) => {
     const { host, unclaimed, missing } = hostDiscrepancyCodec.decode(body);
