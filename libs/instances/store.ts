@@ -53,7 +53,7 @@ export interface InstanceStore extends DoubtStore {
   list(filter: InstanceFilter, marker: string | undefined, limit: number): Promise<Instance[]>;
 
   /**
-   * Instances whose `dueAtMs` has come, longest due first. Each is due again `leaseMs` from now, so that only one
+   * Instances whose `dueAtMs` has come, longest due first, then by uuid. Each is due again `leaseMs` from now, so that only one
    * conductor gets it at a time; the record itself is not written.
    */
   takeDue(nowMs: number, leaseMs: number, limit: number): Promise<Instance[]>;

@@ -95,7 +95,9 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
     },
 
     async takeDue(nowMs, leaseMs, limit) {
-      const due = [...dueAtMs].filter(([, atMs]) => atMs <= nowMs).sort(([, a], [, b]) => a - b);
+      const due = [...dueAtMs]
+        .filter(([, atMs]) => atMs <= nowMs)
+        .sort(([one, a], [other, b]) => a - b || (one < other ? -1 : 1));
       const taken = due.slice(0, limit).map(([uuid]) => uuid);
       for (const uuid of taken) dueAtMs.set(uuid, nowMs + leaseMs);
       return present(taken);
