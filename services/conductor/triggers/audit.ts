@@ -1,18 +1,13 @@
-import { sleep } from '#libs/domain/clock';
 import type { Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { type Look, lookAt, type Observation, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
+import { destroyBeforeForgetting, forgetEnded } from './forget-ended';
 
 /** The lease that the conductor which audits holds. */
 export const AUDIT_LEASE = 'audit';
-/** The store does nothing else meanwhile: about a millisecond. */
-const FORGET_BATCH = 25;
-/** Between two batches the store is left alone for so many times what the first took. */
-const FORGET_PAUSE = 4;
-
 /**
  * Looks at every claim with its record, and at every active record with its claim and its host, when neither has changed
  * for the grace period; then forgets records of what was deleted or ended in error long ago. One conductor at a time runs
@@ -22,6 +17,7 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
   const lease = await c.leases.acquire(AUDIT_LEASE, holder, c.config.auditIntervalMs * 2);
   if (!lease) return;
   const nowMs = c.clock.now();
+  const forgetBeforeMs = nowMs - c.config.retentionMs;
   const settledBeforeMs = nowMs - c.config.auditGraceMs;
   const isSettled = ({ updatedAtMs }: { readonly updatedAtMs: number }) => updatedAtMs < settledBeforeMs;
   const count = { claims: 0, active: 0 };
@@ -55,10 +51,11 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
       c,
       looks.filter((look) => look !== undefined),
     );
+    await destroyBeforeForgetting(c, records, forgetBeforeMs);
   });
 
   await settleUnseen(c, nowMs);
-  const forgotten = await forgetEnded(c, nowMs - c.config.retentionMs);
+  const forgotten = await forgetEnded(c, forgetBeforeMs);
   c.measured.audits.inc();
   c.log.info({ event: 'audit_done', ...count, forgotten, epoch: lease.epoch }, 'audit done');
 }
@@ -70,17 +67,6 @@ async function settleUnseen(c: Conductor, nowMs: number): Promise<void> {
   const isDown = new Set(hosts.filter(({ up }) => !up).map(({ name }) => name));
   const settled = unseen.filter(({ host }) => !isDown.has(host));
   await Promise.all(settled.map((doubt) => c.instances.settleDoubt(doubt)));
-}
-
-/** Answers how many. */
-async function forgetEnded(c: Conductor, beforeMs: number): Promise<number> {
-  for (let forgotten = 0; ; ) {
-    const startedAtMs = c.clock.elapsed();
-    const batch = await c.instances.forget(beforeMs, FORGET_BATCH);
-    forgotten += batch;
-    if (batch < FORGET_BATCH || c.stopping.aborted) return forgotten;
-    await sleep(c.clock, FORGET_PAUSE * (c.clock.elapsed() - startedAtMs), c.stopping);
-  }
 }
 
 /** Of a claim that is another than the record's it matters where it is: it is read again with that. */

@@ -1,0 +1,48 @@
+import { sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import type { Instance } from '#libs/domain/instance';
+import type { Conductor } from '../context';
+import { orderDestroy } from '../steps/orders';
+
+/** The store does nothing else meanwhile: about a millisecond. */
+const FORGET_BATCH = 25;
+/** Between two batches the store is left alone for so many times what the first took. */
+const FORGET_PAUSE = 4;
+
+/** Forgets what ended before a time, whose hosts were told. Answers how many. */
+export async function forgetEnded(c: Conductor, beforeMs: number): Promise<number> {
+  for (let forgotten = 0; ; ) {
+    const startedAtMs = c.clock.elapsed();
+    const batch = await c.instances.forget(beforeMs, FORGET_BATCH);
+    forgotten += batch;
+    if (batch < FORGET_BATCH || c.stopping.aborted) return forgotten;
+    await sleep(c.clock, FORGET_PAUSE * (c.clock.elapsed() - startedAtMs), c.stopping);
+  }
+}
+
+/**
+ * Of records that are about to be forgotten: tells the dead hosts that they were evacuated from, once more, to destroy what
+ * they come back with. Who evacuated may have died before that order, and once the record is gone no report brings it out.
+ * A host that has come back meanwhile has shown what it runs.
+ */
+export async function destroyBeforeForgetting(c: Conductor, records: readonly Instance[], beforeMs: number) {
+  const ended = records.filter(({ state, updatedAtMs }) => {
+    return (state === 'error' || state === 'deleted') && updatedAtMs < beforeMs;
+  });
+  const left = ended.flatMap(({ uuid, attempts }) => {
+    const evacuated = attempts.filter(({ outcome }) => outcome === 'evacuated');
+    // The last of each host: what is destroyed is all up to it.
+    return [...new Map(evacuated.map((one) => [one.host, one])).values()].map((one) => ({ uuid, ...one }));
+  });
+  if (left.length === 0) return;
+  const hosts = await c.placement.hosts([...new Set(left.map(({ host }) => host))]);
+  const dead = new Set(hosts.filter(({ up }) => !up).map(({ name }) => name));
+  for (const { uuid, host, number } of left.filter((one) => dead.has(one.host))) {
+    await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: number, claimToken: 0, reports: false }).catch(
+      (thrown: unknown) => {
+        // One full queue is no reason to forget nothing any more.
+        if (BerthError.from(thrown).code !== 'resource_exhausted') throw thrown;
+      },
+    );
+  }
+}
