@@ -2,7 +2,7 @@ import * as judging from '../../../services/compute-agent/host/judge-power-state
 import * as recovering from '../../../services/compute-agent/host/recover';
 import * as operating from '../../../services/conductor/triggers/operate-instance';
 import * as finding from '../../../services/scheduler/reports/discrepancies';
-import { type Mutant, mutant } from './mutant';
+import { type Mutant, mutant, withFocus } from './mutant';
 import { withRule } from './reconcile-mutants';
 
 export const POWER_MUTANTS: readonly Mutant[] = [
@@ -45,14 +45,19 @@ export const POWER_MUTANTS: readonly Mutant[] = [
         );
     },
   ),
-  mutant(
-    'stop-comes-late',
-    'that a copy of a stop does nothing after a start',
-    operating,
-    'operateInstance',
-    (original) => {
-      return (c, request, sender) => original(c, { ...request, version: 0 }, sender);
-    },
+  withFocus(
+    mutant(
+      'stop-comes-late',
+      'that a copy of a stop does nothing after a start',
+      operating,
+      'operateInstance',
+      (original) => {
+        return (c, request, sender) => original(c, { ...request, version: 0 }, sender);
+      },
+    ),
+    'stop and start',
+    'slow down',
+    'lose message',
   ),
   mutant('stopped-is-not-told', 'telling conductors what is stopped', finding, 'findDifference', (original) => {
     return async (stats, deps) => {

@@ -60,7 +60,7 @@ export function containerOptions(
       ...(place.cores.length > 0 && { CpusetCpus: place.cores.join(',') }),
       ...(place.memoryNodes.length > 0 && { CpusetMems: place.memoryNodes.join(',') }),
       Devices: Object.keys(claimed)
-        .flatMap((name) => deviceFiles.get(name) ?? [])
+        .flatMap((provider) => deviceFiles.get(provider) ?? [])
         .map(passed),
     },
   };
