@@ -102,6 +102,21 @@ it.each(['fails', 'refuses'] as const)('goes to the next alternate when a host %
   expect(await world.claims()).toEqual(world.runs());
 });
 
+it.each([
+  ['fails', 2],
+  ['refuses', 0],
+  ['is silent', 0],
+] as const)('holds it against a host that it %s: %i in a row', async (behaviour, failuresInARow) => {
+  world.behaviour.set('h1', behaviour);
+  for (let times = 0; times < 2; times++) {
+    await world.request();
+    await world.clock.advance(20_000);
+  }
+  const [host] = await world.placement.hosts(['h1']);
+  expect(host).toMatchObject({ failuresInARow, lastFailureAtMs: expect.any(Number) });
+  expect(host?.failures).toBeGreaterThan(1);
+});
+
 it('passes over an alternate that filled up meanwhile, and says so in the story', async () => {
   world.hosts = ['h2'];
   await world.request(10);

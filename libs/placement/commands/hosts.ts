@@ -36,7 +36,8 @@ export async function recordFailure(tx: Transaction, command: Timed<RecordFailur
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
   const agedMs = Math.max(0, atMs - host.lastFailureAtMs);
   const failures = host.failures * 0.5 ** (agedMs / halfLifeMs) + 1;
-  const failuresInARow = host.failuresInARow + (startedAtMs >= host.lastFailureAtMs ? 1 : 0);
+  const isNext = startedAtMs !== undefined && startedAtMs >= host.lastFailureAtMs;
+  const failuresInARow = host.failuresInARow + (isNext ? 1 : 0);
   const last = { lastFailureAtMs: atMs, lastFailure: reason.slice(0, MAX_REASON) };
   tx.put('host', name, { ...host, failures, failuresInARow, ...last, updatedAtMs: atMs });
   return undefined;

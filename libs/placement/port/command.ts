@@ -152,8 +152,11 @@ export interface RecordFailure {
   readonly kind: 'record_failure';
   readonly host: string;
   readonly halfLifeMs: number;
-  /** One that was under way when the one before failed is the same trouble: it does not count in the row. */
-  readonly startedAtMs: number;
+  /**
+   * One that was under way when the one before failed is the same trouble: it does not count in the row. Nor does one of
+   * which it is not the host that says that it failed: then undefined.
+   */
+  readonly startedAtMs: number | undefined;
   readonly reason: string;
 }
 

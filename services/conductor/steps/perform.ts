@@ -188,7 +188,8 @@ async function conclude(
     c.measured.attempts.inc({ outcome });
     const fields = { event: 'attempt_failed', instance_uuid: uuid, request_id: requestId, host, outcome, reason: why };
     c.log.warn(fields, 'build attempt failed');
-    const startedAtMs = record.attempts.at(-1)?.startedAtMs ?? nowMs;
+    // A timeout may be anybody's, and a refusal says that there is no room.
+    const startedAtMs = outcome === 'failed' ? record.attempts.at(-1)?.startedAtMs : undefined;
     const reason = `${outcome}: ${why}`;
     const { failureHalfLifeMs: halfLifeMs } = c.config;
     await c.placement.commit({ kind: 'record_failure', atMs: nowMs, host, halfLifeMs, startedAtMs, reason });

@@ -260,12 +260,13 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
       await mustReport(store, aReport());
       await mustCommit(store, aFailure({ atMs: AT_MS + 10, startedAtMs: AT_MS }));
       await mustCommit(store, aFailure({ atMs: AT_MS + 11, startedAtMs: AT_MS + 9 }));
+      await mustCommit(store, aFailure({ atMs: AT_MS + 11, startedAtMs: undefined }));
       await mustCommit(store, aFailure({ atMs: AT_MS + 20, startedAtMs: AT_MS + 11, reason: 'x'.repeat(1_000) }));
       expect(await hosts()).toMatchObject([{ failuresInARow: 2, lastFailure: 'x'.repeat(200) }]);
       await mustReport(store, aReport({ sequence: 2, ioOps: 3 }));
       expect(await hosts()).toMatchObject([{ failuresInARow: 2 }]);
       await mustCommit(store, { kind: 'clear_failures', host: 'host-1' });
-      expect(await hosts()).toMatchObject([{ failuresInARow: 0, failures: expect.closeTo(3, 1) }]);
+      expect(await hosts()).toMatchObject([{ failuresInARow: 0, failures: expect.closeTo(4, 1) }]);
       expect(await store.commit({ kind: 'clear_failures', host: 'host-1', atMs: AT_MS })).toEqual({
         kind: 'unchanged',
       });
