@@ -90,7 +90,7 @@ function isOldClaim({ owner, updatedAtMs }: Consumer, oldMs: number): boolean {
   return owner === 'conductor' && updatedAtMs <= oldMs;
 }
 
-function holdsOn(
+export function holdsOn(
   consumer: Consumer,
   { providerUuid: rootUuid }: UpdateResourceStatsRequest,
   view: PlacementView,

@@ -1,15 +1,16 @@
 import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { quarantinedUntilMs } from '../fleet/quarantine';
+import { holdsOn } from './discrepancies';
 import type { ReportDeps } from './take-reports';
 
 /** Whether a host that failed runs an instance that was claimed there since: it can build again. */
-export function hasBuiltSince({ host: name, instances }: UpdateResourceStatsRequest, view: PlacementView): boolean {
-  const host = view.host(name);
+export function hasBuiltSince(stats: UpdateResourceStatsRequest, view: PlacementView): boolean {
+  const host = view.host(stats.host);
   if (!host || host.failuresInARow === 0) return false;
-  return instances.some(({ instanceUuid, running }) => {
-    const claimedAtMs = view.consumer(instanceUuid)?.updatedAtMs ?? 0;
-    return running && claimedAtMs > host.lastFailureAtMs;
+  return stats.instances.some(({ instanceUuid, running }) => {
+    const claim = running ? view.consumer(instanceUuid) : undefined;
+    return claim !== undefined && claim.updatedAtMs > host.lastFailureAtMs && holdsOn(claim, stats, view);
   });
 }
 

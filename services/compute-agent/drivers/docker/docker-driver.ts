@@ -141,11 +141,8 @@ class DockerDriver implements Driver {
   }
 
   async destroy(uuid: string): Promise<void> {
-    const entry = this.#entries.get(uuid);
-    if (entry) entry.isEnding = true;
-    const container = this.docker.getContainer(containerName(uuid));
-    await this.#unlessGone(container.stop({ t: Math.ceil(this.config.dockerStopMs / 1_000) }));
-    await this.#unlessGone(container.remove({ force: true, v: true }));
+    await this.stop(uuid);
+    await this.#unlessGone(this.docker.getContainer(containerName(uuid)).remove({ force: true, v: true }));
     this.#entries.delete(uuid);
     this.#assignments.release(uuid);
   }
