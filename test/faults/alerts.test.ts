@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from 'amqplib';
+import { type ConfirmChannel, connect } from 'amqplib';
 import { Redis } from 'ioredis';
 import { BUILD_RESULTS, EVENTS_EXCHANGE } from '#libs/contracts/queues';
 import { isUuid } from '#libs/domain/names';
@@ -26,8 +27,10 @@ const API = 'placement-api';
 let fleet: TestFleet;
 let prometheus: PrometheusServer;
 let api: Child;
+let placementUrl: string;
 const httpPorts = new Map<string, number>();
 const tested = new Set<string>();
+const twinDir = mkdtempSync(join(tmpdir(), 'berth-twin-'));
 
 beforeAll(async () => {
   for (const name of [...PROCESSES, TWIN, API]) httpPorts.set(name, await freePort());
@@ -35,6 +38,8 @@ beforeAll(async () => {
     BERTH_AGENT_FAKE_FAILURE_RATE: '0',
     BERTH_SCHEDULER_DISCREPANCY_GRACE_MS: '2000',
     BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '1000',
+    BERTH_CONDUCTOR_AUDIT_GRACE_MS: '1000',
+    BERTH_AGENT_REPORT_INTERVAL_MS: '1000',
   };
   fleet = await TestFleet.start(settings, { rabbitmq: { hasMetrics: true }, httpPorts });
   const placementPort = await freePort();
@@ -60,9 +65,8 @@ beforeAll(async () => {
 afterAll(async () => {
   api?.process.kill('SIGKILL');
   await Promise.all([prometheus?.stop(), fleet?.stop()]);
+  rmSync(twinDir, { recursive: true });
 });
-
-let placementUrl: string;
 
 /** Rules whose minutes are seconds: durations, ranges, and the one threshold that is a time. */
 function inSeconds(rules: string): string {
@@ -80,9 +84,12 @@ function watch(names: readonly string[]): void {
   });
 }
 
-/** Causes something, again and again where it must last, and waits for the alerts that tell of it, which did not fire before. */
-async function expectAlerts(names: readonly string[], cause: () => Promise<unknown>, lasting = async () => {}) {
-  expect((await prometheus.firing()).filter((name) => names.includes(name))).toEqual([]);
+/**
+ * Causes something, again and again where it must last, and waits for the alerts that tell of it. Resolves to those that fired
+ * already before it.
+ */
+async function fires(names: readonly string[], cause: () => Promise<unknown>, lasting = async () => {}) {
+  const before = (await prometheus.firing()).filter((name) => names.includes(name));
   await cause();
   const fired = new Set<string>();
   await fleet.eventually(
@@ -96,7 +103,10 @@ async function expectAlerts(names: readonly string[], cause: () => Promise<unkno
     90_000,
   );
   for (const name of names) tested.add(name);
+  return { before };
 }
+
+const TOLD = { before: [] };
 
 /** Ends an agent and starts it again, with other settings. */
 async function restartAgent(name: string, settings: Readonly<Record<string, string>>, meanwhile = () => {}) {
@@ -105,9 +115,7 @@ async function restartAgent(name: string, settings: Readonly<Record<string, stri
   fleet.launch(name, settings);
 }
 
-async function onBroker(
-  work: (channel: Awaited<ReturnType<Awaited<ReturnType<typeof connect>>['createConfirmChannel']>>) => Promise<unknown>,
-) {
+async function onBroker(work: (channel: ConfirmChannel) => unknown) {
   const connection = await connect(fleet.credentials.brokerUrl('operator', fleet.rabbitmq.port));
   const channel = await connection.createConfirmChannel();
   await work(channel);
@@ -135,23 +143,27 @@ it('is quiet on a fleet that builds', async () => {
 });
 
 it('tells of dead letters, by a message that is none', async () => {
-  await expectAlerts(['BerthDeadLetters'], () =>
-    onBroker(async (channel) =>
-      channel.sendToQueue(BUILD_RESULTS.name, Buffer.from('rubbish'), {
-        type: 'berth.compute.v1.BuildReport',
-        userId: 'operator',
-      }),
+  expect(
+    await fires(['BerthDeadLetters'], () =>
+      onBroker((channel) =>
+        channel.sendToQueue(BUILD_RESULTS.name, Buffer.from('rubbish'), {
+          type: 'berth.compute.v1.BuildReport',
+          userId: 'operator',
+        }),
+      ),
     ),
-  );
+  ).toEqual(TOLD);
 });
 
 it('tells of claims that an audit mends, by one that was deleted', async () => {
-  await expectAlerts(['BerthAuditMends'], async () => {
-    const [consumer] = (await fleet.rows()).consumers;
-    if (consumer === undefined) throw new Error('nothing is claimed');
-    const { uuid: consumerUuid, claimToken } = consumer;
-    await fleet.placement.commit({ kind: 'release_claim', atMs: systemClock().now(), consumerUuid, claimToken });
-  });
+  expect(
+    await fires(['BerthAuditMends'], async () => {
+      const [consumer] = (await fleet.rows()).consumers;
+      if (consumer === undefined) throw new Error('nothing is claimed');
+      const { uuid: consumerUuid, claimToken } = consumer;
+      await fleet.placement.commit({ kind: 'release_claim', atMs: systemClock().now(), consumerUuid, claimToken });
+    }),
+  ).toEqual(TOLD);
 });
 
 it('tells of doubts, by an instance that nobody asked for', async () => {
@@ -160,97 +172,112 @@ it('tells of doubts, by an instance that nobody asked for', async () => {
   );
   const journal = join(fleet.stateDir, host, 'journal');
   const agent = AGENTS.find((name) => host.startsWith(name)) ?? '';
-  await expectAlerts(['BerthDoubts'], () =>
-    restartAgent(agent, {}, () => {
-      const known = readdirSync(journal).find((file) => isUuid(file.replace(/\.json$/, ''))) ?? '';
-      const instance = JSON.parse(readFileSync(join(journal, known), 'utf8')) as object;
-      const uuid = randomUUID();
-      copyFileSync(join(journal, known), join(journal, `${uuid}.json`));
-      writeFileSync(join(journal, `${uuid}.json`), JSON.stringify({ ...instance, uuid }));
-    }),
-  );
-});
-
-it('tells of a host that two agents want', async () => {
-  const settings = { BERTH_AGENT_HOST: 'agent-a', BERTH_AGENT_STATE_DIR: fleet.stateDir.concat('-twin') };
-  await expectAlerts(['BerthHostsTaken'], async () => {
-    fleet.launch(TWIN, settings);
-    watch([...PROCESSES, API, TWIN]);
-  });
-  await fleet.kill(TWIN);
-  watch([...PROCESSES, API]);
+  expect(
+    await fires(['BerthDoubts'], () =>
+      restartAgent(agent, {}, () => {
+        const known = readdirSync(journal).find((file) => isUuid(file.replace(/\.json$/, ''))) ?? '';
+        const instance = JSON.parse(readFileSync(join(journal, known), 'utf8')) as object;
+        const uuid = randomUUID();
+        writeFileSync(join(journal, `${uuid}.json`), JSON.stringify({ ...instance, uuid }));
+      }),
+    ),
+  ).toEqual(TOLD);
 });
 
 it('tells of a placement API that fails, by a store that does not answer', async () => {
   const headers = { 'x-auth-token': 'admin', 'openstack-api-version': 'placement 1.38' };
-  await expectAlerts(
-    ['BerthPlacementFails'],
-    async () => fleet.redis.kill('SIGSTOP'),
-    async () => {
-      await fetch(`${placementUrl}/resource_providers`, { headers });
-    },
-  );
+  expect(
+    await fires(
+      ['BerthPlacementFails'],
+      async () => fleet.redis.kill('SIGSTOP'),
+      async () => {
+        await fetch(`${placementUrl}/resource_providers`, { headers });
+      },
+    ),
+  ).toEqual(TOLD);
   await fleet.redis.kill('SIGCONT');
 });
 
 it('tells of a process that is gone, though its name left DNS', async () => {
-  await expectAlerts(['BerthProcessDown'], async () => {
-    await fleet.kill('scheduler-2');
-    watch([...PROCESSES, API].filter((name) => name !== 'scheduler-2'));
-  });
+  expect(
+    await fires(['BerthProcessDown'], async () => {
+      await fleet.kill('scheduler-2');
+      watch([...PROCESSES, API].filter((name) => name !== 'scheduler-2'));
+    }),
+  ).toEqual(TOLD);
 });
 
 it('tells of conductors that wait, by schedulers that are gone', async () => {
-  await expectAlerts(['BerthConductorsWait'], async () => {
-    await fleet.kill('scheduler-1');
-    await fleet.request(40);
-  });
+  expect(
+    await fires(['BerthConductorsWait'], async () => {
+      await fleet.kill('scheduler-1');
+      await fleet.request(40);
+    }),
+  ).toEqual(TOLD);
   for (const name of SCHEDULERS) fleet.launch(name);
+  watch([...PROCESSES, API]);
+});
+
+it('tells of a host that two agents want', async () => {
+  const settings = { BERTH_AGENT_HOST: 'agent-a', BERTH_AGENT_STATE_DIR: twinDir };
+  expect(
+    await fires(['BerthHostsTaken'], async () => {
+      fleet.launch(TWIN, settings);
+      watch([...PROCESSES, API, TWIN]);
+    }),
+  ).toEqual(TOLD);
+  await fleet.kill(TWIN);
   watch([...PROCESSES, API]);
 });
 
 it("tells of events that wait, by a listener's queue that refuses them", async () => {
   const queue = 'a listener that is full';
   const args = { 'x-max-length': 1, 'x-overflow': 'reject-publish' };
-  await expectAlerts(['BerthEventsWait'], async () => {
-    await onBroker(async (channel) => {
-      await channel.assertQueue(queue, { durable: true, arguments: args });
-      await channel.bindQueue(queue, EVENTS_EXCHANGE, '#');
-    });
-    await fleet.request(5);
-  });
+  expect(
+    await fires(['BerthEventsWait'], async () => {
+      await onBroker(async (channel) => {
+        await channel.assertQueue(queue, { durable: true, arguments: args });
+        await channel.bindQueue(queue, EVENTS_EXCHANGE, '#');
+      });
+      await fleet.request(5);
+    }),
+  ).toEqual(TOLD);
   await onBroker((channel) => channel.deleteQueue(queue));
 });
 
 it('tells of builds that fail and of their hosts, which are in quarantine', async () => {
-  await expectAlerts(
-    ['BerthBuildsFail', 'BerthHostsFail', 'BerthHostsQuarantined'],
-    async () => {
-      for (const name of AGENTS) await restartAgent(name, { BERTH_AGENT_FAKE_FAILURE_RATE: '1' });
-    },
-    async () => {
-      await fleet.request(2);
-    },
-  );
+  expect(
+    await fires(
+      ['BerthBuildsFail', 'BerthHostsFail', 'BerthHostsQuarantined'],
+      async () => {
+        for (const name of AGENTS) await restartAgent(name, { BERTH_AGENT_FAKE_FAILURE_RATE: '1' });
+      },
+      async () => {
+        await fleet.request(2);
+      },
+    ),
+  ).toEqual(TOLD);
 });
 
 it('tells of a queue that grows, by conductors that take nothing', async () => {
-  await expectAlerts(['BerthQueueGrows'], async () => {
-    for (const name of CONDUCTORS) fleet.signal(name, 'SIGSTOP');
-    await onBroker(async (channel) => {
-      for (let n = 0; n <= 10_000; n++)
-        channel.sendToQueue(BUILD_RESULTS.name, Buffer.from('rubbish'), { userId: 'operator' });
-    });
-  });
+  expect(
+    await fires(['BerthQueueGrows'], async () => {
+      for (const name of CONDUCTORS) fleet.signal(name, 'SIGSTOP');
+      await onBroker(async (channel) => {
+        for (let n = 0; n <= 10_000; n++)
+          channel.sendToQueue(BUILD_RESULTS.name, Buffer.from('rubbish'), { userId: 'operator' });
+      });
+    }),
+  ).toEqual(TOLD);
   for (const name of CONDUCTORS) fleet.signal(name, 'SIGCONT');
 });
 
 it('tells of a store that was wiped', async () => {
-  await expectAlerts(['BerthStoreLost'], () => onRedis('FLUSHALL'));
+  expect(await fires(['BerthStoreLost'], () => onRedis('FLUSHALL'))).toEqual(TOLD);
 });
 
 it('tells of an audit that stalls, by a user that may not ask for the time', async () => {
-  await expectAlerts(['BerthAuditStalled'], () => onRedis('ACL', 'SETUSER', 'default', '-time'));
+  expect(await fires(['BerthAuditStalled'], () => onRedis('ACL', 'SETUSER', 'default', '-time'))).toEqual(TOLD);
 });
 
 it('has caused every alert', () => {
