@@ -4,8 +4,8 @@ import type { Conductor } from './context';
 
 /** Up to when the store may have lost what was written to it: it was new then, or another server went on with it. */
 export interface LostWrites {
-  /** Up to this claim. Of later ones the store has forgotten only what came to its end. */
-  readonly upToToken: number;
+  /** Claims before this one, which the store gave first since. Of this and later ones it has forgotten only what came to its end. */
+  readonly beforeToken: number;
   /** By the store's clock, in milliseconds. */
   readonly upToMs: number;
 }
@@ -16,8 +16,8 @@ export interface LostWrites {
  */
 export async function readLostWrites(c: Conductor): Promise<LostWrites> {
   const { bornAtMs, jumps } = await c.placement.identify();
-  const upToToken = Math.max(bornAtMs * 1_000, jumps.at(-1)?.[1] ?? 0);
-  return { upToToken, upToMs: Math.floor(upToToken / 1_000) };
+  const beforeToken = Math.max(bornAtMs * 1_000, jumps.at(-1)?.[1] ?? 0);
+  return { beforeToken, upToMs: Math.floor(beforeToken / 1_000) };
 }
 
 /**
@@ -31,7 +31,7 @@ export function isDoubtful(c: Conductor, record: Instance, lost: LostWrites): bo
 
 /** Whether what runs was built by an order that the store has forgotten, or with it the whole instance. */
 export function isForgotten(record: Instance | undefined, running: RunningInstance, lost: LostWrites): boolean {
-  if (running.claimToken > lost.upToToken) return false;
+  if (running.claimToken >= lost.beforeToken) return false;
   if (record === undefined) return true;
   return isInWork(record) && attemptNumber(record) < running.attempt && mayBeOlder(record, lost);
 }
