@@ -105,19 +105,6 @@ export async function orderDestroy(
 }
 
 /**
- * Orders it before the record is closed without the host's word: whoever was to order it may have died before, or had no store
- * to ask where the host is. An order that waits twice does no harm.
- */
-export async function orderOwedDestroy(c: Conductor, { uuid, host = '', claimToken = 0 }: Instance): Promise<void> {
-  try {
-    await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: 0, claimToken, reports: false });
-  } catch (thrown) {
-    // A full queue is no reason to keep it DELETING: the host is told when it reports the instance.
-    if (BerthError.from(thrown).code !== 'resource_exhausted') throw thrown;
-  }
-}
-
-/**
  * Orders the host of an instance to stop it, or to start it. The order rests on what the host said last: one that comes late
  * does not undo what the host has done since. A host that is silent finds it when it is back, and is not told twice.
  */

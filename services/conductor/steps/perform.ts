@@ -10,7 +10,7 @@ import type { Finding, Step } from '../step';
 import { claimAgain, readClaim, release, releaseHeld } from './claims';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
-import { type OrderDetails, orderBuild, orderDestroy, orderOwedDestroy, orderPowerState } from './orders';
+import { type OrderDetails, orderBuild, orderDestroy, orderPowerState } from './orders';
 
 /** Steps that are done for one instance; `select_destinations` is done for all of a request (`reconcile-loop.ts`). */
 export type OwnStep = Exclude<Step, { kind: 'select_destinations' }>;
@@ -96,7 +96,6 @@ async function performOnRecord(
       return recordDeleting(c, look, record);
     case 'close_record':
       if (!step.isConfirmed) {
-        if (look.observed.kind !== 'host_gone' && look.observed.kind !== 'host_down') await orderOwedDestroy(c, record);
         const fields = { event: 'destroy_unconfirmed', instance_uuid: record.uuid, host: record.host };
         c.log.warn(fields, 'closing the record without word from its host');
         await noteDoubt(c, look, 'destroy_owed', 'its host did not say that it is destroyed');
