@@ -148,10 +148,12 @@ export class Checker {
     this.storeBegan++;
     this.#consumers.clear();
     this.#used.clear();
+    this.hosts.clear();
     this.quotas.reset();
     await this.fleet.server.stores.placement.snapshot((rows) => {
       this.quotas.load(rows);
-      const { providers = [], consumers = [], usages = [] } = rows;
+      const { providers = [], consumers = [], usages = [], hosts = [] } = rows;
+      for (const host of hosts) this.hosts.set(host.name, host);
       for (const provider of providers) this.#providers.set(provider.uuid, provider);
       for (const consumer of consumers) this.#consumers.set(consumer.uuid, consumer);
       for (const { providerUuid, used } of usages) {
