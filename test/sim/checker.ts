@@ -95,6 +95,8 @@ export class Checker {
   /** How often the store went back: what was written under an earlier number may be lost. */
   storeBegan = 0;
   readonly #takeOvers: TakeOvers;
+  /** What a host has again, of an older disk, that was destroyed there. */
+  readonly #cameBack = new Set<string>();
   /** When a host that was down was heard of again. */
   readonly #cameUpAtMs = new Map<string, number>();
   /** Attempts that records gave up. */
@@ -169,16 +171,22 @@ export class Checker {
     this.operating.delete(uuid);
   }
 
+  /** A host has something again, of an older disk, that was destroyed there: its record may be forgotten by now. */
+  comesBack(uuid: string, host: string): void {
+    this.#cameBack.add(`${uuid} on ${host}`);
+  }
+
   /**
    * Whether what runs on a host contradicts its record, or has none any more, and is kept and shown as a doubt: a record that
-   * a store forgot in going back says another host; or the host was taken over, and is back with the machine that all was
-   * lost with.
+   * a store forgot in going back says another host; the host was taken over, and is back with the machine that all was
+   * lost with; or its disk is one of before the instance was destroyed.
    */
   isInDoubt(uuid: string, host: string): boolean {
     const { finding, atMs = 0 } = this.#doubts.get(`${uuid} on ${host}`) ?? {};
     if (this.fleet.time.nowMs - atMs > DOUBT_SHOWN_EVERY_MS) return false;
     if (finding === 'stray' && this.forgiven.has(uuid)) return true;
-    return (finding === 'stray' || finding === 'unknown_instance') && this.#takeOvers.has(uuid, host);
+    if (finding !== 'stray' && finding !== 'unknown_instance') return false;
+    return this.#takeOvers.has(uuid, host) || this.#cameBack.has(`${uuid} on ${host}`);
   }
 
   /** The root provider of a host, as it was written last. */
