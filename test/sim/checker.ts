@@ -98,6 +98,8 @@ export class Checker {
   storeBegan = 0;
   #wentBackAtMs = 0;
   readonly #takeOvers: TakeOvers;
+  /** What a host has again, of an older disk, that was destroyed there. */
+  readonly #cameBack = new Set<string>();
   /** When a host that was down was heard of again. */
   readonly #cameUpAtMs = new Map<string, number>();
   /** Attempts that records gave up. */
@@ -153,10 +155,12 @@ export class Checker {
     if (atMs > 0) this.#wentBackAtMs = this.fleet.time.nowMs;
     this.#consumers.clear();
     this.#used.clear();
+    this.hosts.clear();
     this.quotas.reset();
     await this.fleet.server.stores.placement.snapshot((rows) => {
       this.quotas.load(rows);
-      const { providers = [], consumers = [], usages = [] } = rows;
+      const { providers = [], consumers = [], usages = [], hosts = [] } = rows;
+      for (const host of hosts) this.hosts.set(host.name, host);
       for (const provider of providers) this.#providers.set(provider.uuid, provider);
       for (const consumer of consumers) this.#consumers.set(consumer.uuid, consumer);
       for (const { providerUuid, used } of usages) {
@@ -172,16 +176,22 @@ export class Checker {
     this.operating.delete(uuid);
   }
 
+  /** A host has something again, of an older disk, that was destroyed there: its record may be forgotten by now. */
+  comesBack(uuid: string, host: string): void {
+    this.#cameBack.add(`${uuid} on ${host}`);
+  }
+
   /**
    * Whether what runs on a host contradicts its record, or has none any more, and is kept and shown as a doubt: a record that
-   * a store forgot in going back says another host, and comes to its end there; or the host was taken over, and is back with
-   * the machine that all was lost with.
+   * a store forgot in going back says another host, and comes to its end there; the host was taken over, and is back with the
+   * machine that all was lost with; or its disk is one of before the instance was destroyed.
    */
   isInDoubt(uuid: string, host: string): boolean {
     const { finding, atMs = 0 } = this.#doubts.get(`${uuid} on ${host}`) ?? {};
     if (this.fleet.time.nowMs - atMs > DOUBT_SHOWN_EVERY_MS) return false;
+    if (finding !== 'stray' && finding !== 'unknown_instance') return false;
     if (this.forgiven.has(uuid) && (finding === 'stray' || this.#isPastTelling(uuid, host))) return true;
-    return (finding === 'stray' || finding === 'unknown_instance') && this.#takeOvers.has(uuid, host);
+    return this.#takeOvers.has(uuid, host) || this.#cameBack.has(`${uuid} on ${host}`);
   }
 
   /**
