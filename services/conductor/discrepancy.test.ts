@@ -221,6 +221,7 @@ describe('an instance that runs without a claim', () => {
   });
 
   it('is adopted when nobody has a record of it and a scheduler sealed it for this host', async () => {
+    world.placement.goOn(world.clock.now());
     const uuid = world.random.uuid();
     const allocationRequest = world.allocationRequest(uuid, 'h1');
     const unclaimed = [world.runningInstance(uuid, 'h1', { attempt: 3, allocationRequest, projectId: 'a lie' })];
@@ -257,6 +258,16 @@ describe('an instance that runs without a claim', () => {
     await world.disagreeTwice('h1', { unclaimed: [world.runningInstance(other, 'h1', shown)] });
     await world.clock.advance(1_000);
     expect((await world.all()).map((one) => one.uuid)).toEqual([uuid]);
+  });
+
+  it('is in doubt when the store went back so long ago that its record may have come to its end since', async () => {
+    world.placement.goOn(world.clock.now());
+    await world.clock.advance(3_600_001);
+    const uuid = world.random.uuid();
+    const allocationRequest = world.allocationRequest(uuid, 'h1');
+    await world.disagreeTwice('h1', { unclaimed: [world.runningInstance(uuid, 'h1', { allocationRequest })] });
+    await world.clock.advance(100);
+    expect(await world.all()).toEqual([]);
   });
 
   it('is not adopted by a report that is older than deleted records are kept', async () => {

@@ -96,27 +96,30 @@ it('has the old host destroy its copy when it is back: by its queue, and, should
 });
 
 it.each([
-  { when: 'is dead still', isUp: false, orders: 1 },
-  { when: 'has come back', isUp: true, orders: 0 },
-])('tells the old host once more before the record is forgotten, if it $when', async ({ isUp, orders }) => {
+  { state: 'error', when: 'is dead still', isUp: false, hosts: ['h1'] },
+  { state: 'error', when: 'has come back', isUp: true, hosts: [] },
+  { state: 'deleted', when: 'is dead still', isUp: false, hosts: ['h1', 'h3'] },
+] as const)('tells old hosts once more before the record is forgotten, $state, if h1 $when', async (one) => {
   await dies('h1');
+  await world.setUp('h3', false);
   const attempts = [
     { host: 'h1', number: 1, outcome: 'evacuated', reason: '', startedAtMs: 1, endedAtMs: 2 },
-    { host: 'h2', number: 2, outcome: 'failed', reason: '', startedAtMs: 1, endedAtMs: 2 },
+    { host: 'h3', number: 2, outcome: 'active', reason: '', startedAtMs: 1, endedAtMs: 2 },
   ] as const;
   const record = anInstance({
     uuid: world.random.uuid(),
-    state: 'error',
+    state: one.state,
+    host: 'h3',
     dueAtMs: undefined,
     updatedAtMs: 1,
     attempts,
   });
   await world.instances.create(record.requestId, [record]);
-  await world.setUp('h1', isUp);
+  await world.setUp('h1', one.isUp);
   await world.clock.advance(90_000);
   expect(await world.instances.get([record.uuid])).toEqual([]);
   const told = world.destroys.map(({ instanceUuid, host, attempt }) => [instanceUuid, host, attempt]);
-  expect(told).toEqual(Array.from({ length: orders }, () => [record.uuid, 'h1', 1]));
+  expect(told).toEqual(one.hosts.map((host) => [record.uuid, host, host === 'h1' ? 1 : 2]));
 });
 
 it('tries the alternates of the new selection, and never the old host', async () => {

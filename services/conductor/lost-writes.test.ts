@@ -78,6 +78,19 @@ it('takes its claim with it, which its older record has on another host', async 
   expect([world.runs(), await world.claims()]).toEqual([[`${uuid} h2`], [`${uuid} h2`]]);
 });
 
+it('is in doubt, without a record, when its claim is the first of the store that went on', async () => {
+  await restored({ state: 'deleted' });
+  const request = world.opened(world.allocationRequest(world.random.uuid(), 'h1'));
+  const consumers = [claimWrite(request, { kind: 'absent' })];
+  const claimed = await world.placement.commit({ kind: 'write_allocations', atMs: world.clock.now(), consumers });
+  const claimToken = claimed.kind === 'committed' ? claimed.claimToken : 0;
+  const allocationRequest = world.allocationRequest(request.consumerUuid, 'h1');
+  const unclaimed = [world.runningInstance(request.consumerUuid, 'h1', { allocationRequest, claimToken })];
+  await world.sendDiscrepancy(world.discrepancy('h1', { unclaimed }));
+  await world.clock.advance(100);
+  expect((await world.all()).map((one) => one.uuid)).toEqual([uuid]);
+});
+
 it('is built when no host has said for a scheduling timeout that it runs', async () => {
   await restored();
   await world.clock.advance(4_000);

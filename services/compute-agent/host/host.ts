@@ -12,6 +12,7 @@ import type { Journal } from './journal';
 import { createLedger, type Ledger } from './ledger';
 import { ownProviders } from './own-providers';
 import { type ExternalUsage, externalUsageOf, type Stats, statsOf } from './stats';
+import { type ConcludedBuilds, createConcludedBuilds } from '../orders/concluded-builds';
 import { createTombstones, type Tombstones } from './tombstones';
 
 /** What one host of an agent is made of. */
@@ -38,6 +39,7 @@ export interface Host extends HostParts {
   readonly ledger: Ledger;
   readonly builds: Builds;
   readonly tombstones: Tombstones;
+  readonly concluded: ConcludedBuilds;
   /** By instance: held while it is destroyed, and while it is decided what becomes of a build. */
   readonly locks: KeyedLock;
   /**
@@ -59,6 +61,7 @@ export function createHost(parts: HostParts): Host {
     ledger,
     builds: createBuilds({ ...parts, ledger, maxBuilds: parts.config.maxBuilds }),
     tombstones: createTombstones(parts.clock),
+    concluded: createConcludedBuilds(parts.clock),
     locks: createKeyedLock(),
     ordersInHand: new Map(),
     external: { workloadCount: 0, byProvider: new Map() },

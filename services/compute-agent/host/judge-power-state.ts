@@ -7,18 +7,27 @@ import type { TrackedInstance } from './ledger';
  * What to do about an order to stop or to start an instance.
  *
  * - `stop`, `start`
- * - `report`  how it is: it is so already, or the order is a late one
+ * - `report`  how it is: it is so already, or the order is a late one, or may be
  * - `ignore`  what it is about is not kept here: it is reported by other means
  */
 export type PowerJudgement = 'stop' | 'start' | 'report' | 'ignore';
 
 /**
  * An order may come twice, and after the one that was given after it. So it says what the host had said last when it was
- * given; if the instance was stopped or started since, nothing is done, and whoever gave it hears how it is.
+ * given; if the instance was stopped or started since, nothing is done, and whoever gave it hears how it is. Nor is it done
+ * when it rests on what an earlier run of the agent said: that run may have done it and later ones, and have said so, before
+ * its disk was set back. Whoever gave it gives it again, then, if it is still wanted.
+ *
+ * @param epoch  by which the host is held
  */
-export function judgePowerState(order: SetPowerState, tracked: TrackedInstance | undefined): PowerJudgement {
+export function judgePowerState(
+  order: SetPowerState,
+  tracked: TrackedInstance | undefined,
+  epoch: number,
+): PowerJudgement {
   if (!tracked || !isKept(tracked) || !isAbout(order, tracked)) return 'ignore';
-  if (isLate(order, tracked) || powerStateOf(tracked) === order.powerState) return 'report';
+  if (powerStateOf(tracked) === order.powerState) return 'report';
+  if (isLate(order, tracked) || isOfEarlierEpoch(order, epoch)) return 'report';
   return order.powerState === 'shutdown' ? 'stop' : 'start';
 }
 
@@ -38,4 +47,8 @@ function isAbout({ attempt, claimToken }: SetPowerState, tracked: TrackedInstanc
 function isLate({ restsOnEpoch, restsOnPosition }: SetPowerState, { poweredAt }: TrackedInstance): boolean {
   if (restsOnEpoch === 0 || poweredAt === undefined) return false;
   return isAfter(poweredAt, { epoch: restsOnEpoch, position: restsOnPosition });
+}
+
+function isOfEarlierEpoch({ restsOnEpoch }: SetPowerState, epoch: number): boolean {
+  return restsOnEpoch !== 0 && restsOnEpoch < epoch;
 }

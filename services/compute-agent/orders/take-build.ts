@@ -6,7 +6,7 @@ import { type Host, refreshExternalUsage } from '../host/host';
 import { type Judgement, judgeBuild } from '../host/instance-claim';
 import type { TrackedInstance } from '../host/ledger';
 import { ownProviders } from '../host/own-providers';
-import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
+import { attemptFields, type BuildResult, DESTROYED, reportBuild } from '../reports/report-build';
 
 /** Does what a BuildInstance orders, or reports why not. Settled once the outcome is reported. */
 export async function takeBuild(host: Host, given: BuildOrder): Promise<Settlement> {
@@ -36,7 +36,9 @@ function deadlineHere({ deadlineAtMs, timeLeftMs }: BuildOrder, clock: Clock): n
 
 /** Has decided, and holds the instance's resources, when it first waits. */
 async function decideAndDo(host: Host, order: BuildOrder): Promise<Settlement> {
-  const { log, counters } = host;
+  const { log, counters, concluded } = host;
+  const before = host.ledger.get(order.instanceUuid) === undefined ? concluded.resultOf(order) : undefined;
+  if (before) return reportBuild(host, order, before);
   const judgement = judge(host, order);
   switch (judgement.kind) {
     case 'build':
@@ -47,7 +49,7 @@ async function decideAndDo(host: Host, order: BuildOrder): Promise<Settlement> {
       const { reason, message } = judgement;
       counters.refusals.inc({ reason });
       log.info({ event: 'build_refused', ...attemptFields(host, order), reason }, message);
-      return reportBuild(host, order, { outcome: 'refused', reason, message });
+      return reportConcluded(host, order, { outcome: 'refused', reason, message });
     }
     case 'destroyed':
       return reportBuild(host, order, DESTROYED);
@@ -101,10 +103,17 @@ async function settle(host: Host, order: BuildOrder, end: BuildEnd): Promise<Set
     case 'active':
       return reportBuild(host, order, { outcome: 'active' });
     case 'failed':
-      return reportBuild(host, order, { outcome: 'failed', reason: end.error.reason, message: end.error.message });
+      return reportConcluded(host, order, { outcome: 'failed', reason: end.error.reason, message: end.error.message });
     case 'destroyed':
       return reportBuild(host, order, DESTROYED);
     case 'handed_back':
       return REQUEUE;
   }
+}
+
+/** Nothing of it is here. */
+function reportConcluded(host: Host, order: BuildOrder, result: BuildResult): Promise<Settlement> {
+  // An order of an older conductor has no claim: one of a later instance looks the same.
+  if (order.claimToken !== 0) host.concluded.add(order, result);
+  return reportBuild(host, order, result);
 }

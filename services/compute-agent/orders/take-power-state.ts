@@ -13,7 +13,7 @@ import { reportPower } from '../reports/report-power';
 export async function takePowerState(host: Host, order: SetPowerState): Promise<Settlement> {
   return host.locks.run(order.instanceUuid, async () => {
     const tracked = host.ledger.get(order.instanceUuid);
-    const judgement = judgePowerState(order, tracked);
+    const judgement = judgePowerState(order, tracked, host.lease.epoch);
     if (judgement === 'ignore' || !tracked) return ACK;
     switch (judgement) {
       case 'stop':

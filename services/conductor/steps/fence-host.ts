@@ -5,18 +5,22 @@ import type { Conductor } from '../context';
 const FENCE_MS = 10_000;
 
 /**
- * Makes sure that a host is dead to the store: takes it as its holder, which the store allows when the lease of its agent has
- * run out. From then on what the agent says is refused as of an earlier epoch; when it is back, it asks for the host, finds
+ * Makes sure that a host is dead to the store: it is down, and the lease of its agent has run out, for then the store allows to
+ * take it as its holder. (An agent that is restarted in order gives its lease back, and its host is not dead.) From then on what the agent says is refused as of an earlier epoch; when it is back, it asks for the host, finds
  * in its queue what it is to destroy, and takes no other order before.
  *
  * @throws BerthError `failed_precondition / host_alive` while the lease lives; `unavailable`.
  */
 export async function fenceHost(c: Conductor, host: string): Promise<void> {
   const [row] = await c.placement.hosts([host]);
+  if (row?.up) throw alive(host, 'it has been heard of too lately');
   const holder = { agentRun: `evacuation of ${host}`, serviceHost: row?.serviceHost ?? host };
   const wanted = { ...holder, hosts: [host], leaseMs: FENCE_MS, atMs: c.clock.now() };
   const [grant] = await c.placement.acquireHosts(wanted);
   if (grant?.kind !== 'taken') return;
-  const message = `host ${host} is not dead: the lease of its agent lasts for another ${Math.ceil(grant.leftMs / 1_000)} s`;
-  throw new BerthError('failed_precondition', 'host_alive', message);
+  throw alive(host, `the lease of its agent lasts for another ${Math.ceil(grant.leftMs / 1_000)} s`);
+}
+
+function alive(host: string, why: string): BerthError {
+  return new BerthError('failed_precondition', 'host_alive', `host ${host} is not dead: ${why}`);
 }

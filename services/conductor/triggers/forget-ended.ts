@@ -1,6 +1,6 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import { attemptNumber, type Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { orderDestroy } from '../steps/orders';
 
@@ -21,19 +21,15 @@ export async function forgetEnded(c: Conductor, beforeMs: number): Promise<numbe
 }
 
 /**
- * Of records that are about to be forgotten: tells the dead hosts that they were evacuated from, once more, to destroy what
- * they come back with. Who evacuated may have died before that order, and once the record is gone no report brings it out.
- * A host that has come back meanwhile has shown what it runs.
+ * Of records that are about to be forgotten: tells the dead hosts that they were on, or were evacuated from, once more to destroy
+ * what they come back with. The first order may have been lost, with the conductor that was to give it too, and once the
+ * record is gone no report brings it out. A host that has come back meanwhile has shown what it runs.
  */
 export async function destroyBeforeForgetting(c: Conductor, records: readonly Instance[], beforeMs: number) {
   const ended = records.filter(({ state, updatedAtMs }) => {
     return (state === 'error' || state === 'deleted') && updatedAtMs < beforeMs;
   });
-  const left = ended.flatMap(({ uuid, attempts }) => {
-    const evacuated = attempts.filter(({ outcome }) => outcome === 'evacuated');
-    // The last of each host: what is destroyed is all up to it.
-    return [...new Map(evacuated.map((one) => [one.host, one])).values()].map((one) => ({ uuid, ...one }));
-  });
+  const left = ended.flatMap((record) => Array.from(leftOn(record), ([host, number]) => ({ ...record, host, number })));
   if (left.length === 0) return;
   const hosts = await c.placement.hosts([...new Set(left.map(({ host }) => host))]);
   const dead = new Set(hosts.filter(({ up }) => !up).map(({ name }) => name));
@@ -45,4 +41,12 @@ export async function destroyBeforeForgetting(c: Conductor, records: readonly In
       },
     );
   }
+}
+
+/** Where something of it may be that is to go, and its last attempt there: what is destroyed is all up to it. */
+function leftOn(record: Instance): ReadonlyMap<string, number> {
+  const evacuated = record.attempts.filter(({ outcome }) => outcome === 'evacuated');
+  const left = new Map(evacuated.map(({ host, number }) => [host, number]));
+  if (record.state === 'deleted' && record.host !== undefined) left.set(record.host, attemptNumber(record));
+  return left;
 }

@@ -29,7 +29,9 @@ export function diskGoesBack(random: Random): Perform {
       fleet.note(host, `boots from ${isEmpty ? 'an empty disk' : 'an older copy of its disk'}`);
       // By that disk it was never started: what the host says now counts.
       const unstarted = [...(machine?.running.keys() ?? [])].filter((uuid) => isStopped(copy.get(uuid)));
+      const destroyed = [...copy.keys()].filter((uuid) => !machine?.disk.has(uuid));
       machine?.replace(copy);
+      for (const uuid of destroyed) checker.comesBack(uuid, host);
       for (const uuid of unstarted) checker.startIsUndone(uuid);
     });
   };

@@ -29,7 +29,7 @@ export const POWER_MUTANTS: readonly Mutant[] = [
     judging,
     'judgePowerState',
     (original) => {
-      return (order, tracked) => original({ ...order, restsOnEpoch: 0 }, tracked);
+      return (order, tracked, epoch) => original({ ...order, restsOnEpoch: 0 }, tracked, epoch);
     },
   ),
   mutant(
