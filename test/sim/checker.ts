@@ -14,6 +14,7 @@ import type { Decisions } from './actions/api-clients';
 import { QuotaWatch } from './actions/quota-watch';
 import { RACK_NAMES } from './actions/racks';
 import type { Fleet } from './fleet';
+import { GangWatch } from './gang-watch';
 import type { MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
 import { TakeOvers } from './take-overs';
@@ -32,6 +33,7 @@ export type Invariant =
   | 'nothing is DELETED that runs'
   | 'groups are kept'
   | 'quotas are kept'
+  | 'gangs are kept'
   | 'what has ended stays so'
   | 'every request ends'
   | 'what was asked is done'
@@ -62,7 +64,7 @@ const DOUBT_SHOWN_EVERY_MS = 13_000;
 const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
 const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
 
-const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated'];
+const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated', 'rolled_back'];
 
 /** Watches a fleet, and keeps the first violation. */
 export class Checker {
@@ -90,6 +92,7 @@ export class Checker {
   readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
   readonly hosts = new Map<string, Host>();
   readonly quotas = new QuotaWatch();
+  readonly gangs = new GangWatch();
   /** What clients of the placement API decided, by provider. */
   readonly decisions = new Map<string, Decisions>();
   /** How often the store went back: what was written under an earlier number may be lost. */
@@ -254,6 +257,8 @@ export class Checker {
     if (state === 'error') this.#checkNoHost(instance);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
     this.#checkAttempt(instance, writtenAtMs);
+    const wrong = this.gangs.onRecord(instance);
+    if (wrong && !this.forgiven.has(uuid)) this.fail('gangs are kept', wrong);
     for (const { host, number, outcome } of instance.attempts) {
       if (GIVEN_UP.includes(outcome)) this.#givenUp.add(`${uuid} on ${host}, attempt ${number}`);
     }
