@@ -166,7 +166,9 @@ export class Client {
       if (activeCount >= (options.minCount ?? 0)) return events;
       // A gang that has failed: those that were ACTIVE will not stay so.
       return Promise.all(
-        events.map((event) => (event.state === 'error' ? event : this.wait(event.instanceUuid, UNDONE, { timeoutMs }))),
+        events.map(async (event) => {
+          return event.state === 'error' ? event : this.wait(event.instanceUuid, UNDONE, { timeoutMs });
+        }),
       );
     });
   }

@@ -131,7 +131,11 @@ it('undoes all of a gang that has failed, whichever step of it a conductor dies 
     },
     async (world) => {
       const all = await world.all();
-      expect(all.map(({ fault }) => fault?.reason).sort()).toEqual(['gang_failed', 'gang_failed', 'hosts_exhausted']);
+      expect(all.map(({ fault }) => fault?.reason ?? 'none').toSorted()).toEqual([
+        'gang_failed',
+        'gang_failed',
+        'hosts_exhausted',
+      ]);
       expect(all.every(({ dueAtMs }) => dueAtMs === undefined)).toBe(true);
       expect([world.runs(), world.harmed]).toEqual([[], []]);
       expect(await world.claims()).toEqual([]);

@@ -24,7 +24,7 @@ async function gang(count: number, minCount: number): Promise<string> {
 }
 
 const statesOf = (instances: readonly Instance[]) => instances.map(({ state }) => state).sort();
-const faultsOf = (instances: readonly Instance[]) => instances.map(({ fault }) => fault?.reason).sort();
+const faultsOf = (instances: readonly Instance[]) => instances.map(({ fault }) => fault?.reason ?? 'none').sort();
 
 it('builds as many of a gang as find a host, and says of the others why not', async () => {
   await start({ h1: 1, h2: 1 });
@@ -73,7 +73,7 @@ it('leaves a gang alone whose minimum can still be reached, and each to itself o
   world.behaviour.set('h3', 'fails');
   await gang(3, 2);
   await world.clock.advance(1_000);
-  expect(faultsOf(await world.all())).toEqual(['hosts_exhausted', undefined, undefined]);
+  expect(faultsOf(await world.all())).toEqual(['hosts_exhausted', 'none', 'none']);
   const lost = (await world.all()).find(({ state }) => state === 'active') as Instance;
   world.running.delete(lost.uuid);
   await world.disagreeTwice(lost.host ?? '', { missing: [lost.uuid] });
@@ -103,7 +103,7 @@ it('ends one that its client terminates while its gang is undone, and the failur
   // The one on h1 is never reported, times out, finds no alternate, and fails for good.
   await world.clock.advance(60_000);
   expect(statesOf(await world.all())).toEqual(['deleted', 'error', 'error']);
-  expect(faultsOf(await world.all())).toEqual(['gang_failed', 'hosts_exhausted', undefined]);
+  expect(faultsOf(await world.all())).toEqual(['gang_failed', 'hosts_exhausted', 'none']);
   expect(await world.claims()).toEqual([]);
 });
 
