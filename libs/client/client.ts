@@ -53,6 +53,11 @@ export interface BuildOptions {
   readonly spec: SpecFields;
   /** Instances, all placed or none: 1 when not given. */
   readonly count?: number;
+  /**
+   * Makes them a gang: as many as find a host are built, none if fewer than this do, and when fewer than this can become
+   * ACTIVE any more, what was built of the others is destroyed. At most the count.
+   */
+  readonly minCount?: number;
   /** For people; with a count above 1 they are called name-1, name-2, ... */
   readonly name?: string;
   /** Makes a request that is sent again recognisable, by another process too; a new UUID when not given. */
@@ -100,6 +105,8 @@ export type QuotaChange = Partial<Omit<SetQuotaRequest, 'projectId' | 'isDefault
 
 /** The states in which a build has ended. */
 const BUILT = ['active', 'error'] as const;
+/** The states in which one of a gang that has failed ends. */
+const UNDONE = ['error', 'deleted'] as const;
 /** The states in which an operation has ended. A start that failed ends where it began. */
 const OPERATED: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {
   stop: ['stopped', 'error', 'deleted'],
@@ -155,7 +162,14 @@ export class Client {
     return this.#whileWatching(async (watch, signal) => {
       const ends = instanceUuids.map((uuid) => watch.until(uuid, BUILT, { timeoutMs, requestId, signal }));
       const [events] = await Promise.all([Promise.all(ends), this.#publish(build, options)]);
-      return events;
+      const activeCount = events.filter(({ state }) => state === 'active').length;
+      if (activeCount >= (options.minCount ?? 0)) return events;
+      // A gang that has failed: those that were ACTIVE will not stay so.
+      return Promise.all(
+        events.map(async (event) => {
+          return event.state === 'error' ? event : this.wait(event.instanceUuid, UNDONE, { timeoutMs });
+        }),
+      );
     });
   }
 
@@ -366,8 +380,8 @@ export class Client {
   }
 
   async #publish({ requestId, instanceUuids }: Build, options: BuildOptions) {
-    const { spec, count = 1, name = 'instance', publishedAtMs = this.parts.clock.now() } = options;
-    const request = { requestId, requestSpec: encodedSpec(spec), count, name, instanceUuids, publishedAtMs };
+    const { spec, count = 1, name = 'instance', publishedAtMs = this.parts.clock.now(), minCount = 0 } = options;
+    const request = { requestId, requestSpec: encodedSpec(spec), count, name, instanceUuids, publishedAtMs, minCount };
     // Refuses here what the conductor would refuse later.
     const asked = requestSpecCodec.decode(buildRequestCodec.decode(buildRequestCodec.encode(request)).requestSpec);
     if (asked.flavor === undefined) resolveSpec(asked, 'request_spec');

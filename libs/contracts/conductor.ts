@@ -18,17 +18,23 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
   'berth.conductor.v1.BuildRequest',
   wire.BuildRequest,
   SPEC_FIELD,
-  ({ requestId, count, name: base, instanceUuids, publishedAtMs = 0 }) => ({
+  ({ requestId, count, name: base, instanceUuids, publishedAtMs = 0, minCount = 0 }) => ({
     requestId,
     count,
     name: base,
     instanceUuids: instanceUuids as string[],
     publishedAtMs,
+    minCount,
   }),
   (request, requestSpec) => {
     const count = request.count || 1;
     if (count > MAX_INSTANCES_PER_REQUEST) {
       throw invalidArgument('too_many', `count may be at most ${MAX_INSTANCES_PER_REQUEST}`, 'count');
+    }
+    const { minCount } = request;
+    if (minCount > count) {
+      const message = `min_count may be at most count: ${minCount} of ${count} can not become ACTIVE`;
+      throw invalidArgument('min_count_above_count', message, 'min_count');
     }
     return {
       requestId: uuid(request.requestId, 'request_id'),
@@ -37,6 +43,7 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
       name: name(request.name, 'name'),
       instanceUuids: chosenUuids(request.instanceUuids, count),
       publishedAtMs: whole(request.publishedAtMs, 'published_at_ms'),
+      minCount,
     };
   },
 );

@@ -20,7 +20,16 @@ import type { InstanceEvent, InstanceView, ListInstancesRequest, ListInstancesRe
 import { specFromWire, specToWire } from './request-spec';
 
 const wire = berth.conductor.v1;
-const OUTCOMES = ['building', 'active', 'failed', 'refused', 'timed_out', 'not_claimed', 'evacuated'] as const;
+const OUTCOMES = [
+  'building',
+  'active',
+  'failed',
+  'refused',
+  'timed_out',
+  'not_claimed',
+  'evacuated',
+  'rolled_back',
+] as const;
 const { InstanceState } = wire;
 const STATES = enumeration({
   scheduling: InstanceState.INSTANCE_STATE_SCHEDULING,
@@ -34,6 +43,7 @@ const STATES = enumeration({
   stopped: InstanceState.INSTANCE_STATE_STOPPED,
   starting: InstanceState.INSTANCE_STATE_STARTING,
   rebuilding: InstanceState.INSTANCE_STATE_REBUILDING,
+  undoing: InstanceState.INSTANCE_STATE_UNDOING,
 });
 const ANY_STATE = InstanceState.INSTANCE_STATE_UNSPECIFIED;
 
@@ -111,6 +121,8 @@ export function viewFromWire(value: berth.conductor.v1.IInstance, field: string)
     updatedAtMs: whole(view.updatedAtMs, `${field}.updated_at_ms`),
     requestSpec: specFromWire(view.requestSpec, `${field}.request_spec`),
     version: whole(view.version, `${field}.version`),
+    minCount: view.minCount,
+    gangSize: view.gangSize,
   };
 }
 

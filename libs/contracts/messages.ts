@@ -31,7 +31,10 @@ type WithSpec<W extends { requestSpec?: unknown }> = Fields<W, 'requestSpec'> & 
 
 // berth.scheduler.v1
 
-export type SelectDestinationsRequest = WithSpec<berth.scheduler.v1.SelectDestinationsRequest>;
+export type SelectDestinationsRequest = WithSpec<Omit<berth.scheduler.v1.SelectDestinationsRequest, 'minCount'>> & {
+  /** Left out, or 0, for all or none. */
+  readonly minCount?: number;
+};
 
 /** `allocationRequest` is sealed; see `libs/placement/sealed`. */
 export interface Selection extends Fields<berth.scheduler.v1.Selection, 'requiredAllocationRequest'> {
@@ -43,7 +46,7 @@ export interface Destination extends Fields<berth.scheduler.v1.Destination> {
   readonly alternates: readonly Selection[];
 }
 
-/** Either as many destinations as instances, or none and why. */
+/** As many destinations as instances, or fewer or none and why. */
 export interface SelectDestinationsResponse {
   readonly destinations: readonly Destination[];
   readonly noValidHost: Diagnosis | undefined;
@@ -156,9 +159,11 @@ export type ReleaseHostsRequest = Fields<berth.scheduler.v1.ReleaseHostsRequest>
 
 // berth.conductor.v1
 
-export type BuildRequest = WithSpec<Omit<berth.conductor.v1.BuildRequest, 'publishedAtMs'>> & {
+export type BuildRequest = WithSpec<Omit<berth.conductor.v1.BuildRequest, 'publishedAtMs' | 'minCount'>> & {
   /** Left out, or 0, by a client that does not say it. */
   readonly publishedAtMs?: number;
+  /** Left out, or 0, where the instances are no gang. */
+  readonly minCount?: number;
 };
 
 export type BuildAccepted = Fields<berth.conductor.v1.BuildAccepted>;
@@ -177,11 +182,17 @@ export interface InstanceEvent extends Fields<berth.conductor.v1.InstanceEvent, 
 }
 
 export interface InstanceView
-  extends Fields<berth.conductor.v1.Instance, 'state' | 'fault' | 'attempts' | 'requestSpec'> {
+  extends Fields<
+    berth.conductor.v1.Instance,
+    'state' | 'fault' | 'attempts' | 'requestSpec' | 'minCount' | 'gangSize'
+  > {
   readonly state: InstanceState;
   readonly fault: BerthError | undefined;
   readonly attempts: readonly Attempt[];
   readonly requestSpec: RequestSpec;
+  /** Of its request, when it is a gang. */
+  readonly minCount?: number;
+  readonly gangSize?: number;
 }
 
 /** What is '' matches all, and so does no state. */

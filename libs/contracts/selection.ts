@@ -15,22 +15,24 @@ import { codecAroundSpec } from './request-spec';
 
 const wire = berth.scheduler.v1;
 
-/** To `rpc.scheduler`: claims a host for each instance, all or nothing. */
+/** To `rpc.scheduler`: claims a host for each instance, all or none, or as many as are enough. */
 export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectDestinationsResponse> = {
   request: codecAroundSpec(
     'berth.scheduler.v1.SelectDestinationsRequest',
     wire.SelectDestinationsRequest,
     2,
-    ({ requestId, instanceUuids, numAlternates }) => ({
+    ({ requestId, instanceUuids, numAlternates, minCount = 0 }) => ({
       requestId,
       instanceUuids: instanceUuids as string[],
       numAlternates,
+      minCount,
     }),
     (request, requestSpec) => ({
       requestId: uuid(request.requestId, 'request_id'),
       requestSpec,
       instanceUuids: distinctUuids(request.instanceUuids, 'instance_uuids'),
       numAlternates: alternateCount(request.numAlternates, 'num_alternates'),
+      minCount: request.minCount,
     }),
   ),
   response: codec(

@@ -13,6 +13,7 @@ export type InstanceState =
   | 'stopped'
   | 'starting'
   | 'rebuilding'
+  | 'undoing'
   | 'error'
   | 'deleting'
   | 'deleted';
@@ -41,18 +42,20 @@ export type PowerState = 'running' | 'shutdown';
  * ```
  *   active, unknown ──▶ stopping ──▶ stopped ──▶ starting ──▶ active
  *   active, unknown ──▶ rebuilding ──▶ building, or unknown when no other host takes it
+ *   building, rebuilding, active, ... ──▶ undoing ──▶ error: its gang has failed
  * ```
  */
 const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   scheduling: ['building', 'active', 'stopped', 'error', 'deleting'],
-  building: ['building', 'active', 'stopped', 'error', 'deleting'],
-  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
-  unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
-  stopping: ['stopping', 'stopped', 'error', 'deleting'],
-  stopped: ['stopped', 'starting', 'active', 'error', 'deleting'],
-  starting: ['starting', 'active', 'stopped', 'error', 'deleting'],
-  rebuilding: ['unknown', 'building', 'active', 'stopped', 'deleting'],
-  error: ['deleting'],
+  building: ['building', 'active', 'stopped', 'undoing', 'error', 'deleting'],
+  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'undoing', 'error', 'deleting'],
+  unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'undoing', 'error', 'deleting'],
+  stopping: ['stopping', 'stopped', 'undoing', 'error', 'deleting'],
+  stopped: ['stopped', 'starting', 'active', 'undoing', 'error', 'deleting'],
+  starting: ['starting', 'active', 'stopped', 'undoing', 'error', 'deleting'],
+  rebuilding: ['unknown', 'building', 'active', 'stopped', 'undoing', 'deleting'],
+  undoing: ['error', 'deleting'],
+  error: ['error', 'deleting'],
   deleting: ['deleted'],
   deleted: [],
 };
@@ -75,7 +78,15 @@ export interface Attempt {
   readonly host: string;
   /** 1 for the first host; a late answer of an earlier attempt is known by it. */
   readonly number: number;
-  readonly outcome: 'building' | 'active' | 'failed' | 'refused' | 'timed_out' | 'not_claimed' | 'evacuated';
+  readonly outcome:
+    | 'building'
+    | 'active'
+    | 'failed'
+    | 'refused'
+    | 'timed_out'
+    | 'not_claimed'
+    | 'evacuated'
+    | 'rolled_back';
   readonly reason: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number | undefined;
@@ -107,9 +118,17 @@ export interface Instance {
   readonly missingIn: MissedReport | undefined;
   /** When somebody must look at it again, whoever worked on it before; undefined in resting states. */
   readonly dueAtMs: number | undefined;
+  /** Of its request, when that is a gang. */
+  readonly gang?: Gang | undefined;
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+}
+
+/** What a request of several instances wants of them together: of `count`, so many are to become ACTIVE, or none is to run. */
+export interface Gang {
+  readonly minCount: number;
+  readonly count: number;
 }
 
 /** A report that an instance is missing in. The next of the same epoch settles the doubt. */
@@ -121,6 +140,11 @@ export interface MissedReport {
 /** The number of the attempt that is being made now; 0 before the first. */
 export function attemptNumber({ attempts }: Pick<Instance, 'attempts'>): number {
   return attempts.at(-1)?.number ?? 0;
+}
+
+/** Whether it was ACTIVE on some host, whatever became of it since. */
+export function hasBeenActive({ attempts }: Pick<Instance, 'attempts'>): boolean {
+  return attempts.some(({ outcome }) => outcome === 'active' || outcome === 'evacuated');
 }
 
 /** Whether a host works on the instance: its last attempt has no outcome yet. */

@@ -38,6 +38,7 @@ describe('what is typed wrong', () => {
   it.each([
     ['biuld', "unknown command 'biuld' (Did you mean build?)"],
     ['build --vcpus 1', "unknown option '--vcpus' (Did you mean --vcpu?)"],
+    ['build --vcpu 1 --count 2 --min-count 3', '--min-count is above --count'],
     ['build --vcpu many', "argument 'many' is invalid. It must be a whole number"],
     ['instance show web', "uuid must be a UUID, not 'web'"],
     ['terminate', "missing required argument 'uuid'"],

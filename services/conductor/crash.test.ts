@@ -40,12 +40,13 @@ async function atEveryStep(
   hosts: Readonly<Record<string, Behaviour>>,
   act: (world: ConductorWorld) => Promise<void>,
   check: (world: ConductorWorld) => Promise<void>,
+  vcpus = 10,
 ): Promise<number> {
   for (let step = 1; step < MOST_STEPS; step++) {
     let hasDied = false;
     for (const effect of ['before', 'after'] as const) {
       const world = new ConductorWorld();
-      await world.open(Object.fromEntries(Object.keys(hosts).map((host) => [host, 10])));
+      await world.open(Object.fromEntries(Object.keys(hosts).map((host) => [host, vcpus])));
       for (const [host, behaviour] of Object.entries(hosts)) world.behaviour.set(host, behaviour);
       let first: ReturnType<typeof dyingAt> | undefined;
       const conductor = await world.conductor((deps) => {
@@ -120,3 +121,26 @@ it('ends an instance once when a conductor dies at any step of its build or its 
     },
   );
 });
+
+it('undoes all of a gang that has failed, whichever step of it a conductor dies at', async () => {
+  const steps = await atEveryStep(
+    { h1: 'builds', h2: 'builds', h3: 'fails' },
+    async (world) => {
+      await world.request(3, undefined, undefined, 3);
+      await world.clock.advance(1_000);
+    },
+    async (world) => {
+      const all = await world.all();
+      expect(all.map(({ fault }) => fault?.reason ?? 'none').toSorted()).toEqual([
+        'gang_failed',
+        'gang_failed',
+        'hosts_exhausted',
+      ]);
+      expect(all.every(({ dueAtMs }) => dueAtMs === undefined)).toBe(true);
+      expect([world.runs(), world.harmed]).toEqual([[], []]);
+      expect(await world.claims()).toEqual([]);
+    },
+    1,
+  );
+  expect(steps).toBeGreaterThan(15);
+}, 120_000);

@@ -49,5 +49,6 @@ export function instanceView(instance: Instance): InstanceView {
     updatedAtMs,
     requestSpec: requestSpecCodec.decode(instance.requestSpec),
     version,
+    ...(instance.gang && { minCount: instance.gang.minCount, gangSize: instance.gang.count }),
   };
 }

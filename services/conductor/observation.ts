@@ -52,6 +52,8 @@ export type Observation =
   | { readonly kind: 'terminate_requested' }
   /** The client, or an operator, wants it stopped, or started again. */
   | { readonly kind: 'power_requested'; readonly powerState: PowerState }
+  /** So many others of its request failed that too few of its gang can become ACTIVE. */
+  | { readonly kind: 'gang_failed'; readonly fault: Fault }
   /** An operator wants it built on another host: its own is dead, and fenced. */
   | { readonly kind: 'evacuate_requested' }
   /** A host is claimed: by a scheduler, or an alternate by a conductor. */

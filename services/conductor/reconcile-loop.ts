@@ -5,6 +5,7 @@ import { reconcile } from './reconcile';
 import type { Step } from './step';
 import { type OwnStep, perform } from './steps/perform';
 import { selectDestinations } from './steps/select-destinations';
+import { settleGangs } from './steps/settle-gangs';
 
 /** A build takes three, and each alternate four more; more than this only a record that others change all the time. */
 const MAX_ROUNDS = 1_000;
@@ -28,15 +29,21 @@ export async function reconcileLoop(c: Conductor, looks: readonly Look[]): Promi
 
 async function oneRound(c: Conductor, looks: readonly Look[]): Promise<Look[]> {
   const selecting: Look[] = [];
+  const settling: Look[] = [];
   const performing: Promise<Look | undefined>[] = [];
   for (const look of looks) {
     const step = reconcile(look.record, look.holds, look.observed, c.clock.now());
     if (isOwn(step)) performing.push(perform(c, look, step));
+    else if (step.kind === 'settle_gang') settling.push(look);
     else selecting.push(look);
   }
   // Awaited together: a step that fails while a scheduler is asked must not be nobody's rejection.
-  const [selected, ...performed] = await Promise.all([selecting.length > 0 ? select(c, selecting) : [], ...performing]);
-  return [...selected, ...performed.filter((look) => look !== undefined)];
+  const [selected, settled, ...performed] = await Promise.all([
+    selecting.length > 0 ? select(c, selecting) : [],
+    settling.length > 0 ? settleGangs(c, settling, reconcileLoop) : [],
+    ...performing,
+  ]);
+  return [...selected, ...settled, ...performed.filter((look) => look !== undefined)];
 }
 
 async function select(c: Conductor, looks: readonly Look[]): Promise<Look[]> {
@@ -46,5 +53,5 @@ async function select(c: Conductor, looks: readonly Look[]): Promise<Look[]> {
 }
 
 function isOwn(step: Step): step is OwnStep {
-  return step.kind !== 'select_destinations';
+  return step.kind !== 'select_destinations' && step.kind !== 'settle_gang';
 }

@@ -10,7 +10,7 @@ const HOSTS = ['h1', 'h2', 'h3'];
 const BEHAVIOURS: readonly Behaviour[] = ['builds', 'fails', 'refuses', 'is silent', 'late'];
 
 type Action =
-  | { readonly kind: 'request'; readonly count: number }
+  | { readonly kind: 'request'; readonly count: number; readonly minCount: number }
   | { readonly kind: 'stop' | 'start'; readonly which: number }
   | { readonly kind: 'request again' | 'terminate' | 'report again' | 'stop by itself'; readonly which: number }
   | { readonly kind: 'report of host' | 'fall silent' | 'come back' | 'new holder'; readonly host: number }
@@ -27,7 +27,7 @@ const CONDUCTORS = 2;
 const which = fc.nat(999);
 const host = fc.nat(HOSTS.length - 1);
 const actions: fc.Arbitrary<Action> = fc.oneof(
-  fc.record({ kind: fc.constant('request' as const), count: fc.integer({ min: 1, max: 4 }) }),
+  fc.record({ kind: fc.constant('request' as const), count: fc.integer({ min: 1, max: 4 }), minCount: fc.nat(4) }),
   fc.record({ kind: fc.constantFrom('request again' as const, 'report again' as const), which }),
   fc.record({ kind: fc.constantFrom('terminate' as const, 'stop by itself' as const), which }),
   fc.record({ kind: fc.constantFrom('stop' as const, 'start' as const), which }),
@@ -76,7 +76,9 @@ class Fleet {
     const { world } = this;
     switch (action.kind) {
       case 'request':
-        this.#requests.push(await world.request(action.count));
+        this.#requests.push(
+          await world.request(action.count, undefined, undefined, Math.min(action.minCount, action.count)),
+        );
         return;
       case 'request again': {
         const requestId = pick(this.#requests, action.which);

@@ -24,7 +24,7 @@ const WRITES: Partial<Record<Step['kind'], InstanceState | 'same'>> = {
   record_position: 'same',
   record_missing: 'same',
   record_deleting: 'deleting',
-  close_record: 'deleted',
+  record_undoing: 'undoing',
   claim_again: 'same',
   correct_token: 'same',
 };
@@ -35,7 +35,8 @@ it('has the table of all its cases in the README: npm run reconcile-table', () =
 
 it('writes only what the lifecycle allows', () => {
   for (const one of cases) {
-    const written = WRITES[stepOf(one).kind];
+    const step = stepOf(one).kind;
+    const written = step === 'close_record' ? (one.state === 'undoing' ? 'error' : 'deleted') : WRITES[step];
     if (written === undefined) continue;
     expect(one.state).not.toBe('no record');
     const from = one.state as InstanceState;
@@ -78,7 +79,9 @@ it('orders no host a second time by the claim of an attempt that is concluded', 
 
 it('destroys nothing but what was terminated, attempts that the record gave up, and what an operator disowns', () => {
   const destroying = cases.filter((one) => stepOf(one).kind === 'destroy');
-  const isEnded = ({ state }: Case) => state === 'deleting' || state === 'deleted';
+  // With the failure of its gang on record.
+  const isUndone = ({ state }: Case) => state === 'undoing';
+  const isEnded = (one: Case) => one.state === 'deleting' || one.state === 'deleted' || isUndone(one);
   // No host is asked to build without an attempt in the record.
   const isDisowned = ({ observed }: Case) => observed.kind === 'disowned';
   const others = destroying.filter((one) => !isEnded(one) && !isDisowned(one) && one.attempt !== 'none');
@@ -134,7 +137,7 @@ it('destroys an active instance on its own host for nothing but a terminate', ()
 it('releases a claim only of a record that is at its end, is deleting, or is not there', () => {
   for (const one of cases) {
     if (stepOf(one).kind !== 'release') continue;
-    expect(['no record', 'error', 'deleting', 'deleted']).toContain(one.state);
+    expect(['no record', 'undoing', 'error', 'deleting', 'deleted']).toContain(one.state);
   }
 });
 
@@ -142,6 +145,15 @@ it('acts on every record that is not at rest once its deadline has passed, and o
   const overdue = cases.filter(({ observation, isOverdue }) => observation === 'nothing' && isOverdue);
   const acts = new Set(overdue.filter((one) => !['none', 'wait'].includes(stepOf(one).kind)).map(({ state }) => state));
   const rests = new Set(overdue.filter((one) => stepOf(one).kind === 'none').map(({ state }) => state));
-  expect([...acts]).toEqual(['scheduling', 'building', 'stopping', 'starting', 'rebuilding', 'deleting']);
+  expect([...acts]).toEqual([
+    'scheduling',
+    'building',
+    'stopping',
+    'starting',
+    'rebuilding',
+    'undoing',
+    'error',
+    'deleting',
+  ]);
   expect([...rests]).toEqual(['no record', 'active', 'unknown', 'stopped', 'error', 'deleted']);
 });

@@ -2,6 +2,7 @@ import { BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instanc
 import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
+import { gangFailed, owesGang } from './reconcile/gang';
 import { rebuilding } from './reconcile/rebuilding';
 import {
   adopt,
@@ -33,6 +34,8 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (record === undefined) return withoutRecord(holds, observed);
   if (observed.kind === 'disowned') return disowned(record, observed);
   if (isOlder(record, observed)) return none('older observation');
+  if (observed.kind === 'gang_failed') return gangFailed(record, observed.fault);
+  if (owesGang(record)) return { kind: 'settle_gang' };
   if (isAboutBuilt(observed) && !BUILT_STATES.includes(record.state)) return none('not on its host');
   switch (record.state) {
     case 'scheduling':
@@ -49,6 +52,8 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
       return rebuilding(record, observed, nowMs);
     case 'error':
       return inError(record, holds, observed);
+    case 'undoing':
+      return observed.kind === 'terminate_requested' ? { kind: 'record_deleting' } : deleting(record, observed, nowMs);
     case 'deleting':
       return deleting(record, observed, nowMs);
     case 'deleted':

@@ -52,6 +52,10 @@ export type Step =
       readonly finding?: Finding;
     }
   | { readonly kind: 'record_deleting' }
+  /** Record that its gang has failed, and all its attempts as given up; then its host is told to destroy it. */
+  | { readonly kind: 'record_undoing'; readonly fault: Fault }
+  /** See what its failure means for the others of its gang. */
+  | { readonly kind: 'settle_gang' }
   /** Tell a host to end what it has of the instance, up to an attempt and a claim (0: any); `reports`: and to say so. */
   | {
       readonly kind: 'destroy';
@@ -61,7 +65,7 @@ export type Step =
       readonly reports: boolean;
       readonly finding?: Finding;
     }
-  /** Release what is held, then record DELETED. Unconfirmed: no host said that it is destroyed. */
+  /** Release what is held, then record DELETED, or ERROR when it was undone. Unconfirmed: no host said that it is destroyed. */
   | { readonly kind: 'close_record'; readonly isConfirmed: boolean }
   | { readonly kind: 'release'; readonly claimToken: number; readonly finding?: Finding }
   /** Record as ACTIVE what runs and has no record, or one from before it was built. */

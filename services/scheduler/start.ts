@@ -148,10 +148,11 @@ class Scheduler {
       const asked = { ...rest, ...this.classify(requestSpec) };
       const { response, conflicts } = await selectDestinations(asked, caller, this.select);
       this.metrics.conflicts.inc(conflicts);
-      outcome = response.noValidHost ? 'no_valid_host' : 'selected';
+      outcome = response.destinations.length === 0 ? 'no_valid_host' : 'selected';
       if (response.noValidHost) {
         const { summary } = response.noValidHost;
-        log.info({ event: 'no_valid_host', ...subject(), conflicts }, `no valid host: ${summary}`);
+        const selected = response.destinations.length;
+        log.info({ event: 'no_valid_host', ...subject(), selected, conflicts }, `no valid host: ${summary}`);
       } else if (log.isLevelEnabled('debug')) {
         const hosts = response.destinations.slice(0, 10).map(({ selected }) => selected.host);
         log.debug({ event: 'destinations_selected', ...subject(), hosts, conflicts }, 'destinations selected');

@@ -25,6 +25,9 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   });
   checkRequests(fleet, checker, instances);
   checkOperations(checker, instances);
+  for (const wrong of checker.gangs.unkept((uuid) => checker.terminated.has(uuid) || checker.forgiven.has(uuid))) {
+    checker.fail('gangs are kept', wrong);
+  }
   checkClaims(fleet, checker, rows, instances);
   checkForeign(checker, rows);
   checkDecisions(checker, rows);

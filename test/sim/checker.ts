@@ -11,6 +11,7 @@ import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
+import { GangWatch } from './actions/gang-watch';
 import { QuotaWatch } from './actions/quota-watch';
 import { RACK_NAMES } from './actions/racks';
 import type { Fleet } from './fleet';
@@ -32,6 +33,7 @@ export type Invariant =
   | 'nothing is DELETED that runs'
   | 'groups are kept'
   | 'quotas are kept'
+  | 'gangs are kept'
   | 'what has ended stays so'
   | 'every request ends'
   | 'what was asked is done'
@@ -64,7 +66,7 @@ const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
 
 const RETENTION_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_RETENTION_MS);
 
-const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated'];
+const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated', 'rolled_back'];
 
 /** Watches a fleet, and keeps the first violation. */
 export class Checker {
@@ -92,6 +94,7 @@ export class Checker {
   readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
   readonly hosts = new Map<string, Host>();
   readonly quotas = new QuotaWatch();
+  readonly gangs = new GangWatch();
   /** What clients of the placement API decided, by provider. */
   readonly decisions = new Map<string, Decisions>();
   /** How often the store went back: what was written under an earlier number may be lost. */
@@ -277,6 +280,8 @@ export class Checker {
     if (state === 'error') this.#checkNoHost(instance);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
     this.#checkAttempt(instance, writtenAtMs);
+    const wrong = this.gangs.onRecord(instance);
+    if (wrong && !this.forgiven.has(uuid)) this.fail('gangs are kept', wrong);
     for (const { host, number, outcome } of instance.attempts) {
       if (GIVEN_UP.includes(outcome)) this.#givenUp.add(`${uuid} on ${host}, attempt ${number}`);
     }

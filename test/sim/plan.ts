@@ -133,6 +133,7 @@ const KINDS = {
   'part vanishes': kind(0.5, 8, partVanishes),
   'device moves': kind(0.3, 3, deviceMoves),
   'begin a group over racks': kind(0.4, 6, beginGroupOverRacks),
+  'build a gang': kind(0.6, 10, buildGang),
 } satisfies Readonly<Record<string, Kind>>;
 
 export type ActionKind = keyof typeof KINDS;
@@ -190,6 +191,8 @@ interface Request {
   readonly requestId: string;
   readonly uuidsIn: (world: World) => readonly string[];
   readonly requestSpec: Uint8Array;
+  /** Of a gang. */
+  readonly minCount?: number;
 }
 
 function requestOf(random: Random, uuidsIn: Request['uuidsIn']): Request {
@@ -206,13 +209,13 @@ function requestIn(group: ServerGroup | undefined, who: string, random: Random, 
   return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
 }
 
-function send(world: World, { who, requestId, uuidsIn, requestSpec: encoded }: Request): void {
+function send(world: World, { who, requestId, uuidsIn, requestSpec: encoded, minCount = 0 }: Request): void {
   const { fleet, checker } = world;
   const uuids = uuidsIn(world);
   if (uuids.length === 0) return;
   const publishedAtMs = fleet.member(who).process.clock.now();
   const about = { requestId, requestSpec: encoded, count: uuids.length, name: '', instanceUuids: uuids };
-  const request = { ...about, publishedAtMs };
+  const request = { ...about, publishedAtMs, minCount };
   const cast = () => castTyped(fleet.member(who).bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
   checker.requests.push({ uuids, send: cast });
   void confirmed(cast()).then((isConfirmed) => isConfirmed && checker.confirmed.set(requestId, uuids));
@@ -295,6 +298,23 @@ function beginGroupOverRacks(random: Random): Action['perform'] {
     void putIntoRacks(world).then((isDone) => {
       if (isDone) for (const request of requests) send(world, request);
     });
+  };
+}
+
+/** Some members, most of them with so few hosts to try that one may fail for good; now and then one is terminated soon. */
+function buildGang(random: Random): Action['perform'] {
+  const uuids = Array.from({ length: 2 + randomInt(random, 3) }, () => random.uuid());
+  const who = tenant(random);
+  const forceHosts = random.next() < 0.6 ? [pick(random, HOSTS)] : [];
+  const gangSpec = requestSpec({ VCPU: 1 }, { projectId: who, userId: 'user', forceHosts });
+  const minCount = random.next() < 0.5 ? uuids.length : 1 + randomInt(random, uuids.length);
+  const requestId = random.uuid();
+  const request = { who, requestId, uuidsIn: () => uuids, requestSpec: requestSpecCodec.encode(gangSpec), minCount };
+  const isOneTerminated = random.next() < 0.2;
+  const afterMs = random.next() ** 3 * 1_500;
+  return (world) => {
+    send(world, request);
+    if (isOneTerminated) world.fleet.later(afterMs, () => terminateNow(world, uuids[0] ?? ''));
   };
 }
 

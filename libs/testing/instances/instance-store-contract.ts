@@ -37,6 +37,7 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
           fault: { reason: 'driver_failed', message: 'it said: "no"\n' },
           requestSpec: Uint8Array.from({ length: 256 }, (_, n) => n),
           alternates: Uint8Array.of(10, 0, 10, 255),
+          gang: { minCount: 2, count: 3 },
           dueAtMs: 1_700_000_060_000,
         });
         expect(await store.get([full.uuid, bare.uuid])).toEqual([full, bare]);

@@ -35,8 +35,11 @@ class Client:
         user = self._connection.user
         self.project = user.removeprefix("project.") if self._connection.is_tenant else None
 
-    def build(self, resources, project_id=None, user_id="python", count=1, name="instance", request_id=None, **spec):
-        """Asks for instances; returns a Build when the broker has the request. `spec`: other fields of RequestSpec."""
+    def build(self, resources, project_id=None, user_id="python", count=1, name="instance", request_id=None, min_count=0, **spec):
+        """Asks for instances; returns a Build when the broker has the request. `spec`: other fields of RequestSpec.
+
+        min_count  makes them a gang: so many of count become ACTIVE, or none stays (ERROR, gang_failed)
+        """
         build = Build(request_id or str(uuid.uuid4()), [str(uuid.uuid4()) for _ in range(count)])
         request = conductor.BuildRequest(
             request_id=build.request_id,
@@ -47,6 +50,7 @@ class Client:
             name=name,
             instance_uuids=build.instance_uuids,
             published_at_ms=time.time_ns() // 1_000_000,
+            min_count=min_count,
         )
         self._publish(request, build.request_id)
         return build

@@ -23,6 +23,7 @@ const COLOURS: Readonly<Record<InstanceState, 'green' | 'red' | 'yellow' | 'dim'
   stopped: 'dim',
   starting: 'yellow',
   rebuilding: 'yellow',
+  undoing: 'yellow',
   error: 'red',
   deleting: 'yellow',
   deleted: 'dim',

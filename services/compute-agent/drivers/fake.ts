@@ -25,6 +25,8 @@ export interface FakeDriver extends Driver {
   exit(uuid: string, why: string): void;
   /** Changes what something that Berth does not manage uses. */
   setExternal(resources: Resources): void;
+  /** Of the builds from now on, the share that fails. */
+  setFailureRate(share: number): void;
   /** What an instance was built from, if it was built by this run. */
   built(uuid: string): InstanceToBuild | undefined;
 }
@@ -38,7 +40,7 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
   const stopped = new Map<string, Resources>();
   const given = new Map<string, InstanceToBuild>();
   let onExit: (uuid: string, why: string) => void = () => {};
-  let { external } = host;
+  let { external, failureRate } = host;
 
   const latency = () => {
     if (host.latencySpread === 0) return host.latencyMs;
@@ -50,7 +52,7 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
     capacity: () => host.capacity,
 
     async build(instance, signal) {
-      const fails = random.next() < host.failureRate;
+      const fails = random.next() < failureRate;
       const latencyMs = latency();
       if (latencyMs > 0) await sleep(clock, latencyMs, signal);
       if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the build was cancelled');
@@ -93,6 +95,10 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
     exit(uuid, why) {
       given.delete(uuid);
       if (running.delete(uuid)) onExit(uuid, why);
+    },
+
+    setFailureRate(share) {
+      failureRate = share;
     },
 
     setExternal(resources) {

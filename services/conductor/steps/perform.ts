@@ -1,19 +1,20 @@
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { alternatesCodec } from '#libs/contracts/selection';
 import type { HostPosition } from '#libs/domain/host-position';
-import { type Attempt, attemptNumber, type Instance, type MissedReport } from '#libs/domain/instance';
+import { type Attempt, attemptNumber, hasBeenActive, type Instance, type MissedReport } from '#libs/domain/instance';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
 import { concludeAttempt, createRecords, type RecordChange, type WriteResult, writeRecord } from '../lifecycle';
-import type { ClaimedHost, Look, Observation, RunningAt } from '../observation';
+import type { ClaimedHost, Fault, Look, Observation, RunningAt } from '../observation';
+import { GANG_FAILED } from '../reconcile/gang';
 import type { Finding, Step } from '../step';
 import { claimAgain, readClaim, release, releaseHeld } from './claims';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
 import { type OrderDetails, orderBuild, orderDestroy, orderPowerState } from './orders';
 
-/** Steps that are done for one instance; `select_destinations` is done for all of a request (`reconcile-loop.ts`). */
-export type OwnStep = Exclude<Step, { kind: 'select_destinations' }>;
+/** Steps that are done for one instance; the others are done for all of a request (`reconcile-loop.ts`). */
+export type OwnStep = Exclude<Step, { kind: 'select_destinations' | 'settle_gang' }>;
 
 const NO_ALTERNATES = new Uint8Array();
 
@@ -94,15 +95,20 @@ async function performOnRecord(
       return recordError(c, look, record, step);
     case 'record_deleting':
       return recordDeleting(c, look, record);
+    case 'record_undoing':
+      return recordUndoing(c, look, record, step.fault);
     case 'close_record':
       if (!step.isConfirmed) {
         const fields = { event: 'destroy_unconfirmed', instance_uuid: record.uuid, host: record.host };
         c.log.warn(fields, 'closing the record without word from its host');
         await noteDoubt(c, look, 'destroy_owed', 'its host did not say that it is destroyed');
+        if (record.state === 'undoing') await destroyOnceMore(c, record);
       }
       await releaseHeld(c, record.uuid);
-      // What is claimed for it after this write is released by whoever claims, who then finds it DELETED.
-      return after(look, await writeRecord(c, record, closed('deleted')), { kind: 'interrupted' });
+      // What is claimed for it after this write is released by whoever claims, who then finds it at its end.
+      return after(look, await writeRecord(c, record, closed(record.state === 'undoing' ? 'error' : 'deleted')), {
+        kind: 'interrupted',
+      });
     case 'claim_again': {
       const claimed = await claimAgain(c, record, step.replaces, step.at);
       if (claimed.kind === 'refused') await noteDoubt(c, look, 'claim_refused', claimed.reason);
@@ -165,6 +171,12 @@ function evacuated({ state, attempts }: Instance): readonly Attempt[] {
 async function destroyWhenBack(c: Conductor, record: Instance): Promise<void> {
   const { uuid, host = '', claimToken = 0 } = record;
   await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: attemptNumber(record), claimToken, reports: false });
+}
+
+/** Who recorded that it is undone may have died before its host was told, and no message brings that out. */
+async function destroyOnceMore(c: Conductor, { uuid, host, claimToken = 0 }: Instance): Promise<void> {
+  if (host === undefined) return;
+  await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: 0, claimToken, reports: false });
 }
 
 async function order(c: Conductor, look: Look, record: Instance, details?: OrderDetails): Promise<Look | undefined> {
@@ -248,11 +260,15 @@ async function recordError(
   { fault, claimToken, passedOver }: Extract<Step, { kind: 'record_error' }>,
 ): Promise<Look | undefined> {
   const attempts = [...record.attempts, ...passedOver];
-  const result = await writeRecord(c, record, { ...closed('error'), fault, attempts, alternates: NO_ALTERNATES });
+  // What it means for its gang is to be seen, whoever does it.
+  const owesGang = record.gang !== undefined && fault.reason !== GANG_FAILED && !hasBeenActive(record);
+  const dueAtMs = owesGang ? c.clock.now() + c.config.schedulingTimeoutMs : undefined;
+  const change = { ...closed('error'), fault, attempts, alternates: NO_ALTERNATES, dueAtMs };
+  const result = await writeRecord(c, record, change);
   if (result.kind === 'written' && claimToken !== undefined) await release(c, record.uuid, claimToken);
   // A record that names no claim may hold one all the same, of an earlier try that was interrupted.
   const isReleased = claimToken !== undefined;
-  return after(look, result, isReleased ? undefined : { kind: 'interrupted' });
+  return after(look, result, isReleased && !owesGang ? undefined : { kind: 'interrupted' });
 }
 
 async function recordDeleting(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
@@ -264,6 +280,17 @@ async function recordDeleting(c: Conductor, look: Look, record: Instance): Promi
     dueAtMs: c.clock.now() + c.config.destroyTimeoutMs,
   });
   return after(look, result, { kind: 'nothing' });
+}
+
+/** From now on nothing that any host built of it is to stay. Its claim is released when its host has destroyed it. */
+async function recordUndoing(c: Conductor, look: Look, record: Instance, fault: Fault): Promise<Look | undefined> {
+  const nowMs = c.clock.now();
+  const attempts = concludeAttempt(record, 'rolled_back', GANG_FAILED, nowMs).map((one) =>
+    one.outcome === 'active' ? { ...one, outcome: 'rolled_back' as const } : one,
+  );
+  const dueAtMs = nowMs + c.config.destroyTimeoutMs;
+  const change = { state: 'undoing', fault, attempts, alternates: NO_ALTERNATES, dueAtMs } as const;
+  return after(look, await writeRecord(c, record, change), { kind: 'nothing' });
 }
 
 async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'destroy' }>): Promise<Look | undefined> {

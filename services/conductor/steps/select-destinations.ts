@@ -8,6 +8,8 @@ import type { Instance } from '#libs/domain/instance';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
+import { hasFailed } from '../reconcile/gang';
+import { membersOf } from './settle-gangs';
 
 /**
  * Asks schedulers for a host for each of some instances: for those of one request together, all or none. Answers what came of
@@ -44,15 +46,18 @@ async function selectForRequest(c: Conductor, records: readonly Instance[]): Pro
     requestSpec: wantedOf(first),
     instanceUuids: records.map(({ uuid }) => uuid),
     numAlternates: c.config.numAlternates,
+    minCount: await leastWanted(c, first, records.length),
   };
   try {
     const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
     const response = await callMethod(c.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
-    if (response.noValidHost) return noHostBy(response.noValidHost);
+    if (response.noValidHost && response.destinations.length === 0) return noHostBy(response.noValidHost);
+    const noHost = response.noValidHost && noHostBy(response.noValidHost);
     const byUuid = new Map(response.destinations.map((one) => [one.instanceUuid, one]));
     return (uuid) => {
       const destination = byUuid.get(uuid);
-      return destination ? claimedOn(destination) : { kind: 'nothing' };
+      if (destination) return claimedOn(destination);
+      return noHost ? noHost() : { kind: 'nothing' };
     };
   } catch (thrown) {
     const error = BerthError.from(thrown);
@@ -61,6 +66,18 @@ async function selectForRequest(c: Conductor, records: readonly Instance[]): Pro
     if (isRetryable(error) || error.code === 'resource_exhausted') throw error;
     return () => noValidHost(`the scheduler refused the request: ${error.message} (${error.reason})`);
   }
+}
+
+/**
+ * With how many hosts for these instances of a gang the rest of it may still become enough; 0 for all or none. A scheduler of
+ * an older version does not know this, and finds hosts for all or none.
+ */
+async function leastWanted(c: Conductor, { gang, requestId, state }: Instance, selecting: number): Promise<number> {
+  if (gang === undefined || state === 'rebuilding') return 0;
+  const members = await membersOf(c, requestId);
+  // Those that are selected for here are among the rest.
+  const others = members.filter((member) => !hasFailed(member)).length - selecting;
+  return Math.max(1, Math.min(selecting, gang.minCount - Math.max(0, others)));
 }
 
 /** Of what is rebuilt, all that it was built by, and another host. */

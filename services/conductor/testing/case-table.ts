@@ -37,6 +37,8 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
     case 'starting':
     case 'rebuilding':
       return attempt !== 'open' && hasHost;
+    case 'undoing':
+      return attempt === 'concluded' && hasHost;
     case 'error':
       return attempt !== 'open' && hasHost === (attempt === 'concluded');
     case 'deleting':
@@ -45,7 +47,7 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
   }
 }
 
-function recordOf({ state, attempt, hasHost, isMissing }: Case): string {
+function recordOf({ state, attempt, hasHost, isMissing, owesGang }: Case): string {
   if (state === 'no record') return state;
   switch (state) {
     case 'building':
@@ -58,6 +60,8 @@ function recordOf({ state, attempt, hasHost, isMissing }: Case): string {
       const name = attempt === 'none' ? `${state}, adopted` : state;
       return isMissing ? `${name}, missing in a report` : name;
     }
+    case 'error':
+      return owesGang ? 'error, not settled with its gang' : state;
     case 'deleting':
       return hasHost ? 'deleting' : 'deleting, no host';
     default:

@@ -50,6 +50,7 @@ import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import type { ConductorDeps } from '../context';
 import { isGivenUp } from '../evidence';
 import { conductorOptions } from '../options';
+import { GANG_FAILED } from '../reconcile/gang';
 import { startConductor } from '../start';
 
 const KEY = 'the key of this test fleet';
@@ -112,8 +113,8 @@ export class ConductorWorld {
     for (const [host, vcpus] of Object.entries(hosts)) await this.#addHost(host, vcpus);
     await this.bus.serve(
       RPC_SCHEDULER,
-      answer(selectDestinationsMethod, ({ instanceUuids, requestSpec }) => {
-        return this.#select(instanceUuids, requestSpecCodec.decode(requestSpec).ignoreHosts);
+      answer(selectDestinationsMethod, ({ instanceUuids, requestSpec, minCount }) => {
+        return this.#select(instanceUuids, requestSpecCodec.decode(requestSpec).ignoreHosts, minCount || undefined);
       }),
     );
     await this.bus.subscribe('instance.#', (_topic, { body }) => this.events.push(instanceEventCodec.decode(body)));
@@ -139,10 +140,15 @@ export class ConductorWorld {
   /** What a sealed allocation request says. */
   readonly opened = (sealed: Uint8Array, nowMs?: number): AllocationRequest => open(sealed, KEY, nowMs);
 
-  /** Publishes a request; answers its id. */
-  async request(count = 1, requestId: string = this.random.uuid(), publishedAtMs = this.clock.now()): Promise<string> {
+  /** Publishes a request; answers its id. A minimum makes it a gang. */
+  async request(
+    count = 1,
+    requestId: string = this.random.uuid(),
+    publishedAtMs = this.clock.now(),
+    minCount = 0,
+  ): Promise<string> {
     const requestSpec = anEncodedSpec({ resources: { VCPU: 1 } });
-    const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [], publishedAtMs };
+    const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [], publishedAtMs, minCount };
     await castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
     return requestId;
   }
@@ -359,8 +365,9 @@ export class ConductorWorld {
     this.destroys.push(destroy);
     const [record] = await this.instances.get([instanceUuid]);
     const isTerminated = record?.state === 'deleting' || record?.state === 'deleted';
+    const isUndone = record?.fault?.reason === GANG_FAILED;
     const isRunning = this.running.get(instanceUuid)?.has(host) ?? false;
-    const mayGo = isTerminated || (record !== undefined && isGivenUp(record, host, attempt));
+    const mayGo = isTerminated || isUndone || (record !== undefined && isGivenUp(record, host, attempt));
     if (isRunning && !mayGo) this.harmed.push(`${instanceUuid} ${host}, ${record?.state ?? 'no record'}`);
     this.running.get(instanceUuid)?.delete(host);
     this.stopped.delete(`${instanceUuid} ${host}`);
@@ -368,7 +375,7 @@ export class ConductorWorld {
     if (report) await this.report(order, 'destroyed');
   }
 
-  async #select(instanceUuids: readonly string[], ignoreHosts: readonly string[]) {
+  async #select(instanceUuids: readonly string[], ignoreHosts: readonly string[], minCount = instanceUuids.length) {
     const destinations = [];
     const hosts = this.hosts.filter((host) => !ignoreHosts.includes(host));
     for (const instanceUuid of instanceUuids) {
@@ -378,11 +385,10 @@ export class ConductorWorld {
         held && !ignoreHosts.includes(heldOn)
           ? { host: heldOn, claimToken: held.claimToken }
           : await this.#claimFirst(instanceUuid, hosts);
-      if (!claimed)
-        return {
-          destinations: [],
-          noValidHost: { ...NONE, summary: '0 of 3 hosts fit', quotaExceeded: this.quotaExceeded },
-        };
+      if (!claimed) {
+        const noValidHost = { ...NONE, summary: '0 of 3 hosts fit', quotaExceeded: this.quotaExceeded };
+        return { destinations: destinations.length >= minCount ? destinations : [], noValidHost };
+      }
       const others = hosts.filter((host) => host !== claimed.host);
       const alternates = others.map((host) => this.#selection(instanceUuid, host));
       const selected = this.#selection(instanceUuid, claimed.host);

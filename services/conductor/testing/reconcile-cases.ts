@@ -20,6 +20,8 @@ export interface Case {
   readonly isOverdue: boolean;
   /** Whether the last report of its host that conductors heard of did not have it. */
   readonly isMissing: boolean;
+  /** In ERROR: whether its failure is not settled with its gang yet. */
+  readonly owesGang: boolean;
   readonly record: Instance | undefined;
   readonly holds: Holds;
   readonly observed: Observation;
@@ -95,6 +97,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['stop requested', { kind: 'power_requested', powerState: 'shutdown' }],
   ['start requested', { kind: 'power_requested', powerState: 'running' }],
   ['evacuate requested', { kind: 'evacuate_requested' }],
+  ['its gang has failed', { kind: 'gang_failed', fault: { reason: 'gang_failed', message: '' } }],
   ...(['running', 'shutdown'] as const).flatMap(powerReports),
   ['can not be started', { ...powerReportOf('shutdown'), fault: { reason: 'not_started', message: '' } }],
   ['a host is claimed', { kind: 'claimed', target: TARGET }],
@@ -163,18 +166,20 @@ function reportOf(outcome: BuildOutcome) {
   return { ...what, host: HOST, attempt: PRESENT, claimToken: TOKEN, at: AFTER };
 }
 
-/** Every case: record state × attempt × host × deadline × doubt × claim × observation. */
+/** Every case: record state × attempt × host × deadline × doubt × debt × claim × observation. */
 export function* reconcileCases(): Generator<Case> {
   for (const state of ['no record', ...INSTANCE_STATES] as const) {
     for (const attempt of state === 'no record' ? (['none'] as const) : ATTEMPTS) {
       for (const hasHost of [true, false]) {
         for (const isOverdue of [false, true]) {
           for (const isMissing of isBuilt(state) ? [false, true] : [false]) {
-            const varied = { attempt, hasHost, isOverdue, isMissing };
-            const record = state === 'no record' ? undefined : aRecord(state, varied);
-            for (const [claim, holds] of Object.entries(CLAIMS)) {
-              for (const [observation, observed] of OBSERVATIONS) {
-                yield { state, ...varied, claim, observation, record, holds, observed };
+            for (const owesGang of state === 'error' ? [false, true] : [false]) {
+              const varied = { attempt, hasHost, isOverdue, isMissing, owesGang };
+              const record = state === 'no record' ? undefined : aRecord(state, varied);
+              for (const [claim, holds] of Object.entries(CLAIMS)) {
+                for (const [observation, observed] of OBSERVATIONS) {
+                  yield { state, ...varied, claim, observation, record, holds, observed };
+                }
               }
             }
           }
@@ -190,6 +195,7 @@ const DEADLINES: readonly InstanceState[] = [
   'stopping',
   'starting',
   'rebuilding',
+  'undoing',
   'deleting',
 ];
 
@@ -197,9 +203,9 @@ function isBuilt(state: InstanceState | 'no record'): boolean {
   return state !== 'no record' && BUILT_STATES.includes(state);
 }
 
-type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing'>;
+type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing' | 'owesGang'>;
 
-function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing }: Varied): Instance {
+function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing, owesGang }: Varied): Instance {
   const concluded = isBuilt(state) || state === 'rebuilding' ? 'active' : 'failed';
   const times = { reason: '', startedAtMs: 0, endedAtMs: undefined };
   const attempts: Attempt[] = [
@@ -223,7 +229,8 @@ function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing 
     allocationRequest: Uint8Array.of(1),
     activeAt: isBuilt(state) || state === 'rebuilding' ? ACTIVE_AT : undefined,
     missingIn: isMissing ? MISSING_IN : undefined,
-    dueAtMs: DEADLINES.includes(state) ? dueAtMs : undefined,
+    dueAtMs: DEADLINES.includes(state) || owesGang ? dueAtMs : undefined,
+    ...(owesGang ? { gang: { minCount: 2, count: 2 } } : {}),
     version: 3,
     createdAtMs: 0,
     updatedAtMs: 0,

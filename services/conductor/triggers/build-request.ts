@@ -124,6 +124,7 @@ function newInstances(c: Conductor, request: BuildRequest, requestSpec: EncodedR
     allocationRequest: new Uint8Array(),
     activeAt: undefined,
     missingIn: undefined,
+    ...(request.minCount ? { gang: { minCount: request.minCount, count: request.count } } : {}),
     dueAtMs: nowMs + c.config.schedulingTimeoutMs,
     version: 1,
     createdAtMs: nowMs,

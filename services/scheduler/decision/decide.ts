@@ -24,6 +24,8 @@ export interface SelectRequest extends CompleteRequest {
   readonly requestId: string;
   readonly instanceUuids: readonly string[];
   readonly numAlternates: number;
+  /** So many are enough when not all find a host; 0, or not given, for all or none. */
+  readonly minCount?: number;
 }
 
 /** Where one instance goes, and where it can go when that fails. */

@@ -12,9 +12,10 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
 import type { Candidate } from '#libs/placement/search/query';
 import type { ClassifiedSpec } from '../request/equivalence-class';
+import { decideAsMany } from './as-many-as-fit';
 import { type Claimed, type ClaimMirror, catchUp, claimAll, spreadDomainOf } from './claim';
 import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
-import { type Decision, type DecisionParts, decide, type InstanceDestination, type SelectRequest } from './decide';
+import { type Decision, type DecisionParts, type InstanceDestination, type SelectRequest } from './decide';
 import { diagnoseRefusedClaims } from './diagnose';
 import type { Grounds } from './grounds';
 import type { HostForInstance } from './pick-hosts';
@@ -48,7 +49,7 @@ export interface Selected {
 }
 
 /**
- * Claims a host for each instance of a request, all or none, and names alternates.
+ * Claims a host for each instance of a request, all or none, or as many as are enough, and names alternates.
  *
  * Optimistic concurrency, as in Google's Omega: a decision is one synchronous piece, made on a mirror that may be stale,
  * and the commit checks it. After a conflict the mirror is brought up to date and all is decided again. A host that the
@@ -71,12 +72,12 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
   let mayWait = true;
   for (let conflicts = 0; conflicts < settings.claimAttempts; ) {
     if (caller.isAborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
-    const decision = decide(request, clock.now(), random, deps, refusedClaims);
+    const decision = decideAsMany(request, clock.now(), random, deps, refusedClaims);
     if (decision.kind === 'decided') {
       const claimed = await claimDecided(decision, request, caller, deps);
       if (claimed.kind === 'destinations') {
         keep(decision.grounds, claimed.destinations);
-        return { response: { destinations: claimed.destinations, noValidHost: undefined }, conflicts };
+        return { response: { destinations: claimed.destinations, noValidHost: decision.whyNotMore }, conflicts };
       }
       if (claimed.kind === 'contradicted') for (const [index, why] of claimed.hosts) refusedClaims.set(index, why);
       conflicts += 1;

@@ -41,6 +41,7 @@ export interface TestScheduler {
     spec?: Partial<RequestSpec>,
     instances?: number | readonly string[],
     numAlternates?: number,
+    minCount?: number,
   ): Promise<Selected>;
   close(): Promise<void>;
 }
@@ -145,10 +146,10 @@ async function openScheduler(
     config,
     host: (name) => fleet.snapshot(clock.now()).at(fleet.indexOfHost(name)),
     explain: (spec = {}, host = '', limit = 100) => explain({ ...classified(spec), host, limit }, clock.now(), deps),
-    select(spec = {}, instances = 1, numAlternates = 0) {
+    select(spec = {}, instances = 1, numAlternates = 0, minCount = 0) {
       const instanceUuids =
         typeof instances === 'number' ? Array.from({ length: instances }, () => randomUUID()) : instances;
-      const request = { requestId: randomUUID(), ...classified(spec), instanceUuids, numAlternates };
+      const request = { requestId: randomUUID(), ...classified(spec), instanceUuids, numAlternates, minCount };
       return selectDestinations(request, { isAborted: false, signal: new AbortController().signal }, deps);
     },
     async close() {

@@ -3,6 +3,7 @@ import { BOUND_MUTANTS } from './bound-mutants';
 import { CONDUCTOR_MUTANTS } from './conductor-mutants';
 import { EVACUATION_MUTANTS } from './evacuation-mutants';
 import { EVIDENCE_MUTANTS } from './evidence-mutants';
+import { GANG_MUTANTS } from './gang-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
 import type { Mutant } from './mutant';
 import { POWER_MUTANTS } from './power-mutants';
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...POWER_MUTANTS,
   ...EVACUATION_MUTANTS,
   ...QUOTA_MUTANTS,
+  ...GANG_MUTANTS,
   ...BOUND_MUTANTS,
 ];
 

@@ -5,6 +5,7 @@ import { EXIT } from '#libs/runtime/exit-codes';
 import { clientSettings } from '../../client/client-options';
 import { ownProject, withClient } from '../../client/with-client';
 import type { Context } from '../../context';
+import { usageError } from '../../failure';
 import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
 import { attemptSummary, showState } from '../../views/attempt-summary';
@@ -20,14 +21,23 @@ export function buildCommand(context: Context): CommandUnknownOpts {
   )
     .optionsGroup('How many, and what to wait for:')
     .option('--count <n>', 'instances, all placed or none', amount, 1)
+    .option('--min-count <n>', 'a gang: so many of --count must become ACTIVE, or none stays', amount)
     .option('--name <name>', 'for people; with --count they are called name-1, name-2, ...', 'instance')
     .addOption(repeatable('--host <name>', 'only on this host', hostName))
     .option('--wait', 'wait until each is ACTIVE or in ERROR', false)
     .option('--timeout <seconds>', 'how long --wait waits', amount, 300)
     .option('--json', 'print one JSON value', false);
   addSettingFlags(command, clientSettings).action(async (flags) => {
-    const { host, count, name, wait, timeout, json } = flags;
-    const request = { spec: requestSpecOf(flags, host, ownProject(context, command)), count, name };
+    const { host, count, minCount, name, wait, timeout, json } = flags;
+    if (minCount !== undefined && minCount > count) {
+      throw usageError('--min-count is above --count', 'at most all can become ACTIVE');
+    }
+    const request = {
+      spec: requestSpecOf(flags, host, ownProject(context, command)),
+      count,
+      name,
+      ...(minCount && { minCount }),
+    };
     await withClient(context, command, async (client) => {
       if (wait) showOutcome(context, json, await client.buildAndWait(request, { timeoutMs: timeout * 1000 }));
       else showRequested(context, json, await client.build(request));
@@ -38,6 +48,7 @@ export function buildCommand(context: Context): CommandUnknownOpts {
     [
       ['berth build --vcpu 2 --memory-mb 2048 --disk-gb 20 --wait', 'one instance, and see where it went'],
       ['berth build --vcpu 1 --memory-mb 512 --count 3 --group web:anti-affinity', 'three, each on its own host'],
+      ['berth build --flavor worker --count 8 --min-count 6 --wait', 'a gang: six to eight, or none'],
       [
         'berth build --disk-gb 20 --request-group numa0:resources=VCPU:2,MEMORY_MB:2048',
         'processors and memory from one NUMA node',

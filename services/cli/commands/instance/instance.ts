@@ -90,6 +90,7 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
     ['resources', resources.join(' ')],
     ['project / user', `${i.projectId} / ${i.userId}`],
     ['request', i.requestId],
+    ...(i.minCount ? [['gang', `${i.minCount} of ${i.gangSize} must become ACTIVE`] as [string, string]] : []),
     ['created', `${new Date(i.createdAtMs).toISOString()} (${ageOf(clock, i.createdAtMs)} ago)`],
   ];
   if (i.fault !== undefined) pairs.push(['fault', `${i.fault.reason}: ${i.fault.message}`]);

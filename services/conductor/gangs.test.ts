@@ -1,0 +1,123 @@
+import type { Instance } from '#libs/domain/instance';
+import type { Running } from '#libs/runtime/service';
+import { ConductorWorld } from './testing/conductor-world';
+
+let world: ConductorWorld;
+let conductor: Running;
+
+async function start(hosts: Readonly<Record<string, number>>): Promise<void> {
+  world = new ConductorWorld();
+  await world.open(hosts);
+  conductor = await world.conductor();
+}
+
+afterEach(async () => {
+  const closing = conductor.close();
+  await world.clock.advance(1_000);
+  await closing;
+});
+
+async function gang(count: number, minCount: number): Promise<string> {
+  const requestId = await world.request(count, undefined, undefined, minCount);
+  await world.clock.advance(0);
+  return requestId;
+}
+
+const statesOf = (instances: readonly Instance[]) => instances.map(({ state }) => state).sort();
+const faultsOf = (instances: readonly Instance[]) => instances.map(({ fault }) => fault?.reason ?? 'none').sort();
+
+it('builds as many of a gang as find a host, and says of the others why not', async () => {
+  await start({ h1: 1, h2: 1 });
+  await gang(3, 2);
+  const all = await world.all();
+  expect(statesOf(all)).toEqual(['active', 'active', 'error']);
+  expect(all.find(({ state }) => state === 'error')).toMatchObject({
+    fault: { reason: 'no_valid_host' },
+    dueAtMs: undefined,
+  });
+  expect(world.runs()).toEqual(await world.claims());
+});
+
+it('builds none of a gang when fewer than its minimum find a host', async () => {
+  await start({ h1: 1, h2: 1 });
+  await gang(4, 3);
+  expect(faultsOf(await world.all())).toEqual(Array(4).fill('no_valid_host'));
+  await world.clock.advance(20_000);
+  expect(await world.claims()).toEqual([]);
+  expect(world.orders).toEqual([]);
+});
+
+it('destroys what was built of a gang when too few can become ACTIVE, with the failure on record first', async () => {
+  await start({ h1: 1, h2: 1, h3: 1 });
+  world.behaviour.set('h3', 'fails');
+  await gang(3, 3);
+  await world.clock.advance(1_000);
+  const all = await world.all();
+  expect(faultsOf(all)).toEqual(['gang_failed', 'gang_failed', 'hosts_exhausted']);
+  const failed = all.find(({ fault }) => fault?.reason === 'hosts_exhausted');
+  const undone = all.filter(({ fault }) => fault?.reason === 'gang_failed');
+  for (const { fault, attempts } of undone) {
+    expect(fault?.message).toContain(`${failed?.name} (${failed?.uuid}) failed, and 3 of 3 were to be ACTIVE`);
+    expect(fault?.message).toContain('h3 said');
+    expect(attempts.at(-1)).toMatchObject({ outcome: 'rolled_back' });
+  }
+  expect([world.runs(), await world.claims()]).toEqual([[], []]);
+  expect(all.every(({ dueAtMs }) => dueAtMs === undefined)).toBe(true);
+  const told = world.events.filter(({ instanceUuid }) => instanceUuid === undone[0]?.uuid).map(({ state }) => state);
+  expect(told).toEqual(['scheduling', 'building', 'active', 'undoing', 'error']);
+  expect(world.harmed).toEqual([]);
+});
+
+it('leaves a gang alone whose minimum can still be reached, and each to itself once it was', async () => {
+  await start({ h1: 1, h2: 1, h3: 1 });
+  world.behaviour.set('h3', 'fails');
+  await gang(3, 2);
+  await world.clock.advance(1_000);
+  expect(faultsOf(await world.all())).toEqual(['hosts_exhausted', 'none', 'none']);
+  const lost = (await world.all()).find(({ state }) => state === 'active') as Instance;
+  world.running.delete(lost.uuid);
+  await world.disagreeTwice(lost.host ?? '', { missing: [lost.uuid] });
+  await world.clock.advance(1_000);
+  expect(statesOf(await world.all())).toEqual(['active', 'error', 'error']);
+  expect(world.destroys).toEqual([]);
+});
+
+it('counts one that its client terminates neither as failed nor as missing', async () => {
+  await start({ h1: 1, h2: 1, h3: 1 });
+  world.behaviour.set('h3', 'late');
+  await gang(3, 3);
+  const late = (await world.all()).find(({ state }) => state === 'building') as Instance;
+  await world.terminate(late.uuid);
+  await world.clock.advance(1_000);
+  expect(statesOf(await world.all())).toEqual(['active', 'active', 'deleted']);
+  expect(world.runs()).toEqual(await world.claims());
+});
+
+it('ends one that its client terminates while its gang is undone, and the failure counts all the same', async () => {
+  await start({ h1: 1, h2: 1, h3: 1 });
+  world.behaviour.set('h1', 'late');
+  world.behaviour.set('h3', 'is silent');
+  await gang(3, 3);
+  for (const { uuid, host } of await world.all()) if (host === 'h3') await world.terminate(uuid);
+  world.behaviour.set('h2', 'is silent');
+  // The one on h1 is never reported, times out, finds no alternate, and fails for good.
+  await world.clock.advance(60_000);
+  expect(statesOf(await world.all())).toEqual(['deleted', 'error', 'error']);
+  expect(faultsOf(await world.all())).toEqual(['gang_failed', 'hosts_exhausted', 'none']);
+  expect(await world.claims()).toEqual([]);
+});
+
+it('destroys what a host says is ACTIVE of a gang that was undone, however late', async () => {
+  await start({ h1: 1, h2: 1, h3: 1 });
+  world.behaviour.set('h1', 'late');
+  world.behaviour.set('h3', 'fails');
+  await gang(3, 3);
+  await world.clock.advance(20_000);
+  const order = world.orders.find(({ host }) => host === 'h1');
+  if (!order) throw new Error('h1 was told nothing');
+  world.running.set(order.instanceUuid, new Set(['h1']));
+  await world.report(order, 'active');
+  await world.clock.advance(1_000);
+  expect(faultsOf(await world.all())).toEqual(['gang_failed', 'gang_failed', 'hosts_exhausted']);
+  expect([world.runs(), await world.claims(), world.harmed]).toEqual([[], [], []]);
+});

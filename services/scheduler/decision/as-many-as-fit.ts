@@ -1,0 +1,45 @@
+import type { Diagnosis } from '#libs/contracts/messages';
+import type { Random } from '#libs/domain/random';
+import type { RefusedClaims } from '../fleet/located-request';
+import { type Decision, type DecisionParts, decide, type SelectRequest } from './decide';
+import { claimsHeld } from './held-claims';
+
+/** A decision; with hosts for some of the instances only, also why not for more. */
+export type PartialDecision = Decision & { readonly whyNotMore?: Diagnosis };
+
+/**
+ * A decision for all instances or, where the request says how many are enough, for as many as find a host, those first that
+ * hold a claim. Capacity, quotas, a group that goes to one host, and groups that spread each refuse a number of instances
+ * otherwise, so the number is searched by deciding, half of what is left at a time: for a thousand instances that is ten
+ * decisions more, when not all fit.
+ */
+export function decideAsMany(
+  request: SelectRequest,
+  nowMs: number,
+  random: Random,
+  parts: DecisionParts,
+  refusedClaims: RefusedClaims,
+): PartialDecision {
+  const forAll = decide(request, nowMs, random, parts, refusedClaims);
+  const { instanceUuids, minCount = 0 } = request;
+  if (forAll.kind === 'decided' || minCount === 0 || minCount >= instanceUuids.length) return forAll;
+
+  const { held } = claimsHeld(instanceUuids, request.spec, parts.fleet, parts.fleet.snapshot(nowMs));
+  const heldFirst = [...held.keys(), ...instanceUuids.filter((uuid) => !held.has(uuid))];
+  const forFirst = (count: number) =>
+    decide({ ...request, instanceUuids: heldFirst.slice(0, count) }, nowMs, random, parts, refusedClaims);
+
+  let best = forFirst(minCount);
+  if (best.kind === 'refused') return best;
+  let fits = minCount;
+  let tooMany = instanceUuids.length;
+  while (tooMany - fits > 1) {
+    const count = Math.floor((fits + tooMany) / 2);
+    const decision = forFirst(count);
+    if (decision.kind === 'decided') {
+      best = decision;
+      fits = count;
+    } else tooMany = count;
+  }
+  return { ...best, whyNotMore: forAll.diagnosis };
+}

@@ -1,0 +1,39 @@
+import * as evidence from '../../../services/conductor/evidence';
+import * as reconciling from '../../../services/conductor/reconcile';
+import * as gang from '../../../services/conductor/reconcile/gang';
+import { type Mutant, mutant, mutants, withFocus } from './mutant';
+
+export const GANG_MUTANTS: readonly Mutant[] = [
+  withFocus(
+    mutant('gang-not-undone', 'undoing the others of a gang that has failed', gang, 'gangFault', () => () => undefined),
+    'build a gang',
+  ),
+  withFocus(
+    mutant('gang-of-all', 'that a gang needs its minimum only', gang, 'gangFault', (original) => (members) => {
+      return original(
+        members.map((one) => (one.gang ? { ...one, gang: { ...one.gang, minCount: one.gang.count } } : one)),
+      );
+    }),
+    'build a gang',
+  ),
+  withFocus(
+    mutant('gang-not-settled', 'settling a failure with its gang after a crash', gang, 'owesGang', () => () => false),
+    'build a gang',
+  ),
+  withFocus(
+    mutants(
+      'undone-stays',
+      'destroying what was built of a gang that has failed, by an order and by its late reports',
+      mutant('not-ordered', '', reconciling, 'reconcile', (original) => (...looked) => {
+        const step = original(...looked);
+        const isUndone = looked[0]?.state === 'undoing' && step.kind === 'destroy';
+        return isUndone ? { kind: 'close_record', isConfirmed: true } : step;
+      }),
+      mutant('not-given-up', '', evidence, 'isGivenUp', (original) => (record, host, attempt) => {
+        const isUndone = record.attempts.some((one) => one.number === attempt && one.outcome === 'rolled_back');
+        return !isUndone && original(record, host, attempt);
+      }),
+    ),
+    'build a gang',
+  ),
+];
