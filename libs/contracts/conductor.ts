@@ -1,5 +1,6 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
+import { admissionFromWire } from './admission';
 import { missing, name, projectId, uuid, uuids, whole } from './checks';
 import { type Codec, codec, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
@@ -18,12 +19,13 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
   'berth.conductor.v1.BuildRequest',
   wire.BuildRequest,
   SPEC_FIELD,
-  ({ requestId, count, name: base, instanceUuids, publishedAtMs = 0 }) => ({
+  ({ requestId, count, name: base, instanceUuids, publishedAtMs = 0, admission = null }) => ({
     requestId,
     count,
     name: base,
     instanceUuids: instanceUuids as string[],
     publishedAtMs,
+    admission,
   }),
   (request, requestSpec) => {
     const count = request.count || 1;
@@ -37,6 +39,7 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
       name: name(request.name, 'name'),
       instanceUuids: chosenUuids(request.instanceUuids, count),
       publishedAtMs: whole(request.publishedAtMs, 'published_at_ms'),
+      admission: admissionFromWire(request.admission, 'admission', count),
     };
   },
 );

@@ -1,5 +1,6 @@
 import { berth } from '#generated/berth';
 import type { Attempt } from '../domain/instance';
+import { admissionFromWire, waitingFromWire } from './admission';
 import {
   enumeration,
   hostNameOrEmpty,
@@ -16,11 +17,20 @@ import {
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_ATTEMPTS, MAX_PAGE } from './limits';
-import type { InstanceEvent, InstanceView, ListInstancesRequest, ListInstancesResponse } from './messages';
+import type { InstanceEvent, InstanceView, ListInstancesRequest, ListInstancesResponse, WaitingView } from './messages';
 import { specFromWire, specToWire } from './request-spec';
 
 const wire = berth.conductor.v1;
-const OUTCOMES = ['building', 'active', 'failed', 'refused', 'timed_out', 'not_claimed', 'evacuated'] as const;
+const OUTCOMES = [
+  'building',
+  'active',
+  'failed',
+  'refused',
+  'timed_out',
+  'not_claimed',
+  'evacuated',
+  'preempted',
+] as const;
 const { InstanceState } = wire;
 const STATES = enumeration({
   scheduling: InstanceState.INSTANCE_STATE_SCHEDULING,
@@ -34,6 +44,8 @@ const STATES = enumeration({
   stopped: InstanceState.INSTANCE_STATE_STOPPED,
   starting: InstanceState.INSTANCE_STATE_STARTING,
   rebuilding: InstanceState.INSTANCE_STATE_REBUILDING,
+  pending: InstanceState.INSTANCE_STATE_PENDING,
+  preempting: InstanceState.INSTANCE_STATE_PREEMPTING,
 });
 const ANY_STATE = InstanceState.INSTANCE_STATE_UNSPECIFIED;
 
@@ -92,6 +104,9 @@ export function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
     fault: view.fault ? errorToWire(view.fault) : null,
     attempts: view.attempts as Mutable<Attempt>[],
     requestSpec: specToWire(view.requestSpec),
+    admission: view.admission ?? null,
+    waiting: (view.waiting as Mutable<WaitingView> | undefined) ?? null,
+    endsAtMs: view.endsAtMs ?? 0,
   };
 }
 
@@ -111,6 +126,9 @@ export function viewFromWire(value: berth.conductor.v1.IInstance, field: string)
     updatedAtMs: whole(view.updatedAtMs, `${field}.updated_at_ms`),
     requestSpec: specFromWire(view.requestSpec, `${field}.request_spec`),
     version: whole(view.version, `${field}.version`),
+    admission: admissionFromWire(view.admission, `${field}.admission`),
+    waiting: waitingFromWire(view.waiting, `${field}.waiting`),
+    endsAtMs: whole(view.endsAtMs, `${field}.ends_at_ms`),
   };
 }
 

@@ -1,11 +1,14 @@
 import type { HostPosition } from './host-position';
+import type { Admission, Waiting } from './queueing/admission';
 
 /**
  * The states of an instance. It may rest in `active`, `stopped`, `error` and `deleted`; it is `unknown` while the host on
- * which it was active is silent. A `stopped` one keeps its host and its claim.
+ * which it was active is silent. A `stopped` one keeps its host and its claim. A `pending` one holds nothing and waits for
+ * capacity, a `preempting` one is to make room for another and then be `pending` again.
  */
 export type InstanceState =
   | 'scheduling'
+  | 'pending'
   | 'building'
   | 'active'
   | 'unknown'
@@ -13,6 +16,7 @@ export type InstanceState =
   | 'stopped'
   | 'starting'
   | 'rebuilding'
+  | 'preempting'
   | 'error'
   | 'deleting'
   | 'deleted';
@@ -41,17 +45,26 @@ export type PowerState = 'running' | 'shutdown';
  * ```
  *   active, unknown ──▶ stopping ──▶ stopped ──▶ starting ──▶ active
  *   active, unknown ──▶ rebuilding ──▶ building, or unknown when no other host takes it
+ *   any of these    ──▶ preempting ──▶ pending
+ * ```
+ *
+ * While there is no capacity for it:
+ *
+ * ```
+ *   scheduling ──▶ pending ──▶ building, or error when its time to wait is over
  * ```
  */
 const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
-  scheduling: ['building', 'active', 'stopped', 'error', 'deleting'],
-  building: ['building', 'active', 'stopped', 'error', 'deleting'],
-  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
-  unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
-  stopping: ['stopping', 'stopped', 'error', 'deleting'],
-  stopped: ['stopped', 'starting', 'active', 'error', 'deleting'],
-  starting: ['starting', 'active', 'stopped', 'error', 'deleting'],
+  scheduling: ['pending', 'building', 'active', 'stopped', 'error', 'deleting'],
+  pending: ['pending', 'building', 'active', 'stopped', 'error', 'deleting'],
+  building: ['building', 'active', 'stopped', 'preempting', 'error', 'deleting'],
+  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'preempting', 'error', 'deleting'],
+  unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'preempting', 'error', 'deleting'],
+  stopping: ['stopping', 'stopped', 'preempting', 'error', 'deleting'],
+  stopped: ['stopped', 'starting', 'active', 'preempting', 'error', 'deleting'],
+  starting: ['starting', 'active', 'stopped', 'preempting', 'error', 'deleting'],
   rebuilding: ['unknown', 'building', 'active', 'stopped', 'deleting'],
+  preempting: ['pending', 'active', 'stopped', 'deleting'],
   error: ['deleting'],
   deleting: ['deleted'],
   deleted: [],
@@ -75,7 +88,15 @@ export interface Attempt {
   readonly host: string;
   /** 1 for the first host; a late answer of an earlier attempt is known by it. */
   readonly number: number;
-  readonly outcome: 'building' | 'active' | 'failed' | 'refused' | 'timed_out' | 'not_claimed' | 'evacuated';
+  readonly outcome:
+    | 'building'
+    | 'active'
+    | 'failed'
+    | 'refused'
+    | 'timed_out'
+    | 'not_claimed'
+    | 'evacuated'
+    | 'preempted';
   readonly reason: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number | undefined;
@@ -93,7 +114,10 @@ export interface Instance {
   /** The token of the claim that the record counts on; undefined when it counts on none. */
   readonly claimToken: number | undefined;
   readonly attempts: readonly Attempt[];
-  /** Why it is in `error`, or, when it is `stopped`, why it could not be started: code and sentence. */
+  /**
+   * Why it is in `error`; when it is `stopped`, why it could not be started; when it is `pending`, what there is too little
+   * of; when it was ended by other than its client's word, by what. Code and sentence.
+   */
   readonly fault: { readonly reason: string; readonly message: string } | undefined;
   /** What the client asked, as the wire carries it, so that any conductor can go on. */
   readonly requestSpec: Uint8Array;
@@ -107,6 +131,12 @@ export interface Instance {
   readonly missingIn: MissedReport | undefined;
   /** When somebody must look at it again, whoever worked on it before; undefined in resting states. */
   readonly dueAtMs: number | undefined;
+  /** Undefined when its request said nothing of it. */
+  readonly admission?: Admission | undefined;
+  /** While it is `pending`. */
+  readonly waiting?: Waiting | undefined;
+  /** When its time limit ends it; from when it was ACTIVE for the first time. */
+  readonly endsAtMs?: number | undefined;
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;

@@ -1,5 +1,5 @@
 import type { RunningInstance } from '#libs/contracts/messages';
-import { attemptNumber, type Instance } from '#libs/domain/instance';
+import { attemptNumber, type Instance, type InstanceState } from '#libs/domain/instance';
 import type { Conductor } from './context';
 
 /** Up to when the store may have lost what was written to it: it was new then, or another server went on with it. */
@@ -37,8 +37,10 @@ export function isForgotten(record: Instance | undefined, running: RunningInstan
 }
 
 function isInWork({ state }: Instance): boolean {
-  return state === 'scheduling' || state === 'building' || state === 'rebuilding';
+  return IN_WORK.includes(state);
 }
+
+const IN_WORK: readonly InstanceState[] = ['scheduling', 'pending', 'building', 'rebuilding', 'preempting'];
 
 function mayBeOlder({ updatedAtMs }: Instance, { upToMs }: LostWrites): boolean {
   return updatedAtMs <= upToMs;

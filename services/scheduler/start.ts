@@ -88,6 +88,9 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   };
 }
 
+/** How long a request waits until the mirror shows what it must have seen. */
+const CATCH_UP_MS = 3_000;
+
 /** The handlers of a scheduler: each call logged and counted. */
 class Scheduler {
   private readonly classify = specClassifier();
@@ -144,7 +147,8 @@ class Scheduler {
     let outcome = 'error';
     try {
       this.requireReady();
-      const { requestSpec, ...rest } = request;
+      const { requestSpec, minRevision = 0, ...rest } = request;
+      await this.deps.mirror.waitFor(minRevision, { timeoutMs: CATCH_UP_MS, signal: caller.signal });
       const asked = { ...rest, ...this.classify(requestSpec) };
       const { response, conflicts } = await selectDestinations(asked, caller, this.select);
       this.metrics.conflicts.inc(conflicts);

@@ -19,6 +19,9 @@ export function toRecord(instance: Instance): string {
     createdAtMs: instance.createdAtMs,
     activeAt: instance.activeAt,
     missingIn: instance.missingIn,
+    admission: instance.admission,
+    waiting: instance.waiting,
+    endsAtMs: instance.endsAtMs,
   };
   const { requestSpec, alternates, allocationRequest } = instance;
   const bytes = `${toBase64(requestSpec)} ${toBase64(alternates)} ${toBase64(allocationRequest)}`;
@@ -48,6 +51,9 @@ export function fromRecord(record: string): Instance {
     allocationRequest: fromBase64(request),
     activeAt: body.activeAt,
     missingIn: body.missingIn,
+    admission: body.admission,
+    waiting: body.waiting,
+    endsAtMs: body.endsAtMs,
     dueAtMs: dueAtMs === NONE ? undefined : Number(dueAtMs),
     version: Number(version),
     createdAtMs: body.createdAtMs,

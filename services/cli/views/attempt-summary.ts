@@ -23,6 +23,8 @@ const COLOURS: Readonly<Record<InstanceState, 'green' | 'red' | 'yellow' | 'dim'
   stopped: 'dim',
   starting: 'yellow',
   rebuilding: 'yellow',
+  pending: 'yellow',
+  preempting: 'yellow',
   error: 'red',
   deleting: 'yellow',
   deleted: 'dim',
