@@ -110,10 +110,10 @@ class Scheduler {
       }),
       ...answer(explainMethod, async (request, { identity }) => {
         this.requireReady();
-        const { requestSpec, host, limit } = request;
+        const { requestSpec, ...about } = request;
         const classified = this.classify(requestSpec);
         requireProject(identity, classified.spec.projectId);
-        return explain({ ...classified, host, limit }, clock.now(), this.select);
+        return explain({ ...classified, ...about }, clock.now(), this.select);
       }),
       ...answer(explainInstanceMethod, ({ instanceUuid }, { identity }) =>
         explainInstance(instanceUuid, identity, this.deps.placement),

@@ -7,7 +7,7 @@ export function addAdmissionFlags<A extends unknown[], O extends OptionValues>(c
   return command
     .optionsGroup('When there is no room, and for how long:')
     .option('--wait-for-capacity <time>', 'wait, PENDING, instead of ending in ERROR; such as 10m', duration)
-    .option('--priority <n>', `who comes first, from -${MAX_PRIORITY} to ${MAX_PRIORITY}; 0 if not given`, priority)
+    .option('--priority <n>', `who comes first, from -${MAX_PRIORITY} to ${MAX_PRIORITY}; 0 if not given`, asPriority)
     .option('--preempt', 'while it waits, take the place of instances of a lower priority', false)
     .option('--protect', 'nobody takes its place', false)
     .option('--requeue', 'when its place is taken, wait again instead of ending', false)
@@ -54,7 +54,7 @@ function duration(text: string): number {
 }
 
 /** Who comes first. */
-export function priority(text: string): number {
+export function asPriority(text: string): number {
   const value = Number(text);
   if (/^-?\d+$/.test(text) && Math.abs(value) <= MAX_PRIORITY) return value;
   throw new InvalidArgumentError(`It must be a whole number from -${MAX_PRIORITY} to ${MAX_PRIORITY}.`);

@@ -9,7 +9,7 @@ import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
 import type { Terminal } from '../../views/terminal';
 import { amount } from '../number-flags';
-import { priority } from './admission-flags';
+import { asPriority } from './admission-flags';
 import { addRequestFlags, requestSpecOf } from './request-flags';
 import { showDecision } from './show-decision';
 import { showDiagnosis, showHosts } from './show-explanation';
@@ -23,7 +23,7 @@ export function explainCommand(context: Context): CommandUnknownOpts {
     .option('--instance <UUID>', 'instead of a request: what was decided for this instance, and why')
     .option('--host <name>', 'why, or why not, this host', '')
     .option('--limit <n>', 'best hosts to list', amount, 10)
-    .option('--priority <n>', 'with --preempt: who comes first', priority, 0)
+    .option('--priority <n>', 'with --preempt: who comes first', asPriority, 0)
     .option('--preempt', 'when no host fits: whose place it would take', false)
     .option('--json', 'print one JSON value', false);
   addSettingFlags(command, clientSettings).action(async (flags) => {
