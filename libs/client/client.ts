@@ -40,6 +40,7 @@ import { BerthError, isRetryable } from '../domain/errors';
 import { resolveSpec } from '../domain/extra-specs/resolve';
 import type { Flavor } from '../domain/flavor';
 import type { InstanceState } from '../domain/instance';
+import { type Admission, NO_ADMISSION } from '../domain/queueing/admission';
 import type { Random } from '../domain/random';
 import { type RequestSpec, requestSpec } from '../domain/request-spec';
 import { retryWithBackoff } from '../runtime/backoff';
@@ -66,6 +67,8 @@ export interface BuildOptions {
   readonly publishedAtMs?: number;
   /** Of the instances, as many as the count; new ones when not given. */
   readonly instanceUuids?: readonly string[];
+  /** How they wait for capacity, whom they give way to, and how long they live; what is not given is as ever. */
+  readonly admission?: Partial<Admission> | undefined;
 }
 
 /**
@@ -297,10 +300,13 @@ export class Client {
 
   /**
    * Where a request would go, and what refuses the other hosts. A `host` asks about that one alone. A flavor is explained as
-   * it is now.
+   * it is now. One that may preempt is told whose place it would take.
    */
-  async explain(spec: SpecFields, { host = '', limit = 10 } = {}): Promise<ExplainResponse> {
-    const asked = { requestSpec: encodedSpec(await this.#spelledOut(spec)), host, limit };
+  async explain(
+    spec: SpecFields,
+    { host = '', limit = 10, priority = 0, mayPreempt = false } = {},
+  ): Promise<ExplainResponse> {
+    const asked = { requestSpec: encodedSpec(await this.#spelledOut(spec)), host, limit, priority, mayPreempt };
     return this.#call(RPC_SCHEDULER, explainMethod, asked);
   }
 
@@ -381,7 +387,9 @@ export class Client {
 
   async #publish({ requestId, instanceUuids }: Build, options: BuildOptions) {
     const { spec, count = 1, name = 'instance', publishedAtMs = this.parts.clock.now(), minCount = 0 } = options;
-    const request = { requestId, requestSpec: encodedSpec(spec), count, name, instanceUuids, publishedAtMs, minCount };
+    const admission = options.admission && { ...NO_ADMISSION, ...options.admission };
+    const about = { count, name, instanceUuids, publishedAtMs, minCount, admission };
+    const request = { requestId, requestSpec: encodedSpec(spec), ...about };
     // Refuses here what the conductor would refuse later.
     const asked = requestSpecCodec.decode(buildRequestCodec.decode(buildRequestCodec.encode(request)).requestSpec);
     if (asked.flavor === undefined) resolveSpec(asked, 'request_spec');

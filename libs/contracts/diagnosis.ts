@@ -1,4 +1,5 @@
 import { berth } from '#generated/berth';
+import { preemptionFromWire, preemptionToWire, priorityFromWire } from './admission';
 import {
   amounts,
   hostName,
@@ -37,11 +38,13 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
     'berth.scheduler.v1.ExplainRequest',
     berth.scheduler.v1.ExplainRequest,
     1,
-    ({ host, limit }) => ({ host, limit }),
+    ({ host, limit, priority = 0, mayPreempt = false }) => ({ host, limit, priority, mayPreempt }),
     (request, requestSpec) => ({
       requestSpec,
       host: hostNameOrEmpty(request.host, 'host'),
       limit: pageLimit(request.limit, 'limit', DEFAULT_EXPLAINED_HOSTS, MAX_PAGE),
+      priority: priorityFromWire(request.priority, 'priority'),
+      mayPreempt: request.mayPreempt,
     }),
   ),
   response: codec(
@@ -52,12 +55,14 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
       hosts: response.hosts as Mutable<HostVerdict>[],
       relaxations: response.relaxations as Mutable<Relaxation>[],
       conflict: [...response.conflict],
+      preemption: preemptionToWire(response.preemption),
     }),
     (response) => ({
       diagnosis: diagnosisFromWire(response.diagnosis, 'diagnosis'),
       hosts: list(response.hosts, 'hosts', MAX_PAGE, verdictFromWire),
       relaxations: list(response.relaxations, 'relaxations', MAX_NAMES, relaxationFromWire),
       conflict: list(response.conflict, 'conflict', MAX_NAMES, requiredName),
+      preemption: preemptionFromWire(response.preemption, 'preemption'),
     }),
   ),
 };

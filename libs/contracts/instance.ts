@@ -1,5 +1,6 @@
 import { berth } from '#generated/berth';
 import type { Attempt } from '../domain/instance';
+import { admissionFromWire, waitingFromWire } from './admission';
 import {
   enumeration,
   hostNameOrEmpty,
@@ -16,7 +17,7 @@ import {
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_ATTEMPTS, MAX_PAGE } from './limits';
-import type { InstanceEvent, InstanceView, ListInstancesRequest, ListInstancesResponse } from './messages';
+import type { InstanceEvent, InstanceView, ListInstancesRequest, ListInstancesResponse, WaitingView } from './messages';
 import { specFromWire, specToWire } from './request-spec';
 
 const wire = berth.conductor.v1;
@@ -29,6 +30,7 @@ const OUTCOMES = [
   'not_claimed',
   'evacuated',
   'rolled_back',
+  'preempted',
 ] as const;
 const { InstanceState } = wire;
 const STATES = enumeration({
@@ -44,6 +46,8 @@ const STATES = enumeration({
   starting: InstanceState.INSTANCE_STATE_STARTING,
   rebuilding: InstanceState.INSTANCE_STATE_REBUILDING,
   undoing: InstanceState.INSTANCE_STATE_UNDOING,
+  pending: InstanceState.INSTANCE_STATE_PENDING,
+  preempting: InstanceState.INSTANCE_STATE_PREEMPTING,
 });
 const ANY_STATE = InstanceState.INSTANCE_STATE_UNSPECIFIED;
 
@@ -102,6 +106,9 @@ export function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
     fault: view.fault ? errorToWire(view.fault) : null,
     attempts: view.attempts as Mutable<Attempt>[],
     requestSpec: specToWire(view.requestSpec),
+    admission: view.admission ?? null,
+    waiting: (view.waiting as Mutable<WaitingView> | undefined) ?? null,
+    endsAtMs: view.endsAtMs ?? 0,
   };
 }
 
@@ -123,6 +130,9 @@ export function viewFromWire(value: berth.conductor.v1.IInstance, field: string)
     version: whole(view.version, `${field}.version`),
     minCount: view.minCount,
     gangSize: view.gangSize,
+    admission: admissionFromWire(view.admission, `${field}.admission`),
+    waiting: waitingFromWire(view.waiting, `${field}.waiting`),
+    endsAtMs: whole(view.endsAtMs, `${field}.ends_at_ms`),
   };
 }
 

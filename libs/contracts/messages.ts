@@ -5,6 +5,7 @@ import type { Flavor, FlavorContent } from '../domain/flavor';
 import type { Aggregate } from '../domain/grouping/aggregate';
 import type { Attempt, InstanceState, PowerState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
+import type { Admission } from '../domain/queueing/admission';
 import type { QuotaExcess } from '../domain/quotas/quota';
 import type { RequestSpec } from '../domain/request-spec';
 import type { StoredGroup } from '../domain/server-group';
@@ -31,10 +32,21 @@ type WithSpec<W extends { requestSpec?: unknown }> = Fields<W, 'requestSpec'> & 
 
 // berth.scheduler.v1
 
-export type SelectDestinationsRequest = WithSpec<Omit<berth.scheduler.v1.SelectDestinationsRequest, 'minCount'>> & {
-  /** Left out, or 0, for all or none. */
-  readonly minCount?: number;
-};
+export type SelectDestinationsRequest = WithSpec<
+  Omit<berth.scheduler.v1.SelectDestinationsRequest, keyof OfPriority | 'minRevision' | 'minCount'>
+> &
+  OfPriority & {
+    readonly minRevision?: number;
+    /** Left out, or 0, for all or none. */
+    readonly minCount?: number;
+  };
+
+/** Who comes first; nobody in particular unless given. */
+interface OfPriority {
+  readonly priority?: number;
+  readonly isProtected?: boolean;
+  readonly mayPreempt?: boolean;
+}
 
 /** `allocationRequest` is sealed; see `libs/placement/sealed`. */
 export interface Selection extends Fields<berth.scheduler.v1.Selection, 'requiredAllocationRequest'> {
@@ -50,7 +62,15 @@ export interface Destination extends Fields<berth.scheduler.v1.Destination> {
 export interface SelectDestinationsResponse {
   readonly destinations: readonly Destination[];
   readonly noValidHost: Diagnosis | undefined;
+  /** Whose place the request could take, where there was no host. */
+  readonly preemption?: PreemptionView | undefined;
 }
+
+export interface PreemptionView extends Fields<berth.scheduler.v1.Preemption> {
+  readonly victims: readonly Victim[];
+}
+
+export type Victim = Fields<berth.scheduler.v1.Victim>;
 
 export interface Diagnosis extends Fields<berth.scheduler.v1.Diagnosis> {
   readonly filters: readonly FilterDiagnosis[];
@@ -60,13 +80,15 @@ export interface Diagnosis extends Fields<berth.scheduler.v1.Diagnosis> {
 export type FilterDiagnosis = Fields<berth.scheduler.v1.FilterDiagnosis>;
 
 /** `host` is '' for all. */
-export type ExplainRequest = WithSpec<berth.scheduler.v1.ExplainRequest>;
+export type ExplainRequest = WithSpec<Omit<berth.scheduler.v1.ExplainRequest, keyof OfPriority>> &
+  Omit<OfPriority, 'isProtected'>;
 
 export interface ExplainResponse {
   readonly diagnosis: Diagnosis;
   readonly hosts: readonly HostVerdict[];
   readonly relaxations: readonly Relaxation[];
   readonly conflict: readonly string[];
+  readonly preemption?: PreemptionView | undefined;
 }
 
 export interface ExplainInstanceResponse {
@@ -159,11 +181,14 @@ export type ReleaseHostsRequest = Fields<berth.scheduler.v1.ReleaseHostsRequest>
 
 // berth.conductor.v1
 
-export type BuildRequest = WithSpec<Omit<berth.conductor.v1.BuildRequest, 'publishedAtMs' | 'minCount'>> & {
+export type BuildRequest = WithSpec<
+  Omit<berth.conductor.v1.BuildRequest, 'publishedAtMs' | 'minCount' | 'admission'>
+> & {
   /** Left out, or 0, by a client that does not say it. */
   readonly publishedAtMs?: number;
   /** Left out, or 0, where the instances are no gang. */
   readonly minCount?: number;
+  readonly admission?: Admission | undefined;
 };
 
 export type BuildAccepted = Fields<berth.conductor.v1.BuildAccepted>;
@@ -184,7 +209,7 @@ export interface InstanceEvent extends Fields<berth.conductor.v1.InstanceEvent, 
 export interface InstanceView
   extends Fields<
     berth.conductor.v1.Instance,
-    'state' | 'fault' | 'attempts' | 'requestSpec' | 'minCount' | 'gangSize'
+    'state' | 'fault' | 'attempts' | 'requestSpec' | 'minCount' | 'gangSize' | 'admission' | 'waiting' | 'endsAtMs'
   > {
   readonly state: InstanceState;
   readonly fault: BerthError | undefined;
@@ -193,7 +218,13 @@ export interface InstanceView
   /** Of its request, when it is a gang. */
   readonly minCount?: number;
   readonly gangSize?: number;
+  readonly admission?: Admission | undefined;
+  readonly waiting?: WaitingView | undefined;
+  /** 0, or left out, when it has no time limit. */
+  readonly endsAtMs?: number;
 }
+
+export type WaitingView = Fields<berth.conductor.v1.Waiting>;
 
 /** What is '' matches all, and so does no state. */
 export interface ListInstancesRequest extends Fields<berth.conductor.v1.ListInstancesRequest, 'state'> {

@@ -62,7 +62,8 @@ it('cuts out of any message what the generated decoder reads, and leaves the res
 
 it('is read the same whether Berth or the generated encoder wrote it', () => {
   const requestSpec = anEncodedSpec({ requiredTraits: ['HW_CPU_X86_AVX2'] });
-  const value = { requestId: UUID, requestSpec, instanceUuids: [UUID], numAlternates: 2, minCount: 0 };
+  const priority = { priority: -3, isProtected: true, mayPreempt: true, minRevision: 7 };
+  const value = { requestId: UUID, requestSpec, instanceUuids: [UUID], numAlternates: 2, minCount: 0, ...priority };
   const generated = wire.SelectDestinationsRequest.encode({
     ...value,
     requestSpec: wire.RequestSpec.decode(requestSpec),

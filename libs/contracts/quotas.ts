@@ -1,6 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { isClassOrTraitName } from '../domain/names';
+import { PRIORITY_LIMIT } from '../domain/queueing/admission';
 import { INSTANCES, MAX_LIMIT, type QuotaExcess, UNLIMITED } from '../domain/quotas/quota';
 import {
   badName,
@@ -176,6 +177,6 @@ function limits(values: Readonly<Record<string, number>>, field: string, least: 
 }
 
 function limitName(value: string, field: string): string {
-  if (value === INSTANCES || isClassOrTraitName(value)) return value;
-  throw badName(field, value, "a resource class, or 'instances'");
+  if (value === INSTANCES || value === PRIORITY_LIMIT || isClassOrTraitName(value)) return value;
+  throw badName(field, value, "a resource class, 'instances' or 'priority'");
 }

@@ -1,5 +1,6 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
+import { preemptionFromWire, preemptionToWire, priorityFromWire } from './admission';
 import { hostName, list, missing, name, serviceHostName, uuid, uuids, whole } from './checks';
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { diagnosisFromWire } from './diagnosis';
@@ -21,11 +22,24 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
     'berth.scheduler.v1.SelectDestinationsRequest',
     wire.SelectDestinationsRequest,
     2,
-    ({ requestId, instanceUuids, numAlternates, minCount = 0 }) => ({
+    ({
+      requestId,
+      instanceUuids,
+      numAlternates,
+      minCount = 0,
+      priority = 0,
+      isProtected = false,
+      mayPreempt = false,
+      minRevision = 0,
+    }) => ({
       requestId,
       instanceUuids: instanceUuids as string[],
       numAlternates,
       minCount,
+      priority,
+      isProtected,
+      mayPreempt,
+      minRevision,
     }),
     (request, requestSpec) => ({
       requestId: uuid(request.requestId, 'request_id'),
@@ -33,6 +47,10 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       instanceUuids: distinctUuids(request.instanceUuids, 'instance_uuids'),
       numAlternates: alternateCount(request.numAlternates, 'num_alternates'),
       minCount: request.minCount,
+      priority: priorityFromWire(request.priority, 'priority'),
+      isProtected: request.isProtected,
+      mayPreempt: request.mayPreempt,
+      minRevision: whole(request.minRevision, 'min_revision'),
     }),
   ),
   response: codec(
@@ -41,10 +59,12 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
     (response) => ({
       destinations: response.destinations as Mutable<Destination>[],
       noValidHost: response.noValidHost as Mutable<Diagnosis> | null,
+      preemption: preemptionToWire(response.preemption),
     }),
     (response) => ({
       destinations: list(response.destinations, 'destinations', MAX_INSTANCES_PER_REQUEST, destinationFromWire),
       noValidHost: response.noValidHost ? diagnosisFromWire(response.noValidHost, 'no_valid_host') : undefined,
+      preemption: preemptionFromWire(response.preemption, 'preemption'),
     }),
   ),
 };

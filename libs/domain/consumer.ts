@@ -28,6 +28,9 @@ export interface Consumer {
   readonly groupHost: string | undefined;
   /** The domain that it counts for, of a group that spreads. */
   readonly groupDomain?: GroupDomain | undefined;
+  /** Who has a higher one may take its place, unless it is protected; 0 when it does not say. */
+  readonly priority?: number | undefined;
+  readonly isProtected?: boolean | undefined;
   /** The token of the commit that gave the consumer its present allocations: what a release must show. Unique in the store. */
   readonly claimToken: number;
   readonly createdAtMs: number;

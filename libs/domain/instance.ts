@@ -1,11 +1,14 @@
 import type { HostPosition } from './host-position';
+import type { Admission, Waiting } from './queueing/admission';
 
 /**
  * The states of an instance. It may rest in `active`, `stopped`, `error` and `deleted`; it is `unknown` while the host on
- * which it was active is silent. A `stopped` one keeps its host and its claim.
+ * which it was active is silent. A `stopped` one keeps its host and its claim. A `pending` one holds nothing and waits for
+ * capacity, a `preempting` one is to make room for another and then be `pending` again.
  */
 export type InstanceState =
   | 'scheduling'
+  | 'pending'
   | 'building'
   | 'active'
   | 'unknown'
@@ -14,6 +17,7 @@ export type InstanceState =
   | 'starting'
   | 'rebuilding'
   | 'undoing'
+  | 'preempting'
   | 'error'
   | 'deleting'
   | 'deleted';
@@ -42,18 +46,27 @@ export type PowerState = 'running' | 'shutdown';
  * ```
  *   active, unknown ──▶ stopping ──▶ stopped ──▶ starting ──▶ active
  *   active, unknown ──▶ rebuilding ──▶ building, or unknown when no other host takes it
+ *   any of these    ──▶ preempting ──▶ pending
  *   building, rebuilding, active, ... ──▶ undoing ──▶ error: its gang has failed
+ * ```
+ *
+ * While there is no capacity for it:
+ *
+ * ```
+ *   scheduling ──▶ pending ──▶ building, or error when its time to wait is over
  * ```
  */
 const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
-  scheduling: ['building', 'active', 'stopped', 'error', 'deleting'],
-  building: ['building', 'active', 'stopped', 'undoing', 'error', 'deleting'],
-  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'undoing', 'error', 'deleting'],
-  unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'undoing', 'error', 'deleting'],
-  stopping: ['stopping', 'stopped', 'undoing', 'error', 'deleting'],
-  stopped: ['stopped', 'starting', 'active', 'undoing', 'error', 'deleting'],
-  starting: ['starting', 'active', 'stopped', 'undoing', 'error', 'deleting'],
+  scheduling: ['pending', 'building', 'active', 'stopped', 'error', 'deleting'],
+  pending: ['pending', 'building', 'active', 'stopped', 'error', 'deleting'],
+  building: ['building', 'active', 'stopped', 'preempting', 'undoing', 'error', 'deleting'],
+  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
+  unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
+  stopping: ['stopping', 'stopped', 'preempting', 'undoing', 'error', 'deleting'],
+  stopped: ['stopped', 'starting', 'active', 'preempting', 'undoing', 'error', 'deleting'],
+  starting: ['starting', 'active', 'stopped', 'preempting', 'undoing', 'error', 'deleting'],
   rebuilding: ['unknown', 'building', 'active', 'stopped', 'undoing', 'deleting'],
+  preempting: ['pending', 'active', 'stopped', 'undoing', 'deleting'],
   undoing: ['error', 'deleting'],
   error: ['error', 'deleting'],
   deleting: ['deleted'],
@@ -86,7 +99,8 @@ export interface Attempt {
     | 'timed_out'
     | 'not_claimed'
     | 'evacuated'
-    | 'rolled_back';
+    | 'rolled_back'
+    | 'preempted';
   readonly reason: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number | undefined;
@@ -104,7 +118,10 @@ export interface Instance {
   /** The token of the claim that the record counts on; undefined when it counts on none. */
   readonly claimToken: number | undefined;
   readonly attempts: readonly Attempt[];
-  /** Why it is in `error`, or, when it is `stopped`, why it could not be started: code and sentence. */
+  /**
+   * Why it is in `error`; when it is `stopped`, why it could not be started; when it is `pending`, what there is too little
+   * of; when it was ended by other than its client's word, by what. Code and sentence.
+   */
   readonly fault: { readonly reason: string; readonly message: string } | undefined;
   /** What the client asked, as the wire carries it, so that any conductor can go on. */
   readonly requestSpec: Uint8Array;
@@ -120,6 +137,12 @@ export interface Instance {
   readonly dueAtMs: number | undefined;
   /** Of its request, when that is a gang. */
   readonly gang?: Gang | undefined;
+  /** Undefined when its request said nothing of it. */
+  readonly admission?: Admission | undefined;
+  /** While it is `pending`. */
+  readonly waiting?: Waiting | undefined;
+  /** When its time limit ends it; from when it was ACTIVE for the first time. */
+  readonly endsAtMs?: number | undefined;
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
@@ -144,8 +167,11 @@ export function attemptNumber({ attempts }: Pick<Instance, 'attempts'>): number 
 
 /** Whether it was ACTIVE on some host, whatever became of it since. */
 export function hasBeenActive({ attempts }: Pick<Instance, 'attempts'>): boolean {
-  return attempts.some(({ outcome }) => outcome === 'active' || outcome === 'evacuated');
+  return attempts.some(({ outcome }) => BEEN_ACTIVE.includes(outcome));
 }
+
+/** A member of a gang is not preempted before it is ACTIVE. */
+const BEEN_ACTIVE: readonly Attempt['outcome'][] = ['active', 'evacuated', 'preempted'];
 
 /** Whether a host works on the instance: its last attempt has no outcome yet. */
 export function isAttemptOpen({ state, attempts }: Instance): boolean {

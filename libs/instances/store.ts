@@ -49,6 +49,12 @@ export interface InstanceStore extends DoubtStore {
    */
   scanOutbox(minAgeMs: number, onRows: (rows: readonly (readonly Instance[])[]) => Promise<void>): Promise<OutboxSize>;
 
+  /** How many instances are PENDING, without reading them. */
+  countPending(): Promise<number>;
+
+  /** The uuids of instances that are PENDING, in order, at most `limit`, without reading them. */
+  pendingUuids(limit: number): Promise<string[]>;
+
   /** By uuid, after `marker`, at most `limit` that match. */
   list(filter: InstanceFilter, marker: string | undefined, limit: number): Promise<Instance[]>;
 
@@ -57,6 +63,9 @@ export interface InstanceStore extends DoubtStore {
    * conductor gets it at a time; the record itself is not written.
    */
   takeDue(nowMs: number, leaseMs: number, limit: number): Promise<Instance[]>;
+
+  /** Instances that are due next, soonest first, then by uuid; nothing of them changes. */
+  nextDue(afterMs: number, limit: number): Promise<Instance[]>;
 
   /** Every instance, in chunks, for the audit. */
   scan(onRows: (rows: readonly Instance[]) => Promise<void>): Promise<void>;

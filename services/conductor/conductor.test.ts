@@ -13,6 +13,7 @@ import type { Conductor } from './context';
 import { eventPublisher } from './events/publish-events';
 import { conductorMetrics } from './metrics';
 import { lookAt } from './observation';
+import { PendingQueue } from './pending/pending-queue';
 import { reconcileLoop } from './reconcile-loop';
 import { ConductorWorld, providerOf } from './testing/conductor-world';
 import { retryOptions } from './triggers/settle-message';
@@ -235,7 +236,8 @@ it('takes no claim from an instance with which another conductor went on meanwhi
     await world.conductor((deps) => {
       const measured = conductorMetrics(createMetrics({}));
       const events = eventPublisher(deps.bus, deps.instances, deps.log);
-      const running = { ...deps, events, measured, stopping: new AbortController().signal };
+      const pending = new PendingQueue(deps.instances, deps.clock);
+      const running = { ...deps, events, pending, measured, stopping: new AbortController().signal };
       conductor = {
         ...running,
         retry: retryOptions(running),

@@ -8,6 +8,7 @@ import type { Surroundings } from '#libs/runtime/service';
 import type { EventPublisher } from './events/publish-events';
 import type { ConductorMetrics } from './metrics';
 import type { ConductorConfig } from './options';
+import type { PendingQueue } from './pending/pending-queue';
 
 /** What a conductor works with. */
 export interface ConductorDeps extends Surroundings {
@@ -25,6 +26,8 @@ export interface ConductorDeps extends Surroundings {
 export interface Conductor extends ConductorDeps {
   readonly measured: ConductorMetrics;
   readonly events: EventPublisher;
+  /** Who waits for capacity, as this conductor read it last. */
+  readonly pending: PendingQueue;
   /** Aborts when the conductor stops: waits end, messages in hand go back to the queue. */
   readonly stopping: AbortSignal;
   /** How work is done again while something is away. */

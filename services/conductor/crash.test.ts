@@ -126,7 +126,7 @@ it('undoes all of a gang that has failed, whichever step of it a conductor dies 
   const steps = await atEveryStep(
     { h1: 'builds', h2: 'builds', h3: 'fails' },
     async (world) => {
-      await world.request(3, undefined, undefined, 3);
+      await world.request(3, undefined, undefined, { minCount: 3 });
       await world.clock.advance(1_000);
     },
     async (world) => {

@@ -55,4 +55,11 @@ export function isGivenUp({ attempts }: Instance, host: string, attempt: number)
   return one !== undefined && GIVEN_UP.includes(one.outcome);
 }
 
-const GIVEN_UP: readonly Attempt['outcome'][] = ['failed', 'refused', 'timed_out', 'evacuated', 'rolled_back'];
+const GIVEN_UP: readonly Attempt['outcome'][] = [
+  'failed',
+  'refused',
+  'timed_out',
+  'evacuated',
+  'rolled_back',
+  'preempted',
+];

@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 async function gang(count: number, minCount: number): Promise<string> {
-  const requestId = await world.request(count, undefined, undefined, minCount);
+  const requestId = await world.request(count, undefined, undefined, { minCount });
   await world.clock.advance(0);
   return requestId;
 }

@@ -1,10 +1,11 @@
 import { type Identity, requireProject, speaksForProject } from '#libs/contracts/identity';
-import type { InstanceView, ListInstancesRequest, ListInstancesResponse } from '#libs/contracts/messages';
+import type { InstanceView, ListInstancesRequest, ListInstancesResponse, WaitingView } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Instance } from '#libs/domain/instance';
 import type { InstanceFilter } from '#libs/instances/store';
 import type { Conductor } from './context';
 import { faultError } from './lifecycle';
+import { expectedTimes } from './pending/expected-times';
 
 /**
  * Instances that match, of those that are the sender's: a page by uuid, or one by its uuid.
@@ -19,7 +20,8 @@ export async function listInstances(
   const { instanceUuid, requestId, state, host, marker, limit } = request;
   if (instanceUuid !== '') {
     const found = await c.instances.get([instanceUuid]);
-    return { instances: found.filter((instance) => speaksForProject(sender, instance.projectId)).map(instanceView) };
+    const own = found.filter((instance) => speaksForProject(sender, instance.projectId));
+    return { instances: await withPlaces(c, own) };
   }
   const projectId = request.projectId || (sender.kind === 'project' ? sender.projectId : '');
   requireProject(sender, projectId);
@@ -29,7 +31,30 @@ export async function listInstances(
     ...(state === undefined ? {} : { state }),
     ...(host === '' ? {} : { host }),
   };
-  return { instances: (await c.instances.list(filter, marker || undefined, limit)).map(instanceView) };
+  return { instances: await withPlaces(c, await c.instances.list(filter, marker || undefined, limit)) };
+}
+
+/** How old the order of the queue may be that is shown. */
+const PLACES_AGE_MS = 1_000;
+/** Instances that are looked through for those that end by their time limit. */
+const MAX_ENDING = 500;
+
+/** With the place in the queue of those who wait, and when it may be their turn. */
+async function withPlaces(c: Conductor, instances: readonly Instance[]): Promise<InstanceView[]> {
+  if (instances.every(({ state }) => state !== 'pending')) return instances.map(instanceView);
+  await c.pending.refresh(PLACES_AGE_MS);
+  const known = new Set(c.pending.requests().map(({ requestId }) => requestId));
+  if (instances.some(({ state, requestId }) => state === 'pending' && !known.has(requestId))) await c.pending.refresh();
+  const requests = c.pending.requests();
+  const expected = expectedTimes(requests, await c.instances.nextDue(c.clock.now(), MAX_ENDING));
+  const places = new Map(requests.map(({ requestId }, n) => [requestId, n + 1]));
+  return instances.map((instance) => {
+    const view = instanceView(instance);
+    if (view.waiting === undefined) return view;
+    const { requestId } = instance;
+    const place = places.get(requestId) ?? 0;
+    return { ...view, waiting: { ...view.waiting, place, expectedAtMs: expected.get(requestId) ?? 0 } };
+  });
 }
 
 /** An instance as clients see it. */
@@ -50,5 +75,15 @@ export function instanceView(instance: Instance): InstanceView {
     requestSpec: requestSpecCodec.decode(instance.requestSpec),
     version,
     ...(instance.gang && { minCount: instance.gang.minCount, gangSize: instance.gang.count }),
+    admission: instance.admission,
+    waiting: waitingView(instance),
+    endsAtMs: instance.endsAtMs ?? 0,
   };
+}
+
+function waitingView({ waiting }: Instance): WaitingView | undefined {
+  if (waiting === undefined) return undefined;
+  const { sinceMs, untilMs, waitsFor, preemption } = waiting;
+  const about = { place: 0, expectedAtMs: 0, preemptingOn: preemption?.host ?? '', victims: preemption?.victims ?? [] };
+  return { sinceMs, untilMs, waitsFor, ...about };
 }

@@ -1,5 +1,5 @@
 import type { RunningInstance } from '#libs/contracts/messages';
-import { attemptNumber, type Instance } from '#libs/domain/instance';
+import { attemptNumber, type Instance, type InstanceState } from '#libs/domain/instance';
 import type { Conductor } from './context';
 
 /** What the store may have lost of what was written to it: it was new, or another server went on with it. */
@@ -29,7 +29,9 @@ export async function readLostWrites(c: Conductor): Promise<LostWrites> {
  * nothing is to be waited for.
  */
 export function isDoubtful(c: Conductor, record: Instance, lost: LostWrites): boolean {
-  return isInWork(record) && mayBeOlder(record, lost.upToMs) && c.clock.now() - lost.upToMs < c.config.schedulingTimeoutMs;
+  return (
+    isInWork(record) && mayBeOlder(record, lost.upToMs) && c.clock.now() - lost.upToMs < c.config.schedulingTimeoutMs
+  );
 }
 
 /**
@@ -49,8 +51,10 @@ export function isForgotten(
 }
 
 function isInWork({ state }: Instance): boolean {
-  return state === 'scheduling' || state === 'building' || state === 'rebuilding';
+  return IN_WORK.includes(state);
 }
+
+const IN_WORK: readonly InstanceState[] = ['scheduling', 'pending', 'building', 'rebuilding', 'preempting'];
 
 function mayBeOlder({ updatedAtMs }: Instance, upToMs: number): boolean {
   return updatedAtMs <= upToMs;

@@ -28,6 +28,11 @@ export function conductorMetrics(metrics: Metrics) {
     outboxInstances: metrics.gauge('berth_outbox_instances', 'Instances with events that are not published.'),
     outboxAge: metrics.gauge('berth_outbox_age_seconds', 'How long the oldest of them has waited.'),
     takenOver: metrics.counter('berth_events_taken_over_total', 'Instances whose events another conductor left.'),
+    pending: metrics.gauge(
+      'berth_pending_instances',
+      'Instances that wait for capacity, at the conductor that has the queue.',
+    ),
+    pendingTries: metrics.counter('berth_pending_tries_total', 'Requests that waited and were tried.'),
     audits: metrics.counter('berth_audits_total', 'Audit passes that this conductor ran.'),
   };
 }

@@ -2,6 +2,7 @@ import type { BuildOutcome, RunningInstance, Selection } from '#libs/contracts/m
 import type { HostPosition } from '#libs/domain/host-position';
 import type { Attempt, Instance, PowerState } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
+import type { Preemption } from '#libs/domain/queueing/admission';
 
 /** The claim that an instance holds in the placement store, as far as it was read. */
 export type Holds =
@@ -58,8 +59,12 @@ export type Observation =
   | { readonly kind: 'evacuate_requested' }
   /** A host is claimed: by a scheduler, or an alternate by a conductor. */
   | { readonly kind: 'claimed'; readonly target: ClaimedHost }
+  /** It is its turn: something has changed that could help it, by that revision of the store. */
+  | { readonly kind: 'capacity_changed'; readonly revision: number }
+  /** Another instance, whose record says so, is to have its place. */
+  | PreemptedBy
   /** There is no host for it: no valid host, or no alternate left. */
-  | { readonly kind: 'no_host'; readonly fault: Fault; readonly passedOver: readonly Attempt[] }
+  | NoHost
   /** The host's order queue does not take the build. */
   | { readonly kind: 'order_refused'; readonly reason: string }
   /** The attempt was concluded without the host's word: the host may still be building. */
@@ -115,6 +120,22 @@ export type Observation =
   | { readonly kind: 'host_down' }
   /** Record and claim have not changed for the audit's grace period; nor has the host, if it is up. */
   | { readonly kind: 'audited'; readonly hostIs: 'up' | 'down' | 'unsettled' };
+
+export interface NoHost {
+  readonly kind: 'no_host';
+  readonly fault: Fault;
+  readonly passedOver: readonly Attempt[];
+  /** Symbols of the reasons that refused all hosts; none when no capacity would help. */
+  readonly waitsFor?: readonly string[];
+  /** Whose place it could take. */
+  readonly preemption?: Preemption | undefined;
+}
+
+export interface PreemptedBy {
+  readonly kind: 'preempted';
+  readonly instanceUuid: string;
+  readonly priority: number;
+}
 
 /** Where an instance was seen running. */
 export type RunningAt = Extract<Observation, { kind: 'running' }>;

@@ -5,6 +5,7 @@ import type { Conductor } from './context';
 import { eventPublisher } from './events/publish-events';
 import { conductorMetrics } from './metrics';
 import { lookAt } from './observation';
+import { PendingQueue } from './pending/pending-queue';
 import { reconcileLoop } from './reconcile-loop';
 import { ConductorWorld } from './testing/conductor-world';
 import { retryOptions } from './triggers/settle-message';
@@ -19,7 +20,8 @@ it('rejects, and leaves no other rejection behind, when a step fails while a sch
   const running = await world.conductor((deps) => {
     const measured = conductorMetrics(createMetrics({}));
     const events = eventPublisher(deps.bus, deps.instances, deps.log);
-    const parts = { ...deps, events, measured, stopping: new AbortController().signal };
+    const pending = new PendingQueue(deps.instances, deps.clock);
+    const parts = { ...deps, events, pending, measured, stopping: new AbortController().signal };
     const bus = { call: () => new Promise((_, reject) => (answerCall = reject)) } as unknown as Conductor['bus'];
     const placement = { ...deps.placement, consumers: () => Promise.reject(away) } as unknown as Conductor['placement'];
     conductor = { ...parts, bus, placement, retry: retryOptions(parts) };

@@ -48,7 +48,8 @@ async function oneRound(c: Conductor, looks: readonly Look[]): Promise<Look[]> {
 
 async function select(c: Conductor, looks: readonly Look[]): Promise<Look[]> {
   const records = looks.map(({ record }) => record).filter((record) => record !== undefined);
-  const observationOf = await selectDestinations(c, records);
+  const seen = looks.map(({ observed }) => (observed.kind === 'capacity_changed' ? observed.revision : 0));
+  const observationOf = await selectDestinations(c, records, Math.max(...seen));
   return looks.map((look) => ({ ...look, observed: observationOf(look.uuid) }));
 }
 

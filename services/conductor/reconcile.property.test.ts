@@ -77,7 +77,9 @@ class Fleet {
     switch (action.kind) {
       case 'request':
         this.#requests.push(
-          await world.request(action.count, undefined, undefined, Math.min(action.minCount, action.count)),
+          await world.request(action.count, undefined, undefined, {
+            minCount: Math.min(action.minCount, action.count),
+          }),
         );
         return;
       case 'request again': {

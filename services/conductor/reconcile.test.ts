@@ -79,9 +79,8 @@ it('orders no host a second time by the claim of an attempt that is concluded', 
 
 it('destroys nothing but what was terminated, attempts that the record gave up, and what an operator disowns', () => {
   const destroying = cases.filter((one) => stepOf(one).kind === 'destroy');
-  // With the failure of its gang on record.
-  const isUndone = ({ state }: Case) => state === 'undoing';
-  const isEnded = (one: Case) => one.state === 'deleting' || one.state === 'deleted' || isUndone(one);
+  // `undoing`: with the failure of its gang on record.
+  const isEnded = ({ state }: Case) => ['undoing', 'preempting', 'deleting', 'deleted'].includes(state);
   // No host is asked to build without an attempt in the record.
   const isDisowned = ({ observed }: Case) => observed.kind === 'disowned';
   const others = destroying.filter((one) => !isEnded(one) && !isDisowned(one) && one.attempt !== 'none');
@@ -137,7 +136,7 @@ it('destroys an active instance on its own host for nothing but a terminate', ()
 it('releases a claim only of a record that is at its end, is deleting, or is not there', () => {
   for (const one of cases) {
     if (stepOf(one).kind !== 'release') continue;
-    expect(['no record', 'undoing', 'error', 'deleting', 'deleted']).toContain(one.state);
+    expect(['no record', 'undoing', 'preempting', 'error', 'deleting', 'deleted']).toContain(one.state);
   }
 });
 
@@ -145,15 +144,7 @@ it('acts on every record that is not at rest once its deadline has passed, and o
   const overdue = cases.filter(({ observation, isOverdue }) => observation === 'nothing' && isOverdue);
   const acts = new Set(overdue.filter((one) => !['none', 'wait'].includes(stepOf(one).kind)).map(({ state }) => state));
   const rests = new Set(overdue.filter((one) => stepOf(one).kind === 'none').map(({ state }) => state));
-  expect([...acts]).toEqual([
-    'scheduling',
-    'building',
-    'stopping',
-    'starting',
-    'rebuilding',
-    'undoing',
-    'error',
-    'deleting',
-  ]);
+  const inWork = ['building', 'stopping', 'starting', 'rebuilding', 'undoing', 'preempting', 'error', 'deleting'];
+  expect([...acts]).toEqual(['scheduling', 'pending', ...inWork]);
   expect([...rests]).toEqual(['no record', 'active', 'unknown', 'stopped', 'error', 'deleted']);
 });

@@ -3,6 +3,8 @@ import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evi
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
 import { gangFailed, owesGang } from './reconcile/gang';
+import { mayWait, pending, recordPending } from './reconcile/pending';
+import { preempted, preempting } from './reconcile/preempting';
 import { rebuilding } from './reconcile/rebuilding';
 import {
   adopt,
@@ -33,6 +35,8 @@ import type { Step } from './step';
 export function reconcile(record: Instance | undefined, holds: Holds, observed: Observation, nowMs: number): Step {
   if (record === undefined) return withoutRecord(holds, observed);
   if (observed.kind === 'disowned') return disowned(record, observed);
+  if (observed.kind === 'preempted') return preempted(record, observed);
+  if (observed.kind === 'capacity_changed' && record.state !== 'pending') return none('somebody else goes on with it');
   if (isOlder(record, observed)) return none('older observation');
   if (observed.kind === 'gang_failed') return gangFailed(record, observed.fault);
   if (owesGang(record)) return { kind: 'settle_gang' };
@@ -40,6 +44,8 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   switch (record.state) {
     case 'scheduling':
       return scheduling(record, observed, nowMs);
+    case 'pending':
+      return pending(record, holds, observed, nowMs);
     case 'building':
       return isAttemptOpen(record) ? building(record, observed, nowMs) : betweenHosts(record, observed);
     case 'active':
@@ -50,6 +56,8 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
       return built(record, holds, observed, nowMs);
     case 'rebuilding':
       return rebuilding(record, observed, nowMs);
+    case 'preempting':
+      return preempting(record, observed, nowMs);
     case 'error':
       return inError(record, holds, observed);
     case 'undoing':
@@ -86,7 +94,9 @@ function scheduling(record: Instance, observed: Observation, nowMs: number): Ste
     case 'claimed':
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
-      return recordError(observed.fault, undefined, observed.passedOver);
+      return mayWait(record, observed)
+        ? recordPending(observed)
+        : recordError(observed.fault, undefined, observed.passedOver);
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     case 'reported':

@@ -17,6 +17,8 @@ import { flavorCalls } from './flavors/serve-flavors';
 import { listDoubts } from './list-doubts';
 import { listInstances } from './list-instances';
 import { conductorMetrics } from './metrics';
+import { keepQueue, PENDING_LEASE } from './pending/keep-queue';
+import { PendingQueue } from './pending/pending-queue';
 import { AUDIT_LEASE, audit } from './triggers/audit';
 import { onBuildReport } from './triggers/build-report';
 import { onBuildRequest } from './triggers/build-request';
@@ -49,7 +51,8 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   // Every call and every wait in hand listens to it.
   setMaxListeners(0, stop.signal);
   const events = eventPublisher(deps.bus, deps.instances, deps.log);
-  const running = { ...deps, events, measured: conductorMetrics(deps.metrics), stopping: stop.signal };
+  const pending = new PendingQueue(deps.instances, deps.clock);
+  const running = { ...deps, events, pending, measured: conductorMetrics(deps.metrics), stopping: stop.signal };
   const c: Conductor = { ...running, retry: retryOptions(running) };
   const { prefetch } = c.config;
   const take = (handlers: Readonly<Record<string, Handler>>) => async (message: IncomingMessage) => {
@@ -77,6 +80,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
     repeat(c, 'overdue sweep', c.config.dueIntervalMs, () => sweepOverdue(c)),
     repeat(c, 'audit', c.config.auditIntervalMs, () => audit(c, holder)),
     keepDraining(c, holder),
+    keepQueue(c, holder),
   ];
   return {
     readiness: () => (c.bus.isConnected() ? { ready: true } : { ready: false, reason: 'the broker is away' }),
@@ -86,7 +90,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       await Promise.all(loops);
       await c.events.idle();
       // The next holder need not wait for the lease to run out; if the store is away, it will.
-      await Promise.all([AUDIT_LEASE, OUTBOX_LEASE].map((name) => c.leases.release(name, holder))).catch(
+      await Promise.all([AUDIT_LEASE, OUTBOX_LEASE, PENDING_LEASE].map((name) => c.leases.release(name, holder))).catch(
         (err: unknown) => c.log.debug({ event: 'lease_not_released', err }, 'could not release the leases'),
       );
     },

@@ -1,5 +1,6 @@
 import type { HostPosition } from '#libs/domain/host-position';
 import type { Attempt, MissedReport, PowerState } from '#libs/domain/instance';
+import type { Preemption } from '#libs/domain/queueing/admission';
 import type { ClaimedHost, Fault, RunningAt } from './observation';
 
 /** What is to be done next. One executor does it (`steps/perform.ts`) and looks again with what came of it. */
@@ -51,11 +52,23 @@ export type Step =
       readonly passedOver: readonly Attempt[];
       readonly finding?: Finding;
     }
-  | { readonly kind: 'record_deleting' }
   /** Record that its gang has failed, and all its attempts as given up; then its host is told to destroy it. */
   | { readonly kind: 'record_undoing'; readonly fault: Fault }
   /** See what its failure means for the others of its gang. */
   | { readonly kind: 'settle_gang' }
+  /** Why, when it is not its client's wish. */
+  | { readonly kind: 'record_deleting'; readonly fault?: Fault }
+  /** Record that it waits for capacity, and for what; and whose place it takes. */
+  | {
+      readonly kind: 'record_pending';
+      readonly fault: Fault;
+      readonly waitsFor: readonly string[];
+      readonly preemption: Preemption | undefined;
+    }
+  /** Record that it is to make room for another; then its host is told to destroy it. */
+  | { readonly kind: 'record_preempting'; readonly fault: Fault }
+  /** It is destroyed: release what is held, then record that it waits again. */
+  | { readonly kind: 'record_requeued' }
   /** Tell a host to end what it has of the instance, up to an attempt and a claim (0: any); `reports`: and to say so. */
   | {
       readonly kind: 'destroy';
@@ -117,6 +130,7 @@ export type NoneReason =
   | 'late report'
   | 'older observation'
   | 'not on its host'
+  | 'not to be preempted'
   | 'somebody else goes on with it'
   | 'its order still waits'
   | 'its report will follow'

@@ -88,6 +88,9 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   };
 }
 
+/** How long a request waits until the mirror shows what it must have seen. */
+const CATCH_UP_MS = 3_000;
+
 /** The handlers of a scheduler: each call logged and counted. */
 class Scheduler {
   private readonly classify = specClassifier();
@@ -107,10 +110,10 @@ class Scheduler {
       }),
       ...answer(explainMethod, async (request, { identity }) => {
         this.requireReady();
-        const { requestSpec, host, limit } = request;
+        const { requestSpec, ...about } = request;
         const classified = this.classify(requestSpec);
         requireProject(identity, classified.spec.projectId);
-        return explain({ ...classified, host, limit }, clock.now(), this.select);
+        return explain({ ...classified, ...about }, clock.now(), this.select);
       }),
       ...answer(explainInstanceMethod, ({ instanceUuid }, { identity }) =>
         explainInstance(instanceUuid, identity, this.deps.placement),
@@ -144,7 +147,8 @@ class Scheduler {
     let outcome = 'error';
     try {
       this.requireReady();
-      const { requestSpec, ...rest } = request;
+      const { requestSpec, minRevision = 0, ...rest } = request;
+      await this.deps.mirror.waitFor(minRevision, { timeoutMs: CATCH_UP_MS, signal: caller.signal });
       const asked = { ...rest, ...this.classify(requestSpec) };
       const { response, conflicts } = await selectDestinations(asked, caller, this.select);
       this.metrics.conflicts.inc(conflicts);

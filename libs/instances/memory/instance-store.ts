@@ -22,6 +22,7 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
   const requests = new Map<string, readonly string[]>();
   /** Due times are beside the records, because `takeDue` moves them without writing the record. */
   const dueAtMs = new Map<string, number>();
+  const pending = new Set<string>();
   /** All uuids in order, for paging; undefined after a creation, until it is needed. */
   let sorted: string[] | undefined;
   /** When the newest of the instances that were forgotten was created. */
@@ -31,6 +32,8 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
     uuids.map((uuid) => records.get(uuid)).filter((instance) => instance !== undefined);
 
   const write = (instance: Instance) => {
+    if (instance.state === 'pending') pending.add(instance.uuid);
+    else pending.delete(instance.uuid);
     records.set(instance.uuid, instance);
     if (instance.dueAtMs === undefined) dueAtMs.delete(instance.uuid);
     else dueAtMs.set(instance.uuid, instance.dueAtMs);
@@ -83,6 +86,14 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
       return size;
     },
 
+    async countPending() {
+      return pending.size;
+    },
+
+    async pendingUuids(limit) {
+      return [...pending].sort().slice(0, limit);
+    },
+
     async list(filter, marker, limit) {
       const uuids = candidates(filter);
       const found: Instance[] = [];
@@ -95,12 +106,15 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
     },
 
     async takeDue(nowMs, leaseMs, limit) {
-      const due = [...dueAtMs]
-        .filter(([, atMs]) => atMs <= nowMs)
-        .sort(([one, a], [other, b]) => a - b || (one < other ? -1 : 1));
+      const due = [...dueAtMs].filter(([, atMs]) => atMs <= nowMs).sort(byTime);
       const taken = due.slice(0, limit).map(([uuid]) => uuid);
       for (const uuid of taken) dueAtMs.set(uuid, nowMs + leaseMs);
       return present(taken);
+    },
+
+    async nextDue(afterMs, limit) {
+      const next = [...dueAtMs].filter(([, atMs]) => atMs > afterMs).sort(byTime);
+      return present(next.slice(0, limit).map(([uuid]) => uuid));
     },
 
     async scan(onRows) {
@@ -126,6 +140,10 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
 
     async close() {},
   };
+}
+
+function byTime([one, a]: readonly [string, number], [other, b]: readonly [string, number]): number {
+  return a - b || (one < other ? -1 : 1);
 }
 
 /** By `dueAtMs` as the conductor wrote it: what \`takeDue\` put off is still due. */

@@ -24,6 +24,9 @@ const scripts = loadScripts(join(__dirname, 'lua'), [
   'instance-outbox',
 ]);
 
+/** What the index has those by who wait. */
+const PENDING = 'state:pending\0';
+
 /** Instances that one command reads at most. */
 const PAGE = 500;
 
@@ -172,6 +175,15 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
       }
     },
 
+    countPending: () => client.run((redis) => redis.zlexcount(index, `(${PENDING}`, `(${PENDING}~`)),
+
+    async pendingUuids(limit) {
+      const found = await client.run((redis) =>
+        redis.zrangebylex(index, `(${PENDING}`, `(${PENDING}~`, 'LIMIT', 0, limit),
+      );
+      return found.map((member) => member.slice(PENDING.length));
+    },
+
     async list(filter, marker = '', limit) {
       const { requestId, projectId, host, state } = filter;
       if (requestId !== undefined) return listRequest(filter, requestId, marker, limit);
@@ -183,6 +195,11 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
       const args = [nowMs, nowMs + leaseMs, limit];
       const answer = await client.runScript(scripts['instance-take-due'], [due, records], args);
       return (answer as string[]).map(fromRecord);
+    },
+
+    async nextDue(afterMs, limit) {
+      const found = await client.run((redis) => redis.zrangebyscore(due, `(${afterMs}`, '+inf', 'LIMIT', 0, limit));
+      return get(found);
     },
 
     async scan(onRows) {

@@ -20,6 +20,9 @@ export function toRecord(instance: Instance): string {
     activeAt: instance.activeAt,
     missingIn: instance.missingIn,
     gang: instance.gang,
+    admission: instance.admission,
+    waiting: instance.waiting,
+    endsAtMs: instance.endsAtMs,
   };
   const { requestSpec, alternates, allocationRequest } = instance;
   const bytes = `${toBase64(requestSpec)} ${toBase64(alternates)} ${toBase64(allocationRequest)}`;
@@ -50,6 +53,9 @@ export function fromRecord(record: string): Instance {
     activeAt: body.activeAt,
     missingIn: body.missingIn,
     ...(body.gang && { gang: body.gang }),
+    admission: body.admission,
+    waiting: body.waiting,
+    endsAtMs: body.endsAtMs,
     dueAtMs: dueAtMs === NONE ? undefined : Number(dueAtMs),
     version: Number(version),
     createdAtMs: body.createdAtMs,

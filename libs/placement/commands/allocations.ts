@@ -297,7 +297,7 @@ function nextConsumer(write: ConsumerWrite, old: Consumer | undefined, atMs: num
 /** The part of a consumer's row that the write decides. Field by field, because every claim passes here. */
 export function bodyOf(write: ConsumerWrite, updatedAtMs: number): ConsumerBody {
   const { projectId, userId, consumerType, owner, allocations, mappings, group: membership } = write;
-  return {
+  const body = {
     projectId,
     userId,
     consumerType,
@@ -309,6 +309,9 @@ export function bodyOf(write: ConsumerWrite, updatedAtMs: number): ConsumerBody 
     groupDomain: membership && domainOf(membership),
     updatedAtMs,
   };
+  const { priority = 0, isProtected = false } = write;
+  // Few say so: the others keep the objects of one layout.
+  return priority === 0 && !isProtected ? body : { ...body, priority, isProtected };
 }
 
 /** The domain that a member counts for. */

@@ -54,6 +54,9 @@ export interface ConsumerWrite {
   readonly expect: ConsumerGuard;
   /** Membership held while the allocations are, checked against `host` in the same commit. */
   readonly group?: Membership;
+  /** As of a consumer. */
+  readonly priority?: number | undefined;
+  readonly isProtected?: boolean | undefined;
 }
 
 /**

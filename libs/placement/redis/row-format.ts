@@ -12,7 +12,10 @@ import type { HostHolder, Revised, StoreIdentity } from '../port/placement-store
 
 type PackedInventories = Record<string, readonly [number, number, number, number, number, number]>;
 
-/** A consumer's body after what it takes; the group and its host only when there is one, and likewise its domain. */
+/**
+ * A consumer's body after what it takes; the group and its host only when there is one, and likewise its domain, and its
+ * priority. False stands for what is not there before something that is: scripts take it for nothing.
+ */
 type PackedBody = readonly [
   projectId: string,
   userId: string,
@@ -20,10 +23,12 @@ type PackedBody = readonly [
   owner: ConsumerBody['owner'],
   mappings: Consumer['mappings'],
   updatedAtMs: number,
-  groupId?: string,
-  groupHost?: string,
-  spreadBy?: string,
-  domain?: string,
+  groupId?: string | false,
+  groupHost?: string | false,
+  spreadBy?: string | false,
+  domain?: string | false,
+  priority?: number,
+  isProtected?: 0 | 1,
 ];
 
 /** Reads a row text. `key` is the row's key, which the text leaves out. */
@@ -64,6 +69,7 @@ export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody)
     groupId,
     groupHost,
     groupDomain,
+    ...rankOf(body),
     claimToken,
     createdAtMs,
     updatedAtMs,
@@ -127,7 +133,10 @@ export function encodeBody(body: ConsumerBody): string {
   const packed: PackedBody = [projectId, userId, consumerType, owner, mappings, updatedAtMs];
   const membership = groupId === undefined ? [] : [groupId, groupHost];
   if (groupDomain) membership.push(groupDomain.by, groupDomain.domain);
-  const json = JSON.stringify(groupId === undefined ? packed : [...packed, ...membership]);
+  const rank = rankOf(body);
+  const none = rank ? Array.from({ length: 4 - membership.length }, () => false as const) : [];
+  const ranked = rank ? [...none, rank.priority, rank.isProtected ? 1 : 0] : [];
+  const json = JSON.stringify(groupId === undefined && !rank ? packed : [...packed, ...membership, ...ranked]);
   return `${encodeTakes(allocations)}\t${json}`;
 }
 
@@ -234,6 +243,7 @@ function decodeBody(body: string): ConsumerBody {
   const allocations = decodeTakes(body.slice(0, tab));
   const packed = JSON.parse(body.slice(tab + 1)) as PackedBody;
   const [projectId, userId, consumerType, owner, mappings, updatedAtMs, groupId, groupHost, by, domain] = packed;
+  const [priority = 0, isProtected = 0] = packed.slice(10) as [number?, number?];
   return {
     projectId,
     userId,
@@ -241,11 +251,17 @@ function decodeBody(body: string): ConsumerBody {
     owner,
     allocations,
     mappings,
-    groupId,
-    groupHost,
-    groupDomain: by === undefined || domain === undefined ? undefined : { by, domain },
+    groupId: groupId || undefined,
+    groupHost: groupHost || undefined,
+    groupDomain: by && domain !== undefined && domain !== false ? { by, domain } : undefined,
+    ...rankOf({ priority, isProtected: isProtected === 1 }),
     updatedAtMs,
   };
+}
+
+/** Nothing for one that says nothing. */
+function rankOf({ priority = 0, isProtected = false }: Pick<ConsumerBody, 'priority' | 'isProtected'>) {
+  return priority === 0 && !isProtected ? undefined : { priority, isProtected };
 }
 
 function decodeTakes(text: string): Allocations {

@@ -24,6 +24,8 @@ export interface Claimant {
   readonly group: ServerGroup | undefined;
   /** The domains that members of a group that spreads may go to. */
   readonly spreadAmong?: readonly string[] | undefined;
+  readonly priority?: number | undefined;
+  readonly isProtected?: boolean | undefined;
 }
 
 export interface ClaimablePlace {
@@ -147,13 +149,16 @@ function keyOf(key: string): Key {
 }
 
 function claimantToWire(claimant: Claimant): berth.placement.v1.IAllocationRequest {
-  const { consumerUuid, projectId, userId, group, spreadAmong = [] } = claimant;
+  const { consumerUuid, projectId, userId, group, spreadAmong = [], priority = 0, isProtected = false } = claimant;
   return {
     consumerUuid: uuidBytes(consumerUuid),
     projectId,
     userId,
     group: group ? groupToWire(group) : null,
     spreadAmong: spreadAmong as string[],
+    // Most say nothing, and seal nothing of it.
+    ...(priority === 0 ? {} : { priority }),
+    ...(isProtected ? { isProtected } : {}),
   };
 }
 
@@ -190,6 +195,8 @@ function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequ
     userId: message.userId,
     group: message.group ? groupFromWire(message.group, 'allocation_request.group') : undefined,
     ...spreadFromWire(message),
+    ...(message.priority === 0 ? {} : { priority: message.priority }),
+    ...(message.isProtected ? { isProtected: true } : {}),
     mappings: mappingsFromWire(message.mappings, allocations),
   };
 }

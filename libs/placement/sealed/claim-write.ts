@@ -4,7 +4,7 @@ import type { AllocationRequest } from './allocation-request';
 /** An allocation request as the write that claims it, for an instance of a conductor. */
 export function claimWrite(request: AllocationRequest, expect: ConsumerGuard = { kind: 'any' }): ConsumerWrite {
   const { consumerUuid: uuid, projectId, userId, allocations, mappings, group, host } = request;
-  const { spreadAmong: among = [], spreadDomain: domain } = request;
+  const { spreadAmong: among = [], spreadDomain: domain, priority, isProtected } = request;
   const spread = domain === undefined ? {} : { spread: { domain, among } };
   return {
     uuid,
@@ -15,6 +15,8 @@ export function claimWrite(request: AllocationRequest, expect: ConsumerGuard = {
     expect,
     consumerType: 'INSTANCE',
     owner: 'conductor',
+    ...(priority ? { priority } : {}),
+    ...(isProtected ? { isProtected } : {}),
     ...(group === undefined ? {} : { group: { group, host, ...spread } }),
   };
 }

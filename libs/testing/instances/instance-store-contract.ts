@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Instance } from '../../domain/instance';
+import { NO_ADMISSION } from '../../domain/queueing/admission';
 import type { InstanceStore } from '../../instances/store';
 import { anInstance, nextVersion } from './instance';
 
@@ -20,6 +21,37 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
       return instance;
     };
 
+    describe('who waits', () => {
+      const pending = (fields: Partial<Instance> = {}) => createOne({ state: 'pending', dueAtMs: 1_000, ...fields });
+
+      it('counts and names those who are pending, from the first write to the last', async () => {
+        expect(await store.countPending()).toBe(0);
+        const [one, other, third] = [await pending(), await pending(), await createOne({ dueAtMs: 5 })];
+        const uuids = [one.uuid, other.uuid].sort();
+        expect([await store.countPending(), await store.pendingUuids(10)]).toEqual([2, uuids]);
+        expect(await store.pendingUuids(1)).toEqual(uuids.slice(0, 1));
+        await store.update(nextVersion(one, { state: 'building', host: 'h1' }));
+        await store.update(nextVersion(third, { state: 'pending' }));
+        expect(await store.pendingUuids(10)).toEqual([other.uuid, third.uuid].sort());
+        await store.update(nextVersion(other, { state: 'error', dueAtMs: undefined }));
+        expect([await store.countPending(), await store.pendingUuids(10)]).toEqual([1, [third.uuid]]);
+      });
+
+      it('lists them by their state as any others, each once', async () => {
+        const all = [await pending(), await pending()].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
+        expect(await store.list({ state: 'pending' }, undefined, 10)).toEqual(all);
+      });
+
+      it('reads what is due next without taking it', async () => {
+        const [later, sooner] = [await createOne({ dueAtMs: 30 }), await createOne({ dueAtMs: 20 })];
+        await createOne({ dueAtMs: 10 });
+        await createOne();
+        expect(await store.nextDue(10, 10)).toEqual([sooner, later]);
+        expect(await store.nextDue(10, 1)).toEqual([sooner]);
+        expect(await store.takeDue(30, 1, 10)).toHaveLength(3);
+      });
+    });
+
     describe('create and get', () => {
       it('gives back every field as it was', async () => {
         const bare = await createOne();
@@ -39,6 +71,14 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
           alternates: Uint8Array.of(10, 0, 10, 255),
           gang: { minCount: 2, count: 3 },
           dueAtMs: 1_700_000_060_000,
+          admission: { ...NO_ADMISSION, priority: -3, waitForCapacityMs: 600_000, isRequeued: true },
+          waiting: {
+            sinceMs: 1,
+            untilMs: 2,
+            waitsFor: ['capacity_vcpu'],
+            preemption: { host: 'h1', victims: [randomUUID()] },
+          },
+          endsAtMs: 1_700_000_090_000,
         });
         expect(await store.get([full.uuid, bare.uuid])).toEqual([full, bare]);
       });

@@ -18,6 +18,29 @@ export function describeClaims(open: () => PlacementStore): void {
     const usedOf = async (uuid: string) =>
       (await contentsOf(store)).usages.find((usage) => usage.providerUuid === uuid)?.used;
 
+    it.each([{}, { group: 'web' }])(
+      'keeps the priority of a consumer, with a group and without',
+      async ({ group: id }) => {
+        const host = await aProvider(store);
+        const member = { group: { id: id ?? '', policy: 'soft-affinity', maxPerHost: 1 }, host: 'h1' } as const;
+        const rank = { priority: -7, isProtected: true };
+        const ranked = aWrite({ [host]: { VCPU: 1 } }, { ...rank, ...(id ? { group: member } : {}) });
+        const plain = aWrite({ [host]: { VCPU: 1 } });
+        await claim(store, ranked, plain);
+        const [one, other] = await store.consumers([ranked.uuid, plain.uuid]);
+        expect(one).toMatchObject({ ...rank, groupId: id });
+        expect(one?.groupHost).toBe(id && 'h1');
+        expect(other).not.toHaveProperty('priority');
+        const rows = await contentsOf(store);
+        expect(rows.consumers.find(({ uuid }) => uuid === ranked.uuid)).toMatchObject(rank);
+        // Written again, as when it is claimed again, it is the same; released, it leaves nothing.
+        await claim(store, { ...ranked, expect: { kind: 'any' } });
+        expect((await store.consumers([ranked.uuid]))[0]).toMatchObject({ ...rank, groupId: id });
+        await claim(store, { ...ranked, allocations: {} });
+        expect(await store.consumers([ranked.uuid])).toEqual([]);
+      },
+    );
+
     it('takes what fits and answers with the changed rows', async () => {
       const host = await aProvider(store);
       const write = aWrite({ [host]: { VCPU: 4, MEMORY_MB: 512 } }, { mappings: { '': [host] } });

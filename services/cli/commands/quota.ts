@@ -1,6 +1,7 @@
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { ProjectQuotaView } from '#libs/contracts/messages';
 import { isClassOrTraitName } from '#libs/domain/names';
+import { PRIORITY_LIMIT } from '#libs/domain/queueing/admission';
 import { INSTANCES, MAX_LIMIT, UNLIMITED } from '#libs/domain/quotas/quota';
 import { ownProject, useClient } from '../client/with-client';
 import type { Context } from '../context';
@@ -146,9 +147,9 @@ function borrowOfClass(text: string): readonly [name: string, limit: number] {
 function classAndNumber(text: string, least: number): readonly [name: string, limit: number] {
   const [, name = '', number = ''] = /^([^=]+)=(-?\d+)$/.exec(text) ?? [];
   const limit = Number(number);
-  const isName = name === INSTANCES || isClassOrTraitName(name);
+  const isName = name === INSTANCES || name === PRIORITY_LIMIT || isClassOrTraitName(name);
   if (isName && number !== '' && limit >= least && limit <= MAX_LIMIT) return [name, limit];
   throw new InvalidArgumentError(
-    `It must be a resource class or ${INSTANCES}, =, and a whole number from ${least} to ${MAX_LIMIT}.`,
+    `It must be a resource class, ${INSTANCES} or ${PRIORITY_LIMIT}, =, and a whole number from ${least} to ${MAX_LIMIT}.`,
   );
 }

@@ -24,6 +24,8 @@ const COLOURS: Readonly<Record<InstanceState, 'green' | 'red' | 'yellow' | 'dim'
   starting: 'yellow',
   rebuilding: 'yellow',
   undoing: 'yellow',
+  pending: 'yellow',
+  preempting: 'yellow',
   error: 'red',
   deleting: 'yellow',
   deleted: 'dim',

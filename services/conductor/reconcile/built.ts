@@ -33,8 +33,22 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     default:
-      return isChanging(record.state) ? changing(record, observed, nowMs) : none('at rest');
+      if (isChanging(record.state)) return changing(record, observed, nowMs);
+      return observed.kind === 'nothing' && hasReachedLimit(record, nowMs) ? endByLimit(record) : none('at rest');
   }
+}
+
+/** Its request said how long it is to live. */
+function hasReachedLimit({ endsAtMs }: Instance, nowMs: number): boolean {
+  return endsAtMs !== undefined && endsAtMs <= nowMs;
+}
+
+function endByLimit({ admission }: Instance): Step {
+  const seconds = Math.round((admission?.timeLimitMs ?? 0) / 1_000);
+  return {
+    kind: 'record_deleting',
+    fault: { reason: 'time_limit', message: `its time limit of ${seconds} s is over` },
+  };
 }
 
 /** A host's report has it there. */

@@ -60,11 +60,14 @@ export function owesGang({ state, gang, dueAtMs }: Instance): boolean {
   return state === 'error' && gang !== undefined && dueAtMs !== undefined;
 }
 
+/** Not at rest on its host, where it may run all the same. */
+const UPROOTED: readonly Instance['state'][] = ['rebuilding', 'preempting'];
+
 /** Its gang has failed: what was built of it is destroyed before its claim is released. */
 export function gangFailed(record: Instance, fault: Fault): Step {
   const { state } = record;
   if (ENDING.includes(state)) return none('at rest');
-  const mayRun = BUILT_STATES.includes(state) || state === 'rebuilding' || isAttemptOpen(record);
+  const mayRun = BUILT_STATES.includes(state) || UPROOTED.includes(state) || isAttemptOpen(record);
   if (mayRun) return { kind: 'record_undoing', fault };
   return recordError(fault, record.claimToken, []);
 }

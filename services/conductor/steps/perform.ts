@@ -4,14 +4,16 @@ import type { HostPosition } from '#libs/domain/host-position';
 import { type Attempt, attemptNumber, hasBeenActive, type Instance, type MissedReport } from '#libs/domain/instance';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
-import { concludeAttempt, createRecords, type RecordChange, type WriteResult, writeRecord } from '../lifecycle';
-import type { ClaimedHost, Fault, Look, Observation, RunningAt } from '../observation';
+import { concludeAttempt, createRecords, type RecordChange, writeRecord } from '../lifecycle';
+import type { ClaimedHost, Fault, Look, RunningAt } from '../observation';
 import { GANG_FAILED } from '../reconcile/gang';
 import type { Finding, Step } from '../step';
+import { after } from './after';
 import { claimAgain, readClaim, release, releaseHeld } from './claims';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
 import { type OrderDetails, orderBuild, orderDestroy, orderPowerState } from './orders';
+import { recordPending, recordPreempting, recordRequeued } from './queueing';
 
 /** Steps that are done for one instance; the others are done for all of a request (`reconcile-loop.ts`). */
 export type OwnStep = Exclude<Step, { kind: 'select_destinations' | 'settle_gang' }>;
@@ -76,7 +78,7 @@ async function performOnRecord(
       return undefined;
     case 'record_stopped': {
       const { at: activeAt, fault } = step;
-      const change = { state: 'stopped', activeAt, fault, missingIn: undefined, dueAtMs: undefined } as const;
+      const change = { state: 'stopped', activeAt, fault, missingIn: undefined, dueAtMs: record.endsAtMs } as const;
       return after(look, await writeRecord(c, record, change), undefined);
     }
     case 'record_rebuilding': {
@@ -84,7 +86,7 @@ async function performOnRecord(
       return after(look, await writeRecord(c, record, { state: 'rebuilding', dueAtMs }), { kind: 'interrupted' });
     }
     case 'record_not_rebuilt': {
-      const change = { state: 'unknown', fault: step.fault, dueAtMs: undefined } as const;
+      const change = { state: 'unknown', fault: step.fault, dueAtMs: record.endsAtMs } as const;
       return after(look, await writeRecord(c, record, change), undefined);
     }
     case 'record_position':
@@ -94,9 +96,15 @@ async function performOnRecord(
     case 'record_error':
       return recordError(c, look, record, step);
     case 'record_deleting':
-      return recordDeleting(c, look, record);
+      return recordDeleting(c, look, record, step.fault);
     case 'record_undoing':
       return recordUndoing(c, look, record, step.fault);
+    case 'record_pending':
+      return recordPending(c, look, record, step);
+    case 'record_preempting':
+      return recordPreempting(c, look, record, step.fault);
+    case 'record_requeued':
+      return recordRequeued(c, look, record);
     case 'close_record':
       if (!step.isConfirmed) {
         const fields = { event: 'destroy_unconfirmed', instance_uuid: record.uuid, host: record.host };
@@ -120,12 +128,6 @@ async function performOnRecord(
     case 'correct_token':
       return after(look, await writeRecord(c, record, { claimToken: step.claimToken }), undefined);
   }
-}
-
-/** What to look at after a write: what comes of it, or the same again on what somebody else wrote. */
-function after(look: Look, result: WriteResult, observed: Observation | undefined): Look | undefined {
-  if (result.kind === 'changed_meanwhile') return { ...look, record: result.record };
-  return observed && { ...look, record: result.record, observed };
 }
 
 /** The record changed while its claim was made again: what comes of the claim depends on what the record is by now. */
@@ -152,6 +154,8 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
     // What another host said of it has no place in the order of what this one says.
     activeAt: undefined,
     missingIn: undefined,
+    waiting: undefined,
+    fault: undefined,
   });
   if (result.kind !== 'written') return after(look, result, undefined);
   if (record.state === 'rebuilding') await destroyWhenBack(c, record);
@@ -218,12 +222,14 @@ async function recordActive(
   at: HostPosition | undefined,
 ): Promise<Look | undefined> {
   const nowMs = c.clock.now();
+  const endsAtMs = endOf(record, nowMs);
   const result = await writeRecord(c, record, {
     state: 'active',
     attempts: concludeAttempt(record, 'active', '', nowMs),
     alternates: NO_ALTERNATES,
     fault: undefined,
-    dueAtMs: undefined,
+    endsAtMs,
+    dueAtMs: endsAtMs,
     // Agents of an older version have no epoch: what they say has no order.
     activeAt: at?.epoch ? at : undefined,
     missingIn: undefined,
@@ -233,6 +239,12 @@ async function recordActive(
     c.measured.activeAfter.observe((nowMs - record.createdAtMs) / 1000);
   }
   return after(look, result, undefined);
+}
+
+/** When its time limit ends it: from when it is ACTIVE for the first time. */
+function endOf({ endsAtMs, admission }: Instance, nowMs: number): number | undefined {
+  if (endsAtMs !== undefined || !admission?.timeLimitMs) return endsAtMs;
+  return nowMs + admission.timeLimitMs;
 }
 
 /** A doubt: not an event for clients, whose instance is as active as before. */
@@ -271,13 +283,15 @@ async function recordError(
   return after(look, result, isReleased && !owesGang ? undefined : { kind: 'interrupted' });
 }
 
-async function recordDeleting(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
+async function recordDeleting(c: Conductor, look: Look, record: Instance, fault?: Fault): Promise<Look | undefined> {
   const result = await writeRecord(c, record, {
     state: 'deleting',
     // An instance in ERROR was on its host, if at all, only until its claim was released.
     host: record.state === 'error' ? undefined : record.host,
     alternates: NO_ALTERNATES,
     dueAtMs: c.clock.now() + c.config.destroyTimeoutMs,
+    waiting: undefined,
+    ...(fault ? { fault } : {}),
   });
   return after(look, result, { kind: 'nothing' });
 }
@@ -328,7 +342,8 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
     missingIn: undefined,
     // Without a claim the same observation makes it next.
     activeAt: isClaimed ? at : undefined,
-    dueAtMs: undefined,
+    waiting: undefined,
+    dueAtMs: look.record?.endsAtMs,
   } as const;
   if (look.record) return after(look, await writeRecord(c, look.record, active), look.observed);
   const { projectId, userId, resources } = voucher;
@@ -352,7 +367,7 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
 
 /** At rest: counts on no claim, waits for nothing. */
 function closed(state: 'error' | 'deleted'): RecordChange {
-  return { state, claimToken: undefined, dueAtMs: undefined };
+  return { state, claimToken: undefined, dueAtMs: undefined, waiting: undefined };
 }
 
 function noteRepair(c: Conductor, { uuid, record, observed }: Look, finding: Finding): void {

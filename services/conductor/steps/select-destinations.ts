@@ -1,5 +1,5 @@
 import { callMethod } from '#libs/bus/typed-calls';
-import type { Destination, Diagnosis, EncodedRequestSpec } from '#libs/contracts/messages';
+import type { Destination, Diagnosis, EncodedRequestSpec, SelectDestinationsResponse } from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
@@ -14,16 +14,19 @@ import { membersOf } from './settle-gangs';
 /**
  * Asks schedulers for a host for each of some instances: for those of one request together, all or none. Answers what came of
  * it for each, by uuid. A refusal of the request itself is an answer; what can pass by itself is thrown, to be tried again.
+ *
+ * @param minRevision  of the store: what the decisions must have seen
  */
 export async function selectDestinations(
   c: Conductor,
   records: readonly Instance[],
+  minRevision = 0,
 ): Promise<(uuid: string) => Observation> {
   // What is rebuilt asks for itself: it wants another host than its own.
   const isAlone = ({ state }: Instance) => state === 'rebuilding';
   const together = groupByRequest(records.filter((record) => !isAlone(record))).map(([, ofOne]) => ofOne);
   const asked = [...together, ...records.filter(isAlone).map((record) => [record])];
-  const answers = await Promise.all(asked.map((some) => selectForRequest(c, some)));
+  const answers = await Promise.all(asked.map((some) => selectForRequest(c, some, minRevision)));
   const answerTo = new Map(asked.flatMap((some, n) => some.map(({ uuid }) => [uuid, answers[n]] as const)));
   return (uuid) => answerTo.get(uuid)?.(uuid) ?? { kind: 'nothing' };
 }
@@ -39,7 +42,11 @@ export function groupByRequest(records: readonly Instance[]): [requestId: string
   return [...groups];
 }
 
-async function selectForRequest(c: Conductor, records: readonly Instance[]): Promise<(uuid: string) => Observation> {
+async function selectForRequest(
+  c: Conductor,
+  records: readonly Instance[],
+  minRevision: number,
+): Promise<(uuid: string) => Observation> {
   const [first] = records as [Instance, ...Instance[]];
   const request = {
     requestId: first.requestId,
@@ -47,12 +54,16 @@ async function selectForRequest(c: Conductor, records: readonly Instance[]): Pro
     instanceUuids: records.map(({ uuid }) => uuid),
     numAlternates: c.config.numAlternates,
     minCount: await leastWanted(c, first, records.length),
+    priority: first.admission?.priority ?? 0,
+    isProtected: first.admission?.isProtected ?? false,
+    mayPreempt: asksForPlaces(first),
+    minRevision,
   };
   try {
     const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
     const response = await callMethod(c.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
-    if (response.noValidHost && response.destinations.length === 0) return noHostBy(response.noValidHost);
-    const noHost = response.noValidHost && noHostBy(response.noValidHost);
+    if (response.noValidHost && response.destinations.length === 0) return noHostBy(response.noValidHost, response);
+    const noHost = response.noValidHost && noHostBy(response.noValidHost, response);
     const byUuid = new Map(response.destinations.map((one) => [one.instanceUuid, one]));
     return (uuid) => {
       const destination = byUuid.get(uuid);
@@ -93,12 +104,34 @@ function claimedOn({ selected, alternates, claimToken }: Destination): Observati
   return { kind: 'claimed', target: { ...place, alternates, passedOver: [] } };
 }
 
-/** Above a quota, it says so whatever else refuses the hosts: that is what the project can change. */
-function noHostBy({ summary, quotaExceeded }: Diagnosis): () => Observation {
-  if (quotaExceeded.length === 0) return () => noValidHost(summary);
-  const fault = { reason: 'quota_exceeded', message: sentenceOf(quotaExceeded) };
-  return () => ({ kind: 'no_host', fault, passedOver: [] });
+/** What waits asks whose place it could take, but for what is about to take somebody's. */
+function asksForPlaces({ state, admission, waiting }: Instance): boolean {
+  return state === 'pending' && (admission?.mayPreempt ?? false) && waiting?.preemption === undefined;
 }
+
+/** Above a quota, it says so whatever else refuses the hosts: that is what the project can change. */
+function noHostBy(
+  { summary, quotaExceeded, filters }: Diagnosis,
+  { preemption: found }: Pick<SelectDestinationsResponse, 'preemption'>,
+): () => Observation {
+  const fault =
+    quotaExceeded.length === 0
+      ? { reason: 'no_valid_host', message: summary }
+      : { reason: 'quota_exceeded', message: sentenceOf(quotaExceeded) };
+  const victims = found?.victims.map(({ instanceUuid }) => instanceUuid) ?? [];
+  const preemption = found && { host: found.host, victims };
+  const waitsFor = symbolsOf(filters);
+  return () => ({ kind: 'no_host', fault, passedOver: [], waitsFor, preemption });
+}
+
+/** What refused the hosts; without any host it is that there are none. */
+function symbolsOf(filters: Diagnosis['filters']): readonly string[] {
+  const symbols = new Set(filters.flatMap(({ reasons }) => Object.keys(reasons)));
+  return symbols.size === 0 ? ['no_hosts'] : [...symbols].sort().slice(0, MAX_SYMBOLS);
+}
+
+/** More than there are filters and classes of a request; what is left out is tried all the same from time to time. */
+const MAX_SYMBOLS = 64;
 
 function noValidHost(message: string): Observation {
   return { kind: 'no_host', fault: { reason: 'no_valid_host', message }, passedOver: [] };

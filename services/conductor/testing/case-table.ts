@@ -28,6 +28,8 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
       return true;
     case 'scheduling':
       return attempt === 'none' && !hasHost;
+    case 'pending':
+      return attempt !== 'open' && !hasHost;
     case 'building':
       return attempt !== 'none' && hasHost;
     case 'active':
@@ -36,6 +38,7 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
     case 'stopped':
     case 'starting':
     case 'rebuilding':
+    case 'preempting':
       return attempt !== 'open' && hasHost;
     case 'undoing':
       return attempt === 'concluded' && hasHost;
@@ -123,6 +126,8 @@ function wordsOf(step: Step): string {
       return step.claimToken === undefined ? kind : `release the record's claim, ${kind}`;
     case 'destroy':
       return `destroy ${step.attempt === 0 ? 'any attempt' : 'that attempt'} there${step.reports ? ', report it' : ''}`;
+    case 'record_deleting':
+      return step.fault ? `${kind}: ${step.fault.reason}` : kind;
     case 'close_record':
       return step.isConfirmed ? kind : `${kind}, unconfirmed`;
     case 'doubt':

@@ -11,7 +11,7 @@ import {
 } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
-import { instanceEventCodec } from '#libs/contracts/instance';
+import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instance';
 import type {
   BuildInstance,
   BuildReport,
@@ -21,6 +21,7 @@ import type {
   InstanceOperation,
   InstanceView,
   PowerReport,
+  PreemptionView,
   RunningInstance,
   Selection,
   SetPowerState,
@@ -28,17 +29,21 @@ import type {
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { powerReportCodec, setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { listQuotasMethod } from '#libs/contracts/quotas';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { type HostPosition, isAfter } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';
+import { type Admission, NO_ADMISSION } from '#libs/domain/queueing/admission';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
+import type { RequestSpec } from '#libs/domain/request-spec';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
+import type { ConsumerWrite } from '#libs/placement/port/placement-store';
 import { type AllocationRequest, open, sealer } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import { readConfig } from '#libs/runtime/config';
@@ -56,6 +61,9 @@ import { startConductor } from '../start';
 const KEY = 'the key of this test fleet';
 /** How a host answers an order to build. `late` answers when the test says so. */
 export type Behaviour = 'builds' | 'fails' | 'refuses' | 'is silent' | 'late';
+
+/** Of a request, what is not as always. */
+type RequestFields = Partial<RequestSpec> & { readonly admission?: Partial<Admission>; readonly minCount?: number };
 
 /** Conductors among a scripted scheduler and scripted hosts, on a bus and stores in memory: the claims are real. */
 export class ConductorWorld {
@@ -93,6 +101,14 @@ export class ConductorWorld {
   readonly #positions = new Map<string, number>();
   readonly #sequences = new Map<string, number>();
   #reportCount = 0;
+  /** Whether hosts do nothing of what they are told to destroy. */
+  mutesDestroys = false;
+  /** What its scheduler says of quotas. */
+  defaultLimits: Resources = {};
+  /** Whose place its scheduler finds for what may preempt. */
+  preemption: PreemptionView | undefined;
+  /** The instances that its scheduler was asked for, each time. */
+  readonly asked: (readonly string[])[] = [];
   /** What its scheduler says when a quota refuses. */
   private quotaExceeded: readonly QuotaExcess[] = [];
   readonly #broker = new MemoryBroker(this.clock, silentLog);
@@ -111,12 +127,13 @@ export class ConductorWorld {
   async open(hosts: Readonly<Record<string, number>>): Promise<void> {
     this.hosts = Object.keys(hosts);
     for (const [host, vcpus] of Object.entries(hosts)) await this.#addHost(host, vcpus);
-    await this.bus.serve(
-      RPC_SCHEDULER,
-      answer(selectDestinationsMethod, ({ instanceUuids, requestSpec, minCount }) => {
-        return this.#select(instanceUuids, requestSpecCodec.decode(requestSpec).ignoreHosts, minCount || undefined);
+    await this.bus.serve(RPC_SCHEDULER, {
+      ...answer(selectDestinationsMethod, ({ instanceUuids, requestSpec, mayPreempt = false, minCount }) => {
+        const { ignoreHosts } = requestSpecCodec.decode(requestSpec);
+        return this.#select(instanceUuids, ignoreHosts, mayPreempt, minCount || undefined);
       }),
-    );
+      ...answer(listQuotasMethod, async () => ({ projects: [], defaultLimits: this.defaultLimits })),
+    });
     await this.bus.subscribe('instance.#', (_topic, { body }) => this.events.push(instanceEventCodec.decode(body)));
   }
 
@@ -145,10 +162,11 @@ export class ConductorWorld {
     count = 1,
     requestId: string = this.random.uuid(),
     publishedAtMs = this.clock.now(),
-    minCount = 0,
+    { admission, minCount = 0, ...spec }: RequestFields = {},
   ): Promise<string> {
-    const requestSpec = anEncodedSpec({ resources: { VCPU: 1 } });
-    const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [], publishedAtMs, minCount };
+    const requestSpec = anEncodedSpec({ resources: { VCPU: 1 }, ...spec });
+    const about = { minCount, ...(admission && { admission: { ...NO_ADMISSION, ...admission } }) };
+    const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [], publishedAtMs, ...about };
     await castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
     return requestId;
   }
@@ -360,11 +378,25 @@ export class ConductorWorld {
     return (await callMethod(this.bus, RPC_CONDUCTOR, operateInstanceMethod, request, options)).instance;
   }
 
+  /** An instance as clients see it. */
+  async view(instanceUuid: string): Promise<InstanceView | undefined> {
+    const any = { requestId: '', projectId: '', state: undefined, host: '', marker: '', limit: 1 };
+    const request = { ...any, instanceUuid };
+    const { instances } = await callMethod(this.bus, RPC_CONDUCTOR, listInstancesMethod, request, { timeoutMs: 1_000 });
+    return instances[0];
+  }
+
+  /** What claims one VCPU of a host for an instance. */
+  writeFor(instanceUuid: string, host: string): ConsumerWrite {
+    return claimWrite(requestOn(instanceUuid, host));
+  }
+
   async #destroy(destroy: DestroyInstance): Promise<void> {
     const { instanceUuid, host, attempt, report } = destroy;
     this.destroys.push(destroy);
+    if (this.mutesDestroys) return;
     const [record] = await this.instances.get([instanceUuid]);
-    const isTerminated = record?.state === 'deleting' || record?.state === 'deleted';
+    const isTerminated = ['preempting', 'deleting', 'deleted'].includes(record?.state ?? '');
     const isUndone = record?.fault?.reason === GANG_FAILED;
     const isRunning = this.running.get(instanceUuid)?.has(host) ?? false;
     const mayGo = isTerminated || isUndone || (record !== undefined && isGivenUp(record, host, attempt));
@@ -375,7 +407,13 @@ export class ConductorWorld {
     if (report) await this.report(order, 'destroyed');
   }
 
-  async #select(instanceUuids: readonly string[], ignoreHosts: readonly string[], minCount = instanceUuids.length) {
+  async #select(
+    instanceUuids: readonly string[],
+    ignoreHosts: readonly string[],
+    mayPreempt: boolean,
+    minCount = instanceUuids.length,
+  ) {
+    this.asked.push(instanceUuids);
     const destinations = [];
     const hosts = this.hosts.filter((host) => !ignoreHosts.includes(host));
     for (const instanceUuid of instanceUuids) {
@@ -387,7 +425,8 @@ export class ConductorWorld {
           : await this.#claimFirst(instanceUuid, hosts);
       if (!claimed) {
         const noValidHost = { ...NONE, summary: '0 of 3 hosts fit', quotaExceeded: this.quotaExceeded };
-        return { destinations: destinations.length >= minCount ? destinations : [], noValidHost };
+        const preemption = mayPreempt ? this.preemption : undefined;
+        return { destinations: destinations.length >= minCount ? destinations : [], noValidHost, preemption };
       }
       const others = hosts.filter((host) => host !== claimed.host);
       const alternates = others.map((host) => this.#selection(instanceUuid, host));
@@ -420,7 +459,8 @@ export class ConductorWorld {
 }
 
 const NEVER = { epoch: 0, position: 0 };
-const NONE = { hostsConsidered: 3, hostsPassed: 0, filters: [], claimConflicts: 0 };
+const NO_VCPU = { filter: 'capacity', refused: 3, reasons: { capacity_vcpu: 3 } };
+const NONE = { hostsConsidered: 3, hostsPassed: 0, filters: [NO_VCPU], claimConflicts: 0 };
 
 export function providerOf(host: string): string {
   return `00000000-0000-4000-8000-0000000000${host.slice(1).padStart(2, '0')}`;

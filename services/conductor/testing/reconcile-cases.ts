@@ -88,6 +88,13 @@ const RUNNING = {
 } as const;
 const MISSING = { kind: 'missing', host: HOST, at: AFTER, sequence: 9, hasOrdersWaiting: false } as const;
 
+const NO_HOST = {
+  kind: 'no_host',
+  fault: { reason: 'no_valid_host', message: '' },
+  passedOver: [],
+  waitsFor: ['capacity_vcpu'],
+} as const;
+
 /** The observations, each with the words for it. */
 export const OBSERVATIONS: readonly (readonly [words: string, observed: Observation])[] = [
   ['nothing', { kind: 'nothing' }],
@@ -98,11 +105,16 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['start requested', { kind: 'power_requested', powerState: 'running' }],
   ['evacuate requested', { kind: 'evacuate_requested' }],
   ['its gang has failed', { kind: 'gang_failed', fault: { reason: 'gang_failed', message: '' } }],
+  ['it is its turn', { kind: 'capacity_changed', revision: 1 }],
+  ['preempted', { kind: 'preempted', instanceUuid: randomUUID(), priority: 1 }],
+  ['preempted by one of its own priority', { kind: 'preempted', instanceUuid: randomUUID(), priority: 0 }],
   ...(['running', 'shutdown'] as const).flatMap(powerReports),
   ['can not be started', { ...powerReportOf('shutdown'), fault: { reason: 'not_started', message: '' } }],
   ['a host is claimed', { kind: 'claimed', target: TARGET }],
   ['its last claim is found again', { kind: 'claimed', target: { ...TARGET, claimToken: TOKEN } }],
-  ['no host', { kind: 'no_host', fault: { reason: 'no_valid_host', message: '' }, passedOver: [] }],
+  ['no host', NO_HOST],
+  ['no host, and others could make room', { ...NO_HOST, preemption: { host: ELSEWHERE, victims: [randomUUID()] } }],
+  ['no host, and no capacity would help', { ...NO_HOST, waitsFor: [] }],
   ['order refused', { kind: 'order_refused', reason: 'queue_full' }],
   ['attempt superseded', { kind: 'superseded', host: HOST, attempt: PRESENT }],
   ...(['active', 'failed', 'refused', 'lost', 'destroyed'] as const).flatMap(reports),
@@ -196,6 +208,8 @@ const DEADLINES: readonly InstanceState[] = [
   'starting',
   'rebuilding',
   'undoing',
+  'pending',
+  'preempting',
   'deleting',
 ];
 

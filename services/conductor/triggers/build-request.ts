@@ -11,6 +11,7 @@ import { fillInFlavor, readSpec } from '../flavors/fill-in-flavor';
 import { createRecords } from '../lifecycle';
 import { lookAt, type Observation } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
+import { requirePriority } from './priority-allowed';
 
 /**
  * A build request: stores its instances, answers the client, and looks at them.
@@ -42,6 +43,7 @@ async function accept(c: Conductor, message: IncomingMessage) {
     const request = buildRequestCodec.decode(message.body);
     const { projectId } = readSpec(request.requestSpec);
     requireProject(message.identity, projectId);
+    if (request.admission) await requirePriority(c, projectId, request.admission);
     const { created, instances } = await createOnce(c, request);
     if (instances.some((instance) => instance.projectId !== projectId)) throw requestExists(request.requestId);
     return { request, instances, isNew: created };
@@ -126,6 +128,7 @@ function newInstances(c: Conductor, request: BuildRequest, requestSpec: EncodedR
     missingIn: undefined,
     ...(request.minCount ? { gang: { minCount: request.minCount, count: request.count } } : {}),
     dueAtMs: nowMs + c.config.schedulingTimeoutMs,
+    ...(request.admission ? { admission: request.admission } : {}),
     version: 1,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,

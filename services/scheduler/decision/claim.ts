@@ -1,4 +1,5 @@
 import type { Clock } from '#libs/domain/clock';
+import type { Consumer } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import type { ServerGroup } from '#libs/domain/server-group';
@@ -29,7 +30,7 @@ export type Claimed =
  */
 export async function claimAll(
   picks: readonly PickedHost[],
-  spec: CompleteSpec,
+  spec: CompleteSpec & Pick<Consumer, 'priority' | 'isProtected'>,
   spreadAmong: readonly string[] | undefined,
   caller: { readonly signal: AbortSignal },
   {
@@ -38,13 +39,13 @@ export async function claimAll(
     clock,
   }: { readonly placement: PlacementStore; readonly mirror: ClaimMirror; readonly clock: Clock },
 ): Promise<Claimed> {
-  const { projectId, userId, group } = spec;
+  const { projectId, userId, group, priority, isProtected } = spec;
   const decidedAtRevision = mirror.revision;
   const consumers = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
     const { allocations, mappings } = candidate;
     const present = mirror.consumer(consumerUuid);
     const place = { host: host.name, allocations, mappings, spreadDomain: spreadDomainOf(aggregates, group) };
-    const request = { consumerUuid, projectId, userId, group, spreadAmong, ...place };
+    const request = { consumerUuid, projectId, userId, group, spreadAmong, priority, isProtected, ...place };
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
   });

@@ -1,4 +1,4 @@
-import type { Diagnosis } from '#libs/contracts/messages';
+import type { Diagnosis, PreemptionView } from '#libs/contracts/messages';
 import type { Random } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey } from '#libs/domain/server-group';
@@ -8,7 +8,7 @@ import type { HostState } from '../fleet/host-state';
 import { locate, NO_REFUSED_CLAIMS, type RefusedClaims } from '../fleet/located-request';
 import { quotaExceeded } from '../fleet/quota-exceeded';
 import { requiredOn } from '../ranking/candidates';
-import { placesOf } from '../ranking/judgement';
+import { Judgement, placesOf } from '../ranking/judgement';
 import { best, type RankHosts } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
 import { type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
@@ -18,6 +18,7 @@ import { diagnose } from './diagnose';
 import { type Grounds, noteGrounds } from './grounds';
 import { claimsHeld } from './held-claims';
 import { type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
+import { findPreemption, type PreemptionSearch } from './preemption';
 
 /** What is to be decided: a host for each instance, and alternates. */
 export interface SelectRequest extends CompleteRequest {
@@ -26,6 +27,10 @@ export interface SelectRequest extends CompleteRequest {
   readonly numAlternates: number;
   /** So many are enough when not all find a host; 0, or not given, for all or none. */
   readonly minCount?: number;
+  readonly priority?: number;
+  readonly isProtected?: boolean;
+  /** When there is no host: say whose place it could take. */
+  readonly mayPreempt?: boolean;
 }
 
 /** Where one instance goes, and where it can go when that fails. */
@@ -49,7 +54,12 @@ export type Decision =
       /** The domains that members of the request's group may go to, if it spreads. */
       readonly spreadAmong: readonly string[] | undefined;
     }
-  | { readonly kind: 'refused'; readonly grounds: Grounds | undefined; readonly diagnosis: Diagnosis };
+  | {
+      readonly kind: 'refused';
+      readonly grounds: Grounds | undefined;
+      readonly diagnosis: Diagnosis;
+      readonly preemption: PreemptionView | undefined;
+    };
 
 /** What decisions are made with. */
 export interface DecisionParts {
@@ -89,7 +99,9 @@ export function decide(
     const before = { placed: picked.picks.length, of: unclaimed.length };
     const feasibility = ranked.feasibility(picked.constraints);
     const diagnosis = diagnose(feasibility, beyond, before);
-    return { kind: 'refused', diagnosis, grounds: groundsOf([], diagnosis) };
+    const search = { snapshot, equivalenceClass, constraints, view: fleet.view, random };
+    const preemption = preemptionFor(request, search, settings);
+    return { kind: 'refused', diagnosis, grounds: groundsOf([], diagnosis), preemption };
   }
 
   const alternatesTo = ({ host: selected }: HostForInstance): HostForInstance[] => {
@@ -111,6 +123,16 @@ export function decide(
   const spreadAmong = located.members?.spread?.among;
   const grounds = groundsOf(destinations.map(({ selected }) => selected.host));
   return { kind: 'decided', destinations, toClaim: picked.picks, assumed: picked.snapshot, spreadAmong, grounds };
+}
+
+/** Others make room for one instance at a time, and for none that a quota refuses. */
+function preemptionFor(
+  { mayPreempt, priority = 0, instanceUuids }: Pick<SelectRequest, 'mayPreempt' | 'priority' | 'instanceUuids'>,
+  search: Omit<PreemptionSearch, 'priority' | 'judgement'>,
+  settings: SelectSettings,
+): PreemptionView | undefined {
+  if (!mayPreempt || instanceUuids.length !== 1) return undefined;
+  return findPreemption({ ...search, priority, judgement: new Judgement(search.equivalenceClass, settings) });
 }
 
 /** What the instances prefer of resources is taken only if all of it is within the quota: it refuses nobody. */

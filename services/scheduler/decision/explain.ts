@@ -13,6 +13,7 @@ import type { ClassifiedSpec, EquivalenceClass } from '../request/equivalence-cl
 import { completeRequest } from './complete-request';
 import type { DecisionParts } from './decide';
 import { diagnose } from './diagnose';
+import { findPreemption } from './preemption';
 import { type RefusedHost, relaxationsOf } from './relaxations';
 import { verdictOn } from './verdict';
 
@@ -21,6 +22,8 @@ export interface ExplainedRequest extends ClassifiedSpec {
   /** '' for the best hosts, at most `limit`. */
   readonly host: string;
   readonly limit: number;
+  readonly priority?: number;
+  readonly mayPreempt?: boolean;
 }
 
 /**
@@ -30,7 +33,7 @@ export interface ExplainedRequest extends ClassifiedSpec {
  * @throws BerthError `not_found / no_such_host`; what `completeRequest` throws.
  */
 export function explain(
-  { host: name, limit, ...asked }: ExplainedRequest,
+  { host: name, limit, priority = 0, mayPreempt = false, ...asked }: ExplainedRequest,
   nowMs: number,
   { fleet, rankHosts, settings }: DecisionParts,
 ): ExplainResponse {
@@ -47,10 +50,14 @@ export function explain(
   const feasibility = ranked.feasibility(constraints);
   const refused =
     named || feasibility.feasibleCount > 0 ? [] : refusedHosts(snapshot, equivalenceClass, judgement, constraints);
+  const search = { snapshot, equivalenceClass, constraints, view: fleet.view, random: seededRandom(0) };
+  const isAsked = mayPreempt && feasibility.feasibleCount === 0;
+  const preemption = isAsked ? findPreemption({ ...search, judgement, priority }) : undefined;
   return {
     diagnosis: diagnose(feasibility, located.quotaExceeded),
     hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints)),
     ...relaxationsOf(refused),
+    ...(preemption ? { preemption } : {}),
   };
 }
 

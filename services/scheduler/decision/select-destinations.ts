@@ -87,7 +87,8 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
     } else {
       keep(decision.grounds, []);
       const noValidHost = { ...decision.diagnosis, claimConflicts: conflicts };
-      return { response: { destinations: [], noValidHost }, conflicts };
+      const { preemption } = decision;
+      return { response: { destinations: [], noValidHost, ...(preemption ? { preemption } : {}) }, conflicts };
     }
   }
   if (refusedClaims.size > 0) {
@@ -116,14 +117,17 @@ type ClaimOutcome =
 /** The destinations once all are claimed, or the conflict. Until then the claims count as made. */
 async function claimDecided(
   { destinations, toClaim, assumed, spreadAmong }: Extract<Decision, { kind: 'decided' }>,
-  { spec }: SelectRequest,
+  request: SelectRequest,
   caller: Caller,
   deps: SelectDeps,
 ): Promise<ClaimOutcome> {
+  const { spec, priority, isProtected } = request;
+  const rank = { priority, isProtected };
   const claims = toClaim.map(({ claim }) => claim);
   deps.fleet.hold(claims, assumed);
   try {
-    const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, spreadAmong, caller, deps) : NOTHING_TO_CLAIM;
+    const claimed =
+      toClaim.length > 0 ? await claimAll(toClaim, { ...spec, ...rank }, spreadAmong, caller, deps) : NOTHING_TO_CLAIM;
     if (claimed.kind !== 'claimed') return claimed;
     return { kind: 'destinations', destinations: destinations.map((one) => sealed(one, claimed.claimToken)) };
   } finally {
@@ -132,7 +136,7 @@ async function claimDecided(
 
   function sealed({ instanceUuid, selected, alternates, claimToken }: InstanceDestination, newToken: number) {
     const { projectId, userId, group } = spec;
-    const seal = deps.sealer({ consumerUuid: instanceUuid, projectId, userId, group, spreadAmong });
+    const seal = deps.sealer({ consumerUuid: instanceUuid, projectId, userId, group, spreadAmong, ...rank });
     const selection = ({ host: { host, aggregates }, candidate, required }: HostForInstance): Selection => {
       const spreadDomain = spreadDomainOf(aggregates, group);
       const sealedWith = ({ allocations, mappings }: Candidate) =>

@@ -65,6 +65,19 @@ export function withClaim(state: HostState, { rootUuid, allocations }: PendingCl
   };
 }
 
+/** The state of a host as it would be without a claim that is made there. */
+export function withoutClaim(state: HostState, claim: PendingClaim): HostState {
+  const allocations = Object.fromEntries(
+    Object.entries(claim.allocations).map(([uuid, resources]) => [uuid, negated(resources)]),
+  );
+  const { instances, buildsInProgress, quarantine } = state;
+  return { ...withClaim(state, { ...claim, allocations }), instances: instances - 1, buildsInProgress, quarantine };
+}
+
+function negated(resources: Resources): Resources {
+  return Object.fromEntries(Object.entries(resources).map(([name, amount]) => [name, -amount]));
+}
+
 /** Whether two states of one host say the same to every filter, weigher and search. */
 export function isSameState(a: HostState, b: HostState): boolean {
   return (

@@ -14,6 +14,7 @@ import { silentLog } from '#libs/runtime/log';
 import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { aReport, aWrite, mustCommit } from '#libs/testing/placement/placement';
+import type { SelectRequest } from '../decision/decide';
 import { explain } from '../decision/explain';
 import { type Selected, selectDestinations } from '../decision/select-destinations';
 import { Fleet } from '../fleet/fleet';
@@ -35,16 +36,19 @@ export interface TestScheduler {
   /** The host as the next decision sees it. */
   host(name: string): HostState | undefined;
   /** The dry run of a request for one instance; of one host, or of the best. */
-  explain(spec?: Partial<RequestSpec>, host?: string, limit?: number): ExplainResponse;
+  explain(spec?: Partial<RequestSpec>, host?: string, limit?: number, rank?: Rank): ExplainResponse;
   /** Selects for `count` new instances, or for the ones given. */
   select(
     spec?: Partial<RequestSpec>,
     instances?: number | readonly string[],
     numAlternates?: number,
-    minCount?: number,
+    rank?: Rank,
   ): Promise<Selected>;
   close(): Promise<void>;
 }
+
+/** Who comes first, and whether it may take others' places. */
+type Rank = Pick<SelectRequest, 'minCount' | 'priority' | 'isProtected' | 'mayPreempt'>;
 
 /** The cell that schedulers of a test share. */
 export interface World {
@@ -145,11 +149,12 @@ async function openScheduler(
     settings,
     config,
     host: (name) => fleet.snapshot(clock.now()).at(fleet.indexOfHost(name)),
-    explain: (spec = {}, host = '', limit = 100) => explain({ ...classified(spec), host, limit }, clock.now(), deps),
-    select(spec = {}, instances = 1, numAlternates = 0, minCount = 0) {
+    explain: (spec = {}, host = '', limit = 100, rank = {}) =>
+      explain({ ...classified(spec), host, limit, ...rank }, clock.now(), deps),
+    select(spec = {}, instances = 1, numAlternates = 0, rank = {}) {
       const instanceUuids =
         typeof instances === 'number' ? Array.from({ length: instances }, () => randomUUID()) : instances;
-      const request = { requestId: randomUUID(), ...classified(spec), instanceUuids, numAlternates, minCount };
+      const request = { requestId: randomUUID(), ...classified(spec), instanceUuids, numAlternates, ...rank };
       return selectDestinations(request, { isAborted: false, signal: new AbortController().signal }, deps);
     },
     async close() {

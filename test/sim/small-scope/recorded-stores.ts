@@ -26,6 +26,9 @@ const READS: readonly string[] = [
   'getFlavor',
   'listFlavors',
   'listDoubts',
+  'countPending',
+  'pendingUuids',
+  'nextDue',
 ];
 
 /** Stores in memory that remember every write to them, so that they can be copied: a copy does the same writes again. */

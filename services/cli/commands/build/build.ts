@@ -12,12 +12,13 @@ import { attemptSummary, showState } from '../../views/attempt-summary';
 import { table } from '../../views/table';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
+import { addAdmissionFlags, admissionOf } from './admission-flags';
 import { addRequestFlags, hostName, requestSpecOf } from './request-flags';
 
 /** `berth build`: requests instances; with --wait, prints their outcome. */
 export function buildCommand(context: Context): CommandUnknownOpts {
-  const command = addRequestFlags(
-    new Command('build').description('Ask for one or more instances to be placed and built.'),
+  const command = addAdmissionFlags(
+    addRequestFlags(new Command('build').description('Ask for one or more instances to be placed and built.')),
   )
     .optionsGroup('How many, and what to wait for:')
     .option('--count <n>', 'instances, all placed or none', amount, 1)
@@ -32,12 +33,8 @@ export function buildCommand(context: Context): CommandUnknownOpts {
     if (minCount !== undefined && minCount > count) {
       throw usageError('--min-count is above --count', 'at most all can become ACTIVE');
     }
-    const request = {
-      spec: requestSpecOf(flags, host, ownProject(context, command)),
-      count,
-      name,
-      ...(minCount && { minCount }),
-    };
+    const spec = requestSpecOf(flags, host, ownProject(context, command));
+    const request = { spec, count, name, admission: admissionOf(flags), ...(minCount && { minCount }) };
     await withClient(context, command, async (client) => {
       if (wait) showOutcome(context, json, await client.buildAndWait(request, { timeoutMs: timeout * 1000 }));
       else showRequested(context, json, await client.build(request));
@@ -52,6 +49,11 @@ export function buildCommand(context: Context): CommandUnknownOpts {
       [
         'berth build --disk-gb 20 --request-group numa0:resources=VCPU:2,MEMORY_MB:2048',
         'processors and memory from one NUMA node',
+      ],
+      ['berth build --vcpu 8 --wait-for-capacity 10m --time-limit 2h', 'waits for room, and ends after two hours'],
+      [
+        'berth build --vcpu 8 --wait-for-capacity 10m --priority 50 --preempt',
+        'takes the place of less important ones',
       ],
       ['berth build --vcpu 4 --trait HW_CPU_X86_AVX2 --prefer-trait STORAGE_DISK_SSD', 'must have one, would like one'],
     ],

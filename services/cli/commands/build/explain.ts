@@ -9,6 +9,7 @@ import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
 import type { Terminal } from '../../views/terminal';
 import { amount } from '../number-flags';
+import { asPriority } from './admission-flags';
 import { addRequestFlags, requestSpecOf } from './request-flags';
 import { showDecision } from './show-decision';
 import { showDiagnosis, showHosts } from './show-explanation';
@@ -22,9 +23,11 @@ export function explainCommand(context: Context): CommandUnknownOpts {
     .option('--instance <UUID>', 'instead of a request: what was decided for this instance, and why')
     .option('--host <name>', 'why, or why not, this host', '')
     .option('--limit <n>', 'best hosts to list', amount, 10)
+    .option('--priority <n>', 'with --preempt: who comes first', asPriority, 0)
+    .option('--preempt', 'when no host fits: whose place it would take', false)
     .option('--json', 'print one JSON value', false);
   addSettingFlags(command, clientSettings).action(async (flags) => {
-    const { instance, host, limit, json } = flags;
+    const { instance, host, limit, json, priority: asked, preempt: mayPreempt } = flags;
     if (instance !== undefined) {
       const uuid = requireUuid(instance, '--instance');
       return withClient(context, command, async (client) => {
@@ -35,7 +38,7 @@ export function explainCommand(context: Context): CommandUnknownOpts {
     }
     const spec = requestSpecOf(flags, [], ownProject(context, command));
     await withClient(context, command, async (client) => {
-      const answer = await client.explain(spec, { host, limit });
+      const answer = await client.explain(spec, { host, limit, priority: asked, mayPreempt });
       if (json) context.terminal.json(answer);
       else show(context.terminal, answer);
       if (!answer.hosts.some(({ passed }) => passed)) context.exit(EXIT.failed);
@@ -46,17 +49,23 @@ export function explainCommand(context: Context): CommandUnknownOpts {
     [
       ['berth explain --vcpu 64 --memory-mb 1024', 'who could take it, and what refuses the others'],
       ['berth explain --vcpu 2 --trait HW_GPU --host host-7', 'why not on host-7'],
+      ['berth explain --vcpu 8 --priority 50 --preempt', 'whose place it would take'],
       ['berth explain --instance 6ad4fc0d-0f8f-4d3a-8a3c-3d6a0b4a9a55', 'why it was placed where it was'],
     ],
     [[EXIT.failed, 'no host, or not the host asked about, could take it']],
   );
 }
 
-function show(terminal: Terminal, { diagnosis, hosts, relaxations }: ExplainResponse): void {
+function show(terminal: Terminal, { diagnosis, hosts, relaxations, preemption }: ExplainResponse): void {
   showDiagnosis(terminal, diagnosis);
   if (relaxations.length > 0) {
     terminal.print(`\n${terminal.colours.bold('what is against hosts that would fit otherwise:')}`);
     for (const { sentence } of relaxations) terminal.print(`  ${sentence}`);
+  }
+  if (preemption !== undefined) {
+    terminal.print(`\n${terminal.colours.bold(`it would take the place of these on ${preemption.host}:`)}`);
+    for (const { instanceUuid, priority: of } of preemption.victims)
+      terminal.print(`  ${instanceUuid}, priority ${of}`);
   }
   showHosts(terminal, hosts);
 }

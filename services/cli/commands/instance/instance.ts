@@ -8,6 +8,7 @@ import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
 import { ageOf } from '../../views/format';
 import { facts, table } from '../../views/table';
+import { admissionSummary, waitingSummary } from '../../views/waiting-summary';
 import { amount } from '../number-flags';
 import { evacuateCommand, startCommand, stopCommand } from './operate';
 import { adoptCommand, destroyCommand } from './settle';
@@ -46,6 +47,7 @@ function listCommand(context: Context): CommandUnknownOpts {
   });
   return addHelp(command, [
     ['berth instance list --state error', 'what failed, and why'],
+    ['berth instance list --state pending', 'who waits for room, in which place, and for what'],
     ['berth instance list --host host-7 --json', 'what runs on a host, for a program'],
   ]);
 }
@@ -58,7 +60,7 @@ function list({ terminal, clock }: Context, instances: readonly InstanceView[]):
     i.host || '-',
     i.projectId,
     ageOf(clock, i.createdAtMs),
-    attemptSummary(i),
+    [waitingSummary(clock, i), attemptSummary(i)].filter((part) => part !== '').join('; '),
   ]);
   terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'PROJECT', 'AGE', 'ATTEMPTS'], rows));
 }
@@ -93,6 +95,9 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
     ...(i.minCount ? [['gang', `${i.minCount} of ${i.gangSize} must become ACTIVE`] as [string, string]] : []),
     ['created', `${new Date(i.createdAtMs).toISOString()} (${ageOf(clock, i.createdAtMs)} ago)`],
   ];
+  if (i.admission !== undefined) pairs.push(['priority', admissionSummary(i.admission)]);
+  if (i.waiting !== undefined) pairs.push(['waits', waitingSummary(clock, i)]);
+  if (i.endsAtMs) pairs.push(['ends', new Date(i.endsAtMs).toISOString()]);
   if (i.fault !== undefined) pairs.push(['fault', `${i.fault.reason}: ${i.fault.message}`]);
   terminal.print(facts(terminal, pairs));
   if (i.attempts.length === 0) return;

@@ -18,9 +18,11 @@ local function by_host(head, uuid)
   return head.host ~= '-' and by('host', head.host, uuid)
 end
 -- By its state, unless it is due or active. Due instances are found by their due times, because a build changes its state
--- too often to be moved in the index each time; active ones are found among all, because most are active.
+-- too often to be moved in the index each time; active ones are found among all, because most are active. Pending ones are
+-- due, and in the index all the same: those who wait are counted.
 local function by_state(head, uuid)
-  return head.due_at_ms == '-' and head.state ~= 'active' and by('state', head.state, uuid)
+  local is_indexed = head.state == 'pending' or head.due_at_ms == '-' and head.state ~= 'active'
+  return is_indexed and by('state', head.state, uuid)
 end
 -- Whether it is to be forgotten when it is old: deleted, or in error and nobody has anything left to do for it.
 local function has_ended(head)

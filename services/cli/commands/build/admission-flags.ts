@@ -1,0 +1,61 @@
+import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings';
+import { type Admission, MAX_PRIORITY, NO_ADMISSION } from '#libs/domain/queueing/admission';
+import { usageError } from '../../failure';
+
+/** Adds the flags that say how a request waits, gives way and ends. */
+export function addAdmissionFlags<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
+  return command
+    .optionsGroup('When there is no room, and for how long:')
+    .option('--wait-for-capacity <time>', 'wait, PENDING, instead of ending in ERROR; such as 10m', duration)
+    .option('--priority <n>', `who comes first, from -${MAX_PRIORITY} to ${MAX_PRIORITY}; 0 if not given`, asPriority)
+    .option('--preempt', 'while it waits, take the place of instances of a lower priority', false)
+    .option('--protect', 'nobody takes its place', false)
+    .option('--requeue', 'when its place is taken, wait again instead of ending', false)
+    .option('--time-limit <time>', 'terminate it so long after it is ACTIVE; such as 1h', duration);
+}
+
+/**
+ * What parsed flags say of it; undefined when they say nothing.
+ *
+ * @throws BerthError `invalid_argument / usage` for what only one that waits can do.
+ */
+export function admissionOf(flags: {
+  readonly waitForCapacity?: number | undefined;
+  readonly priority?: number | undefined;
+  readonly preempt: boolean;
+  readonly protect: boolean;
+  readonly requeue: boolean;
+  readonly timeLimit?: number | undefined;
+}): Admission | undefined {
+  const { waitForCapacity = 0, priority = 0, preempt, protect, requeue, timeLimit = 0 } = flags;
+  if (waitForCapacity === 0 && (preempt || requeue)) {
+    throw usageError('--preempt and --requeue are for what waits', 'say how long, such as --wait-for-capacity 10m');
+  }
+  const admission = {
+    priority,
+    waitForCapacityMs: waitForCapacity,
+    timeLimitMs: timeLimit,
+    mayPreempt: preempt,
+    isProtected: protect,
+    isRequeued: requeue,
+  };
+  const isNothing = Object.entries(NO_ADMISSION).every(([name, value]) => admission[name as keyof Admission] === value);
+  return isNothing ? undefined : admission;
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1_000, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds of `90`, `90s`, `10m`, `2h` or `1d`. */
+function duration(text: string): number {
+  const [, amount = '', unit = ''] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? [];
+  const ms = Number(amount) * (UNITS[unit] ?? 0);
+  if (amount === '' || ms === 0) throw new InvalidArgumentError('It must be a time such as 90s, 10m, 2h or 1d.');
+  return ms;
+}
+
+/** Who comes first. */
+export function asPriority(text: string): number {
+  const value = Number(text);
+  if (/^-?\d+$/.test(text) && Math.abs(value) <= MAX_PRIORITY) return value;
+  throw new InvalidArgumentError(`It must be a whole number from -${MAX_PRIORITY} to ${MAX_PRIORITY}.`);
+}

@@ -1,0 +1,157 @@
+import { sleep } from '#libs/domain/clock';
+import { BerthError, isRetryable } from '#libs/domain/errors';
+import type { Instance } from '#libs/domain/instance';
+import type { Conductor } from '../context';
+import { isDoubtful, type LostWrites, readLostWrites } from '../lost-writes';
+import { lookAt } from '../observation';
+import { reconcileLoop } from '../reconcile-loop';
+import { makeRoom } from './make-room';
+import type { WaitingRequest } from './pending-queue';
+import { couldHelp, ReliefWatch } from './relief';
+
+/** The lease of the conductor that keeps the queue. */
+export const PENDING_LEASE = 'pending';
+/** Longer than a turn takes; when its holder dies, nobody is tried for so long. */
+const LEASE_MS = 10_000;
+
+/**
+ * Gives those who wait for capacity their turns, until the conductor stops. One conductor does, by lease; two at once, when
+ * one stood still, would do no harm.
+ *
+ * The naive way is to ask a scheduler for all who wait, now and then: with ten thousand of them that takes a minute, in
+ * which most are refused again for the same reason, and what was freed stands idle. So the keeper follows the store's
+ * changes, and what they made better opens only the *shapes* of requests that could fit by it. Of a shape one is tried at a
+ * time, in order; the first that is refused closes the shape, for the others would be refused alike. What a turn costs is
+ * so bounded by what was freed and by the number of shapes, not by how many wait. (Kubernetes' queueing hints, and its
+ * scheduling equivalence classes.) A scheduler must have seen the change that opened the shape. What time alone changes
+ * (a quarantine that ends) is found by trying everybody once in a while.
+ */
+export async function keepQueue(c: Conductor, holder: string): Promise<void> {
+  while (!c.stopping.aborted) {
+    const isHolder = await takeLease(c, holder).catch(() => false);
+    if (isHolder) await new QueueKeeper(c, holder).run();
+    else await sleep(c.clock, c.config.pendingIntervalMs * (0.75 + c.random.next() / 2), c.stopping);
+  }
+}
+
+async function takeLease(c: Conductor, holder: string): Promise<boolean> {
+  return (await c.leases.acquire(PENDING_LEASE, holder, LEASE_MS)) !== undefined;
+}
+
+/** What is known of the requests of one shape. */
+interface Shape {
+  /** One of them is to be tried. */
+  isOpen: boolean;
+  waitsFor: readonly string[];
+  triedAtMs: number;
+}
+
+/** The queue while one conductor keeps it. */
+class QueueKeeper {
+  readonly #watch = new ReliefWatch();
+  readonly #shapes = new Map<string, Shape>();
+  readonly #ended = new AbortController();
+
+  constructor(
+    private readonly c: Conductor,
+    private readonly holder: string,
+  ) {}
+
+  /** Until the lease is lost, the store is away or the conductor stops. */
+  async run(): Promise<void> {
+    const { c } = this;
+    const signal = AbortSignal.any([c.stopping, this.#ended.signal]);
+    let following: Promise<void> = Promise.resolve();
+    try {
+      const revision = await c.placement.revision();
+      this.#watch.missed(revision);
+      const onChanges: Parameters<typeof c.placement.follow>[1] = (changes) => {
+        for (const change of changes) this.#watch.see(change);
+      };
+      following = c.placement.follow(revision, onChanges, signal).then(
+        () => {},
+        () => this.#ended.abort(),
+      );
+      while (!signal.aborted && (await takeLease(c, this.holder))) {
+        await this.#turns();
+        await sleep(c.clock, c.config.pendingIntervalMs, signal);
+      }
+    } catch (thrown) {
+      const { reason } = BerthError.from(thrown);
+      c.log.info({ event: 'pending_queue_interrupted', reason }, 'the queue of pending instances is interrupted');
+      await sleep(c.clock, c.config.pendingIntervalMs, c.stopping);
+    } finally {
+      this.#ended.abort();
+      await following;
+    }
+  }
+
+  async #turns(): Promise<void> {
+    const { c } = this;
+    await c.pending.refresh();
+    const requests = c.pending.requests();
+    c.measured.pending.set(requests.reduce((sum, { uuids }) => sum + uuids.length, 0));
+    this.#openShapes(requests);
+    if (requests.length === 0) return;
+    const lost = await readLostWrites(c);
+    let tries = 0;
+    for (const request of requests) {
+      if (c.stopping.aborted || tries >= c.config.pendingTries) return;
+      const shape = this.#shapes.get(request.shape);
+      if (shape === undefined || (!shape.isOpen && !request.preempts)) continue;
+      tries++;
+      // Those after it would take the room that is made for it.
+      if ((await this.#turnOf(request, shape, lost)) === 'is making room') return;
+    }
+  }
+
+  /** Those that something could have helped since, those that are new, and those whose time has come. */
+  #openShapes(requests: readonly WaitingRequest[]): void {
+    const { c } = this;
+    const relief = this.#watch.take();
+    const nowMs = c.clock.elapsed();
+    const present = new Set(requests.map(({ shape }) => shape));
+    for (const key of this.#shapes.keys()) if (!present.has(key)) this.#shapes.delete(key);
+    for (const key of present) {
+      const shape = this.#shapes.get(key);
+      if (shape === undefined) this.#shapes.set(key, { isOpen: true, waitsFor: [], triedAtMs: nowMs });
+      else if (relief === 'all' || (relief && couldHelp(relief, shape.waitsFor))) shape.isOpen = true;
+      else if (nowMs - shape.triedAtMs >= c.config.pendingRetryMs) shape.isOpen = true;
+    }
+  }
+
+  async #turnOf(request: WaitingRequest, shape: Shape, lost: LostWrites): Promise<'is making room' | 'tried'> {
+    const { c } = this;
+    const records = await this.#recordsOf(request);
+    const waiting = records.filter((record) => record.state === 'pending' && !isDoubtful(c, record, lost));
+    if (waiting.length === 0) return 'tried';
+    const preemptor = waiting.find((record) => record.waiting?.preemption !== undefined);
+    if (preemptor && !(await makeRoom(c, preemptor))) return 'is making room';
+    c.measured.pendingTries.inc();
+    const observed = { kind: 'capacity_changed', revision: this.#watch.revision } as const;
+    await reconcileLoop(
+      c,
+      waiting.map((record) => lookAt(record, observed)),
+    ).catch((thrown: unknown) => this.#failed(request, BerthError.from(thrown)));
+    shape.triedAtMs = c.clock.elapsed();
+    const [still] = (await this.#recordsOf(request)).filter(({ state }) => state === 'pending');
+    // What is to make room for it now is told at the next turn; whoever was to, and has, leaves it to be tried again.
+    if (still === undefined || preemptor) return 'tried';
+    shape.isOpen = false;
+    shape.waitsFor = still.waiting?.waitsFor ?? [];
+    return 'tried';
+  }
+
+  /** What is away now interrupts the queue; what is wrong with one request does not hold up the others. */
+  #failed({ requestId }: WaitingRequest, error: BerthError): void {
+    if (isRetryable(error) || error.code === 'resource_exhausted') throw error;
+    const fields = { event: 'pending_not_tried', err: error, request_id: requestId };
+    this.c.log.warn(fields, 'could not try a pending request, retrying later');
+  }
+
+  async #recordsOf({ uuids }: WaitingRequest): Promise<Instance[]> {
+    const records = await this.c.instances.get(uuids);
+    for (const record of records) this.c.pending.note(record);
+    return records;
+  }
+}

@@ -1,0 +1,143 @@
+import { BUILD_REQUESTS } from '#libs/contracts/queues';
+import type { Running } from '#libs/runtime/service';
+import { ConductorWorld } from '../testing/conductor-world';
+
+let world: ConductorWorld;
+const conductors: Running[] = [];
+const HIGH = { waitForCapacityMs: 60_000, priority: 50, mayPreempt: true };
+const start = () => world.conductor(undefined, { BERTH_CONDUCTOR_MAX_PRIORITY: '100' });
+
+beforeEach(async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 1 });
+  conductors.push(await start());
+});
+
+afterEach(async () => {
+  const closing = Promise.all(conductors.splice(0).map((conductor) => conductor.close()));
+  await world.clock.advance(1_000);
+  await closing;
+});
+
+async function request(admission = {}): Promise<string> {
+  const before = new Set((await world.all()).map(({ uuid }) => uuid));
+  await world.request(1, undefined, undefined, { admission });
+  await world.clock.advance(10);
+  return (await world.all()).find(({ uuid }) => !before.has(uuid))?.uuid ?? '';
+}
+
+/** Says to the scheduler whose place one that waits could take. */
+const offer = (...uuids: string[]) => {
+  world.preemption = { host: 'h1', victims: uuids.map((instanceUuid) => ({ instanceUuid, priority: 0 })) };
+};
+
+const recordOf = async (uuid: string) => (await world.instances.get([uuid]))[0];
+const stateOf = async (uuid: string) => (await recordOf(uuid))?.state;
+
+it('takes the place of one of a lower priority, which is told by whom', async () => {
+  const low = await request();
+  offer(low);
+  const high = await request(HIGH);
+  expect(await stateOf(high)).toBe('pending');
+  await world.clock.advance(3_000);
+  expect(await recordOf(low)).toMatchObject({ state: 'deleted', fault: { reason: 'preempted' } });
+  expect((await recordOf(low))?.fault?.message).toContain(high);
+  expect(await recordOf(high)).toMatchObject({ state: 'active', host: 'h1' });
+  expect(await world.claims()).toEqual([`${high} h1`]);
+  expect(world.harmed).toEqual([]);
+});
+
+it('has one that wants it wait again, and builds it again later', async () => {
+  const low = await request({ isRequeued: true, waitForCapacityMs: 600_000 });
+  offer(low);
+  const high = await request(HIGH);
+  await world.clock.advance(3_000);
+  expect(await recordOf(low)).toMatchObject({ state: 'pending', fault: { reason: 'no_valid_host' }, host: undefined });
+  expect((await recordOf(low))?.attempts.at(-1)).toMatchObject({ outcome: 'preempted', host: 'h1' });
+  const told = world.events
+    .filter(({ instanceUuid }) => instanceUuid === low)
+    .map(({ state, fault }) => [state, fault]);
+  expect(told.find(([state]) => state === 'preempting')?.[1]).toMatchObject({ reason: 'preempted' });
+  await world.terminate(high);
+  await world.clock.advance(3_000);
+  expect(await recordOf(low)).toMatchObject({ state: 'active', host: 'h1' });
+  expect(world.runs()).toEqual([`${low} h1`]);
+});
+
+it('claims nothing before its victims have released what they held', async () => {
+  const low = await request();
+  world.behaviour.set('h1', 'is silent');
+  offer(low);
+  const high = await request(HIGH);
+  world.mutesDestroys = true;
+  await world.clock.advance(2_000);
+  expect(await stateOf(low)).toBe('deleting');
+  expect(await world.claims()).toEqual([`${low} h1`]);
+  expect((await world.view(high))?.waiting).toMatchObject({ preemptingOn: 'h1', victims: [low] });
+});
+
+it.each([
+  ['of its own priority', { priority: 50 }],
+  ['of a higher one', { priority: 51 }],
+  ['that is protected', { isProtected: true }],
+])('leaves one alone %s, whatever a scheduler says', async (_, admission) => {
+  const other = await request(admission);
+  offer(other);
+  const high = await request(HIGH);
+  await world.clock.advance(5_000);
+  expect(await stateOf(other)).toBe('active');
+  expect(await stateOf(high)).toBe('pending');
+  expect(world.destroys).toEqual([]);
+});
+
+it("asks for nobody's place unless its request says that it may", async () => {
+  const low = await request();
+  offer(low);
+  await request({ ...HIGH, mayPreempt: false });
+  await world.clock.advance(5_000);
+  expect(await stateOf(low)).toBe('active');
+});
+
+it('goes on where a conductor died after the preemption was on record', async () => {
+  const low = await request();
+  await conductors.pop()?.close();
+  conductors.push(
+    await world.conductor(
+      (deps) => ({
+        ...deps,
+        instances: {
+          ...deps.instances,
+          update: async (next) => {
+            if (next.uuid === low) throw new Error('dies here');
+            return deps.instances.update(next);
+          },
+        },
+      }),
+      { BERTH_CONDUCTOR_MAX_PRIORITY: '100' },
+    ),
+  );
+  await world.clock.advance(12_000);
+  offer(low);
+  const high = await request(HIGH);
+  await world.clock.advance(2_000);
+  expect((await recordOf(high))?.waiting?.preemption).toMatchObject({ victims: [low] });
+  expect(await stateOf(low)).toBe('active');
+  await conductors.pop()?.close();
+  conductors.push(await start());
+  await world.clock.advance(15_000);
+  expect([await stateOf(low), await stateOf(high)]).toEqual(['deleted', 'active']);
+});
+
+it('refuses a priority above what the project may use', async () => {
+  const before = (await world.all()).length;
+  await world.request(1, undefined, undefined, { admission: { priority: 101 } });
+  await world.clock.advance(10);
+  world.defaultLimits = { priority: 10 };
+  await world.request(1, undefined, undefined, { admission: { priority: 50 } });
+  await world.clock.advance(10);
+  expect((await world.all()).length).toBe(before);
+  await world.request(1, undefined, undefined, { admission: { priority: 10 } });
+  await world.clock.advance(10);
+  expect((await world.all()).length).toBe(before + 1);
+  expect(await world.bus.depth(BUILD_REQUESTS.name)).toBe(0);
+});

@@ -1,0 +1,31 @@
+import type { Instance } from '#libs/domain/instance';
+import type { Conductor } from '../context';
+import { readRecord } from '../lifecycle';
+import { lookAt } from '../observation';
+import { reconcileLoop } from '../reconcile-loop';
+
+/** The states of an instance that is on its way out. */
+const LEAVING: readonly Instance['state'][] = ['deleting', 'preempting'];
+/** The states of an instance that holds nothing. */
+const GONE: readonly Instance['state'][] = ['scheduling', 'pending', 'error', 'deleted'];
+
+/**
+ * Has the instances end whose place a preemptor is to take, in order. Only what the preemptor's record says ends by it, so that
+ * whoever dies in between leaves it to be read there; and each of them is asked again whether it is of a lower priority.
+ *
+ * @returns whether nothing is left to wait for: all have made room, or one of them does not, and another place must be found
+ */
+export async function makeRoom(c: Conductor, { uuid: instanceUuid, admission, waiting }: Instance): Promise<boolean> {
+  const observed = { kind: 'preempted', instanceUuid, priority: admission?.priority ?? 0 } as const;
+  const left: Instance[] = [];
+  for (const uuid of waiting?.preemption?.victims ?? []) {
+    const before = await readRecord(c, uuid);
+    if (before === undefined || GONE.includes(before.state)) continue;
+    if (!LEAVING.includes(before.state)) await reconcileLoop(c, [lookAt(before, observed)]);
+    const after = LEAVING.includes(before.state) ? before : await readRecord(c, uuid);
+    if (after !== undefined && !GONE.includes(after.state)) left.push(after);
+  }
+  // One that stays after all, or whose host is silent: nobody knows when it makes room.
+  const isInVain = left.some(({ state, dueAtMs = 0 }) => !LEAVING.includes(state) || dueAtMs <= c.clock.now());
+  return left.length === 0 || isInVain;
+}

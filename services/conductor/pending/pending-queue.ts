@@ -1,0 +1,102 @@
+import type { Clock } from '#libs/domain/clock';
+import type { Instance } from '#libs/domain/instance';
+import { inQueueOrder, type Waiter } from '#libs/domain/queueing/queue-order';
+import type { InstanceStore } from '#libs/instances/store';
+
+/** A request some of whose instances wait. They are placed together, all or none. */
+export interface WaitingRequest extends Waiter {
+  /** Requests of one shape fit, or do not, alike. */
+  readonly shape: string;
+  readonly requestSpec: Uint8Array;
+  /** Its instances that wait. */
+  readonly uuids: readonly string[];
+  /** Whether it has been found that others are to make room for it. */
+  readonly preempts: boolean;
+}
+
+/** Instances that are read at once. */
+const CHUNK = 500;
+/** However many may wait by the settings of another conductor. */
+const MOST = 100_000;
+
+/**
+ * Who waits, in order: what of it is in the store, read again as seldom as can be. The naive way is to read all who wait each
+ * time, which are megabytes when ten thousand do; so only their uuids are read, and the records of those that are new.
+ */
+export class PendingQueue {
+  readonly #records = new Map<string, Instance>();
+  /** Of projects that wait, when one of theirs left the queue last: whose turn it was. */
+  readonly #served = new Map<string, number>();
+  #servedCount = 0;
+  #ordered: readonly WaitingRequest[] | undefined = [];
+  #readAtMs = -Infinity;
+
+  constructor(
+    private readonly instances: InstanceStore,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Reads who waits now, unless that was done within `maxAgeMs`. */
+  async refresh(maxAgeMs = 0): Promise<void> {
+    if (this.clock.elapsed() - this.#readAtMs < maxAgeMs) return;
+    const uuids = await this.instances.pendingUuids(MOST);
+    const present = new Set(uuids);
+    for (const uuid of this.#records.keys()) if (!present.has(uuid)) this.#drop(uuid);
+    const unknown = uuids.filter((uuid) => !this.#records.has(uuid));
+    for (let from = 0; from < unknown.length; from += CHUNK) {
+      for (const record of await this.instances.get(unknown.slice(from, from + CHUNK))) this.note(record);
+    }
+    this.#readAtMs = this.clock.elapsed();
+  }
+
+  /** A record as it is now. */
+  note(record: Instance): void {
+    if (record.state !== 'pending') return this.#drop(record.uuid);
+    this.#records.set(record.uuid, record);
+    this.#ordered = undefined;
+  }
+
+  /** All requests that wait, in the order of their turns. */
+  requests(): readonly WaitingRequest[] {
+    if (this.#ordered !== undefined) return this.#ordered;
+    const requests = requestsOf(this.#records.values());
+    const present = new Set(requests.map(({ projectId }) => projectId));
+    for (const projectId of this.#served.keys()) if (!present.has(projectId)) this.#served.delete(projectId);
+    this.#ordered = inQueueOrder(requests, this.#served);
+    return this.#ordered;
+  }
+
+  #drop(uuid: string): void {
+    const record = this.#records.get(uuid);
+    if (record === undefined) return;
+    this.#records.delete(uuid);
+    this.#served.set(record.projectId, ++this.#servedCount);
+    this.#ordered = undefined;
+  }
+}
+
+function requestsOf(records: Iterable<Instance>): WaitingRequest[] {
+  const byRequest = new Map<string, Instance[]>();
+  for (const record of records) {
+    const some = byRequest.get(record.requestId);
+    if (some) some.push(record);
+    else byRequest.set(record.requestId, [record]);
+  }
+  return [...byRequest.values()].map(requestOf);
+}
+
+function requestOf(records: readonly Instance[]): WaitingRequest {
+  const [{ requestId, projectId, createdAtMs, admission, requestSpec }] = records as [Instance, ...Instance[]];
+  const { priority = 0, mayPreempt = false } = admission ?? {};
+  const spec = Buffer.from(requestSpec).toString('latin1');
+  return {
+    requestId,
+    projectId,
+    priority,
+    arrivedAtMs: createdAtMs,
+    shape: `${records.length} ${mayPreempt ? priority : 'waits'} ${spec}`,
+    requestSpec,
+    uuids: records.map(({ uuid }) => uuid).sort(),
+    preempts: records.some(({ waiting }) => waiting?.preemption !== undefined),
+  };
+}

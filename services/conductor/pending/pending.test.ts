@@ -1,0 +1,183 @@
+import type { Running } from '#libs/runtime/service';
+import { ConductorWorld } from '../testing/conductor-world';
+
+let world: ConductorWorld;
+const conductors: Running[] = [];
+
+beforeEach(async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 1 });
+  conductors.push(await world.conductor());
+});
+
+afterEach(async () => {
+  const closing = Promise.all(conductors.splice(0).map((conductor) => conductor.close()));
+  await world.clock.advance(1_000);
+  await closing;
+});
+
+const WAITS = { waitForCapacityMs: 60_000 };
+
+/** A request of one instance; answers its uuid. */
+async function request(admission = {}, projectId = 'project-1'): Promise<string> {
+  const before = new Set((await world.all()).map(({ uuid }) => uuid));
+  await world.request(1, undefined, undefined, { admission, projectId });
+  await world.clock.advance(10);
+  return (await world.all()).find(({ uuid }) => !before.has(uuid))?.uuid ?? '';
+}
+
+const recordOf = async (uuid: string) => (await world.instances.get([uuid]))[0];
+const stateOf = async (uuid: string) => (await recordOf(uuid))?.state;
+
+/** The one that runs is terminated, and whoever waits has a turn. */
+async function release(uuid: string): Promise<void> {
+  await world.terminate(uuid);
+  await world.clock.advance(2_000);
+}
+
+it('waits for capacity, holding nothing, and is built when it is freed', async () => {
+  const first = await request();
+  const waiting = await request(WAITS);
+  expect(await recordOf(waiting)).toMatchObject({
+    state: 'pending',
+    fault: { reason: 'no_valid_host' },
+    waiting: { waitsFor: ['capacity_vcpu'] },
+  });
+  expect(await world.claims()).toEqual([`${first} h1`]);
+  await release(first);
+  expect(await recordOf(waiting)).toMatchObject({ state: 'active', host: 'h1', waiting: undefined, fault: undefined });
+  const told = world.events.filter(({ instanceUuid }) => instanceUuid === waiting).map(({ state }) => state);
+  expect(told).toEqual(['scheduling', 'pending', 'building', 'active']);
+});
+
+it('ends in error as ever when the request does not want to wait', async () => {
+  await request();
+  expect(await stateOf(await request())).toBe('error');
+});
+
+it('ends with what was lacking when its time is over', async () => {
+  await request();
+  const waiting = await request({ waitForCapacityMs: 5_000 });
+  await world.clock.advance(10_000);
+  const record = await recordOf(waiting);
+  expect(record?.state).toBe('error');
+  expect(record?.fault).toEqual({
+    reason: 'no_valid_host',
+    message: 'waited 5 s for capacity: 0 of 3 hosts fit',
+  });
+});
+
+it('is tried again by nothing but a change that could help', async () => {
+  const first = await request();
+  const waiting = await request(WAITS);
+  await world.clock.advance(2_000);
+  const count = () => world.asked.filter((uuids) => uuids.includes(waiting)).length;
+  const before = count();
+  // An audit, reports and turns go by.
+  await world.clock.advance(30_000);
+  expect(count()).toBe(before);
+  await release(first);
+  expect(count()).toBe(before + 1);
+});
+
+it('asks once for all that want the same and are refused', async () => {
+  await request();
+  const waiting = [];
+  for (let n = 0; n < 10; n++) waiting.push(await request(WAITS));
+  await world.clock.advance(2_000);
+  world.asked.length = 0;
+  // More room than before, which is none for them: a host that is taken at once.
+  await world.open({ h2: 1 });
+  world.hosts = [];
+  await world.clock.advance(2_000);
+  expect(world.asked).toHaveLength(1);
+});
+
+it('takes them by priority, then by turns of the projects, then by arrival', async () => {
+  await conductors.pop()?.close();
+  conductors.push(await world.conductor(undefined, { BERTH_CONDUCTOR_MAX_PRIORITY: '100' }));
+  const first = await request();
+  const oldest = await request(WAITS);
+  const second = await request(WAITS);
+  const others = await request(WAITS, 'project-2');
+  const high = await request({ ...WAITS, priority: 5 }, 'project-3');
+  const order = [];
+  for (let last = first; order.length < 4; last = order.at(-1) ?? '') {
+    await release(last);
+    const active = (await world.all()).filter(({ state }) => state === 'active').map(({ uuid }) => uuid);
+    expect(active).toHaveLength(1);
+    order.push(active[0] ?? '');
+  }
+  expect(order).toEqual([high, oldest, others, second]);
+});
+
+it('goes on waiting when its conductor dies, and another gives it its turn', async () => {
+  const first = await request();
+  const waiting = await request(WAITS);
+  await conductors.pop()?.close();
+  await world.terminate(first);
+  conductors.push(await world.conductor());
+  await world.clock.advance(12_000);
+  expect(await stateOf(waiting)).toBe('active');
+});
+
+it('finds a claim that was made for it when the answer was lost', async () => {
+  const first = await request();
+  const waiting = await request(WAITS);
+  await conductors.pop()?.close();
+  await world.placement.commit({
+    kind: 'write_allocations',
+    atMs: 0,
+    consumers: [{ ...world.writeFor(waiting, 'h1'), expect: { kind: 'absent' } }],
+    force: true,
+  });
+  conductors.push(await world.conductor());
+  await world.clock.advance(12_000);
+  expect(await stateOf(waiting)).toBe('active');
+  expect(await world.claims()).toEqual([`${first} h1`, `${waiting} h1`].sort());
+});
+
+it('can be terminated while it waits', async () => {
+  await request();
+  const waiting = await request(WAITS);
+  await world.terminate(waiting);
+  await world.clock.advance(100);
+  expect(await stateOf(waiting)).toBe('deleted');
+});
+
+it('refuses to wait when as many wait as may', async () => {
+  await conductors.pop()?.close();
+  conductors.push(await world.conductor(undefined, { BERTH_CONDUCTOR_MAX_PENDING: '1' }));
+  await request();
+  expect(await stateOf(await request(WAITS))).toBe('pending');
+  expect(await recordOf(await request(WAITS))).toMatchObject({ state: 'error', fault: { reason: 'pending_full' } });
+});
+
+it('shows the place in the queue, and when a time limit will end one that holds as much', async () => {
+  const first = await request({ timeLimitMs: 30_000 });
+  const waiting = [await request(WAITS), await request(WAITS)];
+  const endsAtMs = (await recordOf(first))?.endsAtMs;
+  const [one, other] = await Promise.all(waiting.map((uuid) => world.view(uuid)));
+  expect(one?.waiting).toMatchObject({ place: 1, waitsFor: ['capacity_vcpu'], expectedAtMs: endsAtMs });
+  expect(other?.waiting).toMatchObject({ place: 2, expectedAtMs: 0 });
+});
+
+it('ends an instance by its time limit, and whoever waits has its place', async () => {
+  const first = await request({ timeLimitMs: 20_000 });
+  const waiting = await request(WAITS);
+  await world.clock.advance(19_000);
+  expect(await stateOf(first)).toBe('active');
+  await world.clock.advance(5_000);
+  expect(await recordOf(first)).toMatchObject({ state: 'deleted', fault: { reason: 'time_limit' } });
+  expect(await stateOf(waiting)).toBe('active');
+  expect(world.harmed).toEqual([]);
+});
+
+it('lets the time go by for what is stopped, too', async () => {
+  const first = await request({ timeLimitMs: 20_000 });
+  void world.operate(first, 'stop');
+  await world.clock.advance(1_000);
+  expect(await stateOf(first)).toBe('stopped');
+  await world.clock.advance(25_000);
+  expect(await stateOf(first)).toBe('deleted');
+});

@@ -1,0 +1,53 @@
+import { BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { isOfPresentAttempt } from '../evidence';
+import type { Observation, PreemptedBy } from '../observation';
+import type { Step } from '../step';
+import { adopt, isOverdue, lateReport, none, runsElsewhere, wait } from './shared-steps';
+
+/**
+ * Another instance, whose record says so, is to have its place: it is terminated, or, when it is to be requeued, PENDING again
+ * once its host has destroyed it. Never for one of the same priority, and never while its host is silent.
+ */
+export function preempted(record: Instance, { instanceUuid, priority }: PreemptedBy): Step {
+  const { state, admission } = record;
+  const isThere = (BUILT_STATES.includes(state) && state !== 'unknown') || isAttemptOpen(record);
+  // What its gang has become would be uncertain.
+  const isGangBuilding = record.gang !== undefined && isAttemptOpen(record);
+  if (!isThere || isGangBuilding) return none('not on its host');
+  if (admission?.isProtected || (admission?.priority ?? 0) >= priority) return none('not to be preempted');
+  const fault = { reason: 'preempted', message: `preempted by ${instanceUuid}, of priority ${priority}` };
+  return admission?.isRequeued ? { kind: 'record_preempting', fault } : { kind: 'record_deleting', fault };
+}
+
+/** Its host is to destroy it and to say so: its claim is released only then, and it is PENDING again. */
+export function preempting(record: Instance, observed: Observation, nowMs: number): Step {
+  switch (observed.kind) {
+    case 'reported': {
+      const isHere = observed.host === record.host;
+      const isLost = observed.outcome === 'lost' && isOfPresentAttempt(record, observed);
+      if ((observed.outcome === 'destroyed' && isHere) || isLost) return { kind: 'record_requeued' };
+      return lateReport(record, observed);
+    }
+    case 'host_gone':
+      return { kind: 'record_requeued' };
+    case 'running':
+      if (observed.voucher) return adopt(observed);
+      return observed.host === record.host ? none('its order still waits') : runsElsewhere(record, observed);
+    case 'claimed':
+      return { kind: 'release', claimToken: observed.target.claimToken };
+    case 'terminate_requested':
+      return { kind: 'record_deleting' };
+    case 'interrupted':
+      return destroyIt(record);
+    case 'missing':
+    case 'audited':
+    case 'host_down':
+      return wait(record);
+    default:
+      return isOverdue(record, nowMs) ? destroyIt(record) : wait(record);
+  }
+}
+
+function destroyIt({ host = '', claimToken = 0 }: Instance): Step {
+  return { kind: 'destroy', host, attempt: 0, claimToken, reports: true };
+}

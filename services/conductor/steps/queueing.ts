@@ -1,0 +1,86 @@
+import type { Attempt, Instance } from '#libs/domain/instance';
+import type { Conductor } from '../context';
+import { writeRecord } from '../lifecycle';
+import type { Fault, Look, NoHost } from '../observation';
+import type { Step } from '../step';
+import { after } from './after';
+import { releaseHeld } from './claims';
+
+const NO_BYTES = new Uint8Array();
+
+/**
+ * Records that an instance waits, for what, and whose place it takes. One that comes new is refused when as many wait as
+ * may: that ends it, as without waiting.
+ */
+export async function recordPending(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  { fault, waitsFor, preemption }: Extract<Step, { kind: 'record_pending' }>,
+): Promise<Look | undefined> {
+  const isNew = record.state !== 'pending';
+  if (isNew && (await c.instances.countPending()) >= c.config.maxPending) {
+    return { ...look, observed: queueIsFull(c, fault) };
+  }
+  const nowMs = c.clock.now();
+  const { sinceMs, untilMs } = record.waiting ?? waitFrom(record, nowMs);
+  // Whose place it takes may need all its time to go.
+  const lastsMs = preemption === undefined ? untilMs : Math.max(untilMs, nowMs + 2 * c.config.destroyTimeoutMs);
+  const waiting = { sinceMs, untilMs: lastsMs, waitsFor, preemption };
+  const result = await writeRecord(c, record, { state: 'pending', fault, waiting, dueAtMs: lastsMs });
+  if (result.kind === 'written') {
+    const { uuid: instance_uuid, requestId: request_id } = record;
+    const details = { instance_uuid, request_id, waits_for: waitsFor, host: preemption?.host };
+    if (preemption) {
+      const fields = { event: 'preempts', ...details, victims: preemption.victims };
+      c.log.info(fields, 'instances of lower priorities are to make room');
+    } else if (isNew) c.log.info({ event: 'instance_pending', ...details }, 'no valid host, waiting for capacity');
+  }
+  return after(look, result, undefined);
+}
+
+/** Records that an instance is to make room for another; then its host is told to destroy it. */
+export async function recordPreempting(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  fault: Fault,
+): Promise<Look | undefined> {
+  const dueAtMs = c.clock.now() + c.config.destroyTimeoutMs;
+  const result = await writeRecord(c, record, { state: 'preempting', fault, alternates: NO_BYTES, dueAtMs });
+  return after(look, result, { kind: 'interrupted' });
+}
+
+/** Its host has destroyed it: releases its claim, and records that it waits again, in the place of its first arrival. */
+export async function recordRequeued(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
+  await releaseHeld(c, record.uuid);
+  const waiting = { ...waitFrom(record, c.clock.now()), waitsFor: [] };
+  const result = await writeRecord(c, record, {
+    state: 'pending',
+    host: undefined,
+    claimToken: undefined,
+    allocationRequest: NO_BYTES,
+    attempts: record.attempts.map((attempt) => asPreempted(attempt, record.fault?.message ?? '', c.clock.now())),
+    activeAt: undefined,
+    missingIn: undefined,
+    endsAtMs: undefined,
+    waiting,
+    dueAtMs: waiting.untilMs,
+  });
+  return after(look, result, { kind: 'interrupted' });
+}
+
+function asPreempted(attempt: Attempt, reason: string, nowMs: number): Attempt {
+  const { outcome } = attempt;
+  if (outcome !== 'active' && outcome !== 'building') return attempt;
+  return { ...attempt, outcome: 'preempted', reason, endedAtMs: nowMs };
+}
+
+function waitFrom({ admission }: Instance, sinceMs: number) {
+  return { sinceMs, untilMs: sinceMs + (admission?.waitForCapacityMs ?? 0) };
+}
+
+function queueIsFull({ config: { maxPending } }: Conductor, { message }: Fault): NoHost {
+  const full = `${maxPending} instances wait for capacity already (BERTH_CONDUCTOR_MAX_PENDING); ${message}`;
+  return { kind: 'no_host', fault: { reason: 'pending_full', message: full }, passedOver: [] };
+}
