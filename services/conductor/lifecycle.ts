@@ -16,6 +16,8 @@ export type RecordChange = Partial<
     | 'dueAtMs'
     | 'activeAt'
     | 'missingIn'
+    | 'migration'
+    | 'requestSpec'
   >
 >;
 
