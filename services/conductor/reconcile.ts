@@ -254,7 +254,9 @@ function isAboutBuilt({ kind }: Observation): boolean {
 /** An operator's word destroys what runs where the record does not have it; what it has there is for a terminate. */
 function disowned(record: Instance, observed: Disowned): Step {
   const mayBe = record.state === 'building' || record.state === 'rebuilding' || BUILT_STATES.includes(record.state);
-  const isThere = record.host === observed.host && mayBe;
+  const { source, destination } = record.migration ?? {};
+  const isOnMove = observed.host === source?.host || observed.host === destination?.host;
+  const isThere = (record.host === observed.host && mayBe) || (isOnMove && record.state !== 'deleting');
   return isThere ? none('its record has it there') : destroyDisowned(observed);
 }
 

@@ -8,6 +8,7 @@ import {
   type InstanceState,
   type PowerState,
 } from '#libs/domain/instance';
+import { type Migration, type MigrationPhase, migrationUuidOf } from '#libs/domain/migration';
 import type { ClaimedHost, Holds, Observation, Voucher } from '../observation';
 
 /** What is varied to go through all cases of `reconcile`, each with the words that the table says it by. */
@@ -20,6 +21,8 @@ export interface Case {
   readonly isOverdue: boolean;
   /** Whether the last report of its host that conductors heard of did not have it. */
   readonly isMissing: boolean;
+  /** Of its move; '' when it is on none. */
+  readonly phase: MigrationPhase | '';
   readonly record: Instance | undefined;
   readonly holds: Holds;
   readonly observed: Observation;
@@ -86,6 +89,9 @@ const RUNNING = {
 } as const;
 const MISSING = { kind: 'missing', host: HOST, at: AFTER, sequence: 9, hasOrdersWaiting: false } as const;
 
+const MIGRATION_UUID = migrationUuidOf(instance.instanceUuid);
+const WANTED = { kind: 'migrate', requestSpec: new Uint8Array(), targetHost: '', confirmAfterMs: 0 } as const;
+
 /** The observations, each with the words for it. */
 export const OBSERVATIONS: readonly (readonly [words: string, observed: Observation])[] = [
   ['nothing', { kind: 'nothing' }],
@@ -95,6 +101,15 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['stop requested', { kind: 'power_requested', powerState: 'shutdown' }],
   ['start requested', { kind: 'power_requested', powerState: 'running' }],
   ['evacuate requested', { kind: 'evacuate_requested' }],
+  ['move requested', { kind: 'move_requested', wanted: WANTED }],
+  ['confirm requested', { kind: 'confirm_requested' }],
+  ['revert requested', { kind: 'revert_requested' }],
+  ['handed over', { ...powerReportOf('shutdown'), migrationUuid: MIGRATION_UUID }],
+  ['not handed over yet', { ...powerReportOf('running'), migrationUuid: MIGRATION_UUID }],
+  [
+    'can not be handed over',
+    { ...powerReportOf('running'), migrationUuid: MIGRATION_UUID, fault: { reason: 'moves_unsupported', message: '' } },
+  ],
   ...(['running', 'shutdown'] as const).flatMap(powerReports),
   ['can not be started', { ...powerReportOf('shutdown'), fault: { reason: 'not_started', message: '' } }],
   ['a host is claimed', { kind: 'claimed', target: TARGET }],
@@ -171,11 +186,13 @@ export function* reconcileCases(): Generator<Case> {
       for (const hasHost of [true, false]) {
         for (const isOverdue of [false, true]) {
           for (const isMissing of isBuilt(state) ? [false, true] : [false]) {
-            const varied = { attempt, hasHost, isOverdue, isMissing };
-            const record = state === 'no record' ? undefined : aRecord(state, varied);
-            for (const [claim, holds] of Object.entries(CLAIMS)) {
-              for (const [observation, observed] of OBSERVATIONS) {
-                yield { state, ...varied, claim, observation, record, holds, observed };
+            for (const phase of PHASES[state] ?? NO_PHASE) {
+              const varied = { attempt, hasHost, isOverdue, isMissing, phase };
+              const record = state === 'no record' ? undefined : aRecord(state, varied);
+              for (const [claim, holds] of Object.entries(CLAIMS)) {
+                for (const [observation, observed] of OBSERVATIONS) {
+                  yield { state, ...varied, claim, observation, record, holds, observed };
+                }
               }
             }
           }
@@ -185,12 +202,26 @@ export function* reconcileCases(): Generator<Case> {
   }
 }
 
+const NO_PHASE = [''] as const;
+const ON_THE_WAY = ['selecting', 'handing_over', 'arriving'] as const;
+const PHASES: Readonly<Record<string, readonly (MigrationPhase | '')[]>> = {
+  active: ['', 'confirming'],
+  resize: ON_THE_WAY,
+  migrating: ON_THE_WAY,
+  verify_resize: ['arrived'],
+  revert_resize: ['leaving', 'returning'],
+};
+
 const DEADLINES: readonly InstanceState[] = [
   'scheduling',
   'building',
   'stopping',
   'starting',
   'rebuilding',
+  'resize',
+  'migrating',
+  'verify_resize',
+  'revert_resize',
   'deleting',
 ];
 
@@ -198,13 +229,14 @@ function isBuilt(state: InstanceState | 'no record'): boolean {
   return state !== 'no record' && BUILT_STATES.includes(state);
 }
 
-type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing'>;
+type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing' | 'phase'>;
 
-function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing }: Varied): Instance {
-  const concluded = isBuilt(state) || state === 'rebuilding' ? 'active' : 'failed';
+function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing, phase }: Varied): Instance {
+  const isOnHost = isBuilt(state) || state === 'rebuilding' || phase !== '';
+  const concluded = phase === 'leaving' ? 'reverted' : isOnHost ? 'active' : 'failed';
   const times = { reason: '', startedAtMs: 0, endedAtMs: undefined };
   const attempts: Attempt[] = [
-    { host: ELSEWHERE, number: GIVEN_UP, outcome: 'timed_out', ...times },
+    { host: ELSEWHERE, number: GIVEN_UP, outcome: outcomeBefore(phase), ...times },
     { host: HOST, number: PRESENT, outcome: attempt === 'open' ? 'building' : concluded, ...times },
   ];
   const dueAtMs = isOverdue ? NOW_MS - 1 : NOW_MS + 1;
@@ -222,11 +254,37 @@ function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing 
     requestSpec: new Uint8Array(),
     alternates: new Uint8Array(),
     allocationRequest: Uint8Array.of(1),
-    activeAt: isBuilt(state) || state === 'rebuilding' ? ACTIVE_AT : undefined,
+    activeAt: isOnHost ? ACTIVE_AT : undefined,
     missingIn: isMissing ? MISSING_IN : undefined,
-    dueAtMs: DEADLINES.includes(state) ? dueAtMs : undefined,
+    ...(phase === '' ? {} : { migration: aMigration(phase) }),
+    dueAtMs: DEADLINES.includes(state) || phase !== '' ? dueAtMs : undefined,
     version: 3,
     createdAtMs: 0,
     updatedAtMs: 0,
   };
+}
+
+/** Until it has left, its source is its host; from then on that is where the attempt before was. */
+function aMigration(phase: MigrationPhase): Migration {
+  const isAtSource = phase === 'selecting' || phase === 'handing_over';
+  const spec = { allocationRequest: '', requestSpec: '' };
+  const here = { host: HOST, attempt: PRESENT, ...spec };
+  const before = { host: ELSEWHERE, attempt: GIVEN_UP, ...spec };
+  return {
+    uuid: MIGRATION_UUID,
+    kind: 'migrate',
+    phase,
+    source: { ...(isAtSource ? here : before), claimToken: TOKEN, activeAt: ACTIVE_AT },
+    destination: isAtSource ? { ...before, attempt: 0 } : here,
+    targetHost: '',
+    claimToken: phase === 'selecting' ? undefined : TOKEN,
+    handover: '',
+    confirmAfterMs: 0,
+    confirmAtMs: undefined,
+  };
+}
+
+function outcomeBefore(phase: MigrationPhase | ''): Attempt['outcome'] {
+  if (phase === '' || phase === 'selecting' || phase === 'handing_over') return 'timed_out';
+  return phase === 'confirming' ? 'moved' : 'active';
 }
