@@ -16,6 +16,7 @@ import {
 import { type Codec, codec } from './codec';
 import { MAX_INSTANCES_PER_HOST } from './limits';
 import type {
+  Arrival,
   BuildInstance,
   BuildReport,
   DestroyInstance,
@@ -24,6 +25,7 @@ import type {
   RunningInstance,
   Selection,
 } from './messages';
+import { handoverFromWire } from './power';
 import { codecAroundSpec } from './request-spec';
 import { sealedRequest, selectionsFromWire } from './selection';
 import { runningFromWire, runningToWire } from './stats';
@@ -49,6 +51,7 @@ export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
     alternates: build.alternates as Selection[],
     allocations: allocationsToWire(build.allocations),
     mappings: mappingsToWire(build.mappings, build.allocations),
+    arrival: build.arrival ?? null,
   }),
   (build, requestSpec) => {
     const allocations = checkedAllocations(build.allocations, 'allocations');
@@ -69,9 +72,15 @@ export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
       allocationRequest: sealedRequest(build.allocationRequest, 'allocation_request'),
       allocations,
       mappings: checkedMappings(build.mappings, allocations, 'mappings'),
+      ...(build.arrival ? { arrival: arrivalFromWire(build.arrival) } : {}),
     };
   },
 );
+
+function arrivalFromWire(value: berth.compute.v1.IArrival): Arrival {
+  const { inPlace, handover } = value as berth.compute.v1.Arrival;
+  return { inPlace, handover: handoverFromWire(handover, 'arrival.handover') };
+}
 
 /** To `agent.<service host>`: destroy this on the host that it names. */
 export const destroyInstanceCodec: Codec<DestroyInstance> = codec(

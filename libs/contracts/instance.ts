@@ -3,6 +3,7 @@ import type { Attempt } from '../domain/instance';
 import { admissionFromWire, waitingFromWire } from './admission';
 import {
   enumeration,
+  hostName,
   hostNameOrEmpty,
   list,
   name,
@@ -17,7 +18,14 @@ import {
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_ATTEMPTS, MAX_PAGE } from './limits';
-import type { InstanceEvent, InstanceView, ListInstancesRequest, ListInstancesResponse, WaitingView } from './messages';
+import type {
+  InstanceEvent,
+  InstanceView,
+  ListInstancesRequest,
+  ListInstancesResponse,
+  MigrationView,
+  WaitingView,
+} from './messages';
 import { specFromWire, specToWire } from './request-spec';
 
 const wire = berth.conductor.v1;
@@ -31,7 +39,10 @@ const OUTCOMES = [
   'evacuated',
   'rolled_back',
   'preempted',
+  'moved',
+  'reverted',
 ] as const;
+const KINDS = ['resize', 'migrate', 'live_migrate'] as const;
 const { InstanceState } = wire;
 const STATES = enumeration({
   scheduling: InstanceState.INSTANCE_STATE_SCHEDULING,
@@ -48,6 +59,10 @@ const STATES = enumeration({
   undoing: InstanceState.INSTANCE_STATE_UNDOING,
   pending: InstanceState.INSTANCE_STATE_PENDING,
   preempting: InstanceState.INSTANCE_STATE_PREEMPTING,
+  resize: InstanceState.INSTANCE_STATE_RESIZE,
+  verify_resize: InstanceState.INSTANCE_STATE_VERIFY_RESIZE,
+  revert_resize: InstanceState.INSTANCE_STATE_REVERT_RESIZE,
+  migrating: InstanceState.INSTANCE_STATE_MIGRATING,
 });
 const ANY_STATE = InstanceState.INSTANCE_STATE_UNSPECIFIED;
 
@@ -109,6 +124,7 @@ export function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
     admission: view.admission ?? null,
     waiting: (view.waiting as Mutable<WaitingView> | undefined) ?? null,
     endsAtMs: view.endsAtMs ?? 0,
+    migration: view.migration ?? null,
   };
 }
 
@@ -133,6 +149,18 @@ export function viewFromWire(value: berth.conductor.v1.IInstance, field: string)
     admission: admissionFromWire(view.admission, `${field}.admission`),
     waiting: waitingFromWire(view.waiting, `${field}.waiting`),
     endsAtMs: whole(view.endsAtMs, `${field}.ends_at_ms`),
+    migration: view.migration ? migrationFromWire(view.migration, `${field}.migration`) : undefined,
+  };
+}
+
+function migrationFromWire(value: berth.conductor.v1.IMigration, field: string): MigrationView {
+  const migration = value as berth.conductor.v1.Migration;
+  return {
+    uuid: uuid(migration.uuid, `${field}.uuid`),
+    kind: word(migration.kind, KINDS, `${field}.kind`),
+    sourceHost: hostName(migration.sourceHost, `${field}.source_host`),
+    destHost: hostNameOrEmpty(migration.destHost, `${field}.dest_host`),
+    confirmAtMs: whole(migration.confirmAtMs, `${field}.confirm_at_ms`),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Flavor, FlavorContent } from '../domain/flavor';
 import type { Aggregate } from '../domain/grouping/aggregate';
 import type { Attempt, InstanceState, PowerState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
+import type { MigrationKind } from '../domain/migration';
 import type { Admission } from '../domain/queueing/admission';
 import type { QuotaExcess } from '../domain/quotas/quota';
 import type { RequestSpec } from '../domain/request-spec';
@@ -33,12 +34,13 @@ type WithSpec<W extends { requestSpec?: unknown }> = Fields<W, 'requestSpec'> & 
 // berth.scheduler.v1
 
 export type SelectDestinationsRequest = WithSpec<
-  Omit<berth.scheduler.v1.SelectDestinationsRequest, keyof OfPriority | 'minRevision' | 'minCount'>
+  Omit<berth.scheduler.v1.SelectDestinationsRequest, keyof OfPriority | 'minRevision' | 'minCount' | 'move'>
 > &
   OfPriority & {
     readonly minRevision?: number;
     /** Left out, or 0, for all or none. */
     readonly minCount?: number;
+    readonly move?: Move | undefined;
   };
 
 /** Who comes first; nobody in particular unless given. */
@@ -47,6 +49,9 @@ interface OfPriority {
   readonly isProtected?: boolean;
   readonly mayPreempt?: boolean;
 }
+
+/** What an instance holds passes to a migration. */
+export type Move = Fields<berth.scheduler.v1.Move>;
 
 /** `allocationRequest` is sealed; see `libs/placement/sealed`. */
 export interface Selection extends Fields<berth.scheduler.v1.Selection, 'requiredAllocationRequest'> {
@@ -125,11 +130,14 @@ export type ClearHostFailuresRequest = Fields<berth.scheduler.v1.ClearHostFailur
 
 export type ClearHostFailuresResponse = SetHostEnabledResponse;
 
-export interface RunningInstance extends Fields<berth.scheduler.v1.RunningInstance, 'allocations' | 'powerState'> {
+export interface RunningInstance
+  extends Fields<berth.scheduler.v1.RunningInstance, 'allocations' | 'powerState' | 'handedOver'> {
   /** By provider; empty on a host without nested providers, where `resources` says all. */
   readonly allocations?: Allocations;
   /** Running when not given. */
   readonly powerState?: PowerState | undefined;
+  /** It was handed over to another host, and is kept until that is confirmed or reverted. */
+  readonly handedOver?: boolean | undefined;
 }
 
 /** A provider below a host's root; `parent` is the name of another, '' for the root. */
@@ -209,7 +217,16 @@ export interface InstanceEvent extends Fields<berth.conductor.v1.InstanceEvent, 
 export interface InstanceView
   extends Fields<
     berth.conductor.v1.Instance,
-    'state' | 'fault' | 'attempts' | 'requestSpec' | 'minCount' | 'gangSize' | 'admission' | 'waiting' | 'endsAtMs'
+    | 'state'
+    | 'fault'
+    | 'attempts'
+    | 'requestSpec'
+    | 'minCount'
+    | 'gangSize'
+    | 'admission'
+    | 'waiting'
+    | 'endsAtMs'
+    | 'migration'
   > {
   readonly state: InstanceState;
   readonly fault: BerthError | undefined;
@@ -222,6 +239,12 @@ export interface InstanceView
   readonly waiting?: WaitingView | undefined;
   /** 0, or left out, when it has no time limit. */
   readonly endsAtMs?: number;
+  /** The move that it is on. */
+  readonly migration?: MigrationView | undefined;
+}
+
+export interface MigrationView extends Fields<berth.conductor.v1.Migration, 'kind'> {
+  readonly kind: MigrationKind;
 }
 
 export type WaitingView = Fields<berth.conductor.v1.Waiting>;
@@ -235,11 +258,29 @@ export interface ListInstancesResponse {
   readonly instances: readonly InstanceView[];
 }
 
-export type InstanceOperation = 'stop' | 'start' | 'evacuate';
+export type InstanceOperation =
+  | 'stop'
+  | 'start'
+  | 'evacuate'
+  | 'resize'
+  | 'migrate'
+  | 'live_migrate'
+  | 'confirm'
+  | 'revert';
 
 /** `version`: the one that the client has seen; 0 for any. */
-export interface OperateInstanceRequest extends Fields<berth.conductor.v1.OperateInstanceRequest, 'operation'> {
+export interface OperateInstanceRequest
+  extends Fields<
+    berth.conductor.v1.OperateInstanceRequest,
+    'operation' | 'resizeTo' | 'targetHost' | 'confirmAfterMs'
+  > {
   readonly operation: InstanceOperation;
+  /** Of a resize: it names a flavor, or says resources and extra specs. */
+  readonly resizeTo?: RequestSpec | undefined;
+  /** Of a migration; any host when not given. */
+  readonly targetHost?: string | undefined;
+  /** Of a resize or a cold migration; as the conductor is set when not given. */
+  readonly confirmAfterMs?: number | undefined;
 }
 
 export interface OperateInstanceResponse {
@@ -372,24 +413,37 @@ export interface ProjectUsageView extends Fields<berth.quota.v1.ProjectUsage> {
 
 // berth.compute.v1
 
-export interface BuildInstance extends Omit<WithSpec<berth.compute.v1.BuildInstance>, 'allocations' | 'mappings'> {
+export interface BuildInstance
+  extends Omit<WithSpec<berth.compute.v1.BuildInstance>, 'allocations' | 'mappings' | 'arrival'> {
   readonly alternates: readonly Selection[];
   /** What was claimed for it, by provider; empty when the conductor does not say. */
   readonly allocations: Allocations;
   readonly mappings: Mappings;
+  /** Of an instance that is moved, not built anew. */
+  readonly arrival?: Arrival | undefined;
 }
+
+export type Arrival = Fields<berth.compute.v1.Arrival>;
 
 /** Only an attempt up to `attempt`, under a claim up to `claimToken`, is destroyed; 0 means whatever runs. */
 export type DestroyInstance = Fields<berth.compute.v1.DestroyInstance>;
 
 /** An order to stop an instance and keep it, or to start it; it rests on what the host had said last. */
-export interface SetPowerState extends Fields<berth.compute.v1.SetPowerState, 'powerState'> {
+export interface SetPowerState extends Fields<berth.compute.v1.SetPowerState, 'powerState' | 'migrationUuid' | 'live'> {
   readonly powerState: PowerState;
+  /** To be moved by this migration; '' or not given for none. */
+  readonly migrationUuid?: string | undefined;
+  /** Moved while it runs. */
+  readonly live?: boolean | undefined;
 }
 
 /** With a reason when it could not be started. */
-export interface PowerReport extends Fields<berth.compute.v1.PowerReport, 'powerState'> {
+export interface PowerReport extends Fields<berth.compute.v1.PowerReport, 'powerState' | 'migrationUuid' | 'handover'> {
   readonly powerState: PowerState;
+  /** As in the order. */
+  readonly migrationUuid?: string | undefined;
+  /** Of what was stopped to be moved. */
+  readonly handover?: Uint8Array | undefined;
 }
 
 export type BuildOutcome = 'active' | 'failed' | 'refused' | 'destroyed' | 'lost';

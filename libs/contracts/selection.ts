@@ -8,6 +8,7 @@ import { MAX_ALLOCATION_REQUEST_BYTES, MAX_ALTERNATES, MAX_INSTANCES_PER_REQUEST
 import type {
   Destination,
   Diagnosis,
+  Move,
   SelectDestinationsRequest,
   SelectDestinationsResponse,
   Selection,
@@ -31,6 +32,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       isProtected = false,
       mayPreempt = false,
       minRevision = 0,
+      move,
     }) => ({
       requestId,
       instanceUuids: instanceUuids as string[],
@@ -40,6 +42,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       isProtected,
       mayPreempt,
       minRevision,
+      move: move ?? null,
     }),
     (request, requestSpec) => ({
       requestId: uuid(request.requestId, 'request_id'),
@@ -51,6 +54,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       isProtected: request.isProtected,
       mayPreempt: request.mayPreempt,
       minRevision: whole(request.minRevision, 'min_revision'),
+      ...(request.move ? { move: moveFromWire(request.move, request.instanceUuids.length) } : {}),
     }),
   ),
   response: codec(
@@ -121,6 +125,15 @@ export function sealedRequest(value: Uint8Array, field: string): Uint8Array {
   if (value.length <= MAX_ALLOCATION_REQUEST_BYTES) return value;
   const message = `${field} may have at most ${MAX_ALLOCATION_REQUEST_BYTES} bytes`;
   throw invalidArgument('too_long', message, field);
+}
+
+function moveFromWire(value: berth.scheduler.v1.IMove, instanceCount: number): Move {
+  const { migrationUuid, claimToken } = value as berth.scheduler.v1.Move;
+  if (instanceCount > 1) throw invalidArgument('too_many', 'one instance is moved at a time', 'instance_uuids');
+  return {
+    migrationUuid: uuid(migrationUuid, 'move.migration_uuid'),
+    claimToken: whole(claimToken, 'move.claim_token'),
+  };
 }
 
 function alternateCount(value: number, field: string): number {

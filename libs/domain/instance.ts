@@ -1,4 +1,5 @@
 import type { HostPosition } from './host-position';
+import type { Migration } from './migration';
 import type { Admission, Waiting } from './queueing/admission';
 
 /**
@@ -18,6 +19,10 @@ export type InstanceState =
   | 'rebuilding'
   | 'undoing'
   | 'preempting'
+  | 'resize'
+  | 'verify_resize'
+  | 'revert_resize'
+  | 'migrating'
   | 'error'
   | 'deleting'
   | 'deleted';
@@ -48,6 +53,9 @@ export type PowerState = 'running' | 'shutdown';
  *   active, unknown ──▶ rebuilding ──▶ building, or unknown when no other host takes it
  *   any of these    ──▶ preempting ──▶ pending
  *   building, rebuilding, active, ... ──▶ undoing ──▶ error: its gang has failed
+ *   active ──▶ resize ──▶ verify_resize ──▶ active          (resize, cold migration)
+ *   active ──▶ migrating ──▶ active                         (live migration)
+ *   resize, verify_resize, migrating ──▶ revert_resize ──▶ active, or stopped when it could not be started
  * ```
  *
  * While there is no capacity for it:
@@ -60,12 +68,28 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   scheduling: ['pending', 'building', 'active', 'stopped', 'error', 'deleting'],
   pending: ['pending', 'building', 'active', 'stopped', 'error', 'deleting'],
   building: ['building', 'active', 'stopped', 'preempting', 'undoing', 'error', 'deleting'],
-  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
+  active: [
+    'active',
+    'unknown',
+    'stopping',
+    'stopped',
+    'rebuilding',
+    'resize',
+    'migrating',
+    'preempting',
+    'undoing',
+    'error',
+    'deleting',
+  ],
   unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
   stopping: ['stopping', 'stopped', 'preempting', 'undoing', 'error', 'deleting'],
   stopped: ['stopped', 'starting', 'active', 'preempting', 'undoing', 'error', 'deleting'],
   starting: ['starting', 'active', 'stopped', 'preempting', 'undoing', 'error', 'deleting'],
   rebuilding: ['unknown', 'building', 'active', 'stopped', 'undoing', 'deleting'],
+  resize: ['resize', 'verify_resize', 'revert_resize', 'active', 'undoing', 'error', 'deleting'],
+  migrating: ['migrating', 'revert_resize', 'active', 'undoing', 'error', 'deleting'],
+  verify_resize: ['verify_resize', 'revert_resize', 'active', 'undoing', 'error', 'deleting'],
+  revert_resize: ['revert_resize', 'active', 'stopped', 'undoing', 'error', 'deleting'],
   preempting: ['pending', 'active', 'stopped', 'undoing', 'deleting'],
   undoing: ['error', 'deleting'],
   error: ['error', 'deleting'],
@@ -100,7 +124,11 @@ export interface Attempt {
     | 'not_claimed'
     | 'evacuated'
     | 'rolled_back'
-    | 'preempted';
+    | 'preempted'
+    /** It runs by the next attempt, and what this one made goes. */
+    | 'moved'
+    /** It runs by an attempt before, and what this one made goes. */
+    | 'reverted';
   readonly reason: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number | undefined;
@@ -120,7 +148,7 @@ export interface Instance {
   readonly attempts: readonly Attempt[];
   /**
    * Why it is in `error`; when it is `stopped`, why it could not be started; when it is `pending`, what there is too little
-   * of; when it was ended by other than its client's word, by what. Code and sentence.
+   * of; when it was ended by other than its client's word, by what; else why it could not be moved. Code and sentence.
    */
   readonly fault: { readonly reason: string; readonly message: string } | undefined;
   /** What the client asked, as the wire carries it, so that any conductor can go on. */
@@ -133,6 +161,8 @@ export interface Instance {
   readonly activeAt: HostPosition | undefined;
   /** The report of its host that did not have it, if the last one that conductors heard of did not: a doubt. */
   readonly missingIn: MissedReport | undefined;
+  /** The move that it is on, until its source is gone. */
+  readonly migration?: Migration | undefined;
   /** When somebody must look at it again, whoever worked on it before; undefined in resting states. */
   readonly dueAtMs: number | undefined;
   /** Of its request, when that is a gang. */
@@ -171,7 +201,7 @@ export function hasBeenActive({ attempts }: Pick<Instance, 'attempts'>): boolean
 }
 
 /** A member of a gang is not preempted before it is ACTIVE. */
-const BEEN_ACTIVE: readonly Attempt['outcome'][] = ['active', 'evacuated', 'preempted'];
+const BEEN_ACTIVE: readonly Attempt['outcome'][] = ['active', 'evacuated', 'preempted', 'moved', 'reverted'];
 
 /** Whether a host works on the instance: its last attempt has no outcome yet. */
 export function isAttemptOpen({ state, attempts }: Instance): boolean {

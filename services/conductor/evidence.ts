@@ -62,4 +62,6 @@ const GIVEN_UP: readonly Attempt['outcome'][] = [
   'evacuated',
   'rolled_back',
   'preempted',
+  'moved',
+  'reverted',
 ];

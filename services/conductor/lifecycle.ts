@@ -18,6 +18,8 @@ export type RecordChange = Partial<
     | 'missingIn'
     | 'waiting'
     | 'endsAtMs'
+    | 'migration'
+    | 'requestSpec'
   >
 >;
 

@@ -1,5 +1,11 @@
 import { type Identity, requireProject, speaksForProject } from '#libs/contracts/identity';
-import type { InstanceView, ListInstancesRequest, ListInstancesResponse, WaitingView } from '#libs/contracts/messages';
+import type {
+  InstanceView,
+  ListInstancesRequest,
+  ListInstancesResponse,
+  MigrationView,
+  WaitingView,
+} from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Instance } from '#libs/domain/instance';
 import type { InstanceFilter } from '#libs/instances/store';
@@ -78,6 +84,7 @@ export function instanceView(instance: Instance): InstanceView {
     admission: instance.admission,
     waiting: waitingView(instance),
     endsAtMs: instance.endsAtMs ?? 0,
+    migration: migrationView(instance),
   };
 }
 
@@ -86,4 +93,10 @@ function waitingView({ waiting }: Instance): WaitingView | undefined {
   const { sinceMs, untilMs, waitsFor, preemption } = waiting;
   const about = { place: 0, expectedAtMs: 0, preemptingOn: preemption?.host ?? '', victims: preemption?.victims ?? [] };
   return { sinceMs, untilMs, waitsFor, ...about };
+}
+
+function migrationView({ migration }: Instance): MigrationView | undefined {
+  if (migration === undefined) return undefined;
+  const { uuid, kind, source, destination, confirmAtMs = 0 } = migration;
+  return { uuid, kind, sourceHost: source.host, destHost: destination.host, confirmAtMs };
 }

@@ -3,6 +3,8 @@ import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evi
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
 import { gangFailed, owesGang } from './reconcile/gang';
+import { isMoveWish, isMoving, moveAsked } from './reconcile/moves';
+import { arrived, moving, reverting } from './reconcile/moving';
 import { mayWait, pending, recordPending } from './reconcile/pending';
 import { preempted, preempting } from './reconcile/preempting';
 import { rebuilding } from './reconcile/rebuilding';
@@ -40,7 +42,10 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (isOlder(record, observed)) return none('older observation');
   if (observed.kind === 'gang_failed') return gangFailed(record, observed.fault);
   if (owesGang(record)) return { kind: 'settle_gang' };
-  if (isAboutBuilt(observed) && !BUILT_STATES.includes(record.state)) return none('not on its host');
+  if (isMoveWish(observed)) return moveAsked(record, observed);
+  const isOnItsWay = record.state === 'resize' || record.state === 'migrating';
+  const isAnswer = observed.kind === 'power_reported' && isOnItsWay;
+  if (isAboutBuilt(observed) && !BUILT_STATES.includes(record.state) && !isAnswer) return none('not on its host');
   switch (record.state) {
     case 'scheduling':
       return scheduling(record, observed, nowMs);
@@ -58,6 +63,13 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
       return rebuilding(record, observed, nowMs);
     case 'preempting':
       return preempting(record, observed, nowMs);
+    case 'resize':
+    case 'migrating':
+      return isMoving(record) ? moving(record, observed, nowMs) : none('at rest');
+    case 'verify_resize':
+      return isMoving(record) ? arrived(record, holds, observed, nowMs) : none('at rest');
+    case 'revert_resize':
+      return isMoving(record) ? reverting(record, observed, nowMs) : none('at rest');
     case 'error':
       return inError(record, holds, observed);
     case 'undoing':
@@ -257,7 +269,9 @@ function isAboutBuilt({ kind }: Observation): boolean {
 /** An operator's word destroys what runs where the record does not have it; what it has there is for a terminate. */
 function disowned(record: Instance, observed: Disowned): Step {
   const mayBe = record.state === 'building' || record.state === 'rebuilding' || BUILT_STATES.includes(record.state);
-  const isThere = record.host === observed.host && mayBe;
+  const { source, destination } = record.migration ?? {};
+  const isOnMove = observed.host === source?.host || observed.host === destination?.host;
+  const isThere = (record.host === observed.host && mayBe) || (isOnMove && record.state !== 'deleting');
   return isThere ? none('its record has it there') : destroyDisowned(observed);
 }
 

@@ -7,6 +7,7 @@ import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
+import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/migration';
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
@@ -66,7 +67,13 @@ const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
 
 const RETENTION_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_RETENTION_MS);
 
-const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated', 'rolled_back'];
+const GIVEN_UP: readonly string[] = [
+  ...['failed', 'refused', 'timed_out'],
+  ...['evacuated', 'rolled_back', 'preempted', 'moved', 'reverted'],
+];
+
+/** The states that somebody asked for, and only then. */
+const OPERATED: readonly string[] = ['stopping', 'starting', 'rebuilding', 'resize', 'migrating'];
 
 /** Watches a fleet, and keeps the first violation. */
 export class Checker {
@@ -265,8 +272,7 @@ export class Checker {
     if (state === 'deleting' && !this.terminated.has(uuid)) {
       this.fail('nobody acts for another', `${uuid} is DELETING, but neither its project nor an operator asked for it`);
     }
-    const isOperated = state === 'stopping' || state === 'starting' || state === 'rebuilding';
-    if (isOperated && !this.mayOperate.has(`${state} ${uuid}`)) {
+    if (OPERATED.includes(state) && !this.mayOperate.has(`${state} ${uuid}`)) {
       this.fail('nobody acts for another', `${uuid} is ${state}, but neither its project nor an operator asked for it`);
     }
     if (state === 'error' && instance.fault?.message.includes(FORGED)) {
@@ -274,7 +280,8 @@ export class Checker {
     }
     if (version === 1 && this.isEnded(uuid) && !this.forgiven.has(uuid)) this.#beginsAgain(uuid);
     if (version === 1 && !this.isAskedFor(uuid)) this.fail('nobody acts for another', `nobody asked for ${uuid}`);
-    if (state === 'active' && before?.state === 'building') this.#checkActive(instance);
+    const hasArrived = state === 'verify_resize' && before?.state === 'resize';
+    if (hasArrived || (state === 'active' && before?.state === 'building')) this.#checkActive(instance);
     if (state === 'stopped') this.#checkStopped(instance);
     if (state === 'rebuilding') this.#checkEvacuated(instance);
     if (state === 'error') this.#checkNoHost(instance);
@@ -410,8 +417,9 @@ export class Checker {
     for (const consumer of change.consumers ?? []) this.#consumers.set(consumer.uuid, consumer);
     this.#checkGroups(what.includes('by force'));
     this.#checkSpread(joining, what.includes('by force'));
-    for (const { uuid, owner } of change.consumers ?? []) {
-      if (owner === 'conductor' && !this.isAskedFor(uuid)) {
+    for (const { uuid, owner, consumerType } of change.consumers ?? []) {
+      const instanceUuid = consumerType === MIGRATION_CONSUMER ? migrationUuidOf(uuid) : uuid;
+      if (owner === 'conductor' && !this.isAskedFor(instanceUuid)) {
         this.fail('nobody acts for another', `${by} claimed for ${uuid}, which nobody asked for`);
       }
     }
@@ -466,6 +474,17 @@ export class Checker {
     }
   }
 
+  /** What is moved runs at its source or at its destination, never at both. */
+  #checkMoved(host: string, uuid: string): void {
+    const { migration } = this.known.get(uuid)?.latest ?? {};
+    if (migration === undefined || this.forgiven.has(uuid)) return;
+    for (const end of [migration.source.host, migration.destination.host]) {
+      if (end === host || end === '' || this.#takeOvers.has(uuid, end)) continue;
+      if (!this.fleet.machines.get(end)?.running.has(uuid)) continue;
+      this.fail('one host each', `${uuid} is moved, and runs on ${end} and on ${host}`);
+    }
+  }
+
   /** The members of each group, by where their claims are. What runs is claimed again by force, whatever its group says. */
   #checkGroups(isForced: boolean): void {
     const hostsByGroup = new Map<string, string[]>();
@@ -517,6 +536,7 @@ export class Checker {
   #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
     if (kind === 'begins') this.#checkMachine(host, uuid);
     if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
+    if (kind === 'built' || kind === 'started') this.#checkMoved(host, uuid);
     if (kind !== 'destroyed') return;
     const known = this.known.get(uuid);
     if (known === undefined || this.terminated.has(uuid)) return;

@@ -23,6 +23,7 @@ export function toRecord(instance: Instance): string {
     admission: instance.admission,
     waiting: instance.waiting,
     endsAtMs: instance.endsAtMs,
+    migration: instance.migration,
   };
   const { requestSpec, alternates, allocationRequest } = instance;
   const bytes = `${toBase64(requestSpec)} ${toBase64(alternates)} ${toBase64(allocationRequest)}`;
@@ -56,6 +57,7 @@ export function fromRecord(record: string): Instance {
     admission: body.admission,
     waiting: body.waiting,
     endsAtMs: body.endsAtMs,
+    ...(body.migration ? { migration: body.migration } : {}),
     dueAtMs: dueAtMs === NONE ? undefined : Number(dueAtMs),
     version: Number(version),
     createdAtMs: body.createdAtMs,

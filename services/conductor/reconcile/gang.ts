@@ -61,7 +61,14 @@ export function owesGang({ state, gang, dueAtMs }: Instance): boolean {
 }
 
 /** Not at rest on its host, where it may run all the same. */
-const UPROOTED: readonly Instance['state'][] = ['rebuilding', 'preempting'];
+const UPROOTED: readonly Instance['state'][] = [
+  'rebuilding',
+  'preempting',
+  'resize',
+  'verify_resize',
+  'revert_resize',
+  'migrating',
+];
 
 /** Its gang has failed: what was built of it is destroyed before its claim is released. */
 export function gangFailed(record: Instance, fault: Fault): Step {

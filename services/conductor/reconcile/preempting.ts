@@ -13,7 +13,7 @@ export function preempted(record: Instance, { instanceUuid, priority }: Preempte
   const isThere = (BUILT_STATES.includes(state) && state !== 'unknown') || isAttemptOpen(record);
   // What its gang has become would be uncertain.
   const isGangBuilding = record.gang !== undefined && isAttemptOpen(record);
-  if (!isThere || isGangBuilding) return none('not on its host');
+  if (!isThere || isGangBuilding || record.migration !== undefined) return none('not on its host');
   if (admission?.isProtected || (admission?.priority ?? 0) >= priority) return none('not to be preempted');
   const fault = { reason: 'preempted', message: `preempted by ${instanceUuid}, of priority ${priority}` };
   return admission?.isRequeued ? { kind: 'record_preempting', fault } : { kind: 'record_deleting', fault };

@@ -10,6 +10,7 @@ import { GANG_FAILED } from '../reconcile/gang';
 import type { Finding, Step } from '../step';
 import { after } from './after';
 import { claimAgain, readClaim, release, releaseHeld } from './claims';
+import { destroyOtherSide, isMoveStep, type MoveStep, performMove, releaseMigration } from './moves';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
 import { type OrderDetails, orderBuild, orderDestroy, orderPowerState } from './orders';
@@ -46,7 +47,8 @@ export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<
     case 'adopt':
       return adopt(c, look, step.at);
     default:
-      return record && performOnRecord(c, look, record, step);
+      if (record === undefined) return undefined;
+      return isMoveStep(step) ? performMove(c, look, record, step) : performOnRecord(c, look, record, step);
   }
 }
 
@@ -54,7 +56,10 @@ async function performOnRecord(
   c: Conductor,
   look: Look,
   record: Instance,
-  step: Exclude<OwnStep, { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'doubt' | 'adopt' }>,
+  step: Exclude<
+    OwnStep,
+    MoveStep | { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'doubt' | 'adopt' }
+  >,
 ): Promise<Look | undefined> {
   switch (step.kind) {
     case 'dispatch_build':
@@ -113,6 +118,7 @@ async function performOnRecord(
         if (record.state === 'undoing') await destroyOnceMore(c, record);
       }
       await releaseHeld(c, record.uuid);
+      await releaseMigration(c, record);
       // What is claimed for it after this write is released by whoever claims, who then finds it at its end.
       return after(look, await writeRecord(c, record, closed(record.state === 'undoing' ? 'error' : 'deleted')), {
         kind: 'interrupted',
@@ -278,6 +284,7 @@ async function recordError(
   const change = { ...closed('error'), fault, attempts, alternates: NO_ALTERNATES, dueAtMs };
   const result = await writeRecord(c, record, change);
   if (result.kind === 'written' && claimToken !== undefined) await release(c, record.uuid, claimToken);
+  if (result.kind === 'written') await releaseMigration(c, record);
   // A record that names no claim may hold one all the same, of an earlier try that was interrupted.
   const isReleased = claimToken !== undefined;
   return after(look, result, isReleased && !owesGang ? undefined : { kind: 'interrupted' });
@@ -293,6 +300,7 @@ async function recordDeleting(c: Conductor, look: Look, record: Instance, fault?
     waiting: undefined,
     ...(fault ? { fault } : {}),
   });
+  if (result.kind === 'written') await destroyOtherSide(c, result.record);
   return after(look, result, { kind: 'nothing' });
 }
 
@@ -304,7 +312,9 @@ async function recordUndoing(c: Conductor, look: Look, record: Instance, fault: 
   );
   const dueAtMs = nowMs + c.config.destroyTimeoutMs;
   const change = { state: 'undoing', fault, attempts, alternates: NO_ALTERNATES, dueAtMs } as const;
-  return after(look, await writeRecord(c, record, change), { kind: 'nothing' });
+  const result = await writeRecord(c, record, change);
+  if (result.kind === 'written') await destroyOtherSide(c, result.record);
+  return after(look, result, { kind: 'nothing' });
 }
 
 async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'destroy' }>): Promise<Look | undefined> {
@@ -367,7 +377,7 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
 
 /** At rest: counts on no claim, waits for nothing. */
 function closed(state: 'error' | 'deleted'): RecordChange {
-  return { state, claimToken: undefined, dueAtMs: undefined, waiting: undefined };
+  return { state, claimToken: undefined, dueAtMs: undefined, waiting: undefined, migration: undefined };
 }
 
 function noteRepair(c: Conductor, { uuid, record, observed }: Look, finding: Finding): void {

@@ -9,6 +9,8 @@ import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
 import { hasFailed } from '../reconcile/gang';
+import { isMoving, type Moving } from '../reconcile/moves';
+import { toBytes } from './moves';
 import { membersOf } from './settle-gangs';
 
 /**
@@ -22,14 +24,17 @@ export async function selectDestinations(
   records: readonly Instance[],
   minRevision = 0,
 ): Promise<(uuid: string) => Observation> {
-  // What is rebuilt asks for itself: it wants another host than its own.
-  const isAlone = ({ state }: Instance) => state === 'rebuilding';
+  // What is rebuilt, or moved, asks for itself: it wants another host than its own.
+  const isAlone = ({ state }: Instance) => !SELECTED_TOGETHER.includes(state);
   const together = groupByRequest(records.filter((record) => !isAlone(record))).map(([, ofOne]) => ofOne);
   const asked = [...together, ...records.filter(isAlone).map((record) => [record])];
   const answers = await Promise.all(asked.map((some) => selectForRequest(c, some, minRevision)));
   const answerTo = new Map(asked.flatMap((some, n) => some.map(({ uuid }) => [uuid, answers[n]] as const)));
   return (uuid) => answerTo.get(uuid)?.(uuid) ?? { kind: 'nothing' };
 }
+
+/** Others ask for themselves. */
+const SELECTED_TOGETHER: readonly Instance['state'][] = ['scheduling', 'pending'];
 
 /** Records by the request that they came with: each has a spec of its own. */
 export function groupByRequest(records: readonly Instance[]): [requestId: string, ofOne: Instance[]][] {
@@ -52,12 +57,12 @@ async function selectForRequest(
     requestId: first.requestId,
     requestSpec: wantedOf(first),
     instanceUuids: records.map(({ uuid }) => uuid),
-    numAlternates: c.config.numAlternates,
     minCount: await leastWanted(c, first, records.length),
     priority: first.admission?.priority ?? 0,
     isProtected: first.admission?.isProtected ?? false,
     mayPreempt: asksForPlaces(first),
     minRevision,
+    ...(isMoving(first) ? { numAlternates: 0, move: moveOf(first) } : { numAlternates: c.config.numAlternates }),
   };
   try {
     const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
@@ -84,18 +89,33 @@ async function selectForRequest(
  * an older version does not know this, and finds hosts for all or none.
  */
 async function leastWanted(c: Conductor, { gang, requestId, state }: Instance, selecting: number): Promise<number> {
-  if (gang === undefined || state === 'rebuilding') return 0;
+  if (gang === undefined || !SELECTED_TOGETHER.includes(state)) return 0;
   const members = await membersOf(c, requestId);
   // Those that are selected for here are among the rest.
   const others = members.filter((member) => !hasFailed(member)).length - selecting;
   return Math.max(1, Math.min(selecting, gang.minCount - Math.max(0, others)));
 }
 
-/** Of what is rebuilt, all that it was built by, and another host. */
-function wantedOf({ state, host, requestSpec }: Instance): EncodedRequestSpec {
+/** What it holds passes to the migration, if it is still what the record knows. */
+function moveOf({ migration: { uuid: migrationUuid, source } }: Moving) {
+  return { migrationUuid, claimToken: source.claimToken };
+}
+
+/** Of what is rebuilt or migrated, all that it was built by, and another host; of what is resized, what it is to be. */
+function wantedOf(record: Instance): EncodedRequestSpec {
+  if (isMoving(record)) return wantedByMove(record);
+  const { state, host, requestSpec } = record;
   if (state !== 'rebuilding' || host === undefined) return requestSpec;
   const spec = requestSpecCodec.decode(requestSpec);
   return requestSpecCodec.encode({ ...spec, ignoreHosts: [...spec.ignoreHosts, host] });
+}
+
+function wantedByMove({ migration: { kind, source, destination, targetHost } }: Moving): EncodedRequestSpec {
+  const wanted = toBytes(destination.requestSpec);
+  if (kind === 'resize') return wanted;
+  const spec = requestSpecCodec.decode(wanted);
+  const forceHosts = targetHost === '' ? spec.forceHosts : [targetHost];
+  return requestSpecCodec.encode({ ...spec, forceHosts, ignoreHosts: [...spec.ignoreHosts, source.host] });
 }
 
 function claimedOn({ selected, alternates, claimToken }: Destination): Observation {

@@ -22,7 +22,7 @@ export function caseTable(): string {
 const HEAD = '| observed | and | next step |\n|---|---|---|';
 
 /** Whether the lifecycle makes such a record. */
-function isMade({ state, attempt, hasHost }: Case): boolean {
+function isMade({ state, attempt, hasHost, phase }: Case): boolean {
   switch (state) {
     case 'no record':
       return true;
@@ -42,6 +42,14 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
       return attempt !== 'open' && hasHost;
     case 'undoing':
       return attempt === 'concluded' && hasHost;
+    case 'resize':
+    case 'verify_resize':
+    case 'revert_resize':
+    case 'migrating': {
+      // Where somebody works on it, its attempt is open.
+      const isWorking = phase === 'arriving' ? ['open'] : phase === 'returning' ? ['open', 'concluded'] : ['concluded'];
+      return hasHost && isWorking.includes(attempt);
+    }
     case 'error':
       return attempt !== 'open' && hasHost === (attempt === 'concluded');
     case 'deleting':
@@ -50,7 +58,7 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
   }
 }
 
-function recordOf({ state, attempt, hasHost, isMissing, owesGang }: Case): string {
+function recordOf({ state, attempt, hasHost, isMissing, owesGang, phase }: Case): string {
   if (state === 'no record') return state;
   switch (state) {
     case 'building':
@@ -60,13 +68,21 @@ function recordOf({ state, attempt, hasHost, isMissing, owesGang }: Case): strin
     case 'stopping':
     case 'stopped':
     case 'starting': {
-      const name = attempt === 'none' ? `${state}, adopted` : state;
+      const base = phase === '' ? state : `${state}, ${phase}`;
+      const name = attempt === 'none' ? `${base}, adopted` : base;
       return isMissing ? `${name}, missing in a report` : name;
     }
     case 'error':
       return owesGang ? 'error, not settled with its gang' : state;
     case 'deleting':
       return hasHost ? 'deleting' : 'deleting, no host';
+    case 'resize':
+    case 'migrating':
+    case 'verify_resize':
+    case 'revert_resize': {
+      const words = phase.replaceAll('_', ' ');
+      return phase === 'returning' && attempt === 'open' ? `${state}, ${words}, ordered` : `${state}, ${words}`;
+    }
     default:
       return state;
   }
@@ -118,6 +134,10 @@ function wordsOf(step: Step): string {
       return `record ${step.state}`;
     case 'set_power_state':
       return `tell its host: ${step.powerState}${step.isFirst ? '' : ', unless it is silent'}`;
+    case 'record_returned':
+      return step.isStopped ? `${kind}, stopped` : kind;
+    case 'record_reverting':
+      return step.fault ? `${kind}: ${step.fault.reason.replaceAll('_', ' ')}` : kind;
     case 'record_stopped':
       return step.fault ? `${kind}, with its fault` : kind;
     case 'conclude_attempt':

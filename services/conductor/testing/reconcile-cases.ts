@@ -8,6 +8,7 @@ import {
   type InstanceState,
   type PowerState,
 } from '#libs/domain/instance';
+import { type Migration, type MigrationPhase, migrationUuidOf } from '#libs/domain/migration';
 import type { ClaimedHost, Holds, Observation, Voucher } from '../observation';
 
 /** What is varied to go through all cases of `reconcile`, each with the words that the table says it by. */
@@ -22,6 +23,8 @@ export interface Case {
   readonly isMissing: boolean;
   /** In ERROR: whether its failure is not settled with its gang yet. */
   readonly owesGang: boolean;
+  /** Of its move; '' when it is on none. */
+  readonly phase: MigrationPhase | '';
   readonly record: Instance | undefined;
   readonly holds: Holds;
   readonly observed: Observation;
@@ -94,6 +97,8 @@ const NO_HOST = {
   passedOver: [],
   waitsFor: ['capacity_vcpu'],
 } as const;
+const MIGRATION_UUID = migrationUuidOf(instance.instanceUuid);
+const WANTED = { kind: 'migrate', requestSpec: new Uint8Array(), targetHost: '', confirmAfterMs: 0 } as const;
 
 /** The observations, each with the words for it. */
 export const OBSERVATIONS: readonly (readonly [words: string, observed: Observation])[] = [
@@ -108,6 +113,15 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['it is its turn', { kind: 'capacity_changed', revision: 1 }],
   ['preempted', { kind: 'preempted', instanceUuid: randomUUID(), priority: 1 }],
   ['preempted by one of its own priority', { kind: 'preempted', instanceUuid: randomUUID(), priority: 0 }],
+  ['move requested', { kind: 'move_requested', wanted: WANTED }],
+  ['confirm requested', { kind: 'confirm_requested' }],
+  ['revert requested', { kind: 'revert_requested' }],
+  ['handed over', { ...powerReportOf('shutdown'), migrationUuid: MIGRATION_UUID }],
+  ['not handed over yet', { ...powerReportOf('running'), migrationUuid: MIGRATION_UUID }],
+  [
+    'can not be handed over',
+    { ...powerReportOf('running'), migrationUuid: MIGRATION_UUID, fault: { reason: 'moves_unsupported', message: '' } },
+  ],
   ...(['running', 'shutdown'] as const).flatMap(powerReports),
   ['can not be started', { ...powerReportOf('shutdown'), fault: { reason: 'not_started', message: '' } }],
   ['a host is claimed', { kind: 'claimed', target: TARGET }],
@@ -170,7 +184,8 @@ function powerReports(powerState: PowerState): [string, Observation][] {
 
 function powerReportOf(powerState: PowerState) {
   const what = { kind: 'power_reported', powerState, fault: undefined } as const;
-  return { ...what, host: HOST, attempt: PRESENT, at: AFTER, restsOn: BEFORE };
+  const none = { migrationUuid: '', handover: new Uint8Array() };
+  return { ...what, ...none, host: HOST, attempt: PRESENT, at: AFTER, restsOn: BEFORE };
 }
 
 function reportOf(outcome: BuildOutcome) {
@@ -186,11 +201,13 @@ export function* reconcileCases(): Generator<Case> {
         for (const isOverdue of [false, true]) {
           for (const isMissing of isBuilt(state) ? [false, true] : [false]) {
             for (const owesGang of state === 'error' ? [false, true] : [false]) {
-              const varied = { attempt, hasHost, isOverdue, isMissing, owesGang };
-              const record = state === 'no record' ? undefined : aRecord(state, varied);
-              for (const [claim, holds] of Object.entries(CLAIMS)) {
-                for (const [observation, observed] of OBSERVATIONS) {
-                  yield { state, ...varied, claim, observation, record, holds, observed };
+              for (const phase of PHASES[state] ?? NO_PHASE) {
+                const varied = { attempt, hasHost, isOverdue, isMissing, owesGang, phase };
+                const record = state === 'no record' ? undefined : aRecord(state, varied);
+                for (const [claim, holds] of Object.entries(CLAIMS)) {
+                  for (const [observation, observed] of OBSERVATIONS) {
+                    yield { state, ...varied, claim, observation, record, holds, observed };
+                  }
                 }
               }
             }
@@ -201,6 +218,16 @@ export function* reconcileCases(): Generator<Case> {
   }
 }
 
+const NO_PHASE = [''] as const;
+const ON_THE_WAY = ['selecting', 'handing_over', 'arriving'] as const;
+const PHASES: Readonly<Record<string, readonly (MigrationPhase | '')[]>> = {
+  active: ['', 'confirming'],
+  resize: ON_THE_WAY,
+  migrating: ON_THE_WAY,
+  verify_resize: ['arrived'],
+  revert_resize: ['leaving', 'returning'],
+};
+
 const DEADLINES: readonly InstanceState[] = [
   'scheduling',
   'building',
@@ -210,6 +237,10 @@ const DEADLINES: readonly InstanceState[] = [
   'undoing',
   'pending',
   'preempting',
+  'resize',
+  'migrating',
+  'verify_resize',
+  'revert_resize',
   'deleting',
 ];
 
@@ -217,13 +248,14 @@ function isBuilt(state: InstanceState | 'no record'): boolean {
   return state !== 'no record' && BUILT_STATES.includes(state);
 }
 
-type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing' | 'owesGang'>;
+type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing' | 'owesGang' | 'phase'>;
 
-function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing, owesGang }: Varied): Instance {
-  const concluded = isBuilt(state) || state === 'rebuilding' ? 'active' : 'failed';
+function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing, owesGang, phase }: Varied): Instance {
+  const isOnHost = isBuilt(state) || state === 'rebuilding' || phase !== '';
+  const concluded = phase === 'leaving' ? 'reverted' : isOnHost ? 'active' : 'failed';
   const times = { reason: '', startedAtMs: 0, endedAtMs: undefined };
   const attempts: Attempt[] = [
-    { host: ELSEWHERE, number: GIVEN_UP, outcome: 'timed_out', ...times },
+    { host: ELSEWHERE, number: GIVEN_UP, outcome: outcomeBefore(phase), ...times },
     { host: HOST, number: PRESENT, outcome: attempt === 'open' ? 'building' : concluded, ...times },
   ];
   const dueAtMs = isOverdue ? NOW_MS - 1 : NOW_MS + 1;
@@ -241,12 +273,38 @@ function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing,
     requestSpec: new Uint8Array(),
     alternates: new Uint8Array(),
     allocationRequest: Uint8Array.of(1),
-    activeAt: isBuilt(state) || state === 'rebuilding' ? ACTIVE_AT : undefined,
+    activeAt: isOnHost ? ACTIVE_AT : undefined,
     missingIn: isMissing ? MISSING_IN : undefined,
-    dueAtMs: DEADLINES.includes(state) || owesGang ? dueAtMs : undefined,
+    ...(phase === '' ? {} : { migration: aMigration(phase) }),
+    dueAtMs: DEADLINES.includes(state) || owesGang || phase !== '' ? dueAtMs : undefined,
     ...(owesGang ? { gang: { minCount: 2, count: 2 } } : {}),
     version: 3,
     createdAtMs: 0,
     updatedAtMs: 0,
   };
+}
+
+/** Until it has left, its source is its host; from then on that is where the attempt before was. */
+function aMigration(phase: MigrationPhase): Migration {
+  const isAtSource = phase === 'selecting' || phase === 'handing_over';
+  const spec = { allocationRequest: '', requestSpec: '' };
+  const here = { host: HOST, attempt: PRESENT, ...spec };
+  const before = { host: ELSEWHERE, attempt: GIVEN_UP, ...spec };
+  return {
+    uuid: MIGRATION_UUID,
+    kind: 'migrate',
+    phase,
+    source: { ...(isAtSource ? here : before), claimToken: TOKEN, activeAt: ACTIVE_AT },
+    destination: isAtSource ? { ...before, attempt: 0 } : here,
+    targetHost: '',
+    claimToken: phase === 'selecting' ? undefined : TOKEN,
+    handover: '',
+    confirmAfterMs: 0,
+    confirmAtMs: undefined,
+  };
+}
+
+function outcomeBefore(phase: MigrationPhase | ''): Attempt['outcome'] {
+  if (phase === '' || phase === 'selecting' || phase === 'handing_over') return 'timed_out';
+  return phase === 'confirming' ? 'moved' : 'active';
 }

@@ -24,7 +24,7 @@ export function decideAsMany(
   const { instanceUuids, minCount = 0 } = request;
   if (forAll.kind === 'decided' || minCount === 0 || minCount >= instanceUuids.length) return forAll;
 
-  const { held } = claimsHeld(instanceUuids, request.spec, parts.fleet, parts.fleet.snapshot(nowMs));
+  const { held } = claimsHeld(request, parts.fleet, parts.fleet.snapshot(nowMs));
   const heldFirst = [...held.keys(), ...instanceUuids.filter((uuid) => !held.has(uuid))];
   const forFirst = (count: number) =>
     decide({ ...request, instanceUuids: heldFirst.slice(0, count) }, nowMs, random, parts, refusedClaims);

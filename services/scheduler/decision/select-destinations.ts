@@ -18,6 +18,7 @@ import { type CompleteRequest, completeRequest, lacksGroup } from './complete-re
 import { type Decision, type DecisionParts, type InstanceDestination, type SelectRequest } from './decide';
 import { diagnoseRefusedClaims } from './diagnose';
 import type { Grounds } from './grounds';
+import { stageOf } from './move-claim';
 import type { HostForInstance } from './pick-hosts';
 
 /** What selecting takes. */
@@ -59,13 +60,16 @@ export interface Selected {
  * room, a request refused meanwhile is decided again, once, when they are answered.
  *
  * @throws BerthError `aborted / claim_conflicts` after too many conflicts; `deadline_exceeded / caller_left`;
- *   `unavailable`; `invalid_argument / too_many`; `failed_precondition / foreign_consumer`; what `completeRequest` throws.
+ *   `unavailable`; `invalid_argument / too_many`; `failed_precondition / foreign_consumer`, and of a move `/ claim_changed` or
+ *   `/ migration_uuid_taken`; what `completeRequest` throws.
  */
 export async function selectDestinations(asked: AskedSelection, caller: Caller, deps: SelectDeps): Promise<Selected> {
   const { fleet, settings, clock } = deps;
   if (asked.instanceUuids.length > settings.maxInstances) throw tooMany(settings.maxInstances);
   // A group that was created just now, by another scheduler, is not missing.
-  if (lacksGroup(asked, fleet)) await catchUp(deps, caller);
+  const [moved = ''] = asked.instanceUuids;
+  const lacksClaim = asked.move !== undefined && stageOf(asked.move, moved, fleet.view) === 'changed';
+  if (lacksClaim || lacksGroup(asked, fleet)) await catchUp(deps, caller);
   const request: SelectRequest = { ...asked, ...completeRequest(asked, fleet) };
   const random = seededRandom(seedOf(request.requestId));
   const refusedClaims = new Map<number, string>();
@@ -127,7 +131,9 @@ async function claimDecided(
   deps.fleet.hold(claims, assumed);
   try {
     const claimed =
-      toClaim.length > 0 ? await claimAll(toClaim, { ...spec, ...rank }, spreadAmong, caller, deps) : NOTHING_TO_CLAIM;
+      toClaim.length > 0
+        ? await claimAll(toClaim, { ...spec, ...rank }, spreadAmong, caller, request.move, deps)
+        : NOTHING_TO_CLAIM;
     if (claimed.kind !== 'claimed') return claimed;
     return { kind: 'destinations', destinations: destinations.map((one) => sealed(one, claimed.claimToken)) };
   } finally {

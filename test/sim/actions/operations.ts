@@ -1,5 +1,5 @@
 import { callMethod } from '#libs/bus/typed-calls';
-import type { InstanceOperation, InstanceView } from '#libs/contracts/messages';
+import type { InstanceOperation, InstanceView, OperateInstanceRequest } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
@@ -131,7 +131,7 @@ function fittingAt({ checker }: World, place: number, operation: InstanceOperati
 }
 
 /** A conductor dies in the middle of it, before one of its messages to the broker or the store. */
-function conductorDies(random: Random): Perform {
+export function conductorDies(random: Random): Perform {
   const who = pick(random, ['conductor-1', 'conductor-2']);
   const link = randomInt(random, 2);
   const after = 1 + randomInt(random, 6);
@@ -141,25 +141,33 @@ function conductorDies(random: Random): Perform {
   };
 }
 
+type MoveOptions = Pick<OperateInstanceRequest, 'resizeTo' | 'targetHost' | 'confirmAfterMs'>;
+
 const BY_WAY_OF: Readonly<Record<InstanceOperation, Instance['state']>> = {
   stop: 'stopping',
   start: 'starting',
   evacuate: 'rebuilding',
+  resize: 'resize',
+  migrate: 'resize',
+  live_migrate: 'migrating',
+  confirm: 'active',
+  revert: 'revert_resize',
 };
 
 /** By the version that is seen; what is answered is on record. */
-function operate(
+export function operate(
   world: World,
   { uuid, projectId, version }: Instance,
   operation: InstanceOperation,
   isByOperator = false,
+  options: MoveOptions = {},
 ): void {
   const { checker } = world;
   checker.mayOperate.add(`${BY_WAY_OF[operation]} ${uuid}`);
   checker.operated.delete(uuid);
   const began = {};
   world.checker.operating.set(uuid, began);
-  const answered = call(world, isByOperator ? 'operator' : projectId, uuid, operation, version);
+  const answered = call(world, isByOperator ? 'operator' : projectId, uuid, operation, version, options);
   void answered.then((after) => {
     // What was so already, another call that is still under way may change.
     const isWritten = after !== undefined && after.version > version;
@@ -168,16 +176,16 @@ function operate(
 }
 
 /** Undefined when it was refused, or nobody answered. */
-async function call(
+export async function call(
   { fleet }: World,
   who: string,
   instanceUuid: string,
   operation: InstanceOperation,
   version: number,
+  options: MoveOptions = {},
 ): Promise<InstanceView | undefined> {
-  const request = { instanceUuid, operation, version };
-  const options = { timeoutMs: 3_000 };
-  const called = callMethod(fleet.member(who).bus, RPC_CONDUCTOR, operateInstanceMethod, request, options);
+  const request = { instanceUuid, operation, version, ...options };
+  const called = callMethod(fleet.member(who).bus, RPC_CONDUCTOR, operateInstanceMethod, request, { timeoutMs: 3_000 });
   return called.then(
     ({ instance }) => instance,
     () => undefined,

@@ -10,18 +10,24 @@ import { ageOf } from '../../views/format';
 import { facts, table } from '../../views/table';
 import { admissionSummary, waitingSummary } from '../../views/waiting-summary';
 import { amount } from '../number-flags';
+import { confirmCommand, liveMigrateCommand, migrateCommand, resizeCommand, revertCommand } from './move';
 import { evacuateCommand, startCommand, stopCommand } from './operate';
 import { adoptCommand, destroyCommand } from './settle';
 import { terminateCommand } from './terminate';
 
-/** `berth instance list | show | stop | start | evacuate | delete | adopt | destroy` */
+/** `berth instance list | show | stop | start | resize | migrate | live-migrate | confirm | revert | evacuate | ...` */
 export function instanceCommand(context: Context): CommandUnknownOpts {
   return new Command('instance')
-    .description('See, stop, start and destroy instances.')
+    .description('See, stop, start, move and destroy instances.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(stopCommand(context))
     .addCommand(startCommand(context))
+    .addCommand(resizeCommand(context))
+    .addCommand(migrateCommand(context))
+    .addCommand(liveMigrateCommand(context))
+    .addCommand(confirmCommand(context))
+    .addCommand(revertCommand(context))
     .addCommand(evacuateCommand(context))
     .addCommand(terminateCommand(context, 'delete'))
     .addCommand(adoptCommand(context))
@@ -98,6 +104,7 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
   if (i.admission !== undefined) pairs.push(['priority', admissionSummary(i.admission)]);
   if (i.waiting !== undefined) pairs.push(['waits', waitingSummary(clock, i)]);
   if (i.endsAtMs) pairs.push(['ends', new Date(i.endsAtMs).toISOString()]);
+  if (i.migration !== undefined) pairs.push(['move', moveOf(i.migration)]);
   if (i.fault !== undefined) pairs.push(['fault', `${i.fault.reason}: ${i.fault.message}`]);
   terminal.print(facts(terminal, pairs));
   if (i.attempts.length === 0) return;
@@ -109,4 +116,9 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
     a.reason,
   ]);
   terminal.print(`\n${table(terminal, ['ATTEMPT', 'HOST', 'OUTCOME', 'TOOK', 'REASON'], rows)}`);
+}
+
+function moveOf({ kind, sourceHost, destHost, confirmAtMs }: NonNullable<InstanceView['migration']>): string {
+  const confirmed = confirmAtMs > 0 ? `, confirmed ${new Date(confirmAtMs).toISOString()} unless it is reverted` : '';
+  return `${kind} from ${sourceHost} to ${destHost || '(not known yet)'}${confirmed}`;
 }

@@ -26,9 +26,11 @@ export function evacuateCommand(context: Context): CommandUnknownOpts {
   return operateCommand(context, 'evacuate', purpose, 'see it run elsewhere');
 }
 
+type PowerOperation = Extract<InstanceOperation, 'stop' | 'start' | 'evacuate'>;
+
 function operateCommand(
   context: Context,
-  operation: InstanceOperation,
+  operation: PowerOperation,
   purpose: string,
   example: string,
 ): CommandUnknownOpts {
@@ -52,7 +54,7 @@ function operateCommand(
   return addHelp(command, [[`berth instance ${operation} 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11 --wait`, example]]);
 }
 
-const WANTED: Readonly<Record<InstanceOperation, readonly string[]>> = {
+const WANTED: Readonly<Record<PowerOperation, readonly string[]>> = {
   stop: ['stopped'],
   start: ['active'],
   evacuate: ['active'],

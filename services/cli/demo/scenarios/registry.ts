@@ -1,6 +1,7 @@
 import { gang } from './gang';
 import { heal } from './heal';
+import { resize } from './resize';
 import type { Scenario } from './stage';
 
 /** Every scenario of `berth demo --scenario`; adding one is a line here. */
-export const SCENARIOS: readonly Scenario[] = [gang, heal];
+export const SCENARIOS: readonly Scenario[] = [gang, heal, resize];
