@@ -278,10 +278,12 @@ export class Checker {
 
   /**
    * Whether the end of an instance was an end on its host, too: the store has not gone back since, and the record that ended had
-   * been tried there, or it was seen there. (A copy of its request may have come to an end of its own, on other hosts.)
+   * been tried there, or it was seen there. (A copy of its request may have come to an end of its own, on other hosts.) What
+   * ran on a host that was taken over is lost, and may be back with its machine.
    */
-  #isEndKnown({ uuid, host }: Instance): boolean {
+  #isEndKnown({ uuid, host = '' }: Instance): boolean {
     if (!this.forgiven.has(uuid)) return true;
+    if (this.#takeOvers.has(uuid, host)) return false;
     const wasTried = this.known.get(uuid)?.latest.attempts.some((attempt) => attempt.host === host) === true;
     const wasSeen = this.#doubts.get(`${uuid} on ${host}`)?.finding === 'stray';
     return this.#endedIn.get(uuid) === this.storeBegan && (wasTried || wasSeen);
