@@ -1,6 +1,7 @@
 import * as evidence from '../../../services/conductor/evidence';
 import * as fencing from '../../../services/conductor/steps/fence-host';
 import * as ordering from '../../../services/conductor/steps/orders';
+import * as forgetting from '../../../services/conductor/triggers/forget-ended';
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
 import { withRule } from './reconcile-mutants';
 
@@ -18,6 +19,22 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
       }),
     ),
     'evacuate a dead host',
+  ),
+  withFocus(
+    mutants(
+      'dead-host-is-not-told',
+      'ordering a dead host to destroy what is deleted, at once and before its record is forgotten',
+      mutant('not-at-once', '', ordering, 'orderDestroy', (original) => async (c, uuid, step) => {
+        const [host] = await c.placement.hosts([step.host]);
+        return step.reports && host?.up === false ? 'host_down' : original(c, uuid, step);
+      }),
+      mutant('nor-later', '', forgetting, 'destroyBeforeForgetting', (original) => (c, records, beforeMs) => {
+        const evacuated = records.filter(({ state }) => state !== 'deleted');
+        return original(c, evacuated, beforeMs);
+      }),
+    ),
+    'evacuate a dead host',
+    'terminate',
   ),
   mutant('evacuates-the-living', 'that only a dead host is evacuated', fencing, 'fenceHost', () => async () => {}),
   withRule('never-rebuilt', 'the deadline of what is rebuilt', ({ record, observed }) =>
