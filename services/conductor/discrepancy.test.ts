@@ -260,16 +260,6 @@ describe('an instance that runs without a claim', () => {
     expect((await world.all()).map((one) => one.uuid)).toEqual([uuid]);
   });
 
-  it('is in doubt when the store went back so long ago that its record may have come to its end since', async () => {
-    world.placement.goOn(world.clock.now());
-    await world.clock.advance(3_600_001);
-    const uuid = world.random.uuid();
-    const allocationRequest = world.allocationRequest(uuid, 'h1');
-    await world.disagreeTwice('h1', { unclaimed: [world.runningInstance(uuid, 'h1', { allocationRequest })] });
-    await world.clock.advance(100);
-    expect(await world.all()).toEqual([]);
-  });
-
   it('is not adopted by a report that is older than deleted records are kept', async () => {
     const uuid = world.random.uuid();
     const allocationRequest = world.allocationRequest(uuid, 'h1');
