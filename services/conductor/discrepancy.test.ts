@@ -3,6 +3,7 @@ import type { Consumer } from '#libs/domain/consumer';
 import type { Instance } from '#libs/domain/instance';
 import type { Command } from '#libs/placement/port/placement-store';
 import type { Running } from '#libs/runtime/service';
+import { anInstance } from '#libs/testing/instances/instance';
 import { ConductorWorld, providerOf } from './testing/conductor-world';
 
 let world: ConductorWorld;
@@ -258,6 +259,24 @@ describe('an instance that runs without a claim', () => {
     await world.disagreeTwice('h1', { unclaimed: [world.runningInstance(other, 'h1', shown)] });
     await world.clock.advance(1_000);
     expect((await world.all()).map((one) => one.uuid)).toEqual([uuid]);
+  });
+
+  it('stays a stray when its record came to its end elsewhere and was forgotten', async () => {
+    const uuid = world.random.uuid();
+    const ended = { state: 'error', host: 'h2', attempts: [], dueAtMs: undefined, updatedAtMs: 1 } as const;
+    const record = anInstance({ uuid, requestId: world.random.uuid(), ...ended });
+    await world.instances.create(record.requestId, [record]);
+    const unclaimed = [world.runningInstance(uuid, 'h1', { allocationRequest: world.allocationRequest(uuid, 'h1') })];
+    const runs = async () => {
+      await world.sendDiscrepancy(world.discrepancy('h1', { unclaimed }));
+      await world.clock.advance(100);
+    };
+    await runs();
+    await world.clock.advance(90_000);
+    expect(await world.instances.get([uuid])).toEqual([]);
+    for (let times = 0; times < 2; times++) await runs();
+    expect(await world.all()).toEqual([]);
+    expect(await world.instances.listDoubts()).toMatchObject([{ finding: 'stray', instanceUuid: uuid, host: 'h1' }]);
   });
 
   it('is not adopted by a report that is older than deleted records are kept', async () => {

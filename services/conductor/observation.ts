@@ -95,6 +95,8 @@ export type Observation =
       readonly isClaimed: boolean;
       readonly instance: RunningInstance;
       readonly voucher: Voucher | undefined;
+      /** It was seen before where its record did not have it: without a record now, that has come to its end. */
+      readonly wasStray: boolean;
     }
   /** A host's report does not have it, and it holds a claim there. */
   | {

@@ -59,6 +59,7 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
 function withoutRecord(holds: Holds, observed: Observation): Step {
   switch (observed.kind) {
     case 'running':
+      if (observed.wasStray) return doubt('stray');
       return observed.voucher ? adopt(observed) : doubt('unknown_instance');
     case 'disowned':
       return destroyDisowned(observed);

@@ -99,6 +99,8 @@ export class Checker {
   readonly #cameBack = new Set<string>();
   /** When a host that was down was heard of again. */
   readonly #cameUpAtMs = new Map<string, number>();
+  /** How often the store had gone back when an instance came to its end. */
+  readonly #endedIn = new Map<string, number>();
   /** Attempts that records gave up. */
   readonly #givenUp = new Set<string>();
   /** What was ever built where. */
@@ -256,7 +258,8 @@ export class Checker {
     if (state === 'error' && instance.fault?.message.includes(FORGED)) {
       this.fail('nobody acts for another', `${uuid} is in ERROR by the word of another host`);
     }
-    if (version === 1 && this.isEnded(uuid) && !this.forgiven.has(uuid)) this.#beginsAgain(uuid);
+    if (version === 1 && this.isEnded(uuid) && this.#isEndKnown(instance)) this.#beginsAgain(uuid);
+    if (state === 'deleted' || state === 'error') this.#endedIn.set(uuid, this.storeBegan);
     if (version === 1 && !this.isAskedFor(uuid)) this.fail('nobody acts for another', `nobody asked for ${uuid}`);
     if (state === 'active' && before?.state === 'building') this.#checkActive(instance);
     if (state === 'stopped') this.#checkStopped(instance);
@@ -271,6 +274,19 @@ export class Checker {
     known.states.set(version, state);
     known.latest = instance;
     this.known.set(uuid, known);
+  }
+
+  /**
+   * Whether the end of an instance was an end on its host, too: the store has not gone back since, and the record that ended had
+   * been tried there, or it was seen there. (A copy of its request may have come to an end of its own, on other hosts.) What
+   * ran on a host that was taken over is lost, and may be back with its machine.
+   */
+  #isEndKnown({ uuid, host = '' }: Instance): boolean {
+    if (!this.forgiven.has(uuid)) return true;
+    if (this.#takeOvers.has(uuid, host)) return false;
+    const wasTried = this.known.get(uuid)?.latest.attempts.some((attempt) => attempt.host === host) === true;
+    const wasSeen = this.#doubts.get(`${uuid} on ${host}`)?.finding === 'stray';
+    return this.#endedIn.get(uuid) === this.storeBegan && (wasTried || wasSeen);
   }
 
   /** A request that came again after its instances were forgotten is refused; one of the same uuid may be another. */

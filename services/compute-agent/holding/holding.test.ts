@@ -225,7 +225,7 @@ describe('what an agent says of a host', () => {
     expect(build?.position).toBeLessThan(after?.position ?? 0);
   });
 
-  it('has allocation requests in the first report, and when the answer before asked for them', async () => {
+  it('has allocation requests when the answer before asked for them, and first for a store that is new', async () => {
     await world.startAll(SETTINGS);
     await world.build({ allocationRequest: Uint8Array.of(4, 5) });
     await world.results.has(1);
@@ -245,6 +245,36 @@ describe('what an agent says of a host', () => {
     acceptReports();
     await world.clock.advance(REPORT_MS);
     expect(world.stats.items[before]?.instances[0]?.allocationRequest.length).toBe(2);
+  });
+
+  it('has none in the first after orders were not taken for a while', async () => {
+    await world.startAll(SETTINGS);
+    await world.build({ allocationRequest: Uint8Array.of(4, 5) });
+    await world.results.has(1);
+    world.wantsAllocationRequests = true;
+    refuseReports('unavailable');
+    await world.clock.advance(LEASE_MS + REPORT_MS);
+    world.holders.clear();
+    refuseReports('epoch_unknown');
+    await world.clock.advance(REPORT_MS);
+    const before = world.stats.items.length;
+    acceptReports();
+    await world.clock.advance(REPORT_MS);
+    const shown = world.stats.items
+      .slice(before, before + 2)
+      .map(({ instances: [one] }) => one?.allocationRequest.length);
+    expect(shown).toEqual([0, 2]);
+  });
+
+  it('has none in the first after a start', async () => {
+    const stateDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
+    await (await openJournal(join(stateDir, 'h1', 'journal'))).put(trackedInstance(anOrder(), 'running'));
+    world.wantsAllocationRequests = true;
+    await world.startAll({ ...SETTINGS, STATE_DIR: stateDir });
+    await world.clock.advance(REPORT_MS);
+    const shown = world.stats.items.slice(0, 2).map(({ instances: [one] }) => one?.allocationRequest.length);
+    expect(shown).toEqual([0, 3]);
+    rmSync(stateDir, { recursive: true });
   });
 });
 

@@ -16,6 +16,9 @@ export class HostLease {
   #isHeld = false;
   #untilMs = 0;
   #position = 0;
+  #wasCertain = false;
+  #isRenewed = false;
+  readonly #waiting = new Set<() => void>();
   /** The latest epoch of an order. */
   #orderedEpoch = 0;
 
@@ -41,15 +44,32 @@ export class HostLease {
     return this.#isHeld && this.clock.elapsed() < this.#untilMs;
   }
 
+  /**
+   * Whether orders were taken until the host was lost the last time. If not, some may have waited for long, also for a run
+   * that was granted the host since.
+   */
+  get wasCertain(): boolean {
+    return this.#wasCertain;
+  }
+
   grant(epoch: number, askedAtMs: number): void {
     this.#epoch = epoch;
     this.#isHeld = true;
+    this.#isRenewed = false;
     this.#untilMs = askedAtMs + this.leaseMs;
   }
 
   /** A report was accepted that was sent then. */
   renew(sentAtMs: number): void {
     this.#untilMs = Math.max(this.#untilMs, sentAtMs + this.leaseMs);
+    this.#isRenewed = true;
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** Calls back with each report that is accepted; the returned function ends that. */
+  onRenewed(wake: () => void): () => void {
+    this.#waiting.add(wake);
+    return () => this.#waiting.delete(wake);
   }
 
   /**
@@ -66,6 +86,7 @@ export class HostLease {
 
   lose(reason: LossReason): void {
     if (!this.#isHeld) return;
+    this.#wasCertain = this.isCertain && (this.#wasCertain || this.#isRenewed);
     this.#isHeld = false;
     this.onLost(this, reason);
   }

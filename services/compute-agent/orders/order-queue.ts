@@ -138,11 +138,19 @@ export class OrderQueue {
 
   /** The host once this run surely holds it, by the epoch of the order or a later one; undefined when it does not. */
   async #heldHost(carried: CarriedHost, epoch: number): Promise<Host | undefined> {
-    const { clock, drainEnd } = this.#parts;
     const { lease } = carried;
-    if (!lease.isCertain || !carried.host) await sleep(clock, HOLD_BACK_MS, drainEnd);
+    if (!lease.isCertain || !carried.host) await this.#holdBack(lease);
     if (!lease.isCertain) return undefined;
     return lease.isHeldBy(epoch) ? carried.host : undefined;
+  }
+
+  /** Until a report is accepted, at most: what waits the longest is done before the host says much more. */
+  async #holdBack(lease: HostLease): Promise<void> {
+    const { clock, drainEnd } = this.#parts;
+    const waiting = new AbortController();
+    const endWaiting = lease.onRenewed(() => waiting.abort());
+    await sleep(clock, HOLD_BACK_MS, AbortSignal.any([drainEnd, waiting.signal]));
+    endWaiting();
   }
 
   async #retry(action: () => Promise<void>, event: string, problem: string): Promise<void> {

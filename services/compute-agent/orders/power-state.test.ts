@@ -153,3 +153,22 @@ it('is still stopped after a restart of the agent, and starts then', async () =>
   expect(world.outcomes()).toEqual(['1 active']);
   rmSync(stateDir, { recursive: true, force: true });
 });
+
+it('does nothing by an order that rests on what an earlier run said, says how it is, and does the next', async () => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
+  const agent = await startWithOne({ STATE_DIR: stateDir });
+  await set('shutdown');
+  const closing = agent.close();
+  await world.clock.advance(100);
+  await closing;
+  world.holders.set('h1', { epoch: 5, run: 'another', untilMs: 0 });
+  await world.start({ STATE_DIR: stateDir });
+  // The disk is as it was then: for all that it says the order is the next.
+  await set('running');
+  expect(said()).toEqual(['shutdown', 'shutdown']);
+  expect(world.powerReports.items.at(-1)).toMatchObject({ epoch: 6 });
+  expect(await world.driver?.list()).toEqual([]);
+  await set('running');
+  expect(said()).toEqual(['shutdown', 'shutdown', 'running']);
+  rmSync(stateDir, { recursive: true, force: true });
+});

@@ -57,7 +57,10 @@ interface Reporting {
   /** Whether an operator disabled it, as the last answer said: a store that was wiped learns it from here. */
   disabled: HostDisabled | undefined;
   readonly remember: RememberedDisabled['remember'];
-  /** The first report of an epoch has them, and those whose answer before asked for them. */
+  /**
+   * Those have them whose answer before asked for them, and the first of an epoch when orders were taken up to then. Else what
+   * the first report shows may be gone with the orders that wait, and is not to be taken for what runs from now on.
+   */
   hasAllocationRequests: boolean;
   /** In a row; of those that are tried again with backoff. */
   failures: number;
@@ -134,7 +137,7 @@ export function createReporter(
       if (isUnavailable) log.info({ event: 'stats_available' }, 'stats are delivered again');
       isUnavailable = false;
       counters.reports.inc({ result: 'accepted' });
-      if (isAskedAgain) return config.reportMinIntervalMs;
+      if (isAskedAgain) return Math.min(config.reportMinIntervalMs, config.reportIntervalMs);
       // Hosts that started together spread over the interval.
       return isFirst ? config.reportIntervalMs * random.next() : jittered(config.reportIntervalMs);
     } catch (thrown) {
@@ -190,13 +193,13 @@ export function createReporter(
   return {
     add(lease, stats, volatile, { disabled, remember }) {
       const unsent = { sequence: 0, sentAtMs: 0, nextAtMs: 0, sentVolatile: '', failures: 0, isSending: false };
-      const host: Reporting = { lease, stats, volatile, hasAllocationRequests: true, disabled, remember, ...unsent };
+      const host: Reporting = { lease, stats, volatile, hasAllocationRequests: false, disabled, remember, ...unsent };
       all.push(host);
       return {
         firstSent: report(host),
         reportSoon: () => reportSoon(host),
         resume() {
-          host.hasAllocationRequests = true;
+          host.hasAllocationRequests = lease.wasCertain;
           host.failures = 0;
           void report(host);
         },

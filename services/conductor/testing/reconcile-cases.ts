@@ -83,6 +83,7 @@ const RUNNING = {
   isClaimed: false,
   instance,
   voucher: undefined,
+  wasStray: false,
 } as const;
 const MISSING = { kind: 'missing', host: HOST, at: AFTER, sequence: 9, hasOrdersWaiting: false } as const;
 
@@ -106,6 +107,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['lost before it was active', { ...reportOf('lost'), at: BEFORE }],
   ['runs on its host without a claim', RUNNING],
   ['runs on its host without a claim, vouched for', { ...RUNNING, voucher: VOUCHER }],
+  ['runs on its host, vouched for, and was a stray there', { ...RUNNING, voucher: VOUCHER, wasStray: true }],
   ['runs on its host with a claim', { ...RUNNING, isClaimed: true }],
   ['is stopped on its host, without a claim', { ...RUNNING, instance: { ...instance, powerState: 'shutdown' } }],
   [

@@ -33,13 +33,25 @@ export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: 
     .filter((record) => record !== undefined)
     .filter((record) => !isDoubtful(c, record, lost));
   const isWaiting = missing.some(isAttemptOpen) && (await hasOrdersWaiting(c, serviceHost));
-  const runs = (isClaimed: boolean) => (instance: RunningInstance) =>
-    lookAtRunning(c, discrepancy, instance, isClaimed, byUuid.get(instance.instanceUuid), lost);
+  const strays = running.every(({ instanceUuid }) => byUuid.has(instanceUuid)) ? NONE : await straysOn(c, host);
+  const runs = (isClaimed: boolean) => (instance: RunningInstance) => {
+    const uuid = instance.instanceUuid;
+    return lookAtRunning(c, discrepancy, instance, isClaimed, byUuid.get(uuid), lost, strays.has(uuid));
+  };
   await reconcileLoop(c, [
     ...unclaimed.map(runs(false)),
     ...discrepancy.present.map(runs(true)),
     ...missing.map((record) => lookAt(record, { kind: 'missing', host, at, sequence, hasOrdersWaiting: isWaiting })),
   ]);
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** What was seen on a host where its record did not have it. */
+async function straysOn(c: Conductor, on: string): Promise<ReadonlySet<string>> {
+  const doubts = await c.instances.listDoubts();
+  const strays = doubts.filter(({ finding, host }) => finding === 'stray' && host === on);
+  return new Set(strays.map(({ instanceUuid }) => instanceUuid));
 }
 
 /** An agent is not heard: whatever runs on its host is not known. */
@@ -54,11 +66,12 @@ function lookAtRunning(
   isClaimed: boolean,
   record: Instance | undefined,
   lost: LostWrites,
+  wasStray: boolean,
 ): Look {
   const { host, providerUuid, epoch, position } = discrepancy;
   const voucher = isForgotten(record, instance, lost) ? voucherOf(c, discrepancy, instance) : undefined;
   const at = { epoch, position };
-  const observed = { kind: 'running', host, providerUuid, at, isClaimed, instance, voucher } as const;
+  const observed = { kind: 'running', host, providerUuid, at, isClaimed, instance, voucher, wasStray } as const;
   return { uuid: instance.instanceUuid, record, holds: UNREAD, observed };
 }
 

@@ -51,7 +51,16 @@ function vouchedFor(c: Conductor, { host, providerUuid, epoch, position }: HostD
   const { projectId, userId, resources } = said;
   const at = { epoch, position };
   const voucher = { projectId, userId, resources };
-  return { kind: 'running', host, providerUuid, at, isClaimed: false, instance, voucher } satisfies Observation;
+  return {
+    kind: 'running',
+    host,
+    providerUuid,
+    at,
+    isClaimed: false,
+    instance,
+    voucher,
+    wasStray: false,
+  } satisfies Observation;
 }
 
 function disowned(host: string, { attempt, claimToken }: RunningInstance) {

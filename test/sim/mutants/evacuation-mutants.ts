@@ -1,6 +1,7 @@
 import * as evidence from '../../../services/conductor/evidence';
 import * as fencing from '../../../services/conductor/steps/fence-host';
 import * as ordering from '../../../services/conductor/steps/orders';
+import * as forgetting from '../../../services/conductor/triggers/forget-ended';
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
 import { withRule } from './reconcile-mutants';
 
@@ -18,6 +19,24 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
       }),
     ),
     'evacuate a dead host',
+  ),
+  withFocus(
+    mutant(
+      'deleted-is-told-once',
+      'telling a dead host again to destroy what is deleted',
+      forgetting,
+      'destroyBeforeForgetting',
+      (original) => (c, records, beforeMs) => {
+        return original(
+          c,
+          records.filter(({ state }) => state !== 'deleted'),
+          beforeMs,
+        );
+      },
+    ),
+    'evacuate a dead host',
+    'terminate',
+    'cut off',
   ),
   mutant('evacuates-the-living', 'that only a dead host is evacuated', fencing, 'fenceHost', () => async () => {}),
   withRule('never-rebuilt', 'the deadline of what is rebuilt', ({ record, observed }) =>

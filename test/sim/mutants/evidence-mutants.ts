@@ -1,6 +1,7 @@
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
+import * as reporting from '../../../services/compute-agent/host/stats';
 import * as evidence from '../../../services/conductor/evidence';
-import { type Mutant, mutant, mutants } from './mutant';
+import { type Mutant, mutant, mutants, withFocus } from './mutant';
 import { withRule } from './reconcile-mutants';
 
 /** What conductors take for proof. */
@@ -26,6 +27,26 @@ export const EVIDENCE_MUTANTS: readonly Mutant[] = [
     const { projectId, userId, resources } = observed.instance;
     return { kind: 'adopt', at: { ...observed, voucher: { projectId, userId, resources } }, finding: 'adopted' };
   }),
+  withFocus(
+    withRule('strays-are-forgotten', 'knowing what was a stray when its record is gone', ({ record, observed }) => {
+      if (record !== undefined || observed.kind !== 'running' || !observed.wasStray || !observed.voucher)
+        return undefined;
+      return { kind: 'adopt', at: observed, finding: 'adopted' };
+    }),
+    'evacuate a dead host',
+    'store forgets an operation',
+  ),
+  withFocus(
+    mutant(
+      'orders-wait-unseen',
+      'that the first report after a while without orders proves little',
+      reporting,
+      'statsOf',
+      (original) => (host) => original(host, true),
+    ),
+    'evacuate a dead host',
+    'store forgets an operation',
+  ),
   mutant(
     'all-may-be-lost',
     'of which claims a store may have lost the records',

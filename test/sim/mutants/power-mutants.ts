@@ -32,6 +32,18 @@ export const POWER_MUTANTS: readonly Mutant[] = [
       return (order, tracked, epoch) => original({ ...order, restsOnEpoch: 0 }, tracked, epoch);
     },
   ),
+  withFocus(
+    mutant(
+      'power-outlives-its-epoch',
+      'that an order to stop or to start is not done by a later run than it rests on',
+      judging,
+      'judgePowerState',
+      (original) => (order, tracked) => original(order, tracked, 0),
+    ),
+    'disk goes back',
+    'stop and start',
+    'agent away for long',
+  ),
   mutant(
     'stopped-is-half-built',
     'keeping what is stopped over a restart',
