@@ -8,7 +8,7 @@ import type {
   InstanceToBuild,
   RunningWorkload,
 } from '../../services/compute-agent/drivers/driver';
-import type { Journal } from '../../services/compute-agent/host/journal';
+import type { Journal, LostInstance } from '../../services/compute-agent/host/journal';
 import type { TrackedInstance } from '../../services/compute-agent/host/ledger';
 
 /** What somebody did to a machine, for those who check it. */
@@ -46,6 +46,7 @@ export class Machine {
   readonly stopped = new Map<string, Workload>();
   building: ReadonlyMap<string, Use> = new Map();
   readonly disk = new Map<string, TrackedInstance>();
+  readonly #lost = new Map<string, LostInstance>();
   readonly #takenOut = new Set<string>();
   #gpuAt = 'numa0';
   #share = 1;
@@ -166,6 +167,13 @@ export class Machine {
       remove: async (uuid) => {
         this.disk.delete(uuid);
       },
+      loadLost: async () => [...this.#lost.values()],
+      putLost: async (lost) => {
+        this.#lost.set(lost.uuid, lost);
+      },
+      removeLost: async (uuid) => {
+        this.#lost.delete(uuid);
+      },
     };
   }
 
@@ -186,6 +194,7 @@ export class Machine {
     this.running.clear();
     this.stopped.clear();
     this.disk.clear();
+    this.#lost.clear();
     for (const [uuid, instance] of disk) {
       this.disk.set(uuid, instance);
       const { state, resources } = instance;

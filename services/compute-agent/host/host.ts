@@ -6,13 +6,13 @@ import type { Driver } from '../drivers/driver';
 import type { HostLease } from '../holding/host-lease';
 import type { AgentMetrics } from '../metrics';
 import type { AgentConfig } from '../options';
+import { type ConcludedBuilds, createConcludedBuilds } from '../orders/concluded-builds';
 import { type Builds, createBuilds } from './builds';
 import type { HostFacts } from './host-facts';
 import type { Journal } from './journal';
 import { createLedger, type Ledger } from './ledger';
 import { ownProviders } from './own-providers';
 import { type ExternalUsage, externalUsageOf, type Stats, statsOf } from './stats';
-import { type ConcludedBuilds, createConcludedBuilds } from '../orders/concluded-builds';
 import { createTombstones, type Tombstones } from './tombstones';
 
 /** What one host of an agent is made of. */
