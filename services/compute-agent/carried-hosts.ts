@@ -9,7 +9,7 @@ import { type Journal, noJournal, openJournal } from './host/journal';
 import { recoverInstances } from './host/recover';
 import { type AgentConfig, leaseMsOf } from './options';
 import type { CarriedHost } from './orders/order-queue';
-import type { LostReports } from './reports/report-lost';
+import { type LostReports, rememberLost } from './reports/report-lost';
 import type { HostReporter } from './reports/reporter';
 
 /** Hosts that are opened at once. */
@@ -75,6 +75,7 @@ export async function openHost(
   const host = createHost({ ...parts, facts, driver, journal, lease });
   lostReports.watch(host);
   try {
+    await rememberLost(host);
     const lost = await recoverInstances(host, remembered);
     for (const instance of lost) lostReports.report(host, instance, 'it stopped while the agent was away');
     return host;

@@ -22,6 +22,9 @@ afterEach(async () => {
 });
 
 const journalFolder = () => join(stateDir, 'h1', 'journal');
+const isLost = (file: string) => file.endsWith('.lost.json');
+const journalled = () => readdirSync(journalFolder()).filter((file) => !isLost(file));
+const journalledAsLost = () => readdirSync(journalFolder()).filter(isLost);
 
 async function close(agent: Running, afterMs = 100): Promise<void> {
   const closing = agent.close();
@@ -91,17 +94,17 @@ describe('the journal', () => {
     const instanceUuid = randomUUID();
     await world.build({ instanceUuid });
     await world.results.has(1);
-    expect(readdirSync(journalFolder())).toEqual([`${instanceUuid}.json`]);
+    expect(journalled()).toEqual([`${instanceUuid}.json`]);
     await world.destroy({ instanceUuid });
     await world.results.has(2);
-    expect(readdirSync(journalFolder())).toEqual([]);
+    expect(journalled()).toEqual([]);
   });
 
   it('destroys what was half built, as its order is redelivered', async () => {
     const half = trackedInstance(anOrder(), 'building');
     await (await openJournal(journalFolder())).put(half);
     await world.startAll({ STATE_DIR: stateDir });
-    expect(readdirSync(journalFolder())).toEqual([]);
+    expect(journalled()).toEqual([]);
     expect(world.stats.items[0]?.instances).toEqual([]);
   });
 
@@ -114,7 +117,24 @@ describe('the journal', () => {
     await world.start({ STATE_DIR: stateDir }, []);
     const [lost] = await world.results.has(1);
     expect(lost).toMatchObject({ instanceUuid: gone.uuid, attempt: 3, outcome: 'lost', claimToken: 12 });
-    while (readdirSync(journalFolder()).length > 0) await world.settle();
+    while (journalled().length > 0) await world.settle();
+  });
+
+  it('builds nothing by an order that comes again after what it built was lost and the agent was started again', async () => {
+    const first = await world.startAll({ STATE_DIR: stateDir });
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid });
+    await world.results.has(1);
+    (world.driver as { exit(uuid: string, why: string): void }).exit(instanceUuid, 'exit code 1');
+    await world.results.has(2);
+    await close(first);
+    await world.start({ STATE_DIR: stateDir });
+    await world.build({ instanceUuid });
+    await world.results.has(3);
+    expect(world.outcomes()).toEqual(['1 active', '1 lost exited', '1 destroyed destroyed']);
+    expect(journalledAsLost()).toHaveLength(1);
+    await world.clock.advance(601_000);
+    while (journalledAsLost().length > 0) await world.settle();
   });
 
   it('reports an instance as lost, once, that stops while the agent looks for it', async () => {
@@ -132,7 +152,7 @@ describe('the journal', () => {
     };
     await world.startAll({ STATE_DIR: stateDir });
     await world.results.has(1);
-    while (readdirSync(journalFolder()).length > 0) await world.settle();
+    while (journalled().length > 0) await world.settle();
     expect(world.outcomes()).toEqual(['1 lost exited']);
     expect(world.stats.items[0]?.instances).toEqual([]);
   });

@@ -261,16 +261,6 @@ describe('an instance that runs without a claim', () => {
     expect((await world.all()).map((one) => one.uuid)).toEqual([uuid]);
   });
 
-  it('is in doubt when the store went back so long ago that its record may have come to its end since', async () => {
-    world.placement.goOn(world.clock.now());
-    await world.clock.advance(3_600_001);
-    const uuid = world.random.uuid();
-    const allocationRequest = world.allocationRequest(uuid, 'h1');
-    await world.disagreeTwice('h1', { unclaimed: [world.runningInstance(uuid, 'h1', { allocationRequest })] });
-    await world.clock.advance(100);
-    expect(await world.all()).toEqual([]);
-  });
-
   it('stays a stray when its record came to its end elsewhere and was forgotten', async () => {
     const uuid = world.random.uuid();
     const ended = { state: 'error', host: 'h2', attempts: [], dueAtMs: undefined, updatedAtMs: 1 } as const;

@@ -66,6 +66,13 @@ it('is refused while the lease of the host lives, and changes nothing', async ()
   expect(await world.only()).toMatchObject({ state: 'active', host: 'h2' });
 });
 
+it('is refused while the host counts as up, though its agent gave its lease back to be started again', async () => {
+  const uuid = await onDeadHost();
+  await world.setUp('h1', true);
+  expect(await evacuate(uuid)).toBe('host_alive');
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1' });
+});
+
 it('fences the host: what its agent says by its old epoch is refused, and it can not have the host at once', async () => {
   const uuid = await onDeadHost();
   const wanted = { agentRun: 'a run', serviceHost: 'h1', hosts: ['h1'], leaseMs: 1_000 };

@@ -65,8 +65,6 @@ const DOUBT_SHOWN_EVERY_MS = 13_000;
 const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
 const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
 
-const RETENTION_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_RETENTION_MS);
-
 const GIVEN_UP: readonly string[] = [
   ...['failed', 'refused', 'timed_out'],
   ...['evacuated', 'rolled_back', 'preempted', 'moved', 'reverted'],
@@ -106,7 +104,6 @@ export class Checker {
   readonly decisions = new Map<string, Decisions>();
   /** How often the store went back: what was written under an earlier number may be lost. */
   storeBegan = 0;
-  #wentBackAtMs = 0;
   readonly #takeOvers: TakeOvers;
   /** What a host has again, of an older disk, that was destroyed there. */
   readonly #cameBack = new Set<string>();
@@ -163,8 +160,6 @@ export class Checker {
     this.foreign.clear();
     this.decisions.clear();
     this.storeBegan++;
-    // One that was wiped has ended nothing.
-    if (atMs > 0) this.#wentBackAtMs = this.fleet.time.nowMs;
     this.#consumers.clear();
     this.#used.clear();
     this.hosts.clear();
@@ -195,23 +190,15 @@ export class Checker {
 
   /**
    * Whether what runs on a host contradicts its record, or has none any more, and is kept and shown as a doubt: a record that
-   * a store forgot in going back says another host, and comes to its end there; the host was taken over, and is back with the
-   * machine that all was lost with; or its disk is one of before the instance was destroyed.
+   * a store forgot in going back says another host; the host was taken over, and is back with the machine that all was
+   * lost with; or its disk is one of before the instance was destroyed.
    */
   isInDoubt(uuid: string, host: string): boolean {
     const { finding, atMs = 0 } = this.#doubts.get(`${uuid} on ${host}`) ?? {};
     if (this.fleet.time.nowMs - atMs > DOUBT_SHOWN_EVERY_MS) return false;
+    if (finding === 'stray' && this.forgiven.has(uuid)) return true;
     if (finding !== 'stray' && finding !== 'unknown_instance') return false;
-    if (this.forgiven.has(uuid) && (finding === 'stray' || this.#isPastTelling(uuid, host))) return true;
     return this.#takeOvers.has(uuid, host) || this.#cameBack.has(`${uuid} on ${host}`);
-  }
-
-  /**
-   * Whether an instance, which a store forgot in going back, came to its end since where its record had it; or its host was heard
-   * of only when records of what has ended since were forgotten, too.
-   */
-  #isPastTelling(uuid: string, host: string): boolean {
-    return this.isEnded(uuid) || (this.#cameUpAtMs.get(host) ?? 0) > this.#wentBackAtMs + RETENTION_MS;
   }
 
   /** The root provider of a host, as it was written last. */

@@ -9,7 +9,7 @@ import type {
   InstanceToBuild,
   RunningWorkload,
 } from '../../services/compute-agent/drivers/driver';
-import type { Journal } from '../../services/compute-agent/host/journal';
+import type { Journal, LostInstance } from '../../services/compute-agent/host/journal';
 import type { TrackedInstance } from '../../services/compute-agent/host/ledger';
 
 /** What somebody did to a machine, for those who check it. */
@@ -47,6 +47,7 @@ export class Machine {
   readonly stopped = new Map<string, Workload>();
   building: ReadonlyMap<string, Use> = new Map();
   readonly disk = new Map<string, TrackedInstance>();
+  readonly #lost = new Map<string, LostInstance>();
   readonly #takenOut = new Set<string>();
   #gpuAt = 'numa0';
   #share = 1;
@@ -203,6 +204,13 @@ export class Machine {
       remove: async (uuid) => {
         this.disk.delete(uuid);
       },
+      loadLost: async () => [...this.#lost.values()],
+      putLost: async (lost) => {
+        this.#lost.set(lost.uuid, lost);
+      },
+      removeLost: async (uuid) => {
+        this.#lost.delete(uuid);
+      },
     };
   }
 
@@ -223,6 +231,7 @@ export class Machine {
     this.running.clear();
     this.stopped.clear();
     this.disk.clear();
+    this.#lost.clear();
     for (const [uuid, instance] of disk) {
       this.disk.set(uuid, instance);
       const { state, resources } = instance;

@@ -16,7 +16,14 @@ export interface Journal {
   putDisabled(disabled: HostDisabled | undefined): Promise<void>;
   put(instance: TrackedInstance): Promise<void>;
   remove(uuid: string): Promise<void>;
+  /** Which instances stopped by themselves, for as long as the orders that built them may come again. */
+  loadLost(): Promise<LostInstance[]>;
+  putLost(lost: LostInstance): Promise<void>;
+  removeLost(uuid: string): Promise<void>;
 }
+
+/** An instance that is gone, and by what it was built. */
+export type LostInstance = Pick<TrackedInstance, 'uuid' | 'attempt' | 'claimToken'>;
 
 /** Of an agent without a state folder: remembers nothing. */
 export const noJournal: Journal = {
@@ -25,6 +32,9 @@ export const noJournal: Journal = {
   async putDisabled() {},
   async put() {},
   async remove() {},
+  loadLost: async () => [],
+  async putLost() {},
+  async removeLost() {},
 };
 
 /** @throws BerthError `failed_precondition / state_dir` when the folder can't be used. */
@@ -35,6 +45,7 @@ export async function openJournal(folder: string): Promise<Journal> {
     });
   });
   const fileOf = (uuid: string) => join(folder, `${uuid}.json`);
+  const lostFileOf = (uuid: string) => join(folder, `${uuid}${LOST}`);
   const disabledFile = join(folder, 'disabled.json');
   return {
     async load() {
@@ -56,8 +67,21 @@ export async function openJournal(folder: string): Promise<Journal> {
     async remove(uuid) {
       await rm(fileOf(uuid), { force: true });
     },
+    async loadLost() {
+      const files = (await readdir(folder)).filter((name) => name.endsWith(LOST));
+      return Promise.all(
+        files.map(async (name) => JSON.parse(await readFile(join(folder, name), 'utf8')) as LostInstance),
+      );
+    },
+    putLost: ({ uuid, attempt, claimToken }) => replaceFile(lostFileOf(uuid), { uuid, attempt, claimToken }),
+    async removeLost(uuid) {
+      await rm(lostFileOf(uuid), { force: true });
+    },
   };
 }
+
+/** How the files of lost instances end, which agents of an older version leave alone. */
+const LOST = '.lost.json';
 
 /** Writes a value as JSON. Whoever is killed meanwhile leaves the file as it was. */
 export async function replaceFile(file: string, value: unknown): Promise<void> {

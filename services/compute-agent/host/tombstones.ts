@@ -22,7 +22,7 @@ export interface Built {
 }
 
 /** Longer than any broker holds back a message that overtook another. */
-const KEPT_MS = 600_000;
+export const TOMBSTONE_KEPT_MS = 600_000;
 /** Of one host; the oldest go first. */
 const MAX_TOMBSTONES = 10_000;
 
@@ -45,7 +45,7 @@ export function createTombstones(clock: Clock): Tombstones {
       tombstones.set(uuid, {
         attempt: Math.max(attempt, before?.attempt ?? 0),
         claimToken: Math.max(claimToken, before?.claimToken ?? 0),
-        expiresAtMs: nowMs + KEPT_MS,
+        expiresAtMs: nowMs + TOMBSTONE_KEPT_MS,
       });
       removeExpired(nowMs);
     },

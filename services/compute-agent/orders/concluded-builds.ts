@@ -1,5 +1,6 @@
 import type { Clock } from '#libs/domain/clock';
 import type { BuildOrder } from '../host/build-order';
+import { TOMBSTONE_KEPT_MS } from '../host/tombstones';
 import type { BuildResult } from '../reports/report-build';
 
 /**
@@ -12,8 +13,6 @@ export interface ConcludedBuilds {
   resultOf(order: BuildOrder): BuildResult | undefined;
 }
 
-/** As tombstones. */
-const KEPT_MS = 600_000;
 /** Of one host; the oldest go first. */
 const MAX_CONCLUDED = 10_000;
 
@@ -24,7 +23,7 @@ export function createConcludedBuilds(clock: Clock): ConcludedBuilds {
     add(order, result) {
       const nowMs = clock.elapsed();
       concluded.delete(keyOf(order));
-      concluded.set(keyOf(order), { result, expiresAtMs: nowMs + KEPT_MS });
+      concluded.set(keyOf(order), { result, expiresAtMs: nowMs + TOMBSTONE_KEPT_MS });
       for (const [key, { expiresAtMs }] of concluded) {
         if (expiresAtMs > nowMs && concluded.size <= MAX_CONCLUDED) return;
         concluded.delete(key);

@@ -44,6 +44,29 @@ describe('building', () => {
     expect(world.outcomes()).toEqual(['1 failed fake_failure', '1 failed fake_failure']);
   });
 
+  it('answers the order of a failed or refused build that comes again as before, and builds nothing by it', async () => {
+    await world.startAll({ FAKE_FAILURE_RATE: '1', INVENTORY: 'VCPU=1,MEMORY_MB=1024' });
+    const build = async () => undefined;
+    const orders = [
+      { instanceUuid: randomUUID() },
+      { instanceUuid: randomUUID(), requestSpec: aRequestSpec({ resources: { VCPU: 9 } }) },
+    ];
+    for (const [n, order] of orders.entries()) {
+      await world.build(order);
+      await world.results.has(n + 1);
+    }
+    Object.assign(world.driver ?? {}, { build });
+    for (const [n, order] of orders.entries()) {
+      await world.build(order);
+      await world.results.has(n + 3);
+    }
+    const outcomes = ['1 failed fake_failure', '1 refused insufficient_vcpu'];
+    expect(world.outcomes()).toEqual([...outcomes, ...outcomes]);
+    await world.build({ instanceUuid: orders[0]?.instanceUuid ?? '', claimToken: 8 });
+    await world.results.has(5);
+    expect(world.outcomes().at(-1)).toBe('1 active');
+  });
+
   it('puts an order back while its build takes long, builds once and reports once', async () => {
     await world.startAll({ FAKE_LATENCY_MS: '10500', FAKE_LATENCY_SPREAD: '0', HOLD_MS: '1000' });
     let builds = 0;

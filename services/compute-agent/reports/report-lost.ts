@@ -1,5 +1,7 @@
+import { sleep } from '#libs/domain/clock';
 import type { Host } from '../host/host';
 import type { TrackedInstance } from '../host/ledger';
+import { TOMBSTONE_KEPT_MS } from '../host/tombstones';
 import { attemptFields, reportBuild } from './report-build';
 
 /** Reports instances that stopped by themselves, and knows which of these reports are not done. */
@@ -45,8 +47,29 @@ async function reportLost(host: Host, instance: TrackedInstance, why: string): P
     await locks.run(uuid, () => driver.destroy(uuid));
     const about = { instanceUuid: uuid, attempt, claimToken, alternates: [] };
     const settlement = await reportBuild(host, about, { outcome: 'lost', reason: 'exited', message: why });
-    if (settlement.kind === 'ack') await journal.remove(uuid);
+    if (settlement.kind !== 'ack') return;
+    // Also by a later run of the agent: its record is in ERROR, and what would be built is nobody's.
+    await journal.putLost(instance);
+    await journal.remove(uuid);
+    void forgetLost(host, uuid);
   } catch (error) {
     log.error({ event: 'lost_instance_not_cleared', ...fields, error }, 'lost instance not cleared or not reported');
   }
+}
+
+/** Of the runs before: the orders that built these may still be redelivered. */
+export async function rememberLost(host: Host): Promise<void> {
+  for (const { uuid, ...builtBy } of await host.journal.loadLost()) {
+    host.tombstones.add(uuid, builtBy);
+    void forgetLost(host, uuid);
+  }
+}
+
+/** When the tombstone goes, unless the agent ends before. */
+async function forgetLost({ clock, drainEnd, journal, log, facts }: Host, uuid: string): Promise<void> {
+  await sleep(clock, TOMBSTONE_KEPT_MS, drainEnd);
+  if (drainEnd.aborted) return;
+  await journal.removeLost(uuid).catch((error: unknown) => {
+    log.warn({ event: 'journal_failed', host: facts.name, instance_uuid: uuid, error }, 'lost instance not forgotten');
+  });
 }

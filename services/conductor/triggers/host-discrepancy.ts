@@ -69,7 +69,7 @@ function lookAtRunning(
   wasStray: boolean,
 ): Look {
   const { host, providerUuid, epoch, position } = discrepancy;
-  const voucher = isForgotten(c, record, instance, lost) ? voucherOf(c, discrepancy, instance) : undefined;
+  const voucher = isForgotten(record, instance, lost) ? voucherOf(c, discrepancy, instance) : undefined;
   const at = { epoch, position };
   const observed = { kind: 'running', host, providerUuid, at, isClaimed, instance, voucher, wasStray } as const;
   return { uuid: instance.instanceUuid, record, holds: UNREAD, observed };
