@@ -9,6 +9,7 @@ import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
 import { hasFailed } from '../reconcile/gang';
+import { triedBy } from './next-alternate';
 import { membersOf } from './settle-gangs';
 
 /**
@@ -19,8 +20,8 @@ export async function selectDestinations(
   c: Conductor,
   records: readonly Instance[],
 ): Promise<(uuid: string) => Observation> {
-  // What is rebuilt asks for itself: it wants another host than its own.
-  const isAlone = ({ state }: Instance) => state === 'rebuilding';
+  // What is rebuilt, or has no alternates any more, asks for itself: it wants other hosts than those that it had.
+  const isAlone = ({ state }: Instance) => state !== 'scheduling';
   const together = groupByRequest(records.filter((record) => !isAlone(record))).map(([, ofOne]) => ofOne);
   const asked = [...together, ...records.filter(isAlone).map((record) => [record])];
   const answers = await Promise.all(asked.map((some) => selectForRequest(c, some)));
@@ -73,18 +74,21 @@ async function selectForRequest(c: Conductor, records: readonly Instance[]): Pro
  * an older version does not know this, and finds hosts for all or none.
  */
 async function leastWanted(c: Conductor, { gang, requestId, state }: Instance, selecting: number): Promise<number> {
-  if (gang === undefined || state === 'rebuilding') return 0;
+  if (gang === undefined || state !== 'scheduling') return 0;
   const members = await membersOf(c, requestId);
   // Those that are selected for here are among the rest.
   const others = members.filter((member) => !hasFailed(member)).length - selecting;
   return Math.max(1, Math.min(selecting, gang.minCount - Math.max(0, others)));
 }
 
-/** Of what is rebuilt, all that it was built by, and another host. */
-function wantedOf({ state, host, requestSpec }: Instance): EncodedRequestSpec {
-  if (state !== 'rebuilding' || host === undefined) return requestSpec;
+/** All that it was to be built by, but for the hosts that it was on or that have tried. */
+function wantedOf(record: Instance): EncodedRequestSpec {
+  const { state, host, requestSpec } = record;
+  const had =
+    state === 'building' ? triedBy(record).map((one) => one.host) : state === 'rebuilding' && host ? [host] : [];
+  if (had.length === 0) return requestSpec;
   const spec = requestSpecCodec.decode(requestSpec);
-  return requestSpecCodec.encode({ ...spec, ignoreHosts: [...spec.ignoreHosts, host] });
+  return requestSpecCodec.encode({ ...spec, ignoreHosts: [...new Set([...spec.ignoreHosts, ...had])] });
 }
 
 function claimedOn({ selected, alternates, claimToken }: Destination): Observation {

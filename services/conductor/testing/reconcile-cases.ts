@@ -103,6 +103,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['a host is claimed', { kind: 'claimed', target: TARGET }],
   ['its last claim is found again', { kind: 'claimed', target: { ...TARGET, claimToken: TOKEN } }],
   ['no host', { kind: 'no_host', fault: { reason: 'no_valid_host', message: '' }, passedOver: [] }],
+  ['its alternates have expired', { kind: 'alternates_expired' }],
   ['order refused', { kind: 'order_refused', reason: 'queue_full' }],
   ['attempt superseded', { kind: 'superseded', host: HOST, attempt: PRESENT }],
   ...(['active', 'failed', 'refused', 'lost', 'destroyed'] as const).flatMap(reports),

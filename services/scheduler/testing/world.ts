@@ -15,6 +15,7 @@ import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { aReport, aWrite, mustCommit } from '#libs/testing/placement/placement';
 import { explain } from '../decision/explain';
+import { referrer } from '../decision/refer';
 import { type Selected, selectDestinations } from '../decision/select-destinations';
 import { Fleet } from '../fleet/fleet';
 import type { HostState } from '../fleet/host-state';
@@ -136,7 +137,18 @@ async function openScheduler(
   const ranks = new KeptRanks(settings, config.rankedHosts);
   const rankHosts = ranks.rank;
   const keepDecision = decisionKeeper(placement, config.keptDecisions, silentLog);
-  const deps = { keepDecision, placement, mirror, fleet, rankHosts, settings, clock, sealer: sealer(config.claimKey) };
+  const refer = referrer({ placement, clock, random: seededRandom(5), config });
+  const deps = {
+    keepDecision,
+    placement,
+    mirror,
+    fleet,
+    rankHosts,
+    settings,
+    clock,
+    sealer: sealer(config.claimKey),
+    refer,
+  };
   return {
     mirror,
     fleet,
