@@ -60,6 +60,7 @@ const READS: readonly string[] = [
   'projectUsages',
   'projectDays',
   'decision',
+  'allocationRequests',
 ];
 
 function askFor(link: Link, server: StoreServer, port: keyof Stores, name: string, args: unknown[]): Promise<unknown> {

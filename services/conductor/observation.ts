@@ -82,6 +82,8 @@ export type Observation =
   | PreemptedBy
   /** There is no host for it: no valid host, or no alternate left. */
   | NoHost
+  /** There may be room on its alternates, but their allocation requests have expired, or the store does not know them. */
+  | { readonly kind: 'alternates_expired' }
   /** The host's order queue does not take the build. */
   | { readonly kind: 'order_refused'; readonly reason: string }
   /** The attempt was concluded without the host's word: the host may still be building. */

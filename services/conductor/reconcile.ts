@@ -159,6 +159,8 @@ function betweenHosts(record: Instance, observed: Observation): Step {
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
       return recordError(observed.fault, record.claimToken, observed.passedOver);
+    case 'alternates_expired':
+      return { kind: 'select_destinations' };
     case 'superseded': {
       const { host, attempt } = observed;
       return { kind: 'destroy', host, attempt, claimToken: record.claimToken ?? 0, reports: false };

@@ -1,5 +1,5 @@
 import { claimKeyOption, claimTtlOption } from '#libs/placement/sealed/claim-key';
-import { type ConfigOf, durationOption, intOption, listOption, numberOption } from '#libs/runtime/config';
+import { type ConfigOf, durationOption, enumOption, intOption, listOption, numberOption } from '#libs/runtime/config';
 import { FILTER_NAMES } from './filters/registry';
 
 function weightOption(name: string, fallback: number, help: string) {
@@ -10,6 +10,27 @@ function weightOption(name: string, fallback: number, help: string) {
 export const schedulerOptions = {
   claimKey: claimKeyOption,
   claimTtlMs: claimTtlOption,
+  allocationRequests: enumOption({
+    env: 'BERTH_SCHEDULER_ALLOCATION_REQUESTS',
+    default: 'sealed',
+    values: ['sealed', 'reference'],
+    help: 'How alternates carry what may be claimed: sealed in full, or by reference to the store, which keeps it for a while.',
+  }),
+  referenceTtlMs: durationOption({
+    env: 'BERTH_SCHEDULER_REFERENCE_TTL_MS',
+    default: 3_600_000,
+    min: 1_000,
+    max: 86_400_000,
+    help: 'How long the store keeps what alternates refer to; later, destinations are selected again.',
+  }),
+  maxReferences: intOption({
+    env: 'BERTH_SCHEDULER_MAX_REFERENCES',
+    default: 200_000,
+    min: 1_000,
+    max: 10_000_000,
+    unit: 'alternates',
+    help: 'How many of them the store keeps at most, about 350 bytes each; beyond that, those that expire first go.',
+  }),
   filters: listOption({
     env: 'BERTH_SCHEDULER_FILTERS',
     default: FILTER_NAMES,

@@ -18,6 +18,7 @@ import { sealer } from '#libs/placement/sealed/allocation-request';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { catchUp } from './decision/claim';
 import { explain } from './decision/explain';
+import { referrer } from './decision/refer';
 import { type Caller, type SelectDeps, selectDestinations } from './decision/select-destinations';
 import { Fleet } from './fleet/fleet';
 import { aggregateCalls } from './grouping/serve-aggregates';
@@ -61,7 +62,17 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const keepDecision = decisionKeeper(placement, config.keptDecisions, deps.log);
   const scheduler = new Scheduler(
     deps,
-    { keepDecision, placement, mirror, fleet, rankHosts: ranks.rank, settings, clock, sealer: seal },
+    {
+      keepDecision,
+      placement,
+      mirror,
+      fleet,
+      rankHosts: ranks.rank,
+      settings,
+      clock,
+      sealer: seal,
+      refer: referrer(deps),
+    },
     measured,
   );
   const closing = new AbortController();

@@ -34,7 +34,7 @@ import { schedulerOptions } from '../../services/scheduler/options';
 import { startScheduler } from '../../services/scheduler/start';
 import { describeMessage } from './describe';
 import { Machine, type MachineEvent } from './machine';
-import { AGENT, CONDUCTOR, SCHEDULER } from './settings';
+import { AGENT, CONDUCTOR, REFERRING, SCHEDULER } from './settings';
 
 /** A process of the fleet, from its start to its end. */
 export interface Member {
@@ -282,7 +282,8 @@ export class Fleet {
         const { placement } = stores;
         const clock = await this.#clockByStore(member);
         member.mirror = await Mirror.open(placement, around);
-        const config = readConfig(schedulerOptions, SCHEDULER);
+        const own = name === 'scheduler-2' ? REFERRING : {};
+        const config = readConfig(schedulerOptions, { ...SCHEDULER, ...own });
         return startScheduler({ ...around, clock, bus, placement, mirror: member.mirror, config });
       }
       case 'conductor': {

@@ -6,6 +6,12 @@ export const SCHEDULER = {
   BERTH_SCHEDULER_CLAIM_SETTLE_MS: '500',
 };
 
+/** Of one of the two: its alternates refer to the store, which keeps that for less than a build may take. */
+export const REFERRING = {
+  BERTH_SCHEDULER_ALLOCATION_REQUESTS: 'reference',
+  BERTH_SCHEDULER_REFERENCE_TTL_MS: '2000',
+};
+
 export const CONDUCTOR = {
   BERTH_CONDUCTOR_SELECT_TIMEOUT_MS: '1000',
   BERTH_CONDUCTOR_BUILD_TIMEOUT_MS: '4000',

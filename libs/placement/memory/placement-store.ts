@@ -13,7 +13,9 @@ import type {
   CommitResult,
   HostGrant,
   HostReport,
+  KeepTerms,
   KeptDecision,
+  KeptRequest,
   PlacementStore,
   ProjectUsage,
   ReleaseHosts,
@@ -26,6 +28,7 @@ import { firstNumber } from '../port/revisions';
 import { ChangeLog } from './change-log';
 import { DecisionRing } from './decision-ring';
 import { acquireHosts, releaseHosts } from './holders';
+import { KeptRequests } from './kept-requests';
 import { MemoryTables } from './tables';
 
 const SCAN_CHUNK = 1_000;
@@ -39,6 +42,7 @@ export class MemoryPlacementStore implements PlacementStore {
   readonly #tables = new MemoryTables();
   readonly #log: ChangeLog;
   readonly #decisions = new DecisionRing();
+  readonly #requests = new KeptRequests();
   #revision = 0;
   #claimToken = 0;
   #bornAtMs = 0;
@@ -136,6 +140,14 @@ export class MemoryPlacementStore implements PlacementStore {
 
   async decision(instanceUuid: string): Promise<Uint8Array | undefined> {
     return this.#decisions.of(instanceUuid);
+  }
+
+  async keepAllocationRequests(requests: readonly KeptRequest[], terms: KeepTerms): Promise<void> {
+    this.#requests.keep(requests, terms);
+  }
+
+  async allocationRequests(ids: readonly string[], atMs: number): Promise<(Uint8Array | undefined)[]> {
+    return ids.map((id) => this.#requests.of(id, atMs));
   }
 
   /** Does nothing: several services of a process share one store, which ends with the process. */

@@ -2,7 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { AcquireHosts, Command, HostGrant, HostReport, ReleaseHosts } from './command';
 import type { CommitResult, ReportResult } from './commit-result';
-import type { Change, KeptDecision, ProjectUsage, Revised, Rows } from './rows';
+import type { Change, KeepTerms, KeptDecision, KeptRequest, ProjectUsage, Revised, Rows } from './rows';
 import type { StoreIdentity } from './store-identity';
 
 export type * from './command';
@@ -93,6 +93,15 @@ export interface PlacementStore {
 
   /** The content of the last decision for an instance, if it is still kept. */
   decision(instanceUuid: string): Promise<Uint8Array | undefined>;
+
+  /**
+   * Keeps sealed allocation requests under ids, for a time, and of all at most `most`: beyond that, those that expire first go.
+   * No commit.
+   */
+  keepAllocationRequests(requests: readonly KeptRequest[], terms: KeepTerms): Promise<void>;
+
+  /** What is kept under ids, in their order; undefined for each that is not known, or not any more. */
+  allocationRequests(ids: readonly string[], atMs: number): Promise<(Uint8Array | undefined)[]>;
 
   close(): Promise<void>;
 }

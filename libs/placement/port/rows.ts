@@ -30,6 +30,19 @@ export interface ProjectUsage {
   readonly days: Readonly<Record<string, Resources>>;
 }
 
+/** A sealed allocation request, and the UUID that it is referred to by. */
+export interface KeptRequest {
+  readonly id: string;
+  readonly sealed: Uint8Array;
+}
+
+/** How long and how many of them are kept, from now on. */
+export interface KeepTerms {
+  readonly atMs: number;
+  readonly ttlMs: number;
+  readonly most: number;
+}
+
 /** What was decided for some instances. */
 export interface KeptDecision {
   /** Its own. */

@@ -13,7 +13,9 @@ export type Keys = Readonly<
     | 'inventory'
     | 'decisions'
     | 'decided'
-    | 'decisionRing',
+    | 'decisionRing'
+    | 'allocationRequests'
+    | 'allocationRequestExpiry',
     string
   >
 >;
@@ -50,5 +52,7 @@ export function keysOf(cell: string): Keys {
     decisions: key('decisions'),
     decided: key('decided'),
     decisionRing: key('decision-ring'),
+    allocationRequests: key('allocation-requests'),
+    allocationRequestExpiry: key('allocation-request-expiry'),
   };
 }

@@ -15,7 +15,9 @@ import type {
   CommitResult,
   HostGrant,
   HostReport,
+  KeepTerms,
   KeptDecision,
+  KeptRequest,
   PlacementStore,
   ProjectUsage,
   ReleaseHosts,
@@ -41,6 +43,7 @@ const scripts = loadScripts(join(__dirname, 'lua'), [
   'acquire-hosts',
   'release-hosts',
   'keep-decisions',
+  'keep-requests',
 ]);
 const READ_CHUNK = 1_000;
 
@@ -218,6 +221,27 @@ export class RedisPlacementStore implements PlacementStore {
     const id = await this.#client.run((redis) => redis.hget(decided, instanceUuid));
     const text = id === null ? null : await this.#client.run((redis) => redis.hget(decisions, id));
     return text === null ? undefined : Buffer.from(text, 'base64');
+  }
+
+  async keepAllocationRequests(requests: readonly KeptRequest[], { atMs, ttlMs, most }: KeepTerms): Promise<void> {
+    const args = requests.flatMap(({ id, sealed }) => [id, Buffer.from(sealed).toString('base64')]);
+    const { allocationRequests, allocationRequestExpiry } = this.#keys;
+    const keys = [allocationRequests, allocationRequestExpiry];
+    await this.#client.runScript(scripts['keep-requests'], keys, [atMs, atMs + ttlMs, most, ...args]);
+  }
+
+  async allocationRequests(ids: readonly string[], atMs: number): Promise<(Uint8Array | undefined)[]> {
+    if (ids.length === 0) return [];
+    const { allocationRequests, allocationRequestExpiry } = this.#keys;
+    const [texts, expiries] = await Promise.all([
+      this.#client.run((redis) => redis.hmget(allocationRequests, ...ids)),
+      this.#client.run((redis) => redis.zmscore(allocationRequestExpiry, ...ids)),
+    ]);
+    return ids.map((_, n) => {
+      const text = texts[n];
+      const isKept = typeof text === 'string' && Number(expiries[n] ?? 0) > atMs;
+      return isKept ? Buffer.from(text, 'base64') : undefined;
+    });
   }
 
   close(): Promise<void> {

@@ -5,13 +5,15 @@ import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instanc
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { ConsumerGuard } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
+import { referencedId } from '#libs/placement/sealed/reference';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
 import { openRequest } from './claims';
 
 /**
  * Claims the next alternate of an instance whose attempt is concluded, with its allocation request: one commit releases
- * the failed host's claim and takes the new one. An alternate that filled up meanwhile is passed over, and noted.
+ * the failed host's claim and takes the new one. An alternate that filled up meanwhile is passed over, and noted. When none is
+ * left because allocation requests have expired, destinations are to be selected again.
  *
  * The naive way is to move the claim and then write the record. It fails when the host answers after all in between: one
  * conductor writes ACTIVE on the old host while this one takes its claim away. So the attempt is concluded in the record
@@ -22,12 +24,11 @@ export async function claimNextHost(c: Conductor, record: Instance): Promise<Obs
   const nowMs = c.clock.now();
   const alternates = record.alternates.length > 0 ? alternatesCodec.decode(record.alternates) : [];
   const passedOver: Attempt[] = [];
-  // Those of an earlier build, on a host that died since or whose place another took, are another's.
-  const since = record.attempts.findLastIndex(({ outcome }) => outcome === 'evacuated' || outcome === 'preempted') + 1;
-  const tried = record.attempts.slice(since).filter(({ outcome }) => outcome !== 'not_claimed');
+  let hasExpired = false;
+  const tried = triedBy(record);
   for (const [i, alternate] of alternates.entries()) {
     if (tried.length >= c.config.maxAttempts) break;
-    const result = await claimAlternate(c, alternate, record.claimToken);
+    const result = await claimAlternate(c, alternate, record);
     if (result.kind === 'claimed') {
       const { host, serviceHost, epoch } = alternate;
       const { claimToken, allocationRequest } = result;
@@ -36,40 +37,62 @@ export async function claimNextHost(c: Conductor, record: Instance): Promise<Obs
     }
     const number = attemptNumber(record) + passedOver.length + 1;
     const { reason } = result;
+    hasExpired ||= result.hasExpired ?? false;
     const { host } = alternate;
     passedOver.push({ host, number, outcome: 'not_claimed', reason, startedAtMs: nowMs, endedAtMs: nowMs });
   }
+  if (hasExpired) return { kind: 'alternates_expired' };
   const last = tried.at(-1);
   const message = `${tried.length} host(s) were tried and no alternate is left; ${last?.host} said: ${last?.reason}`;
   return { kind: 'no_host', fault: { reason: 'hosts_exhausted', message }, passedOver };
 }
 
+/** The attempts of the present build: those of an earlier one, on a host that died since or whose place another took, are not. */
+export function triedBy({ attempts }: Instance): readonly Attempt[] {
+  const since = attempts.findLastIndex(({ outcome }) => outcome === 'evacuated' || outcome === 'preempted') + 1;
+  return attempts.slice(since).filter(({ outcome }) => outcome !== 'not_claimed');
+}
+
 type AlternateClaim =
   | { readonly kind: 'claimed'; readonly claimToken: number; readonly allocationRequest: Uint8Array }
-  | { readonly kind: 'not_claimed'; readonly reason: string };
+  /** `hasExpired`: nobody can claim with it any more, though the host may have room. */
+  | { readonly kind: 'not_claimed'; readonly reason: string; readonly hasExpired?: boolean };
 
 /** Claims an alternate with what the instance prefers, or, when that is taken by now, without. */
 async function claimAlternate(
   c: Conductor,
   { allocationRequest, requiredAllocationRequest }: Selection,
-  claimToken: number | undefined,
+  record: Instance,
 ): Promise<AlternateClaim> {
-  const result = await claimWith(c, allocationRequest, claimToken);
+  const result = await claimWith(c, allocationRequest, record);
   if (result.kind === 'claimed' || requiredAllocationRequest === undefined) return result;
-  return claimWith(c, requiredAllocationRequest, claimToken);
+  return claimWith(c, requiredAllocationRequest, record);
+}
+
+/** The sealed bytes: those that are carried, or those that they refer to. */
+async function sealedOf(c: Conductor, carried: Uint8Array): Promise<Uint8Array | undefined> {
+  const id = referencedId(carried);
+  if (id === undefined) return carried;
+  const [sealed] = await c.placement.allocationRequests([id], c.clock.now());
+  return sealed;
 }
 
 /**
  * Moves the instance's claim to where an allocation request says. A guard that does not hold means that this step was done
  * before: then the claim is found by its consumer, and is the one that is wanted, another one, or gone.
  */
-async function claimWith(
-  c: Conductor,
-  allocationRequest: Uint8Array,
-  claimToken: number | undefined,
-): Promise<AlternateClaim> {
+async function claimWith(c: Conductor, carried: Uint8Array, { uuid, claimToken }: Instance): Promise<AlternateClaim> {
+  const allocationRequest = await sealedOf(c, carried);
+  if (allocationRequest === undefined) {
+    return {
+      ...notClaimed('allocation_request_unknown: it has expired, or the store does not know it'),
+      hasExpired: true,
+    };
+  }
   const request = openRequest(c, allocationRequest, c.clock.now());
-  if (request === undefined) return notClaimed('its allocation request can not be opened');
+  if (request === undefined) return { ...notClaimed('its allocation request can not be opened'), hasExpired: true };
+  // A reference that was exchanged for another's is no claim of this one.
+  if (request.consumerUuid !== uuid) return notClaimed('its allocation request is of another instance');
   const claim = (expect: ConsumerGuard) =>
     c.placement.commit({
       kind: 'write_allocations',
@@ -111,6 +134,6 @@ async function claimWith(
   }
 }
 
-function notClaimed(reason: string): AlternateClaim {
+function notClaimed(reason: string): Extract<AlternateClaim, { kind: 'not_claimed' }> {
   return { kind: 'not_claimed', reason };
 }

@@ -11,6 +11,7 @@ import type { Observation } from '../observation';
 import { hasFailed } from '../reconcile/gang';
 import { isMoving, type Moving } from '../reconcile/moves';
 import { toBytes } from './moves';
+import { triedBy } from './next-alternate';
 import { membersOf } from './settle-gangs';
 
 /**
@@ -24,7 +25,7 @@ export async function selectDestinations(
   records: readonly Instance[],
   minRevision = 0,
 ): Promise<(uuid: string) => Observation> {
-  // What is rebuilt, or moved, asks for itself: it wants another host than its own.
+  // What is rebuilt, moved, or has no alternates any more, asks for itself: it wants other hosts than those that it had.
   const isAlone = ({ state }: Instance) => !SELECTED_TOGETHER.includes(state);
   const together = groupByRequest(records.filter((record) => !isAlone(record))).map(([, ofOne]) => ofOne);
   const asked = [...together, ...records.filter(isAlone).map((record) => [record])];
@@ -101,13 +102,15 @@ function moveOf({ migration: { uuid: migrationUuid, source } }: Moving) {
   return { migrationUuid, claimToken: source.claimToken };
 }
 
-/** Of what is rebuilt or migrated, all that it was built by, and another host; of what is resized, what it is to be. */
+/** All that it was to be built by, but for the hosts that it was on or that have tried; of what is resized, what it is to be. */
 function wantedOf(record: Instance): EncodedRequestSpec {
   if (isMoving(record)) return wantedByMove(record);
   const { state, host, requestSpec } = record;
-  if (state !== 'rebuilding' || host === undefined) return requestSpec;
+  const had =
+    state === 'building' ? triedBy(record).map((one) => one.host) : state === 'rebuilding' && host ? [host] : [];
+  if (had.length === 0) return requestSpec;
   const spec = requestSpecCodec.decode(requestSpec);
-  return requestSpecCodec.encode({ ...spec, ignoreHosts: [...spec.ignoreHosts, host] });
+  return requestSpecCodec.encode({ ...spec, ignoreHosts: [...new Set([...spec.ignoreHosts, ...had])] });
 }
 
 function wantedByMove({ migration: { kind, source, destination, targetHost } }: Moving): EncodedRequestSpec {

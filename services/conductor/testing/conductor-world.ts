@@ -49,6 +49,7 @@ import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import type { ConsumerWrite } from '#libs/placement/port/placement-store';
 import { type AllocationRequest, open, sealer } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
+import { referenceTo } from '#libs/placement/sealed/reference';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
@@ -76,6 +77,8 @@ export class ConductorWorld {
   readonly instances = memoryInstanceStore(this.clock);
   readonly leases = memoryLeaseStore(this.clock);
   readonly flavors = memoryFlavorStore(this.clock);
+  /** How long the store keeps what alternates refer to; they are sealed when undefined. */
+  referenceTtlMs: number | undefined;
   readonly events: InstanceEvent[] = [];
   /** Best first: what the scheduler answers, as long as there is room. */
   hosts: readonly string[] = [];
@@ -238,6 +241,12 @@ export class ConductorWorld {
     if (isUp) return this.#report(host, 10, this.clock.now());
     const atMs = this.clock.now();
     await this.placement.commit({ kind: 'sweep_hosts', atMs, silentSinceMs: 0, limit: 1_000 });
+  }
+
+  /** Somebody else takes what a host has free. */
+  async setFull(host: string): Promise<void> {
+    const write = claimWrite(requestOn(this.random.uuid(), host));
+    await this.placement.commit({ kind: 'write_allocations', atMs: this.clock.now(), consumers: [write] });
   }
 
   async all(): Promise<Instance[]> {
@@ -445,7 +454,7 @@ export class ConductorWorld {
         return { destinations: destinations.length >= minCount ? destinations : [], noValidHost, preemption };
       }
       const others = hosts.filter((host) => host !== claimed.host);
-      const alternates = others.map((host) => this.#selection(instanceUuid, host));
+      const alternates = await Promise.all(others.map((host) => this.#alternate(instanceUuid, host)));
       const selected = this.#selection(instanceUuid, claimed.host);
       destinations.push({ instanceUuid, selected, alternates, claimToken: claimed.claimToken });
     }
@@ -476,6 +485,16 @@ export class ConductorWorld {
       if (result.kind === 'committed') return found(host, result.claimToken);
     }
     return { destinations: [], noValidHost: { ...NONE, summary: '0 of 3 hosts fit', quotaExceeded: [] } };
+  }
+
+  /** As the scheduler carries it: sealed, or by reference. */
+  async #alternate(instanceUuid: string, host: string): Promise<Selection> {
+    const selection = this.#selection(instanceUuid, host);
+    if (this.referenceTtlMs === undefined) return selection;
+    const id = this.random.uuid();
+    const terms = { atMs: this.clock.now(), ttlMs: this.referenceTtlMs, most: 1_000 };
+    await this.placement.keepAllocationRequests([{ id, sealed: selection.allocationRequest }], terms);
+    return { ...selection, allocationRequest: referenceTo(id) };
   }
 
   #selection(instanceUuid: string, host: string, resources = this.preferred): Selection {

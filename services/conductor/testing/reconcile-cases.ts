@@ -130,6 +130,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['no host', NO_HOST],
   ['no host, and others could make room', { ...NO_HOST, preemption: { host: ELSEWHERE, victims: [randomUUID()] } }],
   ['no host, and no capacity would help', { ...NO_HOST, waitsFor: [] }],
+  ['its alternates have expired', { kind: 'alternates_expired' }],
   ['order refused', { kind: 'order_refused', reason: 'queue_full' }],
   ['attempt superseded', { kind: 'superseded', host: HOST, attempt: PRESENT }],
   ...(['active', 'failed', 'refused', 'lost', 'destroyed'] as const).flatMap(reports),

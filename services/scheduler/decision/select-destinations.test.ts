@@ -422,7 +422,8 @@ it('does not claim for a caller who has left', async () => {
     numAlternates: 0,
   };
   const { placement, clock } = world;
-  const deps = { ...scheduler, placement, clock, sealer: () => () => new Uint8Array(), keepDecision: () => {} };
+  const sealing = { sealer: () => () => new Uint8Array(), refer: async () => [] };
+  const deps = { ...scheduler, placement, clock, ...sealing, keepDecision: () => {} };
   await expect(selectDestinations(request, gone, deps)).rejects.toMatchObject({ reason: 'caller_left' });
   expect(await world.placement.consumers(request.instanceUuids)).toEqual([]);
 });
@@ -470,6 +471,8 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     projectDays: (projectIds) => store.projectDays(projectIds),
     keepDecisions: (decisions, most) => store.keepDecisions(decisions, most),
     decision: (instanceUuid) => store.decision(instanceUuid),
+    keepAllocationRequests: (requests, terms) => store.keepAllocationRequests(requests, terms),
+    allocationRequests: (ids, atMs) => store.allocationRequests(ids, atMs),
     close: () => store.close(),
   };
 }

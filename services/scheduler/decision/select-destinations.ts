@@ -20,6 +20,7 @@ import { diagnoseRefusedClaims } from './diagnose';
 import type { Grounds } from './grounds';
 import { stageOf } from './move-claim';
 import type { HostForInstance } from './pick-hosts';
+import type { Refer } from './refer';
 
 /** What selecting takes. */
 export interface SelectDeps extends DecisionParts {
@@ -27,6 +28,7 @@ export interface SelectDeps extends DecisionParts {
   readonly mirror: ClaimMirror;
   readonly clock: Clock;
   readonly sealer: Sealer;
+  readonly refer: Refer;
   /** Takes what was decided, with its grounds: it must not throw. */
   readonly keepDecision: (decision: PastDecision) => void;
 }
@@ -81,7 +83,8 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
       const claimed = await claimDecided(decision, request, caller, deps);
       if (claimed.kind === 'destinations') {
         keep(decision.grounds, claimed.destinations);
-        return { response: { destinations: claimed.destinations, noValidHost: decision.whyNotMore }, conflicts };
+        const destinations = await deps.refer(claimed.destinations);
+        return { response: { destinations, noValidHost: decision.whyNotMore }, conflicts };
       }
       if (claimed.kind === 'contradicted') for (const [index, why] of claimed.hosts) refusedClaims.set(index, why);
       conflicts += 1;

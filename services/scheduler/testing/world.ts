@@ -16,6 +16,7 @@ import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { aReport, aWrite, mustCommit } from '#libs/testing/placement/placement';
 import type { SelectRequest } from '../decision/decide';
 import { explain } from '../decision/explain';
+import { referrer } from '../decision/refer';
 import { type Selected, selectDestinations } from '../decision/select-destinations';
 import { Fleet } from '../fleet/fleet';
 import type { HostState } from '../fleet/host-state';
@@ -140,7 +141,18 @@ async function openScheduler(
   const ranks = new KeptRanks(settings, config.rankedHosts);
   const rankHosts = ranks.rank;
   const keepDecision = decisionKeeper(placement, config.keptDecisions, silentLog);
-  const deps = { keepDecision, placement, mirror, fleet, rankHosts, settings, clock, sealer: sealer(config.claimKey) };
+  const refer = referrer({ placement, clock, random: seededRandom(5), config });
+  const deps = {
+    keepDecision,
+    placement,
+    mirror,
+    fleet,
+    rankHosts,
+    settings,
+    clock,
+    sealer: sealer(config.claimKey),
+    refer,
+  };
   return {
     mirror,
     fleet,

@@ -218,6 +218,43 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
     });
   });
 
+  describe('allocation requests', () => {
+    const terms = (atMs: number) => ({ atMs, ttlMs: 1_000, most: 3 });
+    const bytes = (n: number) => Uint8Array.of(0, 255, n);
+    const lastBytes = async (ids: readonly string[], atMs: number) => {
+      return (await world().store.allocationRequests(ids, atMs)).map((sealed) => sealed?.at(-1));
+    };
+
+    it('are kept for their time, by every client, and are no commit', async () => {
+      const { store } = world();
+      const before = await store.revision();
+      await store.keepAllocationRequests(
+        [
+          { id: 'a', sealed: bytes(1) },
+          { id: 'b', sealed: bytes(2) },
+        ],
+        terms(5_000),
+      );
+      const another = await world().another();
+      expect((await another.allocationRequests(['b', 'x', 'a'], 5_999)).map((sealed) => sealed && [...sealed])).toEqual(
+        [[0, 255, 2], undefined, [0, 255, 1]],
+      );
+      expect(await lastBytes(['a', 'b'], 6_000)).toEqual([undefined, undefined]);
+      expect(await store.revision()).toBe(before);
+      expect(await store.allocationRequests([], 5_000)).toEqual([]);
+    });
+
+    it('go when there are too many, those first that expire first', async () => {
+      const { store } = world();
+      for (const [n, id] of ['a', 'b', 'c', 'd'].entries()) {
+        await store.keepAllocationRequests([{ id, sealed: bytes(n) }], terms(5_000 + n));
+      }
+      expect(await lastBytes(['a', 'b', 'c', 'd'], 5_500)).toEqual([undefined, 1, 2, 3]);
+      await store.keepAllocationRequests([{ id: 'e', sealed: bytes(9) }], terms(6_002));
+      expect(await lastBytes(['b', 'c', 'd', 'e'], 5_500)).toEqual([undefined, undefined, 3, 9]);
+    });
+  });
+
   describe('use over time', () => {
     let store: PlacementStore;
     let provider: string;

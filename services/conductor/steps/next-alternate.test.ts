@@ -1,0 +1,66 @@
+import type { Running } from '#libs/runtime/service';
+import { ConductorWorld } from '../testing/conductor-world';
+
+/* Alternates by reference to the store. */
+
+let world: ConductorWorld;
+let conductor: Running;
+
+beforeEach(async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 1, h2: 1, h3: 1 });
+  world.referenceTtlMs = 60_000;
+  conductor = await world.conductor();
+});
+
+afterEach(async () => {
+  const closing = conductor.close();
+  await world.clock.advance(1_000);
+  await closing;
+});
+
+const attemptsOf = async () => (await world.only()).attempts.map(({ host, outcome }) => `${host} ${outcome}`);
+
+it('claims an alternate with what its reference stands for, and keeps that as proof of the claim', async () => {
+  world.behaviour.set('h1', 'fails');
+  await world.request();
+  await world.clock.advance(1_000);
+  expect(await attemptsOf()).toEqual(['h1 failed', 'h2 active']);
+  const { uuid, allocationRequest } = await world.only();
+  expect(world.opened(allocationRequest)).toMatchObject({ consumerUuid: uuid, host: 'h2' });
+  expect(await world.claims()).toEqual([`${uuid} h2`]);
+});
+
+it('has destinations selected again, but for the hosts that failed, when what alternates refer to has expired', async () => {
+  world.behaviour.set('h1', 'late');
+  world.behaviour.set('h2', 'fails');
+  world.referenceTtlMs = 1_000;
+  await world.request();
+  await world.clock.advance(15_000);
+  // h1 timed out; h2, selected anew, failed at once and had its alternates still: but not h1, which was tried.
+  expect(await attemptsOf()).toEqual(['h1 timed_out', 'h2 failed', 'h3 active']);
+  const { uuid } = await world.only();
+  expect([await world.claims(), world.runs()]).toEqual([[`${uuid} h3`], [`${uuid} h3`]]);
+});
+
+it('ends in ERROR when nothing is found anew, and holds nothing', async () => {
+  world.behaviour.set('h1', 'late');
+  world.referenceTtlMs = 1_000;
+  for (const host of ['h2', 'h3']) await world.setFull(host);
+  await world.request();
+  await world.clock.advance(15_000);
+  const { state, fault, uuid } = await world.only();
+  expect([state, fault?.reason]).toEqual(['error', 'no_valid_host']);
+  expect((await world.claims()).filter((claim) => claim.startsWith(uuid))).toEqual([]);
+});
+
+it('claims nothing with what is sealed for another instance', async () => {
+  world.behaviour.set('h1', 'fails');
+  world.placement.allocationRequests = async () => [world.allocationRequest(world.random.uuid(), 'h2')];
+  await world.request();
+  await world.clock.advance(1_000);
+  expect((await world.only()).attempts.map(({ reason }) => reason)).toContain(
+    'its allocation request is of another instance',
+  );
+  expect(await world.claims()).toEqual([]);
+});
