@@ -11,6 +11,7 @@ import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
+import { QueueWatch } from './actions/queue-watch';
 import { QuotaWatch } from './actions/quota-watch';
 import { RACK_NAMES } from './actions/racks';
 import type { Fleet } from './fleet';
@@ -34,6 +35,7 @@ export type Invariant =
   | 'quotas are kept'
   | 'what has ended stays so'
   | 'every request ends'
+  | 'who waits and who makes room'
   | 'what was asked is done'
   | 'claims are what runs'
   | 'nothing is given up early'
@@ -62,7 +64,7 @@ const DOUBT_SHOWN_EVERY_MS = 13_000;
 const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
 const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
 
-const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated'];
+const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated', 'preempted'];
 
 /** Watches a fleet, and keeps the first violation. */
 export class Checker {
@@ -90,6 +92,7 @@ export class Checker {
   readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
   readonly hosts = new Map<string, Host>();
   readonly quotas = new QuotaWatch();
+  readonly queue = new QueueWatch();
   /** What clients of the placement API decided, by provider. */
   readonly decisions = new Map<string, Decisions>();
   /** How often the store went back: what was written under an earlier number may be lost. */
@@ -149,6 +152,7 @@ export class Checker {
     this.#consumers.clear();
     this.#used.clear();
     this.quotas.reset();
+    this.queue.reset();
     await this.fleet.server.stores.placement.snapshot((rows) => {
       this.quotas.load(rows);
       const { providers = [], consumers = [], usages = [] } = rows;
@@ -236,7 +240,9 @@ export class Checker {
     const { uuid, version, state } = instance;
     const before = this.known.get(uuid)?.latest;
     if (state === 'deleted' && before) this.#checkDeleted(before);
-    if (state === 'deleting' && !this.terminated.has(uuid)) {
+    const wrong = this.queue.take(instance, this.fleet.time.nowMs, (one) => this.known.get(one)?.latest);
+    if (wrong !== undefined && !this.forgiven.has(uuid)) this.fail('who waits and who makes room', wrong);
+    if (state === 'deleting' && !this.terminated.has(uuid) && !this.queue.isEnded(instance)) {
       this.fail('nobody acts for another', `${uuid} is DELETING, but neither its project nor an operator asked for it`);
     }
     const isOperated = state === 'stopping' || state === 'starting' || state === 'rebuilding';
@@ -496,6 +502,7 @@ export class Checker {
     const builtBy = this.fleet.machines.get(host)?.disk.get(uuid)?.attempt;
     if (this.forgiven.has(uuid) && this.#givenUp.has(`${uuid} on ${host}, attempt ${builtBy}`)) return;
     const { latest } = known;
+    if (this.queue.isEnded(latest)) return;
     const wasActiveHere = latest.attempts.some((attempt) => attempt.host === host && attempt.outcome === 'active');
     const isElsewhere = latest.host !== undefined && latest.host !== host && BUILT_STATES.includes(latest.state);
     if (wasActiveHere && !isElsewhere) {

@@ -107,6 +107,8 @@ async function performOnRecord(
         const fields = { event: 'destroy_unconfirmed', instance_uuid: record.uuid, host: record.host };
         c.log.warn(fields, 'closing the record without word from its host');
         await noteDoubt(c, look, 'destroy_owed', 'its host did not say that it is destroyed');
+        // Whoever recorded that it is to go may have died before the order, and no message brings anybody back to that.
+        if (look.observed.kind === 'nothing') await orderDestroy(c, record.uuid, unconfirmedDestroy(record));
       }
       await releaseHeld(c, record.uuid);
       // What is claimed for it after this write is released by whoever claims, who then finds it DELETED.
@@ -336,6 +338,10 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
   };
   const { instances } = await createRecords(c, uuid, [record]);
   return { ...look, record: instances[0] };
+}
+
+function unconfirmedDestroy({ host = '', claimToken = 0 }: Instance) {
+  return { kind: 'destroy', host, attempt: 0, claimToken, reports: false } as const;
 }
 
 /** At rest: counts on no claim, waits for nothing. */

@@ -6,6 +6,7 @@ import { EVIDENCE_MUTANTS } from './evidence-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
 import type { Mutant } from './mutant';
 import { POWER_MUTANTS } from './power-mutants';
+import { QUEUE_MUTANTS } from './queue-mutants';
 import { QUOTA_MUTANTS } from './quota-mutants';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
 import { STORE_MUTANTS } from './store-mutants';
@@ -20,6 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...STORE_MUTANTS,
   ...POWER_MUTANTS,
   ...EVACUATION_MUTANTS,
+  ...QUEUE_MUTANTS,
   ...QUOTA_MUTANTS,
   ...BOUND_MUTANTS,
 ];
