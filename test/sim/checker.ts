@@ -165,6 +165,12 @@ export class Checker {
     this.#checkGroups(true);
   }
 
+  /** What made room for another is built anew, and runs then, whatever was asked of it before. */
+  #operationIsUndone(uuid: string): void {
+    this.operated.delete(uuid);
+    this.operating.delete(uuid);
+  }
+
   /** A disk of before an instance was started is all that its host has of it: a start that was done, or is said late, is void. */
   startIsUndone(uuid: string): void {
     if (this.operated.get(uuid) === 'start') this.operated.delete(uuid);
@@ -242,7 +248,9 @@ export class Checker {
     if (state === 'deleted' && before) this.#checkDeleted(before);
     const wrong = this.queue.take(instance, this.fleet.time.nowMs, (one) => this.known.get(one)?.latest);
     if (wrong !== undefined && !this.forgiven.has(uuid)) this.fail('who waits and who makes room', wrong);
-    if (state === 'deleting' && !this.terminated.has(uuid) && !this.queue.isEnded(instance)) {
+    // By its own terms, or for another: as if somebody had terminated it.
+    if (state === 'deleting' && this.queue.isEnded(instance)) this.terminated.add(uuid);
+    if (state === 'deleting' && !this.terminated.has(uuid)) {
       this.fail('nobody acts for another', `${uuid} is DELETING, but neither its project nor an operator asked for it`);
     }
     const isOperated = state === 'stopping' || state === 'starting' || state === 'rebuilding';
@@ -255,6 +263,7 @@ export class Checker {
     if (version === 1 && this.isEnded(uuid) && !this.forgiven.has(uuid)) this.#beginsAgain(uuid);
     if (version === 1 && !this.isAskedFor(uuid)) this.fail('nobody acts for another', `nobody asked for ${uuid}`);
     if (state === 'active' && before?.state === 'building') this.#checkActive(instance);
+    if (state === 'preempting') this.#operationIsUndone(uuid);
     if (state === 'stopped') this.#checkStopped(instance);
     if (state === 'rebuilding') this.#checkEvacuated(instance);
     if (state === 'error') this.#checkNoHost(instance);
