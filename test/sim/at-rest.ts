@@ -13,7 +13,10 @@ const FORGETTING_MS = 12_000;
 /** The states in which an instance may rest. */
 const RESTING: readonly string[] = ['active', 'stopped', 'verify_resize', 'error', 'deleted'];
 /** And of a host that is gone for good: nobody knows what runs there, and nobody stops or starts it. */
-const WAITING: readonly string[] = ['unknown', 'stopping', 'starting', 'resize', 'migrating', 'revert_resize'];
+const WAITING: readonly string[] = [
+  ...['unknown', 'stopping', 'starting', 'preempting'],
+  ...['resize', 'migrating', 'revert_resize'],
+];
 
 /** What must be true once no fault has happened for a while and nobody asks for anything. */
 export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void> {
@@ -43,13 +46,17 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
 
 function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Instance[]): void {
   const byUuid = new Map(instances.map((instance) => [instance.uuid, instance]));
-  for (const { uuid, state, host, migration } of instances) {
+  for (const instance of instances) {
+    const { uuid, state, host, migration } = instance;
     if (state !== 'deleted' && checker.terminating.has(uuid) && !checker.forgiven.has(uuid)) {
       checker.fail('every request ends', `${uuid} was to be terminated and rests in ${state}`);
     }
     const hosts = [host, migration?.source.host, migration?.destination.host];
     const mayRest = hosts.every((one) => isPresent(fleet, one)) ? RESTING : [...RESTING, ...WAITING];
     if (!mayRest.includes(state)) checker.fail('every request ends', `${uuid} rests in ${state}`);
+    if (checker.queue.isLate(instance, fleet.time.nowMs) && isPresent(fleet, host)) {
+      checker.fail('every request ends', `${uuid} is ${state}, and its time limit is over`);
+    }
   }
   for (const [requestId, uuids] of checker.confirmed) {
     if (checker.refused.has(requestId)) continue;

@@ -13,6 +13,7 @@ import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
 import { GangWatch } from './actions/gang-watch';
+import { QueueWatch } from './actions/queue-watch';
 import { QuotaWatch } from './actions/quota-watch';
 import { RACK_NAMES } from './actions/racks';
 import type { Fleet } from './fleet';
@@ -37,6 +38,7 @@ export type Invariant =
   | 'gangs are kept'
   | 'what has ended stays so'
   | 'every request ends'
+  | 'who waits and who makes room'
   | 'what was asked is done'
   | 'claims are what runs'
   | 'nothing is given up early'
@@ -100,6 +102,7 @@ export class Checker {
   readonly hosts = new Map<string, Host>();
   readonly quotas = new QuotaWatch();
   readonly gangs = new GangWatch();
+  readonly queue = new QueueWatch();
   /** What clients of the placement API decided, by provider. */
   readonly decisions = new Map<string, Decisions>();
   /** How often the store went back: what was written under an earlier number may be lost. */
@@ -164,6 +167,7 @@ export class Checker {
     this.#used.clear();
     this.hosts.clear();
     this.quotas.reset();
+    this.queue.reset();
     await this.fleet.server.stores.placement.snapshot((rows) => {
       this.quotas.load(rows);
       const { providers = [], consumers = [], usages = [], hosts = [] } = rows;
@@ -175,6 +179,12 @@ export class Checker {
       }
     });
     this.#checkGroups(true);
+  }
+
+  /** What made room for another is built anew, and runs then, whatever was asked of it before. */
+  #operationIsUndone(uuid: string): void {
+    this.operated.delete(uuid);
+    this.operating.delete(uuid);
   }
 
   /** A disk of before an instance was started is all that its host has of it: a start that was done, or is said late, is void. */
@@ -258,6 +268,10 @@ export class Checker {
     const { uuid, version, state } = instance;
     const before = this.known.get(uuid)?.latest;
     if (state === 'deleted' && before) this.#checkDeleted(before);
+    const wrong = this.queue.take(instance, this.fleet.time.nowMs, (one) => this.known.get(one)?.latest);
+    if (wrong !== undefined && !this.forgiven.has(uuid)) this.fail('who waits and who makes room', wrong);
+    // By its own terms, or for another: as if somebody had terminated it.
+    if (state === 'deleting' && this.queue.isEnded(instance)) this.terminated.add(uuid);
     if (state === 'deleting' && !this.terminated.has(uuid)) {
       this.fail('nobody acts for another', `${uuid} is DELETING, but neither its project nor an operator asked for it`);
     }
@@ -272,13 +286,14 @@ export class Checker {
     if (version === 1 && !this.isAskedFor(uuid)) this.fail('nobody acts for another', `nobody asked for ${uuid}`);
     const hasArrived = state === 'verify_resize' && before?.state === 'resize';
     if (hasArrived || (state === 'active' && before?.state === 'building')) this.#checkActive(instance);
+    if (state === 'preempting') this.#operationIsUndone(uuid);
     if (state === 'stopped') this.#checkStopped(instance);
     if (state === 'rebuilding') this.#checkEvacuated(instance);
     if (state === 'error') this.#checkNoHost(instance);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
     this.#checkAttempt(instance, writtenAtMs);
-    const wrong = this.gangs.onRecord(instance);
-    if (wrong && !this.forgiven.has(uuid)) this.fail('gangs are kept', wrong);
+    const ofGang = this.gangs.onRecord(instance);
+    if (ofGang && !this.forgiven.has(uuid)) this.fail('gangs are kept', ofGang);
     for (const { host, number, outcome } of instance.attempts) {
       if (GIVEN_UP.includes(outcome)) this.#givenUp.add(`${uuid} on ${host}, attempt ${number}`);
     }
@@ -547,6 +562,7 @@ export class Checker {
     const builtBy = this.fleet.machines.get(host)?.disk.get(uuid)?.attempt;
     if (this.forgiven.has(uuid) && this.#givenUp.has(`${uuid} on ${host}, attempt ${builtBy}`)) return;
     const { latest } = known;
+    if (this.queue.isEnded(latest)) return;
     const wasActiveHere = latest.attempts.some((attempt) => attempt.host === host && attempt.outcome === 'active');
     const isElsewhere = latest.host !== undefined && latest.host !== host && BUILT_STATES.includes(latest.state);
     if (wasActiveHere && !isElsewhere) {

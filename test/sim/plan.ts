@@ -7,6 +7,7 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
 import { attemptNumber } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
+import type { Admission } from '#libs/domain/queueing/admission';
 import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
@@ -24,6 +25,7 @@ import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, repl
 import { decide, move, moveForeign } from './actions/moves';
 import { evacuate, evacuateDead, forgetOperation, start, stop, stopAndStart, stopForeign } from './actions/operations';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
+import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
 import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
 import { FORGED } from './checker';
@@ -138,6 +140,9 @@ const KINDS = {
   move: kind(0.7, 24, move),
   'decide on a move': kind(0.5, 8, decide),
   'move of another project': kind(0.3, 3, moveForeign),
+  'build that waits': kind(0.6, 25, buildThatWaits),
+  'build that preempts': kind(0.5, 12, buildThatPreempts),
+  'fleet is crowded': kind(0.4, 5, fleetIsCrowded),
 } satisfies Readonly<Record<string, Kind>>;
 
 export type ActionKind = keyof typeof KINDS;
@@ -197,6 +202,7 @@ interface Request {
   readonly requestSpec: Uint8Array;
   /** Of a gang. */
   readonly minCount?: number;
+  readonly admission?: Admission;
 }
 
 function requestOf(random: Random, uuidsIn: Request['uuidsIn']): Request {
@@ -213,13 +219,13 @@ function requestIn(group: ServerGroup | undefined, who: string, random: Random, 
   return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
 }
 
-function send(world: World, { who, requestId, uuidsIn, requestSpec: encoded, minCount = 0 }: Request): void {
+function send(world: World, { who, requestId, uuidsIn, requestSpec: encoded, minCount = 0, admission }: Request): void {
   const { fleet, checker } = world;
   const uuids = uuidsIn(world);
   if (uuids.length === 0) return;
   const publishedAtMs = fleet.member(who).process.clock.now();
   const about = { requestId, requestSpec: encoded, count: uuids.length, name: '', instanceUuids: uuids };
-  const request = { ...about, publishedAtMs, minCount };
+  const request = { ...about, publishedAtMs, minCount, admission };
   const cast = () => castTyped(fleet.member(who).bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
   checker.requests.push({ uuids, send: cast });
   void confirmed(cast()).then((isConfirmed) => isConfirmed && checker.confirmed.set(requestId, uuids));
@@ -319,6 +325,48 @@ function buildGang(random: Random): Action['perform'] {
   return (world) => {
     send(world, request);
     if (isOneTerminated) world.fleet.later(afterMs, () => terminateNow(world, uuids[0] ?? ''));
+  };
+}
+
+/** Some of one shape, each by itself, which wait when there is no room. */
+function buildThatWaits(random: Random): Action['perform'] {
+  const who = tenant(random);
+  const requests = Array.from({ length: 1 + randomInt(random, 4) }, () => {
+    const uuids = Array.from({ length: random.next() < 0.2 ? 2 : 1 }, () => random.uuid());
+    return { ...requestIn(undefined, who, random, () => uuids), admission: anAdmission(random) };
+  });
+  return (world) => {
+    for (const request of requests) send(world, request);
+  };
+}
+
+/** One that takes the place of others. */
+function buildThatPreempts(random: Random): Action['perform'] {
+  const uuid = random.uuid();
+  const request = { ...requestIn(undefined, tenant(random), random, () => [uuid]), admission: aPreemptor(random) };
+  return (world) => send(world, request);
+}
+
+/** More than there is room for, most of which may be requeued; then one that takes others' places, and some end. */
+function fleetIsCrowded(random: Random): Action['perform'] {
+  const who = tenant(random);
+  const crowd = Array.from({ length: 9 }, () => {
+    const uuid = random.uuid();
+    return { uuid, ...requestIn(undefined, who, random, () => [uuid]), admission: ofACrowd(random) };
+  });
+  const preempts = Array.from({ length: 2 }, () => buildThatPreempts(random));
+  const afterMs = 2_000 + random.next() * 2_000;
+  const dies = random.next() < 0.5 ? dieInTheMiddle(random) : () => {};
+  return (world) => {
+    const { time } = world.fleet;
+    for (const request of crowd) send(world, request);
+    time.at(time.nowMs + afterMs, () => {
+      for (const preempt of preempts) preempt(world);
+    });
+    time.at(time.nowMs + afterMs + 300, () => dies(world));
+    time.at(time.nowMs + 2 * afterMs, () => {
+      for (const { uuid } of crowd.slice(0, 3)) terminateNow(world, uuid);
+    });
   };
 }
 

@@ -135,11 +135,11 @@ class QueueKeeper {
     ).catch((thrown: unknown) => this.#failed(request, BerthError.from(thrown)));
     shape.triedAtMs = c.clock.elapsed();
     const [still] = (await this.#recordsOf(request)).filter(({ state }) => state === 'pending');
-    // What is to make room for it now is told at the next turn; whoever was to, and has, leaves it to be tried again.
+    // Whoever was to make room, and has, leaves it to be tried again.
     if (still === undefined || preemptor) return 'tried';
     shape.isOpen = false;
     shape.waitsFor = still.waiting?.waitsFor ?? [];
-    return 'tried';
+    return still.waiting?.preemption === undefined ? 'tried' : 'is making room';
   }
 
   /** What is away now interrupts the queue; what is wrong with one request does not hold up the others. */

@@ -115,7 +115,7 @@ async function performOnRecord(
         const fields = { event: 'destroy_unconfirmed', instance_uuid: record.uuid, host: record.host };
         c.log.warn(fields, 'closing the record without word from its host');
         await noteDoubt(c, look, 'destroy_owed', 'its host did not say that it is destroyed');
-        if (record.state === 'undoing') await destroyOnceMore(c, record);
+        if (record.state === 'undoing' || look.observed.kind === 'nothing') await destroyOnceMore(c, record);
       }
       await releaseHeld(c, record.uuid);
       await releaseMigration(c, record);
@@ -183,7 +183,7 @@ async function destroyWhenBack(c: Conductor, record: Instance): Promise<void> {
   await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: attemptNumber(record), claimToken, reports: false });
 }
 
-/** Who recorded that it is undone may have died before its host was told, and no message brings that out. */
+/** Whoever recorded that it is to go may have died before the order, and no message brings anybody back to that. */
 async function destroyOnceMore(c: Conductor, { uuid, host, claimToken = 0 }: Instance): Promise<void> {
   if (host === undefined) return;
   await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: 0, claimToken, reports: false });

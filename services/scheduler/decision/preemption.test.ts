@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { inventory, type Resources } from '#libs/domain/inventory';
+import { inventory } from '#libs/domain/inventory';
 import type { ConsumerWrite } from '#libs/placement/port/placement-store';
 import { aWrite, mustCommit } from '#libs/testing/placement/placement';
 import { aWorld, hostsOf, opened, uuidOfHost, type World } from '../testing/world';
@@ -16,7 +16,7 @@ const HIGH = { priority: 50, mayPreempt: true };
 /** An instance on a host; its uuid. */
 async function runs(host: string, vcpus: number, fields: Partial<ConsumerWrite> = {}): Promise<string> {
   const uuid = randomUUID();
-  const consumers = [aWrite({ [uuidOfHost(host)]: { VCPU: vcpus } as Resources }, { uuid, ...fields })];
+  const consumers = [aWrite({ [uuidOfHost(host)]: { VCPU: vcpus } }, { uuid, ...fields })];
   await mustCommit(world.placement, { kind: 'write_allocations', atMs: world.clock.now(), consumers });
   return uuid;
 }

@@ -55,7 +55,7 @@ export function findPreemption(search: PreemptionSearch): PreemptionView | undef
     if (found && (best === undefined || compare(found, best) < 0)) best = found;
   }
   if (best === undefined) return undefined;
-  const victims = best.victims.toSorted(byImportance).reverse();
+  const victims = best.victims.toSorted(byImportance).toReversed();
   return {
     host: best.host,
     victims: victims.map((one) => ({ instanceUuid: one.uuid, priority: priorityOf(one) })),
@@ -92,8 +92,8 @@ function whoMayGo(host: HostState, { priority, view }: PreemptionSearch): Consum
     .map((uuid) => view.consumer(uuid))
     .filter((one) => one !== undefined)
     .filter((one) => one.owner === 'conductor' && !one.isProtected && priorityOf(one) < priority)
-    .sort(byImportance)
-    .reverse();
+    .toSorted(byImportance)
+    .toReversed();
   const spared = new Map<string, number>();
   return lower.filter((one) => {
     if (one.groupId === undefined) return true;

@@ -7,6 +7,7 @@ import { GANG_MUTANTS } from './gang-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
 import type { Mutant } from './mutant';
 import { POWER_MUTANTS } from './power-mutants';
+import { QUEUE_MUTANTS } from './queue-mutants';
 import { QUOTA_MUTANTS } from './quota-mutants';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
 import { STORE_MUTANTS } from './store-mutants';
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...STORE_MUTANTS,
   ...POWER_MUTANTS,
   ...EVACUATION_MUTANTS,
+  ...QUEUE_MUTANTS,
   ...QUOTA_MUTANTS,
   ...GANG_MUTANTS,
   ...BOUND_MUTANTS,

@@ -1,0 +1,30 @@
+import { type Admission, NO_ADMISSION } from '#libs/domain/queueing/admission';
+import { type Random, randomInt } from '#libs/domain/random';
+
+/** How a request waits, gives way and ends: for seconds, so that all of it happens in a run. */
+export function anAdmission(random: Random): Admission {
+  return {
+    ...NO_ADMISSION,
+    priority: randomInt(random, 7) - 3,
+    waitForCapacityMs: 2_000 + Math.floor(random.next() * 18_000),
+    timeLimitMs: random.next() < 0.3 ? 2_000 + Math.floor(random.next() * 10_000) : 0,
+    isProtected: random.next() < 0.15,
+    isRequeued: random.next() < 0.5,
+  };
+}
+
+/** Of one that may make room. */
+export function ofACrowd(random: Random): Admission {
+  const waitForCapacityMs = 10_000 + Math.floor(random.next() * 10_000);
+  return {
+    ...anAdmission(random),
+    priority: -randomInt(random, 3),
+    waitForCapacityMs,
+    isRequeued: random.next() < 0.7,
+  };
+}
+
+/** Of one that takes the place of others. */
+export function aPreemptor(random: Random): Admission {
+  return { ...anAdmission(random), priority: 3 + randomInt(random, 3), mayPreempt: true };
+}
