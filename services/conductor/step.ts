@@ -50,8 +50,8 @@ export type Step =
   | { readonly kind: 'hand_over' }
   /** Record the attempt at its destination, order it there. */
   | { readonly kind: 'dispatch_arrival'; readonly handover: Uint8Array }
-  /** Order its destination, or its source where it goes back, again: agents know the attempt. */
-  | { readonly kind: 'order_arrival'; readonly finding?: Finding }
+  /** Order its destination, or its source where it goes back: agents know the attempt. Again: only one that is not silent. */
+  | { readonly kind: 'order_arrival'; readonly isAgain?: boolean; readonly finding?: Finding }
   /** It runs at its destination. */
   | { readonly kind: 'record_arrived'; readonly at: HostPosition }
   /** See that the migration holds what its source keeps. */
@@ -60,6 +60,8 @@ export type Step =
   | { readonly kind: 'record_confirming' }
   /** Nothing is left at its source: release what the migration holds. Unconfirmed: the source did not say so. */
   | { readonly kind: 'finish_move'; readonly isConfirmed: boolean }
+  /** What it is to keep is not in a report of its source: a doubt, which the very next settles. */
+  | { readonly kind: 'record_source_missing'; readonly missingIn: MissedReport }
   /** It goes back: record it, then what its destination has is destroyed. */
   | { readonly kind: 'record_reverting'; readonly fault: Fault | undefined }
   /** Nothing of it is left at its destination. */
@@ -104,6 +106,8 @@ export type Step =
       readonly attempt: number;
       readonly claimToken: number;
       readonly reports: boolean;
+      /** Not for the first time: only a host that is not silent. */
+      readonly isAgain?: boolean;
       readonly finding?: Finding;
     }
   /** Release what is held, then record DELETED, or ERROR when it was undone. Unconfirmed: no host said that it is destroyed. */
