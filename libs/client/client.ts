@@ -104,7 +104,7 @@ const BUILT = ['active', 'error'] as const;
 const OPERATED: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {
   stop: ['stopped', 'error', 'deleted'],
   start: ['active', 'stopped', 'error', 'deleted'],
-  evacuate: ['active', 'unknown', 'error', 'deleted'],
+  evacuate: ['active', 'stopped', 'unknown', 'error', 'deleted'],
 };
 /** Rows in a page of an answer. */
 const PAGE = 500;

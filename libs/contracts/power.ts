@@ -1,5 +1,6 @@
 import { berth } from '#generated/berth';
 import type { PowerState } from '../domain/instance';
+import { checkedClaimed, claimedToWire } from './allocations';
 import { enumeration, hostName, name, text, uuid, whole } from './checks';
 import { type Codec, codec } from './codec';
 import type { PowerReport, SetPowerState } from './messages';
@@ -19,8 +20,8 @@ const POWER_STATES = enumeration({
 export const setPowerStateCodec: Codec<SetPowerState> = codec(
   'berth.compute.v1.SetPowerState',
   wire.SetPowerState,
-  (order) => ({ ...order, powerState: POWER_STATES.toWire(order.powerState) }),
-  (order) => ({ ...aboutFromWire(order), epoch: whole(order.epoch, 'epoch') }),
+  (order) => ({ ...order, powerState: POWER_STATES.toWire(order.powerState), ...claimedToWire(order) }),
+  (order) => ({ ...aboutFromWire(order), epoch: whole(order.epoch, 'epoch'), ...checkedClaimed(order) }),
 );
 
 /** To `build.results`: how an instance is after it was ordered to be stopped or started. */

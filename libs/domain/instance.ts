@@ -40,18 +40,18 @@ export type PowerState = 'running' | 'shutdown';
  *
  * ```
  *   active, unknown ──▶ stopping ──▶ stopped ──▶ starting ──▶ active
- *   active, unknown ──▶ rebuilding ──▶ building, or unknown when no other host takes it
+ *   each of these ──▶ rebuilding ──▶ building, then as it was; or back, when no other host takes it
  * ```
  */
 const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   scheduling: ['building', 'active', 'stopped', 'error', 'deleting'],
-  building: ['building', 'active', 'stopped', 'error', 'deleting'],
+  building: ['building', 'active', 'stopping', 'stopped', 'error', 'deleting'],
   active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
   unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
-  stopping: ['stopping', 'stopped', 'error', 'deleting'],
-  stopped: ['stopped', 'starting', 'active', 'error', 'deleting'],
-  starting: ['starting', 'active', 'stopped', 'error', 'deleting'],
-  rebuilding: ['unknown', 'building', 'active', 'stopped', 'deleting'],
+  stopping: ['stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
+  stopped: ['stopped', 'starting', 'active', 'rebuilding', 'error', 'deleting'],
+  starting: ['starting', 'active', 'stopped', 'rebuilding', 'error', 'deleting'],
+  rebuilding: ['unknown', 'building', 'active', 'stopping', 'stopped', 'starting', 'deleting'],
   error: ['deleting'],
   deleting: ['deleted'],
   deleted: [],
@@ -107,6 +107,8 @@ export interface Instance {
   readonly missingIn: MissedReport | undefined;
   /** When somebody must look at it again, whoever worked on it before; undefined in resting states. */
   readonly dueAtMs: number | undefined;
+  /** While it is built on another host: what it was before, which it comes up as (Nova's `old_vm_state`). */
+  readonly formerState?: InstanceState | undefined;
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
@@ -121,6 +123,11 @@ export interface MissedReport {
 /** The number of the attempt that is being made now; 0 before the first. */
 export function attemptNumber({ attempts }: Pick<Instance, 'attempts'>): number {
   return attempts.at(-1)?.number ?? 0;
+}
+
+/** How an instance is to come up that is being built: as it was before, if it was built before. */
+export function powerStateToBuild({ formerState }: Pick<Instance, 'formerState'>): PowerState {
+  return formerState === 'stopping' || formerState === 'stopped' ? 'shutdown' : 'running';
 }
 
 /** Whether a host works on the instance: its last attempt has no outcome yet. */

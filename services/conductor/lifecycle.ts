@@ -16,6 +16,7 @@ export type RecordChange = Partial<
     | 'dueAtMs'
     | 'activeAt'
     | 'missingIn'
+    | 'formerState'
   >
 >;
 

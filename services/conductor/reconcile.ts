@@ -1,4 +1,5 @@
-import { BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instance';
+import type { HostPosition } from '#libs/domain/host-position';
+import { BUILT_STATES, type Instance, isAttemptOpen, powerStateToBuild } from '#libs/domain/instance';
 import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
@@ -14,7 +15,7 @@ import {
   runsElsewhere,
   wait,
 } from './reconcile/shared-steps';
-import type { Step } from './step';
+import type { Finding, Step } from './step';
 
 /**
  * What to do next about one instance: compares what it wants (its record), what it holds (its claim) and what is (what was
@@ -97,7 +98,7 @@ function scheduling(record: Instance, observed: Observation, nowMs: number): Ste
 function building(record: Instance, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'reported':
-      return isOfPresentBuild(record, observed) ? reportOfBuild(observed) : lateReport(record, observed);
+      return isOfPresentBuild(record, observed) ? reportOfBuild(record, observed) : lateReport(record, observed);
     case 'order_refused':
       return { kind: 'conclude_attempt', outcome: 'refused', why: observed.reason };
     case 'terminate_requested':
@@ -111,7 +112,7 @@ function building(record: Instance, observed: Observation, nowMs: number): Step 
       if (observed.voucher) return adopt(observed);
       // Its report is on its way, or was lost with what the store has forgotten.
       return isOfPresentBuild(record, { host: observed.host, ...observed.instance })
-        ? { kind: 'record_active', at: observed.at, finding: 'found' }
+        ? builtNow(record, observed.at, 'found')
         : runsElsewhere(record, observed);
     case 'claimed':
     case 'no_host':
@@ -221,10 +222,10 @@ function atItsEnd(holds: Holds, observed: Observation): Step {
   }
 }
 
-function reportOfBuild(report: Reported): Step {
+function reportOfBuild(record: Instance, report: Reported): Step {
   switch (report.outcome) {
     case 'active':
-      return { kind: 'record_active', at: report.at };
+      return builtNow(record, report.at);
     case 'failed':
     case 'refused':
       return { kind: 'conclude_attempt', outcome: report.outcome, why: report.why };
@@ -233,6 +234,12 @@ function reportOfBuild(report: Reported): Step {
     case 'destroyed':
       return none('late report');
   }
+}
+
+/** It comes up as it was. An agent of an older version runs what it builds, so the host is told to stop it in any case. */
+function builtNow(record: Instance, at: HostPosition, finding?: Finding): Step {
+  const kind = powerStateToBuild(record) === 'shutdown' ? 'record_built_to_stop' : 'record_active';
+  return { kind, at, ...(finding && { finding }) };
 }
 
 function isAboutBuilt({ kind }: Observation): boolean {

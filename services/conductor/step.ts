@@ -26,6 +26,8 @@ export type Step =
   | { readonly kind: 'record_unknown' }
   /** Record that it is to be stopped, or started; then its host is told. */
   | { readonly kind: 'record_power_change'; readonly state: 'stopping' | 'starting' }
+  /** It is built, as its host said then, and was stopped before it was built there: record that its host is to stop it. */
+  | { readonly kind: 'record_built_to_stop'; readonly at: HostPosition; readonly finding?: Finding }
   /** Tell its host to stop it, or to start it. Not for the first time: only a host that is not silent. */
   | { readonly kind: 'set_power_state'; readonly powerState: PowerState; readonly isFirst: boolean }
   /** Its host keeps it and does not run it, as the host said then; why, if it could not be started. */
@@ -37,7 +39,7 @@ export type Step =
     }
   /** Record that it is to be built on another host; then a scheduler is asked. */
   | { readonly kind: 'record_rebuilding' }
-  /** No other host takes it: it stays where it was. */
+  /** No other host takes it: it stays where it was, and as it was. */
   | { readonly kind: 'record_not_rebuilt'; readonly fault: Fault }
   /** Its host did not do what it was ordered, because it had done something else since: record when, and tell it again. */
   | { readonly kind: 'record_position'; readonly at: HostPosition | undefined }

@@ -253,7 +253,7 @@ function orderAsTenant(random: Random): Action['perform'] {
     const { uuid: instanceUuid, host } = instanceAt(world, place) ?? {};
     if (instanceUuid === undefined || host === undefined) return;
     const queue = agentQueue(host.split('-')[0] ?? '');
-    const order = { instanceUuid, host, attempt: 0, report: true };
+    const order = { instanceUuid, host, attempt: 0, report: true, allocations: {}, mappings: {} };
     void confirmed(castTyped(world.fleet.member('tenant-b').bus, queue, destroyInstanceCodec, order));
   };
 }

@@ -19,6 +19,7 @@ export function toRecord(instance: Instance): string {
     createdAtMs: instance.createdAtMs,
     activeAt: instance.activeAt,
     missingIn: instance.missingIn,
+    formerState: instance.formerState,
   };
   const { requestSpec, alternates, allocationRequest } = instance;
   const bytes = `${toBase64(requestSpec)} ${toBase64(alternates)} ${toBase64(allocationRequest)}`;
@@ -48,6 +49,7 @@ export function fromRecord(record: string): Instance {
     allocationRequest: fromBase64(request),
     activeAt: body.activeAt,
     missingIn: body.missingIn,
+    formerState: body.formerState,
     dueAtMs: dueAtMs === NONE ? undefined : Number(dueAtMs),
     version: Number(version),
     createdAtMs: body.createdAtMs,

@@ -5,7 +5,8 @@ import { type Attempt, attemptNumber, type Instance, type MissedReport } from '#
 import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
 import { concludeAttempt, createRecords, type RecordChange, type WriteResult, writeRecord } from '../lifecycle';
-import type { ClaimedHost, Look, Observation, RunningAt } from '../observation';
+import type { ClaimedHost, Fault, Look, Observation, RunningAt } from '../observation';
+import { isChanging } from '../reconcile/power';
 import type { Finding, Step } from '../step';
 import { claimAgain, readClaim, release, releaseHeld } from './claims';
 import { claimNextHost } from './next-alternate';
@@ -63,7 +64,7 @@ async function performOnRecord(
     case 'claim_next_host':
       return { ...look, observed: await claimNextHost(c, record) };
     case 'record_active':
-      return recordActive(c, look, record, step.at);
+      return recordBuilt(c, look, record, { state: 'active', dueAtMs: undefined }, step.at);
     case 'record_unknown':
       return after(look, await writeRecord(c, record, { state: 'unknown' }), undefined);
     case 'record_power_change': {
@@ -75,17 +76,21 @@ async function performOnRecord(
       return undefined;
     case 'record_stopped': {
       const { at: activeAt, fault } = step;
-      const change = { state: 'stopped', activeAt, fault, missingIn: undefined, dueAtMs: undefined } as const;
+      const settled = { fault, missingIn: undefined, dueAtMs: undefined, formerState: undefined };
+      const change = { state: 'stopped', activeAt, ...settled } as const;
       return after(look, await writeRecord(c, record, change), undefined);
+    }
+    case 'record_built_to_stop': {
+      const dueAtMs = c.clock.now() + c.config.powerTimeoutMs;
+      return recordBuilt(c, look, record, { state: 'stopping', dueAtMs }, step.at);
     }
     case 'record_rebuilding': {
       const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
-      return after(look, await writeRecord(c, record, { state: 'rebuilding', dueAtMs }), { kind: 'interrupted' });
+      const change = { state: 'rebuilding', formerState: record.state, dueAtMs } as const;
+      return after(look, await writeRecord(c, record, change), { kind: 'interrupted' });
     }
-    case 'record_not_rebuilt': {
-      const change = { state: 'unknown', fault: step.fault, dueAtMs: undefined } as const;
-      return after(look, await writeRecord(c, record, change), undefined);
-    }
+    case 'record_not_rebuilt':
+      return after(look, await writeRecord(c, record, asBefore(c, record, step.fault)), undefined);
     case 'record_position':
       return after(look, await writeRecord(c, record, { activeAt: step.at }), { kind: 'interrupted' });
     case 'record_missing':
@@ -164,7 +169,8 @@ function evacuated({ state, attempts }: Instance): readonly Attempt[] {
 /** Waits in the queue of the dead host, before all that it is ordered once it is back. Should it be lost, reports show the copy. */
 async function destroyWhenBack(c: Conductor, record: Instance): Promise<void> {
   const { uuid, host = '', claimToken = 0 } = record;
-  await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: attemptNumber(record), claimToken, reports: false });
+  const attempt = attemptNumber(record);
+  await orderDestroy(c, uuid, { kind: 'destroy', host, attempt, claimToken, reports: false }, record);
 }
 
 async function order(c: Conductor, look: Look, record: Instance, details?: OrderDetails): Promise<Look | undefined> {
@@ -199,19 +205,21 @@ async function conclude(
   return after(look, result, isSilent ? { kind: 'superseded', host, attempt } : { kind: 'nothing' });
 }
 
-async function recordActive(
+/** Its host has it: it is ACTIVE, or was stopped before it was built there, and its host is told to stop it. */
+async function recordBuilt(
   c: Conductor,
   look: Look,
   record: Instance,
+  change: { readonly state: 'active' | 'stopping'; readonly dueAtMs: number | undefined },
   at: HostPosition | undefined,
 ): Promise<Look | undefined> {
   const nowMs = c.clock.now();
   const result = await writeRecord(c, record, {
-    state: 'active',
+    ...change,
     attempts: concludeAttempt(record, 'active', '', nowMs),
     alternates: NO_ALTERNATES,
     fault: undefined,
-    dueAtMs: undefined,
+    formerState: undefined,
     // Agents of an older version have no epoch: what they say has no order.
     activeAt: at?.epoch ? at : undefined,
     missingIn: undefined,
@@ -220,7 +228,14 @@ async function recordActive(
     c.measured.attempts.inc({ outcome: 'active' });
     c.measured.activeAfter.observe((nowMs - record.createdAtMs) / 1000);
   }
-  return after(look, result, undefined);
+  return after(look, result, change.state === 'stopping' ? { kind: 'interrupted' } : undefined);
+}
+
+/** What is not rebuilt stays where it was: what ran there is `unknown`, and what was on its way is told again when it is due. */
+function asBefore(c: Conductor, { formerState = 'unknown' }: Instance, fault: Fault): RecordChange {
+  const state = formerState === 'active' ? 'unknown' : formerState;
+  const dueAtMs = isChanging(state) ? c.clock.now() + c.config.powerTimeoutMs : undefined;
+  return { state, fault, dueAtMs, formerState: undefined };
 }
 
 /** A doubt: not an event for clients, whose instance is as active as before. */
@@ -268,7 +283,7 @@ async function recordDeleting(c: Conductor, look: Look, record: Instance): Promi
 
 async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'destroy' }>): Promise<Look | undefined> {
   if (look.observed.kind === 'reported') noteLateReport(c, look);
-  const outcome = await orderDestroy(c, look.uuid, step);
+  const outcome = await orderDestroy(c, look.uuid, step, look.record);
   if (look.observed.kind === 'superseded') return { ...look, observed: { kind: 'nothing' } };
   return outcome === 'told' || !step.reports ? undefined : { ...look, observed: { kind: outcome } };
 }
@@ -302,6 +317,7 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
     // Without a claim the same observation makes it next.
     activeAt: isClaimed ? at : undefined,
     dueAtMs: undefined,
+    formerState: undefined,
   } as const;
   if (look.record) return after(look, await writeRecord(c, look.record, active), look.observed);
   const { projectId, userId, resources } = voucher;
@@ -325,7 +341,7 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
 
 /** At rest: counts on no claim, waits for nothing. */
 function closed(state: 'error' | 'deleted'): RecordChange {
-  return { state, claimToken: undefined, dueAtMs: undefined };
+  return { state, claimToken: undefined, dueAtMs: undefined, formerState: undefined };
 }
 
 function noteRepair(c: Conductor, { uuid, record, observed }: Look, finding: Finding): void {

@@ -45,11 +45,11 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
   }
 }
 
-function recordOf({ state, attempt, hasHost, isMissing }: Case): string {
+function recordOf({ state, attempt, hasHost, isMissing, wasStopped }: Case): string {
   if (state === 'no record') return state;
   switch (state) {
     case 'building':
-      return `building, attempt ${attempt}`;
+      return `building, attempt ${attempt}${wasStopped ? ', was stopped elsewhere' : ''}`;
     case 'active':
     case 'unknown':
     case 'stopping':

@@ -86,6 +86,8 @@ export class ConductorWorld {
   readonly destroys: DestroyInstance[] = [];
   /** Of what runs, or is kept, on a host, what does not run: `instance host`. */
   readonly stopped = new Set<string>();
+  /** Whether hosts build what is to be stopped without running it. */
+  heedsPowerState = true;
   readonly powerOrders: SetPowerState[] = [];
   readonly powerReports: PowerReport[] = [];
   readonly #poweredAt = new Map<string, HostPosition>();
@@ -306,18 +308,24 @@ export class ConductorWorld {
     this.orders.push(order);
     switch (this.behaviour.get(host) ?? 'builds') {
       case 'builds':
-        this.running.set(order.instanceUuid, (this.running.get(order.instanceUuid) ?? new Set()).add(host));
+        this.#hasBuilt(order);
         return this.report(order, 'active');
       case 'fails':
         return this.report(order, 'failed');
       case 'refuses':
         return this.report(order, 'refused');
       case 'late':
-        this.running.set(order.instanceUuid, (this.running.get(order.instanceUuid) ?? new Set()).add(host));
+        this.#hasBuilt(order);
         return;
       case 'is silent':
         return;
     }
+  }
+
+  #hasBuilt({ instanceUuid, host, powerState }: BuildInstance): void {
+    this.running.set(instanceUuid, (this.running.get(instanceUuid) ?? new Set()).add(host));
+    // Agents of an older version run what they build.
+    if (powerState === 'shutdown' && this.heedsPowerState) this.stopped.add(`${instanceUuid} ${host}`);
   }
 
   /** As agents do it: an order that rests on what was said before the last change is a late one. */

@@ -20,6 +20,8 @@ export interface Case {
   readonly isOverdue: boolean;
   /** Whether the last report of its host that conductors heard of did not have it. */
   readonly isMissing: boolean;
+  /** Whether it was stopped on a host that it was evacuated from. */
+  readonly wasStopped: boolean;
   readonly record: Instance | undefined;
   readonly holds: Holds;
   readonly observed: Observation;
@@ -170,11 +172,13 @@ export function* reconcileCases(): Generator<Case> {
       for (const hasHost of [true, false]) {
         for (const isOverdue of [false, true]) {
           for (const isMissing of isBuilt(state) ? [false, true] : [false]) {
-            const varied = { attempt, hasHost, isOverdue, isMissing };
-            const record = state === 'no record' ? undefined : aRecord(state, varied);
-            for (const [claim, holds] of Object.entries(CLAIMS)) {
-              for (const [observation, observed] of OBSERVATIONS) {
-                yield { state, ...varied, claim, observation, record, holds, observed };
+            for (const wasStopped of state === 'building' ? [false, true] : [false]) {
+              const varied = { attempt, hasHost, isOverdue, isMissing, wasStopped };
+              const record = state === 'no record' ? undefined : aRecord(state, varied);
+              for (const [claim, holds] of Object.entries(CLAIMS)) {
+                for (const [observation, observed] of OBSERVATIONS) {
+                  yield { state, ...varied, claim, observation, record, holds, observed };
+                }
               }
             }
           }
@@ -197,9 +201,9 @@ function isBuilt(state: InstanceState | 'no record'): boolean {
   return state !== 'no record' && BUILT_STATES.includes(state);
 }
 
-type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing'>;
+type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing' | 'wasStopped'>;
 
-function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing }: Varied): Instance {
+function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing, wasStopped }: Varied): Instance {
   const concluded = isBuilt(state) || state === 'rebuilding' ? 'active' : 'failed';
   const times = { reason: '', startedAtMs: 0, endedAtMs: undefined };
   const attempts: Attempt[] = [
@@ -223,6 +227,7 @@ function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing 
     allocationRequest: Uint8Array.of(1),
     activeAt: isBuilt(state) || state === 'rebuilding' ? ACTIVE_AT : undefined,
     missingIn: isMissing ? MISSING_IN : undefined,
+    formerState: wasStopped ? 'stopped' : undefined,
     dueAtMs: DEADLINES.includes(state) ? dueAtMs : undefined,
     version: 3,
     createdAtMs: 0,

@@ -2,7 +2,7 @@ import { callMethod } from '#libs/bus/typed-calls';
 import type { InstanceOperation, InstanceView } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
-import type { Instance } from '#libs/domain/instance';
+import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
 import { agentOf, HOSTS, instanceAt, type Perform, pick, type World } from './common';
 import { standStill } from './outages';
@@ -52,7 +52,7 @@ export function evacuate(random: Random): Perform {
   return (world) => {
     const all = [...world.checker.known.values()]
       .map(({ latest }) => latest)
-      .filter(({ state }) => state === 'active' || state === 'unknown');
+      .filter(({ state }) => BUILT_STATES.includes(state));
     const instance = all[Math.floor(place * all.length)];
     if (instance === undefined) return;
     if (isByOperator) operate(world, instance, 'evacuate', true);
@@ -74,8 +74,7 @@ export function evacuateDead(random: Random): Perform {
       dies(world);
       for (const { latest } of checker.known.values()) {
         const isThere = latest.host !== undefined && agentOf(latest.host) === agent;
-        const isRunning = latest.state === 'active' || latest.state === 'unknown';
-        if (isThere && isRunning) operate(world, latest, 'evacuate', true);
+        if (isThere && BUILT_STATES.includes(latest.state)) operate(world, latest, 'evacuate', true);
       }
     };
     // Until its lease has run out the host is taken for alive.
@@ -156,6 +155,11 @@ function operate(
 ): void {
   const { checker } = world;
   checker.mayOperate.add(`${BY_WAY_OF[operation]} ${uuid}`);
+  // What is built elsewhere comes up as it was.
+  if (operation === 'evacuate') {
+    void call(world, isByOperator ? 'operator' : projectId, uuid, operation, version);
+    return;
+  }
   checker.operated.delete(uuid);
   const began = {};
   world.checker.operating.set(uuid, began);

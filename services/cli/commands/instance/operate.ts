@@ -55,5 +55,5 @@ function operateCommand(
 const WANTED: Readonly<Record<InstanceOperation, readonly string[]>> = {
   stop: ['stopped'],
   start: ['active'],
-  evacuate: ['active'],
+  evacuate: ['active', 'stopped'],
 };
