@@ -78,6 +78,16 @@ export interface Build {
   readonly instanceUuids: readonly string[];
 }
 
+/** Of moves. */
+export interface MoveOptions {
+  /** What a resize is to: resources and extra specs, or a flavor. */
+  readonly resizeTo?: Partial<Pick<RequestSpec, 'resources' | 'extraSpecs' | 'flavor'>> | undefined;
+  /** Where a migration is to go; any host when not given. */
+  readonly targetHost?: string | undefined;
+  /** Confirms a resize or a cold migration by itself, so long after it has arrived. */
+  readonly confirmAfterMs?: number | undefined;
+}
+
 export interface WaitOptions {
   /** No limit when not given. */
   readonly timeoutMs?: number | undefined;
@@ -105,6 +115,11 @@ const OPERATED: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = 
   stop: ['stopped', 'error', 'deleted'],
   start: ['active', 'stopped', 'error', 'deleted'],
   evacuate: ['active', 'stopped', 'unknown', 'error', 'deleted'],
+  resize: ['verify_resize', 'active', 'stopped', 'error', 'deleted'],
+  migrate: ['verify_resize', 'active', 'stopped', 'error', 'deleted'],
+  live_migrate: ['active', 'stopped', 'error', 'deleted'],
+  confirm: ['active', 'error', 'deleted'],
+  revert: ['active', 'stopped', 'error', 'deleted'],
 };
 /** Rows in a page of an answer. */
 const PAGE = 500;
@@ -182,10 +197,15 @@ export class Client {
    * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` when it is in no state for it,
    *   `/ instance_changed` when somebody else has changed it meanwhile, `/ host_alive` when its host is not dead.
    */
-  async operate(instanceUuid: string, operation: InstanceOperation): Promise<InstanceView> {
+  async operate(
+    instanceUuid: string,
+    operation: InstanceOperation,
+    { resizeTo, targetHost, confirmAfterMs }: MoveOptions = {},
+  ): Promise<InstanceView> {
     // Of what is seen now: a copy of the call that comes late changes nothing.
-    const { version } = await this.instance(instanceUuid);
-    const request = { instanceUuid, operation, version };
+    const { version, projectId, userId } = await this.instance(instanceUuid);
+    const spec = resizeTo && requestSpec(resizeTo.resources ?? {}, { projectId, userId, ...resizeTo });
+    const request = { instanceUuid, operation, version, resizeTo: spec, targetHost, confirmAfterMs };
     return (await this.#call(RPC_CONDUCTOR, operateInstanceMethod, request)).instance;
   }
 
@@ -193,9 +213,9 @@ export class Client {
   async operateAndWait(
     instanceUuid: string,
     operation: InstanceOperation,
-    options: WaitOptions = {},
+    options: WaitOptions & MoveOptions = {},
   ): Promise<InstanceEvent> {
-    const { version } = await this.operate(instanceUuid, operation);
+    const { version } = await this.operate(instanceUuid, operation, options);
     for (;;) {
       const event = await this.wait(instanceUuid, OPERATED[operation], options);
       // Events of what was before may still be on their way.

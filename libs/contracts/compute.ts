@@ -16,6 +16,7 @@ import {
 import { type Codec, codec } from './codec';
 import { MAX_INSTANCES_PER_HOST } from './limits';
 import type {
+  Arrival,
   BuildInstance,
   BuildReport,
   DestroyInstance,
@@ -24,7 +25,7 @@ import type {
   RunningInstance,
   Selection,
 } from './messages';
-import { runningPowerState } from './power';
+import { handoverFromWire, runningPowerState } from './power';
 import { codecAroundSpec } from './request-spec';
 import { sealedRequest, selectionsFromWire } from './selection';
 import { runningFromWire, runningToWire } from './stats';
@@ -50,6 +51,7 @@ export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
     alternates: build.alternates as Selection[],
     powerState: runningPowerState.toWire(build.powerState),
     ...claimedToWire(build),
+    arrival: build.arrival ?? null,
   }),
   (build, requestSpec) => {
     return {
@@ -69,9 +71,15 @@ export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
       allocationRequest: sealedRequest(build.allocationRequest, 'allocation_request'),
       powerState: runningPowerState.fromWire(build.powerState).powerState ?? 'running',
       ...checkedClaimed(build),
+      ...(build.arrival ? { arrival: arrivalFromWire(build.arrival) } : {}),
     };
   },
 );
+
+function arrivalFromWire(value: berth.compute.v1.IArrival): Arrival {
+  const { inPlace, handover } = value as berth.compute.v1.Arrival;
+  return { inPlace, handover: handoverFromWire(handover, 'arrival.handover') };
+}
 
 /** To `agent.<service host>`: destroy this on the host that it names. */
 export const destroyInstanceCodec: Codec<DestroyInstance> = codec(

@@ -2,6 +2,7 @@ import { berth } from '#generated/berth';
 import type { Attempt } from '../domain/instance';
 import {
   enumeration,
+  hostName,
   hostNameOrEmpty,
   list,
   name,
@@ -16,11 +17,28 @@ import {
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_ATTEMPTS, MAX_PAGE } from './limits';
-import type { InstanceEvent, InstanceView, ListInstancesRequest, ListInstancesResponse } from './messages';
+import type {
+  InstanceEvent,
+  InstanceView,
+  ListInstancesRequest,
+  ListInstancesResponse,
+  MigrationView,
+} from './messages';
 import { specFromWire, specToWire } from './request-spec';
 
 const wire = berth.conductor.v1;
-const OUTCOMES = ['building', 'active', 'failed', 'refused', 'timed_out', 'not_claimed', 'evacuated'] as const;
+const OUTCOMES = [
+  'building',
+  'active',
+  'failed',
+  'refused',
+  'timed_out',
+  'not_claimed',
+  'evacuated',
+  'moved',
+  'reverted',
+] as const;
+const KINDS = ['resize', 'migrate', 'live_migrate'] as const;
 const { InstanceState } = wire;
 const STATES = enumeration({
   scheduling: InstanceState.INSTANCE_STATE_SCHEDULING,
@@ -34,6 +52,10 @@ const STATES = enumeration({
   stopped: InstanceState.INSTANCE_STATE_STOPPED,
   starting: InstanceState.INSTANCE_STATE_STARTING,
   rebuilding: InstanceState.INSTANCE_STATE_REBUILDING,
+  resize: InstanceState.INSTANCE_STATE_RESIZE,
+  verify_resize: InstanceState.INSTANCE_STATE_VERIFY_RESIZE,
+  revert_resize: InstanceState.INSTANCE_STATE_REVERT_RESIZE,
+  migrating: InstanceState.INSTANCE_STATE_MIGRATING,
 });
 const ANY_STATE = InstanceState.INSTANCE_STATE_UNSPECIFIED;
 
@@ -92,6 +114,7 @@ export function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
     fault: view.fault ? errorToWire(view.fault) : null,
     attempts: view.attempts as Mutable<Attempt>[],
     requestSpec: specToWire(view.requestSpec),
+    migration: view.migration ?? null,
   };
 }
 
@@ -111,6 +134,18 @@ export function viewFromWire(value: berth.conductor.v1.IInstance, field: string)
     updatedAtMs: whole(view.updatedAtMs, `${field}.updated_at_ms`),
     requestSpec: specFromWire(view.requestSpec, `${field}.request_spec`),
     version: whole(view.version, `${field}.version`),
+    migration: view.migration ? migrationFromWire(view.migration, `${field}.migration`) : undefined,
+  };
+}
+
+function migrationFromWire(value: berth.conductor.v1.IMigration, field: string): MigrationView {
+  const migration = value as berth.conductor.v1.Migration;
+  return {
+    uuid: uuid(migration.uuid, `${field}.uuid`),
+    kind: word(migration.kind, KINDS, `${field}.kind`),
+    sourceHost: hostName(migration.sourceHost, `${field}.source_host`),
+    destHost: hostNameOrEmpty(migration.destHost, `${field}.dest_host`),
+    confirmAtMs: whole(migration.confirmAtMs, `${field}.confirm_at_ms`),
   };
 }
 

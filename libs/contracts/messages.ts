@@ -5,6 +5,7 @@ import type { Flavor, FlavorContent } from '../domain/flavor';
 import type { Aggregate } from '../domain/grouping/aggregate';
 import type { Attempt, InstanceState, PowerState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
+import type { MigrationKind } from '../domain/migration';
 import type { QuotaExcess } from '../domain/quotas/quota';
 import type { RequestSpec } from '../domain/request-spec';
 import type { StoredGroup } from '../domain/server-group';
@@ -31,7 +32,12 @@ type WithSpec<W extends { requestSpec?: unknown }> = Fields<W, 'requestSpec'> & 
 
 // berth.scheduler.v1
 
-export type SelectDestinationsRequest = WithSpec<berth.scheduler.v1.SelectDestinationsRequest>;
+export type SelectDestinationsRequest = WithSpec<Omit<berth.scheduler.v1.SelectDestinationsRequest, 'move'>> & {
+  readonly move?: Move | undefined;
+};
+
+/** What an instance holds passes to a migration. */
+export type Move = Fields<berth.scheduler.v1.Move>;
 
 /** `allocationRequest` is sealed; see `libs/placement/sealed`. */
 export interface Selection extends Fields<berth.scheduler.v1.Selection, 'requiredAllocationRequest'> {
@@ -100,11 +106,14 @@ export type ClearHostFailuresRequest = Fields<berth.scheduler.v1.ClearHostFailur
 
 export type ClearHostFailuresResponse = SetHostEnabledResponse;
 
-export interface RunningInstance extends Fields<berth.scheduler.v1.RunningInstance, 'allocations' | 'powerState'> {
+export interface RunningInstance
+  extends Fields<berth.scheduler.v1.RunningInstance, 'allocations' | 'powerState' | 'handedOver'> {
   /** By provider; empty on a host without nested providers, where `resources` says all. */
   readonly allocations?: Allocations;
   /** Running when not given. */
   readonly powerState?: PowerState | undefined;
+  /** It was handed over to another host, and is kept until that is confirmed or reverted. */
+  readonly handedOver?: boolean | undefined;
 }
 
 /** A provider below a host's root; `parent` is the name of another, '' for the root. */
@@ -177,11 +186,17 @@ export interface InstanceEvent extends Fields<berth.conductor.v1.InstanceEvent, 
 }
 
 export interface InstanceView
-  extends Fields<berth.conductor.v1.Instance, 'state' | 'fault' | 'attempts' | 'requestSpec'> {
+  extends Fields<berth.conductor.v1.Instance, 'state' | 'fault' | 'attempts' | 'requestSpec' | 'migration'> {
   readonly state: InstanceState;
   readonly fault: BerthError | undefined;
   readonly attempts: readonly Attempt[];
   readonly requestSpec: RequestSpec;
+  /** The move that it is on. */
+  readonly migration?: MigrationView | undefined;
+}
+
+export interface MigrationView extends Fields<berth.conductor.v1.Migration, 'kind'> {
+  readonly kind: MigrationKind;
 }
 
 /** What is '' matches all, and so does no state. */
@@ -193,11 +208,29 @@ export interface ListInstancesResponse {
   readonly instances: readonly InstanceView[];
 }
 
-export type InstanceOperation = 'stop' | 'start' | 'evacuate';
+export type InstanceOperation =
+  | 'stop'
+  | 'start'
+  | 'evacuate'
+  | 'resize'
+  | 'migrate'
+  | 'live_migrate'
+  | 'confirm'
+  | 'revert';
 
 /** `version`: the one that the client has seen; 0 for any. */
-export interface OperateInstanceRequest extends Fields<berth.conductor.v1.OperateInstanceRequest, 'operation'> {
+export interface OperateInstanceRequest
+  extends Fields<
+    berth.conductor.v1.OperateInstanceRequest,
+    'operation' | 'resizeTo' | 'targetHost' | 'confirmAfterMs'
+  > {
   readonly operation: InstanceOperation;
+  /** Of a resize: it names a flavor, or says resources and extra specs. */
+  readonly resizeTo?: RequestSpec | undefined;
+  /** Of a migration; any host when not given. */
+  readonly targetHost?: string | undefined;
+  /** Of a resize or a cold migration; as the conductor is set when not given. */
+  readonly confirmAfterMs?: number | undefined;
 }
 
 export interface OperateInstanceResponse {
@@ -339,24 +372,37 @@ export interface Claimed {
 type OrderFields<T, K extends keyof T = never> = Fields<T, K | Extract<keyof T, 'allocations' | 'mappings'>> & Claimed;
 
 export interface BuildInstance
-  extends Omit<WithSpec<berth.compute.v1.BuildInstance>, 'allocations' | 'mappings' | 'powerState'>,
+  extends Omit<WithSpec<berth.compute.v1.BuildInstance>, 'allocations' | 'mappings' | 'powerState' | 'arrival'>,
     Claimed {
   readonly alternates: readonly Selection[];
   /** How it comes up. */
   readonly powerState: PowerState;
+  /** Of an instance that is moved, not built anew. */
+  readonly arrival?: Arrival | undefined;
 }
+
+export type Arrival = Fields<berth.compute.v1.Arrival>;
 
 /** Only an attempt up to `attempt`, under a claim up to `claimToken`, is destroyed; 0 means whatever runs. */
 export type DestroyInstance = OrderFields<berth.compute.v1.DestroyInstance>;
 
 /** An order to stop an instance and keep it, or to start it; it rests on what the host had said last. */
-export interface SetPowerState extends OrderFields<berth.compute.v1.SetPowerState, 'powerState'> {
+export interface SetPowerState
+  extends OrderFields<berth.compute.v1.SetPowerState, 'powerState' | 'migrationUuid' | 'live'> {
   readonly powerState: PowerState;
+  /** To be moved by this migration; '' or not given for none. */
+  readonly migrationUuid?: string | undefined;
+  /** Moved while it runs. */
+  readonly live?: boolean | undefined;
 }
 
 /** With a reason when it could not be started. */
-export interface PowerReport extends Fields<berth.compute.v1.PowerReport, 'powerState'> {
+export interface PowerReport extends Fields<berth.compute.v1.PowerReport, 'powerState' | 'migrationUuid' | 'handover'> {
   readonly powerState: PowerState;
+  /** As in the order. */
+  readonly migrationUuid?: string | undefined;
+  /** Of what was stopped to be moved. */
+  readonly handover?: Uint8Array | undefined;
 }
 
 export type BuildOutcome = 'active' | 'failed' | 'refused' | 'destroyed' | 'lost';

@@ -1,8 +1,9 @@
 import { berth } from '#generated/berth';
-import { enumeration, missing, uuid, whole } from './checks';
+import { enumeration, hostNameOrEmpty, missing, uuid, whole } from './checks';
 import { codec, type Method } from './codec';
 import { viewFromWire, viewToWire } from './instance';
 import type { OperateInstanceRequest, OperateInstanceResponse } from './messages';
+import { specFromWire, specToWire } from './request-spec';
 
 const wire = berth.conductor.v1;
 const { InstanceOperation } = wire;
@@ -10,18 +11,32 @@ const OPERATIONS = enumeration({
   stop: InstanceOperation.INSTANCE_OPERATION_STOP,
   start: InstanceOperation.INSTANCE_OPERATION_START,
   evacuate: InstanceOperation.INSTANCE_OPERATION_EVACUATE,
+  resize: InstanceOperation.INSTANCE_OPERATION_RESIZE,
+  migrate: InstanceOperation.INSTANCE_OPERATION_MIGRATE,
+  live_migrate: InstanceOperation.INSTANCE_OPERATION_LIVE_MIGRATE,
+  confirm: InstanceOperation.INSTANCE_OPERATION_CONFIRM,
+  revert: InstanceOperation.INSTANCE_OPERATION_REVERT,
 });
 
-/** To `rpc.conductor`: stops an instance, starts it again, or builds it elsewhere when its host is dead. */
+/** To `rpc.conductor`: stops an instance, starts it again, moves it, or builds it elsewhere when its host is dead. */
 export const operateInstanceMethod: Method<OperateInstanceRequest, OperateInstanceResponse> = {
   request: codec(
     'berth.conductor.v1.OperateInstanceRequest',
     wire.OperateInstanceRequest,
-    (request) => ({ ...request, operation: OPERATIONS.toWire(request.operation) }),
-    ({ instanceUuid, operation, version }) => ({
+    ({ targetHost = '', confirmAfterMs = 0, resizeTo, ...request }) => ({
+      ...request,
+      targetHost,
+      confirmAfterMs,
+      operation: OPERATIONS.toWire(request.operation),
+      resizeTo: resizeTo ? specToWire(resizeTo) : null,
+    }),
+    ({ instanceUuid, operation, version, resizeTo, targetHost, confirmAfterMs }) => ({
       instanceUuid: uuid(instanceUuid, 'instance_uuid'),
       operation: OPERATIONS.fromWire(operation, 'operation'),
       version: whole(version, 'version'),
+      resizeTo: resizeTo ? specFromWire(resizeTo, 'resize_to') : undefined,
+      targetHost: hostNameOrEmpty(targetHost, 'target_host'),
+      confirmAfterMs: whole(confirmAfterMs, 'confirm_after_ms'),
     }),
   ),
   response: codec(

@@ -1,8 +1,10 @@
 import { berth } from '#generated/berth';
+import { invalidArgument } from '../domain/errors';
 import type { PowerState } from '../domain/instance';
 import { checkedClaimed, claimedToWire } from './allocations';
-import { enumeration, hostName, name, text, uuid, whole } from './checks';
+import { enumeration, hostName, name, text, uuid, uuidOrEmpty, whole } from './checks';
 import { type Codec, codec } from './codec';
+import { MAX_HANDOVER_BYTES } from './limits';
 import type { PowerReport, SetPowerState } from './messages';
 
 const wire = berth.compute.v1;
@@ -20,17 +22,34 @@ const POWER_STATES = enumeration({
 export const setPowerStateCodec: Codec<SetPowerState> = codec(
   'berth.compute.v1.SetPowerState',
   wire.SetPowerState,
-  (order) => ({ ...order, powerState: POWER_STATES.toWire(order.powerState), ...claimedToWire(order) }),
-  (order) => ({ ...aboutFromWire(order), epoch: whole(order.epoch, 'epoch'), ...checkedClaimed(order) }),
+  ({ migrationUuid = '', live = false, ...order }) => ({
+    ...order,
+    migrationUuid,
+    live,
+    powerState: POWER_STATES.toWire(order.powerState),
+    ...claimedToWire(order),
+  }),
+  (order) => ({
+    ...aboutFromWire(order),
+    epoch: whole(order.epoch, 'epoch'),
+    live: order.live,
+    ...checkedClaimed(order),
+  }),
 );
 
 /** To `build.results`: how an instance is after it was ordered to be stopped or started. */
 export const powerReportCodec: Codec<PowerReport> = codec(
   'berth.compute.v1.PowerReport',
   wire.PowerReport,
-  (report) => ({ ...report, powerState: POWER_STATES.toWire(report.powerState) }),
+  ({ migrationUuid = '', handover = NOTHING, ...report }) => ({
+    ...report,
+    migrationUuid,
+    handover,
+    powerState: POWER_STATES.toWire(report.powerState),
+  }),
   (report) => ({
     ...aboutFromWire(report),
+    handover: handoverFromWire(report.handover, 'handover'),
     reason: name(report.reason, 'reason'),
     message: text(report.message, 'message'),
     epoch: whole(report.epoch, 'epoch'),
@@ -47,8 +66,17 @@ function aboutFromWire(order: berth.compute.v1.SetPowerState | berth.compute.v1.
     powerState: POWER_STATES.fromWire(order.powerState, 'power_state'),
     restsOnEpoch: whole(order.restsOnEpoch, 'rests_on_epoch'),
     restsOnPosition: whole(order.restsOnPosition, 'rests_on_position'),
+    migrationUuid: uuidOrEmpty(order.migrationUuid, 'migration_uuid'),
   };
 }
+
+/** What a driver hands over with an instance, which only drivers read. */
+export function handoverFromWire(value: Uint8Array, field: string): Uint8Array {
+  if (value.length <= MAX_HANDOVER_BYTES) return value;
+  throw invalidArgument('too_long', `${field} may have at most ${MAX_HANDOVER_BYTES} bytes`, field);
+}
+
+const NOTHING = new Uint8Array();
 
 /** Of what an agent runs: only what does not run is said. */
 export const runningPowerState = {

@@ -7,6 +7,7 @@ import { MAX_ALLOCATION_REQUEST_BYTES, MAX_ALTERNATES, MAX_INSTANCES_PER_REQUEST
 import type {
   Destination,
   Diagnosis,
+  Move,
   SelectDestinationsRequest,
   SelectDestinationsResponse,
   Selection,
@@ -21,16 +22,18 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
     'berth.scheduler.v1.SelectDestinationsRequest',
     wire.SelectDestinationsRequest,
     2,
-    ({ requestId, instanceUuids, numAlternates }) => ({
+    ({ requestId, instanceUuids, numAlternates, move }) => ({
       requestId,
       instanceUuids: instanceUuids as string[],
       numAlternates,
+      move: move ?? null,
     }),
     (request, requestSpec) => ({
       requestId: uuid(request.requestId, 'request_id'),
       requestSpec,
       instanceUuids: distinctUuids(request.instanceUuids, 'instance_uuids'),
       numAlternates: alternateCount(request.numAlternates, 'num_alternates'),
+      ...(request.move ? { move: moveFromWire(request.move, request.instanceUuids.length) } : {}),
     }),
   ),
   response: codec(
@@ -99,6 +102,15 @@ export function sealedRequest(value: Uint8Array, field: string): Uint8Array {
   if (value.length <= MAX_ALLOCATION_REQUEST_BYTES) return value;
   const message = `${field} may have at most ${MAX_ALLOCATION_REQUEST_BYTES} bytes`;
   throw invalidArgument('too_long', message, field);
+}
+
+function moveFromWire(value: berth.scheduler.v1.IMove, instanceCount: number): Move {
+  const { migrationUuid, claimToken } = value as berth.scheduler.v1.Move;
+  if (instanceCount > 1) throw invalidArgument('too_many', 'one instance is moved at a time', 'instance_uuids');
+  return {
+    migrationUuid: uuid(migrationUuid, 'move.migration_uuid'),
+    claimToken: whole(claimToken, 'move.claim_token'),
+  };
 }
 
 function alternateCount(value: number, field: string): number {

@@ -45,7 +45,8 @@ export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, Updat
 
 export function runningToWire(running: RunningInstance): berth.scheduler.v1.IRunningInstance {
   const powerState = runningPowerState.toWire(running.powerState);
-  return { ...running, powerState, allocations: allocationsToWire(running.allocations ?? {}) };
+  const { handedOver = false, allocations = {} } = running;
+  return { ...running, powerState, handedOver, allocations: allocationsToWire(allocations) };
 }
 
 export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance, field: string): RunningInstance {
@@ -64,6 +65,7 @@ export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance, field
     allocationRequest: one.allocationRequest,
     allocations: checkedAllocations(one.allocations, `${field}.allocations`),
     ...runningPowerState.fromWire(one.powerState),
+    ...(one.handedOver ? { handedOver: true } : {}),
   };
 }
 

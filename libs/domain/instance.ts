@@ -1,4 +1,5 @@
 import type { HostPosition } from './host-position';
+import type { Migration } from './migration';
 
 /**
  * The states of an instance. It may rest in `active`, `stopped`, `error` and `deleted`; it is `unknown` while the host on
@@ -13,6 +14,10 @@ export type InstanceState =
   | 'stopped'
   | 'starting'
   | 'rebuilding'
+  | 'resize'
+  | 'verify_resize'
+  | 'revert_resize'
+  | 'migrating'
   | 'error'
   | 'deleting'
   | 'deleted';
@@ -41,17 +46,24 @@ export type PowerState = 'running' | 'shutdown';
  * ```
  *   active, unknown ──▶ stopping ──▶ stopped ──▶ starting ──▶ active
  *   each of these ──▶ rebuilding ──▶ building, then as it was; or back, when no other host takes it
+ *   active ──▶ resize ──▶ verify_resize ──▶ active          (resize, cold migration)
+ *   active ──▶ migrating ──▶ active                         (live migration)
+ *   resize, verify_resize, migrating ──▶ revert_resize ──▶ active, or stopped when it could not be started
  * ```
  */
 const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   scheduling: ['building', 'active', 'stopped', 'error', 'deleting'],
   building: ['building', 'active', 'stopping', 'stopped', 'error', 'deleting'],
-  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
+  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'resize', 'migrating', 'error', 'deleting'],
   unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
   stopping: ['stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
   stopped: ['stopped', 'starting', 'active', 'rebuilding', 'error', 'deleting'],
   starting: ['starting', 'active', 'stopped', 'rebuilding', 'error', 'deleting'],
   rebuilding: ['unknown', 'building', 'active', 'stopping', 'stopped', 'starting', 'deleting'],
+  resize: ['resize', 'verify_resize', 'revert_resize', 'active', 'error', 'deleting'],
+  migrating: ['migrating', 'revert_resize', 'active', 'error', 'deleting'],
+  verify_resize: ['verify_resize', 'revert_resize', 'active', 'error', 'deleting'],
+  revert_resize: ['revert_resize', 'active', 'stopped', 'error', 'deleting'],
   error: ['deleting'],
   deleting: ['deleted'],
   deleted: [],
@@ -75,7 +87,18 @@ export interface Attempt {
   readonly host: string;
   /** 1 for the first host; a late answer of an earlier attempt is known by it. */
   readonly number: number;
-  readonly outcome: 'building' | 'active' | 'failed' | 'refused' | 'timed_out' | 'not_claimed' | 'evacuated';
+  readonly outcome:
+    | 'building'
+    | 'active'
+    | 'failed'
+    | 'refused'
+    | 'timed_out'
+    | 'not_claimed'
+    | 'evacuated'
+    /** It runs by the next attempt, and what this one made goes. */
+    | 'moved'
+    /** It runs by an attempt before, and what this one made goes. */
+    | 'reverted';
   readonly reason: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number | undefined;
@@ -93,7 +116,7 @@ export interface Instance {
   /** The token of the claim that the record counts on; undefined when it counts on none. */
   readonly claimToken: number | undefined;
   readonly attempts: readonly Attempt[];
-  /** Why it is in `error`, or, when it is `stopped`, why it could not be started: code and sentence. */
+  /** Why it is in `error`; when it is `stopped`, why it could not be started; else why it could not be moved: code and sentence. */
   readonly fault: { readonly reason: string; readonly message: string } | undefined;
   /** What the client asked, as the wire carries it, so that any conductor can go on. */
   readonly requestSpec: Uint8Array;
@@ -105,6 +128,8 @@ export interface Instance {
   readonly activeAt: HostPosition | undefined;
   /** The report of its host that did not have it, if the last one that conductors heard of did not: a doubt. */
   readonly missingIn: MissedReport | undefined;
+  /** The move that it is on, until its source is gone. */
+  readonly migration?: Migration | undefined;
   /** When somebody must look at it again, whoever worked on it before; undefined in resting states. */
   readonly dueAtMs: number | undefined;
   /** While it is built on another host: what it was before, which it comes up as (Nova's `old_vm_state`). */

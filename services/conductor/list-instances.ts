@@ -1,5 +1,10 @@
 import { type Identity, requireProject, speaksForProject } from '#libs/contracts/identity';
-import type { InstanceView, ListInstancesRequest, ListInstancesResponse } from '#libs/contracts/messages';
+import type {
+  InstanceView,
+  ListInstancesRequest,
+  ListInstancesResponse,
+  MigrationView,
+} from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Instance } from '#libs/domain/instance';
 import type { InstanceFilter } from '#libs/instances/store';
@@ -49,5 +54,12 @@ export function instanceView(instance: Instance): InstanceView {
     updatedAtMs,
     requestSpec: requestSpecCodec.decode(instance.requestSpec),
     version,
+    migration: migrationView(instance),
   };
+}
+
+function migrationView({ migration }: Instance): MigrationView | undefined {
+  if (migration === undefined) return undefined;
+  const { uuid, kind, source, destination, confirmAtMs = 0 } = migration;
+  return { uuid, kind, sourceHost: source.host, destHost: destination.host, confirmAtMs };
 }

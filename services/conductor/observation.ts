@@ -2,6 +2,7 @@ import type { BuildOutcome, RunningInstance, Selection } from '#libs/contracts/m
 import type { HostPosition } from '#libs/domain/host-position';
 import type { Attempt, Instance, PowerState } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
+import type { MigrationKind } from '#libs/domain/migration';
 
 /** The claim that an instance holds in the placement store, as far as it was read. */
 export type Holds =
@@ -40,6 +41,17 @@ export interface Voucher {
   readonly resources: Resources;
 }
 
+/** A move that is asked for. */
+export interface WantedMove {
+  readonly kind: MigrationKind;
+  /** What it is to be after it. */
+  readonly requestSpec: Uint8Array;
+  /** '' for any host. */
+  readonly targetHost: string;
+  /** 0 for never. */
+  readonly confirmAfterMs: number;
+}
+
 /** What somebody saw of an instance, or what came of the step before. */
 export type Observation =
   /** Nobody saw anything: somebody looks, because a deadline may have passed. */
@@ -54,6 +66,11 @@ export type Observation =
   | { readonly kind: 'power_requested'; readonly powerState: PowerState }
   /** An operator wants it built on another host: its own is dead, and fenced. */
   | { readonly kind: 'evacuate_requested' }
+  /** A client wants it resized, or an operator wants it moved. */
+  | { readonly kind: 'move_requested'; readonly wanted: WantedMove }
+  /** A client, or an operator, says that the move stays as it is, or that it goes back. */
+  | { readonly kind: 'confirm_requested' }
+  | { readonly kind: 'revert_requested' }
   /** A host is claimed: by a scheduler, or an alternate by a conductor. */
   | { readonly kind: 'claimed'; readonly target: ClaimedHost }
   /** There is no host for it: no valid host, or no alternate left. */
@@ -85,6 +102,10 @@ export type Observation =
       readonly at: HostPosition;
       /** What the host had said last when it was ordered. */
       readonly restsOn: HostPosition;
+      /** Of the order: '' when it was not about a move. */
+      readonly migrationUuid: string;
+      /** What it hands over with what it stopped to be moved. */
+      readonly handover: Uint8Array;
     }
   /** A host's report has it running there, with a claim there or without one. */
   | {

@@ -48,6 +48,11 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
       return built(record, holds, observed, nowMs);
     case 'rebuilding':
       return rebuilding(record, observed, nowMs);
+    case 'resize':
+    case 'migrating':
+    case 'verify_resize':
+    case 'revert_resize':
+      return none('at rest');
     case 'error':
       return inError(record, holds, observed);
     case 'deleting':

@@ -20,6 +20,7 @@ export function toRecord(instance: Instance): string {
     activeAt: instance.activeAt,
     missingIn: instance.missingIn,
     formerState: instance.formerState,
+    migration: instance.migration,
   };
   const { requestSpec, alternates, allocationRequest } = instance;
   const bytes = `${toBase64(requestSpec)} ${toBase64(alternates)} ${toBase64(allocationRequest)}`;
@@ -50,6 +51,7 @@ export function fromRecord(record: string): Instance {
     activeAt: body.activeAt,
     missingIn: body.missingIn,
     formerState: body.formerState,
+    ...(body.migration ? { migration: body.migration } : {}),
     dueAtMs: dueAtMs === NONE ? undefined : Number(dueAtMs),
     version: Number(version),
     createdAtMs: body.createdAtMs,

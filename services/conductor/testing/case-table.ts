@@ -36,6 +36,10 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
     case 'stopped':
     case 'starting':
     case 'rebuilding':
+    case 'resize':
+    case 'verify_resize':
+    case 'revert_resize':
+    case 'migrating':
       return attempt !== 'open' && hasHost;
     case 'error':
       return attempt !== 'open' && hasHost === (attempt === 'concluded');

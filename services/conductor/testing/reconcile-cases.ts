@@ -157,7 +157,8 @@ function powerReports(powerState: PowerState): [string, Observation][] {
 
 function powerReportOf(powerState: PowerState) {
   const what = { kind: 'power_reported', powerState, fault: undefined } as const;
-  return { ...what, host: HOST, attempt: PRESENT, at: AFTER, restsOn: BEFORE };
+  const none = { migrationUuid: '', handover: new Uint8Array() };
+  return { ...what, ...none, host: HOST, attempt: PRESENT, at: AFTER, restsOn: BEFORE };
 }
 
 function reportOf(outcome: BuildOutcome) {

@@ -30,7 +30,9 @@ export async function operateInstance(
 ): Promise<OperateInstanceResponse> {
   if (operation === 'evacuate') requireService(sender, operateInstanceMethod.request.type);
   const record = await ownRecord(c, instanceUuid, sender);
-  const { observed, doneIn } = OPERATIONS[operation];
+  const known = OPERATIONS[operation];
+  if (known === undefined) throw new BerthError('unimplemented', 'no_such_operation', `${operation} is not here yet`);
+  const { observed, doneIn } = known;
   if (doneIn.includes(record.state)) return { instance: instanceView(record) };
   if (version !== 0 && version !== record.version) throw changed(record, version);
   if (reconcile(record, { kind: 'unread' }, observed, c.clock.now()).kind === 'none')
@@ -42,7 +44,7 @@ export async function operateInstance(
 
 /** What an operation asks for, and the states in which it has been asked for or done already. */
 const OPERATIONS: Readonly<
-  Record<InstanceOperation, { readonly observed: Observation; readonly doneIn: readonly InstanceState[] }>
+  Partial<Record<InstanceOperation, { readonly observed: Observation; readonly doneIn: readonly InstanceState[] }>>
 > = {
   stop: { observed: { kind: 'power_requested', powerState: 'shutdown' }, doneIn: ['stopping', 'stopped'] },
   start: { observed: { kind: 'power_requested', powerState: 'running' }, doneIn: ['starting', 'active'] },

@@ -15,6 +15,7 @@ export async function onPowerReport(c: Conductor, { body, identity }: IncomingMe
   const fault = reason === '' ? undefined : { reason, message };
   const at = { epoch, position };
   const restsOn = { epoch: report.restsOnEpoch, position: report.restsOnPosition };
-  const observed = { kind: 'power_reported', host, attempt, powerState, fault, at, restsOn } as const;
+  const move = { migrationUuid: report.migrationUuid ?? '', handover: report.handover ?? new Uint8Array() };
+  const observed = { kind: 'power_reported', host, attempt, powerState, fault, at, restsOn, ...move } as const;
   await reconcileLoop(c, [{ uuid, record, holds: UNREAD, observed }]);
 }

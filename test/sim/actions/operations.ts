@@ -144,6 +144,11 @@ const BY_WAY_OF: Readonly<Record<InstanceOperation, Instance['state']>> = {
   stop: 'stopping',
   start: 'starting',
   evacuate: 'rebuilding',
+  resize: 'resize',
+  migrate: 'resize',
+  live_migrate: 'migrating',
+  confirm: 'active',
+  revert: 'revert_resize',
 };
 
 /** By the version that is seen; what is answered is on record. */

@@ -56,4 +56,9 @@ const WANTED: Readonly<Record<InstanceOperation, readonly string[]>> = {
   stop: ['stopped'],
   start: ['active'],
   evacuate: ['active', 'stopped'],
+  resize: ['verify_resize'],
+  migrate: ['verify_resize'],
+  live_migrate: ['active'],
+  confirm: ['active'],
+  revert: ['active'],
 };

@@ -1,0 +1,76 @@
+import type { HostPosition } from './host-position';
+
+/** How an instance is moved, in Nova's words. */
+export type MigrationKind = 'resize' | 'migrate' | 'live_migrate';
+
+/**
+ * How far a move has come:
+ *
+ * - `selecting`     a scheduler is asked for its destination; nothing is changed yet
+ * - `handing_over`  both sides are claimed, and the source stops it
+ * - `arriving`      its destination builds it from what the source handed over
+ * - `arrived`       it runs there; the source keeps what it had
+ * - `confirming`    what the source keeps is to be destroyed
+ * - `leaving`       back: what its destination has is to be destroyed
+ * - `returning`     back: the source is to run it again, by its old claim
+ */
+export type MigrationPhase =
+  | 'selecting'
+  | 'handing_over'
+  | 'arriving'
+  | 'arrived'
+  | 'confirming'
+  | 'leaving'
+  | 'returning';
+
+/** Where a moved instance is, or was, and by what. Bytes are in base64. */
+export interface MigrationEnd {
+  readonly host: string;
+  /** The number of the attempt that built it there; 0 for one that is yet to come. */
+  readonly attempt: number;
+  readonly allocationRequest: string;
+  readonly requestSpec: string;
+}
+
+/**
+ * A move of an instance. Its uuid is a consumer, which holds what the instance held at its source while the instance itself holds
+ * what it has at its destination (Nova's migration-based allocations): both claims are made in one commit, and have one token.
+ */
+export interface Migration {
+  readonly uuid: string;
+  readonly kind: MigrationKind;
+  readonly phase: MigrationPhase;
+  readonly source: MigrationEnd & {
+    /** Of the claim there before the move. */
+    readonly claimToken: number;
+    readonly activeAt: HostPosition | undefined;
+  };
+  /** Its request is what is asked for; its host is '' until one is claimed. */
+  readonly destination: MigrationEnd;
+  /** The host that was asked for; '' for any. */
+  readonly targetHost: string;
+  /** Of both claims; undefined before they are made. */
+  readonly claimToken: number | undefined;
+  /** What the source's driver handed over; '' before. */
+  readonly handover: string;
+  /** How long after its arrival it is confirmed without being asked; 0 for never. */
+  readonly confirmAfterMs: number;
+  /** When that is; undefined for never, and before it has arrived. */
+  readonly confirmAtMs: number | undefined;
+}
+
+/** Of the consumers that hold a migration's claim (Placement's word for Nova's). */
+export const MIGRATION_CONSUMER = 'MIGRATION';
+
+/**
+ * The migration of an instance, as a consumer, and the instance of a migration: the one uuid is the other with the highest bit
+ * of its version turned. So whoever sees a host's report, or a claim, knows which instance it is about without asking anybody.
+ * Of RFC 9562's versions none has that bit, but for 8, which has no other; those are left to other uses.
+ */
+export function migrationUuidOf(instanceUuid: string): string {
+  const version = Number.parseInt(instanceUuid.charAt(VERSION_AT), 16);
+  return instanceUuid.slice(0, VERSION_AT) + (version ^ 8).toString(16) + instanceUuid.slice(VERSION_AT + 1);
+}
+
+/** Where the version stands in a uuid's text. */
+const VERSION_AT = 14;
