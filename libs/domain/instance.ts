@@ -155,6 +155,11 @@ export function powerStateToBuild({ formerState }: Pick<Instance, 'formerState'>
   return formerState === 'stopping' || formerState === 'stopped' ? 'shutdown' : 'running';
 }
 
+/** Whether it is on its way from a dead host to another. */
+export function isBuiltElsewhere({ state, formerState }: Instance): boolean {
+  return state === 'rebuilding' || (state === 'building' && formerState !== undefined);
+}
+
 /** Whether a host works on the instance: its last attempt has no outcome yet. */
 export function isAttemptOpen({ state, attempts }: Instance): boolean {
   return state === 'building' && attempts.at(-1)?.outcome === 'building';

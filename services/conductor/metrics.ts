@@ -22,6 +22,7 @@ export function conductorMetrics(metrics: Metrics) {
     outboxInstances: metrics.gauge('berth_outbox_instances', 'Instances with events that are not published.'),
     outboxAge: metrics.gauge('berth_outbox_age_seconds', 'How long the oldest of them has waited.'),
     takenOver: metrics.counter('berth_events_taken_over_total', 'Instances whose events another conductor left.'),
+    rebuilds: metrics.counter('berth_rebuilds_total', 'Instances of dead hosts that were evacuated by themselves.'),
     audits: metrics.counter('berth_audits_total', 'Audit passes that this conductor ran.'),
   };
 }

@@ -240,7 +240,7 @@ export class Checker {
       this.fail('nobody acts for another', `${uuid} is DELETING, but neither its project nor an operator asked for it`);
     }
     const isOperated = state === 'stopping' || state === 'starting' || state === 'rebuilding';
-    if (isOperated && !this.mayOperate.has(`${state} ${uuid}`)) {
+    if (isOperated && !this.mayOperate.has(`${state} ${uuid}`) && !isByPolicy(instance)) {
       this.fail('nobody acts for another', `${uuid} is ${state}, but neither its project nor an operator asked for it`);
     }
     if (state === 'error' && instance.fault?.message.includes(FORGED)) {
@@ -505,6 +505,11 @@ export class Checker {
       );
     }
   }
+}
+
+/** Whether it goes to another host because its request says so, for when its own is dead. */
+function isByPolicy({ state, requestSpec }: Instance): boolean {
+  return state === 'rebuilding' && requestSpecCodec.decode(requestSpec).rebuildPolicy === 'evacuate';
 }
 
 /** Groups with a policy that is kept when a claim is committed: two members on one host, or on two. */

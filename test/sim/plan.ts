@@ -202,7 +202,8 @@ function requestIn(group: ServerGroup | undefined, who: string, random: Random, 
   const requestId = random.uuid();
   const resources = { VCPU: 1 + randomInt(random, 2), MEMORY_MB: 256 };
   const preferredResources: Resources = random.next() < 0.3 ? { VGPU: 1 } : {};
-  const spec = requestSpec(resources, { projectId: who, userId: 'user', group, preferredResources });
+  const rebuildPolicy = random.next() < 0.4 ? 'evacuate' : 'never';
+  const spec = requestSpec(resources, { projectId: who, userId: 'user', group, preferredResources, rebuildPolicy });
   return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
 }
 

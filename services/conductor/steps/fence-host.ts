@@ -12,11 +12,23 @@ const FENCE_MS = 10_000;
  * @throws BerthError `failed_precondition / host_alive` while the lease lives; `unavailable`.
  */
 export async function fenceHost(c: Conductor, host: string): Promise<void> {
-  const [row] = await c.placement.hosts([host]);
-  const holder = { agentRun: `evacuation of ${host}`, serviceHost: row?.serviceHost ?? host };
+  const holder = await holderOf(c, host);
   const wanted = { ...holder, hosts: [host], leaseMs: FENCE_MS, atMs: c.clock.now() };
   const [grant] = await c.placement.acquireHosts(wanted);
   if (grant?.kind !== 'taken') return;
   const message = `host ${host} is not dead: the lease of its agent lasts for another ${Math.ceil(grant.leftMs / 1_000)} s`;
   throw new BerthError('failed_precondition', 'host_alive', message);
+}
+
+/**
+ * Lets a host's agent have it again before the fence has run out: what was to be recorded while nobody is heard in its name is.
+ * Else whoever tries again and again to evacuate what no other host takes would keep a host that is back from its agent.
+ */
+export async function releaseFence(c: Conductor, host: string): Promise<void> {
+  await c.placement.releaseHosts({ ...(await holderOf(c, host)), hosts: [host] });
+}
+
+async function holderOf(c: Conductor, host: string) {
+  const [row] = await c.placement.hosts([host]);
+  return { agentRun: `evacuation of ${host}`, serviceHost: row?.serviceHost ?? host };
 }

@@ -35,6 +35,7 @@ import type { Instance } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
+import type { RebuildPolicy } from '#libs/domain/request-spec';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
@@ -90,6 +91,8 @@ export class ConductorWorld {
   heedsPowerState = true;
   readonly powerOrders: SetPowerState[] = [];
   readonly powerReports: PowerReport[] = [];
+  /** Of what is requested from now on. */
+  rebuildPolicy: RebuildPolicy = 'never';
   readonly #poweredAt = new Map<string, HostPosition>();
   readonly #positions = new Map<string, number>();
   readonly #sequences = new Map<string, number>();
@@ -143,7 +146,7 @@ export class ConductorWorld {
 
   /** Publishes a request; answers its id. */
   async request(count = 1, requestId: string = this.random.uuid(), publishedAtMs = this.clock.now()): Promise<string> {
-    const requestSpec = anEncodedSpec({ resources: { VCPU: 1 } });
+    const requestSpec = anEncodedSpec({ resources: { VCPU: 1 }, rebuildPolicy: this.rebuildPolicy });
     const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [], publishedAtMs };
     await castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
     return requestId;

@@ -88,6 +88,7 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
     ['host', i.host || '-'],
     ['flavor', flavor === undefined ? '-' : `${flavor.name}, version ${flavor.version}`],
     ['resources', resources.join(' ')],
+    ['rebuild', i.requestSpec.rebuildPolicy === 'never' ? 'never by itself' : 'evacuated when its host is dead'],
     ['project / user', `${i.projectId} / ${i.userId}`],
     ['request', i.requestId],
     ['created', `${new Date(i.createdAtMs).toISOString()} (${ageOf(clock, i.createdAtMs)} ago)`],
