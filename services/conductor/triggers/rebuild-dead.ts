@@ -78,6 +78,7 @@ async function fenceAll(c: Conductor, hosts: ReadonlySet<string>): Promise<Reado
   return fenced;
 }
 
-function wantsRebuild({ requestSpec }: Instance): boolean {
+/** Whether an instance is evacuated without anybody asking. */
+export function wantsRebuild({ requestSpec }: Instance): boolean {
   return requestSpecCodec.decode(requestSpec).rebuildPolicy === 'evacuate';
 }

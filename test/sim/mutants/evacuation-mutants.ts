@@ -1,6 +1,8 @@
+import * as states from '../../../libs/domain/instance';
 import * as evidence from '../../../services/conductor/evidence';
 import * as fencing from '../../../services/conductor/steps/fence-host';
 import * as ordering from '../../../services/conductor/steps/orders';
+import * as policy from '../../../services/conductor/triggers/rebuild-dead';
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
 import { withRule } from './reconcile-mutants';
 
@@ -17,6 +19,25 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
         return !isEvacuated && original(record, host, attempt);
       }),
     ),
+    'evacuate a dead host',
+  ),
+  withFocus(
+    mutant('comes-up-running', 'that what was stopped is not run elsewhere', states, 'powerStateToBuild', () => () => {
+      return 'running';
+    }),
+    'evacuate a dead host',
+    'stop',
+  ),
+  withFocus(
+    mutant('evacuates-unasked', 'that only what asks for it is evacuated by itself', policy, 'wantsRebuild', () => () => {
+      return true;
+    }),
+    'evacuate a dead host',
+  ),
+  withFocus(
+    mutant('keeps-the-fence', 'that a host is fenced only for as long as it takes', fencing, 'releaseFence', () => {
+      return async () => {};
+    }),
     'evacuate a dead host',
   ),
   mutant('evacuates-the-living', 'that only a dead host is evacuated', fencing, 'fenceHost', () => async () => {}),
