@@ -32,7 +32,8 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
     mutant('evacuates-unasked', 'that only what asks for it is evacuated by itself', policy, 'wantsRebuild', () => () => {
       return true;
     }),
-    'evacuate a dead host',
+    'agent away for long',
+    'agent stays away',
   ),
   withFocus(
     mutant('keeps-the-fence', 'that a host is fenced only for as long as it takes', fencing, 'releaseFence', () => {
