@@ -17,6 +17,8 @@ export type RecordChange = Partial<
     | 'activeAt'
     | 'missingIn'
     | 'formerState'
+    | 'migration'
+    | 'requestSpec'
   >
 >;
 

@@ -9,6 +9,10 @@ export function conductorMetrics(metrics: Metrics) {
     attempts: metrics.counter('berth_build_attempts_total', 'Attempts to build on a host, by how they ended.', [
       'outcome',
     ]),
+    moves: metrics.counter('berth_moves_total', 'Resizes and migrations, by kind and how they ended.', [
+      'kind',
+      'outcome',
+    ]),
     activeAfter: metrics.histogram('berth_build_duration_seconds', 'From the accepted request to ACTIVE.'),
     refused: metrics.counter('berth_requests_refused_total', 'Requests refused, by reason.', ['reason']),
     waits: metrics.counter('berth_conductor_waits_total', 'Steps put off because something was away, by reason.', [

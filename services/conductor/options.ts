@@ -83,6 +83,13 @@ export const conductorOptions = {
     unit: 'instances',
     help: 'Instances of dead hosts that are evacuated by themselves at once, by all conductors together.',
   }),
+  confirmAfterMs: durationOption({
+    env: 'BERTH_CONDUCTOR_CONFIRM_AFTER_MS',
+    default: 0,
+    min: 0,
+    max: 31_536_000_000,
+    help: 'A resize or cold migration that nobody reverts for so long is confirmed by itself; 0 for never.',
+  }),
   dueIntervalMs: durationOption({
     env: 'BERTH_CONDUCTOR_DUE_INTERVAL_MS',
     default: 1_000,

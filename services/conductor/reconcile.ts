@@ -3,6 +3,8 @@ import { BUILT_STATES, type Instance, isAttemptOpen, powerStateToBuild } from '#
 import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
+import { isMoveWish, isMoving, moveAsked } from './reconcile/moves';
+import { arrived, moving, reverting } from './reconcile/moving';
 import { rebuilding } from './reconcile/rebuilding';
 import {
   adopt,
@@ -34,7 +36,10 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (record === undefined) return withoutRecord(holds, observed);
   if (observed.kind === 'disowned') return disowned(record, observed);
   if (isOlder(record, observed)) return none('older observation');
-  if (isAboutBuilt(observed) && !BUILT_STATES.includes(record.state)) return none('not on its host');
+  if (isMoveWish(observed)) return moveAsked(record, observed);
+  const isOnItsWay = record.state === 'resize' || record.state === 'migrating';
+  const isAnswer = observed.kind === 'power_reported' && isOnItsWay;
+  if (isAboutBuilt(observed) && !BUILT_STATES.includes(record.state) && !isAnswer) return none('not on its host');
   switch (record.state) {
     case 'scheduling':
       return scheduling(record, observed, nowMs);
@@ -50,9 +55,11 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
       return rebuilding(record, observed, nowMs);
     case 'resize':
     case 'migrating':
+      return isMoving(record) ? moving(record, observed, nowMs) : none('at rest');
     case 'verify_resize':
+      return isMoving(record) ? arrived(record, holds, observed, nowMs) : none('at rest');
     case 'revert_resize':
-      return none('at rest');
+      return isMoving(record) ? reverting(record, observed, nowMs) : none('at rest');
     case 'error':
       return inError(record, holds, observed);
     case 'deleting':

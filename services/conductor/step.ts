@@ -1,6 +1,6 @@
 import type { HostPosition } from '#libs/domain/host-position';
 import type { Attempt, MissedReport, PowerState } from '#libs/domain/instance';
-import type { ClaimedHost, Fault, RunningAt } from './observation';
+import type { ClaimedHost, Fault, RunningAt, WantedMove } from './observation';
 
 /** What is to be done next. One executor does it (`steps/perform.ts`) and looks again with what came of it. */
 export type Step =
@@ -41,6 +41,34 @@ export type Step =
   | { readonly kind: 'record_rebuilding' }
   /** No other host takes it: it stays where it was, and as it was. */
   | { readonly kind: 'record_not_rebuilt'; readonly fault: Fault }
+  /** Record that it is to be moved; then a scheduler is asked. */
+  | { readonly kind: 'record_move'; readonly wanted: WantedMove }
+  /** No host takes it: it stays as it was. */
+  | { readonly kind: 'record_not_moved'; readonly fault: Fault }
+  /** Both sides are claimed: record it, then its source is told. */
+  | { readonly kind: 'record_handing_over'; readonly target: ClaimedHost }
+  /** Tell its source to stop it and to say what its destination needs. */
+  | { readonly kind: 'hand_over' }
+  /** Record the attempt at its destination, order it there. */
+  | { readonly kind: 'dispatch_arrival'; readonly handover: Uint8Array }
+  /** Order its destination, or its source where it goes back, again: agents know the attempt. */
+  | { readonly kind: 'order_arrival'; readonly finding?: Finding }
+  /** It runs at its destination. */
+  | { readonly kind: 'record_arrived'; readonly at: HostPosition }
+  /** See that the migration holds what its source keeps. */
+  | { readonly kind: 'hold_source' }
+  /** It stays where it arrived: record it, then its source is told to destroy what it keeps. */
+  | { readonly kind: 'record_confirming' }
+  /** Nothing is left at its source: release what the migration holds. Unconfirmed: the source did not say so. */
+  | { readonly kind: 'finish_move'; readonly isConfirmed: boolean }
+  /** It goes back: record it, then what its destination has is destroyed. */
+  | { readonly kind: 'record_reverting'; readonly fault: Fault | undefined }
+  /** Nothing of it is left at its destination. */
+  | { readonly kind: 'record_returning' }
+  /** Give its old claim back to it and the new one away, in one commit; then its source is told to go on with it. */
+  | { readonly kind: 'give_back' }
+  /** Its source has it again; stopped, where it could not be started. */
+  | { readonly kind: 'record_returned'; readonly at: HostPosition; readonly isStopped: boolean; readonly why?: string }
   /** Its host did not do what it was ordered, because it had done something else since: record when, and tell it again. */
   | { readonly kind: 'record_position'; readonly at: HostPosition | undefined }
   /** Record which report it is missing in; the next one settles it. */
@@ -117,4 +145,5 @@ export type NoneReason =
   | 'its order still waits'
   | 'its report will follow'
   | 'record and claim agree'
-  | 'its record has it there';
+  | 'its record has it there'
+  | 'its move holds it';

@@ -1,3 +1,4 @@
+import { BerthError } from '#libs/domain/errors';
 import type { PowerState } from '#libs/domain/instance';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
@@ -32,6 +33,9 @@ export interface Driver {
    */
   start(uuid: string): Promise<void>;
 
+  /** Moves instances; a driver without it has every move refused (`moves_unsupported`). */
+  readonly moves?: DriverMoves;
+
   /** All that runs on the host, whoever started it. What the agent does not track is external usage. */
   list(): Promise<readonly RunningWorkload[]>;
 
@@ -40,6 +44,27 @@ export interface Driver {
 
   /** Ends the driver. Instances go on running if they can. */
   close(): Promise<void>;
+}
+
+/** How a driver moves instances from one host to another, and from one size to another. */
+export interface DriverMoves {
+  /**
+   * Stops an instance, keeps it, and resolves to what the driver of its destination needs of it: at most 64 KiB, where larger
+   * things are to be found. Of one that is stopped already, the same. `isLive`: copies it while it runs, and stops it last.
+   *
+   * @throws BerthError why it could not: then it runs as before. `unimplemented / live_migration_unsupported`.
+   */
+  handOver(uuid: string, isLive: boolean, signal: AbortSignal): Promise<Uint8Array>;
+
+  /** Makes an instance, as `build`, of what was handed over. */
+  arrive(instance: InstanceToBuild, handover: Uint8Array, signal: AbortSignal): Promise<void>;
+
+  /**
+   * Runs an instance that is here, stopped or not, with other resources than before.
+   *
+   * @throws BerthError why it could not: then it is kept.
+   */
+  resize(instance: InstanceToBuild): Promise<void>;
 }
 
 /** What a host has to offer: its root provider, and what is nested in it. */
@@ -94,3 +119,9 @@ export interface HostIdentity {
 
 /** Opens the driver of a host. `remembered` are the uuids of instances that ran according to the journal. */
 export type OpenDriver = (host: HostIdentity, remembered: readonly string[]) => Promise<Driver>;
+
+/** Of a driver that can't. */
+export function movesUnsupported(): BerthError {
+  const message = 'the driver of this host can not move instances: terminate it and build it elsewhere';
+  return new BerthError('unimplemented', 'moves_unsupported', message);
+}

@@ -23,6 +23,27 @@ export const fakeOptions = {
     max: 1,
     help: 'The share of fake builds that fail.',
   }),
+  fakeCopyMs: durationOption({
+    env: 'BERTH_AGENT_FAKE_COPY_MS',
+    default: 0,
+    min: 0,
+    max: 3_600_000,
+    help: 'How long it takes to copy all of a fake instance that is migrated live.',
+  }),
+  fakeDirtyRate: numberOption({
+    env: 'BERTH_AGENT_FAKE_DIRTY_RATE',
+    default: 0.1,
+    min: 0,
+    max: 10,
+    help: 'The share of a fake instance that changes while all of it is copied: with 1 or more a live migration never ends, and fails.',
+  }),
+  fakeMoveFailureRate: numberOption({
+    env: 'BERTH_AGENT_FAKE_MOVE_FAILURE_RATE',
+    default: 0,
+    min: 0,
+    max: 1,
+    help: 'The share of moves that fail at their source, which keeps the instance.',
+  }),
   fakeExternal: stringOption({
     env: 'BERTH_AGENT_FAKE_EXTERNAL',
     default: '',

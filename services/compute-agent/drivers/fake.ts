@@ -3,6 +3,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import type { Random } from '#libs/domain/random';
 import type { Driver, HostCapacity, InstanceToBuild, RunningWorkload } from './driver';
+import { type FakeMoves, fakeMoves, NO_FAKE_MOVES } from './fake-moves';
 
 /** What a fake host is like. */
 export interface FakeHost {
@@ -15,6 +16,8 @@ export interface FakeHost {
   readonly failureRate: number;
   /** What something that Berth does not manage uses. */
   readonly external: Resources;
+  /** How it moves instances; at once and without failures when not given. */
+  readonly moves?: FakeMoves;
   /** Uuids of instances that run already. */
   readonly running: readonly string[];
 }
@@ -27,6 +30,8 @@ export interface FakeDriver extends Driver {
   setExternal(resources: Resources): void;
   /** What an instance was built from, if it was built by this run. */
   built(uuid: string): InstanceToBuild | undefined;
+  /** What instances have written, by uuid: it goes where they go. */
+  readonly data: Map<string, string>;
 }
 
 /** The tail of the distribution is cut: latencies are at most this many medians. */
@@ -37,6 +42,7 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
   const running = new Map<string, Resources>(host.running.map((uuid) => [uuid, {}]));
   const stopped = new Map<string, Resources>();
   const given = new Map<string, InstanceToBuild>();
+  const data = new Map<string, string>();
   let onExit: (uuid: string, why: string) => void = () => {};
   let { external } = host;
 
@@ -46,7 +52,7 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
     return Math.round(host.latencyMs * Math.min(MAX_LATENCY_MEDIANS, factor));
   };
 
-  return {
+  const driver: FakeDriver = {
     capacity: () => host.capacity,
 
     async build(instance, signal) {
@@ -62,6 +68,7 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
     async destroy(uuid) {
       running.delete(uuid);
       stopped.delete(uuid);
+      data.delete(uuid);
     },
 
     async stop(uuid) {
@@ -89,6 +96,7 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
     },
 
     built: (uuid) => given.get(uuid),
+    data,
 
     exit(uuid, why) {
       given.delete(uuid);
@@ -101,6 +109,9 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
 
     async close() {},
   };
+  const build: FakeDriver['build'] = (instance, signal) => driver.build(instance, signal);
+  const instances = { running, stopped, data, build };
+  return { ...driver, moves: fakeMoves(instances, host.moves ?? NO_FAKE_MOVES, clock, random) };
 }
 
 /** A sample of the standard normal distribution (Box and Muller). */

@@ -76,6 +76,11 @@ export function fakeDrivers(
       latencyMs: config.fakeLatencyMs,
       latencySpread: config.fakeLatencySpread,
       failureRate: config.fakeFailureRate,
+      moves: {
+        copyMs: config.fakeCopyMs,
+        dirtyRate: config.fakeDirtyRate,
+        moveFailureRate: config.fakeMoveFailureRate,
+      },
       external: roundRobin(externals, index, {}),
       running: remembered,
     };

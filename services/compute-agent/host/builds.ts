@@ -1,7 +1,7 @@
 import limitConcurrency from 'p-limit';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import type { Driver } from '../drivers/driver';
+import { type Driver, type InstanceToBuild, movesUnsupported } from '../drivers/driver';
 import { type BuildOrder, instanceToBuild, trackedInstance } from './build-order';
 import type { HostFacts } from './host-facts';
 import type { Journal } from './journal';
@@ -90,13 +90,19 @@ export function createBuilds({ driver, facts, ledger, journal, clock, maxBuilds,
     control.isInLine = false;
     try {
       await journal.put(trackedInstance(order, 'building'));
-      await driver.build(instanceToBuild(order, facts.providerUuid, driver.capacity()), signal);
+      await make(instanceToBuild(order, facts.providerUuid, driver.capacity()), order, signal);
       await journalBuilt(order);
       const isUnwanted = signal.aborted && signal.reason === 'destroyed';
       return isUnwanted ? { kind: 'destroyed' } : { kind: 'active' };
     } catch (thrown) {
       return signal.aborted ? cancelledEnd(signal, order) : { kind: 'failed', error: BerthError.from(thrown) };
     }
+  }
+
+  function make(instance: InstanceToBuild, { arrival }: BuildOrder, signal: AbortSignal): Promise<void> {
+    if (arrival === undefined) return driver.build(instance, signal);
+    if (!driver.moves) throw movesUnsupported();
+    return driver.moves.arrive(instance, arrival.handover, signal);
   }
 
   /** An instance that is not in the journal would run untracked after a restart, so it is not kept. */

@@ -47,11 +47,14 @@ export function judgeBuild(
 ): Judgement {
   if (isDestroyed) return { kind: 'destroyed' };
   if (tracked && isOlder(order, tracked)) return { kind: 'ignore' };
+  if (tracked && order.arrival && tracked.attempt < order.attempt) {
+    return refuse('stale_copy', `attempt ${tracked.attempt} of the instance is here still: it can not arrive`);
+  }
   if (tracked) return { kind: 'join', tracked };
   if (isPast(order.deadlineAtMs, truth.nowMs)) {
     return refuse('deadline_passed', `the build had to be done ${truth.nowMs - order.deadlineAtMs} ms ago`);
   }
-  return claim(order, truth);
+  return judgeRoom(order, truth);
 }
 
 /** A message that was held back for long may be about an earlier instance of the same uuid: its claim is older. */
@@ -69,7 +72,7 @@ function withoutExternal(inventory: Inventory, external: number): Inventory {
  * with it, and its room is the store's to say. So is that of a class without an inventory here: an operator's own class, or,
  * where the order does not say by provider, a sharing provider's.
  */
-function claim(order: BuildOrder, truth: OwnTruth): Judgement {
+export function judgeRoom(order: BuildOrder, truth: OwnTruth): Judgement {
   const [root] = truth.providers as [OwnProvider, ...OwnProvider[]];
   const byUuid = new Map(truth.providers.map((one) => [one.uuid, one]));
   for (const [uuid, resources] of Object.entries(heldByProvider(root.uuid, order))) {

@@ -25,6 +25,10 @@ export interface TrackedInstance {
   readonly state: 'building' | 'running' | 'stopping' | 'stopped' | 'destroying';
   /** When it was stopped or started last: an order that rests on what was said before is a late one. */
   readonly poweredAt?: HostPosition | undefined;
+  /** It was stopped to be moved, and is kept until that is confirmed or reverted. */
+  readonly handedOver?: boolean;
+  /** It is this attempt's already, and is yet to go on. */
+  readonly isArriving?: boolean;
 }
 
 /** The tracked instances of one host and the sum of what they hold: the agent's own truth. */

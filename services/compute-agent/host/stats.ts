@@ -98,7 +98,8 @@ function runningInstance(
     : NOT_ASKED_FOR;
   const running = instance.state !== 'building' && instance.state !== 'destroying';
   const power = instance.state === 'stopped' ? ({ powerState: 'shutdown' } as const) : {};
+  const move = instance.handedOver ? { handedOver: true } : {};
   const who = { instanceUuid, projectId, userId, resources, name, groupId, requestId };
   const allocations = hasNested ? (instance.allocations ?? {}) : {};
-  return { ...who, running, attempt, claimToken, allocationRequest, allocations, ...power };
+  return { ...who, running, attempt, claimToken, allocationRequest, allocations, ...power, ...move };
 }

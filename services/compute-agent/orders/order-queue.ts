@@ -22,6 +22,7 @@ export type OrderQueueParts = Pick<Host, 'bus' | 'config' | 'clock' | 'random' |
 type Order = Pick<DestroyInstance, 'instanceUuid' | 'host' | 'attempt' | 'claimToken' | 'epoch'> & {
   readonly deadlineAtMs?: number;
   readonly powerState?: PowerState;
+  readonly migrationUuid?: string | undefined;
 };
 
 /** A host that the process carries: open once it was held, and held or not. */
@@ -153,8 +154,9 @@ export class OrderQueue {
 }
 
 /** The same for an order that was put back, and no other. */
-function keyOf(type: string, { instanceUuid, host, attempt, claimToken, deadlineAtMs = 0, powerState }: Order): string {
-  return [type, host, instanceUuid, attempt, claimToken, deadlineAtMs, powerState ?? ''].join(' ');
+function keyOf(type: string, order: Order): string {
+  const { instanceUuid, host, attempt, claimToken, deadlineAtMs = 0, powerState = '', migrationUuid = '' } = order;
+  return [type, host, instanceUuid, attempt, claimToken, deadlineAtMs, powerState, migrationUuid].join(' ');
 }
 
 /** Services give orders, and the agent itself when it puts one back. */

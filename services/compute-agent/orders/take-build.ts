@@ -7,9 +7,11 @@ import { type Judgement, judgeBuild } from '../host/instance-claim';
 import type { TrackedInstance } from '../host/ledger';
 import { ownProviders } from '../host/own-providers';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
+import { takeArrivalInPlace } from './take-arrival';
 
 /** Does what a BuildInstance orders, or reports why not. Settled once the outcome is reported. */
 export async function takeBuild(host: Host, given: BuildOrder): Promise<Settlement> {
+  if (given.arrival?.inPlace) return takeArrivalInPlace(host, given);
   const order = { ...given, deadlineAtMs: deadlineHere(given, host.clock) };
   // A destroy before it is awaited, and a destroy after it finds what was decided; the build itself is outside the
   // lock, so that it can be cancelled.

@@ -7,15 +7,19 @@ import type { TrackedInstance } from '../host/ledger';
 import { claimedByName } from '../host/own-providers';
 import { attemptFields } from '../reports/report-build';
 import { reportPower } from '../reports/report-power';
+import { handOver } from './hand-over';
 
 /**
- * Stops an instance and keeps it, or starts it again, and reports how it is then; also when there was nothing to do.
+ * Stops an instance and keeps it, to be moved or not, or starts it again, and reports how it is then; also when there was nothing to do.
  */
 export async function takePowerState(host: Host, order: SetPowerState): Promise<Settlement> {
   return host.locks.run(order.instanceUuid, async () => {
     const tracked = host.ledger.get(order.instanceUuid);
     const judgement = judgePowerState(order, tracked);
     if (judgement === 'ignore' || !tracked) return ACK;
+    const isMove = (order.migrationUuid ?? '') !== '';
+    // What is stopped already, by a copy of this order, is handed over again.
+    if (isMove && (judgement === 'stop' || tracked.state === 'stopped')) return handOver(host, order, tracked);
     switch (judgement) {
       case 'stop':
         return stop(host, order, tracked);

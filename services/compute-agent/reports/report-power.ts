@@ -13,13 +13,15 @@ import { attemptFields } from './report-build';
  * Reports to the conductors how an instance is, after an order to stop or to start it, and retries until the broker has the
  * report. Settles the order as `reportBuild` does.
  *
- * @param failure  why it could not be started
+ * @param failure   why it could not be started, or handed over
+ * @param handover  of what was stopped to be moved
  */
 export async function reportPower(
   host: Host,
-  { restsOnEpoch, restsOnPosition }: SetPowerState,
+  { restsOnEpoch, restsOnPosition, migrationUuid }: SetPowerState,
   tracked: TrackedInstance,
   failure?: BerthError,
+  handover?: Uint8Array,
 ): Promise<Settlement> {
   const { bus, facts, log, lease } = host;
   const { uuid: instanceUuid, attempt, claimToken } = tracked;
@@ -33,6 +35,8 @@ export async function reportPower(
     message: failure?.message ?? '',
     restsOnEpoch,
     restsOnPosition,
+    migrationUuid,
+    handover,
     ...lease.nextPosition(),
   };
   const sender = agentSender(facts.name);

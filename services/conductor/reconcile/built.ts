@@ -3,12 +3,15 @@ import type { Instance } from '#libs/domain/instance';
 import { isOfPresentAttempt, isWhereItBelongs } from '../evidence';
 import type { Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
+import { confirming } from './moves';
 import { auditedPower, changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
 import { evacuateRequested } from './rebuilding';
 import { doubt, lateReport, none, recordLost, runsElsewhere } from './shared-steps';
 
 /** On its host: ACTIVE, `unknown` while the host is silent, stopped, or on its way between them. */
 export function built(record: Instance, holds: Holds, observed: Observation, nowMs: number): Step {
+  const afterMove = confirming(record, observed, nowMs);
+  if (afterMove) return afterMove;
   switch (observed.kind) {
     case 'power_requested':
       return powerRequested(record, observed.powerState);
@@ -47,7 +50,10 @@ function running(record: Instance, observed: RunningAt): Step {
 }
 
 /** The report of its host does not have it: a doubt, which the very next report settles. After a gap it begins anew. */
-function missing(record: Instance, { at: { epoch }, sequence }: Extract<Observation, { kind: 'missing' }>): Step {
+export function missing(
+  record: Instance,
+  { at: { epoch }, sequence }: Extract<Observation, { kind: 'missing' }>,
+): Step {
   const last = record.missingIn;
   if (last?.epoch === epoch && sequence === last.sequence + 1) {
     return { ...recordLost(record, 'two reports of its host in a row do not have it'), finding: 'lost' };
@@ -58,7 +64,7 @@ function missing(record: Instance, { at: { epoch }, sequence }: Extract<Observat
 }
 
 /** An instance on its host whose record and claim have been as they are for a while. */
-function audited(record: Instance, holds: Holds): Step {
+export function audited(record: Instance, holds: Holds): Step {
   const isVouched = record.allocationRequest.length > 0;
   const claimAgain = (replaces: number | undefined) =>
     ({ kind: 'claim_again', replaces, at: undefined, finding: 'claimed_again' }) as const;

@@ -4,8 +4,8 @@ import type { Step } from '../step';
 import { adopt, isOverdue, lateReport, none, runsElsewhere, wait } from './shared-steps';
 
 /** Its host is dead and fenced, and an operator wants it built again on another, where it comes up as it was. */
-export function evacuateRequested({ state }: Instance): Step {
-  return BUILT_STATES.includes(state) ? { kind: 'record_rebuilding' } : none('at rest');
+export function evacuateRequested({ state, migration }: Instance): Step {
+  return BUILT_STATES.includes(state) && migration === undefined ? { kind: 'record_rebuilding' } : none('at rest');
 }
 
 /**

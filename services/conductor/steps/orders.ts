@@ -1,5 +1,6 @@
 import { castTyped } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import type { Arrival, SetPowerState } from '#libs/contracts/messages';
 import { setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue } from '#libs/contracts/queues';
 import { alternatesCodec } from '#libs/contracts/selection';
@@ -8,6 +9,7 @@ import { attemptNumber, type Instance, powerStateToBuild } from '#libs/domain/in
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
+import type { Moving } from '../reconcile/moves';
 import type { Step } from '../step';
 import { openRequest } from './claims';
 
@@ -27,6 +29,7 @@ export async function orderBuild(
   c: Conductor,
   record: Instance,
   details?: OrderDetails,
+  arrival?: Arrival,
 ): Promise<Extract<Observation, { kind: 'order_refused' }> | undefined> {
   const { uuid, requestId, name, projectId, userId, host = '', claimToken = 0, allocationRequest } = record;
   const { serviceHost, epoch } = details ?? (await addressOf(c, host));
@@ -49,6 +52,7 @@ export async function orderBuild(
     allocationRequest,
     powerState: powerStateToBuild(record),
     ...claimedOf(c, record),
+    arrival,
   };
   try {
     const expiresInMs = expiryOf(timeLeftMs, c.config.retentionMs);
@@ -61,6 +65,27 @@ export async function orderBuild(
     if (error.code !== 'not_found' && error.code !== 'resource_exhausted') throw error;
     return { kind: 'order_refused', reason: `${error.reason}: ${error.message}` };
   }
+}
+
+/**
+ * Orders the host of an instance that is moved to go on with it: its destination to build it from what its source handed over, or,
+ * where it is already, to run it with what it holds now. As `orderBuild`.
+ */
+export function orderArrival(c: Conductor, record: Moving, isReturn: boolean) {
+  const { source, destination, handover } = record.migration;
+  const inPlace = isReturn || source.host === destination.host;
+  return orderBuild(c, record, undefined, { inPlace, handover: inPlace ? NOTHING : Buffer.from(handover, 'base64') });
+}
+
+const NOTHING = new Uint8Array();
+
+/** Orders the source of a move to stop an instance and to hand it over; as `orderPowerState`. */
+export async function orderHandOver(c: Conductor, record: Moving): Promise<void> {
+  const { migration } = record;
+  const move = { migrationUuid: migration.uuid, live: migration.kind === 'live_migrate' };
+  // Its claim is its destination's already: the source knows it by the one before.
+  const at = { ...record, claimToken: migration.source.claimToken };
+  await orderPowerState(c, at, { powerState: 'shutdown', isFirst: true }, move);
 }
 
 /** What a record's instance holds by the allocation request of its claim, for its host; nothing when that is not known. */
@@ -118,7 +143,8 @@ export async function orderDestroy(
 export async function orderPowerState(
   c: Conductor,
   record: Instance,
-  { powerState, isFirst }: Extract<Step, { kind: 'set_power_state' }>,
+  { powerState, isFirst }: Pick<Extract<Step, { kind: 'set_power_state' }>, 'powerState' | 'isFirst'>,
+  move: Pick<SetPowerState, 'migrationUuid' | 'live'> = {},
 ): Promise<void> {
   const { uuid: instanceUuid, host = '', claimToken = 0, activeAt } = record;
   const { serviceHost, epoch, isDown } = await addressOf(c, host);
@@ -126,7 +152,7 @@ export async function orderPowerState(
   const restsOn = { restsOnEpoch: activeAt?.epoch ?? 0, restsOnPosition: activeAt?.position ?? 0 };
   const attempt = attemptNumber(record);
   const about = { instanceUuid, host, attempt, claimToken, epoch, ...claimedOf(c, record) };
-  const order = { ...about, powerState, ...restsOn };
+  const order = { ...about, powerState, ...restsOn, ...move };
   try {
     await castTyped(c.bus, agentQueue(serviceHost), setPowerStateCodec, order);
   } catch (thrown) {

@@ -9,6 +9,7 @@ import type { ClaimedHost, Fault, Look, Observation, RunningAt } from '../observ
 import { isChanging } from '../reconcile/power';
 import type { Finding, Step } from '../step';
 import { claimAgain, readClaim, release, releaseHeld } from './claims';
+import { destroyOtherSide, isMoveStep, type MoveStep, performMove, releaseMigration } from './moves';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
 import { type OrderDetails, orderBuild, orderDestroy, orderPowerState } from './orders';
@@ -44,7 +45,8 @@ export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<
     case 'adopt':
       return adopt(c, look, step.at);
     default:
-      return record && performOnRecord(c, look, record, step);
+      if (record === undefined) return undefined;
+      return isMoveStep(step) ? performMove(c, look, record, step) : performOnRecord(c, look, record, step);
   }
 }
 
@@ -52,7 +54,10 @@ async function performOnRecord(
   c: Conductor,
   look: Look,
   record: Instance,
-  step: Exclude<OwnStep, { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'doubt' | 'adopt' }>,
+  step: Exclude<
+    OwnStep,
+    MoveStep | { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'doubt' | 'adopt' }
+  >,
 ): Promise<Look | undefined> {
   switch (step.kind) {
     case 'dispatch_build':
@@ -106,6 +111,7 @@ async function performOnRecord(
         await noteDoubt(c, look, 'destroy_owed', 'its host did not say that it is destroyed');
       }
       await releaseHeld(c, record.uuid);
+      await releaseMigration(c, record);
       // What is claimed for it after this write is released by whoever claims, who then finds it DELETED.
       return after(look, await writeRecord(c, record, closed('deleted')), { kind: 'interrupted' });
     case 'claim_again': {
@@ -265,6 +271,7 @@ async function recordError(
   const attempts = [...record.attempts, ...passedOver];
   const result = await writeRecord(c, record, { ...closed('error'), fault, attempts, alternates: NO_ALTERNATES });
   if (result.kind === 'written' && claimToken !== undefined) await release(c, record.uuid, claimToken);
+  if (result.kind === 'written') await releaseMigration(c, record);
   // A record that names no claim may hold one all the same, of an earlier try that was interrupted.
   const isReleased = claimToken !== undefined;
   return after(look, result, isReleased ? undefined : { kind: 'interrupted' });
@@ -278,6 +285,7 @@ async function recordDeleting(c: Conductor, look: Look, record: Instance): Promi
     alternates: NO_ALTERNATES,
     dueAtMs: c.clock.now() + c.config.destroyTimeoutMs,
   });
+  if (result.kind === 'written') await destroyOtherSide(c, result.record);
   return after(look, result, { kind: 'nothing' });
 }
 
@@ -341,7 +349,7 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
 
 /** At rest: counts on no claim, waits for nothing. */
 function closed(state: 'error' | 'deleted'): RecordChange {
-  return { state, claimToken: undefined, dueAtMs: undefined, formerState: undefined };
+  return { state, claimToken: undefined, dueAtMs: undefined, formerState: undefined, migration: undefined };
 }
 
 function noteRepair(c: Conductor, { uuid, record, observed }: Look, finding: Finding): void {

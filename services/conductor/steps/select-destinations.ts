@@ -8,6 +8,8 @@ import type { Instance } from '#libs/domain/instance';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
+import { isMoving, type Moving } from '../reconcile/moves';
+import { toBytes } from './moves';
 
 /**
  * Asks schedulers for a host for each of some instances: for those of one request together, all or none. Answers what came of
@@ -17,8 +19,8 @@ export async function selectDestinations(
   c: Conductor,
   records: readonly Instance[],
 ): Promise<(uuid: string) => Observation> {
-  // What is rebuilt asks for itself: it wants another host than its own.
-  const isAlone = ({ state }: Instance) => state === 'rebuilding';
+  // What is rebuilt, or moved, asks for itself: it wants another host than its own.
+  const isAlone = ({ state }: Instance) => state !== 'scheduling';
   const together = groupByRequest(records.filter((record) => !isAlone(record))).map(([, ofOne]) => ofOne);
   const asked = [...together, ...records.filter(isAlone).map((record) => [record])];
   const answers = await Promise.all(asked.map((some) => selectForRequest(c, some)));
@@ -43,7 +45,7 @@ async function selectForRequest(c: Conductor, records: readonly Instance[]): Pro
     requestId: first.requestId,
     requestSpec: wantedOf(first),
     instanceUuids: records.map(({ uuid }) => uuid),
-    numAlternates: c.config.numAlternates,
+    ...(isMoving(first) ? { numAlternates: 0, move: moveOf(first) } : { numAlternates: c.config.numAlternates }),
   };
   try {
     const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
@@ -63,11 +65,26 @@ async function selectForRequest(c: Conductor, records: readonly Instance[]): Pro
   }
 }
 
-/** Of what is rebuilt, all that it was built by, and another host. */
-function wantedOf({ state, host, requestSpec }: Instance): EncodedRequestSpec {
+/** What it holds passes to the migration, if it is still what the record knows. */
+function moveOf({ migration: { uuid: migrationUuid, source } }: Moving) {
+  return { migrationUuid, claimToken: source.claimToken };
+}
+
+/** Of what is rebuilt or migrated, all that it was built by, and another host; of what is resized, what it is to be. */
+function wantedOf(record: Instance): EncodedRequestSpec {
+  if (isMoving(record)) return wantedByMove(record);
+  const { state, host, requestSpec } = record;
   if (state !== 'rebuilding' || host === undefined) return requestSpec;
   const spec = requestSpecCodec.decode(requestSpec);
   return requestSpecCodec.encode({ ...spec, ignoreHosts: [...spec.ignoreHosts, host] });
+}
+
+function wantedByMove({ migration: { kind, source, destination, targetHost } }: Moving): EncodedRequestSpec {
+  const wanted = toBytes(destination.requestSpec);
+  if (kind === 'resize') return wanted;
+  const spec = requestSpecCodec.decode(wanted);
+  const forceHosts = targetHost === '' ? spec.forceHosts : [targetHost];
+  return requestSpecCodec.encode({ ...spec, forceHosts, ignoreHosts: [...spec.ignoreHosts, source.host] });
 }
 
 function claimedOn({ selected, alternates, claimToken }: Destination): Observation {

@@ -20,6 +20,8 @@ import type {
   InstanceEvent,
   InstanceOperation,
   InstanceView,
+  Move,
+  OperateInstanceRequest,
   PowerReport,
   RunningInstance,
   Selection,
@@ -33,9 +35,10 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { type HostPosition, isAfter } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';
+import { MIGRATION_CONSUMER } from '#libs/domain/migration';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
-import type { RebuildPolicy } from '#libs/domain/request-spec';
+import type { RebuildPolicy, RequestSpec } from '#libs/domain/request-spec';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
@@ -117,8 +120,10 @@ export class ConductorWorld {
     for (const [host, vcpus] of Object.entries(hosts)) await this.#addHost(host, vcpus);
     await this.bus.serve(
       RPC_SCHEDULER,
-      answer(selectDestinationsMethod, ({ instanceUuids, requestSpec }) => {
-        return this.#select(instanceUuids, requestSpecCodec.decode(requestSpec).ignoreHosts);
+      answer(selectDestinationsMethod, ({ instanceUuids, requestSpec, move }) => {
+        const spec = requestSpecCodec.decode(requestSpec);
+        const [instanceUuid = ''] = instanceUuids;
+        return move ? this.#selectForMove(instanceUuid, spec, move) : this.#select(instanceUuids, spec.ignoreHosts);
       }),
     );
     await this.bus.subscribe('instance.#', (_topic, { body }) => this.events.push(instanceEventCodec.decode(body)));
@@ -307,8 +312,13 @@ export class ConductorWorld {
   }
 
   async #build(order: BuildInstance): Promise<void> {
-    const { host } = order;
+    const { host, instanceUuid } = order;
     this.orders.push(order);
+    if (order.arrival?.inPlace) {
+      const isHere = this.running.get(instanceUuid)?.has(host) ?? false;
+      if (isHere) this.stopped.delete(`${instanceUuid} ${host}`);
+      return this.report(order, isHere ? 'active' : 'refused');
+    }
     switch (this.behaviour.get(host) ?? 'builds') {
       case 'builds':
         this.#hasBuilt(order);
@@ -333,7 +343,7 @@ export class ConductorWorld {
 
   /** As agents do it: an order that rests on what was said before the last change is a late one. */
   async #setPowerState(order: SetPowerState): Promise<void> {
-    const { instanceUuid, host, attempt, claimToken, powerState, restsOnEpoch, restsOnPosition } = order;
+    const { instanceUuid, host, attempt, claimToken, powerState, restsOnEpoch, restsOnPosition, migrationUuid } = order;
     const behaviour = this.behaviour.get(host) ?? 'builds';
     const place = `${instanceUuid} ${host}`;
     this.powerOrders.push(order);
@@ -347,7 +357,8 @@ export class ConductorWorld {
     }
     if (behaviour === 'late') return;
     const now = this.stopped.has(place) ? 'shutdown' : 'running';
-    const about = { instanceUuid, host, attempt, claimToken, restsOnEpoch, restsOnPosition };
+    const moved = migrationUuid ? { migrationUuid, handover: Buffer.from(`data of ${instanceUuid}`) } : {};
+    const about = { instanceUuid, host, attempt, claimToken, restsOnEpoch, restsOnPosition, ...moved };
     const reason = fails ? 'not_started' : '';
     await this.sendPowerReport({ ...about, powerState: now, reason, message: '', ...this.nextPosition(host) });
   }
@@ -358,9 +369,14 @@ export class ConductorWorld {
   }
 
   /** As a client does: by the version that it sees, unless the test says another. */
-  async operate(instanceUuid: string, operation: InstanceOperation, version?: number): Promise<InstanceView> {
+  async operate(
+    instanceUuid: string,
+    operation: InstanceOperation,
+    version?: number,
+    move: Pick<OperateInstanceRequest, 'resizeTo' | 'targetHost' | 'confirmAfterMs'> = {},
+  ): Promise<InstanceView> {
     const [record] = await this.instances.get([instanceUuid]);
-    const request = { instanceUuid, operation, version: version ?? record?.version ?? 0 };
+    const request = { instanceUuid, operation, version: version ?? record?.version ?? 0, ...move };
     const options = { timeoutMs: 1_000 };
     return (await callMethod(this.bus, RPC_CONDUCTOR, operateInstanceMethod, request, options)).instance;
   }
@@ -375,7 +391,7 @@ export class ConductorWorld {
     if (isRunning && !mayGo) this.harmed.push(`${instanceUuid} ${host}, ${record?.state ?? 'no record'}`);
     this.running.get(instanceUuid)?.delete(host);
     this.stopped.delete(`${instanceUuid} ${host}`);
-    const order = { instanceUuid, host, attempt: 0, claimToken: 0, alternates: [] } as unknown as BuildInstance;
+    const order = { instanceUuid, host, attempt, claimToken: 0, alternates: [] } as unknown as BuildInstance;
     if (report) await this.report(order, 'destroyed');
   }
 
@@ -402,9 +418,35 @@ export class ConductorWorld {
     return { destinations, noValidHost: undefined };
   }
 
-  #selection(instanceUuid: string, host: string): Selection {
+  /** As schedulers do it: what it holds passes to the migration, in the commit that claims its destination. */
+  async #selectForMove(instanceUuid: string, spec: RequestSpec, { migrationUuid, claimToken }: Move) {
+    const [held, kept] = await Promise.all(
+      [instanceUuid, migrationUuid].map(async (uuid) => (await this.placement.consumers([uuid]))[0]),
+    );
+    const found = (host: string, token: number) => {
+      const selected = this.#selection(instanceUuid, host, spec.resources);
+      return { destinations: [{ instanceUuid, selected, alternates: [], claimToken: token }], noValidHost: undefined };
+    };
+    const hostOfHeld = hostOf(Object.keys(held?.allocations ?? {})[0] ?? '');
+    if (held && kept?.claimToken === held.claimToken) return found(hostOfHeld, held.claimToken);
+    for (const host of this.hosts.filter((one) => !spec.ignoreHosts.includes(one))) {
+      if (held?.claimToken !== claimToken) break;
+      if (spec.forceHosts.length > 0 && !spec.forceHosts.includes(host)) continue;
+      const { projectId, userId, allocations } = held;
+      const who = { projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor', mappings: {} } as const;
+      const consumers = [
+        { ...who, uuid: migrationUuid, allocations, expect: { kind: 'absent' } as const },
+        claimWrite(requestOn(instanceUuid, host, spec.resources), { kind: 'claim', claimToken }),
+      ];
+      const result = await this.placement.commit({ kind: 'write_allocations', atMs: this.clock.now(), consumers });
+      if (result.kind === 'committed') return found(host, result.claimToken);
+    }
+    return { destinations: [], noValidHost: { ...NONE, summary: '0 of 3 hosts fit', quotaExceeded: [] } };
+  }
+
+  #selection(instanceUuid: string, host: string, resources = this.preferred): Selection {
     const sealed = (request: AllocationRequest) => sealer(KEY)(request)(request);
-    const allocationRequest = sealed(requestOn(instanceUuid, host, this.preferred));
+    const allocationRequest = sealed(requestOn(instanceUuid, host, resources));
     const selection = { host, cell: 'cell1', allocationRequest, serviceHost: this.#serviceHostOf(host), epoch: 0 };
     const hasPreferred = Object.keys(this.preferred).length > 0;
     return hasPreferred

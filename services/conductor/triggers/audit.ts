@@ -1,6 +1,7 @@
 import type { Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
+import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/migration';
 import type { Conductor } from '../context';
 import { type Look, lookAt, type Observation, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
@@ -24,13 +25,13 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
 
   await c.placement.scanConsumers(async (consumers) => {
     const claims = consumers.filter((consumer) => consumer.owner === 'conductor' && isSettled(consumer));
-    const records = await c.instances.get(claims.map(({ uuid }) => uuid));
+    const records = await c.instances.get(claims.map(instanceOf));
     const byUuid = new Map(records.map((record) => [record.uuid, record]));
     count.claims += claims.length;
-    const looks = claims.map((claim) => lookAtClaim(claim, byUuid.get(claim.uuid)));
+    const looks = claims.map((claim) => lookAtHeld(claim, byUuid.get(instanceOf(claim)), isSettled));
     await reconcileLoop(
       c,
-      looks.filter(({ record }) => record === undefined || isSettled(record)),
+      looks.filter((look) => look !== undefined).filter(({ record }) => record === undefined || isSettled(record)),
     );
   });
 
@@ -69,6 +70,22 @@ async function settleUnseen(c: Conductor, nowMs: number): Promise<void> {
   await Promise.all(settled.map((doubt) => c.instances.settleDoubt(doubt)));
 }
 
+/** The instance that a claim is about. */
+function instanceOf({ uuid, consumerType }: Consumer): string {
+  return consumerType === MIGRATION_CONSUMER ? migrationUuidOf(uuid) : uuid;
+}
+
+/** What a migration holds without a record that is on that move has no owner; with one, its record is looked at. */
+function lookAtHeld(
+  claim: Consumer,
+  record: Instance | undefined,
+  isSettled: (record: Instance) => boolean,
+): Look | undefined {
+  if (claim.consumerType !== MIGRATION_CONSUMER) return lookAtClaim(claim, record);
+  if (record && (record.migration || !isSettled(record))) return undefined;
+  return lookAtClaim(claim, undefined);
+}
+
 /** Of a claim that is another than the record's it matters where it is: it is read again with that. */
 function lookAtClaim({ uuid, claimToken }: Consumer, record: Instance | undefined): Look {
   const observed = { kind: 'audited', hostIs: 'unsettled' } as const;
@@ -83,7 +100,8 @@ function lookAtActive(
   observed: Extract<Observation, { kind: 'audited' }>,
 ): Look | undefined {
   if (!isHeld) return { ...lookAt(record, observed), holds: { kind: 'none' } };
-  return isAsItsHost(record, observed.hostIs) ? undefined : lookAt(record, observed);
+  const isAtRest = record.migration === undefined && isAsItsHost(record, observed.hostIs);
+  return isAtRest ? undefined : lookAt(record, observed);
 }
 
 /** A host that has come back has had the time to say what it lacks. */
@@ -106,5 +124,5 @@ function isAsItsHost({ state }: Instance, hostIs: 'up' | 'down' | 'unsettled'): 
 }
 
 function isActive({ state }: Instance): boolean {
-  return BUILT_STATES.includes(state);
+  return BUILT_STATES.includes(state) || state === 'verify_resize';
 }

@@ -10,46 +10,93 @@ import { lookAt, type Observation } from '../observation';
 import { reconcile } from '../reconcile';
 import { reconcileLoop } from '../reconcile-loop';
 import { fenceHost } from '../steps/fence-host';
+import { wantedMove } from './wanted-move';
 
 /**
- * A client, or an operator, wants an instance stopped or started, or an operator one built elsewhere whose
- * host is dead. Answered when the wish is on record; a wish that is on
- * record already, or has been done, is answered the same.
+ * A client wants an instance stopped, started or resized, or an operator one moved, or built elsewhere whose host is dead.
+ * Answered when the wish is on record; a wish that is on record already, or has been done, is answered the same.
  *
  * The version that the client has seen tells a copy of the call that comes late from a new one: else a stop that was held up
  * would stop again what has been started since. (A precondition on the version, as Kubernetes' `resourceVersion`.)
  *
  * @throws BerthError `not_found / no_such_instance`; `permission_denied / wrong_project`, `/ services_only`;
  *   `failed_precondition / host_alive` when what is to be evacuated has a host that is not dead; `failed_precondition /
- *   instance_changed` when the record is another version; `failed_precondition / instance_state` when it is in no state for it.
+ *   instance_changed` when the record is another version; `failed_precondition / instance_state` when it is in no state for it;
+ *   `not_found / no_such_host`, `no_such_flavor`; `invalid_argument` as `wantedMove`.
  */
 export async function operateInstance(
   c: Conductor,
-  { instanceUuid, operation, version }: OperateInstanceRequest,
+  request: OperateInstanceRequest,
   sender: Identity,
 ): Promise<OperateInstanceResponse> {
-  if (operation === 'evacuate') requireService(sender, operateInstanceMethod.request.type);
+  const { instanceUuid, operation, version } = request;
+  if (FOR_OPERATORS.includes(operation)) requireService(sender, operateInstanceMethod.request.type);
   const record = await ownRecord(c, instanceUuid, sender);
-  const known = OPERATIONS[operation];
-  if (known === undefined) throw new BerthError('unimplemented', 'no_such_operation', `${operation} is not here yet`);
-  const { observed, doneIn } = known;
-  if (doneIn.includes(record.state)) return { instance: instanceView(record) };
+  if (isDone(record, operation)) return { instance: instanceView(record) };
   if (version !== 0 && version !== record.version) throw changed(record, version);
+  const observed = await wishOf(c, request, record);
   if (reconcile(record, { kind: 'unread' }, observed, c.clock.now()).kind === 'none')
     throw wrongState(record, operation);
   if (operation === 'evacuate' && record.host !== undefined) await fenceHost(c, record.host);
   await reconcileLoop(c, [lookAt(record, observed)]);
-  return { instance: instanceView(await ownRecord(c, instanceUuid, sender)) };
+  const after = await ownRecord(c, instanceUuid, sender);
+  if (isOvertaken(after, operation, observed, c.clock.now())) throw changed(after, record.version);
+  return { instance: instanceView(after) };
 }
 
-/** What an operation asks for, and the states in which it has been asked for or done already. */
-const OPERATIONS: Readonly<
-  Partial<Record<InstanceOperation, { readonly observed: Observation; readonly doneIn: readonly InstanceState[] }>>
-> = {
-  stop: { observed: { kind: 'power_requested', powerState: 'shutdown' }, doneIn: ['stopping', 'stopped'] },
-  start: { observed: { kind: 'power_requested', powerState: 'running' }, doneIn: ['starting', 'active'] },
-  evacuate: { observed: { kind: 'evacuate_requested' }, doneIn: ['rebuilding', 'building'] },
+/** Where an instance is, is not its tenant's to say. */
+const FOR_OPERATORS: readonly InstanceOperation[] = ['evacuate', 'migrate', 'live_migrate'];
+
+/** The states in which an operation has been asked for or done already. */
+const DONE_IN: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {
+  stop: ['stopping', 'stopped'],
+  start: ['starting', 'active'],
+  evacuate: ['rebuilding', 'building'],
+  resize: ['resize'],
+  migrate: ['resize'],
+  live_migrate: ['migrating'],
+  confirm: [],
+  revert: ['revert_resize'],
 };
+
+/** Of a move also by its kind; what is confirmed is ACTIVE on its way to its end. */
+function isDone({ state, migration }: Instance, operation: InstanceOperation): boolean {
+  switch (operation) {
+    case 'resize':
+    case 'migrate':
+    case 'live_migrate':
+      return DONE_IN[operation].includes(state) && migration?.kind === operation;
+    case 'confirm':
+      return migration?.phase === 'confirming';
+    default:
+      return DONE_IN[operation].includes(state);
+  }
+}
+
+/** Whether somebody else's write came between, after which there is nothing to stop or to start: the wish is not on record. */
+function isOvertaken(after: Instance, operation: InstanceOperation, observed: Observation, nowMs: number): boolean {
+  if (operation !== 'stop' && operation !== 'start') return false;
+  return !isDone(after, operation) && reconcile(after, { kind: 'unread' }, observed, nowMs).kind === 'none';
+}
+
+async function wishOf(c: Conductor, request: OperateInstanceRequest, record: Instance): Promise<Observation> {
+  switch (request.operation) {
+    case 'stop':
+      return { kind: 'power_requested', powerState: 'shutdown' };
+    case 'start':
+      return { kind: 'power_requested', powerState: 'running' };
+    case 'evacuate':
+      return { kind: 'evacuate_requested' };
+    case 'resize':
+    case 'migrate':
+    case 'live_migrate':
+      return { kind: 'move_requested', wanted: await wantedMove(c, request.operation, request, record) };
+    case 'confirm':
+      return { kind: 'confirm_requested' };
+    case 'revert':
+      return { kind: 'revert_requested' };
+  }
+}
 
 async function ownRecord(c: Conductor, uuid: string, sender: Identity): Promise<Instance> {
   const record = await readRecord(c, uuid);

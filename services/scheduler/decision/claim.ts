@@ -1,6 +1,8 @@
+import type { Move } from '#libs/contracts/messages';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
+import { MIGRATION_CONSUMER } from '#libs/domain/migration';
 import type { ServerGroup } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
@@ -8,6 +10,7 @@ import { claimWrite } from '#libs/placement/sealed/claim-write';
 import { domainOf } from '../fleet/host-domains';
 import { type ClaimConflict, type ConflictMirror, refusedHosts, wasStale } from './claim-conflict';
 import type { CompleteSpec } from './complete-request';
+import { migrationWrite } from './move-claim';
 import type { PickedHost } from './pick-hosts';
 
 /** What a claim needs of the mirror: to read its own writes, and to catch up after a conflict. */
@@ -32,6 +35,7 @@ export async function claimAll(
   spec: CompleteSpec,
   spreadAmong: readonly string[] | undefined,
   caller: { readonly signal: AbortSignal },
+  move: Move | undefined,
   {
     placement,
     mirror,
@@ -40,14 +44,18 @@ export async function claimAll(
 ): Promise<Claimed> {
   const { projectId, userId, group } = spec;
   const decidedAtRevision = mirror.revision;
-  const consumers = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
+  const claims = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
     const { allocations, mappings } = candidate;
     const present = mirror.consumer(consumerUuid);
+    // What it leaves at the source of a move is no instance's.
+    if (present?.consumerType === MIGRATION_CONSUMER) throw foreign(consumerUuid);
     const place = { host: host.name, allocations, mappings, spreadDomain: spreadDomainOf(aggregates, group) };
     const request = { consumerUuid, projectId, userId, group, spreadAmong, ...place };
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
   });
+  const moved = move && mirror.consumer(picks[0]?.instanceUuid ?? '');
+  const consumers = move && moved ? [migrationWrite(move, moved, mirror), ...claims] : claims;
   const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), withinQuota: true, consumers });
   switch (result.kind) {
     case 'committed':
@@ -92,7 +100,7 @@ export function spreadDomainOf(aggregates: readonly Aggregate[], group: ServerGr
 }
 
 function foreign(uuid: string): BerthError {
-  const message = `consumer ${uuid} was made by a client of the placement API; choose another instance uuid`;
+  const message = `consumer ${uuid} was made by a client of the placement API, or is a migration; choose another instance uuid`;
   return new BerthError('failed_precondition', 'foreign_consumer', message, { details: { instance_uuid: uuid } });
 }
 

@@ -1,4 +1,4 @@
-import type { Diagnosis } from '#libs/contracts/messages';
+import type { Diagnosis, Move } from '#libs/contracts/messages';
 import type { Random } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey } from '#libs/domain/server-group';
@@ -24,6 +24,8 @@ export interface SelectRequest extends CompleteRequest {
   readonly requestId: string;
   readonly instanceUuids: readonly string[];
   readonly numAlternates: number;
+  /** Of one instance, which holds a claim already: it passes to a migration. */
+  readonly move?: Move | undefined;
 }
 
 /** Where one instance goes, and where it can go when that fails. */
@@ -72,9 +74,9 @@ export function decide(
   const { spec, instanceUuids, numAlternates } = request;
 
   const snapshot = fleet.snapshot(nowMs);
-  const { held, unclaimed } = claimsHeld(instanceUuids, spec, fleet, snapshot);
+  const { held, unclaimed } = claimsHeld(request, fleet, snapshot);
   const isOpen = placesOf(request.equivalenceClass, settings);
-  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, refusedClaims);
+  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, refusedClaims, request.move !== undefined);
   const constraints = new RequestConstraints(located, settings);
   const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));
 
@@ -113,12 +115,12 @@ export function decide(
 
 /** What the instances prefer of resources is taken only if all of it is within the quota: it refuses nobody. */
 function affordable(
-  { spec, equivalenceClass }: SelectRequest,
+  { spec, equivalenceClass, move }: SelectRequest,
   unclaimed: readonly string[],
   { view }: Fleet,
 ): EquivalenceClass {
   if (Object.keys(spec.preferredResources).length === 0) return equivalenceClass;
-  const isAffordable = quotaExceeded(spec, unclaimed, view, spec.preferredResources).length === 0;
+  const isAffordable = quotaExceeded(spec, unclaimed, view, spec.preferredResources, move !== undefined).length === 0;
   return isAffordable ? equivalenceClass : withoutPreferred(equivalenceClass);
 }
 

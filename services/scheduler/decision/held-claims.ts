@@ -1,9 +1,12 @@
+import type { Move } from '#libs/contracts/messages';
 import type { Consumer } from '#libs/domain/consumer';
 import type { Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
+import type { SelectRequest } from './decide';
+import { claimChanged, stageOf } from './move-claim';
 import type { HostForInstance } from './pick-hosts';
 
 /** A claim that an instance holds already: the answer to this request, given again. */
@@ -22,10 +25,13 @@ export interface ClaimsHeld {
  * spec asks keep it, wherever they are by now; the others get a claim. Claims that do not fit the spec, or are on no host
  * of the fleet or on one that the spec ignores, are replaced by the claim that is made; what another owner holds is no claim, and the store refuses to
  * replace it.
+ *
+ * What is moved holds a claim from the beginning: it keeps it only when that was made by this move.
+ *
+ * @throws BerthError `failed_precondition / claim_changed` when what is to be moved holds another claim than its move knows.
  */
 export function claimsHeld(
-  instanceUuids: readonly string[],
-  spec: RequestSpec,
+  { instanceUuids, spec, move }: Pick<SelectRequest, 'instanceUuids' | 'spec' | 'move'>,
   fleet: Fleet,
   snapshot: FleetSnapshot,
 ): ClaimsHeld {
@@ -34,7 +40,8 @@ export function claimsHeld(
   for (const uuid of instanceUuids) {
     const consumer = fleet.view.consumer(uuid);
     const host = consumer && snapshot.at(fleet.indexOfAllocations(consumer.allocations));
-    if (consumer?.owner === 'conductor' && host && mayStay(host, consumer, spec)) {
+    const isMade = move !== undefined && isMoved(move, uuid, fleet);
+    if (consumer?.owner === 'conductor' && host && (move ? isMade : mayStay(host, consumer, spec))) {
       const { allocations, mappings, claimToken } = consumer;
       held.set(uuid, { host, candidate: { rootUuid: host.root.uuid, allocations, mappings }, claimToken });
     } else {
@@ -42,6 +49,13 @@ export function claimsHeld(
     }
   }
   return { held, unclaimed };
+}
+
+/** @throws BerthError as `claimChanged`. */
+function isMoved(move: Move, uuid: string, { view }: Fleet): boolean {
+  const stage = stageOf(move, uuid, view);
+  if (stage === 'changed') throw claimChanged(uuid);
+  return stage === 'claimed';
 }
 
 /** An instance that is to leave its host names it as one to ignore. */

@@ -17,6 +17,7 @@ import { type CompleteRequest, completeRequest, lacksGroup } from './complete-re
 import { type Decision, type DecisionParts, decide, type InstanceDestination, type SelectRequest } from './decide';
 import { diagnoseRefusedClaims } from './diagnose';
 import type { Grounds } from './grounds';
+import { stageOf } from './move-claim';
 import type { HostForInstance } from './pick-hosts';
 
 /** What selecting takes. */
@@ -58,13 +59,16 @@ export interface Selected {
  * room, a request refused meanwhile is decided again, once, when they are answered.
  *
  * @throws BerthError `aborted / claim_conflicts` after too many conflicts; `deadline_exceeded / caller_left`;
- *   `unavailable`; `invalid_argument / too_many`; `failed_precondition / foreign_consumer`; what `completeRequest` throws.
+ *   `unavailable`; `invalid_argument / too_many`; `failed_precondition / foreign_consumer`, and of a move `/ claim_changed` or
+ *   `/ migration_uuid_taken`; what `completeRequest` throws.
  */
 export async function selectDestinations(asked: AskedSelection, caller: Caller, deps: SelectDeps): Promise<Selected> {
   const { fleet, settings, clock } = deps;
   if (asked.instanceUuids.length > settings.maxInstances) throw tooMany(settings.maxInstances);
   // A group that was created just now, by another scheduler, is not missing.
-  if (lacksGroup(asked, fleet)) await catchUp(deps, caller);
+  const [moved = ''] = asked.instanceUuids;
+  const lacksClaim = asked.move !== undefined && stageOf(asked.move, moved, fleet.view) === 'changed';
+  if (lacksClaim || lacksGroup(asked, fleet)) await catchUp(deps, caller);
   const request: SelectRequest = { ...asked, ...completeRequest(asked, fleet) };
   const random = seededRandom(seedOf(request.requestId));
   const refusedClaims = new Map<number, string>();
@@ -115,14 +119,15 @@ type ClaimOutcome =
 /** The destinations once all are claimed, or the conflict. Until then the claims count as made. */
 async function claimDecided(
   { destinations, toClaim, assumed, spreadAmong }: Extract<Decision, { kind: 'decided' }>,
-  { spec }: SelectRequest,
+  { spec, move }: SelectRequest,
   caller: Caller,
   deps: SelectDeps,
 ): Promise<ClaimOutcome> {
   const claims = toClaim.map(({ claim }) => claim);
   deps.fleet.hold(claims, assumed);
   try {
-    const claimed = toClaim.length > 0 ? await claimAll(toClaim, spec, spreadAmong, caller, deps) : NOTHING_TO_CLAIM;
+    const claimed =
+      toClaim.length > 0 ? await claimAll(toClaim, spec, spreadAmong, caller, move, deps) : NOTHING_TO_CLAIM;
     if (claimed.kind !== 'claimed') return claimed;
     return { kind: 'destinations', destinations: destinations.map((one) => sealed(one, claimed.claimToken)) };
   } finally {

@@ -55,6 +55,7 @@ export function locate(
   snapshot: FleetSnapshot,
   isOpen: (host: HostState) => boolean,
   refusedClaims: RefusedClaims = NO_REFUSED_CLAIMS,
+  isMove = false,
 ): LocatedRequest {
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
     names.length === 0
@@ -72,7 +73,7 @@ export function locate(
       differentHost: found(spec.differentHost, byInstance),
     },
     refusedClaims,
-    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view),
+    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, {}, isMove),
   };
 }
 

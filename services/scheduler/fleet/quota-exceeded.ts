@@ -7,13 +7,14 @@ const NOTHING: readonly QuotaExcess[] = [];
 
 /**
  * The limits that instances of a spec would exceed, by the rule of the store: all of them with what is required, and with
- * `more` each. What they hold already is given back by their claims.
+ * `more` each. What they hold already is given back by their claims; of a move it stays, but no instance is added.
  */
 export function quotaExceeded(
   { projectId, resources, requestGroups }: Pick<RequestSpec, 'projectId' | 'resources' | 'requestGroups'>,
   instanceUuids: readonly string[],
   view: Pick<PlacementView, 'quotas' | 'consumer'>,
   more: Resources = {},
+  isMove = false,
 ): readonly QuotaExcess[] {
   const { quotas } = view;
   // Most projects have none.
@@ -27,7 +28,8 @@ export function quotaExceeded(
   for (const uuid of instanceUuids) {
     const held = view.consumer(uuid);
     if (held?.projectId !== projectId) continue;
-    for (const [name, amount] of Object.entries(countedOf(held))) growth[name] = (growth[name] ?? 0) - amount;
+    const counted = Object.entries(countedOf(held)).filter(([name]) => !isMove || name === INSTANCES);
+    for (const [name, amount] of counted) growth[name] = (growth[name] ?? 0) - amount;
   }
   return excessOf(new Map([[projectId, growth]]), quotas);
 }

@@ -1,5 +1,6 @@
 import type { HostDiscrepancy, RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import type { Consumer } from '#libs/domain/consumer';
+import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/migration';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
@@ -62,16 +63,29 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
     if (!instance.running) continue;
     const consumer = view.consumer(instance.instanceUuid);
     if (consumer && holdsOn(consumer, stats, view)) present.push(instance);
+    // Its move holds what it has here.
+    else if (isKeptHere(instance, stats, view)) continue;
     else unclaimed.push(onOwnProviders(instance, stats));
   }
   const missing = new Set<string>();
   for (const { uuid: providerUuid } of view.tree(stats.providerUuid)) {
     for (const uuid of view.consumersOn(providerUuid)) {
       const consumer = reported.has(uuid) ? undefined : view.consumer(uuid);
+      // Of a migration, conductors look after what is kept.
+      if (consumer?.consumerType === MIGRATION_CONSUMER) continue;
       if (consumer && isOldClaim(consumer, oldMs)) missing.add(uuid);
     }
   }
   return { unclaimed, present, missing: [...missing] };
+}
+
+function isKeptHere(
+  { instanceUuid }: RunningInstance,
+  stats: UpdateResourceStatsRequest,
+  view: PlacementView,
+): boolean {
+  const kept = view.consumer(migrationUuidOf(instanceUuid));
+  return kept?.consumerType === MIGRATION_CONSUMER && kept.owner === 'conductor' && holdsOn(kept, stats, view);
 }
 
 /** A host speaks for its own providers only: what it says of others is left out. */

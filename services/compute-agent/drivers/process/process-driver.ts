@@ -5,7 +5,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { ConfigOf } from '#libs/runtime/config';
 import type { Surroundings } from '#libs/runtime/service';
-import type { Driver, HostCapacity, InstanceToBuild, NestedCapacity, RunningWorkload } from '../driver';
+import type { Driver, DriverMoves, HostCapacity, InstanceToBuild, NestedCapacity, RunningWorkload } from '../driver';
 import { commandFor } from './command-policy';
 import { type CoreAssignments, type CoreSets, coreSets, createCoreAssignments } from './cores';
 import { endProcess } from './end-process';
@@ -186,6 +186,22 @@ class ProcessDriver implements Driver {
     }
   }
 
+  /** A process takes nothing with it: it begins anew where it goes, with the command that it had. */
+  readonly moves: DriverMoves = {
+    handOver: async (uuid, isLive) => {
+      if (isLive) throw notLive();
+      await this.stop(uuid);
+      return new Uint8Array();
+    },
+    arrive: (instance, _handover, signal) => this.build(instance, signal),
+    resize: async (instance) => {
+      const command = await this.#commandOf(instance);
+      await this.stop(instance.uuid);
+      this.#assignments.release(instance.uuid);
+      await this.#run(instance, command, NEVER);
+    },
+  };
+
   async destroy(uuid: string): Promise<void> {
     await this.stop(uuid);
     await removeFolder(this.#folder(uuid));
@@ -278,6 +294,11 @@ class ProcessDriver implements Driver {
 
 /** A start is waited for as long as it takes to tell that it runs, which is bounded. */
 const NEVER = new AbortController().signal;
+
+function notLive(): BerthError {
+  const message = 'a process can not be migrated while it runs: migrate it cold, then it begins anew';
+  return new BerthError('unimplemented', 'live_migration_unsupported', message);
+}
 
 function notStartable(uuid: string): BerthError {
   const message = `what instance ${uuid} runs is not known here: it was built by an older version, or its folder is gone`;

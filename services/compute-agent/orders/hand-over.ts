@@ -1,0 +1,44 @@
+import type { Settlement } from '#libs/bus/port';
+import { REQUEUE } from '#libs/bus/port';
+import { MAX_HANDOVER_BYTES } from '#libs/contracts/limits';
+import type { SetPowerState } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
+import { movesUnsupported } from '../drivers/driver';
+import { type Host, retryUntilDrainEnd } from '../host/host';
+import type { TrackedInstance } from '../host/ledger';
+import { attemptFields } from '../reports/report-build';
+import { reportPower } from '../reports/report-power';
+
+/**
+ * Stops an instance to be moved, and reports what its destination needs. What is stopped is kept until its move is confirmed or
+ * reverted. A driver that can't, or does not, leaves it as it was.
+ */
+export async function handOver(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
+  const { driver, journal, ledger, log, lease, drainEnd } = host;
+  const isLive = order.live === true;
+  let handover: Uint8Array;
+  try {
+    if (!driver.moves) throw movesUnsupported();
+    handover = await driver.moves.handOver(tracked.uuid, isLive, drainEnd);
+    if (handover.length > MAX_HANDOVER_BYTES) throw tooMuch(handover.length);
+  } catch (thrown) {
+    if (drainEnd.aborted) return REQUEUE;
+    const error = BerthError.from(thrown);
+    log.warn({ event: 'hand_over_failed', ...attemptFields(host, order), error }, 'an instance was not handed over');
+    return reportPower(host, order, tracked, error);
+  }
+  const next = { ...tracked, state: 'stopped', handedOver: true, poweredAt: lease.nextPosition() } as const;
+  ledger.put(next);
+  const isKnown = await retryUntilDrainEnd(
+    host,
+    () => journal.put(next),
+    (error) => log.warn({ event: 'journal_failed', ...attemptFields(host, order), error }, 'not journalled, retrying'),
+  );
+  log.debug({ event: 'instance_handed_over', ...attemptFields(host, order) }, 'instance is handed over');
+  return isKnown ? reportPower(host, order, next, undefined, handover) : REQUEUE;
+}
+
+function tooMuch(bytes: number): BerthError {
+  const message = `the driver hands over ${bytes} bytes, more than ${MAX_HANDOVER_BYTES}`;
+  return new BerthError('internal', 'handover_too_long', message);
+}

@@ -1,0 +1,99 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ACK, type Settlement } from '#libs/bus/port';
+import { BerthError } from '#libs/domain/errors';
+import { movesUnsupported } from '../drivers/driver';
+import { type BuildOrder, instanceToBuild, trackedInstance } from '../host/build-order';
+import { type Host, refreshExternalUsage, retryUntilDrainEnd } from '../host/host';
+import { type Judgement, judgeRoom } from '../host/instance-claim';
+import type { TrackedInstance } from '../host/ledger';
+import { ownProviders } from '../host/own-providers';
+import { attemptFields, type BuildResult, DESTROYED, reportBuild } from '../reports/report-build';
+
+/**
+ * An instance that is moved goes on where it is already: at the source that it goes back to, or on the one host where it was
+ * resized. It is this attempt's first and then runs, so that what is ordered or reported for an earlier one is late, and so that
+ * one which can't be run is kept, stopped.
+ */
+export async function takeArrivalInPlace(host: Host, order: BuildOrder): Promise<Settlement> {
+  return host.locks.run(order.instanceUuid, async () => {
+    await refreshExternalUsage(host);
+    const tracked = host.ledger.get(order.instanceUuid);
+    if (host.tombstones.covers(order.instanceUuid, order)) return reportBuild(host, order, DESTROYED);
+    if (!tracked || tracked.state === 'building' || tracked.state === 'destroying')
+      return refuse(host, order, NOT_HERE);
+    if (order.attempt < tracked.attempt || order.claimToken < tracked.claimToken) return ACK;
+    if (tracked.attempt === order.attempt && !tracked.isArriving) return reportBuild(host, order, resultOf(tracked));
+    const refusal = roomWithout(host, order, tracked);
+    return refusal.kind === 'refuse' ? refuse(host, order, refusal) : goOn(host, order, tracked);
+  });
+}
+
+const NOT_HERE = { reason: 'not_here', message: 'the instance that is to go on here is not here' };
+
+function resultOf({ state }: TrackedInstance): BuildResult {
+  if (state === 'running') return { outcome: 'active' };
+  return { outcome: 'failed', reason: 'stopped', message: 'it is kept here and does not run' };
+}
+
+function refuse(host: Host, order: BuildOrder, { reason, message }: { reason: string; message: string }) {
+  host.counters.refusals.inc({ reason });
+  host.log.info({ event: 'build_refused', ...attemptFields(host, order), reason }, message);
+  return reportBuild(host, order, { outcome: 'refused', reason, message });
+}
+
+/** As if it were not here: what it held is given up for what it is to hold. */
+function roomWithout(host: Host, order: BuildOrder, tracked: TrackedInstance): Judgement {
+  if (isSame(order, tracked)) return { kind: 'build' };
+  const { ledger, facts, driver, external, clock } = host;
+  ledger.remove(tracked.uuid);
+  const judgement = judgeRoom(order, {
+    host: facts.name,
+    providers: ownProviders(facts.providerUuid, driver.capacity()),
+    usedOn: (providerUuid) => ledger.usedOn(providerUuid),
+    external: external.byProvider,
+    nowMs: clock.elapsed(),
+  });
+  ledger.put(tracked);
+  return judgement;
+}
+
+function isSame({ resources, allocations }: BuildOrder, tracked: TrackedInstance): boolean {
+  return isDeepStrictEqual([resources, allocations], [tracked.resources, tracked.allocations ?? {}]);
+}
+
+async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Promise<Settlement> {
+  const { driver, facts, log } = host;
+  const isResized = !isSame(order, before);
+  const runs = before.state === 'running' && !isResized;
+  const next = trackedInstance(order, runs ? 'running' : 'stopped');
+  const arriving = { ...next, poweredAt: before.poweredAt, isArriving: true };
+  if (!(await keep(host, order, arriving))) return ACK;
+  try {
+    if (isResized) {
+      if (!driver.moves) throw movesUnsupported();
+      await driver.moves.resize(instanceToBuild(order, facts.providerUuid, driver.capacity()));
+    } else if (!runs) {
+      await driver.start(order.instanceUuid);
+    }
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'an instance could not be started');
+    await driver.stop(order.instanceUuid);
+    await keep(host, order, { ...next, state: 'stopped', poweredAt: host.lease.nextPosition() });
+    return reportBuild(host, order, { outcome: 'failed', reason: error.reason, message: error.message });
+  }
+  await keep(host, order, { ...next, state: 'running', poweredAt: host.lease.nextPosition() });
+  host.reportSoon();
+  log.debug({ event: 'instance_arrived', ...attemptFields(host, order) }, 'a moved instance goes on here');
+  return reportBuild(host, order, { outcome: 'active' });
+}
+
+function keep(host: Host, order: BuildOrder, instance: TrackedInstance): Promise<boolean> {
+  host.ledger.put(instance);
+  return retryUntilDrainEnd(
+    host,
+    () => host.journal.put(instance),
+    (error) =>
+      host.log.warn({ event: 'journal_failed', ...attemptFields(host, order), error }, 'not journalled, retrying'),
+  );
+}

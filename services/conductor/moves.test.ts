@@ -1,0 +1,283 @@
+import { migrationUuidOf } from '#libs/domain/migration';
+import type { Running } from '#libs/runtime/service';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
+import { ConductorWorld } from './testing/conductor-world';
+
+let world: ConductorWorld;
+let conductor: Running;
+
+beforeEach(async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 4, h2: 2, h3: 1 });
+  conductor = await world.conductor();
+});
+
+afterEach(async () => {
+  const closing = conductor.close();
+  await world.clock.advance(1_000);
+  await closing;
+});
+
+/** An ACTIVE instance on h1. */
+async function anActive(): Promise<string> {
+  await world.request();
+  await world.clock.advance(0);
+  return (await world.only()).uuid;
+}
+
+type Operation = Parameters<ConductorWorld['operate']>[1];
+type Options = Parameters<ConductorWorld['operate']>[3];
+
+/** The state that is answered, or the reason of the refusal; and then all that follows at once. */
+async function operate(uuid: string, operation: Operation, options: Options = {}, version?: number): Promise<string> {
+  const answered = world.operate(uuid, operation, version, options).then(
+    (view) => view.state,
+    (error: { reason: string }) => error.reason,
+  );
+  await world.clock.advance(0);
+  return answered;
+}
+
+const toVcpus = (VCPU: number) => ({ resizeTo: aRequestSpec({ resources: { VCPU } }) });
+
+describe('a cold migration', () => {
+  it('stops it at its source, builds it at its destination of what was handed over, and keeps both claims', async () => {
+    const uuid = await anActive();
+    expect(await operate(uuid, 'migrate')).toBe('resize');
+    expect(await world.only()).toMatchObject({
+      state: 'verify_resize',
+      host: 'h2',
+      attempts: [
+        { host: 'h1', number: 1, outcome: 'active' },
+        { host: 'h2', number: 2, outcome: 'active' },
+      ],
+    });
+    expect(world.orders.at(-1)?.arrival).toEqual({ inPlace: false, handover: Buffer.from(`data of ${uuid}`) });
+    expect(world.stopped).toEqual(new Set([`${uuid} h1`]));
+    expect(await world.claims()).toEqual([`${uuid} h2`, `${migrationUuidOf(uuid)} h1`].sort());
+  });
+
+  it('is confirmed: its source destroys what it kept, then what its migration held is free', async () => {
+    const uuid = await anActive();
+    await operate(uuid, 'migrate');
+    expect(await operate(uuid, 'confirm')).toBe('active');
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h2', migration: undefined });
+    expect(await world.claims()).toEqual([`${uuid} h2`]);
+    expect(world.runs()).toEqual([`${uuid} h2`]);
+    expect(world.harmed).toEqual([]);
+  });
+
+  it('is reverted: its destination destroys it first, then its source runs it by its old claim', async () => {
+    const uuid = await anActive();
+    await operate(uuid, 'migrate');
+    expect(await operate(uuid, 'revert')).toBe('revert_resize');
+    expect(await world.only()).toMatchObject({
+      state: 'active',
+      host: 'h1',
+      migration: undefined,
+      attempts: [
+        { outcome: 'active' },
+        { host: 'h2', outcome: 'reverted' },
+        { host: 'h1', number: 3, outcome: 'active' },
+      ],
+    });
+    expect(await world.claims()).toEqual([`${uuid} h1`]);
+    expect(world.runs()).toEqual([`${uuid} h1`]);
+    expect(world.stopped.size).toBe(0);
+    expect(world.harmed).toEqual([]);
+  });
+
+  it('goes to the host that is named, and to none that is not there, or where it is', async () => {
+    const uuid = await anActive();
+    expect(await operate(uuid, 'migrate', { targetHost: 'h9' })).toBe('no_such_host');
+    expect(await operate(uuid, 'migrate', { targetHost: 'h1' })).toBe('same_host');
+    await operate(uuid, 'migrate', { targetHost: 'h3' });
+    expect(await world.only()).toMatchObject({ state: 'verify_resize', host: 'h3' });
+  });
+
+  it('without a host for it changes nothing, and says why', async () => {
+    const uuid = await anActive();
+    world.hosts = ['h1'];
+    await operate(uuid, 'migrate');
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', fault: { reason: 'no_valid_host' } });
+    expect(await world.claims()).toEqual([`${uuid} h1`]);
+    expect(world.powerOrders).toEqual([]);
+  });
+
+  it.each(['fails', 'refuses'] as const)('goes back when its destination %s', async (behaviour) => {
+    const uuid = await anActive();
+    world.behaviour.set('h2', behaviour);
+    await operate(uuid, 'migrate');
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', fault: { reason: 'not_arrived' } });
+    expect(await world.claims()).toEqual([`${uuid} h1`]);
+    expect(world.runs()).toEqual([`${uuid} h1`]);
+  });
+
+  it('goes back when its destination does not answer, once that says that nothing is left there', async () => {
+    const uuid = await anActive();
+    world.behaviour.set('h2', 'is silent');
+    await operate(uuid, 'migrate');
+    await world.clock.advance(12_000);
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', fault: { reason: 'not_arrived' } });
+    expect(world.destroys).toMatchObject([{ host: 'h2', attempt: 2, report: true }]);
+  });
+
+  it('goes back when its source does not hand it over', async () => {
+    const uuid = await anActive();
+    world.behaviour.set('h1', 'is silent');
+    await operate(uuid, 'migrate');
+    expect(await world.only()).toMatchObject({ state: 'resize' });
+    world.behaviour.delete('h1');
+    await world.clock.advance(12_000);
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', fault: { reason: 'not_handed_over' } });
+    expect(await world.claims()).toEqual([`${uuid} h1`]);
+  });
+
+  it('is terminated on both sides', async () => {
+    const uuid = await anActive();
+    await operate(uuid, 'migrate');
+    await world.terminate(uuid);
+    await world.clock.advance(0);
+    expect(await world.only()).toMatchObject({ state: 'deleted', migration: undefined });
+    expect(await world.claims()).toEqual([]);
+    expect(world.runs()).toEqual([]);
+  });
+
+  it('goes back when it is lost where it arrived', async () => {
+    const uuid = await anActive();
+    await operate(uuid, 'migrate');
+    const order = world.orders.at(-1);
+    if (!order) throw new Error('no order');
+    world.running.get(uuid)?.delete('h2');
+    await world.report(order, 'lost');
+    await world.clock.advance(0);
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', fault: { reason: 'instance_lost' } });
+  });
+
+  it('is confirmed by itself after the time that was asked for', async () => {
+    const uuid = await anActive();
+    await operate(uuid, 'migrate', { confirmAfterMs: 5_000 });
+    await world.clock.advance(3_000);
+    expect(await world.only()).toMatchObject({ state: 'verify_resize' });
+    await world.clock.advance(4_000);
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h2', migration: undefined });
+    expect(await world.claims()).toEqual([`${uuid} h2`]);
+  });
+
+  it('keeps what its migration holds as long as its record is on it, and no longer', async () => {
+    const uuid = await anActive();
+    await operate(uuid, 'migrate');
+    await world.clock.advance(60_000);
+    expect(await world.claims()).toHaveLength(2);
+    const record = await world.only();
+    await world.instances.update({ ...record, state: 'active', migration: undefined, version: record.version + 1 });
+    await world.clock.advance(60_000);
+    expect(await world.claims()).toEqual([`${uuid} h2`]);
+  });
+});
+
+describe('a resize', () => {
+  it('may stay on its host, which then holds both sizes, until it is confirmed', async () => {
+    const uuid = await anActive();
+    await operate(uuid, 'resize', toVcpus(3));
+    expect(await world.only()).toMatchObject({ state: 'verify_resize', host: 'h1' });
+    expect(await world.claims()).toEqual([`${uuid} h1`, `${migrationUuidOf(uuid)} h1`].sort());
+    await operate(uuid, 'confirm');
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', migration: undefined });
+    const [claim] = await world.placement.consumers([uuid]);
+    expect(Object.values(claim?.allocations ?? {})).toEqual([{ VCPU: 3 }]);
+    expect(await world.claims()).toEqual([`${uuid} h1`]);
+  });
+
+  it('is reverted to the size that it had', async () => {
+    const uuid = await anActive();
+    const before = await world.only();
+    await operate(uuid, 'resize', toVcpus(2));
+    await operate(uuid, 'revert');
+    const after = await world.only();
+    expect(after).toMatchObject({ state: 'active', host: 'h1', requestSpec: before.requestSpec });
+    const [claim] = await world.placement.consumers([uuid]);
+    expect(Object.values(claim?.allocations ?? {})).toEqual([{ VCPU: 1 }]);
+    expect(await world.claims()).toEqual([`${uuid} h1`]);
+  });
+
+  it('is refused without a size, and with what is of a migration', async () => {
+    const uuid = await anActive();
+    expect(await operate(uuid, 'resize')).toBe('missing_field');
+    expect(await operate(uuid, 'resize', { ...toVcpus(2), targetHost: 'h2' })).toBe('not_for_this');
+    expect(await operate(uuid, 'migrate', toVcpus(2))).toBe('not_for_this');
+    expect((await world.only()).state).toBe('active');
+  });
+});
+
+it('moves live without waiting to be confirmed', async () => {
+  const uuid = await anActive();
+  expect(await operate(uuid, 'live_migrate')).toBe('migrating');
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h2', migration: undefined });
+  expect(world.powerOrders).toMatchObject([{ live: true, migrationUuid: migrationUuidOf(uuid) }]);
+  expect(await world.claims()).toEqual([`${uuid} h2`]);
+  expect(world.runs()).toEqual([`${uuid} h2`]);
+});
+
+it('refuses what does not fit the state, and a second move while one is on its way', async () => {
+  const uuid = await anActive();
+  expect(await operate(uuid, 'confirm')).toBe('instance_state');
+  expect(await operate(uuid, 'revert')).toBe('instance_state');
+  await operate(uuid, 'migrate');
+  expect(await operate(uuid, 'migrate')).toBe('instance_state');
+  expect(await operate(uuid, 'stop')).toBe('instance_state');
+});
+
+it.each(['placement', 'instances', 'bus'] as const)(
+  'loses nothing and holds nothing twice when the conductor dies before any of its messages to the %s',
+  async (where) => {
+    for (const operation of ['resize', 'migrate', 'live_migrate', 'confirm', 'revert'] as const) {
+      for (let n = 1; n < 9; n++) {
+        const other = new ConductorWorld();
+        await other.open({ h1: 2, h2: 2, h3: 1 });
+        const first = await other.conductor();
+        await other.request();
+        await other.clock.advance(0);
+        const { uuid } = await other.only();
+        const isSecond = operation === 'confirm' || operation === 'revert';
+        if (isSecond) void other.operate(uuid, 'migrate');
+        await other.clock.advance(0);
+        const closing = first.close();
+        await other.clock.advance(1_000);
+        await closing;
+        let left = n;
+        const dying = await other.conductor((deps) => {
+          const names = ['commit', 'update', 'cast', 'call'];
+          const wrapped = new Proxy<object>(deps[where], {
+            get: (target, name) => {
+              const method: unknown = Reflect.get(target, name, target);
+              if (typeof method !== 'function') return method;
+              const isDead = () => names.includes(String(name)) && left-- <= 1;
+              return (...args: unknown[]): unknown =>
+                isDead() ? Promise.reject(new Error('dead')) : method.apply(target, args);
+            },
+          });
+          return { ...deps, [where]: wrapped };
+        });
+        const options = operation === 'resize' ? toVcpus(2) : {};
+        void other.operate(uuid, operation, undefined, options).catch(() => {});
+        await other.clock.advance(0);
+        void dying.close();
+        await other.clock.advance(2_000);
+        const next = await other.conductor();
+        await other.clock.advance(60_000);
+        const { state, host } = await other.only();
+        const about = `${operation}, dead before message ${n}`;
+        expect([about, ['active', 'verify_resize'].includes(state)]).toEqual([about, true]);
+        const claims = [`${uuid} ${host}`, ...(state === 'verify_resize' ? [`${migrationUuidOf(uuid)} h1`] : [])];
+        expect([about, await other.claims()]).toEqual([about, claims.sort()]);
+        const runs = other.runs().filter((place) => !other.stopped.has(place));
+        expect([about, runs]).toEqual([about, [`${uuid} ${host}`]]);
+        expect(other.harmed).toEqual([]);
+        const ending = next.close();
+        await other.clock.advance(1_000);
+        await ending;
+      }
+    }
+  },
+);

@@ -1,0 +1,79 @@
+import type { Instance } from '#libs/domain/instance';
+import type { Migration } from '#libs/domain/migration';
+import type { Observation, RunningAt } from '../observation';
+import type { Step } from '../step';
+import { isChanging } from './power';
+import { isOverdue, none } from './shared-steps';
+
+/** A record that is on a move. */
+export type Moving = Instance & { readonly migration: Migration };
+
+export function isMoving(record: Instance): record is Moving {
+  return record.migration !== undefined;
+}
+
+/** A client, or an operator, wants a move, or to end one. */
+export type MoveWish = Extract<Observation, { kind: 'move_requested' | 'confirm_requested' | 'revert_requested' }>;
+
+export function isMoveWish(observed: Observation): observed is MoveWish {
+  const { kind } = observed;
+  return kind === 'move_requested' || kind === 'confirm_requested' || kind === 'revert_requested';
+}
+
+/** A wish that does not fit the state is none. */
+export function moveAsked(record: Instance, wish: MoveWish): Step {
+  const { state } = record;
+  switch (wish.kind) {
+    case 'move_requested': {
+      // Of one whose claim is not known yet, nothing can pass to a migration.
+      const isFree = state === 'active' && !isMoving(record) && record.claimToken !== undefined;
+      return isFree ? { kind: 'record_move', wanted: wish.wanted } : none('not on its host');
+    }
+    case 'confirm_requested':
+      return state === 'verify_resize' ? { kind: 'record_confirming' } : none('not on its host');
+    case 'revert_requested': {
+      if (state === 'verify_resize') return { kind: 'record_reverting', fault: undefined };
+      const isUnderWay = state === 'resize' || state === 'migrating';
+      return isUnderWay ? { kind: 'record_reverting', fault: CANCELLED } : none('not on its host');
+    }
+  }
+}
+
+const CANCELLED = { reason: 'move_cancelled', message: 'the move was reverted before it had arrived' };
+
+/**
+ * It has moved, and what its source kept is to go; undefined when an observation says nothing of that. A source that is silent
+ * finds the order when it is back.
+ */
+export function confirming(record: Instance, observed: Observation, nowMs: number): Step | undefined {
+  if (!isMoving(record) || isChanging(record.state)) return undefined;
+  const { host, attempt, claimToken } = record.migration.source;
+  const destroy = { kind: 'destroy', host, attempt, claimToken, reports: true } as const;
+  switch (observed.kind) {
+    case 'reported': {
+      const isGone = observed.outcome === 'destroyed' && observed.host === host && observed.attempt === attempt;
+      return isGone ? { kind: 'finish_move', isConfirmed: true } : undefined;
+    }
+    case 'host_gone':
+    case 'host_down':
+      return { kind: 'finish_move', isConfirmed: false };
+    case 'interrupted':
+      return destroy;
+    case 'nothing':
+      return isOverdue(record, nowMs) ? destroy : undefined;
+    case 'audited':
+      return destroy;
+    default:
+      return undefined;
+  }
+}
+
+/** What a source keeps of an instance that is moved, running or not. */
+export function isAtSource({ migration: { source } }: Moving, { host, instance }: RunningAt): boolean {
+  return host === source.host && (instance.attempt === source.attempt || instance.attempt === 0);
+}
+
+/** Whether its source was told to run it again. */
+export function isReturnOrdered({ migration, attempts }: Moving): boolean {
+  return migration.phase === 'returning' && attempts.at(-1)?.outcome === 'building';
+}

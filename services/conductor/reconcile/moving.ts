@@ -1,0 +1,216 @@
+import type { Instance } from '#libs/domain/instance';
+import { isOfPresentBuild, isWhereItBelongs } from '../evidence';
+import type { Fault, Holds, Observation, RunningAt } from '../observation';
+import type { Step } from '../step';
+import { audited, missing } from './built';
+import { isAtSource, isReturnOrdered, type Moving } from './moves';
+import { adopt, isOverdue, lateReport, none, type Reported, runsElsewhere, wait } from './shared-steps';
+
+/*
+ * The states in which an instance is moved. (README.md, "Moves".)
+ */
+
+/** RESIZE and MIGRATING: on its way to its destination. What fails on the way takes it back. */
+export function moving(record: Moving, observed: Observation, nowMs: number): Step {
+  if (observed.kind === 'terminate_requested') return { kind: 'record_deleting' };
+  if (observed.kind === 'running' && isAtSource(record, observed)) return none('its move holds it');
+  switch (record.migration.phase) {
+    case 'selecting':
+      return selecting(record, observed, nowMs);
+    case 'handing_over':
+      return handingOver(record, observed, nowMs);
+    default:
+      return arriving(record, observed, nowMs);
+  }
+}
+
+/** Nothing is changed but the record, and perhaps the claims. */
+function selecting(record: Moving, observed: Observation, nowMs: number): Step {
+  switch (observed.kind) {
+    case 'accepted':
+    case 'interrupted':
+      return { kind: 'select_destinations' };
+    case 'claimed':
+      return { kind: 'record_handing_over', target: observed.target };
+    case 'no_host':
+      return { kind: 'record_not_moved', fault: observed.fault };
+    default:
+      return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : elsewhere(record, observed);
+  }
+}
+
+/** Both sides are claimed. The source is told to stop it, and to say what its destination needs. */
+function handingOver(record: Moving, observed: Observation, nowMs: number): Step {
+  switch (observed.kind) {
+    case 'interrupted':
+      return { kind: 'hand_over' };
+    case 'power_reported':
+      return handedOver(record, observed);
+    case 'reported':
+      if (!isOfPresentBuild(record, { ...observed, claimToken: 0 })) return lateReport(record, observed);
+      return observed.outcome === 'lost' ? goBack('instance_lost', observed.why) : none('late report');
+    default:
+      if (!isOverdue(record, nowMs)) return elsewhere(record, observed);
+      return goBack('not_handed_over', `${record.migration.source.host} did not hand it over in time`);
+  }
+}
+
+/** Its destination builds it from what was handed over. */
+function arriving(record: Moving, observed: Observation, nowMs: number): Step {
+  switch (observed.kind) {
+    case 'interrupted':
+      return { kind: 'order_arrival' };
+    case 'reported':
+      return isOfPresentBuild(record, observed) ? arrival(observed) : lateReport(record, observed);
+    case 'order_refused':
+      return goBack('order_refused', observed.reason);
+    case 'running':
+      return isOfPresentBuild(record, { host: observed.host, ...observed.instance })
+        ? { kind: 'record_arrived', at: observed.at }
+        : elsewhere(record, observed);
+    case 'missing':
+      if (observed.host !== record.host || observed.hasOrdersWaiting) return wait(record);
+      return { kind: 'order_arrival', finding: 'ordered_again' };
+    default:
+      if (!isOverdue(record, nowMs)) return elsewhere(record, observed);
+      return goBack('not_arrived', `${record.host} did not build it in time`);
+  }
+}
+
+function arrival({ outcome, at, why }: Reported): Step {
+  return outcome === 'active' ? { kind: 'record_arrived', at } : goBack('not_arrived', why);
+}
+
+function handedOver(record: Moving, report: Extract<Observation, { kind: 'power_reported' }>): Step {
+  const { source, uuid } = record.migration;
+  const isAnswer = report.migrationUuid === uuid && report.host === source.host && report.attempt === source.attempt;
+  if (!isAnswer) return none('late report');
+  if (report.powerState === 'shutdown') return { kind: 'dispatch_arrival', handover: report.handover };
+  if (report.fault) return { kind: 'record_reverting', fault: report.fault };
+  return { kind: 'record_position', at: report.at };
+}
+
+/** VERIFY_RESIZE: it runs at its destination, and its source keeps it. Lost there, it goes back. */
+export function arrived(record: Moving, holds: Holds, observed: Observation, nowMs: number): Step {
+  switch (observed.kind) {
+    case 'terminate_requested':
+      return { kind: 'record_deleting' };
+    case 'reported':
+      if (!isOfPresentBuild(record, { ...observed, claimToken: 0 })) return lateReport(record, observed);
+      return observed.outcome === 'lost' ? goBack('instance_lost', observed.why) : none('at rest');
+    case 'missing':
+      return observed.host === record.host ? lostIsBack(missing(record, observed)) : none('at rest');
+    case 'running':
+      if (isAtSource(record, observed)) return none('its move holds it');
+      if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
+      if (observed.isClaimed) return none('at rest');
+      return { kind: 'claim_again', replaces: undefined, at: observed, finding: 'claimed_again' };
+    case 'audited': {
+      const step = audited(record, holds);
+      return step.kind === 'none' ? { kind: 'hold_source' } : step;
+    }
+    case 'nothing':
+      return isOverdue(record, nowMs) ? { kind: 'record_confirming' } : wait(record);
+    default:
+      return none('at rest');
+  }
+}
+
+/**
+ * REVERT_RESIZE: what its destination has goes first, so that it never runs twice; then its claims are given back in one commit;
+ * then its source runs it again, by a new attempt, which what was ordered before is older than.
+ */
+export function reverting(record: Moving, observed: Observation, nowMs: number): Step {
+  if (observed.kind === 'terminate_requested') return { kind: 'record_deleting' };
+  if (observed.kind === 'running' && isAtSource(record, observed)) return none('its move holds it');
+  return record.migration.phase === 'leaving' ? leaving(record, observed, nowMs) : returning(record, observed, nowMs);
+}
+
+function leaving(record: Moving, observed: Observation, nowMs: number): Step {
+  const { destination } = record.migration;
+  const { host, attempt } = destination;
+  const destroy = { kind: 'destroy', host, attempt, claimToken: record.claimToken ?? 0, reports: true } as const;
+  switch (observed.kind) {
+    case 'interrupted':
+      return destroy;
+    case 'reported':
+      if (observed.host !== host || observed.attempt !== attempt) return lateReport(record, observed);
+      return observed.outcome === 'active' ? destroy : { kind: 'record_returning' };
+    case 'running':
+      return observed.host === host && observed.instance.attempt === attempt ? destroy : elsewhere(record, observed);
+    case 'host_gone':
+      return { kind: 'record_returning' };
+    case 'host_down':
+      // The order waits in its queue.
+      return wait(record);
+    default:
+      return isOverdue(record, nowMs) ? destroy : wait(record);
+  }
+}
+
+function returning(record: Moving, observed: Observation, nowMs: number): Step {
+  if (!isReturnOrdered(record)) {
+    const isDue = observed.kind === 'interrupted' || isOverdue(record, nowMs);
+    return isDue ? { kind: 'give_back' } : elsewhere(record, observed);
+  }
+  switch (observed.kind) {
+    case 'interrupted':
+    case 'order_refused':
+      return observed.kind === 'interrupted' ? { kind: 'order_arrival' } : wait(record);
+    case 'reported':
+      return isOfPresentBuild(record, observed) ? returned(record, observed) : lateReport(record, observed);
+    case 'running':
+      return isOfPresentBuild(record, { host: observed.host, ...observed.instance })
+        ? { kind: 'record_returned', at: observed.at, isStopped: observed.instance.powerState === 'shutdown' }
+        : elsewhere(record, observed);
+    default:
+      return isOverdue(record, nowMs) ? { kind: 'order_arrival' } : elsewhere(record, observed);
+  }
+}
+
+/** Its source has it, running or not; or has lost it. */
+function returned({ migration }: Moving, { outcome, at, why }: Reported): Step {
+  switch (outcome) {
+    case 'active':
+      return { kind: 'record_returned', at, isStopped: false };
+    case 'failed':
+      return { kind: 'record_returned', at, isStopped: true, why };
+    default: {
+      const message = `${migration.source.host}, from which it was to be moved, does not have it any more: ${why}`;
+      return {
+        kind: 'record_error',
+        fault: { reason: 'instance_lost', message },
+        claimToken: undefined,
+        passedOver: [],
+      };
+    }
+  }
+}
+
+/** What says nothing of how far the move is. */
+function elsewhere(record: Instance, observed: Observation): Step {
+  switch (observed.kind) {
+    case 'reported':
+      return lateReport(record, observed);
+    case 'running':
+      return ofAnother(record, observed);
+    case 'claimed':
+    case 'no_host':
+      return none('somebody else goes on with it');
+    default:
+      return wait(record);
+  }
+}
+
+function ofAnother(record: Instance, observed: RunningAt): Step {
+  return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
+}
+
+function lostIsBack(step: Step): Step {
+  return step.kind === 'record_error' ? { kind: 'record_reverting', fault: step.fault } : step;
+}
+
+function goBack(reason: string, message: string): Step {
+  const fault: Fault = { reason, message };
+  return { kind: 'record_reverting', fault };
+}

@@ -1,0 +1,365 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
+import { MIGRATION_CONSUMER, type Migration, migrationUuidOf } from '#libs/domain/migration';
+import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
+import { claimWrite } from '#libs/placement/sealed/claim-write';
+import type { Conductor } from '../context';
+import { concludeAttempt, type RecordChange, readRecord, type WriteResult, writeRecord } from '../lifecycle';
+import type { Look, Observation } from '../observation';
+import { isReturnOrdered, type Moving } from '../reconcile/moves';
+import type { Step } from '../step';
+import { openRequest } from './claims';
+import { noteDoubt } from './note-doubt';
+import { orderArrival, orderDestroy, orderHandOver } from './orders';
+
+/** What is done for moves alone. */
+export type MoveStep = Extract<Step, { kind: (typeof MOVE_STEPS)[number] }>;
+
+const MOVE_STEPS = [
+  'record_move',
+  'record_not_moved',
+  'record_handing_over',
+  'hand_over',
+  'dispatch_arrival',
+  'order_arrival',
+  'record_arrived',
+  'hold_source',
+  'record_confirming',
+  'finish_move',
+  'record_reverting',
+  'record_returning',
+  'give_back',
+  'record_returned',
+] as const;
+
+export function isMoveStep(step: Step): step is MoveStep {
+  return (MOVE_STEPS as readonly string[]).includes(step.kind);
+}
+
+/** Does one step of a move and answers with what to look at next, as `perform`. */
+export async function performMove(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  step: MoveStep,
+): Promise<Look | undefined> {
+  if (step.kind === 'record_move') return recordMove(c, look, record, step.wanted);
+  const { migration } = record;
+  if (migration === undefined) return undefined;
+  const moving: Moving = { ...record, migration };
+  const nowMs = c.clock.now();
+  const write = async (change: RecordChange, observed?: Observation) =>
+    after(look, await writeRecord(c, record, change), observed);
+  switch (step.kind) {
+    case 'record_not_moved':
+      c.measured.moves.inc({ kind: migration.kind, outcome: 'not_moved' });
+      return write({ state: 'active', migration: undefined, fault: step.fault, dueAtMs: undefined });
+    case 'record_handing_over': {
+      const { host, claimToken, allocationRequest } = step.target;
+      const destination = { ...migration.destination, host, allocationRequest: toText(allocationRequest) };
+      const next: Migration = { ...migration, phase: 'handing_over', claimToken, destination };
+      const dueAtMs = nowMs + (migration.kind === 'live_migrate' ? c.config.buildTimeoutMs : c.config.powerTimeoutMs);
+      return write({ migration: next, claimToken, dueAtMs }, { kind: 'interrupted' });
+    }
+    case 'hand_over':
+      await orderHandOver(c, moving);
+      return undefined;
+    case 'dispatch_arrival':
+      return dispatchArrival(c, look, moving, step.handover);
+    case 'order_arrival':
+      return order(c, look, moving);
+    case 'record_arrived':
+      return recordArrived(c, look, moving, step.at);
+    case 'hold_source':
+      await holdSource(c, moving);
+      return undefined;
+    case 'record_confirming':
+      return write(
+        {
+          state: 'active',
+          migration: { ...migration, phase: 'confirming' },
+          attempts: concludeBefore(record.attempts, migration.source.attempt, 'moved'),
+          fault: undefined,
+          dueAtMs: nowMs + c.config.destroyTimeoutMs,
+        },
+        { kind: 'interrupted' },
+      );
+    case 'finish_move':
+      if (!step.isConfirmed) await noteDoubt(c, look, 'destroy_owed', 'its source did not say that it is destroyed');
+      await releaseMigration(c, moving);
+      return write({ migration: undefined, dueAtMs: undefined });
+    case 'record_reverting':
+      return recordReverting(c, look, moving, step.fault);
+    case 'record_returning': {
+      const dueAtMs = nowMs + c.config.schedulingTimeoutMs;
+      return write({ migration: { ...migration, phase: 'returning' }, dueAtMs }, { kind: 'interrupted' });
+    }
+    case 'give_back':
+      return giveBack(c, look, moving);
+    case 'record_returned': {
+      const { at, isStopped, why = '' } = step;
+      const fault = isStopped && record.fault === undefined ? { reason: 'not_started', message: why } : record.fault;
+      return write({
+        state: isStopped ? 'stopped' : 'active',
+        attempts: concludeAttempt(record, 'active', why, nowMs),
+        migration: undefined,
+        fault,
+        activeAt: at,
+        missingIn: undefined,
+        dueAtMs: undefined,
+      });
+    }
+  }
+}
+
+/** What a migration holds goes, if it is still what this move put there. */
+export async function releaseMigration(c: Conductor, { migration }: Instance): Promise<void> {
+  if (migration === undefined) return;
+  const { uuid: consumerUuid, claimToken } = migration;
+  const kept = claimToken ?? (await c.placement.consumers([consumerUuid]))[0]?.claimToken;
+  if (kept === undefined) return;
+  await c.placement.commit({ kind: 'release_claim', atMs: c.clock.now(), consumerUuid, claimToken: kept });
+}
+
+/** Of what is terminated on its move: the other side than the record's host is told, too. */
+export async function destroyOtherSide(c: Conductor, { uuid, host, migration }: Instance): Promise<void> {
+  if (migration === undefined) return;
+  for (const end of [migration.source, migration.destination]) {
+    if (end.host === host || end.host === '' || end.attempt === 0) continue;
+    const destroy = { host: end.host, attempt: end.attempt, claimToken: 0, reports: false };
+    await orderDestroy(c, uuid, { kind: 'destroy', ...destroy });
+  }
+}
+
+async function recordMove(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  { kind, requestSpec, targetHost, confirmAfterMs }: Extract<MoveStep, { kind: 'record_move' }>['wanted'],
+): Promise<Look | undefined> {
+  const { uuid, host = '', claimToken = 0, activeAt, allocationRequest } = record;
+  const migration: Migration = {
+    uuid: migrationUuidOf(uuid),
+    kind,
+    phase: 'selecting',
+    source: {
+      host,
+      attempt: attemptNumber(record),
+      allocationRequest: toText(allocationRequest),
+      requestSpec: toText(record.requestSpec),
+      claimToken,
+      activeAt,
+    },
+    destination: { host: '', attempt: 0, allocationRequest: '', requestSpec: toText(requestSpec) },
+    targetHost,
+    claimToken: undefined,
+    handover: '',
+    confirmAfterMs,
+    confirmAtMs: undefined,
+  };
+  const state = kind === 'live_migrate' ? 'migrating' : 'resize';
+  const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
+  const result = await writeRecord(c, record, { state, migration, fault: undefined, dueAtMs });
+  return after(look, result, { kind: 'interrupted' });
+}
+
+/** From now on its place is its destination; its source keeps what it handed over. */
+async function dispatchArrival(c: Conductor, look: Look, record: Moving, handover: Uint8Array) {
+  const { migration } = record;
+  const { destination } = migration;
+  const number = attemptNumber(record) + 1;
+  const next: Migration = {
+    ...migration,
+    phase: 'arriving',
+    handover: toText(handover),
+    destination: { ...destination, attempt: number },
+  };
+  const change = begun(c, record, destination.host, number);
+  const result = await writeRecord(c, record, {
+    ...change,
+    migration: next,
+    allocationRequest: toBytes(destination.allocationRequest),
+    requestSpec: toBytes(destination.requestSpec),
+  });
+  return result.kind === 'written' ? order(c, look, result.record as Moving) : after(look, result, undefined);
+}
+
+/** A new attempt on a host. */
+function begun(c: Conductor, { attempts }: Instance, host: string, number: number) {
+  const nowMs = c.clock.now();
+  const attempt: Attempt = {
+    host,
+    number,
+    outcome: 'building',
+    reason: '',
+    startedAtMs: nowMs,
+    endedAtMs: undefined,
+  };
+  const kept = [...attempts, attempt].slice(-MAX_ATTEMPTS_KEPT);
+  // What another host said of it has no place in the order of what this one says.
+  const place = { host, activeAt: undefined, missingIn: undefined };
+  return { ...place, attempts: kept, dueAtMs: nowMs + c.config.buildTimeoutMs };
+}
+
+/** An instance may be moved without end: of its attempts the last are kept. */
+const MAX_ATTEMPTS_KEPT = 100;
+
+async function order(c: Conductor, look: Look, record: Moving): Promise<Look | undefined> {
+  const refused = await orderArrival(c, record, isReturnOrdered(record));
+  return refused && { ...look, record, observed: refused };
+}
+
+/** Nobody has to confirm what was moved live: nothing of it is kept at its source but what the hypervisor left. */
+async function recordArrived(
+  c: Conductor,
+  look: Look,
+  record: Moving,
+  at: Extract<MoveStep, { kind: 'record_arrived' }>['at'],
+): Promise<Look | undefined> {
+  const nowMs = c.clock.now();
+  const { migration } = record;
+  c.measured.moves.inc({ kind: migration.kind, outcome: 'moved' });
+  const attempts = concludeAttempt(record, 'active', '', nowMs);
+  const said = { activeAt: at.epoch > 0 ? at : undefined, missingIn: undefined };
+  const without = { ...migration, handover: '' };
+  if (migration.kind === 'live_migrate') {
+    const moved = concludeBefore(attempts, migration.source.attempt, 'moved');
+    const dueAtMs = nowMs + c.config.destroyTimeoutMs;
+    const next: Migration = { ...without, phase: 'confirming' };
+    const result = await writeRecord(c, record, {
+      ...said,
+      state: 'active',
+      attempts: moved,
+      migration: next,
+      dueAtMs,
+    });
+    return after(look, result, { kind: 'interrupted' });
+  }
+  const confirmAtMs = migration.confirmAfterMs > 0 ? nowMs + migration.confirmAfterMs : undefined;
+  const next: Migration = { ...without, phase: 'arrived', confirmAtMs };
+  const change = { state: 'verify_resize', attempts, migration: next, dueAtMs: confirmAtMs } as const;
+  return after(look, await writeRecord(c, record, { ...said, ...change }), undefined);
+}
+
+/** The attempt at its destination, if there was one, is given up in the same write: what it built must not stay. */
+async function recordReverting(
+  c: Conductor,
+  look: Look,
+  record: Moving,
+  fault: Instance['fault'],
+): Promise<Look | undefined> {
+  const { migration } = record;
+  const { source, destination } = migration;
+  const hasLeft = destination.attempt > 0;
+  // On one host there is one copy: it goes on there with what it held before.
+  const phase = hasLeft && destination.host !== source.host ? 'leaving' : 'returning';
+  c.measured.moves.inc({ kind: migration.kind, outcome: 'reverted' });
+  if (fault) {
+    const fields = { event: 'move_failed', instance_uuid: record.uuid, host: record.host, ...fault };
+    c.log.warn(fields, 'an instance could not be moved, it goes back');
+  }
+  const nowMs = c.clock.now();
+  const result = await writeRecord(c, record, {
+    state: 'revert_resize',
+    migration: { ...migration, phase, handover: '' },
+    attempts: hasLeft ? concludeBefore(record.attempts, destination.attempt, 'reverted') : record.attempts,
+    fault,
+    dueAtMs: nowMs + (phase === 'leaving' ? c.config.destroyTimeoutMs : c.config.schedulingTimeoutMs),
+  });
+  return after(look, result, { kind: 'interrupted' });
+}
+
+function concludeBefore(attempts: readonly Attempt[], number: number, outcome: Attempt['outcome']): readonly Attempt[] {
+  return attempts.map((one) => (one.number === number ? { ...one, outcome } : one));
+}
+
+/**
+ * Gives an instance back what it held at its source, and releases what it holds at its destination, in one commit: whether it
+ * fits or not, for it takes nothing that its migration did not hold.
+ *
+ * It may be done twice, and by one who is late: claims are read first, then the record. If that is still the one that was looked at,
+ * the claims are of this move, and the commit is guarded by their tokens.
+ */
+async function giveBack(c: Conductor, look: Look, record: Moving): Promise<Look | undefined> {
+  const { uuid, migration } = record;
+  const { source } = migration;
+  const claims = await c.placement.consumers([uuid, migration.uuid]);
+  const current = await readRecord(c, uuid);
+  if (current?.version !== record.version) return { ...look, record: current };
+  const own = claims.filter(({ owner }) => owner === 'conductor');
+  const held = own.find((one) => one.uuid === uuid);
+  const kept = own.find((one) => one.uuid === migration.uuid);
+  const request = openRequest(c, toBytes(source.allocationRequest));
+  // Before both sides are known to be claimed, a scheduler may still be about to: a new token makes its guard fail.
+  const isKnown = migration.claimToken !== undefined;
+  const isBack =
+    isKnown && !kept && held && isDeepStrictEqual(held.allocations, request?.allocations ?? held.allocations);
+  let claimToken = isBack ? held.claimToken : undefined;
+  const allocations = request?.allocations ?? kept?.allocations;
+  if (!isBack && allocations) {
+    const guard = (claim: typeof held): ConsumerGuard =>
+      claim ? { kind: 'claim', claimToken: claim.claimToken } : { kind: 'absent' };
+    const back = request
+      ? claimWrite(request, guard(held))
+      : { ...migrationWrite(record, allocations, guard(held)), uuid, consumerType: 'INSTANCE' };
+    const consumers = [migrationWrite(record, {}, guard(kept)), back];
+    const result = await c.placement.commit({
+      kind: 'write_allocations',
+      atMs: c.clock.now(),
+      force: true,
+      consumers,
+    });
+    if (result.kind === 'generation') return { ...look, record: current, observed: { kind: 'interrupted' } };
+    if (result.kind === 'committed') claimToken = result.claimToken;
+    else await noteDoubt(c, look, 'claim_refused', result.kind);
+  }
+  const number = attemptNumber(record) + 1;
+  const result = await writeRecord(c, record, {
+    ...begun(c, record, source.host, number),
+    claimToken,
+    allocationRequest: toBytes(source.allocationRequest),
+    requestSpec: toBytes(source.requestSpec),
+  });
+  return result.kind === 'written' ? order(c, look, result.record as Moving) : after(look, result, undefined);
+}
+
+/** A store that has lost what the migration held is told again. */
+async function holdSource(c: Conductor, record: Moving): Promise<void> {
+  const { migration } = record;
+  const request = openRequest(c, toBytes(migration.source.allocationRequest));
+  const [kept] = await c.placement.consumers([migration.uuid]);
+  if (kept || !request) return;
+  const consumers = [migrationWrite(record, request.allocations, { kind: 'absent' })];
+  const result = await c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), force: true, consumers });
+  if (result.kind !== 'committed') return;
+  await writeRecord(c, record, { migration: { ...migration, claimToken: result.claimToken } });
+}
+
+function migrationWrite(
+  { projectId, userId, migration }: Moving,
+  allocations: ConsumerWrite['allocations'],
+  expect: ConsumerGuard,
+): ConsumerWrite {
+  const who = {
+    uuid: migration.uuid,
+    projectId,
+    userId,
+    consumerType: MIGRATION_CONSUMER,
+    owner: 'conductor',
+  } as const;
+  return { ...who, allocations, mappings: {}, expect };
+}
+
+function after(look: Look, result: WriteResult, observed: Observation | undefined): Look | undefined {
+  if (result.kind === 'changed_meanwhile') return { ...look, record: result.record };
+  return observed && { ...look, record: result.record, observed };
+}
+
+function toText(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
+
+/** Of what a migration keeps as text. */
+export function toBytes(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, 'base64'));
+}

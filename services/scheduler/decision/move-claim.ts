@@ -1,0 +1,44 @@
+import type { Move } from '#libs/contracts/messages';
+import type { Consumer } from '#libs/domain/consumer';
+import { BerthError } from '#libs/domain/errors';
+import { MIGRATION_CONSUMER } from '#libs/domain/migration';
+import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+
+type Consumers = Pick<PlacementView, 'consumer'>;
+
+/**
+ * How far the claims of a move are: not begun, as the instance holds what it held when the move was asked for; made, as the
+ * migration holds its part; or neither, and what the instance holds is not what was to be moved.
+ */
+export function stageOf(move: Move, instanceUuid: string, view: Consumers): 'to_claim' | 'claimed' | 'changed' {
+  const held = view.consumer(instanceUuid);
+  if (held?.claimToken === move.claimToken) return 'to_claim';
+  const kept = view.consumer(move.migrationUuid);
+  // Both were claimed in one commit.
+  return held && kept?.claimToken === held.claimToken ? 'claimed' : 'changed';
+}
+
+/**
+ * The write by which a migration gets what an instance holds now: in one commit with the one by which the instance gets its
+ * destination's (Nova's migration-based allocations). What an earlier migration of the instance has left is replaced.
+ *
+ * @throws BerthError `failed_precondition / migration_uuid_taken` when the uuid is that of somebody else's instance.
+ */
+export function migrationWrite({ migrationUuid: uuid }: Move, held: Consumer, view: Consumers): ConsumerWrite {
+  const left = view.consumer(uuid);
+  if (left && left.consumerType !== MIGRATION_CONSUMER) {
+    const message = `consumer ${uuid}, which is to hold what instance ${held.uuid} leaves, is an instance of its own`;
+    throw new BerthError('failed_precondition', 'migration_uuid_taken', message);
+  }
+  const expect: ConsumerGuard = left ? { kind: 'claim', claimToken: left.claimToken } : { kind: 'absent' };
+  const { projectId, userId, allocations, mappings } = held;
+  const who = { uuid, projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor' } as const;
+  return { ...who, allocations, mappings, expect };
+}
+
+/** What is to be moved is held by another claim than the caller knows, or by none: an audit settles it. */
+export function claimChanged(instanceUuid: string): BerthError {
+  const message = `what instance ${instanceUuid} holds is not what was to be moved; try again after the next audit`;
+  return new BerthError('failed_precondition', 'claim_changed', message);
+}
