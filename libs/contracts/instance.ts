@@ -35,6 +35,7 @@ const OUTCOMES = [
   'timed_out',
   'not_claimed',
   'evacuated',
+  'shelved',
   'moved',
   'reverted',
 ] as const;
@@ -52,6 +53,9 @@ const STATES = enumeration({
   stopped: InstanceState.INSTANCE_STATE_STOPPED,
   starting: InstanceState.INSTANCE_STATE_STARTING,
   rebuilding: InstanceState.INSTANCE_STATE_REBUILDING,
+  shelving: InstanceState.INSTANCE_STATE_SHELVING,
+  shelved_offloaded: InstanceState.INSTANCE_STATE_SHELVED_OFFLOADED,
+  unshelving: InstanceState.INSTANCE_STATE_UNSHELVING,
   resize: InstanceState.INSTANCE_STATE_RESIZE,
   verify_resize: InstanceState.INSTANCE_STATE_VERIFY_RESIZE,
   revert_resize: InstanceState.INSTANCE_STATE_REVERT_RESIZE,

@@ -212,6 +212,8 @@ export type InstanceOperation =
   | 'stop'
   | 'start'
   | 'evacuate'
+  | 'shelve'
+  | 'unshelve'
   | 'resize'
   | 'migrate'
   | 'live_migrate'

@@ -2,7 +2,7 @@ import type { HostPosition } from './host-position';
 import type { Migration } from './migration';
 
 /**
- * The states of an instance. It may rest in `active`, `stopped`, `error` and `deleted`; it is `unknown` while the host on
+ * The states of an instance. It may rest in `active`, `stopped`, `shelved_offloaded`, `error` and `deleted`; it is `unknown` while the host on
  * which it was active is silent. A `stopped` one keeps its host and its claim.
  */
 export type InstanceState =
@@ -14,6 +14,9 @@ export type InstanceState =
   | 'stopped'
   | 'starting'
   | 'rebuilding'
+  | 'shelving'
+  | 'shelved_offloaded'
+  | 'unshelving'
   | 'resize'
   | 'verify_resize'
   | 'revert_resize'
@@ -49,17 +52,21 @@ export type PowerState = 'running' | 'shutdown';
  *   active ──▶ resize ──▶ verify_resize ──▶ active          (resize, cold migration)
  *   active ──▶ migrating ──▶ active                         (live migration)
  *   resize, verify_resize, migrating ──▶ revert_resize ──▶ active, or stopped when it could not be started
+ *   active, stopped ──▶ shelving ──▶ shelved_offloaded ──▶ unshelving ──▶ building, or back when no host takes it
  * ```
  */
 const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   scheduling: ['building', 'active', 'stopped', 'error', 'deleting'],
-  building: ['building', 'active', 'stopping', 'stopped', 'error', 'deleting'],
-  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'resize', 'migrating', 'error', 'deleting'],
+  building: ['building', 'active', 'stopping', 'stopped', 'shelved_offloaded', 'error', 'deleting'],
+  active: ['active', 'unknown', 'stopping', 'stopped', 'rebuilding', 'shelving', 'resize', 'migrating', 'error', 'deleting'],
   unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
   stopping: ['stopping', 'stopped', 'rebuilding', 'error', 'deleting'],
-  stopped: ['stopped', 'starting', 'active', 'rebuilding', 'error', 'deleting'],
+  stopped: ['stopped', 'starting', 'active', 'rebuilding', 'shelving', 'error', 'deleting'],
   starting: ['starting', 'active', 'stopped', 'rebuilding', 'error', 'deleting'],
   rebuilding: ['unknown', 'building', 'active', 'stopping', 'stopped', 'starting', 'deleting'],
+  shelving: ['shelving', 'shelved_offloaded', 'deleting'],
+  shelved_offloaded: ['active', 'stopped', 'unshelving', 'deleting'],
+  unshelving: ['shelved_offloaded', 'building', 'active', 'stopped', 'deleting'],
   resize: ['resize', 'verify_resize', 'revert_resize', 'active', 'error', 'deleting'],
   migrating: ['migrating', 'revert_resize', 'active', 'error', 'deleting'],
   verify_resize: ['verify_resize', 'revert_resize', 'active', 'error', 'deleting'],
@@ -95,6 +102,8 @@ export interface Attempt {
     | 'timed_out'
     | 'not_claimed'
     | 'evacuated'
+    /** Its host has given it up, and what it made goes. */
+    | 'shelved'
     /** It runs by the next attempt, and what this one made goes. */
     | 'moved'
     /** It runs by an attempt before, and what this one made goes. */
@@ -157,7 +166,8 @@ export function powerStateToBuild({ formerState }: Pick<Instance, 'formerState'>
 
 /** Whether it is on its way from a dead host to another. */
 export function isBuiltElsewhere({ state, formerState }: Instance): boolean {
-  return state === 'rebuilding' || (state === 'building' && formerState !== undefined);
+  const isUnshelved = formerState === 'shelved_offloaded';
+  return state === 'rebuilding' || (state === 'building' && formerState !== undefined && !isUnshelved);
 }
 
 /** Whether a host works on the instance: its last attempt has no outcome yet. */

@@ -33,11 +33,12 @@ export function isDoubtful(c: Conductor, record: Instance, lost: LostWrites): bo
 export function isForgotten(record: Instance | undefined, running: RunningInstance, lost: LostWrites): boolean {
   if (running.claimToken > lost.upToToken) return false;
   if (record === undefined) return true;
-  return isInWork(record) && attemptNumber(record) < running.attempt && mayBeOlder(record, lost);
+  const isOnItsWay = isInWork(record) || record.state === 'shelved_offloaded';
+  return isOnItsWay && attemptNumber(record) < running.attempt && mayBeOlder(record, lost);
 }
 
 function isInWork({ state }: Instance): boolean {
-  return state === 'scheduling' || state === 'building' || state === 'rebuilding';
+  return state === 'scheduling' || state === 'building' || state === 'rebuilding' || state === 'unshelving';
 }
 
 function mayBeOlder({ updatedAtMs }: Instance, { upToMs }: LostWrites): boolean {

@@ -9,6 +9,8 @@ import { type Case, NOW_MS, reconcileCases } from './testing/reconcile-cases';
 const cases = [...reconcileCases()];
 const stepOf = ({ record, holds, observed }: Case) => reconcile(record, holds, observed, NOW_MS);
 
+const MOVES = ['resize', 'migrating', 'verify_resize', 'revert_resize'];
+
 const isBuilt = (state: string) => (BUILT_STATES as readonly string[]).includes(state);
 
 /** The state that a step writes. */
@@ -27,6 +29,14 @@ const WRITES: Partial<Record<Step['kind'], InstanceState | 'same'>> = {
   close_record: 'deleted',
   claim_again: 'same',
   correct_token: 'same',
+  record_not_moved: 'active',
+  record_handing_over: 'same',
+  dispatch_arrival: 'same',
+  record_confirming: 'active',
+  record_reverting: 'revert_resize',
+  record_returning: 'same',
+  give_back: 'same',
+  record_returned: 'active',
 };
 
 it('has the table of all its cases in the README: npm run reconcile-table', () => {
@@ -76,18 +86,20 @@ it('orders no host a second time by the claim of an attempt that is concluded', 
   expect(new Set(again.map((one) => stepOf(one).kind))).toEqual(new Set(['claim_next_host']));
 });
 
-it('destroys nothing but what was terminated, attempts that the record gave up, and what an operator disowns', () => {
+it('destroys nothing but what was terminated or shelved, attempts that the record gave up, and what an operator disowns', () => {
   const destroying = cases.filter((one) => stepOf(one).kind === 'destroy');
-  const isEnded = ({ state }: Case) => state === 'deleting' || state === 'deleted';
+  const isEnded = ({ state }: Case) => state === 'deleting' || state === 'deleted' || state === 'shelving';
   // No host is asked to build without an attempt in the record.
   const isDisowned = ({ observed }: Case) => observed.kind === 'disowned';
-  const others = destroying.filter((one) => !isEnded(one) && !isDisowned(one) && one.attempt !== 'none');
+  // What leaves its destination has been there: no attempt is open.
+  const isMade = ({ attempt, phase }: Case) => attempt !== 'none' && !(phase === 'leaving' && attempt === 'open');
+  const others = destroying.filter((one) => !isEnded(one) && !isDisowned(one) && isMade(one));
   for (const one of others) {
     const step = stepOf(one);
     const attempts = one.record?.attempts ?? [];
     const attempt =
       step.kind === 'destroy' && attempts.find(({ host, number }) => host === step.host && number === step.attempt);
-    expect(attempt && ['failed', 'refused', 'timed_out'].includes(attempt.outcome)).toBe(true);
+    expect(attempt && ['failed', 'refused', 'timed_out', 'moved', 'reverted'].includes(attempt.outcome)).toBe(true);
   }
   expect(others.length).toBeGreaterThan(0);
 });
@@ -97,7 +109,7 @@ it('destroys nothing that an operator disowns where its record has it', () => {
     return observed.kind === 'disowned' && observed.host === 'h1' && hasHost;
   });
   const kept = new Set(disowned.filter((one) => stepOf(one).kind !== 'destroy').map(({ state }) => state));
-  expect([...kept]).toEqual(['building', ...BUILT_STATES, 'rebuilding']);
+  expect([...kept]).toEqual(['building', ...BUILT_STATES, 'rebuilding', 'shelving', ...MOVES]);
 });
 
 it('takes nothing that was seen before an instance was active for the present', () => {
@@ -131,17 +143,19 @@ it('destroys an active instance on its own host for nothing but a terminate', ()
   expect(onOwnHost.filter(({ observation, hasHost }) => hasHost && !observation.startsWith('late'))).toEqual([]);
 });
 
-it('releases a claim only of a record that is at its end, is deleting, or is not there', () => {
+it('releases a claim only of a record that is at its end, on no host, deleting, or not there', () => {
   for (const one of cases) {
     if (stepOf(one).kind !== 'release') continue;
-    expect(['no record', 'error', 'deleting', 'deleted']).toContain(one.state);
+    expect(['no record', 'shelved_offloaded', 'error', 'deleting', 'deleted']).toContain(one.state);
   }
 });
 
 it('acts on every record that is not at rest once its deadline has passed, and on no other', () => {
-  const overdue = cases.filter(({ observation, isOverdue }) => observation === 'nothing' && isOverdue);
+  const overdue = cases.filter(
+    ({ observation, isOverdue, phase }) => observation === 'nothing' && isOverdue && phase !== 'confirming',
+  );
   const acts = new Set(overdue.filter((one) => !['none', 'wait'].includes(stepOf(one).kind)).map(({ state }) => state));
   const rests = new Set(overdue.filter((one) => stepOf(one).kind === 'none').map(({ state }) => state));
-  expect([...acts]).toEqual(['scheduling', 'building', 'stopping', 'starting', 'rebuilding', 'deleting']);
-  expect([...rests]).toEqual(['no record', 'active', 'unknown', 'stopped', 'error', 'deleted']);
+  expect([...acts]).toEqual(['scheduling', 'building', 'stopping', 'starting', 'rebuilding', 'shelving', 'unshelving', ...MOVES, 'deleting']);
+  expect([...rests]).toEqual(['no record', 'active', 'unknown', 'stopped', 'shelved_offloaded', 'error', 'deleted']);
 });

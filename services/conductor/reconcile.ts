@@ -1,5 +1,5 @@
 import type { HostPosition } from '#libs/domain/host-position';
-import { BUILT_STATES, type Instance, isAttemptOpen, powerStateToBuild } from '#libs/domain/instance';
+import { BUILT_STATES, type Instance, type InstanceState, isAttemptOpen, powerStateToBuild } from '#libs/domain/instance';
 import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
@@ -14,9 +14,12 @@ import {
   none,
   type Reported,
   recordError,
+  releaseHeld,
+  releaseOrphan,
   runsElsewhere,
   wait,
 } from './reconcile/shared-steps';
+import { shelved, shelving, unshelving } from './reconcile/shelving';
 import type { Finding, Step } from './step';
 
 /**
@@ -37,6 +40,7 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (observed.kind === 'disowned') return disowned(record, observed);
   if (isOlder(record, observed)) return none('older observation');
   if (isMoveWish(observed)) return moveAsked(record, observed);
+  if (observed.kind === 'unshelve_requested' && record.state !== 'shelved_offloaded') return none('not shelved');
   const isOnItsWay = record.state === 'resize' || record.state === 'migrating';
   const isAnswer = observed.kind === 'power_reported' && isOnItsWay;
   if (isAboutBuilt(observed) && !BUILT_STATES.includes(record.state) && !isAnswer) return none('not on its host');
@@ -60,6 +64,12 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
       return isMoving(record) ? arrived(record, holds, observed, nowMs) : none('at rest');
     case 'revert_resize':
       return isMoving(record) ? reverting(record, observed, nowMs) : none('at rest');
+    case 'shelving':
+      return shelving(record, observed, nowMs);
+    case 'shelved_offloaded':
+      return shelved(record, holds, observed);
+    case 'unshelving':
+      return unshelving(record, observed, nowMs);
     case 'error':
       return inError(record, holds, observed);
     case 'deleting':
@@ -143,6 +153,9 @@ function betweenHosts(record: Instance, observed: Observation): Step {
       if (observed.target.claimToken <= (record.claimToken ?? 0)) return { kind: 'claim_next_host' };
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
+      // What was shelved stays so: it has lost nothing.
+      if (record.formerState === 'shelved_offloaded')
+        return { kind: 'record_shelved', fault: observed.fault, passedOver: observed.passedOver };
       return recordError(observed.fault, record.claimToken, observed.passedOver);
     case 'superseded': {
       const { host, attempt } = observed;
@@ -255,13 +268,16 @@ function builtNow(record: Instance, at: HostPosition, finding?: Finding): Step {
 }
 
 function isAboutBuilt({ kind }: Observation): boolean {
-  return kind === 'power_requested' || kind === 'power_reported' || kind === 'evacuate_requested';
+  return kind === 'power_requested' || kind === 'power_reported' || kind === 'evacuate_requested' || kind === 'shelve_requested';
 }
 
 /** An operator's word destroys what runs where the record does not have it; what it has there is for a terminate. */
 function disowned(record: Instance, observed: Disowned): Step {
-  const mayBe = record.state === 'building' || record.state === 'rebuilding' || BUILT_STATES.includes(record.state);
-  const isThere = record.host === observed.host && mayBe;
+  const onItsWay: readonly InstanceState[] = ['building', 'rebuilding', 'shelving'];
+  const mayBe = onItsWay.includes(record.state) || BUILT_STATES.includes(record.state);
+  const { source, destination } = record.migration ?? {};
+  const isOnMove = observed.host === source?.host || observed.host === destination?.host;
+  const isThere = (record.host === observed.host && mayBe) || (isOnMove && record.state !== 'deleting');
   return isThere ? none('its record has it there') : destroyDisowned(observed);
 }
 
@@ -279,20 +295,4 @@ function destroyTerminated({ host, attempt, claimToken }: Build): Step {
 function concludeTimedOut({ dueAtMs, attempts }: Instance): Step {
   const limitMs = (dueAtMs ?? 0) - (attempts.at(-1)?.startedAtMs ?? 0);
   return { kind: 'conclude_attempt', outcome: 'timed_out', why: `no answer within ${limitMs} ms` };
-}
-
-function releaseHeld(holds: Holds): Step {
-  switch (holds.kind) {
-    case 'unread':
-      return { kind: 'read_claim' };
-    case 'none':
-      return none('at rest');
-    case 'claim':
-      return { kind: 'release', claimToken: holds.claimToken };
-  }
-}
-
-function releaseOrphan(holds: Holds): Step {
-  const step = releaseHeld(holds);
-  return step.kind === 'release' ? { ...step, finding: 'orphan' } : step;
 }

@@ -69,6 +69,12 @@ export type Step =
   | { readonly kind: 'give_back' }
   /** Its source has it again; stopped, where it could not be started. */
   | { readonly kind: 'record_returned'; readonly at: HostPosition; readonly isStopped: boolean; readonly why?: string }
+  /** Record that its host is to give it up; then the host is told. */
+  | { readonly kind: 'record_shelving' }
+  /** It is on no host: record that, then release the claim that it held; why, if no host took it. */
+  | { readonly kind: 'record_shelved'; readonly fault?: Fault; readonly passedOver?: readonly Attempt[] }
+  /** Record that it is to have a host again; then a scheduler is asked. */
+  | { readonly kind: 'record_unshelving' }
   /** Its host did not do what it was ordered, because it had done something else since: record when, and tell it again. */
   | { readonly kind: 'record_position'; readonly at: HostPosition | undefined }
   /** Record which report it is missing in; the next one settles it. */
@@ -141,6 +147,7 @@ export type NoneReason =
   | 'late report'
   | 'older observation'
   | 'not on its host'
+  | 'not shelved'
   | 'somebody else goes on with it'
   | 'its order still waits'
   | 'its report will follow'

@@ -10,9 +10,9 @@ import { CONDUCTOR } from './settings';
 const FORGETTING_MS = 12_000;
 
 /** The states in which an instance may rest. */
-const RESTING: readonly string[] = ['active', 'stopped', 'error', 'deleted'];
+const RESTING: readonly string[] = ['active', 'stopped', 'shelved_offloaded', 'error', 'deleted'];
 /** And of a host that is gone for good: nobody knows what runs there, and nobody stops or starts it. */
-const WAITING: readonly string[] = ['unknown', 'stopping', 'starting'];
+const WAITING: readonly string[] = ['unknown', 'stopping', 'starting', 'shelving'];
 
 /** What must be true once no fault has happened for a while and nobody asks for anything. */
 export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void> {
@@ -55,13 +55,21 @@ function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Insta
   }
 }
 
+/** What an instance is of which something was not done; whether it must be done, or may fail and say so. */
+const UNDONE: Readonly<Record<string, { readonly state: string; readonly isEvenIfItFailed: boolean }>> = {
+  stop: { state: 'active', isEvenIfItFailed: true },
+  start: { state: 'stopped', isEvenIfItFailed: false },
+  shelve: { state: 'active', isEvenIfItFailed: true },
+  unshelve: { state: 'shelved_offloaded', isEvenIfItFailed: false },
+};
+
 /** What was asked for last of an instance, and put on record, is what it is, unless it could not be done. */
 function checkOperations(checker: Checker, instances: readonly Instance[]): void {
   for (const { uuid, state, fault } of instances) {
     const last = checker.operated.get(uuid);
     if (last === undefined || checker.forgiven.has(uuid)) continue;
-    const isOther =
-      last === 'stop' ? state === 'active' : last === 'start' && state === 'stopped' && fault === undefined;
+    const undone = UNDONE[last];
+    const isOther = undone?.state === state && (undone.isEvenIfItFailed || fault === undefined);
     if (isOther) checker.fail('what was asked is done', `${last} of ${uuid} was asked for last, and it is ${state}`);
   }
 }

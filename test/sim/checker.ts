@@ -62,7 +62,7 @@ const DOUBT_SHOWN_EVERY_MS = 13_000;
 const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
 const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
 
-const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated'];
+const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated', 'shelved'];
 
 /** Watches a fleet, and keeps the first violation. */
 export class Checker {
@@ -239,7 +239,7 @@ export class Checker {
     if (state === 'deleting' && !this.terminated.has(uuid)) {
       this.fail('nobody acts for another', `${uuid} is DELETING, but neither its project nor an operator asked for it`);
     }
-    const isOperated = state === 'stopping' || state === 'starting' || state === 'rebuilding';
+    const isOperated = OPERATED.includes(state);
     if (isOperated && !this.mayOperate.has(`${state} ${uuid}`) && !isByPolicy(instance)) {
       this.fail('nobody acts for another', `${uuid} is ${state}, but neither its project nor an operator asked for it`);
     }
@@ -486,6 +486,13 @@ export class Checker {
     }
   }
 
+  /** Whether a host was to give an instance up, because its project or an operator asked; or did a store forget that it was. */
+  #isShelvedFrom({ uuid, state, host: recorded, attempts }: Instance, host: string): boolean {
+    if (state === 'shelving' && recorded === host) return true;
+    if (attempts.some((one) => one.host === host && one.outcome === 'shelved')) return true;
+    return this.forgiven.has(uuid) && this.mayOperate.has(`shelving ${uuid}`);
+  }
+
   #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
     if (kind === 'begins') this.#checkMachine(host, uuid);
     if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
@@ -496,6 +503,7 @@ export class Checker {
     const builtBy = this.fleet.machines.get(host)?.disk.get(uuid)?.attempt;
     if (this.forgiven.has(uuid) && this.#givenUp.has(`${uuid} on ${host}, attempt ${builtBy}`)) return;
     const { latest } = known;
+    if (this.#isShelvedFrom(latest, host)) return;
     const wasActiveHere = latest.attempts.some((attempt) => attempt.host === host && attempt.outcome === 'active');
     const isElsewhere = latest.host !== undefined && latest.host !== host && BUILT_STATES.includes(latest.state);
     if (wasActiveHere && !isElsewhere) {
@@ -506,6 +514,9 @@ export class Checker {
     }
   }
 }
+
+/** States that an instance is in because somebody asked for it. */
+const OPERATED: readonly Instance['state'][] = ['stopping', 'starting', 'rebuilding', 'shelving', 'unshelving'];
 
 /** Whether it goes to another host because its request says so, for when its own is dead. */
 function isByPolicy({ state, requestSpec }: Instance): boolean {

@@ -21,7 +21,7 @@ import {
   reportsOfEarlierEpoch,
 } from './actions/liars';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
-import { evacuate, evacuateDead, forgetOperation, start, stop, stopAndStart, stopForeign } from './actions/operations';
+import { evacuate, evacuateDead, forgetOperation, shelveAndUnshelve, start, stop, stopAndStart, stopForeign, unshelve } from './actions/operations';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
@@ -64,6 +64,8 @@ const KINDS = {
   'stop and start': kind(0.7, 20, stopAndStart),
   'stop of another project': kind(0.3, 3, stopForeign),
   evacuate: kind(0.4, 6, evacuate),
+  'shelve and unshelve': kind(0.6, 10, shelveAndUnshelve),
+  unshelve: kind(0.4, 6, unshelve),
   'evacuate a dead host': kind(0.6, 16, evacuateDead),
   'store forgets an operation': kind(0.25, 25, forgetOperation),
   'build and terminate': kind(0.5, 8, buildAndTerminate),

@@ -7,6 +7,7 @@ import { confirming } from './moves';
 import { auditedPower, changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
 import { evacuateRequested } from './rebuilding';
 import { doubt, lateReport, none, recordLost, runsElsewhere } from './shared-steps';
+import { shelveRequested } from './shelving';
 
 /** On its host: ACTIVE, `unknown` while the host is silent, stopped, or on its way between them. */
 export function built(record: Instance, holds: Holds, observed: Observation, nowMs: number): Step {
@@ -17,6 +18,8 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
       return powerRequested(record, observed.powerState);
     case 'evacuate_requested':
       return evacuateRequested(record);
+    case 'shelve_requested':
+      return shelveRequested(record);
     case 'power_reported':
       return powerReported(record, observed);
     case 'reported':

@@ -61,8 +61,11 @@ export function confirming(record: Instance, observed: Observation, nowMs: numbe
       return destroy;
     case 'nothing':
       return isOverdue(record, nowMs) ? destroy : undefined;
-    case 'audited':
-      return destroy;
+    case 'audited': {
+      // Whether it is known is more than what is left of it.
+      const isAsItsHost = record.state === 'active' ? observed.hostIs !== 'down' : observed.hostIs !== 'up';
+      return isAsItsHost ? destroy : undefined;
+    }
     default:
       return undefined;
   }

@@ -22,8 +22,8 @@ export async function claimNextHost(c: Conductor, record: Instance): Promise<Obs
   const nowMs = c.clock.now();
   const alternates = record.alternates.length > 0 ? alternatesCodec.decode(record.alternates) : [];
   const passedOver: Attempt[] = [];
-  // Those of an earlier build on a host that died since are another's.
-  const since = record.attempts.findLastIndex(({ outcome }) => outcome === 'evacuated') + 1;
+  // Those of an earlier build, on a host that died or gave it up since, are another's.
+  const since = record.attempts.findLastIndex(({ outcome }) => outcome === 'evacuated' || outcome === 'shelved') + 1;
   const tried = record.attempts.slice(since).filter(({ outcome }) => outcome !== 'not_claimed');
   for (const [i, alternate] of alternates.entries()) {
     if (tried.length >= c.config.maxAttempts) break;

@@ -96,6 +96,18 @@ async function performOnRecord(
     }
     case 'record_not_rebuilt':
       return after(look, await writeRecord(c, record, asBefore(c, record, step.fault)), undefined);
+    case 'record_shelving': {
+      const dueAtMs = c.clock.now() + c.config.destroyTimeoutMs;
+      const result = await writeRecord(c, record, { state: 'shelving', dueAtMs, fault: undefined });
+      return after(look, result, { kind: 'interrupted' });
+    }
+    case 'record_shelved':
+      return recordShelved(c, look, record, step);
+    case 'record_unshelving': {
+      const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
+      const change = { state: 'unshelving', formerState: 'shelved_offloaded', dueAtMs, fault: undefined } as const;
+      return after(look, await writeRecord(c, record, change), { kind: 'interrupted' });
+    }
     case 'record_position':
       return after(look, await writeRecord(c, record, { activeAt: step.at }), { kind: 'interrupted' });
     case 'record_missing':
@@ -276,6 +288,38 @@ async function recordError(
   const isReleased = claimToken !== undefined;
   return after(look, result, isReleased ? undefined : { kind: 'interrupted' });
 }
+
+/**
+ * The record first, then the claim that it named: what dies in between is left to the audit. What is unshelved and finds no host
+ * is shelved as before, and has lost nothing but a claim that it may have had on the way.
+ */
+async function recordShelved(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  { fault, passedOver = [] }: Extract<Step, { kind: 'record_shelved' }>,
+): Promise<Look | undefined> {
+  const left = record.attempts.map((one) => (one.outcome === 'active' ? { ...one, outcome: 'shelved' as const } : one));
+  const result = await writeRecord(c, record, {
+    ...AT_NO_HOST,
+    state: 'shelved_offloaded',
+    fault,
+    attempts: [...left, ...passedOver].slice(-MAX_ATTEMPTS_KEPT),
+  });
+  if (result.kind === 'written' && record.claimToken !== undefined) await release(c, record.uuid, record.claimToken);
+  return after(look, result, record.claimToken === undefined ? { kind: 'interrupted' } : undefined);
+}
+
+const AT_NO_HOST: RecordChange = {
+  host: undefined,
+  claimToken: undefined,
+  allocationRequest: new Uint8Array(),
+  alternates: NO_ALTERNATES,
+  activeAt: undefined,
+  missingIn: undefined,
+  dueAtMs: undefined,
+  formerState: undefined,
+};
 
 async function recordDeleting(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
   const result = await writeRecord(c, record, {

@@ -22,12 +22,15 @@ export function caseTable(): string {
 const HEAD = '| observed | and | next step |\n|---|---|---|';
 
 /** Whether the lifecycle makes such a record. */
-function isMade({ state, attempt, hasHost }: Case): boolean {
+function isMade({ state, attempt, hasHost, phase }: Case): boolean {
   switch (state) {
     case 'no record':
       return true;
     case 'scheduling':
       return attempt === 'none' && !hasHost;
+    case 'shelved_offloaded':
+    case 'unshelving':
+      return attempt === 'concluded' && !hasHost;
     case 'building':
       return attempt !== 'none' && hasHost;
     case 'active':
@@ -36,11 +39,16 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
     case 'stopped':
     case 'starting':
     case 'rebuilding':
+    case 'shelving':
+      return attempt !== 'open' && hasHost;
     case 'resize':
     case 'verify_resize':
     case 'revert_resize':
-    case 'migrating':
-      return attempt !== 'open' && hasHost;
+    case 'migrating': {
+      // Where somebody works on it, its attempt is open.
+      const isWorking = phase === 'arriving' ? ['open'] : phase === 'returning' ? ['open', 'concluded'] : ['concluded'];
+      return hasHost && isWorking.includes(attempt);
+    }
     case 'error':
       return attempt !== 'open' && hasHost === (attempt === 'concluded');
     case 'deleting':
@@ -49,21 +57,29 @@ function isMade({ state, attempt, hasHost }: Case): boolean {
   }
 }
 
-function recordOf({ state, attempt, hasHost, isMissing, wasStopped }: Case): string {
+function recordOf({ state, attempt, hasHost, isMissing, former, phase }: Case): string {
   if (state === 'no record') return state;
   switch (state) {
     case 'building':
-      return `building, attempt ${attempt}${wasStopped ? ', was stopped elsewhere' : ''}`;
+      return `building, attempt ${attempt}${former === '' ? '' : `, was ${former.replaceAll('_', ' ')}`}`;
     case 'active':
     case 'unknown':
     case 'stopping':
     case 'stopped':
     case 'starting': {
-      const name = attempt === 'none' ? `${state}, adopted` : state;
+      const base = phase === '' ? state : `${state}, ${phase}`;
+      const name = attempt === 'none' ? `${base}, adopted` : base;
       return isMissing ? `${name}, missing in a report` : name;
     }
     case 'deleting':
       return hasHost ? 'deleting' : 'deleting, no host';
+    case 'resize':
+    case 'migrating':
+    case 'verify_resize':
+    case 'revert_resize': {
+      const words = phase.replaceAll('_', ' ');
+      return phase === 'returning' && attempt === 'open' ? `${state}, ${words}, ordered` : `${state}, ${words}`;
+    }
     default:
       return state;
   }
@@ -115,10 +131,16 @@ function wordsOf(step: Step): string {
       return `record ${step.state}`;
     case 'set_power_state':
       return `tell its host: ${step.powerState}${step.isFirst ? '' : ', unless it is silent'}`;
+    case 'record_returned':
+      return step.isStopped ? `${kind}, stopped` : kind;
+    case 'record_reverting':
+      return step.fault ? `${kind}: ${step.fault.reason.replaceAll('_', ' ')}` : kind;
     case 'record_stopped':
       return step.fault ? `${kind}, with its fault` : kind;
     case 'conclude_attempt':
       return `${kind}: ${step.outcome}`;
+    case 'record_shelved':
+      return step.fault ? `${kind}, with its fault` : kind;
     case 'record_error':
       return step.claimToken === undefined ? kind : `release the record's claim, ${kind}`;
     case 'destroy':

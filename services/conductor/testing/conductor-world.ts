@@ -92,6 +92,8 @@ export class ConductorWorld {
   readonly stopped = new Set<string>();
   /** Whether hosts build what is to be stopped without running it. */
   heedsPowerState = true;
+  /** Whether orders to destroy arrive. */
+  heedsDestroy = true;
   readonly powerOrders: SetPowerState[] = [];
   readonly powerReports: PowerReport[] = [];
   /** Of what is requested from now on. */
@@ -384,8 +386,9 @@ export class ConductorWorld {
   async #destroy(destroy: DestroyInstance): Promise<void> {
     const { instanceUuid, host, attempt, report } = destroy;
     this.destroys.push(destroy);
+    if (!this.heedsDestroy) return;
     const [record] = await this.instances.get([instanceUuid]);
-    const isTerminated = record?.state === 'deleting' || record?.state === 'deleted';
+    const isTerminated = record?.state === 'deleting' || record?.state === 'deleted' || record?.state === 'shelving';
     const isRunning = this.running.get(instanceUuid)?.has(host) ?? false;
     const mayGo = isTerminated || (record !== undefined && isGivenUp(record, host, attempt));
     if (isRunning && !mayGo) this.harmed.push(`${instanceUuid} ${host}, ${record?.state ?? 'no record'}`);

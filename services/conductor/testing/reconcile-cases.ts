@@ -8,6 +8,7 @@ import {
   type InstanceState,
   type PowerState,
 } from '#libs/domain/instance';
+import { type Migration, type MigrationPhase, migrationUuidOf } from '#libs/domain/migration';
 import type { ClaimedHost, Holds, Observation, Voucher } from '../observation';
 
 /** What is varied to go through all cases of `reconcile`, each with the words that the table says it by. */
@@ -20,8 +21,10 @@ export interface Case {
   readonly isOverdue: boolean;
   /** Whether the last report of its host that conductors heard of did not have it. */
   readonly isMissing: boolean;
-  /** Whether it was stopped on a host that it was evacuated from. */
-  readonly wasStopped: boolean;
+  /** What it was before it was built elsewhere, or again; '' when it was not. */
+  readonly former: InstanceState | '';
+  /** Of its move; '' when it is on none. */
+  readonly phase: MigrationPhase | '';
   readonly record: Instance | undefined;
   readonly holds: Holds;
   readonly observed: Observation;
@@ -88,6 +91,9 @@ const RUNNING = {
 } as const;
 const MISSING = { kind: 'missing', host: HOST, at: AFTER, sequence: 9, hasOrdersWaiting: false } as const;
 
+const MIGRATION_UUID = migrationUuidOf(instance.instanceUuid);
+const WANTED = { kind: 'migrate', requestSpec: new Uint8Array(), targetHost: '', confirmAfterMs: 0 } as const;
+
 /** The observations, each with the words for it. */
 export const OBSERVATIONS: readonly (readonly [words: string, observed: Observation])[] = [
   ['nothing', { kind: 'nothing' }],
@@ -97,6 +103,17 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['stop requested', { kind: 'power_requested', powerState: 'shutdown' }],
   ['start requested', { kind: 'power_requested', powerState: 'running' }],
   ['evacuate requested', { kind: 'evacuate_requested' }],
+  ['shelve requested', { kind: 'shelve_requested' }],
+  ['unshelve requested', { kind: 'unshelve_requested' }],
+  ['move requested', { kind: 'move_requested', wanted: WANTED }],
+  ['confirm requested', { kind: 'confirm_requested' }],
+  ['revert requested', { kind: 'revert_requested' }],
+  ['handed over', { ...powerReportOf('shutdown'), migrationUuid: MIGRATION_UUID }],
+  ['not handed over yet', { ...powerReportOf('running'), migrationUuid: MIGRATION_UUID }],
+  [
+    'can not be handed over',
+    { ...powerReportOf('running'), migrationUuid: MIGRATION_UUID, fault: { reason: 'moves_unsupported', message: '' } },
+  ],
   ...(['running', 'shutdown'] as const).flatMap(powerReports),
   ['can not be started', { ...powerReportOf('shutdown'), fault: { reason: 'not_started', message: '' } }],
   ['a host is claimed', { kind: 'claimed', target: TARGET }],
@@ -173,8 +190,8 @@ export function* reconcileCases(): Generator<Case> {
       for (const hasHost of [true, false]) {
         for (const isOverdue of [false, true]) {
           for (const isMissing of isBuilt(state) ? [false, true] : [false]) {
-            for (const wasStopped of state === 'building' ? [false, true] : [false]) {
-              const varied = { attempt, hasHost, isOverdue, isMissing, wasStopped };
+            for (const [phase, former] of VARIANTS[state] ?? PLAIN) {
+              const varied = { attempt, hasHost, isOverdue, isMissing, phase, former };
               const record = state === 'no record' ? undefined : aRecord(state, varied);
               for (const [claim, holds] of Object.entries(CLAIMS)) {
                 for (const [observation, observed] of OBSERVATIONS) {
@@ -189,12 +206,45 @@ export function* reconcileCases(): Generator<Case> {
   }
 }
 
+type Variant = readonly [phase: MigrationPhase | '', former: InstanceState | ''];
+
+const PLAIN: readonly Variant[] = [['', '']];
+const ON_THE_WAY: readonly Variant[] = [
+  ['selecting', ''],
+  ['handing_over', ''],
+  ['arriving', ''],
+];
+const VARIANTS: Readonly<Record<string, readonly Variant[]>> = {
+  building: [
+    ['', ''],
+    ['', 'stopped'],
+    ['', 'shelved_offloaded'],
+  ],
+  active: [
+    ['', ''],
+    ['confirming', ''],
+  ],
+  resize: ON_THE_WAY,
+  migrating: ON_THE_WAY,
+  verify_resize: [['arrived', '']],
+  revert_resize: [
+    ['leaving', ''],
+    ['returning', ''],
+  ],
+};
+
 const DEADLINES: readonly InstanceState[] = [
   'scheduling',
   'building',
   'stopping',
   'starting',
   'rebuilding',
+  'shelving',
+  'unshelving',
+  'resize',
+  'migrating',
+  'verify_resize',
+  'revert_resize',
   'deleting',
 ];
 
@@ -202,13 +252,14 @@ function isBuilt(state: InstanceState | 'no record'): boolean {
   return state !== 'no record' && BUILT_STATES.includes(state);
 }
 
-type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing' | 'wasStopped'>;
+type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing' | 'phase' | 'former'>;
 
-function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing, wasStopped }: Varied): Instance {
-  const concluded = isBuilt(state) || state === 'rebuilding' ? 'active' : 'failed';
+function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing, phase, former }: Varied): Instance {
+  const isOnHost = isBuilt(state) || state === 'rebuilding' || state === 'shelving' || phase !== '';
+  const concluded = phase === 'leaving' ? 'reverted' : isOnHost ? 'active' : 'failed';
   const times = { reason: '', startedAtMs: 0, endedAtMs: undefined };
   const attempts: Attempt[] = [
-    { host: ELSEWHERE, number: GIVEN_UP, outcome: 'timed_out', ...times },
+    { host: ELSEWHERE, number: GIVEN_UP, outcome: outcomeBefore(phase), ...times },
     { host: HOST, number: PRESENT, outcome: attempt === 'open' ? 'building' : concluded, ...times },
   ];
   const dueAtMs = isOverdue ? NOW_MS - 1 : NOW_MS + 1;
@@ -226,12 +277,38 @@ function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing,
     requestSpec: new Uint8Array(),
     alternates: new Uint8Array(),
     allocationRequest: Uint8Array.of(1),
-    activeAt: isBuilt(state) || state === 'rebuilding' ? ACTIVE_AT : undefined,
+    activeAt: isOnHost ? ACTIVE_AT : undefined,
     missingIn: isMissing ? MISSING_IN : undefined,
-    formerState: wasStopped ? 'stopped' : undefined,
-    dueAtMs: DEADLINES.includes(state) ? dueAtMs : undefined,
+    formerState: former === '' ? undefined : former,
+    ...(phase === '' ? {} : { migration: aMigration(phase) }),
+    dueAtMs: DEADLINES.includes(state) || phase !== '' ? dueAtMs : undefined,
     version: 3,
     createdAtMs: 0,
     updatedAtMs: 0,
   };
+}
+
+/** Until it has left, its source is its host; from then on that is where the attempt before was. */
+function aMigration(phase: MigrationPhase): Migration {
+  const isAtSource = phase === 'selecting' || phase === 'handing_over';
+  const spec = { allocationRequest: '', requestSpec: '' };
+  const here = { host: HOST, attempt: PRESENT, ...spec };
+  const before = { host: ELSEWHERE, attempt: GIVEN_UP, ...spec };
+  return {
+    uuid: MIGRATION_UUID,
+    kind: 'migrate',
+    phase,
+    source: { ...(isAtSource ? here : before), claimToken: TOKEN, activeAt: ACTIVE_AT },
+    destination: isAtSource ? { ...before, attempt: 0 } : here,
+    targetHost: '',
+    claimToken: phase === 'selecting' ? undefined : TOKEN,
+    handover: '',
+    confirmAfterMs: 0,
+    confirmAtMs: undefined,
+  };
+}
+
+function outcomeBefore(phase: MigrationPhase | ''): Attempt['outcome'] {
+  if (phase === '' || phase === 'selecting' || phase === 'handing_over') return 'timed_out';
+  return phase === 'confirming' ? 'moved' : 'active';
 }

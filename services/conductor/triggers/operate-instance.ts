@@ -52,6 +52,8 @@ const DONE_IN: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {
   stop: ['stopping', 'stopped'],
   start: ['starting', 'active'],
   evacuate: ['rebuilding', 'building'],
+  shelve: ['shelving', 'shelved_offloaded'],
+  unshelve: ['unshelving', 'building', 'active'],
   resize: ['resize'],
   migrate: ['resize'],
   live_migrate: ['migrating'],
@@ -75,7 +77,7 @@ function isDone({ state, migration }: Instance, operation: InstanceOperation): b
 
 /** Whether somebody else's write came between, after which there is nothing to stop or to start: the wish is not on record. */
 function isOvertaken(after: Instance, operation: InstanceOperation, observed: Observation, nowMs: number): boolean {
-  if (operation !== 'stop' && operation !== 'start') return false;
+  if (operation !== 'stop' && operation !== 'start' && operation !== 'shelve') return false;
   return !isDone(after, operation) && reconcile(after, { kind: 'unread' }, observed, nowMs).kind === 'none';
 }
 
@@ -87,6 +89,10 @@ async function wishOf(c: Conductor, request: OperateInstanceRequest, record: Ins
       return { kind: 'power_requested', powerState: 'running' };
     case 'evacuate':
       return { kind: 'evacuate_requested' };
+    case 'shelve':
+      return { kind: 'shelve_requested' };
+    case 'unshelve':
+      return { kind: 'unshelve_requested' };
     case 'resize':
     case 'migrate':
     case 'live_migrate':

@@ -122,11 +122,41 @@ function once(random: Random, operation: InstanceOperation): Perform {
   };
 }
 
-/** An instance that can be stopped, or started, by its place among them. */
+/** An instance that an operation is for, by its place among them. */
 function fittingAt({ checker }: World, place: number, operation: InstanceOperation): Instance | undefined {
-  const wanted = operation === 'stop' ? 'active' : 'stopped';
-  const fitting = [...checker.known.values()].map(({ latest }) => latest).filter(({ state }) => state === wanted);
+  const wanted = FITTING[operation] ?? ['active'];
+  const fitting = [...checker.known.values()].map(({ latest }) => latest).filter(({ state }) => wanted.includes(state));
   return fitting[Math.floor(place * fitting.length)];
+}
+
+const FITTING: Readonly<Partial<Record<InstanceOperation, readonly Instance['state'][]>>> = {
+  start: ['stopped'],
+  shelve: ['active', 'stopped'],
+  unshelve: ['shelved_offloaded'],
+};
+
+/** A tenant shelves an instance, and unshelves it after a while, or does so at once; a conductor may die meanwhile. */
+export function shelveAndUnshelve(random: Random): Perform {
+  const place = random.next();
+  const pauseMs = random.next() ** 2 * 9_000;
+  const dies = random.next() < 0.4 ? conductorDies(random) : () => {};
+  return (world) => {
+    const { time } = world.fleet;
+    const { uuid } = fittingAt(world, place, 'shelve') ?? {};
+    const wish = (operation: 'shelve' | 'unshelve') => () => {
+      const instance = world.checker.known.get(uuid ?? '')?.latest;
+      if (instance === undefined) return;
+      dies(world);
+      operate(world, instance, operation);
+    };
+    wish('shelve')();
+    time.at(time.nowMs + 1_000 + pauseMs, wish('unshelve'));
+  };
+}
+
+/** A tenant unshelves an instance, if one is shelved. */
+export function unshelve(random: Random): Perform {
+  return once(random, 'unshelve');
 }
 
 /** A conductor dies in the middle of it, before one of its messages to the broker or the store. */
@@ -144,6 +174,8 @@ const BY_WAY_OF: Readonly<Record<InstanceOperation, Instance['state']>> = {
   stop: 'stopping',
   start: 'starting',
   evacuate: 'rebuilding',
+  shelve: 'shelving',
+  unshelve: 'unshelving',
   resize: 'resize',
   migrate: 'resize',
   live_migrate: 'migrating',

@@ -8,6 +8,7 @@ import type { Mutant } from './mutant';
 import { POWER_MUTANTS } from './power-mutants';
 import { QUOTA_MUTANTS } from './quota-mutants';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
+import { SHELVING_MUTANTS } from './shelving-mutants';
 import { STORE_MUTANTS } from './store-mutants';
 
 /** All mutants; each must break an invariant within `MOST_SEEDS` seeds. */
@@ -20,6 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...STORE_MUTANTS,
   ...POWER_MUTANTS,
   ...EVACUATION_MUTANTS,
+  ...SHELVING_MUTANTS,
   ...QUOTA_MUTANTS,
   ...BOUND_MUTANTS,
 ];

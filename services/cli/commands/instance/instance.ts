@@ -9,18 +9,26 @@ import { attemptSummary, showState } from '../../views/attempt-summary';
 import { ageOf } from '../../views/format';
 import { facts, table } from '../../views/table';
 import { amount } from '../number-flags';
-import { evacuateCommand, startCommand, stopCommand } from './operate';
+import { confirmCommand, liveMigrateCommand, migrateCommand, resizeCommand, revertCommand } from './move';
+import { evacuateCommand, shelveCommand, startCommand, stopCommand, unshelveCommand } from './operate';
 import { adoptCommand, destroyCommand } from './settle';
 import { terminateCommand } from './terminate';
 
-/** `berth instance list | show | stop | start | evacuate | delete | adopt | destroy` */
+/** `berth instance list | show | stop | start | resize | migrate | live-migrate | confirm | revert | evacuate | ...` */
 export function instanceCommand(context: Context): CommandUnknownOpts {
   return new Command('instance')
-    .description('See, stop, start and destroy instances.')
+    .description('See, stop, start, move and destroy instances.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(stopCommand(context))
     .addCommand(startCommand(context))
+    .addCommand(resizeCommand(context))
+    .addCommand(migrateCommand(context))
+    .addCommand(liveMigrateCommand(context))
+    .addCommand(confirmCommand(context))
+    .addCommand(revertCommand(context))
+    .addCommand(shelveCommand(context))
+    .addCommand(unshelveCommand(context))
     .addCommand(evacuateCommand(context))
     .addCommand(terminateCommand(context, 'delete'))
     .addCommand(adoptCommand(context))
@@ -93,6 +101,7 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
     ['request', i.requestId],
     ['created', `${new Date(i.createdAtMs).toISOString()} (${ageOf(clock, i.createdAtMs)} ago)`],
   ];
+  if (i.migration !== undefined) pairs.push(['move', moveOf(i.migration)]);
   if (i.fault !== undefined) pairs.push(['fault', `${i.fault.reason}: ${i.fault.message}`]);
   terminal.print(facts(terminal, pairs));
   if (i.attempts.length === 0) return;
@@ -104,4 +113,9 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
     a.reason,
   ]);
   terminal.print(`\n${table(terminal, ['ATTEMPT', 'HOST', 'OUTCOME', 'TOOK', 'REASON'], rows)}`);
+}
+
+function moveOf({ kind, sourceHost, destHost, confirmAtMs }: NonNullable<InstanceView['migration']>): string {
+  const confirmed = confirmAtMs > 0 ? `, confirmed ${new Date(confirmAtMs).toISOString()} unless it is reverted` : '';
+  return `${kind} from ${sourceHost} to ${destHost || '(not known yet)'}${confirmed}`;
 }

@@ -26,9 +26,23 @@ export function evacuateCommand(context: Context): CommandUnknownOpts {
   return operateCommand(context, 'evacuate', purpose, 'see it run elsewhere');
 }
 
+/** `berth instance shelve`: its host gives it up, and it holds nothing; its record is kept. */
+export function shelveCommand(context: Context): CommandUnknownOpts {
+  const purpose = 'Give up the host of an instance and all that it holds there; unshelve selects a host anew.';
+  return operateCommand(context, 'shelve', purpose, 'see its host freed');
+}
+
+/** `berth instance unshelve`: it is built on a host that is selected anew. */
+export function unshelveCommand(context: Context): CommandUnknownOpts {
+  const purpose = 'Build a shelved instance on a host that is selected anew.';
+  return operateCommand(context, 'unshelve', purpose, 'see it run again');
+}
+
+type PowerOperation = Extract<InstanceOperation, 'stop' | 'start' | 'evacuate' | 'shelve' | 'unshelve'>;
+
 function operateCommand(
   context: Context,
-  operation: InstanceOperation,
+  operation: PowerOperation,
   purpose: string,
   example: string,
 ): CommandUnknownOpts {
@@ -52,13 +66,10 @@ function operateCommand(
   return addHelp(command, [[`berth instance ${operation} 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11 --wait`, example]]);
 }
 
-const WANTED: Readonly<Record<InstanceOperation, readonly string[]>> = {
+const WANTED: Readonly<Record<PowerOperation, readonly string[]>> = {
   stop: ['stopped'],
   start: ['active'],
   evacuate: ['active', 'stopped'],
-  resize: ['verify_resize'],
-  migrate: ['verify_resize'],
-  live_migrate: ['active'],
-  confirm: ['active'],
-  revert: ['active'],
+  shelve: ['shelved_offloaded'],
+  unshelve: ['active'],
 };

@@ -1,5 +1,6 @@
 import { heal } from './heal';
+import { resize } from './resize';
 import type { Scenario } from './stage';
 
 /** Every scenario of `berth demo --scenario`; adding one is a line here. */
-export const SCENARIOS: readonly Scenario[] = [heal];
+export const SCENARIOS: readonly Scenario[] = [heal, resize];

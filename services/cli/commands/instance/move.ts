@@ -1,0 +1,136 @@
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { MoveOptions } from '#libs/client/client';
+import type { InstanceEvent, InstanceOperation, InstanceView } from '#libs/contracts/messages';
+import { requireUuid } from '#libs/domain/names';
+import { EXIT } from '#libs/runtime/exit-codes';
+import { useClient } from '../../client/with-client';
+import type { Context } from '../../context';
+import { usageError } from '../../failure';
+import { addHelp } from '../../help-text';
+import { attemptSummary, showState } from '../../views/attempt-summary';
+import { amountOfClass, flavorName, hostName, keyAndValue, resourcesOf } from '../build/request-flags';
+import { amount } from '../number-flags';
+import { repeatable } from '../repeatable-flag';
+
+const UUID = '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11';
+
+/** `berth instance resize`: to another flavor, or other resources, on any host that takes it. */
+export function resizeCommand(context: Context): CommandUnknownOpts {
+  const command = base(
+    'resize',
+    'Give an ACTIVE instance other resources, on its host or another; then confirm or revert.',
+  )
+    .option('--flavor <name>', 'a flavor, instead of resources and extra specs', flavorName)
+    .option('--vcpu <n>', 'virtual CPUs', amount)
+    .option('--memory-mb <n>', 'memory, MiB', amount)
+    .option('--disk-gb <n>', 'disk, GiB', amount)
+    .addOption(repeatable('--resource <CLASS=N>', 'an amount of any resource class', amountOfClass))
+    .addOption(repeatable('--extra-spec <key=value>', 'as of a flavor', keyAndValue))
+    .option('--confirm-after <seconds>', 'confirm it by itself, so long after it has arrived', amount);
+  useClient(context, command, async (client, flags, instanceUuid) => {
+    const resources = resourcesOf(flags);
+    const { flavor, extraSpec, confirmAfter = 0 } = flags;
+    const hasOwn = Object.keys(resources).length + extraSpec.length > 0;
+    if (flavor !== undefined && hasOwn)
+      throw usageError('a flavor says the resources and extra specs', 'take --flavor out, or what it says');
+    if (flavor === undefined && !hasOwn)
+      throw usageError('a resize is to a flavor, or to resources', 'say --flavor NAME, or all of what it is to have');
+    const resizeTo =
+      flavor === undefined
+        ? { resources, extraSpecs: Object.fromEntries(extraSpec) }
+        : { flavor: { name: flavor, version: 0 } };
+    const move = { resizeTo, confirmAfterMs: confirmAfter * 1000 };
+    await run(context, client, instanceUuid, 'resize', flags, move);
+  });
+  return addHelp(command, [
+    [`berth instance resize ${UUID} --flavor large --wait`, 'it runs with the new size: VERIFY_RESIZE'],
+    [`berth instance confirm ${UUID} --wait`, 'keep it; or revert: it is as it was'],
+  ]);
+}
+
+/** `berth instance migrate`: an operator has it stopped here and started on another host. */
+export function migrateCommand(context: Context): CommandUnknownOpts {
+  const command = base('migrate', 'Stop an ACTIVE instance, and start it on another host; then confirm or revert.')
+    .option('--host <name>', 'where to; any host when not given', hostName)
+    .option('--confirm-after <seconds>', 'confirm it by itself, so long after it has arrived', amount);
+  useClient(context, command, (client, { confirmAfter = 0, ...flags }, instanceUuid) =>
+    run(context, client, instanceUuid, 'migrate', flags, {
+      targetHost: flags.host,
+      confirmAfterMs: confirmAfter * 1000,
+    }),
+  );
+  return addHelp(command, [
+    [`berth instance migrate ${UUID} --wait`, 'to the best other host: VERIFY_RESIZE'],
+    [
+      `berth instance migrate ${UUID} --host host-7 --confirm-after 60`,
+      'to this one, and it stays if nobody reverts it',
+    ],
+  ]);
+}
+
+/** `berth instance live-migrate`: without stopping it, where drivers can. */
+export function liveMigrateCommand(context: Context): CommandUnknownOpts {
+  const purpose = 'Move an ACTIVE instance to another host while it runs, where the drivers of both can.';
+  const command = base('live-migrate', purpose).option('--host <name>', 'where to; any host when not given', hostName);
+  useClient(context, command, (client, flags, instanceUuid) =>
+    run(context, client, instanceUuid, 'live_migrate', flags, { targetHost: flags.host }),
+  );
+  return addHelp(command, [[`berth instance live-migrate ${UUID} --wait`, 'ACTIVE there; or here, and why']]);
+}
+
+/** `berth instance confirm`: what was moved stays, and what its source kept goes. */
+export function confirmCommand(context: Context): CommandUnknownOpts {
+  const command = base('confirm', 'Keep an instance that was resized or migrated; what its source kept of it goes.');
+  useClient(context, command, (client, flags, instanceUuid) => run(context, client, instanceUuid, 'confirm', flags));
+  return addHelp(command, [[`berth instance confirm ${UUID} --wait`, 'ACTIVE; the old claim is free']]);
+}
+
+/** `berth instance revert`: what was moved, or is on its way, is as it was. */
+export function revertCommand(context: Context): CommandUnknownOpts {
+  const command = base(
+    'revert',
+    'Take an instance that was resized or migrated, or is on its way, back to its source.',
+  );
+  useClient(context, command, (client, flags, instanceUuid) => run(context, client, instanceUuid, 'revert', flags));
+  return addHelp(command, [[`berth instance revert ${UUID} --wait`, 'ACTIVE, where and as it was']]);
+}
+
+function base(name: string, purpose: string) {
+  return new Command(name)
+    .description(purpose)
+    .argument('<uuid>', 'instance', (text) => requireUuid(text, 'uuid'))
+    .option('--wait', 'wait until it is done', false)
+    .option('--timeout <seconds>', 'how long --wait waits', amount, 300)
+    .option('--json', 'print one JSON value', false);
+}
+
+interface Mover {
+  operate(uuid: string, operation: InstanceOperation, move?: MoveOptions): Promise<InstanceView>;
+  operateAndWait(
+    uuid: string,
+    operation: InstanceOperation,
+    options?: MoveOptions & { readonly timeoutMs?: number },
+  ): Promise<InstanceEvent>;
+}
+
+async function run(
+  context: Context,
+  client: Mover,
+  instanceUuid: string,
+  operation: InstanceOperation,
+  { wait, timeout, json }: { readonly wait: boolean; readonly timeout: number; readonly json: boolean },
+  move: MoveOptions = {},
+): Promise<void> {
+  const { terminal } = context;
+  const reached = wait
+    ? await client.operateAndWait(instanceUuid, operation, { ...move, timeoutMs: timeout * 1000 })
+    : await client.operate(instanceUuid, operation, move);
+  const { state, host, fault } = reached;
+  const summary = attemptSummary({ attempts: [], fault });
+  if (json) terminal.json({ instanceUuid, state, host, fault: fault?.reason });
+  else terminal.print(`${instanceUuid} is ${showState(terminal, state)} on ${host}  ${summary}`.trimEnd());
+  if (wait && (fault !== undefined || !WANTED.includes(state))) context.exit(EXIT.failed);
+}
+
+/** Where a move ends that went well. */
+const WANTED: readonly string[] = ['verify_resize', 'active'];
