@@ -251,6 +251,8 @@ export class Checker {
     if (state === 'active' && before?.state === 'building') this.#checkActive(instance);
     if (state === 'stopped') this.#checkStopped(instance);
     if (state === 'rebuilding') this.#checkEvacuated(instance);
+    // A start that had failed is not done again elsewhere; its fault goes with the host that said it.
+    if (state === 'rebuilding' && before?.state === 'stopped') this.startIsUndone(uuid);
     if (state === 'error') this.#checkNoHost(instance);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
     this.#checkAttempt(instance, writtenAtMs);
