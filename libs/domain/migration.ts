@@ -1,4 +1,5 @@
 import type { HostPosition } from './host-position';
+import type { MissedReport } from './instance';
 
 /** How an instance is moved, in Nova's words. */
 export type MigrationKind = 'resize' | 'migrate' | 'live_migrate';
@@ -53,6 +54,8 @@ export interface Migration {
   readonly claimToken: number | undefined;
   /** What the source's driver handed over; '' before. */
   readonly handover: string;
+  /** The report of its source that did not have what it is to keep, if the last one did not: the next one settles it. */
+  readonly missingIn?: MissedReport | undefined;
   /** How long after its arrival it is confirmed without being asked; 0 for never. */
   readonly confirmAfterMs: number;
   /** When that is; undefined for never, and before it has arrived. */

@@ -39,9 +39,14 @@ export function isOfPresentBuild(record: Instance, build: Build): boolean {
   return isClaim && isOfPresentAttempt(record, build);
 }
 
-/** Whether it is about what the record has on its host. 0 is an attempt that the agent does not know. */
+/**
+ * Whether it is about what the record has on its host. 0 is an attempt that the agent does not know. What was resized in place, or
+ * came back from a move, is what an earlier attempt built there: a host whose disk is an older one knows it by that.
+ */
 export function isOfPresentPlace(record: Instance, { host, attempt }: Pick<Build, 'host' | 'attempt'>): boolean {
-  return host === record.host && (attempt === 0 || record.attempts.length === 0 || attempt === attemptNumber(record));
+  if (host !== record.host) return false;
+  if (attempt === 0 || record.attempts.length === 0 || attempt === attemptNumber(record)) return true;
+  return record.attempts.some((one) => one.host === host && one.number === attempt && one.outcome === 'active');
 }
 
 /** An adopted record does not know its attempt; agents of an older version do not say it. */

@@ -35,6 +35,7 @@ const WRITES: Partial<Record<Step['kind'], InstanceState | 'same'>> = {
   record_confirming: 'active',
   record_reverting: 'revert_resize',
   record_returning: 'same',
+  record_source_missing: 'same',
   give_back: 'same',
   record_returned: 'active',
 };

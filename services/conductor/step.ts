@@ -61,6 +61,8 @@ export type Step =
   | { readonly kind: 'record_confirming' }
   /** Nothing is left at its source: release what the migration holds. Unconfirmed: the source did not say so. */
   | { readonly kind: 'finish_move'; readonly isConfirmed: boolean }
+  /** What it is to keep is not in a report of its source: a doubt, which the very next settles. */
+  | { readonly kind: 'record_source_missing'; readonly missingIn: MissedReport }
   /** It goes back: record it, then what its destination has is destroyed. */
   | { readonly kind: 'record_reverting'; readonly fault: Fault | undefined }
   /** Nothing of it is left at its destination. */

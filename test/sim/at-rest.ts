@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Instance } from '#libs/domain/instance';
+import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
 import type { Checker } from './checker';
@@ -10,9 +11,17 @@ import { CONDUCTOR } from './settings';
 const FORGETTING_MS = 12_000;
 
 /** The states in which an instance may rest. */
-const RESTING: readonly string[] = ['active', 'stopped', 'shelved_offloaded', 'error', 'deleted'];
+const RESTING: readonly string[] = ['active', 'stopped', 'shelved_offloaded', 'verify_resize', 'error', 'deleted'];
 /** And of a host that is gone for good: nobody knows what runs there, and nobody stops or starts it. */
-const WAITING: readonly string[] = ['unknown', 'stopping', 'starting', 'shelving'];
+const WAITING: readonly string[] = [
+  'unknown',
+  'stopping',
+  'starting',
+  'shelving',
+  'resize',
+  'migrating',
+  'revert_resize',
+];
 
 /** What must be true once no fault has happened for a while and nobody asks for anything. */
 export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void> {
@@ -39,11 +48,12 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
 
 function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Instance[]): void {
   const byUuid = new Map(instances.map((instance) => [instance.uuid, instance]));
-  for (const { uuid, state, host } of instances) {
+  for (const { uuid, state, host, migration } of instances) {
     if (state !== 'deleted' && checker.terminating.has(uuid) && !checker.forgiven.has(uuid)) {
       checker.fail('every request ends', `${uuid} was to be terminated and rests in ${state}`);
     }
-    const mayRest = isPresent(fleet, host) ? RESTING : [...RESTING, ...WAITING];
+    const hosts = [host, migration?.source.host, migration?.destination.host];
+    const mayRest = hosts.every((one) => isPresent(fleet, one)) ? RESTING : [...RESTING, ...WAITING];
     if (!mayRest.includes(state)) checker.fail('every request ends', `${uuid} rests in ${state}`);
   }
   for (const [requestId, uuids] of checker.confirmed) {
@@ -56,11 +66,13 @@ function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Insta
 }
 
 /** What an instance is of which something was not done; whether it must be done, or may fail and say so. */
-const UNDONE: Readonly<Record<string, { readonly state: string; readonly isEvenIfItFailed: boolean }>> = {
-  stop: { state: 'active', isEvenIfItFailed: true },
-  start: { state: 'stopped', isEvenIfItFailed: false },
-  shelve: { state: 'active', isEvenIfItFailed: true },
-  unshelve: { state: 'shelved_offloaded', isEvenIfItFailed: false },
+const UNDONE: Readonly<Record<string, { readonly states: readonly string[]; readonly isEvenIfItFailed: boolean }>> = {
+  stop: { states: ['active'], isEvenIfItFailed: true },
+  start: { states: ['stopped'], isEvenIfItFailed: false },
+  shelve: { states: ['active'], isEvenIfItFailed: true },
+  unshelve: { states: ['shelved_offloaded'], isEvenIfItFailed: false },
+  confirm: { states: ['verify_resize'], isEvenIfItFailed: true },
+  revert: { states: ['verify_resize'], isEvenIfItFailed: true },
 };
 
 /** What was asked for last of an instance, and put on record, is what it is, unless it could not be done. */
@@ -69,7 +81,7 @@ function checkOperations(checker: Checker, instances: readonly Instance[]): void
     const last = checker.operated.get(uuid);
     if (last === undefined || checker.forgiven.has(uuid)) continue;
     const undone = UNDONE[last];
-    const isOther = undone?.state === state && (undone.isEvenIfItFailed || fault === undefined);
+    const isOther = undone?.states.includes(state) && (undone.isEvenIfItFailed || fault === undefined);
     if (isOther) checker.fail('what was asked is done', `${last} of ${uuid} was asked for last, and it is ${state}`);
   }
 }
@@ -79,9 +91,9 @@ function checkOperations(checker: Checker, instances: readonly Instance[]): void
  * only if its claim is there.
  */
 function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], instances: readonly Instance[]): void {
-  const recordedAs = (wanted: Instance['state']) =>
+  const recordedAs = (...wanted: readonly Instance['state'][]) =>
     instances
-      .filter(({ state, host }) => state === wanted && isPresent(fleet, host))
+      .filter(({ state, host }) => wanted.includes(state) && isPresent(fleet, host))
       .map(({ uuid, host }) => `${uuid} on ${host}`);
   const isHow = (how: 'running' | 'stopped') =>
     [...fleet.machines.values()]
@@ -90,13 +102,17 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
       .filter(({ uuid, name }) => !checker.isInDoubt(uuid, name))
       .map(({ uuid, name }) => `${uuid} on ${name}`);
   const running = isHow('running');
-  const stopped = isHow('stopped');
+  // What the source of a move keeps until that is decided is held by the migration.
+  const kept = instances.flatMap(({ uuid, migration }) => (migration ? [`${uuid} on ${migration.source.host}`] : []));
+  const isKept = (one: string) => kept.includes(one) && !running.includes(one);
+  const stopped = isHow('stopped').filter((one) => !isKept(one));
   const there = [...running, ...stopped];
   const names = new Map(rows.flatMap(({ providers = [] }) => providers).map(({ uuid, name }) => [uuid, name]));
   const claimed = rows
     .flatMap(({ consumers = [] }) => consumers)
     .filter(({ owner }) => owner === 'conductor')
-    .flatMap(({ uuid, allocations }) => {
+    .flatMap(({ uuid: consumerUuid, consumerType, allocations }) => {
+      const uuid = consumerType === MIGRATION_CONSUMER ? migrationUuidOf(consumerUuid) : consumerUuid;
       const hosts = new Set(Object.keys(allocations).map((on) => names.get(on)?.split(':')[0]));
       return [...hosts].map((host) => ({ uuid, host }));
     })
@@ -116,10 +132,11 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
       `${only} ${both ? 'is stopped, but is not STOPPED' : 'is STOPPED, but is not kept there'}`,
     );
   });
-  compare(recordedAs('active'), running, (only, both) => {
+  compare(recordedAs('active', 'verify_resize'), running, (only, both) => {
     checker.fail('claims are what runs', `${only} ${both ? 'runs, but is not ACTIVE' : 'is ACTIVE, but does not run'}`);
   });
-  compare(claimed, there, (only, both) => {
+  const all = [...there, ...isHow('stopped').filter(isKept)];
+  compare(claimed, all, (only, both) => {
     checker.fail('claims are what runs', `${only} ${both ? 'runs without a claim' : 'is claimed, but does not run'}`);
   });
 }

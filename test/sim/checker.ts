@@ -7,6 +7,7 @@ import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
+import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/migration';
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
@@ -62,7 +63,7 @@ const DOUBT_SHOWN_EVERY_MS = 13_000;
 const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
 const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
 
-const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated', 'shelved'];
+const GIVEN_UP: readonly string[] = ['failed', 'refused', 'timed_out', 'evacuated', 'shelved', 'moved', 'reverted'];
 
 /** Watches a fleet, and keeps the first violation. */
 export class Checker {
@@ -248,7 +249,8 @@ export class Checker {
     }
     if (version === 1 && this.isEnded(uuid) && !this.forgiven.has(uuid)) this.#beginsAgain(uuid);
     if (version === 1 && !this.isAskedFor(uuid)) this.fail('nobody acts for another', `nobody asked for ${uuid}`);
-    if (state === 'active' && before?.state === 'building') this.#checkActive(instance);
+    const hasArrived = state === 'verify_resize' && before?.state === 'resize';
+    if (hasArrived || (state === 'active' && before?.state === 'building')) this.#checkActive(instance);
     if (state === 'stopped') this.#checkStopped(instance);
     if (state === 'rebuilding') this.#checkEvacuated(instance);
     // A start that had failed is not done again elsewhere; its fault goes with the host that said it.
@@ -384,8 +386,9 @@ export class Checker {
     for (const consumer of change.consumers ?? []) this.#consumers.set(consumer.uuid, consumer);
     this.#checkGroups(what.includes('by force'));
     this.#checkSpread(joining, what.includes('by force'));
-    for (const { uuid, owner } of change.consumers ?? []) {
-      if (owner === 'conductor' && !this.isAskedFor(uuid)) {
+    for (const { uuid, owner, consumerType } of change.consumers ?? []) {
+      const instanceUuid = consumerType === MIGRATION_CONSUMER ? migrationUuidOf(uuid) : uuid;
+      if (owner === 'conductor' && !this.isAskedFor(instanceUuid)) {
         this.fail('nobody acts for another', `${by} claimed for ${uuid}, which nobody asked for`);
       }
     }
@@ -437,6 +440,17 @@ export class Checker {
         if (amount <= capacity) continue;
         this.fail('no host runs more than it has', `${host} runs ${amount} ${name} of ${capacity} on '${part}'`);
       }
+    }
+  }
+
+  /** What is moved runs at its source or at its destination, never at both. */
+  #checkMoved(host: string, uuid: string): void {
+    const { migration } = this.known.get(uuid)?.latest ?? {};
+    if (migration === undefined || this.forgiven.has(uuid)) return;
+    for (const end of [migration.source.host, migration.destination.host]) {
+      if (end === host || end === '' || this.#takeOvers.has(uuid, end)) continue;
+      if (!this.fleet.machines.get(end)?.running.has(uuid)) continue;
+      this.fail('one host each', `${uuid} is moved, and runs on ${end} and on ${host}`);
     }
   }
 
@@ -498,6 +512,7 @@ export class Checker {
   #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
     if (kind === 'begins') this.#checkMachine(host, uuid);
     if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
+    if (kind === 'built' || kind === 'started') this.#checkMoved(host, uuid);
     if (kind !== 'destroyed') return;
     const known = this.known.get(uuid);
     if (known === undefined || this.terminated.has(uuid)) return;
@@ -518,7 +533,15 @@ export class Checker {
 }
 
 /** States that an instance is in because somebody asked for it. */
-const OPERATED: readonly Instance['state'][] = ['stopping', 'starting', 'rebuilding', 'shelving', 'unshelving'];
+const OPERATED: readonly Instance['state'][] = [
+  'stopping',
+  'starting',
+  'rebuilding',
+  'shelving',
+  'unshelving',
+  'resize',
+  'migrating',
+];
 
 /** Whether it goes to another host because its request says so, for when its own is dead. */
 function isByPolicy({ state, requestSpec }: Instance): boolean {

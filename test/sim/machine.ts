@@ -4,6 +4,7 @@ import { type Inventories, inventory } from '#libs/domain/inventory';
 import type { SimulatedProcess } from '#libs/simulation/simulated-process';
 import type {
   Driver,
+  DriverMoves,
   HostCapacity,
   InstanceToBuild,
   RunningWorkload,
@@ -96,12 +97,12 @@ export class Machine {
   }
 
   /** A driver for one run of the agent. */
-  driver({ clock, random }: SimulatedProcess): Driver {
+  driver({ clock, random }: SimulatedProcess): Driver & { readonly moves: DriverMoves } {
     const { name: machine, running, stopped } = this;
     // What an earlier run was building is gone with it.
     const building = new Map<string, Use>();
     this.building = building;
-    return {
+    const driver: Driver & { readonly moves: DriverMoves } = {
       capacity: () => this.capacity(),
       build: async (instance: InstanceToBuild, signal: AbortSignal) => {
         const fails = random.next() < FAILURE_SHARE;
@@ -142,12 +143,48 @@ export class Machine {
         const wasKept = stopped.delete(uuid);
         if (running.delete(uuid) || wasKept) this.onEvent({ kind: 'destroyed', machine, uuid });
       },
+      moves: {
+        handOver: async (uuid) => {
+          await sleep(clock, random.next() * POWER_MS);
+          const workload = running.get(uuid);
+          if (workload && random.next() < FAILURE_SHARE) {
+            throw new BerthError('internal', 'driver_failed', 'this move was made to fail');
+          }
+          if (workload && running.delete(uuid)) {
+            stopped.set(uuid, workload);
+            this.onEvent({ kind: 'stopped', machine, uuid });
+          }
+          return Buffer.from(uuid);
+        },
+        arrive: (instance, handover, signal) => {
+          if (handover.toString() === instance.uuid) return driver.build(instance, signal);
+          throw new BerthError('internal', 'nothing_handed_over', `what ${instance.uuid} needs did not arrive`);
+        },
+        resize: async (instance) => {
+          const { uuid, resources } = instance;
+          await sleep(clock, random.next() * POWER_MS);
+          const before = running.get(uuid) ?? stopped.get(uuid);
+          if (before === undefined) throw new BerthError('failed_precondition', 'not_startable', `${uuid} is not kept`);
+          if (random.next() < FAILURE_SHARE) {
+            throw new BerthError('internal', 'driver_failed', 'this resize was made to fail');
+          }
+          running.delete(uuid);
+          const use = Object.keys(instance.claimed).length > 0 ? instance.claimed : { '': resources };
+          building.set(uuid, use);
+          this.onEvent({ kind: 'begins', machine, uuid });
+          building.delete(uuid);
+          stopped.delete(uuid);
+          running.set(uuid, { id: uuid, resources, use });
+          this.onEvent({ kind: 'started', machine, uuid });
+        },
+      },
       list: async () => [...running.values()],
       onExit: (listener) => {
         this.#exited = listener;
       },
       close: async () => {},
     };
+    return driver;
   }
 
   #exited: (uuid: string, why: string) => void = () => {};

@@ -21,6 +21,7 @@ import {
   reportsOfEarlierEpoch,
 } from './actions/liars';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
+import { decide, move, moveForeign } from './actions/moves';
 import { evacuate, evacuateDead, forgetOperation, shelveAndUnshelve, start, stop, stopAndStart, stopForeign, unshelve } from './actions/operations';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
@@ -135,6 +136,9 @@ const KINDS = {
   'part vanishes': kind(0.5, 8, partVanishes),
   'device moves': kind(0.3, 3, deviceMoves),
   'begin a group over racks': kind(0.4, 6, beginGroupOverRacks),
+  move: kind(0.7, 24, move),
+  'decide on a move': kind(0.5, 8, decide),
+  'move of another project': kind(0.3, 3, moveForeign),
 } satisfies Readonly<Record<string, Kind>>;
 
 export type ActionKind = keyof typeof KINDS;

@@ -30,9 +30,9 @@ function isKept({ state }: TrackedInstance): boolean {
   return state === 'running' || state === 'stopped' || state === 'stopping';
 }
 
-/** 0 is whatever is there. */
+/** 0 is whatever is there. A later attempt than this host knows has gone on with what is here, and its disk is an older one. */
 function isAbout({ attempt, claimToken }: SetPowerState, tracked: TrackedInstance): boolean {
-  return (attempt === 0 || attempt === tracked.attempt) && (claimToken === 0 || claimToken >= tracked.claimToken);
+  return (attempt === 0 || attempt >= tracked.attempt) && (claimToken === 0 || claimToken >= tracked.claimToken);
 }
 
 function isLate({ restsOnEpoch, restsOnPosition }: SetPowerState, { poweredAt }: TrackedInstance): boolean {

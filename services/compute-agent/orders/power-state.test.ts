@@ -71,9 +71,15 @@ it('is done once when it comes twice', async () => {
   expect(stop).toHaveBeenCalledTimes(1);
 });
 
-it('leaves alone what another attempt or claim has built', async () => {
+it('is done to what an earlier attempt built that a later one goes on with: the disk is an older one', async () => {
   await startWithOne();
   await world.setPowerState({ instanceUuid, powerState: 'shutdown', attempt: 2 });
+  await world.settle();
+  expect(said()).toEqual(['shutdown']);
+});
+
+it('leaves alone what another claim has built', async () => {
+  await startWithOne();
   await world.setPowerState({ instanceUuid, powerState: 'shutdown', claimToken: 6 });
   await world.setPowerState({ instanceUuid: randomUUID(), powerState: 'shutdown' });
   await world.settle();

@@ -48,12 +48,18 @@ const CANCELLED = { reason: 'move_cancelled', message: 'the move was reverted be
 export function confirming(record: Instance, observed: Observation, nowMs: number): Step | undefined {
   if (!isMoving(record) || isChanging(record.state)) return undefined;
   const { host, attempt, claimToken } = record.migration.source;
-  const destroy = { kind: 'destroy', host, attempt, claimToken, reports: true } as const;
+  // Resized in place, it is one copy, and nothing is left of what it was.
+  const isOneCopy = host === record.migration.destination.host;
+  const destroy = isOneCopy
+    ? ({ kind: 'finish_move', isConfirmed: true } as const)
+    : ({ kind: 'destroy', host, attempt, claimToken, reports: true } as const);
   switch (observed.kind) {
     case 'reported': {
       const isGone = observed.outcome === 'destroyed' && observed.host === host && observed.attempt === attempt;
       return isGone ? { kind: 'finish_move', isConfirmed: true } : undefined;
     }
+    case 'missing':
+      return observed.host === host && !isOneCopy ? { kind: 'finish_move', isConfirmed: true } : undefined;
     case 'host_gone':
     case 'host_down':
       return { kind: 'finish_move', isConfirmed: false };
@@ -72,8 +78,9 @@ export function confirming(record: Instance, observed: Observation, nowMs: numbe
 }
 
 /** What a source keeps of an instance that is moved, running or not. */
-export function isAtSource({ migration: { source } }: Moving, { host, instance }: RunningAt): boolean {
-  return host === source.host && (instance.attempt === source.attempt || instance.attempt === 0);
+export function isAtSource({ migration: { source }, attempts }: Moving, { host, instance }: RunningAt): boolean {
+  if (host !== source.host || instance.attempt > source.attempt) return false;
+  return !attempts.some((one) => one.number === instance.attempt && one.outcome !== 'active');
 }
 
 /** Whether its source was told to run it again. */

@@ -1,5 +1,5 @@
 import type { Instance } from '#libs/domain/instance';
-import { isOfPresentBuild, isWhereItBelongs } from '../evidence';
+import { isOfPresentBuild, isOfPresentPlace, isWhereItBelongs } from '../evidence';
 import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { audited, missing } from './built';
@@ -82,9 +82,7 @@ function arrival({ outcome, at, why }: Reported): Step {
 }
 
 function handedOver(record: Moving, report: Extract<Observation, { kind: 'power_reported' }>): Step {
-  const { source, uuid } = record.migration;
-  const isAnswer = report.migrationUuid === uuid && report.host === source.host && report.attempt === source.attempt;
-  if (!isAnswer) return none('late report');
+  if (report.migrationUuid !== record.migration.uuid || !isOfPresentPlace(record, report)) return none('late report');
   if (report.powerState === 'shutdown') return { kind: 'dispatch_arrival', handover: report.handover };
   if (report.fault) return { kind: 'record_reverting', fault: report.fault };
   return { kind: 'record_position', at: report.at };
@@ -99,7 +97,8 @@ export function arrived(record: Moving, holds: Holds, observed: Observation, now
       if (!isOfPresentBuild(record, { ...observed, claimToken: 0 })) return lateReport(record, observed);
       return observed.outcome === 'lost' ? goBack('instance_lost', observed.why) : none('at rest');
     case 'missing':
-      return observed.host === record.host ? lostIsBack(missing(record, observed)) : none('at rest');
+      if (observed.host === record.host) return lostIsBack(missing(record, observed));
+      return observed.host === record.migration.source.host ? missingAtSource(record, observed) : none('at rest');
     case 'running':
       if (isAtSource(record, observed)) return none('its move holds it');
       if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
@@ -204,6 +203,16 @@ function elsewhere(record: Instance, observed: Observation): Step {
 
 function ofAnother(record: Instance, observed: RunningAt): Step {
   return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
+}
+
+/** Nothing is kept that it could go back to: two reports in a row of its source lack it. It stays where it runs. */
+function missingAtSource(
+  { migration: { missingIn: last } }: Moving,
+  { at: { epoch }, sequence }: Extract<Observation, { kind: 'missing' }>,
+): Step {
+  if (last?.epoch === epoch && sequence === last.sequence + 1) return { kind: 'record_confirming' };
+  if (last?.epoch === epoch && sequence <= last.sequence) return none('older observation');
+  return { kind: 'record_source_missing', missingIn: { epoch, sequence } };
 }
 
 function lostIsBack(step: Step): Step {

@@ -24,6 +24,8 @@ export function powerRequested(record: Instance, wanted: PowerState): Step {
 
 /** Its host says how it is, after it was ordered to change that: news only if nothing later is known. */
 export function powerReported(record: Instance, report: PowerReported): Step {
+  // In answer to an order of a move that is over.
+  if (report.migrationUuid !== '') return none('late report');
   if (!isOfPresentPlace(record, report) || !isNews(record, report)) return none('late report');
   const at = isAfter(report.at, record.activeAt) ? report.at : record.activeAt;
   if (report.powerState === wantedOf(record.state)) return asWanted(record, at);

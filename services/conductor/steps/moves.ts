@@ -26,6 +26,7 @@ const MOVE_STEPS = [
   'hold_source',
   'record_confirming',
   'finish_move',
+  'record_source_missing',
   'record_reverting',
   'record_returning',
   'give_back',
@@ -78,7 +79,7 @@ export async function performMove(
         {
           state: 'active',
           migration: { ...migration, phase: 'confirming' },
-          attempts: concludeBefore(record.attempts, migration.source.attempt, 'moved'),
+          attempts: leftBehind(record.attempts, migration),
           fault: undefined,
           dueAtMs: nowMs + c.config.destroyTimeoutMs,
         },
@@ -88,6 +89,8 @@ export async function performMove(
       if (!step.isConfirmed) await noteDoubt(c, look, 'destroy_owed', 'its source did not say that it is destroyed');
       await releaseMigration(c, moving);
       return write({ migration: undefined, dueAtMs: undefined });
+    case 'record_source_missing':
+      return write({ migration: { ...migration, missingIn: step.missingIn } });
     case 'record_reverting':
       return recordReverting(c, look, moving, step.fault);
     case 'record_returning': {
@@ -223,7 +226,7 @@ async function recordArrived(
   const said = { activeAt: at.epoch > 0 ? at : undefined, missingIn: undefined };
   const without = { ...migration, handover: '' };
   if (migration.kind === 'live_migrate') {
-    const moved = concludeBefore(attempts, migration.source.attempt, 'moved');
+    const moved = leftBehind(attempts, migration);
     const dueAtMs = nowMs + c.config.destroyTimeoutMs;
     const next: Migration = { ...without, phase: 'confirming' };
     const result = await writeRecord(c, record, {
@@ -251,8 +254,9 @@ async function recordReverting(
   const { migration } = record;
   const { source, destination } = migration;
   const hasLeft = destination.attempt > 0;
-  // On one host there is one copy: it goes on there with what it held before.
-  const phase = hasLeft && destination.host !== source.host ? 'leaving' : 'returning';
+  // On one host there is one copy: it goes on there with what it held before, and must not be destroyed.
+  const isOneCopy = destination.host === source.host;
+  const phase = hasLeft && !isOneCopy ? 'leaving' : 'returning';
   c.measured.moves.inc({ kind: migration.kind, outcome: 'reverted' });
   if (fault) {
     const fields = { event: 'move_failed', instance_uuid: record.uuid, host: record.host, ...fault };
@@ -262,11 +266,18 @@ async function recordReverting(
   const result = await writeRecord(c, record, {
     state: 'revert_resize',
     migration: { ...migration, phase, handover: '' },
-    attempts: hasLeft ? concludeBefore(record.attempts, destination.attempt, 'reverted') : record.attempts,
+    attempts: hasLeft
+      ? concludeBefore(record.attempts, destination.attempt, isOneCopy ? 'active' : 'reverted')
+      : record.attempts,
     fault,
     dueAtMs: nowMs + (phase === 'leaving' ? c.config.destroyTimeoutMs : c.config.schedulingTimeoutMs),
   });
   return after(look, result, { kind: 'interrupted' });
+}
+
+/** What the source keeps is given up, unless that is what runs: resized in place. */
+function leftBehind(attempts: readonly Attempt[], { source, destination }: Migration): readonly Attempt[] {
+  return source.host === destination.host ? attempts : concludeBefore(attempts, source.attempt, 'moved');
 }
 
 function concludeBefore(attempts: readonly Attempt[], number: number, outcome: Attempt['outcome']): readonly Attempt[] {

@@ -44,7 +44,9 @@ export async function findDifference(
     const consumer = consumers.get(uuid);
     return consumer !== undefined && isHere(consumer) && isOldClaim(consumer, oldMs);
   });
-  return unclaimed.length + missing.length + present.length === 0 ? undefined : { unclaimed, missing, present };
+  if (unclaimed.length + missing.length + present.length === 0) return undefined;
+  const lost = missing.map((uuid) => consumers.get(uuid)).filter((consumer) => consumer !== undefined);
+  return { unclaimed, missing: lost.map(instanceOf), present };
 }
 
 /** The first report of an epoch, or of a host that was down. */
@@ -71,12 +73,16 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
   for (const { uuid: providerUuid } of view.tree(stats.providerUuid)) {
     for (const uuid of view.consumersOn(providerUuid)) {
       const consumer = reported.has(uuid) ? undefined : view.consumer(uuid);
-      // Of a migration, conductors look after what is kept.
-      if (consumer?.consumerType === MIGRATION_CONSUMER) continue;
+      // What a migration holds is what is kept of its instance.
+      if (consumer && reported.has(instanceOf(consumer))) continue;
       if (consumer && isOldClaim(consumer, oldMs)) missing.add(uuid);
     }
   }
   return { unclaimed, present, missing: [...missing] };
+}
+
+function instanceOf({ uuid, consumerType }: Consumer): string {
+  return consumerType === MIGRATION_CONSUMER ? migrationUuidOf(uuid) : uuid;
 }
 
 function isKeptHere(

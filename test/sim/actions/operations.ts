@@ -1,5 +1,5 @@
 import { callMethod } from '#libs/bus/typed-calls';
-import type { InstanceOperation, InstanceView } from '#libs/contracts/messages';
+import type { InstanceOperation, InstanceView, OperateInstanceRequest } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
@@ -160,7 +160,7 @@ export function unshelve(random: Random): Perform {
 }
 
 /** A conductor dies in the middle of it, before one of its messages to the broker or the store. */
-function conductorDies(random: Random): Perform {
+export function conductorDies(random: Random): Perform {
   const who = pick(random, ['conductor-1', 'conductor-2']);
   const link = randomInt(random, 2);
   const after = 1 + randomInt(random, 6);
@@ -169,6 +169,8 @@ function conductorDies(random: Random): Perform {
     links[link]?.insteadOf('out', after, () => process.isAlive && fleet.kill(who, 2_000));
   };
 }
+
+type MoveOptions = Pick<OperateInstanceRequest, 'resizeTo' | 'targetHost' | 'confirmAfterMs'>;
 
 const BY_WAY_OF: Readonly<Record<InstanceOperation, Instance['state']>> = {
   stop: 'stopping',
@@ -184,11 +186,12 @@ const BY_WAY_OF: Readonly<Record<InstanceOperation, Instance['state']>> = {
 };
 
 /** By the version that is seen; what is answered is on record. */
-function operate(
+export function operate(
   world: World,
   { uuid, projectId, version }: Instance,
   operation: InstanceOperation,
   isByOperator = false,
+  options: MoveOptions = {},
 ): void {
   const { checker } = world;
   checker.mayOperate.add(`${BY_WAY_OF[operation]} ${uuid}`);
@@ -200,7 +203,7 @@ function operate(
   checker.operated.delete(uuid);
   const began = {};
   world.checker.operating.set(uuid, began);
-  const answered = call(world, isByOperator ? 'operator' : projectId, uuid, operation, version);
+  const answered = call(world, isByOperator ? 'operator' : projectId, uuid, operation, version, options);
   void answered.then((after) => {
     // What was so already, another call that is still under way may change.
     const isWritten = after !== undefined && after.version > version;
@@ -209,16 +212,16 @@ function operate(
 }
 
 /** Undefined when it was refused, or nobody answered. */
-async function call(
+export async function call(
   { fleet }: World,
   who: string,
   instanceUuid: string,
   operation: InstanceOperation,
   version: number,
+  options: MoveOptions = {},
 ): Promise<InstanceView | undefined> {
-  const request = { instanceUuid, operation, version };
-  const options = { timeoutMs: 3_000 };
-  const called = callMethod(fleet.member(who).bus, RPC_CONDUCTOR, operateInstanceMethod, request, options);
+  const request = { instanceUuid, operation, version, ...options };
+  const called = callMethod(fleet.member(who).bus, RPC_CONDUCTOR, operateInstanceMethod, request, { timeoutMs: 3_000 });
   return called.then(
     ({ instance }) => instance,
     () => undefined,
