@@ -60,4 +60,12 @@ export function isGivenUp({ attempts }: Instance, host: string, attempt: number)
   return one !== undefined && GIVEN_UP.includes(one.outcome);
 }
 
-const GIVEN_UP: readonly Attempt['outcome'][] = ['failed', 'refused', 'timed_out', 'evacuated', 'shelved', 'moved', 'reverted'];
+const GIVEN_UP: readonly Attempt['outcome'][] = [
+  'failed',
+  'refused',
+  'timed_out',
+  'evacuated',
+  'shelved',
+  'moved',
+  'reverted',
+];

@@ -157,6 +157,16 @@ it('acts on every record that is not at rest once its deadline has passed, and o
   );
   const acts = new Set(overdue.filter((one) => !['none', 'wait'].includes(stepOf(one).kind)).map(({ state }) => state));
   const rests = new Set(overdue.filter((one) => stepOf(one).kind === 'none').map(({ state }) => state));
-  expect([...acts]).toEqual(['scheduling', 'building', 'stopping', 'starting', 'rebuilding', 'shelving', 'unshelving', ...MOVES, 'deleting']);
+  expect([...acts]).toEqual([
+    'scheduling',
+    'building',
+    'stopping',
+    'starting',
+    'rebuilding',
+    'shelving',
+    'unshelving',
+    ...MOVES,
+    'deleting',
+  ]);
   expect([...rests]).toEqual(['no record', 'active', 'unknown', 'stopped', 'shelved_offloaded', 'error', 'deleted']);
 });

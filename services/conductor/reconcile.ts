@@ -1,5 +1,11 @@
 import type { HostPosition } from '#libs/domain/host-position';
-import { BUILT_STATES, type Instance, type InstanceState, isAttemptOpen, powerStateToBuild } from '#libs/domain/instance';
+import {
+  BUILT_STATES,
+  type Instance,
+  type InstanceState,
+  isAttemptOpen,
+  powerStateToBuild,
+} from '#libs/domain/instance';
 import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
@@ -268,7 +274,12 @@ function builtNow(record: Instance, at: HostPosition, finding?: Finding): Step {
 }
 
 function isAboutBuilt({ kind }: Observation): boolean {
-  return kind === 'power_requested' || kind === 'power_reported' || kind === 'evacuate_requested' || kind === 'shelve_requested';
+  return (
+    kind === 'power_requested' ||
+    kind === 'power_reported' ||
+    kind === 'evacuate_requested' ||
+    kind === 'shelve_requested'
+  );
 }
 
 /** An operator's word destroys what runs where the record does not have it; what it has there is for a terminate. */

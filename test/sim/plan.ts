@@ -22,7 +22,17 @@ import {
 } from './actions/liars';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
 import { decide, move, moveForeign } from './actions/moves';
-import { evacuate, evacuateDead, forgetOperation, shelveAndUnshelve, start, stop, stopAndStart, stopForeign, unshelve } from './actions/operations';
+import {
+  evacuate,
+  evacuateDead,
+  forgetOperation,
+  shelveAndUnshelve,
+  start,
+  stop,
+  stopAndStart,
+  stopForeign,
+  unshelve,
+} from './actions/operations';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';

@@ -2,7 +2,16 @@ import type { Instance } from '#libs/domain/instance';
 import { isOfPresentAttempt } from '../evidence';
 import type { Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
-import { adopt, destroyAndReport, isOverdue, lateReport, none, releaseOrphan, runsElsewhere, wait } from './shared-steps';
+import {
+  adopt,
+  destroyAndReport,
+  isOverdue,
+  lateReport,
+  none,
+  releaseOrphan,
+  runsElsewhere,
+  wait,
+} from './shared-steps';
 
 /*
  * Shelving (Nova's `shelve` and `shelve_offload` in one): the host gives the instance up, and its record stays. Unshelved, it is

@@ -29,9 +29,15 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
     'stop',
   ),
   withFocus(
-    mutant('evacuates-unasked', 'that only what asks for it is evacuated by itself', policy, 'wantsRebuild', () => () => {
-      return true;
-    }),
+    mutant(
+      'evacuates-unasked',
+      'that only what asks for it is evacuated by itself',
+      policy,
+      'wantsRebuild',
+      () => () => {
+        return true;
+      },
+    ),
     'agent away for long',
     'agent stays away',
   ),

@@ -1,6 +1,7 @@
+import { drain } from './drain';
 import { heal } from './heal';
 import { resize } from './resize';
 import type { Scenario } from './stage';
 
 /** Every scenario of `berth demo --scenario`; adding one is a line here. */
-export const SCENARIOS: readonly Scenario[] = [heal, resize];
+export const SCENARIOS: readonly Scenario[] = [drain, heal, resize];
