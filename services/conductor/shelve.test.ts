@@ -34,7 +34,7 @@ async function operate(uuid: string, operation: 'shelve' | 'unshelve' | 'stop' |
 it('gives up its host and its claim, keeps its record, and is built on a host that is selected anew', async () => {
   const uuid = await built();
   await operate(uuid, 'shelve');
-  expect(await world.only()).toMatchObject({ state: 'shelved_offloaded', host: undefined, claimToken: undefined });
+  expect(await world.only()).toMatchObject({ state: 'shelved_offloaded', host: undefined });
   expect(await world.claims()).toEqual([]);
   expect(world.runs()).toEqual([]);
   world.hosts = ['h2', 'h1'];
@@ -103,7 +103,20 @@ it('has a copy destroyed that its old host comes back with', async () => {
   expect(world.harmed).toEqual([]);
 });
 
-it('is found by a state of two words, and told by events', async () => {
+it('is not built by the claim that was released, when a scheduler still answers with that', async () => {
+  const uuid = await built();
+  const [held] = await world.placement.consumers([uuid]);
+  await operate(uuid, 'shelve');
+  world.staleClaim = held?.claimToken;
+  await operate(uuid, 'unshelve');
+  expect(await world.only()).toMatchObject({ state: 'unshelving' });
+  world.staleClaim = undefined;
+  await world.clock.advance(7_000);
+  expect(await world.only()).toMatchObject({ state: 'active' });
+  expect(await world.claims()).toEqual([`${uuid} h1`]);
+});
+
+it('is found by a state of two words', async () => {
   const uuid = await built();
   await operate(uuid, 'shelve');
   expect(await world.instances.list({ state: 'shelved_offloaded' }, undefined, 10)).toMatchObject([{ uuid }]);

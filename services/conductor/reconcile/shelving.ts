@@ -74,6 +74,8 @@ export function unshelving(record: Instance, observed: Observation, nowMs: numbe
     case 'interrupted':
       return { kind: 'select_destinations' };
     case 'claimed':
+      // A scheduler that has not heard yet that this claim was released, when it was shelved, answers with it.
+      if (observed.target.claimToken <= (record.claimToken ?? 0)) return wait(record);
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
       return { kind: 'record_shelved', fault: observed.fault };

@@ -307,12 +307,12 @@ async function recordShelved(
     attempts: [...left, ...passedOver].slice(-MAX_ATTEMPTS_KEPT),
   });
   if (result.kind === 'written' && record.claimToken !== undefined) await release(c, record.uuid, record.claimToken);
-  return after(look, result, record.claimToken === undefined ? { kind: 'interrupted' } : undefined);
+  return after(look, result, undefined);
 }
 
+/** Its claim is known on: what is claimed for it later is newer. */
 const AT_NO_HOST: RecordChange = {
   host: undefined,
-  claimToken: undefined,
   allocationRequest: new Uint8Array(),
   alternates: NO_ALTERNATES,
   activeAt: undefined,

@@ -92,6 +92,8 @@ export class ConductorWorld {
   readonly stopped = new Set<string>();
   /** Whether hosts build what is to be stopped without running it. */
   heedsPowerState = true;
+  /** A claim that the scheduler takes for held, though it was released. */
+  staleClaim: number | undefined;
   /** Whether orders to destroy arrive. */
   heedsDestroy = true;
   readonly powerOrders: SetPowerState[] = [];
@@ -405,9 +407,11 @@ export class ConductorWorld {
       const [held] = await this.placement.consumers([instanceUuid]);
       const heldOn = hostOf(Object.keys(held?.allocations ?? {})[0] ?? '');
       const claimed =
-        held && !ignoreHosts.includes(heldOn)
-          ? { host: heldOn, claimToken: held.claimToken }
-          : await this.#claimFirst(instanceUuid, hosts);
+        this.staleClaim !== undefined
+          ? { host: hosts[0] ?? '', claimToken: this.staleClaim }
+          : held && !ignoreHosts.includes(heldOn)
+            ? { host: heldOn, claimToken: held.claimToken }
+            : await this.#claimFirst(instanceUuid, hosts);
       if (!claimed)
         return {
           destinations: [],
