@@ -124,7 +124,9 @@ const UNDONE = ['error', 'deleted'] as const;
 const OPERATED: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {
   stop: ['stopped', 'error', 'deleted'],
   start: ['active', 'stopped', 'error', 'deleted'],
-  evacuate: ['active', 'unknown', 'error', 'deleted'],
+  evacuate: ['active', 'stopped', 'unknown', 'error', 'deleted'],
+  shelve: ['shelved_offloaded', 'error', 'deleted'],
+  unshelve: ['active', 'shelved_offloaded', 'error', 'deleted'],
   resize: ['verify_resize', 'active', 'stopped', 'error', 'deleted'],
   migrate: ['verify_resize', 'active', 'stopped', 'error', 'deleted'],
   live_migrate: ['active', 'stopped', 'error', 'deleted'],

@@ -80,6 +80,20 @@ export function checkedMappings(wire: WireMappings, allocations: Allocations, fi
   return mappingsFromWire(wire, allocations);
 }
 
+/** What an order says was claimed, as the wire carries it. */
+export function claimedToWire({ allocations, mappings }: { allocations: Allocations; mappings: Mappings }) {
+  return { allocations: allocationsToWire(allocations), mappings: mappingsToWire(mappings, allocations) };
+}
+
+/** The same from whoever sent it. @throws BerthError as `checkedAllocations`, `checkedMappings`. */
+export function checkedClaimed(wire: {
+  readonly allocations: readonly berth.placement.v1.IProviderAllocation[];
+  readonly mappings: WireMappings;
+}) {
+  const allocations = checkedAllocations(wire.allocations, 'allocations');
+  return { allocations, mappings: checkedMappings(wire.mappings, allocations, 'mappings') };
+}
+
 /** Digit by digit: parsing with Buffer and a regular expression takes seven times as long. */
 export function uuidBytes(uuid: string): Uint8Array {
   const bytes = new Uint8Array(UUID_DIGITS.length);

@@ -235,7 +235,7 @@ function aBuild(about: Pick<BuildInstance, 'allocations' | 'mappings'>): BuildIn
     requestSpec: anEncodedSpec(),
   };
   const order = { host: 'h1', attempt: 1, claimToken: 1, alternates: [], deadlineAtMs: 0, timeLeftMs: 0, epoch: 0 };
-  return { ...who, ...order, allocationRequest: new Uint8Array(), ...about };
+  return { ...who, ...order, powerState: 'shutdown', allocationRequest: new Uint8Array(), ...about };
 }
 
 /** The code of what an action throws, if it throws; what is no BerthError is internal. */

@@ -1,5 +1,5 @@
 import { berth } from '#generated/berth';
-import { allocationsToWire, checkedAllocations, checkedMappings, mappingsToWire } from './allocations';
+import { checkedClaimed, claimedToWire } from './allocations';
 import {
   amounts,
   enumeration,
@@ -25,7 +25,7 @@ import type {
   RunningInstance,
   Selection,
 } from './messages';
-import { handoverFromWire } from './power';
+import { handoverFromWire, runningPowerState } from './power';
 import { codecAroundSpec } from './request-spec';
 import { sealedRequest, selectionsFromWire } from './selection';
 import { runningFromWire, runningToWire } from './stats';
@@ -49,12 +49,11 @@ export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
     ...build,
     requestSpec: null,
     alternates: build.alternates as Selection[],
-    allocations: allocationsToWire(build.allocations),
-    mappings: mappingsToWire(build.mappings, build.allocations),
+    powerState: runningPowerState.toWire(build.powerState),
+    ...claimedToWire(build),
     arrival: build.arrival ?? null,
   }),
   (build, requestSpec) => {
-    const allocations = checkedAllocations(build.allocations, 'allocations');
     return {
       instanceUuid: uuid(build.instanceUuid, 'instance_uuid'),
       requestId: uuid(build.requestId, 'request_id'),
@@ -70,8 +69,8 @@ export const buildInstanceCodec: Codec<BuildInstance> = codecAroundSpec(
       timeLeftMs: whole(build.timeLeftMs, 'time_left_ms'),
       epoch: whole(build.epoch, 'epoch'),
       allocationRequest: sealedRequest(build.allocationRequest, 'allocation_request'),
-      allocations,
-      mappings: checkedMappings(build.mappings, allocations, 'mappings'),
+      powerState: runningPowerState.fromWire(build.powerState).powerState ?? 'running',
+      ...checkedClaimed(build),
       ...(build.arrival ? { arrival: arrivalFromWire(build.arrival) } : {}),
     };
   },
@@ -86,14 +85,15 @@ function arrivalFromWire(value: berth.compute.v1.IArrival): Arrival {
 export const destroyInstanceCodec: Codec<DestroyInstance> = codec(
   'berth.compute.v1.DestroyInstance',
   wire.DestroyInstance,
-  (destroy) => destroy,
-  ({ instanceUuid, host, attempt, report, epoch, claimToken }) => ({
-    instanceUuid: uuid(instanceUuid, 'instance_uuid'),
-    host: hostName(host, 'host'),
-    attempt,
-    report,
-    epoch: whole(epoch, 'epoch'),
-    claimToken: whole(claimToken, 'claim_token'),
+  (destroy) => ({ ...destroy, ...claimedToWire(destroy) }),
+  (destroy) => ({
+    instanceUuid: uuid(destroy.instanceUuid, 'instance_uuid'),
+    host: hostName(destroy.host, 'host'),
+    attempt: destroy.attempt,
+    report: destroy.report,
+    epoch: whole(destroy.epoch, 'epoch'),
+    claimToken: whole(destroy.claimToken, 'claim_token'),
+    ...checkedClaimed(destroy),
   }),
 );
 

@@ -39,6 +39,7 @@ const OUTCOMES = [
   'evacuated',
   'rolled_back',
   'preempted',
+  'shelved',
   'moved',
   'reverted',
 ] as const;
@@ -59,6 +60,9 @@ const STATES = enumeration({
   undoing: InstanceState.INSTANCE_STATE_UNDOING,
   pending: InstanceState.INSTANCE_STATE_PENDING,
   preempting: InstanceState.INSTANCE_STATE_PREEMPTING,
+  shelving: InstanceState.INSTANCE_STATE_SHELVING,
+  shelved_offloaded: InstanceState.INSTANCE_STATE_SHELVED_OFFLOADED,
+  unshelving: InstanceState.INSTANCE_STATE_UNSHELVING,
   resize: InstanceState.INSTANCE_STATE_RESIZE,
   verify_resize: InstanceState.INSTANCE_STATE_VERIFY_RESIZE,
   revert_resize: InstanceState.INSTANCE_STATE_REVERT_RESIZE,

@@ -262,6 +262,8 @@ export type InstanceOperation =
   | 'stop'
   | 'start'
   | 'evacuate'
+  | 'shelve'
+  | 'unshelve'
   | 'resize'
   | 'migrate'
   | 'live_migrate'
@@ -413,12 +415,20 @@ export interface ProjectUsageView extends Fields<berth.quota.v1.ProjectUsage> {
 
 // berth.compute.v1
 
-export interface BuildInstance
-  extends Omit<WithSpec<berth.compute.v1.BuildInstance>, 'allocations' | 'mappings' | 'arrival'> {
-  readonly alternates: readonly Selection[];
-  /** What was claimed for it, by provider; empty when the conductor does not say. */
+/** What was claimed for the instance that an order is about, by provider; empty when the conductor does not say. */
+export interface Claimed {
   readonly allocations: Allocations;
   readonly mappings: Mappings;
+}
+
+type OrderFields<T, K extends keyof T = never> = Fields<T, K | Extract<keyof T, 'allocations' | 'mappings'>> & Claimed;
+
+export interface BuildInstance
+  extends Omit<WithSpec<berth.compute.v1.BuildInstance>, 'allocations' | 'mappings' | 'powerState' | 'arrival'>,
+    Claimed {
+  readonly alternates: readonly Selection[];
+  /** How it comes up. */
+  readonly powerState: PowerState;
   /** Of an instance that is moved, not built anew. */
   readonly arrival?: Arrival | undefined;
 }
@@ -426,10 +436,11 @@ export interface BuildInstance
 export type Arrival = Fields<berth.compute.v1.Arrival>;
 
 /** Only an attempt up to `attempt`, under a claim up to `claimToken`, is destroyed; 0 means whatever runs. */
-export type DestroyInstance = Fields<berth.compute.v1.DestroyInstance>;
+export type DestroyInstance = OrderFields<berth.compute.v1.DestroyInstance>;
 
 /** An order to stop an instance and keep it, or to start it; it rests on what the host had said last. */
-export interface SetPowerState extends Fields<berth.compute.v1.SetPowerState, 'powerState' | 'migrationUuid' | 'live'> {
+export interface SetPowerState
+  extends OrderFields<berth.compute.v1.SetPowerState, 'powerState' | 'migrationUuid' | 'live'> {
   readonly powerState: PowerState;
   /** To be moved by this migration; '' or not given for none. */
   readonly migrationUuid?: string | undefined;

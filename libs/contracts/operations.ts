@@ -11,6 +11,8 @@ const OPERATIONS = enumeration({
   stop: InstanceOperation.INSTANCE_OPERATION_STOP,
   start: InstanceOperation.INSTANCE_OPERATION_START,
   evacuate: InstanceOperation.INSTANCE_OPERATION_EVACUATE,
+  shelve: InstanceOperation.INSTANCE_OPERATION_SHELVE,
+  unshelve: InstanceOperation.INSTANCE_OPERATION_UNSHELVE,
   resize: InstanceOperation.INSTANCE_OPERATION_RESIZE,
   migrate: InstanceOperation.INSTANCE_OPERATION_MIGRATE,
   live_migrate: InstanceOperation.INSTANCE_OPERATION_LIVE_MIGRATE,

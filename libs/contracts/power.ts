@@ -1,6 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import type { PowerState } from '../domain/instance';
+import { checkedClaimed, claimedToWire } from './allocations';
 import { enumeration, hostName, name, text, uuid, uuidOrEmpty, whole } from './checks';
 import { type Codec, codec } from './codec';
 import { MAX_HANDOVER_BYTES } from './limits';
@@ -26,8 +27,14 @@ export const setPowerStateCodec: Codec<SetPowerState> = codec(
     migrationUuid,
     live,
     powerState: POWER_STATES.toWire(order.powerState),
+    ...claimedToWire(order),
   }),
-  (order) => ({ ...aboutFromWire(order), epoch: whole(order.epoch, 'epoch'), live: order.live }),
+  (order) => ({
+    ...aboutFromWire(order),
+    epoch: whole(order.epoch, 'epoch'),
+    live: order.live,
+    ...checkedClaimed(order),
+  }),
 );
 
 /** To `build.results`: how an instance is after it was ordered to be stopped or started. */

@@ -4,6 +4,7 @@ import type { Resources } from '../domain/inventory';
 import type { RequestGroup, RequestSpec } from '../domain/request-spec';
 import {
   amounts,
+  enumeration,
   hostNames,
   list,
   missing,
@@ -28,6 +29,13 @@ import { groupToWire, namedGroupFromWire } from './placement';
 type WireSpec = berth.scheduler.v1.RequestSpec;
 type WireGroup = berth.scheduler.v1.RequestGroup;
 type WireLists = readonly berth.scheduler.v1.IStringList[];
+
+const { RebuildPolicy } = berth.scheduler.v1;
+/** Unspecified is never. */
+const rebuildPolicies = enumeration({
+  never: RebuildPolicy.REBUILD_POLICY_UNSPECIFIED,
+  evacuate: RebuildPolicy.REBUILD_POLICY_EVACUATE,
+});
 
 /** A request spec by itself: how an instance keeps it. */
 export const requestSpecCodec: Codec<RequestSpec> = codec(
@@ -92,6 +100,7 @@ export function specToWire(request: RequestSpec): berth.scheduler.v1.IRequestSpe
     sameSubtrees: listsToWire(spec.sameSubtrees),
     rootRequiredTraits: spec.rootRequiredTraits,
     rootForbiddenTraits: spec.rootForbiddenTraits,
+    rebuildPolicy: rebuildPolicies.toWire(spec.rebuildPolicy),
   } satisfies Record<Exclude<keyof RequestSpec, 'groupPolicy'> | 'isolateGroups', unknown>;
 }
 
@@ -125,6 +134,7 @@ export function specFromWire(wire: berth.scheduler.v1.IRequestSpec | null | unde
     sameSubtrees,
     rootRequiredTraits: traits(spec.rootRequiredTraits, `${field}.root_required_traits`),
     rootForbiddenTraits: traits(spec.rootForbiddenTraits, `${field}.root_forbidden_traits`),
+    rebuildPolicy: rebuildPolicies.fromWire(spec.rebuildPolicy, `${field}.rebuild_policy`),
   };
 }
 

@@ -3,9 +3,9 @@ import type { Migration } from './migration';
 import type { Admission, Waiting } from './queueing/admission';
 
 /**
- * The states of an instance. It may rest in `active`, `stopped`, `error` and `deleted`; it is `unknown` while the host on
- * which it was active is silent. A `stopped` one keeps its host and its claim. A `pending` one holds nothing and waits for
- * capacity, a `preempting` one is to make room for another and then be `pending` again.
+ * The states of an instance. It may rest in `active`, `stopped`, `shelved_offloaded`, `error` and `deleted`; it is `unknown`
+ * while the host on which it was active is silent. A `stopped` one keeps its host and its claim. A `pending` one holds nothing
+ * and waits for capacity, a `preempting` one is to make room for another and then be `pending` again.
  */
 export type InstanceState =
   | 'scheduling'
@@ -19,6 +19,9 @@ export type InstanceState =
   | 'rebuilding'
   | 'undoing'
   | 'preempting'
+  | 'shelving'
+  | 'shelved_offloaded'
+  | 'unshelving'
   | 'resize'
   | 'verify_resize'
   | 'revert_resize'
@@ -50,12 +53,13 @@ export type PowerState = 'running' | 'shutdown';
  *
  * ```
  *   active, unknown ──▶ stopping ──▶ stopped ──▶ starting ──▶ active
- *   active, unknown ──▶ rebuilding ──▶ building, or unknown when no other host takes it
- *   any of these    ──▶ preempting ──▶ pending
+ *   each of these ──▶ rebuilding ──▶ building, then as it was; or back, when no other host takes it
+ *   each of these ──▶ preempting ──▶ pending
  *   building, rebuilding, active, ... ──▶ undoing ──▶ error: its gang has failed
  *   active ──▶ resize ──▶ verify_resize ──▶ active          (resize, cold migration)
  *   active ──▶ migrating ──▶ active                         (live migration)
  *   resize, verify_resize, migrating ──▶ revert_resize ──▶ active, or stopped when it could not be started
+ *   active, stopped ──▶ shelving ──▶ shelved_offloaded ──▶ unshelving ──▶ building, or back when no host takes it
  * ```
  *
  * While there is no capacity for it:
@@ -67,13 +71,24 @@ export type PowerState = 'running' | 'shutdown';
 const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   scheduling: ['pending', 'building', 'active', 'stopped', 'error', 'deleting'],
   pending: ['pending', 'building', 'active', 'stopped', 'error', 'deleting'],
-  building: ['building', 'active', 'stopped', 'preempting', 'undoing', 'error', 'deleting'],
+  building: [
+    'building',
+    'active',
+    'stopping',
+    'stopped',
+    'shelved_offloaded',
+    'preempting',
+    'undoing',
+    'error',
+    'deleting',
+  ],
   active: [
     'active',
     'unknown',
     'stopping',
     'stopped',
     'rebuilding',
+    'shelving',
     'resize',
     'migrating',
     'preempting',
@@ -82,10 +97,13 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
     'deleting',
   ],
   unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
-  stopping: ['stopping', 'stopped', 'preempting', 'undoing', 'error', 'deleting'],
-  stopped: ['stopped', 'starting', 'active', 'preempting', 'undoing', 'error', 'deleting'],
-  starting: ['starting', 'active', 'stopped', 'preempting', 'undoing', 'error', 'deleting'],
-  rebuilding: ['unknown', 'building', 'active', 'stopped', 'undoing', 'deleting'],
+  stopping: ['stopping', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
+  stopped: ['stopped', 'starting', 'active', 'rebuilding', 'shelving', 'preempting', 'undoing', 'error', 'deleting'],
+  starting: ['starting', 'active', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
+  rebuilding: ['unknown', 'building', 'active', 'stopping', 'stopped', 'starting', 'undoing', 'deleting'],
+  shelving: ['shelving', 'shelved_offloaded', 'undoing', 'deleting'],
+  shelved_offloaded: ['active', 'stopped', 'unshelving', 'error', 'deleting'],
+  unshelving: ['shelved_offloaded', 'building', 'active', 'stopped', 'error', 'deleting'],
   resize: ['resize', 'verify_resize', 'revert_resize', 'active', 'undoing', 'error', 'deleting'],
   migrating: ['migrating', 'revert_resize', 'active', 'undoing', 'error', 'deleting'],
   verify_resize: ['verify_resize', 'revert_resize', 'active', 'undoing', 'error', 'deleting'],
@@ -125,6 +143,8 @@ export interface Attempt {
     | 'evacuated'
     | 'rolled_back'
     | 'preempted'
+    /** Its host has given it up, and what it made goes. */
+    | 'shelved'
     /** It runs by the next attempt, and what this one made goes. */
     | 'moved'
     /** It runs by an attempt before, and what this one made goes. */
@@ -173,6 +193,8 @@ export interface Instance {
   readonly waiting?: Waiting | undefined;
   /** When its time limit ends it; from when it was ACTIVE for the first time. */
   readonly endsAtMs?: number | undefined;
+  /** While it is built on another host: what it was before, which it comes up as (Nova's `old_vm_state`). */
+  readonly formerState?: InstanceState | undefined;
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
@@ -201,7 +223,18 @@ export function hasBeenActive({ attempts }: Pick<Instance, 'attempts'>): boolean
 }
 
 /** A member of a gang is not preempted before it is ACTIVE. */
-const BEEN_ACTIVE: readonly Attempt['outcome'][] = ['active', 'evacuated', 'preempted', 'moved', 'reverted'];
+const BEEN_ACTIVE: readonly Attempt['outcome'][] = ['active', 'evacuated', 'preempted', 'shelved', 'moved', 'reverted'];
+
+/** How an instance is to come up that is being built: as it was before, if it was built before. */
+export function powerStateToBuild({ formerState }: Pick<Instance, 'formerState'>): PowerState {
+  return formerState === 'stopping' || formerState === 'stopped' ? 'shutdown' : 'running';
+}
+
+/** Whether it is on its way from a dead host to another. */
+export function isBuiltElsewhere({ state, formerState }: Instance): boolean {
+  const isUnshelved = formerState === 'shelved_offloaded';
+  return state === 'rebuilding' || (state === 'building' && formerState !== undefined && !isUnshelved);
+}
 
 /** Whether a host works on the instance: its last attempt has no outcome yet. */
 export function isAttemptOpen({ state, attempts }: Instance): boolean {

@@ -19,6 +19,13 @@ export interface RequestGroup {
 }
 
 /**
+ * What becomes of an instance whose host is dead, without anybody asking: `never` leaves it `unknown` until the host is back or
+ * an operator evacuates it, `evacuate` has it built on another host (Masakari's automatic recovery).
+ */
+export type RebuildPolicy = (typeof REBUILD_POLICIES)[number];
+export const REBUILD_POLICIES = ['never', 'evacuate'] as const;
+
+/**
  * What a client asks for, per instance. It says what is needed and what would be nice, never where: the scheduler's
  * filters and weighers give it its meaning. All lists may be empty.
  */
@@ -66,6 +73,7 @@ export interface RequestSpec {
   /** Traits that the host's root provider itself must have, and must not have. */
   readonly rootRequiredTraits: readonly string[];
   readonly rootForbiddenTraits: readonly string[];
+  readonly rebuildPolicy: RebuildPolicy;
 }
 
 /** A request spec for some resources, with nothing else asked unless given. */
@@ -95,6 +103,7 @@ export function requestSpec(
     sameSubtrees: [],
     rootRequiredTraits: [],
     rootForbiddenTraits: [],
+    rebuildPolicy: 'never',
     ...rest,
   };
 }

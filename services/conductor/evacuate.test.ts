@@ -55,6 +55,62 @@ it('builds an instance of a dead host on another, whose claim takes the place of
   expect(told.slice(-3)).toEqual(['rebuilding', 'building', 'active']);
 });
 
+it.each([
+  { heeds: true, what: 'without running it' },
+  { heeds: false, what: 'and runs it until it is told, as agents of an older version do' },
+])('builds what was stopped as stopped: its new host keeps it $what', async ({ heeds }) => {
+  world.heedsPowerState = heeds;
+  await world.request();
+  await world.clock.advance(0);
+  const { uuid } = await world.only();
+  void world.operate(uuid, 'stop');
+  await world.clock.advance(0);
+  await dies('h1');
+  await evacuate(uuid);
+  expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h2', formerState: undefined, fault: undefined });
+  expect(await world.claims()).toEqual([`${uuid} h2`]);
+  expect(world.orders.at(-1)).toMatchObject({ host: 'h2', powerState: 'shutdown' });
+  expect(world.stopped).toContain(`${uuid} h2`);
+  void world.operate(uuid, 'start');
+  await world.clock.advance(0);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h2' });
+});
+
+it.each([
+  { operation: 'stop', on: 'stopping', ends: 'stopped' },
+  { operation: 'start', on: 'starting', ends: 'active' },
+] as const)('evacuates what is $on, and it comes up $ends', async ({ operation, on, ends }) => {
+  await world.request();
+  await world.clock.advance(0);
+  const { uuid } = await world.only();
+  if (operation === 'start') {
+    void world.operate(uuid, 'stop');
+    await world.clock.advance(0);
+  }
+  await dies('h1');
+  void world.operate(uuid, operation);
+  await world.clock.advance(0);
+  expect(await world.only()).toMatchObject({ state: on, host: 'h1' });
+  await evacuate(uuid);
+  expect(await world.only()).toMatchObject({ state: ends, host: 'h2' });
+});
+
+it.each([
+  { operation: 'stop', isDead: false, state: 'stopped' },
+  { operation: 'stop', isDead: true, state: 'stopping' },
+] as const)('leaves what is $state as it was when no other host takes it', async ({ operation, isDead, state }) => {
+  await world.request();
+  await world.clock.advance(0);
+  const { uuid } = await world.only();
+  if (isDead) await dies('h1');
+  void world.operate(uuid, operation);
+  await world.clock.advance(0);
+  await dies('h1');
+  world.hosts = ['h1'];
+  await evacuate(uuid);
+  expect(await world.only()).toMatchObject({ state, host: 'h1', fault: { reason: 'no_valid_host' } });
+});
+
 it('is refused while the lease of the host lives, and changes nothing', async () => {
   const uuid = await onDeadHost();
   const holder = { agentRun: 'a run', serviceHost: 'h1' };

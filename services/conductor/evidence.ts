@@ -67,6 +67,7 @@ const GIVEN_UP: readonly Attempt['outcome'][] = [
   'evacuated',
   'rolled_back',
   'preempted',
+  'shelved',
   'moved',
   'reverted',
 ];

@@ -18,6 +18,7 @@ export type RecordChange = Partial<
     | 'missingIn'
     | 'waiting'
     | 'endsAtMs'
+    | 'formerState'
     | 'migration'
     | 'requestSpec'
   >
@@ -35,7 +36,8 @@ export type WriteResult =
  * @throws BerthError `internal / bad_transition` when the lifecycle does not allow it: a fault of Berth.
  */
 export async function writeRecord(c: Conductor, record: Instance, change: RecordChange): Promise<WriteResult> {
-  const next = { ...record, ...change, version: record.version + 1, updatedAtMs: c.clock.now() };
+  const changed = { ...record, ...change, version: record.version + 1, updatedAtMs: c.clock.now() };
+  const next = { ...changed, dueAtMs: changed.dueAtMs ?? endByLimitMs(changed) };
   if (!canTransition(record.state, next.state)) throw badTransition(record.uuid, record.state, next.state);
   const { updated, instance, unpublished } = await c.instances.update(next);
   if (!updated) return { kind: 'changed_meanwhile', record: instance };
@@ -53,6 +55,13 @@ export async function writeRecord(c: Conductor, record: Instance, change: Record
   );
   return { kind: 'written', record: next };
 }
+
+/** Where nothing else is awaited, its time limit is. */
+function endByLimitMs({ state, endsAtMs }: Instance): number | undefined {
+  return LIMITED.includes(state) ? endsAtMs : undefined;
+}
+
+const LIMITED: readonly InstanceState[] = ['active', 'unknown', 'stopped', 'shelved_offloaded', 'verify_resize'];
 
 /**
  * Stores new records of a request with their events: all or, when the request is known, none.

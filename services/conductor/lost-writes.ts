@@ -33,14 +33,22 @@ export function isDoubtful(c: Conductor, record: Instance, lost: LostWrites): bo
 export function isForgotten(record: Instance | undefined, running: RunningInstance, lost: LostWrites): boolean {
   if (running.claimToken >= lost.beforeToken) return false;
   if (record === undefined) return true;
-  return isInWork(record) && attemptNumber(record) < running.attempt && mayBeOlder(record, lost);
+  const isOnItsWay = isInWork(record) || record.state === 'shelved_offloaded';
+  return isOnItsWay && attemptNumber(record) < running.attempt && mayBeOlder(record, lost);
 }
 
 function isInWork({ state }: Instance): boolean {
   return IN_WORK.includes(state);
 }
 
-const IN_WORK: readonly InstanceState[] = ['scheduling', 'pending', 'building', 'rebuilding', 'preempting'];
+const IN_WORK: readonly InstanceState[] = [
+  'scheduling',
+  'pending',
+  'building',
+  'rebuilding',
+  'unshelving',
+  'preempting',
+];
 
 function mayBeOlder({ updatedAtMs }: Instance, { upToMs }: LostWrites): boolean {
   return updatedAtMs <= upToMs;

@@ -69,6 +69,8 @@ export type Observation =
   | { readonly kind: 'gang_failed'; readonly fault: Fault }
   /** An operator wants it built on another host: its own is dead, and fenced. */
   | { readonly kind: 'evacuate_requested' }
+  /** The client wants its host to give it up; or a host again. */
+  | { readonly kind: 'shelve_requested' | 'unshelve_requested' }
   /** A client wants it resized, or an operator wants it moved. */
   | { readonly kind: 'move_requested'; readonly wanted: WantedMove }
   /** A client, or an operator, says that the move stays as it is, or that it goes back. */

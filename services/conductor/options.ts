@@ -68,6 +68,21 @@ export const conductorOptions = {
     max: 86_400_000,
     help: 'How long a host may take to stop or start an instance before it is told again.',
   }),
+  rebuildAfterMs: durationOption({
+    env: 'BERTH_CONDUCTOR_REBUILD_AFTER_MS',
+    default: 300_000,
+    min: 1_000,
+    max: 86_400_000,
+    help: 'How long a host must have been down before what asked for it (--rebuild evacuate) is evacuated by itself.',
+  }),
+  rebuildParallel: intOption({
+    env: 'BERTH_CONDUCTOR_REBUILD_PARALLEL',
+    default: 10,
+    min: 1,
+    max: 1_000,
+    unit: 'instances',
+    help: 'Instances of dead hosts that are evacuated by themselves at once, by all conductors together.',
+  }),
   confirmAfterMs: durationOption({
     env: 'BERTH_CONDUCTOR_CONFIRM_AFTER_MS',
     default: 0,

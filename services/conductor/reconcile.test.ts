@@ -88,10 +88,10 @@ it('orders no host a second time by the claim of an attempt that is concluded', 
   expect(new Set(again.map((one) => stepOf(one).kind))).toEqual(new Set(['claim_next_host']));
 });
 
-it('destroys nothing but what was terminated, attempts that the record gave up, and what an operator disowns', () => {
+it('destroys nothing but what was terminated or shelved, attempts that the record gave up, and what an operator disowns', () => {
   const destroying = cases.filter((one) => stepOf(one).kind === 'destroy');
   // `undoing`: with the failure of its gang on record.
-  const isEnded = ({ state }: Case) => ['undoing', 'preempting', 'deleting', 'deleted'].includes(state);
+  const isEnded = ({ state }: Case) => ['undoing', 'preempting', 'shelving', 'deleting', 'deleted'].includes(state);
   // No host is asked to build without an attempt in the record.
   const isDisowned = ({ observed }: Case) => observed.kind === 'disowned';
   // What leaves its destination has been there: no attempt is open.
@@ -112,7 +112,7 @@ it('destroys nothing that an operator disowns where its record has it', () => {
     return observed.kind === 'disowned' && observed.host === 'h1' && hasHost;
   });
   const kept = new Set(disowned.filter((one) => stepOf(one).kind !== 'destroy').map(({ state }) => state));
-  expect([...kept]).toEqual(['building', ...BUILT_STATES, 'rebuilding', ...MOVES]);
+  expect([...kept]).toEqual(['building', ...BUILT_STATES, 'rebuilding', 'shelving', ...MOVES]);
 });
 
 it('takes nothing that was seen before an instance was active for the present', () => {
@@ -146,10 +146,11 @@ it('destroys an active instance on its own host for nothing but a terminate', ()
   expect(onOwnHost.filter(({ observation, hasHost }) => hasHost && !observation.startsWith('late'))).toEqual([]);
 });
 
-it('releases a claim only of a record that is at its end, is deleting, or is not there', () => {
+it('releases a claim only of a record that is at its end, on no host, deleting, or not there', () => {
   for (const one of cases) {
     if (stepOf(one).kind !== 'release') continue;
-    expect(['no record', 'undoing', 'preempting', 'error', 'deleting', 'deleted']).toContain(one.state);
+    const isNowhere = ['no record', 'undoing', 'preempting', 'shelved_offloaded', 'error', 'deleting', 'deleted'];
+    expect(isNowhere).toContain(one.state);
   }
 });
 
@@ -160,7 +161,7 @@ it('acts on every record that is not at rest once its deadline has passed, and o
   const acts = new Set(overdue.filter((one) => !['none', 'wait'].includes(stepOf(one).kind)).map(({ state }) => state));
   const rests = new Set(overdue.filter((one) => stepOf(one).kind === 'none').map(({ state }) => state));
   const built = ['building', 'stopping', 'starting', 'rebuilding'];
-  const inWork = [...built, ...MOVES, 'preempting', 'undoing', 'error', 'deleting'];
+  const inWork = [...built, 'shelving', 'unshelving', ...MOVES, 'preempting', 'undoing', 'error', 'deleting'];
   expect([...acts]).toEqual(['scheduling', 'pending', ...inWork]);
-  expect([...rests]).toEqual(['no record', 'active', 'unknown', 'stopped', 'error', 'deleted']);
+  expect([...rests]).toEqual(['no record', 'active', 'unknown', 'stopped', 'shelved_offloaded', 'error', 'deleted']);
 });

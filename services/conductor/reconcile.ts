@@ -1,4 +1,11 @@
-import { BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instance';
+import type { HostPosition } from '#libs/domain/host-position';
+import {
+  BUILT_STATES,
+  type Instance,
+  type InstanceState,
+  isAttemptOpen,
+  powerStateToBuild,
+} from '#libs/domain/instance';
 import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
@@ -16,10 +23,13 @@ import {
   none,
   type Reported,
   recordError,
+  releaseHeld,
+  releaseOrphan,
   runsElsewhere,
   wait,
 } from './reconcile/shared-steps';
-import type { Step } from './step';
+import { shelved, shelving, unshelving } from './reconcile/shelving';
+import type { Finding, Step } from './step';
 
 /**
  * What to do next about one instance: compares what it wants (its record), what it holds (its claim) and what is (what was
@@ -43,6 +53,7 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (observed.kind === 'gang_failed') return gangFailed(record, observed.fault);
   if (owesGang(record)) return { kind: 'settle_gang' };
   if (isMoveWish(observed)) return moveAsked(record, observed);
+  if (observed.kind === 'unshelve_requested' && record.state !== 'shelved_offloaded') return none('not shelved');
   const isOnItsWay = record.state === 'resize' || record.state === 'migrating';
   const isAnswer = observed.kind === 'power_reported' && isOnItsWay;
   if (isAboutBuilt(observed) && !BUILT_STATES.includes(record.state) && !isAnswer) return none('not on its host');
@@ -70,6 +81,12 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
       return isMoving(record) ? arrived(record, holds, observed, nowMs) : none('at rest');
     case 'revert_resize':
       return isMoving(record) ? reverting(record, observed, nowMs) : none('at rest');
+    case 'shelving':
+      return shelving(record, observed, nowMs);
+    case 'shelved_offloaded':
+      return shelved(record, holds, observed, nowMs);
+    case 'unshelving':
+      return unshelving(record, observed, nowMs);
     case 'error':
       return inError(record, holds, observed);
     case 'undoing':
@@ -125,7 +142,7 @@ function scheduling(record: Instance, observed: Observation, nowMs: number): Ste
 function building(record: Instance, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'reported':
-      return isOfPresentBuild(record, observed) ? reportOfBuild(observed) : lateReport(record, observed);
+      return isOfPresentBuild(record, observed) ? reportOfBuild(record, observed) : lateReport(record, observed);
     case 'order_refused':
       return { kind: 'conclude_attempt', outcome: 'refused', why: observed.reason };
     case 'terminate_requested':
@@ -139,7 +156,7 @@ function building(record: Instance, observed: Observation, nowMs: number): Step 
       if (observed.voucher) return adopt(observed);
       // Its report is on its way, or was lost with what the store has forgotten.
       return isOfPresentBuild(record, { host: observed.host, ...observed.instance })
-        ? { kind: 'record_active', at: observed.at, finding: 'found' }
+        ? builtNow(record, observed.at, 'found')
         : runsElsewhere(record, observed);
     case 'claimed':
     case 'no_host':
@@ -158,6 +175,9 @@ function betweenHosts(record: Instance, observed: Observation): Step {
       if (observed.target.claimToken <= (record.claimToken ?? 0)) return { kind: 'claim_next_host' };
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
+      // What was shelved stays so: it has lost nothing.
+      if (record.formerState === 'shelved_offloaded')
+        return { kind: 'record_shelved', fault: observed.fault, passedOver: observed.passedOver };
       return recordError(observed.fault, record.claimToken, observed.passedOver);
     case 'alternates_expired':
       return { kind: 'select_destinations' };
@@ -251,10 +271,10 @@ function atItsEnd(holds: Holds, observed: Observation): Step {
   }
 }
 
-function reportOfBuild(report: Reported): Step {
+function reportOfBuild(record: Instance, report: Reported): Step {
   switch (report.outcome) {
     case 'active':
-      return { kind: 'record_active', at: report.at };
+      return builtNow(record, report.at);
     case 'failed':
     case 'refused':
       return { kind: 'conclude_attempt', outcome: report.outcome, why: report.why };
@@ -265,13 +285,25 @@ function reportOfBuild(report: Reported): Step {
   }
 }
 
+/** It comes up as it was. An agent of an older version runs what it builds, so the host is told to stop it in any case. */
+function builtNow(record: Instance, at: HostPosition, finding?: Finding): Step {
+  const kind = powerStateToBuild(record) === 'shutdown' ? 'record_built_to_stop' : 'record_active';
+  return { kind, at, ...(finding && { finding }) };
+}
+
 function isAboutBuilt({ kind }: Observation): boolean {
-  return kind === 'power_requested' || kind === 'power_reported' || kind === 'evacuate_requested';
+  return (
+    kind === 'power_requested' ||
+    kind === 'power_reported' ||
+    kind === 'evacuate_requested' ||
+    kind === 'shelve_requested'
+  );
 }
 
 /** An operator's word destroys what runs where the record does not have it; what it has there is for a terminate. */
 function disowned(record: Instance, observed: Disowned): Step {
-  const mayBe = record.state === 'building' || record.state === 'rebuilding' || BUILT_STATES.includes(record.state);
+  const onItsWay: readonly InstanceState[] = ['building', 'rebuilding', 'shelving'];
+  const mayBe = onItsWay.includes(record.state) || BUILT_STATES.includes(record.state);
   const { source, destination } = record.migration ?? {};
   const isOnMove = observed.host === source?.host || observed.host === destination?.host;
   const isThere = (record.host === observed.host && mayBe) || (isOnMove && record.state !== 'deleting');
@@ -292,20 +324,4 @@ function destroyTerminated({ host, attempt, claimToken }: Build): Step {
 function concludeTimedOut({ dueAtMs, attempts }: Instance): Step {
   const limitMs = (dueAtMs ?? 0) - (attempts.at(-1)?.startedAtMs ?? 0);
   return { kind: 'conclude_attempt', outcome: 'timed_out', why: `no answer within ${limitMs} ms` };
-}
-
-function releaseHeld(holds: Holds): Step {
-  switch (holds.kind) {
-    case 'unread':
-      return { kind: 'read_claim' };
-    case 'none':
-      return none('at rest');
-    case 'claim':
-      return { kind: 'release', claimToken: holds.claimToken };
-  }
-}
-
-function releaseOrphan(holds: Holds): Step {
-  const step = releaseHeld(holds);
-  return step.kind === 'release' ? { ...step, finding: 'orphan' } : step;
 }

@@ -26,6 +26,7 @@ import { onHostDiscrepancy } from './triggers/host-discrepancy';
 import { operateInstance } from './triggers/operate-instance';
 import { sweepOverdue } from './triggers/overdue-sweep';
 import { onPowerReport } from './triggers/power-report';
+import { REBUILD_LEASE, rebuildDead } from './triggers/rebuild-dead';
 import { settleDoubt } from './triggers/settle-doubt';
 import { retryOptions, settleMessage } from './triggers/settle-message';
 import { onTerminateRequest } from './triggers/terminate-request';
@@ -79,6 +80,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   const loops = [
     repeat(c, 'overdue sweep', c.config.dueIntervalMs, () => sweepOverdue(c)),
     repeat(c, 'audit', c.config.auditIntervalMs, () => audit(c, holder)),
+    repeat(c, 'rebuild of dead hosts', c.config.auditIntervalMs, () => rebuildDead(c, holder)),
     keepDraining(c, holder),
     keepQueue(c, holder),
   ];
@@ -90,8 +92,9 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       await Promise.all(loops);
       await c.events.idle();
       // The next holder need not wait for the lease to run out; if the store is away, it will.
-      await Promise.all([AUDIT_LEASE, OUTBOX_LEASE, PENDING_LEASE].map((name) => c.leases.release(name, holder))).catch(
-        (err: unknown) => c.log.debug({ event: 'lease_not_released', err }, 'could not release the leases'),
+      const leases = [AUDIT_LEASE, OUTBOX_LEASE, PENDING_LEASE, REBUILD_LEASE];
+      await Promise.all(leases.map((name) => c.leases.release(name, holder))).catch((err: unknown) =>
+        c.log.debug({ event: 'lease_not_released', err }, 'could not release the leases'),
       );
     },
   };

@@ -27,6 +27,8 @@ export type Step =
   | { readonly kind: 'record_unknown' }
   /** Record that it is to be stopped, or started; then its host is told. */
   | { readonly kind: 'record_power_change'; readonly state: 'stopping' | 'starting' }
+  /** It is built, as its host said then, and was stopped before it was built there: record that its host is to stop it. */
+  | { readonly kind: 'record_built_to_stop'; readonly at: HostPosition; readonly finding?: Finding }
   /** Tell its host to stop it, or to start it. Not for the first time: only a host that is not silent. */
   | { readonly kind: 'set_power_state'; readonly powerState: PowerState; readonly isFirst: boolean }
   /** Its host keeps it and does not run it, as the host said then; why, if it could not be started. */
@@ -38,7 +40,7 @@ export type Step =
     }
   /** Record that it is to be built on another host; then a scheduler is asked. */
   | { readonly kind: 'record_rebuilding' }
-  /** No other host takes it: it stays where it was. */
+  /** No other host takes it: it stays where it was, and as it was. */
   | { readonly kind: 'record_not_rebuilt'; readonly fault: Fault }
   /** Record that it is to be moved; then a scheduler is asked. */
   | { readonly kind: 'record_move'; readonly wanted: WantedMove }
@@ -70,6 +72,12 @@ export type Step =
   | { readonly kind: 'give_back' }
   /** Its source has it again; stopped, where it could not be started. */
   | { readonly kind: 'record_returned'; readonly at: HostPosition; readonly isStopped: boolean; readonly why?: string }
+  /** Record that its host is to give it up; then the host is told. */
+  | { readonly kind: 'record_shelving' }
+  /** It is on no host: record that, then release the claim that it held; why, if no host took it. */
+  | { readonly kind: 'record_shelved'; readonly fault?: Fault; readonly passedOver?: readonly Attempt[] }
+  /** Record that it is to have a host again; then a scheduler is asked. */
+  | { readonly kind: 'record_unshelving' }
   /** Its host did not do what it was ordered, because it had done something else since: record when, and tell it again. */
   | { readonly kind: 'record_position'; readonly at: HostPosition | undefined }
   /** Record which report it is missing in; the next one settles it. */
@@ -163,6 +171,7 @@ export type NoneReason =
   | 'older observation'
   | 'not on its host'
   | 'not to be preempted'
+  | 'not shelved'
   | 'somebody else goes on with it'
   | 'its order still waits'
   | 'its report will follow'

@@ -108,6 +108,8 @@ function destroy(instanceUuid: string): Promise<void> {
     report: true,
     epoch: 0,
     claimToken: 0,
+    allocations: {},
+    mappings: {},
   });
 }
 

@@ -11,10 +11,10 @@ import { CONDUCTOR } from './settings';
 const FORGETTING_MS = 12_000;
 
 /** The states in which an instance may rest. */
-const RESTING: readonly string[] = ['active', 'stopped', 'verify_resize', 'error', 'deleted'];
+const RESTING: readonly string[] = ['active', 'stopped', 'shelved_offloaded', 'verify_resize', 'error', 'deleted'];
 /** And of a host that is gone for good: nobody knows what runs there, and nobody stops or starts it. */
 const WAITING: readonly string[] = [
-  ...['unknown', 'stopping', 'starting', 'preempting'],
+  ...['unknown', 'stopping', 'starting', 'preempting', 'shelving'],
   ...['resize', 'migrating', 'revert_resize'],
 ];
 
@@ -67,15 +67,23 @@ function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Insta
   }
 }
 
+/** What an instance is of which something was not done; whether it must be done, or may fail and say so. */
+const UNDONE: Readonly<Record<string, { readonly states: readonly string[]; readonly isEvenIfItFailed: boolean }>> = {
+  stop: { states: ['active'], isEvenIfItFailed: true },
+  start: { states: ['stopped'], isEvenIfItFailed: false },
+  shelve: { states: ['active'], isEvenIfItFailed: true },
+  unshelve: { states: ['shelved_offloaded'], isEvenIfItFailed: false },
+  confirm: { states: ['verify_resize'], isEvenIfItFailed: true },
+  revert: { states: ['verify_resize'], isEvenIfItFailed: true },
+};
+
 /** What was asked for last of an instance, and put on record, is what it is, unless it could not be done. */
 function checkOperations(checker: Checker, instances: readonly Instance[]): void {
   for (const { uuid, state, fault } of instances) {
     const last = checker.operated.get(uuid);
     if (last === undefined || checker.forgiven.has(uuid)) continue;
-    const isUndecided = (last === 'confirm' || last === 'revert') && state === 'verify_resize';
-    const isOther =
-      isUndecided ||
-      (last === 'stop' ? state === 'active' : last === 'start' && state === 'stopped' && fault === undefined);
+    const undone = UNDONE[last];
+    const isOther = undone?.states.includes(state) && (undone.isEvenIfItFailed || fault === undefined);
     if (isOther) checker.fail('what was asked is done', `${last} of ${uuid} was asked for last, and it is ${state}`);
   }
 }

@@ -69,11 +69,8 @@ const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
 
 const GIVEN_UP: readonly string[] = [
   ...['failed', 'refused', 'timed_out'],
-  ...['evacuated', 'rolled_back', 'preempted', 'moved', 'reverted'],
+  ...['evacuated', 'rolled_back', 'preempted', 'shelved', 'moved', 'reverted'],
 ];
-
-/** The states that somebody asked for, and only then. */
-const OPERATED: readonly string[] = ['stopping', 'starting', 'rebuilding', 'resize', 'migrating'];
 
 /** Watches a fleet, and keeps the first violation. */
 export class Checker {
@@ -275,7 +272,8 @@ export class Checker {
     if (state === 'deleting' && !this.terminated.has(uuid)) {
       this.fail('nobody acts for another', `${uuid} is DELETING, but neither its project nor an operator asked for it`);
     }
-    if (OPERATED.includes(state) && !this.mayOperate.has(`${state} ${uuid}`)) {
+    const isOperated = OPERATED.includes(state);
+    if (isOperated && !this.mayOperate.has(`${state} ${uuid}`) && !isByPolicy(instance)) {
       this.fail('nobody acts for another', `${uuid} is ${state}, but neither its project nor an operator asked for it`);
     }
     if (state === 'error' && instance.fault?.message.includes(FORGED)) {
@@ -289,6 +287,8 @@ export class Checker {
     if (state === 'preempting') this.#operationIsUndone(uuid);
     if (state === 'stopped') this.#checkStopped(instance);
     if (state === 'rebuilding') this.#checkEvacuated(instance);
+    // A start that had failed is not done again elsewhere; its fault goes with the host that said it.
+    if (state === 'rebuilding' && before?.state === 'stopped') this.startIsUndone(uuid);
     if (state === 'error') this.#checkNoHost(instance);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
     this.#checkAttempt(instance, writtenAtMs);
@@ -551,6 +551,13 @@ export class Checker {
     }
   }
 
+  /** Whether a host was to give an instance up, because its project or an operator asked; or did a store forget that it was. */
+  #isShelvedFrom({ uuid, state, host: recorded, attempts }: Instance, host: string): boolean {
+    if (state === 'shelving' && recorded === host) return true;
+    if (attempts.some((one) => one.host === host && one.outcome === 'shelved')) return true;
+    return this.forgiven.has(uuid) && this.mayOperate.has(`shelving ${uuid}`);
+  }
+
   #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
     if (kind === 'begins') this.#checkMachine(host, uuid);
     if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
@@ -562,7 +569,7 @@ export class Checker {
     const builtBy = this.fleet.machines.get(host)?.disk.get(uuid)?.attempt;
     if (this.forgiven.has(uuid) && this.#givenUp.has(`${uuid} on ${host}, attempt ${builtBy}`)) return;
     const { latest } = known;
-    if (this.queue.isEnded(latest)) return;
+    if (this.queue.isEnded(latest) || this.#isShelvedFrom(latest, host)) return;
     const wasActiveHere = latest.attempts.some((attempt) => attempt.host === host && attempt.outcome === 'active');
     const isElsewhere = latest.host !== undefined && latest.host !== host && BUILT_STATES.includes(latest.state);
     if (wasActiveHere && !isElsewhere) {
@@ -572,6 +579,22 @@ export class Checker {
       );
     }
   }
+}
+
+/** States that an instance is in because somebody asked for it. */
+const OPERATED: readonly Instance['state'][] = [
+  'stopping',
+  'starting',
+  'rebuilding',
+  'shelving',
+  'unshelving',
+  'resize',
+  'migrating',
+];
+
+/** Whether it goes to another host because its request says so, for when its own is dead. */
+function isByPolicy({ state, requestSpec }: Instance): boolean {
+  return state === 'rebuilding' && requestSpecCodec.decode(requestSpec).rebuildPolicy === 'evacuate';
 }
 
 /** Groups with a policy that is kept when a claim is committed: two members on one host, or on two. */

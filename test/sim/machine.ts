@@ -116,7 +116,8 @@ export class Machine {
         building.delete(instance.uuid);
         if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the build was cancelled');
         if (fails) throw new BerthError('internal', 'driver_failed', 'this build was made to fail');
-        running.set(instance.uuid, { id: instance.uuid, resources: instance.resources, use });
+        const kept = instance.powerState === 'shutdown' ? stopped : running;
+        kept.set(instance.uuid, { id: instance.uuid, resources: instance.resources, use });
         this.onEvent({ kind: 'built', machine, uuid: instance.uuid });
       },
       stop: async (uuid) => {

@@ -23,7 +23,17 @@ import {
 } from './actions/liars';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
 import { decide, move, moveForeign } from './actions/moves';
-import { evacuate, evacuateDead, forgetOperation, start, stop, stopAndStart, stopForeign } from './actions/operations';
+import {
+  evacuate,
+  evacuateDead,
+  forgetOperation,
+  shelveAndUnshelve,
+  start,
+  stop,
+  stopAndStart,
+  stopForeign,
+  unshelve,
+} from './actions/operations';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
 import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
@@ -67,6 +77,8 @@ const KINDS = {
   'stop and start': kind(0.7, 20, stopAndStart),
   'stop of another project': kind(0.3, 3, stopForeign),
   evacuate: kind(0.4, 6, evacuate),
+  'shelve and unshelve': kind(0.6, 10, shelveAndUnshelve),
+  unshelve: kind(0.4, 6, unshelve),
   'evacuate a dead host': kind(0.6, 16, evacuateDead),
   'store forgets an operation': kind(0.25, 25, forgetOperation),
   'build and terminate': kind(0.5, 8, buildAndTerminate),
@@ -215,7 +227,8 @@ function requestIn(group: ServerGroup | undefined, who: string, random: Random, 
   const requestId = random.uuid();
   const resources = { VCPU: 1 + randomInt(random, 2), MEMORY_MB: 256 };
   const preferredResources: Resources = random.next() < 0.3 ? { VGPU: 1 } : {};
-  const spec = requestSpec(resources, { projectId: who, userId: 'user', group, preferredResources });
+  const rebuildPolicy = random.next() < 0.4 ? 'evacuate' : 'never';
+  const spec = requestSpec(resources, { projectId: who, userId: 'user', group, preferredResources, rebuildPolicy });
   return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
 }
 
@@ -266,7 +279,7 @@ function orderAsTenant(random: Random): Action['perform'] {
     const { uuid: instanceUuid, host } = instanceAt(world, place) ?? {};
     if (instanceUuid === undefined || host === undefined) return;
     const queue = agentQueue(host.split('-')[0] ?? '');
-    const order = { instanceUuid, host, attempt: 0, report: true };
+    const order = { instanceUuid, host, attempt: 0, report: true, allocations: {}, mappings: {} };
     void confirmed(castTyped(world.fleet.member('tenant-b').bus, queue, destroyInstanceCodec, order));
   };
 }

@@ -23,6 +23,7 @@ export function toRecord(instance: Instance): string {
     admission: instance.admission,
     waiting: instance.waiting,
     endsAtMs: instance.endsAtMs,
+    formerState: instance.formerState,
     migration: instance.migration,
   };
   const { requestSpec, alternates, allocationRequest } = instance;
@@ -57,6 +58,7 @@ export function fromRecord(record: string): Instance {
     admission: body.admission,
     waiting: body.waiting,
     endsAtMs: body.endsAtMs,
+    formerState: body.formerState,
     ...(body.migration ? { migration: body.migration } : {}),
     dueAtMs: dueAtMs === NONE ? undefined : Number(dueAtMs),
     version: Number(version),

@@ -7,8 +7,9 @@ import { addHelp } from '../help-text';
 import { ageOf, formatNumber } from '../views/format';
 import { bar, facts, table } from '../views/table';
 import type { Terminal } from '../views/terminal';
+import { drainCommand, undrainCommand } from './host-drain';
 
-/** `berth host list | show | disable | enable | trust` */
+/** `berth host list | show | disable | enable | drain | undrain | trust` */
 export function hostCommand(context: Context): CommandUnknownOpts {
   return new Command('host')
     .description('See hosts; take them out of service and back.')
@@ -16,6 +17,8 @@ export function hostCommand(context: Context): CommandUnknownOpts {
     .addCommand(showCommand(context))
     .addCommand(disableCommand(context))
     .addCommand(enableCommand(context))
+    .addCommand(drainCommand(context))
+    .addCommand(undrainCommand(context))
     .addCommand(trustCommand(context));
 }
 

@@ -1,4 +1,5 @@
 import { BerthError } from '#libs/domain/errors';
+import type { PowerState } from '#libs/domain/instance';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
 
@@ -98,6 +99,8 @@ export interface InstanceToBuild {
   readonly claimed: Readonly<Record<string, Resources>>;
   /** Suffixes of request groups to the names of the host's providers that meet them. */
   readonly mappings: Readonly<Record<string, readonly string[]>>;
+  /** Whether it runs when it is built; else it is kept until it is started. Folders of an older version do not say: it runs. */
+  readonly powerState?: PowerState;
 }
 
 /** Something that runs on a host. */

@@ -63,7 +63,7 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
       if (latencyMs > 0) await sleep(clock, latencyMs, signal);
       if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the build was cancelled');
       if (fails) throw new BerthError('internal', 'fake_failure', 'this build was made to fail');
-      running.set(instance.uuid, instance.resources);
+      (instance.powerState === 'shutdown' ? stopped : running).set(instance.uuid, instance.resources);
       given.set(instance.uuid, instance);
     },
 

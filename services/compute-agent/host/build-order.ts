@@ -58,6 +58,6 @@ export function trackedInstance(order: BuildOrder, state: TrackedInstance['state
 
 /** The instance as the driver of a host is given it. @throws BerthError as `claimedByName`. */
 export function instanceToBuild(order: BuildOrder, rootUuid: string, capacity: HostCapacity): InstanceToBuild {
-  const { instanceUuid: uuid, name, projectId, resources, requestSpec } = order;
-  return { uuid, name, projectId, resources, requestSpec, ...claimedByName(rootUuid, capacity, order) };
+  const { instanceUuid: uuid, name, projectId, resources, requestSpec, powerState } = order;
+  return { uuid, name, projectId, resources, requestSpec, powerState, ...claimedByName(rootUuid, capacity, order) };
 }

@@ -67,7 +67,7 @@ export function createBuilds({ driver, facts, ledger, journal, clock, maxBuilds,
     const { instanceUuid: uuid } = order;
     inProgress.delete(uuid);
     const tracked = ledger.get(uuid);
-    if (end.kind === 'active' && tracked) ledger.put({ ...tracked, state: 'running' });
+    if (end.kind === 'active' && tracked) ledger.put({ ...tracked, state: builtState(order) });
     // It holds its resources until nothing of it is left: the destroy that cancelled it knows when.
     else if (end.kind === 'destroyed' && tracked) ledger.put({ ...tracked, state: 'destroying' });
     else {
@@ -91,7 +91,7 @@ export function createBuilds({ driver, facts, ledger, journal, clock, maxBuilds,
     try {
       await journal.put(trackedInstance(order, 'building'));
       await make(instanceToBuild(order, facts.providerUuid, driver.capacity()), order, signal);
-      await journalRunning(order);
+      await journalBuilt(order);
       const isUnwanted = signal.aborted && signal.reason === 'destroyed';
       return isUnwanted ? { kind: 'destroyed' } : { kind: 'active' };
     } catch (thrown) {
@@ -106,11 +106,12 @@ export function createBuilds({ driver, facts, ledger, journal, clock, maxBuilds,
   }
 
   /** An instance that is not in the journal would run untracked after a restart, so it is not kept. */
-  async function journalRunning(order: BuildOrder): Promise<void> {
+  async function journalBuilt(order: BuildOrder): Promise<void> {
+    const state = builtState(order);
     // A later attempt may have taken the build over.
-    const tracked = ledger.get(order.instanceUuid) ?? trackedInstance(order, 'running');
+    const tracked = ledger.get(order.instanceUuid) ?? trackedInstance(order, state);
     try {
-      await journal.put({ ...tracked, state: 'running' });
+      await journal.put({ ...tracked, state });
     } catch (thrown) {
       await driver.destroy(order.instanceUuid);
       throw thrown;
@@ -166,6 +167,10 @@ export function createBuilds({ driver, facts, ledger, journal, clock, maxBuilds,
       drainEnd.addEventListener('abort', () => handBackWhere(() => true), { once: true });
     },
   };
+}
+
+function builtState({ powerState }: BuildOrder): 'running' | 'stopped' {
+  return powerState === 'shutdown' ? 'stopped' : 'running';
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BerthError } from '#libs/domain/errors';
+import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import { AgentWorld } from '../testing/agent-world';
 
 let world: AgentWorld;
@@ -177,4 +178,25 @@ it('does nothing by an order that rests on what an earlier run said, says how it
   await set('running');
   expect(said()).toEqual(['shutdown', 'shutdown', 'running']);
   rmSync(stateDir, { recursive: true, force: true });
+});
+
+it('builds what is to be stopped without running it', async () => {
+  await world.startAll({});
+  await world.build({ instanceUuid, powerState: 'shutdown' });
+  await world.results.has(1);
+  expect(world.outcomes()).toEqual(['1 active']);
+  expect(await world.driver?.list()).toEqual([]);
+  await set('shutdown');
+  await set('running');
+  expect(await world.driver?.list()).toHaveLength(1);
+  expect(said()).toEqual(['shutdown', 'running']);
+});
+
+it('does not start what was claimed on a provider that is gone', async () => {
+  await startWithOne({ PROVIDERS: 'gpu0 VGPU=1' });
+  await set('shutdown');
+  const { providerUuid = '' } = world.stats.items.at(-1) ?? {};
+  const gone = nestedProviderUuid(providerUuid, 'gpu9');
+  await set('running', { allocations: { [gone]: { VGPU: 1 } } });
+  expect(said().at(-1)).toBe('shutdown provider_gone');
 });

@@ -4,6 +4,7 @@ import { BerthError } from '#libs/domain/errors';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 import { judgePowerState } from '../host/judge-power-state';
 import type { TrackedInstance } from '../host/ledger';
+import { claimedByName } from '../host/own-providers';
 import { attemptFields } from '../reports/report-build';
 import { reportPower } from '../reports/report-power';
 import { handOver } from './hand-over';
@@ -47,8 +48,11 @@ async function stop(host: Host, order: SetPowerState, tracked: TrackedInstance):
 }
 
 async function start(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
+  const { driver, facts } = host;
   try {
-    await host.driver.start(tracked.uuid);
+    // What was claimed for it must be there still.
+    claimedByName(facts.providerUuid, driver.capacity(), order);
+    await driver.start(tracked.uuid);
   } catch (thrown) {
     const error = BerthError.from(thrown);
     host.log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'an instance could not be started');

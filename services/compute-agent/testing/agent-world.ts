@@ -167,7 +167,8 @@ export class AgentWorld {
 
   /** Orders a destroy, on h1 unless `fields` name another host; reported unless they say otherwise. */
   destroy(fields: Partial<DestroyInstance> & Pick<DestroyInstance, 'instanceUuid'>): Promise<void> {
-    const destroy = { host: 'h1', attempt: 0, report: true, epoch: 0, claimToken: 0, ...fields };
+    const claimed = { allocations: {}, mappings: {} };
+    const destroy = { host: 'h1', attempt: 0, report: true, epoch: 0, claimToken: 0, ...claimed, ...fields };
     return castTyped(this.bus, this.orderQueue, destroyInstanceCodec, destroy);
   }
 
@@ -176,7 +177,8 @@ export class AgentWorld {
     const { epoch, position } = this.powerReports.items.at(-1) ??
       this.results.items.at(-1) ?? { epoch: 0, position: 0 };
     const restsOn = { restsOnEpoch: epoch, restsOnPosition: position };
-    const order = { host: 'h1', attempt: 1, claimToken: 7, epoch: 0, ...restsOn, ...fields };
+    const claimed = { allocations: {}, mappings: {} };
+    const order = { host: 'h1', attempt: 1, claimToken: 7, epoch: 0, ...restsOn, ...claimed, ...fields };
     return castTyped(this.bus, this.orderQueue, setPowerStateCodec, order);
   }
 
@@ -224,6 +226,7 @@ export function aBuild({ requestSpec = aRequestSpec(), ...fields }: BuildFields 
     allocationRequest: Uint8Array.of(1, 2, 3),
     allocations: {},
     mappings: {},
+    powerState: 'running',
     ...fields,
   };
 }

@@ -69,7 +69,7 @@ it('claims nothing before its victims have released what they held', async () =>
   world.behaviour.set('h1', 'is silent');
   offer(low);
   const high = await request(HIGH);
-  world.mutesDestroys = true;
+  world.heedsDestroy = false;
   await world.clock.advance(2_000);
   expect(await stateOf(low)).toBe('deleting');
   expect(await world.claims()).toEqual([`${low} h1`]);

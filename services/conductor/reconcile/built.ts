@@ -6,7 +6,8 @@ import type { Step } from '../step';
 import { confirming } from './moves';
 import { auditedPower, changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
 import { evacuateRequested } from './rebuilding';
-import { doubt, lateReport, none, recordLost, runsElsewhere } from './shared-steps';
+import { atRest, doubt, lateReport, none, recordLost, runsElsewhere } from './shared-steps';
+import { shelveRequested } from './shelving';
 
 /** On its host: ACTIVE, `unknown` while the host is silent, stopped, or on its way between them. */
 export function built(record: Instance, holds: Holds, observed: Observation, nowMs: number): Step {
@@ -17,6 +18,8 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
       return powerRequested(record, observed.powerState);
     case 'evacuate_requested':
       return evacuateRequested(record);
+    case 'shelve_requested':
+      return shelveRequested(record);
     case 'power_reported':
       return powerReported(record, observed);
     case 'reported':
@@ -37,21 +40,8 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
       return { kind: 'record_deleting' };
     default:
       if (isChanging(record.state)) return changing(record, observed, nowMs);
-      return observed.kind === 'nothing' && hasReachedLimit(record, nowMs) ? endByLimit(record) : none('at rest');
+      return atRest(record, observed, nowMs);
   }
-}
-
-/** Its request said how long it is to live. */
-function hasReachedLimit({ endsAtMs }: Instance, nowMs: number): boolean {
-  return endsAtMs !== undefined && endsAtMs <= nowMs;
-}
-
-function endByLimit({ admission }: Instance): Step {
-  const seconds = Math.round((admission?.timeLimitMs ?? 0) / 1_000);
-  return {
-    kind: 'record_deleting',
-    fault: { reason: 'time_limit', message: `its time limit of ${seconds} s is over` },
-  };
 }
 
 /** A host's report has it there. */

@@ -64,11 +64,14 @@ export function owesGang({ state, gang, dueAtMs }: Instance): boolean {
 const UPROOTED: readonly Instance['state'][] = [
   'rebuilding',
   'preempting',
+  'shelving',
   'resize',
   'verify_resize',
   'revert_resize',
   'migrating',
 ];
+
+const ON_NO_HOST: readonly Instance['state'][] = ['shelved_offloaded', 'unshelving'];
 
 /** Its gang has failed: what was built of it is destroyed before its claim is released. */
 export function gangFailed(record: Instance, fault: Fault): Step {
@@ -76,5 +79,6 @@ export function gangFailed(record: Instance, fault: Fault): Step {
   if (ENDING.includes(state)) return none('at rest');
   const mayRun = BUILT_STATES.includes(state) || UPROOTED.includes(state) || isAttemptOpen(record);
   if (mayRun) return { kind: 'record_undoing', fault };
-  return recordError(fault, record.claimToken, []);
+  // That of what is on no host any more was released with it; what was claimed since is looked for.
+  return recordError(fault, ON_NO_HOST.includes(state) ? undefined : record.claimToken, []);
 }

@@ -11,9 +11,9 @@ import { adopt, isOverdue, lateReport, none, runsElsewhere, wait } from './share
 export function preempted(record: Instance, { instanceUuid, priority }: PreemptedBy): Step {
   const { state, admission } = record;
   const isThere = (BUILT_STATES.includes(state) && state !== 'unknown') || isAttemptOpen(record);
-  // What its gang has become would be uncertain.
-  const isGangBuilding = record.gang !== undefined && isAttemptOpen(record);
-  if (!isThere || isGangBuilding || record.migration !== undefined) return none('not on its host');
+  // What its gang has become would be uncertain, or which of its hosts has what of it.
+  const isUnsettled = (record.gang !== undefined && isAttemptOpen(record)) || record.formerState !== undefined;
+  if (!isThere || isUnsettled || record.migration !== undefined) return none('not on its host');
   if (admission?.isProtected || (admission?.priority ?? 0) >= priority) return none('not to be preempted');
   const fault = { reason: 'preempted', message: `preempted by ${instanceUuid}, of priority ${priority}` };
   return admission?.isRequeued ? { kind: 'record_preempting', fault } : { kind: 'record_deleting', fault };

@@ -1,11 +1,11 @@
-import type { Instance } from '#libs/domain/instance';
+import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import type { Observation } from '../observation';
 import type { Step } from '../step';
 import { adopt, isOverdue, lateReport, none, runsElsewhere, wait } from './shared-steps';
 
-/** Its host is dead and fenced, and an operator wants it built again on another. */
-export function evacuateRequested({ state }: Instance): Step {
-  return state === 'active' || state === 'unknown' ? { kind: 'record_rebuilding' } : none('at rest');
+/** Its host is dead and fenced, and an operator wants it built again on another, where it comes up as it was. */
+export function evacuateRequested({ state, migration }: Instance): Step {
+  return BUILT_STATES.includes(state) && migration === undefined ? { kind: 'record_rebuilding' } : none('at rest');
 }
 
 /**

@@ -1,6 +1,6 @@
-import type { Attempt, Instance } from '#libs/domain/instance';
+import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
 import { isGivenUp } from '../evidence';
-import type { Fault, Observation, RunningAt } from '../observation';
+import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Doubt, NoneReason, Step } from '../step';
 
 /*
@@ -49,4 +49,35 @@ export function doubt(finding: Doubt): Step {
 
 export function none(because: NoneReason): Step {
   return { kind: 'none', because };
+}
+
+/** What an instance that is at its end, or on no host, holds all the same. */
+export function releaseHeld(holds: Holds): Step {
+  switch (holds.kind) {
+    case 'unread':
+      return { kind: 'read_claim' };
+    case 'none':
+      return none('at rest');
+    case 'claim':
+      return { kind: 'release', claimToken: holds.claimToken };
+  }
+}
+
+export function releaseOrphan(holds: Holds): Step {
+  const step = releaseHeld(holds);
+  return step.kind === 'release' ? { ...step, finding: 'orphan' } : step;
+}
+
+/** Its host is to end what it has of it, and to say so. */
+export function destroyAndReport(record: Instance): Step {
+  const { host = '', claimToken = 0 } = record;
+  return { kind: 'destroy', host, attempt: attemptNumber(record), claimToken, reports: true };
+}
+
+/** Nothing is to be done, unless its request said how long it is to live. */
+export function atRest({ endsAtMs, admission }: Instance, observed: Observation, nowMs: number): Step {
+  const isOver = observed.kind === 'nothing' && endsAtMs !== undefined && endsAtMs <= nowMs;
+  if (!isOver) return none('at rest');
+  const message = `its time limit of ${Math.round((admission?.timeLimitMs ?? 0) / 1_000)} s is over`;
+  return { kind: 'record_deleting', fault: { reason: 'time_limit', message } };
 }

@@ -1,4 +1,5 @@
 import { BerthError } from '#libs/domain/errors';
+import type { Host } from '#libs/domain/host';
 import type { Conductor } from '../context';
 
 /** Whoever evacuates a host holds it for so long that nobody is heard in its name until that is on record. */
@@ -14,7 +15,7 @@ const FENCE_MS = 10_000;
 export async function fenceHost(c: Conductor, host: string): Promise<void> {
   const [row] = await c.placement.hosts([host]);
   if (row?.up) throw alive(host, 'it has been heard of too lately');
-  const holder = { agentRun: `evacuation of ${host}`, serviceHost: row?.serviceHost ?? host };
+  const holder = holderOf(host, row);
   const wanted = { ...holder, hosts: [host], leaseMs: FENCE_MS, atMs: c.clock.now() };
   const [grant] = await c.placement.acquireHosts(wanted);
   if (grant?.kind !== 'taken') return;
@@ -23,4 +24,17 @@ export async function fenceHost(c: Conductor, host: string): Promise<void> {
 
 function alive(host: string, why: string): BerthError {
   return new BerthError('failed_precondition', 'host_alive', `host ${host} is not dead: ${why}`);
+}
+
+/**
+ * Lets a host's agent have it again before the fence has run out: what was to be recorded while nobody is heard in its name is.
+ * Else whoever tries again and again to evacuate what no other host takes would keep a host that is back from its agent.
+ */
+export async function releaseFence(c: Conductor, host: string): Promise<void> {
+  const [row] = await c.placement.hosts([host]);
+  await c.placement.releaseHosts({ ...holderOf(host, row), hosts: [host] });
+}
+
+function holderOf(host: string, row: Host | undefined) {
+  return { agentRun: `evacuation of ${host}`, serviceHost: row?.serviceHost ?? host };
 }

@@ -47,11 +47,13 @@ export async function claimNextHost(c: Conductor, record: Instance): Promise<Obs
   return { kind: 'no_host', fault: { reason: 'hosts_exhausted', message }, passedOver };
 }
 
-/** The attempts of the present build: those of an earlier one, on a host that died since or whose place another took, are not. */
+/** The attempts of the present build, not those of an earlier one, whose host died or gave it up since. */
 export function triedBy({ attempts }: Instance): readonly Attempt[] {
-  const since = attempts.findLastIndex(({ outcome }) => outcome === 'evacuated' || outcome === 'preempted') + 1;
+  const since = attempts.findLastIndex(({ outcome }) => OF_EARLIER_BUILDS.includes(outcome)) + 1;
   return attempts.slice(since).filter(({ outcome }) => outcome !== 'not_claimed');
 }
+
+const OF_EARLIER_BUILDS: readonly Attempt['outcome'][] = ['evacuated', 'shelved', 'preempted'];
 
 type AlternateClaim =
   | { readonly kind: 'claimed'; readonly claimToken: number; readonly allocationRequest: Uint8Array }

@@ -5,7 +5,7 @@ import { setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue } from '#libs/contracts/queues';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
-import { attemptNumber, type Instance } from '#libs/domain/instance';
+import { attemptNumber, type Instance, powerStateToBuild } from '#libs/domain/instance';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
@@ -50,6 +50,7 @@ export async function orderBuild(
     timeLeftMs,
     epoch,
     allocationRequest,
+    powerState: powerStateToBuild(record),
     ...claimedOf(c, record),
     arrival,
   };
@@ -96,13 +97,15 @@ export async function orderHandOver(c: Conductor, record: Moving): Promise<void>
 /** What a record's instance holds by the allocation request of its claim, for its host; nothing when that is not known. */
 export function claimedOf(
   c: Conductor,
-  { host, allocationRequest }: Instance,
+  { host, allocationRequest }: Pick<Instance, 'host' | 'allocationRequest'>,
 ): Pick<AllocationRequest, 'allocations' | 'mappings'> {
   const request = openRequest(c, allocationRequest);
-  if (request === undefined || request.host !== host) return { allocations: {}, mappings: {} };
+  if (request === undefined || request.host !== host) return NOTHING_CLAIMED;
   const { allocations, mappings } = request;
   return { allocations, mappings };
 }
+
+const NOTHING_CLAIMED = { allocations: {}, mappings: {} };
 
 /**
  * How long an order to build may wait for an agent. Past the deadline of its attempt it is of no use, but does no harm
@@ -117,17 +120,21 @@ function expiryOf(timeLeftMs: number, retentionMs: number): number {
 /**
  * Orders a host to end what it has of an instance. A host that is silent finds the order when it is back.
  *
+ * @param record  the instance's, which knows what was claimed
  * @returns `host_gone` when there is no such host to tell
  */
 export async function orderDestroy(
   c: Conductor,
   instanceUuid: string,
   { host, attempt, claimToken, reports: report, isAgain = false }: Extract<Step, { kind: 'destroy' }>,
+  record?: Instance,
 ): Promise<'told' | 'host_down' | 'host_gone'> {
   const { serviceHost, epoch, isDown } = await addressOf(c, host);
   if (isDown && isAgain) return 'host_down';
+  // Of an earlier claim the record does not know what it was.
+  const claimed = record && record.claimToken === claimToken ? claimedOf(c, { ...record, host }) : NOTHING_CLAIMED;
   try {
-    const destroy = { instanceUuid, host, attempt, claimToken, report, epoch };
+    const destroy = { instanceUuid, host, attempt, claimToken, report, epoch, ...claimed };
     await castTyped(c.bus, agentQueue(serviceHost), destroyInstanceCodec, destroy);
     return isDown ? 'host_down' : 'told';
   } catch (thrown) {
@@ -142,15 +149,17 @@ export async function orderDestroy(
  */
 export async function orderPowerState(
   c: Conductor,
-  { uuid: instanceUuid, host = '', claimToken = 0, activeAt, ...record }: Instance,
+  record: Instance,
   { powerState, isFirst }: Pick<Extract<Step, { kind: 'set_power_state' }>, 'powerState' | 'isFirst'>,
   move: Pick<SetPowerState, 'migrationUuid' | 'live'> = {},
 ): Promise<void> {
+  const { uuid: instanceUuid, host = '', claimToken = 0, activeAt } = record;
   const { serviceHost, epoch, isDown } = await addressOf(c, host);
   if (isDown && !isFirst) return;
   const restsOn = { restsOnEpoch: activeAt?.epoch ?? 0, restsOnPosition: activeAt?.position ?? 0 };
   const attempt = attemptNumber(record);
-  const order = { instanceUuid, host, attempt, claimToken, epoch, powerState, ...restsOn, ...move };
+  const about = { instanceUuid, host, attempt, claimToken, epoch, ...claimedOf(c, record) };
+  const order = { ...about, powerState, ...restsOn, ...move };
   try {
     await castTyped(c.bus, agentQueue(serviceHost), setPowerStateCodec, order);
   } catch (thrown) {

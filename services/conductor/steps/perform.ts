@@ -7,6 +7,7 @@ import type { Conductor } from '../context';
 import { concludeAttempt, createRecords, type RecordChange, writeRecord } from '../lifecycle';
 import type { ClaimedHost, Fault, Look, RunningAt } from '../observation';
 import { GANG_FAILED } from '../reconcile/gang';
+import { isChanging } from '../reconcile/power';
 import type { Finding, Step } from '../step';
 import { after } from './after';
 import { claimAgain, readClaim, release, releaseHeld } from './claims';
@@ -71,7 +72,7 @@ async function performOnRecord(
     case 'claim_next_host':
       return { ...look, observed: await claimNextHost(c, record) };
     case 'record_active':
-      return recordActive(c, look, record, step.at);
+      return recordBuilt(c, look, record, { state: 'active', dueAtMs: undefined }, step.at);
     case 'record_unknown':
       return after(look, await writeRecord(c, record, { state: 'unknown' }), undefined);
     case 'record_power_change': {
@@ -83,16 +84,32 @@ async function performOnRecord(
       return undefined;
     case 'record_stopped': {
       const { at: activeAt, fault } = step;
-      const change = { state: 'stopped', activeAt, fault, missingIn: undefined, dueAtMs: record.endsAtMs } as const;
+      const settled = { fault, missingIn: undefined, dueAtMs: undefined, formerState: undefined };
+      const change = { state: 'stopped', activeAt, ...settled } as const;
       return after(look, await writeRecord(c, record, change), undefined);
+    }
+    case 'record_built_to_stop': {
+      const dueAtMs = c.clock.now() + c.config.powerTimeoutMs;
+      return recordBuilt(c, look, record, { state: 'stopping', dueAtMs }, step.at);
     }
     case 'record_rebuilding': {
       const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
-      return after(look, await writeRecord(c, record, { state: 'rebuilding', dueAtMs }), { kind: 'interrupted' });
+      const change = { state: 'rebuilding', formerState: record.state, dueAtMs } as const;
+      return after(look, await writeRecord(c, record, change), { kind: 'interrupted' });
     }
-    case 'record_not_rebuilt': {
-      const change = { state: 'unknown', fault: step.fault, dueAtMs: record.endsAtMs } as const;
-      return after(look, await writeRecord(c, record, change), undefined);
+    case 'record_not_rebuilt':
+      return after(look, await writeRecord(c, record, asBefore(c, record, step.fault)), undefined);
+    case 'record_shelving': {
+      const dueAtMs = c.clock.now() + c.config.destroyTimeoutMs;
+      const result = await writeRecord(c, record, { state: 'shelving', dueAtMs, fault: undefined });
+      return after(look, result, { kind: 'interrupted' });
+    }
+    case 'record_shelved':
+      return recordShelved(c, look, record, step);
+    case 'record_unshelving': {
+      const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
+      const change = { state: 'unshelving', formerState: 'shelved_offloaded', dueAtMs, fault: undefined } as const;
+      return after(look, await writeRecord(c, record, change), { kind: 'interrupted' });
     }
     case 'record_position':
       return after(look, await writeRecord(c, record, { activeAt: step.at }), { kind: 'interrupted' });
@@ -180,13 +197,15 @@ function evacuated({ state, attempts }: Instance): readonly Attempt[] {
 /** Waits in the queue of the dead host, before all that it is ordered once it is back. Should it be lost, reports show the copy. */
 async function destroyWhenBack(c: Conductor, record: Instance): Promise<void> {
   const { uuid, host = '', claimToken = 0 } = record;
-  await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: attemptNumber(record), claimToken, reports: false });
+  const attempt = attemptNumber(record);
+  await orderDestroy(c, uuid, { kind: 'destroy', host, attempt, claimToken, reports: false }, record);
 }
 
 /** Whoever recorded that it is to go may have died before the order, and no message brings anybody back to that. */
-async function destroyOnceMore(c: Conductor, { uuid, host, claimToken = 0 }: Instance): Promise<void> {
+async function destroyOnceMore(c: Conductor, record: Instance): Promise<void> {
+  const { uuid, host, claimToken = 0 } = record;
   if (host === undefined) return;
-  await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: 0, claimToken, reports: false });
+  await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: 0, claimToken, reports: false }, record);
 }
 
 async function order(c: Conductor, look: Look, record: Instance, details?: OrderDetails): Promise<Look | undefined> {
@@ -221,21 +240,22 @@ async function conclude(
   return after(look, result, isSilent ? { kind: 'superseded', host, attempt } : { kind: 'nothing' });
 }
 
-async function recordActive(
+/** Its host has it: it is ACTIVE, or was stopped before it was built there, and its host is told to stop it. */
+async function recordBuilt(
   c: Conductor,
   look: Look,
   record: Instance,
+  change: { readonly state: 'active' | 'stopping'; readonly dueAtMs: number | undefined },
   at: HostPosition | undefined,
 ): Promise<Look | undefined> {
   const nowMs = c.clock.now();
-  const endsAtMs = endOf(record, nowMs);
   const result = await writeRecord(c, record, {
-    state: 'active',
+    ...change,
     attempts: concludeAttempt(record, 'active', '', nowMs),
     alternates: NO_ALTERNATES,
     fault: undefined,
-    endsAtMs,
-    dueAtMs: endsAtMs,
+    endsAtMs: endOf(record, nowMs),
+    formerState: undefined,
     // Agents of an older version have no epoch: what they say has no order.
     activeAt: at?.epoch ? at : undefined,
     missingIn: undefined,
@@ -244,7 +264,14 @@ async function recordActive(
     c.measured.attempts.inc({ outcome: 'active' });
     c.measured.activeAfter.observe((nowMs - record.createdAtMs) / 1000);
   }
-  return after(look, result, undefined);
+  return after(look, result, change.state === 'stopping' ? { kind: 'interrupted' } : undefined);
+}
+
+/** What is not rebuilt stays where it was: what ran there is `unknown`, and what was on its way is told again when it is due. */
+function asBefore(c: Conductor, { formerState = 'unknown' }: Instance, fault: Fault): RecordChange {
+  const state = formerState === 'active' ? 'unknown' : formerState;
+  const dueAtMs = isChanging(state) ? c.clock.now() + c.config.powerTimeoutMs : undefined;
+  return { state, fault, dueAtMs, formerState: undefined };
 }
 
 /** When its time limit ends it: from when it is ACTIVE for the first time. */
@@ -290,6 +317,38 @@ async function recordError(
   return after(look, result, isReleased && !owesGang ? undefined : { kind: 'interrupted' });
 }
 
+/**
+ * The record first, then the claim that it named: what dies in between is left to the audit. What is unshelved and finds no host
+ * is shelved as before, and has lost nothing but a claim that it may have had on the way.
+ */
+async function recordShelved(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  { fault, passedOver = [] }: Extract<Step, { kind: 'record_shelved' }>,
+): Promise<Look | undefined> {
+  const left = record.attempts.map((one) => (one.outcome === 'active' ? { ...one, outcome: 'shelved' as const } : one));
+  const result = await writeRecord(c, record, {
+    ...AT_NO_HOST,
+    state: 'shelved_offloaded',
+    fault,
+    attempts: [...left, ...passedOver].slice(-MAX_ATTEMPTS_KEPT),
+  });
+  if (result.kind === 'written' && record.claimToken !== undefined) await release(c, record.uuid, record.claimToken);
+  return after(look, result, undefined);
+}
+
+/** Its claim is known on: what is claimed for it later is newer. */
+const AT_NO_HOST: RecordChange = {
+  host: undefined,
+  allocationRequest: new Uint8Array(),
+  alternates: NO_ALTERNATES,
+  activeAt: undefined,
+  missingIn: undefined,
+  dueAtMs: undefined,
+  formerState: undefined,
+};
+
 async function recordDeleting(c: Conductor, look: Look, record: Instance, fault?: Fault): Promise<Look | undefined> {
   const result = await writeRecord(c, record, {
     state: 'deleting',
@@ -319,7 +378,7 @@ async function recordUndoing(c: Conductor, look: Look, record: Instance, fault: 
 
 async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'destroy' }>): Promise<Look | undefined> {
   if (look.observed.kind === 'reported') noteLateReport(c, look);
-  const outcome = await orderDestroy(c, look.uuid, step);
+  const outcome = await orderDestroy(c, look.uuid, step, look.record);
   if (look.observed.kind === 'superseded') return { ...look, observed: { kind: 'nothing' } };
   return outcome === 'told' || !step.reports ? undefined : { ...look, observed: { kind: outcome } };
 }
@@ -353,7 +412,8 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
     // Without a claim the same observation makes it next.
     activeAt: isClaimed ? at : undefined,
     waiting: undefined,
-    dueAtMs: look.record?.endsAtMs,
+    dueAtMs: undefined,
+    formerState: undefined,
   } as const;
   if (look.record) return after(look, await writeRecord(c, look.record, active), look.observed);
   const { projectId, userId, resources } = voucher;
@@ -377,7 +437,8 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
 
 /** At rest: counts on no claim, waits for nothing. */
 function closed(state: 'error' | 'deleted'): RecordChange {
-  return { state, claimToken: undefined, dueAtMs: undefined, waiting: undefined, migration: undefined };
+  const nothing = { claimToken: undefined, dueAtMs: undefined, waiting: undefined } as const;
+  return { ...nothing, state, formerState: undefined, migration: undefined };
 }
 
 function noteRepair(c: Conductor, { uuid, record, observed }: Look, finding: Finding): void {

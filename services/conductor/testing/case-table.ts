@@ -30,6 +30,9 @@ function isMade({ state, attempt, hasHost, phase }: Case): boolean {
       return attempt === 'none' && !hasHost;
     case 'pending':
       return attempt !== 'open' && !hasHost;
+    case 'shelved_offloaded':
+    case 'unshelving':
+      return attempt === 'concluded' && !hasHost;
     case 'building':
       return attempt !== 'none' && hasHost;
     case 'active':
@@ -39,6 +42,7 @@ function isMade({ state, attempt, hasHost, phase }: Case): boolean {
     case 'starting':
     case 'rebuilding':
     case 'preempting':
+    case 'shelving':
       return attempt !== 'open' && hasHost;
     case 'undoing':
       return attempt === 'concluded' && hasHost;
@@ -58,11 +62,11 @@ function isMade({ state, attempt, hasHost, phase }: Case): boolean {
   }
 }
 
-function recordOf({ state, attempt, hasHost, isMissing, owesGang, phase }: Case): string {
+function recordOf({ state, attempt, hasHost, isMissing, owesGang, former, phase }: Case): string {
   if (state === 'no record') return state;
   switch (state) {
     case 'building':
-      return `building, attempt ${attempt}`;
+      return `building, attempt ${attempt}${former === '' ? '' : `, was ${former.replaceAll('_', ' ')}`}`;
     case 'active':
     case 'unknown':
     case 'stopping':
@@ -142,6 +146,8 @@ function wordsOf(step: Step): string {
       return step.fault ? `${kind}, with its fault` : kind;
     case 'conclude_attempt':
       return `${kind}: ${step.outcome}`;
+    case 'record_shelved':
+      return step.fault ? `${kind}, with its fault` : kind;
     case 'record_error':
       return step.claimToken === undefined ? kind : `release the record's claim, ${kind}`;
     case 'destroy':

@@ -41,7 +41,7 @@ import { MIGRATION_CONSUMER } from '#libs/domain/migration';
 import { type Admission, NO_ADMISSION } from '#libs/domain/queueing/admission';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
-import type { RequestSpec } from '#libs/domain/request-spec';
+import type { RebuildPolicy, RequestSpec } from '#libs/domain/request-spec';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
@@ -101,14 +101,20 @@ export class ConductorWorld {
   readonly destroys: DestroyInstance[] = [];
   /** Of what runs, or is kept, on a host, what does not run: `instance host`. */
   readonly stopped = new Set<string>();
+  /** Whether hosts build what is to be stopped without running it. */
+  heedsPowerState = true;
+  /** A claim that the scheduler takes for held, though it was released. */
+  staleClaim: number | undefined;
+  /** Whether orders to destroy arrive. */
+  heedsDestroy = true;
   readonly powerOrders: SetPowerState[] = [];
   readonly powerReports: PowerReport[] = [];
+  /** Of what is requested from now on. */
+  rebuildPolicy: RebuildPolicy = 'never';
   readonly #poweredAt = new Map<string, HostPosition>();
   readonly #positions = new Map<string, number>();
   readonly #sequences = new Map<string, number>();
   #reportCount = 0;
-  /** Whether hosts do nothing of what they are told to destroy. */
-  mutesDestroys = false;
   /** What its scheduler says of quotas. */
   defaultLimits: Resources = {};
   /** Whose place its scheduler finds for what may preempt. */
@@ -172,7 +178,8 @@ export class ConductorWorld {
     publishedAtMs = this.clock.now(),
     { admission, minCount = 0, ...spec }: RequestFields = {},
   ): Promise<string> {
-    const requestSpec = anEncodedSpec({ resources: { VCPU: 1 }, ...spec });
+    const { rebuildPolicy } = this;
+    const requestSpec = anEncodedSpec({ resources: { VCPU: 1 }, rebuildPolicy, ...spec });
     const about = { minCount, ...(admission && { admission: { ...NO_ADMISSION, ...admission } }) };
     const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [], publishedAtMs, ...about };
     await castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
@@ -349,18 +356,24 @@ export class ConductorWorld {
     }
     switch (this.behaviour.get(host) ?? 'builds') {
       case 'builds':
-        this.running.set(order.instanceUuid, (this.running.get(order.instanceUuid) ?? new Set()).add(host));
+        this.#hasBuilt(order);
         return this.report(order, 'active');
       case 'fails':
         return this.report(order, 'failed');
       case 'refuses':
         return this.report(order, 'refused');
       case 'late':
-        this.running.set(order.instanceUuid, (this.running.get(order.instanceUuid) ?? new Set()).add(host));
+        this.#hasBuilt(order);
         return;
       case 'is silent':
         return;
     }
+  }
+
+  #hasBuilt({ instanceUuid, host, powerState }: BuildInstance): void {
+    this.running.set(instanceUuid, (this.running.get(instanceUuid) ?? new Set()).add(host));
+    // Agents of an older version run what they build.
+    if (powerState === 'shutdown' && this.heedsPowerState) this.stopped.add(`${instanceUuid} ${host}`);
   }
 
   /** As agents do it: an order that rests on what was said before the last change is a late one. */
@@ -419,9 +432,9 @@ export class ConductorWorld {
   async #destroy(destroy: DestroyInstance): Promise<void> {
     const { instanceUuid, host, attempt, report } = destroy;
     this.destroys.push(destroy);
-    if (this.mutesDestroys) return;
+    if (!this.heedsDestroy) return;
     const [record] = await this.instances.get([instanceUuid]);
-    const isTerminated = ['preempting', 'deleting', 'deleted'].includes(record?.state ?? '');
+    const isTerminated = ['preempting', 'shelving', 'deleting', 'deleted'].includes(record?.state ?? '');
     const isUndone = record?.fault?.reason === GANG_FAILED;
     const isRunning = this.running.get(instanceUuid)?.has(host) ?? false;
     const mayGo = isTerminated || isUndone || (record !== undefined && isGivenUp(record, host, attempt));
@@ -445,9 +458,11 @@ export class ConductorWorld {
       const [held] = await this.placement.consumers([instanceUuid]);
       const heldOn = hostOf(Object.keys(held?.allocations ?? {})[0] ?? '');
       const claimed =
-        held && !ignoreHosts.includes(heldOn)
-          ? { host: heldOn, claimToken: held.claimToken }
-          : await this.#claimFirst(instanceUuid, hosts);
+        this.staleClaim !== undefined
+          ? { host: hosts[0] ?? '', claimToken: this.staleClaim }
+          : held && !ignoreHosts.includes(heldOn)
+            ? { host: heldOn, claimToken: held.claimToken }
+            : await this.#claimFirst(instanceUuid, hosts);
       if (!claimed) {
         const noValidHost = { ...NONE, summary: '0 of 3 hosts fit', quotaExceeded: this.quotaExceeded };
         const preemption = mayPreempt ? this.preemption : undefined;

@@ -23,6 +23,8 @@ export interface Case {
   readonly isMissing: boolean;
   /** In ERROR: whether its failure is not settled with its gang yet. */
   readonly owesGang: boolean;
+  /** What it was before it was built elsewhere, or again; '' when it was not. */
+  readonly former: InstanceState | '';
   /** Of its move; '' when it is on none. */
   readonly phase: MigrationPhase | '';
   readonly record: Instance | undefined;
@@ -114,6 +116,8 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['it is its turn', { kind: 'capacity_changed', revision: 1 }],
   ['preempted', { kind: 'preempted', instanceUuid: randomUUID(), priority: 1 }],
   ['preempted by one of its own priority', { kind: 'preempted', instanceUuid: randomUUID(), priority: 0 }],
+  ['shelve requested', { kind: 'shelve_requested' }],
+  ['unshelve requested', { kind: 'unshelve_requested' }],
   ['move requested', { kind: 'move_requested', wanted: WANTED }],
   ['confirm requested', { kind: 'confirm_requested' }],
   ['revert requested', { kind: 'revert_requested' }],
@@ -204,8 +208,8 @@ export function* reconcileCases(): Generator<Case> {
         for (const isOverdue of [false, true]) {
           for (const isMissing of isBuilt(state) ? [false, true] : [false]) {
             for (const owesGang of state === 'error' ? [false, true] : [false]) {
-              for (const phase of PHASES[state] ?? NO_PHASE) {
-                const varied = { attempt, hasHost, isOverdue, isMissing, owesGang, phase };
+              for (const [phase, former] of VARIANTS[state] ?? PLAIN) {
+                const varied = { attempt, hasHost, isOverdue, isMissing, owesGang, phase, former };
                 const record = state === 'no record' ? undefined : aRecord(state, varied);
                 for (const [claim, holds] of Object.entries(CLAIMS)) {
                   for (const [observation, observed] of OBSERVATIONS) {
@@ -221,14 +225,31 @@ export function* reconcileCases(): Generator<Case> {
   }
 }
 
-const NO_PHASE = [''] as const;
-const ON_THE_WAY = ['selecting', 'handing_over', 'arriving'] as const;
-const PHASES: Readonly<Record<string, readonly (MigrationPhase | '')[]>> = {
-  active: ['', 'confirming'],
+type Variant = readonly [phase: MigrationPhase | '', former: InstanceState | ''];
+
+const PLAIN: readonly Variant[] = [['', '']];
+const ON_THE_WAY: readonly Variant[] = [
+  ['selecting', ''],
+  ['handing_over', ''],
+  ['arriving', ''],
+];
+const VARIANTS: Readonly<Record<string, readonly Variant[]>> = {
+  building: [
+    ['', ''],
+    ['', 'stopped'],
+    ['', 'shelved_offloaded'],
+  ],
+  active: [
+    ['', ''],
+    ['confirming', ''],
+  ],
   resize: ON_THE_WAY,
   migrating: ON_THE_WAY,
-  verify_resize: ['arrived'],
-  revert_resize: ['leaving', 'returning'],
+  verify_resize: [['arrived', '']],
+  revert_resize: [
+    ['leaving', ''],
+    ['returning', ''],
+  ],
 };
 
 const DEADLINES: readonly InstanceState[] = [
@@ -240,6 +261,8 @@ const DEADLINES: readonly InstanceState[] = [
   'undoing',
   'pending',
   'preempting',
+  'shelving',
+  'unshelving',
   'resize',
   'migrating',
   'verify_resize',
@@ -251,10 +274,13 @@ function isBuilt(state: InstanceState | 'no record'): boolean {
   return state !== 'no record' && BUILT_STATES.includes(state);
 }
 
-type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing' | 'owesGang' | 'phase'>;
+type Varied = Pick<Case, 'attempt' | 'hasHost' | 'isOverdue' | 'isMissing' | 'owesGang' | 'phase' | 'former'>;
 
-function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing, owesGang, phase }: Varied): Instance {
-  const isOnHost = isBuilt(state) || state === 'rebuilding' || phase !== '';
+function aRecord(
+  state: InstanceState,
+  { attempt, hasHost, isOverdue, isMissing, owesGang, phase, former }: Varied,
+): Instance {
+  const isOnHost = isBuilt(state) || state === 'rebuilding' || state === 'shelving' || phase !== '';
   const concluded = phase === 'leaving' ? 'reverted' : isOnHost ? 'active' : 'failed';
   const times = { reason: '', startedAtMs: 0, endedAtMs: undefined };
   const attempts: Attempt[] = [
@@ -278,6 +304,7 @@ function aRecord(state: InstanceState, { attempt, hasHost, isOverdue, isMissing,
     allocationRequest: Uint8Array.of(1),
     activeAt: isOnHost ? ACTIVE_AT : undefined,
     missingIn: isMissing ? MISSING_IN : undefined,
+    formerState: former === '' ? undefined : former,
     ...(phase === '' ? {} : { migration: aMigration(phase) }),
     dueAtMs: DEADLINES.includes(state) || owesGang || phase !== '' ? dueAtMs : undefined,
     ...(owesGang ? { gang: { minCount: 2, count: 2 } } : {}),

@@ -39,7 +39,9 @@ export async function operateInstance(
     throw wrongState(record, operation);
   if (operation === 'evacuate' && record.host !== undefined) await fenceHost(c, record.host);
   await reconcileLoop(c, [lookAt(record, observed)]);
-  return { instance: instanceView(await ownRecord(c, instanceUuid, sender)) };
+  const after = await ownRecord(c, instanceUuid, sender);
+  if (isOvertaken(after, operation, observed, c.clock.now())) throw changed(after, record.version);
+  return { instance: instanceView(after) };
 }
 
 /** Where an instance is, is not its tenant's to say. */
@@ -50,6 +52,8 @@ const DONE_IN: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {
   stop: ['stopping', 'stopped'],
   start: ['starting', 'active'],
   evacuate: ['rebuilding', 'building'],
+  shelve: ['shelving', 'shelved_offloaded'],
+  unshelve: ['unshelving', 'building', 'active'],
   resize: ['resize'],
   migrate: ['resize'],
   live_migrate: ['migrating'],
@@ -71,6 +75,12 @@ function isDone({ state, migration }: Instance, operation: InstanceOperation): b
   }
 }
 
+/** Whether somebody else's write came between, after which there is nothing to stop or to start: the wish is not on record. */
+function isOvertaken(after: Instance, operation: InstanceOperation, observed: Observation, nowMs: number): boolean {
+  if (operation !== 'stop' && operation !== 'start' && operation !== 'shelve') return false;
+  return !isDone(after, operation) && reconcile(after, { kind: 'unread' }, observed, nowMs).kind === 'none';
+}
+
 async function wishOf(c: Conductor, request: OperateInstanceRequest, record: Instance): Promise<Observation> {
   switch (request.operation) {
     case 'stop':
@@ -79,6 +89,10 @@ async function wishOf(c: Conductor, request: OperateInstanceRequest, record: Ins
       return { kind: 'power_requested', powerState: 'running' };
     case 'evacuate':
       return { kind: 'evacuate_requested' };
+    case 'shelve':
+      return { kind: 'shelve_requested' };
+    case 'unshelve':
+      return { kind: 'unshelve_requested' };
     case 'resize':
     case 'migrate':
     case 'live_migrate':

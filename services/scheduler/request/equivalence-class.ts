@@ -27,7 +27,8 @@ type OfOneRequest =
   | 'differentHost'
   | 'group'
   | 'forceHosts'
-  | 'ignoreHosts';
+  | 'ignoreHosts'
+  | 'rebuildPolicy';
 
 /** A request spec, its extra specs resolved, and its equivalence class, for a single instance. Immutable. */
 export interface ClassifiedSpec {

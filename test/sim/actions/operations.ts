@@ -2,7 +2,7 @@ import { callMethod } from '#libs/bus/typed-calls';
 import type { InstanceOperation, InstanceView, OperateInstanceRequest } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
-import type { Instance } from '#libs/domain/instance';
+import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
 import { agentOf, HOSTS, instanceAt, type Perform, pick, type World } from './common';
 import { standStill } from './outages';
@@ -52,7 +52,7 @@ export function evacuate(random: Random): Perform {
   return (world) => {
     const all = [...world.checker.known.values()]
       .map(({ latest }) => latest)
-      .filter(({ state }) => state === 'active' || state === 'unknown');
+      .filter(({ state }) => BUILT_STATES.includes(state));
     const instance = all[Math.floor(place * all.length)];
     if (instance === undefined) return;
     if (isByOperator) operate(world, instance, 'evacuate', true);
@@ -74,8 +74,7 @@ export function evacuateDead(random: Random): Perform {
       dies(world);
       for (const { latest } of checker.known.values()) {
         const isThere = latest.host !== undefined && agentOf(latest.host) === agent;
-        const isRunning = latest.state === 'active' || latest.state === 'unknown';
-        if (isThere && isRunning) operate(world, latest, 'evacuate', true);
+        if (isThere && BUILT_STATES.includes(latest.state)) operate(world, latest, 'evacuate', true);
       }
     };
     // Until its lease has run out the host is taken for alive.
@@ -123,11 +122,41 @@ function once(random: Random, operation: InstanceOperation): Perform {
   };
 }
 
-/** An instance that can be stopped, or started, by its place among them. */
+/** An instance that an operation is for, by its place among them. */
 function fittingAt({ checker }: World, place: number, operation: InstanceOperation): Instance | undefined {
-  const wanted = operation === 'stop' ? 'active' : 'stopped';
-  const fitting = [...checker.known.values()].map(({ latest }) => latest).filter(({ state }) => state === wanted);
+  const wanted = FITTING[operation] ?? ['active'];
+  const fitting = [...checker.known.values()].map(({ latest }) => latest).filter(({ state }) => wanted.includes(state));
   return fitting[Math.floor(place * fitting.length)];
+}
+
+const FITTING: Readonly<Partial<Record<InstanceOperation, readonly Instance['state'][]>>> = {
+  start: ['stopped'],
+  shelve: ['active', 'stopped'],
+  unshelve: ['shelved_offloaded'],
+};
+
+/** A tenant shelves an instance, and unshelves it after a while, or does so at once; a conductor may die meanwhile. */
+export function shelveAndUnshelve(random: Random): Perform {
+  const place = random.next();
+  const pauseMs = random.next() ** 2 * 9_000;
+  const dies = random.next() < 0.4 ? conductorDies(random) : () => {};
+  return (world) => {
+    const { time } = world.fleet;
+    const { uuid } = fittingAt(world, place, 'shelve') ?? {};
+    const wish = (operation: 'shelve' | 'unshelve') => () => {
+      const instance = world.checker.known.get(uuid ?? '')?.latest;
+      if (instance === undefined) return;
+      dies(world);
+      operate(world, instance, operation);
+    };
+    wish('shelve')();
+    time.at(time.nowMs + 1_000 + pauseMs, wish('unshelve'));
+  };
+}
+
+/** A tenant unshelves an instance, if one is shelved. */
+export function unshelve(random: Random): Perform {
+  return once(random, 'unshelve');
 }
 
 /** A conductor dies in the middle of it, before one of its messages to the broker or the store. */
@@ -147,6 +176,8 @@ const BY_WAY_OF: Readonly<Record<InstanceOperation, Instance['state']>> = {
   stop: 'stopping',
   start: 'starting',
   evacuate: 'rebuilding',
+  shelve: 'shelving',
+  unshelve: 'unshelving',
   resize: 'resize',
   migrate: 'resize',
   live_migrate: 'migrating',
@@ -164,6 +195,11 @@ export function operate(
 ): void {
   const { checker } = world;
   checker.mayOperate.add(`${BY_WAY_OF[operation]} ${uuid}`);
+  // What is built elsewhere comes up as it was.
+  if (operation === 'evacuate') {
+    void call(world, isByOperator ? 'operator' : projectId, uuid, operation, version);
+    return;
+  }
   checker.operated.delete(uuid);
   const began = {};
   world.checker.operating.set(uuid, began);

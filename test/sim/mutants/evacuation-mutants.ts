@@ -1,7 +1,9 @@
+import * as states from '../../../libs/domain/instance';
 import * as evidence from '../../../services/conductor/evidence';
 import * as fencing from '../../../services/conductor/steps/fence-host';
 import * as ordering from '../../../services/conductor/steps/orders';
 import * as forgetting from '../../../services/conductor/triggers/forget-ended';
+import * as policy from '../../../services/conductor/triggers/rebuild-dead';
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
 import { withRule } from './reconcile-mutants';
 
@@ -24,9 +26,9 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
     mutants(
       'dead-host-is-not-told',
       'ordering a dead host to destroy what is deleted, at once and before its record is forgotten',
-      mutant('not-at-once', '', ordering, 'orderDestroy', (original) => async (c, uuid, step) => {
+      mutant('not-at-once', '', ordering, 'orderDestroy', (original) => async (c, uuid, step, record) => {
         const [host] = await c.placement.hosts([step.host]);
-        return step.reports && host?.up === false ? 'host_down' : original(c, uuid, step);
+        return step.reports && host?.up === false ? 'host_down' : original(c, uuid, step, record);
       }),
       mutant('nor-later', '', forgetting, 'destroyBeforeForgetting', (original) => (c, records, beforeMs) => {
         const evacuated = records.filter(({ state }) => state !== 'deleted');
@@ -35,6 +37,32 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
     ),
     'evacuate a dead host',
     'terminate',
+  ),
+  withFocus(
+    mutant('comes-up-running', 'that what was stopped is not run elsewhere', states, 'powerStateToBuild', () => () => {
+      return 'running';
+    }),
+    'evacuate a dead host',
+    'stop',
+  ),
+  withFocus(
+    mutant(
+      'evacuates-unasked',
+      'that only what asks for it is evacuated by itself',
+      policy,
+      'wantsRebuild',
+      () => () => {
+        return true;
+      },
+    ),
+    'agent away for long',
+    'agent stays away',
+  ),
+  withFocus(
+    mutant('keeps-the-fence', 'that a host is fenced only for as long as it takes', fencing, 'releaseFence', () => {
+      return async () => {};
+    }),
+    'evacuate a dead host',
   ),
   mutant('evacuates-the-living', 'that only a dead host is evacuated', fencing, 'fenceHost', () => async () => {}),
   withRule('never-rebuilt', 'the deadline of what is rebuilt', ({ record, observed }) =>

@@ -10,6 +10,7 @@ import { POWER_MUTANTS } from './power-mutants';
 import { QUEUE_MUTANTS } from './queue-mutants';
 import { QUOTA_MUTANTS } from './quota-mutants';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
+import { SHELVING_MUTANTS } from './shelving-mutants';
 import { STORE_MUTANTS } from './store-mutants';
 
 /** All mutants; each must break an invariant within `MOST_SEEDS` seeds. */
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...POWER_MUTANTS,
   ...EVACUATION_MUTANTS,
   ...QUEUE_MUTANTS,
+  ...SHELVING_MUTANTS,
   ...QUOTA_MUTANTS,
   ...GANG_MUTANTS,
   ...BOUND_MUTANTS,

@@ -1,7 +1,7 @@
-import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isFlavorName, isHostName, isUuid } from '#libs/domain/names';
-import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
+import { REBUILD_POLICIES, type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import { GROUP_POLICIES, type NamedGroup } from '#libs/domain/server-group';
 import { usageError } from '../../failure';
 import { amount } from '../number-flags';
@@ -51,6 +51,12 @@ export function addRequestFlags(command: Command) {
     .optionsGroup('What it would like (weighs, never refuses):')
     .addOption(repeatable('--prefer-trait <NAME>', 'a trait the host should have', traitName))
     .addOption(repeatable('--prefer-resource <CLASS=N>', 'claimed as well where the host has it', amountOfClass))
+    .optionsGroup('What becomes of it:')
+    .addOption(
+      new Option('--rebuild <policy>', 'when its host is dead: never, or evacuate it by itself')
+        .choices(REBUILD_POLICIES)
+        .default('never' as const),
+    )
     .optionsGroup('Whose it is:')
     .option('--project <id>', 'project; for a tenant its own, else default')
     .option('--user <id>', 'user', 'default');
@@ -94,6 +100,7 @@ export function requestSpecOf(
     sameSubtrees: flags.sameSubtree,
     rootRequiredTraits: flags.rootTrait,
     rootForbiddenTraits: flags.forbidRootTrait,
+    rebuildPolicy: flags.rebuild,
   });
 }
 

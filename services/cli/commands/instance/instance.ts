@@ -11,7 +11,7 @@ import { facts, table } from '../../views/table';
 import { admissionSummary, waitingSummary } from '../../views/waiting-summary';
 import { amount } from '../number-flags';
 import { confirmCommand, liveMigrateCommand, migrateCommand, resizeCommand, revertCommand } from './move';
-import { evacuateCommand, startCommand, stopCommand } from './operate';
+import { evacuateCommand, shelveCommand, startCommand, stopCommand, unshelveCommand } from './operate';
 import { adoptCommand, destroyCommand } from './settle';
 import { terminateCommand } from './terminate';
 
@@ -28,6 +28,8 @@ export function instanceCommand(context: Context): CommandUnknownOpts {
     .addCommand(liveMigrateCommand(context))
     .addCommand(confirmCommand(context))
     .addCommand(revertCommand(context))
+    .addCommand(shelveCommand(context))
+    .addCommand(unshelveCommand(context))
     .addCommand(evacuateCommand(context))
     .addCommand(terminateCommand(context, 'delete'))
     .addCommand(adoptCommand(context))
@@ -96,6 +98,7 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
     ['host', i.host || '-'],
     ['flavor', flavor === undefined ? '-' : `${flavor.name}, version ${flavor.version}`],
     ['resources', resources.join(' ')],
+    ['rebuild', i.requestSpec.rebuildPolicy === 'never' ? 'never by itself' : 'evacuated when its host is dead'],
     ['project / user', `${i.projectId} / ${i.userId}`],
     ['request', i.requestId],
     ...(i.minCount ? [['gang', `${i.minCount} of ${i.gangSize} must become ACTIVE`] as [string, string]] : []),

@@ -26,7 +26,19 @@ export function evacuateCommand(context: Context): CommandUnknownOpts {
   return operateCommand(context, 'evacuate', purpose, 'see it run elsewhere');
 }
 
-type PowerOperation = Extract<InstanceOperation, 'stop' | 'start' | 'evacuate'>;
+/** `berth instance shelve`: its host gives it up, and it holds nothing; its record is kept. */
+export function shelveCommand(context: Context): CommandUnknownOpts {
+  const purpose = 'Give up the host of an instance and all that it holds there; unshelve selects a host anew.';
+  return operateCommand(context, 'shelve', purpose, 'see its host freed');
+}
+
+/** `berth instance unshelve`: it is built on a host that is selected anew. */
+export function unshelveCommand(context: Context): CommandUnknownOpts {
+  const purpose = 'Build a shelved instance on a host that is selected anew.';
+  return operateCommand(context, 'unshelve', purpose, 'see it run again');
+}
+
+type PowerOperation = Extract<InstanceOperation, 'stop' | 'start' | 'evacuate' | 'shelve' | 'unshelve'>;
 
 function operateCommand(
   context: Context,
@@ -57,5 +69,7 @@ function operateCommand(
 const WANTED: Readonly<Record<PowerOperation, readonly string[]>> = {
   stop: ['stopped'],
   start: ['active'],
-  evacuate: ['active'],
+  evacuate: ['active', 'stopped'],
+  shelve: ['shelved_offloaded'],
+  unshelve: ['active'],
 };

@@ -1,7 +1,8 @@
+import { drain } from './drain';
 import { gang } from './gang';
 import { heal } from './heal';
 import { resize } from './resize';
 import type { Scenario } from './stage';
 
 /** Every scenario of `berth demo --scenario`; adding one is a line here. */
-export const SCENARIOS: readonly Scenario[] = [gang, heal, resize];
+export const SCENARIOS: readonly Scenario[] = [drain, gang, heal, resize];

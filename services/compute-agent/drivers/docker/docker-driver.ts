@@ -131,9 +131,12 @@ class DockerDriver implements Driver {
       };
       const options = containerOptions(instance, settings);
       const container = await this.#create(options, signal);
-      await container.start({ abortSignal: signal });
-      await this.#mustStay(container, signal);
-      this.#entries.set(uuid, { ...facts, isRunning: true, isEnding: false });
+      const isRunning = instance.powerState !== 'shutdown';
+      if (isRunning) {
+        await container.start({ abortSignal: signal });
+        await this.#mustStay(container, signal);
+      }
+      this.#entries.set(uuid, { ...facts, isRunning, isEnding: false });
     } catch (thrown) {
       await this.destroy(uuid);
       throw signal.aborted ? new BerthError('aborted', 'cancelled', 'the build was cancelled') : engineError(thrown);

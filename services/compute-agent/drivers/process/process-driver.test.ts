@@ -302,3 +302,12 @@ describe('after a restart', () => {
     expect(await second.list()).toEqual([]);
   });
 });
+
+it('keeps what is built to be stopped, and runs it when it is started', async () => {
+  const driver = await open();
+  const instance = anInstance({ powerState: 'shutdown' });
+  await driver.build(instance, never);
+  expect(await driver.list()).toEqual([]);
+  await driver.start(instance.uuid);
+  expect(await driver.list()).toMatchObject([{ id: instance.uuid }]);
+});

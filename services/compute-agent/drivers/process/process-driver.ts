@@ -179,7 +179,7 @@ class ProcessDriver implements Driver {
     const instance = (await readFacts(this.#folder(uuid)))?.instance;
     if (instance === undefined) throw notStartable(uuid);
     try {
-      await this.#run(instance, await this.#commandOf(instance), NEVER);
+      await this.#run({ ...instance, powerState: 'running' }, await this.#commandOf(instance), NEVER);
     } catch (thrown) {
       await this.stop(uuid);
       throw thrown;
@@ -225,6 +225,7 @@ class ProcessDriver implements Driver {
     try {
       const cores = this.#assignments.assign(uuid, place.cores);
       await makeFolder(folder, { bootId: this.boot, resources, devices, cores, instance });
+      if (instance.powerState === 'shutdown') return;
       const userId = this.config.processUid < 0 ? undefined : this.config.processUid;
       const memoryNodes = this.#canBindMemory ? place.memoryNodes : [];
       const limits = limitCommand(resources, cores, memoryNodes, userId);

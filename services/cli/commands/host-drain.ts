@@ -1,0 +1,65 @@
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { EXIT } from '#libs/runtime/exit-codes';
+import { useClient } from '../client/with-client';
+import type { Context } from '../context';
+import { type Drained, drainHost } from '../drain/drain-host';
+import { addHelp } from '../help-text';
+import { startProgress } from '../views/progress';
+import { table } from '../views/table';
+import { amount } from './number-flags';
+
+/** `berth host drain`: nothing new comes to a host, and what is there leaves. */
+export function drainCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('drain')
+    .description('Give a host no new instances, and move away what is there: live where the driver can, else cold.')
+    .argument('<host>', 'host')
+    .option('--parallel <n>', 'so many instances at once', amount, 4)
+    .option('--timeout <seconds>', 'how long one instance may take', amount, 600)
+    .option('--reason <text>', 'for whoever asks later', 'drained')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { parallel, timeout, reason, json }, host) => {
+    const { clock, terminal, interrupted: signal } = context;
+    let progress: ReturnType<typeof startProgress> | undefined;
+    let left = 0;
+    const onProgress = (done: number, all: number, what: Drained) => {
+      if (what.stays !== undefined) left++;
+      progress ??= startProgress(terminal, clock, `draining ${host}`, all);
+      progress.show(done, () => (left === 0 ? '' : `${left} stay`));
+    };
+    const options = { host, reason, parallel, timeoutMs: timeout * 1_000 };
+    const drained = await drainHost({ client, clock, signal, onProgress }, options);
+    showDrained(context, host, drained, json);
+    if (signal.aborted) context.exit(EXIT.interrupted);
+    else if (drained.some(({ stays }) => stays !== undefined)) context.exit(EXIT.failed);
+  });
+  return addHelp(command, [
+    ['berth host drain host-7 --parallel 8', 'before its disks are changed; exit code 1 says that something stays'],
+    ['berth host drain host-7', 'again: goes on with what is still there'],
+    ['berth host undrain host-7', 'back in service; what has left stays where it is'],
+  ]);
+}
+
+/** `berth host undrain`: the host gets new instances again. */
+export function undrainCommand(context: Context): CommandUnknownOpts {
+  const { terminal } = context;
+  const command = new Command('undrain')
+    .description('Let a host that was drained get new instances again.')
+    .argument('<host>', 'host')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { json }, name) => {
+    const host = await client.setHostEnabled(name, true);
+    if (json) terminal.json(host);
+    else terminal.print(`${name} gets new instances again`);
+  });
+  return addHelp(command, [['berth host undrain host-7', 'back in service']]);
+}
+
+function showDrained({ terminal }: Context, host: string, drained: readonly Drained[], json: boolean): void {
+  const staying = drained.filter(({ stays }) => stays !== undefined);
+  const moved = drained.filter(({ stays }) => stays === undefined);
+  if (json) return terminal.json({ host, moved: moved.map(({ uuid, host: to }) => ({ uuid, host: to })), staying });
+  terminal.print(`${moved.length} left ${host}, ${staying.length} stay; it gets no new instances`);
+  if (staying.length === 0) return;
+  const rows = staying.map(({ uuid, name, state, stays = '' }) => [uuid, name, state, stays]);
+  terminal.print(`\n${table(terminal, ['INSTANCE', 'NAME', 'STATE', 'WHY IT STAYS'], rows)}`);
+}

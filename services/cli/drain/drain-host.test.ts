@@ -1,0 +1,121 @@
+import type { InstanceView } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
+import { fakeClock } from '#libs/testing/fake-clock';
+import { type DrainClient, type Drained, drainHost } from './drain-host';
+import { nextMove } from './next-move';
+
+const fault = (reason: string) => new BerthError('failed_precondition', reason, 'why');
+const migration = (sourceHost: string) =>
+  ({ uuid: '', kind: 'migrate', sourceHost, destHost: '', confirmAtMs: 0 }) as const;
+const seen = (fields: Partial<InstanceView> = {}) => {
+  return { host: 'h1', state: 'active', fault: undefined, migration: undefined, ...fields } as const;
+};
+
+it.each([
+  ['moves what runs there while it runs', seen(), [], { kind: 'move', operation: 'live_migrate' }],
+  [
+    'stops and starts what can not be moved while it runs',
+    seen({ fault: fault('live_migration_unsupported') }),
+    ['live_migrate'],
+    { kind: 'move', operation: 'migrate' },
+  ],
+  [
+    'does not try cold what has no other host',
+    seen({ fault: fault('no_valid_host') }),
+    ['live_migrate'],
+    { kind: 'stays' },
+  ],
+  ['tries no third time', seen({ fault: fault('not_arrived') }), ['live_migrate', 'migrate'], { kind: 'stays' }],
+  ['goes by an older fault only after a try', seen({ fault: fault('no_valid_host') }), [], { kind: 'move' }],
+  ['waits for what is under way', seen({ state: 'migrating', migration: migration('h1') }), [], { kind: 'wait' }],
+  ['waits for a build', seen({ state: 'building' }), [], { kind: 'wait' }],
+  [
+    'confirms what has left and is kept there',
+    seen({ host: 'h2', state: 'verify_resize', migration: migration('h1') }),
+    [],
+    { kind: 'confirm' },
+  ],
+  [
+    'leaves to others what came there and is not confirmed',
+    seen({ state: 'verify_resize', migration: migration('h2') }),
+    [],
+    { kind: 'stays' },
+  ],
+  ['leaves what is stopped', seen({ state: 'stopped' }), [], { kind: 'stays' }],
+  ['leaves what nobody hears of', seen({ state: 'unknown' }), [], { kind: 'stays' }],
+  ['is done with what runs elsewhere', seen({ host: 'h2' }), [], { kind: 'gone' }],
+  ['waits until its source is free', seen({ host: 'h2', migration: migration('h1') }), [], { kind: 'wait' }],
+  ['is done with what has ended', seen({ state: 'deleted' }), [], { kind: 'gone' }],
+] as const)('%s', (_what, instance, tried, expected) => {
+  expect(nextMove('h1', instance, tried)).toMatchObject(expected);
+});
+
+/** Instances that live migrations move at once; but those of `stubborn`, which have no other host. */
+class FakeClient implements DrainClient {
+  readonly moved: string[] = [];
+  enabled = true;
+
+  constructor(
+    readonly all: Map<string, InstanceView>,
+    readonly stubborn: readonly string[] = [],
+  ) {}
+
+  async setHostEnabled(_host: string, enabled: boolean): Promise<never> {
+    this.enabled = enabled;
+    return undefined as never;
+  }
+
+  async instances({ host, state }: { host?: string; state?: string | undefined } = {}): Promise<InstanceView[]> {
+    const matches = (one: InstanceView) => (!host || one.host === host) && (!state || one.state === state);
+    return [...this.all.values()].filter(matches);
+  }
+
+  async instance(uuid: string): Promise<InstanceView> {
+    return this.all.get(uuid) as InstanceView;
+  }
+
+  async operate(uuid: string): Promise<InstanceView> {
+    const before = await this.instance(uuid);
+    const isStubborn = this.stubborn.includes(uuid);
+    this.all.set(uuid, { ...before, ...(isStubborn ? { fault: fault('no_valid_host') } : { host: 'h2' }) });
+    this.moved.push(uuid);
+    return this.instance(uuid);
+  }
+}
+
+const instances = (count: number) =>
+  new Map(
+    Array.from({ length: count }, (_, n) => [`i${n}`, { ...seen(), uuid: `i${n}`, name: `web-${n}` } as InstanceView]),
+  );
+
+async function drain(client: FakeClient, signal = new AbortController().signal): Promise<Drained[]> {
+  const clock = fakeClock();
+  const options = { host: 'h1', reason: 'disks', parallel: 2, timeoutMs: 10_000 };
+  const draining = drainHost({ client, clock, signal, onProgress: () => {} }, options);
+  for (let n = 0; n < 20; n++) await clock.advance(1_000);
+  return draining;
+}
+
+it('disables the host, moves all, and says which stay and why', async () => {
+  const client = new FakeClient(instances(5), ['i3']);
+  const drained = await drain(client);
+  expect(client.enabled).toBe(false);
+  expect(drained.filter(({ stays }) => stays === undefined)).toHaveLength(4);
+  expect(drained.find(({ uuid }) => uuid === 'i3')).toMatchObject({ host: 'h1', stays: 'no_valid_host: why' });
+});
+
+it('begins with what is still there when it is begun again', async () => {
+  const client = new FakeClient(instances(3), ['i1']);
+  await drain(client);
+  client.moved.length = 0;
+  await drain(client);
+  expect(client.moved).toEqual(['i1']);
+});
+
+it('stops at an interruption', async () => {
+  const interrupted = new AbortController();
+  interrupted.abort();
+  const client = new FakeClient(instances(3));
+  await drain(client, interrupted.signal);
+  expect(client.moved).toEqual([]);
+});

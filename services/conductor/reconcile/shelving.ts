@@ -1,0 +1,100 @@
+import type { Instance } from '#libs/domain/instance';
+import { isOfPresentAttempt } from '../evidence';
+import type { Holds, Observation, RunningAt } from '../observation';
+import type { Step } from '../step';
+import {
+  adopt,
+  atRest,
+  destroyAndReport,
+  isOverdue,
+  lateReport,
+  none,
+  releaseOrphan,
+  runsElsewhere,
+  wait,
+} from './shared-steps';
+
+/*
+ * Shelving (Nova's `shelve` and `shelve_offload` in one): the host gives the instance up, and its record stays. Unshelved, it is
+ * built as it was asked for, on a host that is selected anew.
+ */
+
+/** A client wants its host to give it up. Not while it is moved, nor while its host is silent. */
+export function shelveRequested({ state, migration }: Instance): Step {
+  const isFree = (state === 'active' || state === 'stopped') && migration === undefined;
+  return isFree ? { kind: 'record_shelving' } : none('at rest');
+}
+
+/** Its host was told, and is told again until it says that nothing is left. Until then it holds its claim. */
+export function shelving(record: Instance, observed: Observation, nowMs: number): Step {
+  switch (observed.kind) {
+    case 'interrupted':
+      return destroyAndReport(record);
+    case 'reported': {
+      const isGone = observed.outcome === 'destroyed' || observed.outcome === 'lost';
+      return isGone && isOfPresentAttempt(record, observed) ? { kind: 'record_shelved' } : lateReport(record, observed);
+    }
+    case 'host_gone':
+      return { kind: 'record_shelved' };
+    case 'host_down':
+      return wait(record);
+    case 'terminate_requested':
+      return { kind: 'record_deleting' };
+    case 'running':
+      return observed.host === record.host ? wait(record) : runsElsewhere(record, observed);
+    default:
+      return isOverdue(record, nowMs) ? destroyAndReport(record) : wait(record);
+  }
+}
+
+/** SHELVED_OFFLOADED: on no host, and holds nothing. */
+export function shelved(record: Instance, holds: Holds, observed: Observation, nowMs: number): Step {
+  switch (observed.kind) {
+    case 'unshelve_requested':
+      return { kind: 'record_unshelving' };
+    case 'terminate_requested':
+      return { kind: 'record_deleting' };
+    case 'reported':
+      return lateReport(record, observed);
+    case 'running':
+      return vouchedOrElsewhere(record, observed);
+    case 'claimed':
+      return { kind: 'release', claimToken: observed.target.claimToken };
+    case 'interrupted':
+    case 'audited':
+      return releaseOrphan(holds);
+    default:
+      return atRest(record, observed, nowMs);
+  }
+}
+
+/** A scheduler is asked for a host. */
+export function unshelving(record: Instance, observed: Observation, nowMs: number): Step {
+  switch (observed.kind) {
+    case 'accepted':
+    case 'interrupted':
+      return { kind: 'select_destinations' };
+    case 'claimed':
+      // A scheduler that has not heard yet that this claim was released, when it was shelved, answers with it.
+      if (observed.target.claimToken <= (record.claimToken ?? 0)) return wait(record);
+      return { kind: 'dispatch_build', target: observed.target };
+    case 'no_host':
+      return { kind: 'record_shelved', fault: observed.fault };
+    case 'terminate_requested':
+      return { kind: 'record_deleting' };
+    case 'reported':
+      return lateReport(record, observed);
+    case 'running':
+      return vouchedOrElsewhere(record, observed);
+    case 'missing':
+    case 'audited':
+      return wait(record);
+    default:
+      return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : wait(record);
+  }
+}
+
+/** A store that went back may have forgotten that it was unshelved. */
+function vouchedOrElsewhere(record: Instance, observed: RunningAt): Step {
+  return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
+}

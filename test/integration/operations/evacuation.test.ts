@@ -1,0 +1,138 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Client } from '#libs/client/client';
+import { connect } from '#libs/client/connect';
+import { type Child, startChild } from '#libs/testing/servers/child';
+import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { readPid } from '../../../services/compute-agent/drivers/process/instance-folder';
+import { isAlive } from '../../../services/compute-agent/drivers/process/proc';
+import { eventually } from '../test-cell';
+
+/* An agent is killed while its instances, processes of this machine, run on. They are evacuated, by hand and by policy. */
+
+jest.setTimeout(180_000);
+
+const HOSTS = ['host-1', 'host-2'] as const;
+const LIMIT = { timeoutMs: 90_000 };
+const SPEC = { projectId: 'demo', userId: 'me', resources: { VCPU: 1, MEMORY_MB: 16 } };
+
+let credentials: DeployedCredentials;
+let broker: RabbitmqServer;
+let redis: TestServer;
+let root: string;
+let client: Client;
+const children = new Map<string, Child>();
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'berth-evacuation-'));
+  credentials = deployedCredentials([...HOSTS.map((host) => `agent.${host}`), 'project.demo']);
+  const config = { load_definitions: credentials.definitionsFile };
+  [broker, redis] = await Promise.all([startRabbitmq({ config }), startRedis()]);
+  await Promise.all([launch('scheduler', 'scheduler'), launch('conductor', 'conductor')]);
+  await launchAgent('host-1');
+  client = await connect({ url: credentials.brokerUrl('operator', broker.port) });
+});
+
+afterAll(async () => {
+  const uuids = (await client?.instances().catch(() => [])) ?? [];
+  await Promise.all(uuids.map(({ uuid }) => client.terminateAndWait(uuid, LIMIT).catch(() => {})));
+  await client?.close();
+  for (const child of children.values()) child.process.kill('SIGTERM');
+  await Promise.all([...children.values()].map(({ exit }) => exit));
+  await Promise.all([broker?.stop(), redis?.stop()]);
+  credentials?.remove();
+  if (root) rmSync(root, { recursive: true, force: true });
+});
+
+async function launch(service: string, user: string, settings: Readonly<Record<string, string>> = {}): Promise<void> {
+  const child = startChild('services/cli/main.ts', [service], {
+    BERTH_BUS_URL: credentials.brokerUrl(user, broker.port),
+    BERTH_STORE_URL: redis.url,
+    BERTH_SCHEDULER_HOST_TIMEOUT_MS: '3000',
+    BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '1000',
+    BERTH_CONDUCTOR_AUDIT_GRACE_MS: '500',
+    BERTH_CONDUCTOR_REBUILD_AFTER_MS: '1000',
+    BERTH_CONDUCTOR_POWER_TIMEOUT_MS: '2000',
+    ...settings,
+  });
+  children.set(user, child);
+  await child.says('"msg":"running"');
+}
+
+function launchAgent(host: string): Promise<void> {
+  return launch('compute-agent', `agent.${host}`, {
+    BERTH_AGENT_HOST: host,
+    BERTH_AGENT_DRIVER: 'process',
+    BERTH_AGENT_STATE_DIR: join(root, host),
+    BERTH_AGENT_INVENTORY: 'VCPU=8,MEMORY_MB=512',
+    BERTH_AGENT_PROVIDERS: '',
+    BERTH_AGENT_PROCESS_COMMAND: 'sleep 3600',
+    BERTH_AGENT_REPORT_INTERVAL_MS: '500',
+    BERTH_AGENT_REPORT_MIN_INTERVAL_MS: '100',
+  });
+}
+
+async function build(rebuildPolicy: 'never' | 'evacuate'): Promise<string> {
+  const [event] = await client.buildAndWait({ spec: { ...SPEC, rebuildPolicy } }, LIMIT);
+  expect(event).toMatchObject({ state: 'active' });
+  return event?.instanceUuid ?? '';
+}
+
+/** The hosts on which a process of an instance runs, by the pids that they wrote. */
+async function runsOn(uuid: string): Promise<string[]> {
+  const pidFiles = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith(join(uuid, 'pid')),
+  );
+  const hosts = await Promise.all(
+    pidFiles.map(async (path) => {
+      const pidFile = join(root, path);
+      const id = await readPid({ path: dirname(pidFile), pidFile, work: '' });
+      return id && (await isAlive(id)) ? path.split('/')[0] : undefined;
+    }),
+  );
+  return hosts.filter((host) => host !== undefined).sort();
+}
+
+it('has instances of a killed agent run elsewhere as they were, and only there when it is back', async () => {
+  const [byHand, stopped, byPolicy] = [await build('never'), await build('never'), await build('evacuate')];
+  await client.operateAndWait(stopped, 'stop', LIMIT);
+  await launchAgent('host-2');
+  await expect(client.operate(byHand, 'evacuate')).rejects.toMatchObject({ reason: 'host_alive' });
+
+  children.get('agent.host-1')?.process.kill('SIGKILL');
+  await children.get('agent.host-1')?.exit;
+  await eventually(
+    'its policy has it evacuated',
+    async () => (await client.instance(byPolicy)).host === 'host-2',
+    60_000,
+  );
+  expect(await client.wait(byPolicy, ['active'], LIMIT)).toMatchObject({ host: 'host-2' });
+  await eventually('the others are unknown', async () => (await client.instance(byHand)).state === 'unknown', 60_000);
+
+  await eventually(
+    'the host is dead',
+    () =>
+      client.operate(byHand, 'evacuate').then(
+        () => true,
+        () => false,
+      ),
+    60_000,
+  );
+  expect(await client.wait(byHand, ['active'], LIMIT)).toMatchObject({ host: 'host-2' });
+  expect(await client.operateAndWait(stopped, 'evacuate', LIMIT)).toMatchObject({ state: 'stopped', host: 'host-2' });
+  // Nobody has switched the machine off.
+  expect(await runsOn(byHand)).toEqual(['host-1', 'host-2']);
+  expect(await runsOn(stopped)).toEqual([]);
+  const { attempts } = await client.instance(stopped);
+  expect(attempts.map(({ host, outcome }) => `${host} ${outcome}`)).toEqual(['host-1 evacuated', 'host-2 active']);
+
+  await launchAgent('host-1');
+  for (const uuid of [byHand, byPolicy]) {
+    await eventually('only the new host has it', async () => String(await runsOn(uuid)) === 'host-2', 60_000);
+  }
+  expect(await client.operateAndWait(stopped, 'start', LIMIT)).toMatchObject({ state: 'active', host: 'host-2' });
+  expect(await client.instances({ host: 'host-2' })).toHaveLength(3);
+});
