@@ -21,22 +21,20 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
     'evacuate a dead host',
   ),
   withFocus(
-    mutant(
-      'deleted-is-told-once',
-      'telling a dead host again to destroy what is deleted',
-      forgetting,
-      'destroyBeforeForgetting',
-      (original) => (c, records, beforeMs) => {
-        return original(
-          c,
-          records.filter(({ state }) => state !== 'deleted'),
-          beforeMs,
-        );
-      },
+    mutants(
+      'dead-host-is-not-told',
+      'ordering a dead host to destroy what is deleted, at once and before its record is forgotten',
+      mutant('not-at-once', '', ordering, 'orderDestroy', (original) => async (c, uuid, step) => {
+        const [host] = await c.placement.hosts([step.host]);
+        return step.reports && host?.up === false ? 'host_down' : original(c, uuid, step);
+      }),
+      mutant('nor-later', '', forgetting, 'destroyBeforeForgetting', (original) => (c, records, beforeMs) => {
+        const evacuated = records.filter(({ state }) => state !== 'deleted');
+        return original(c, evacuated, beforeMs);
+      }),
     ),
     'evacuate a dead host',
     'terminate',
-    'cut off',
   ),
   mutant('evacuates-the-living', 'that only a dead host is evacuated', fencing, 'fenceHost', () => async () => {}),
   withRule('never-rebuilt', 'the deadline of what is rebuilt', ({ record, observed }) =>
