@@ -2,11 +2,12 @@ import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import type { Clock } from '#libs/domain/clock';
 import { type BuildOrder, trackedInstance } from '../host/build-order';
 import type { BuildEnd } from '../host/builds';
+import type { ConcludedBuild } from '../host/concluded-builds';
 import { type Host, refreshExternalUsage } from '../host/host';
 import { type Judgement, judgeBuild } from '../host/instance-claim';
 import type { TrackedInstance } from '../host/ledger';
 import { ownProviders } from '../host/own-providers';
-import { attemptFields, type BuildResult, DESTROYED, reportBuild } from '../reports/report-build';
+import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
 import { takeArrivalInPlace } from './take-arrival';
 
 /** Does what a BuildInstance orders, or reports why not. Settled once the outcome is reported. */
@@ -114,7 +115,7 @@ async function settle(host: Host, order: BuildOrder, end: BuildEnd): Promise<Set
 }
 
 /** Nothing of it is here. */
-function reportConcluded(host: Host, order: BuildOrder, result: BuildResult): Promise<Settlement> {
+function reportConcluded(host: Host, order: BuildOrder, result: ConcludedBuild): Promise<Settlement> {
   // An order of an older conductor has no claim: one of a later instance looks the same.
   if (order.claimToken !== 0) host.concluded.add(order, result);
   return reportBuild(host, order, result);

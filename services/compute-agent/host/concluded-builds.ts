@@ -1,7 +1,13 @@
 import type { Clock } from '#libs/domain/clock';
-import type { BuildOrder } from '../host/build-order';
-import { TOMBSTONE_KEPT_MS } from '../host/tombstones';
-import type { BuildResult } from '../reports/report-build';
+import type { BuildOrder } from './build-order';
+import { TOMBSTONE_KEPT_MS } from './tombstones';
+
+/** How a build ended that left nothing. */
+export interface ConcludedBuild {
+  readonly outcome: 'failed' | 'refused';
+  readonly reason: string;
+  readonly message: string;
+}
 
 /**
  * Remembers how the builds of a host ended that left nothing there: failed or refused. Their orders may come again, when a
@@ -9,8 +15,8 @@ import type { BuildResult } from '../reports/report-build';
  * and once the record is forgotten nobody knows it.
  */
 export interface ConcludedBuilds {
-  add(order: BuildOrder, result: BuildResult): void;
-  resultOf(order: BuildOrder): BuildResult | undefined;
+  add(order: BuildOrder, result: ConcludedBuild): void;
+  resultOf(order: BuildOrder): ConcludedBuild | undefined;
 }
 
 /** Of one host; the oldest go first. */
@@ -18,7 +24,7 @@ const MAX_CONCLUDED = 10_000;
 
 export function createConcludedBuilds(clock: Clock): ConcludedBuilds {
   /** Oldest first: in the order in which they expire. */
-  const concluded = new Map<string, { readonly result: BuildResult; readonly expiresAtMs: number }>();
+  const concluded = new Map<string, { readonly result: ConcludedBuild; readonly expiresAtMs: number }>();
   return {
     add(order, result) {
       const nowMs = clock.elapsed();
