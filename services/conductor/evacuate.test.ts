@@ -96,28 +96,34 @@ it('has the old host destroy its copy when it is back: by its queue, and, should
 });
 
 it.each([
-  { when: 'is dead still', isUp: false, orders: 1 },
-  { when: 'has come back', isUp: true, orders: 0 },
-])('tells the old host once more before the record is forgotten, if it $when', async ({ isUp, orders }) => {
-  await dies('h1');
-  const attempts = [
-    { host: 'h1', number: 1, outcome: 'evacuated', reason: '', startedAtMs: 1, endedAtMs: 2 },
-    { host: 'h2', number: 2, outcome: 'failed', reason: '', startedAtMs: 1, endedAtMs: 2 },
-  ] as const;
-  const record = anInstance({
-    uuid: world.random.uuid(),
-    state: 'error',
-    dueAtMs: undefined,
-    updatedAtMs: 1,
-    attempts,
-  });
-  await world.instances.create(record.requestId, [record]);
-  await world.setUp('h1', isUp);
-  await world.clock.advance(90_000);
-  expect(await world.instances.get([record.uuid])).toEqual([]);
-  const told = world.destroys.map(({ instanceUuid, host, attempt }) => [instanceUuid, host, attempt]);
-  expect(told).toEqual(Array.from({ length: orders }, () => [record.uuid, 'h1', 1]));
-});
+  { outcome: 'evacuated', when: 'is dead still', isUp: false, orders: 1 },
+  { outcome: 'timed_out', when: 'is dead still', isUp: false, orders: 1 },
+  { outcome: 'rolled_back', when: 'is dead still', isUp: false, orders: 1 },
+  { outcome: 'evacuated', when: 'has come back', isUp: true, orders: 0 },
+] as const)(
+  'tells the host of what was $outcome once more before the record is forgotten, if it $when',
+  async (one) => {
+    const { outcome, isUp, orders } = one;
+    await dies('h1');
+    const attempts = [
+      { host: 'h1', number: 1, outcome, reason: '', startedAtMs: 1, endedAtMs: 2 },
+      { host: 'h2', number: 2, outcome: 'failed', reason: '', startedAtMs: 1, endedAtMs: 2 },
+    ] as const;
+    const record = anInstance({
+      uuid: world.random.uuid(),
+      state: 'error',
+      dueAtMs: undefined,
+      updatedAtMs: 1,
+      attempts,
+    });
+    await world.instances.create(record.requestId, [record]);
+    await world.setUp('h1', isUp);
+    await world.clock.advance(90_000);
+    expect(await world.instances.get([record.uuid])).toEqual([]);
+    const told = world.destroys.map(({ instanceUuid, host, attempt }) => [instanceUuid, host, attempt]);
+    expect(told).toEqual(Array.from({ length: orders }, () => [record.uuid, 'h1', 1]));
+  },
+);
 
 it('tries the alternates of the new selection, and never the old host', async () => {
   const uuid = await onDeadHost();

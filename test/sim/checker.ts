@@ -14,6 +14,7 @@ import type { Decisions } from './actions/api-clients';
 import { GangWatch } from './actions/gang-watch';
 import { QuotaWatch } from './actions/quota-watch';
 import { RACK_NAMES } from './actions/racks';
+import { ZoneWatch } from './actions/zone-watch';
 import type { Fleet } from './fleet';
 import type { MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
@@ -34,6 +35,7 @@ export type Invariant =
   | 'groups are kept'
   | 'quotas are kept'
   | 'gangs are kept'
+  | 'zones and tenants are kept'
   | 'what has ended stays so'
   | 'every request ends'
   | 'what was asked is done'
@@ -93,6 +95,7 @@ export class Checker {
   readonly hosts = new Map<string, Host>();
   readonly quotas = new QuotaWatch();
   readonly gangs = new GangWatch();
+  readonly #zones = new ZoneWatch();
   /** What clients of the placement API decided, by provider. */
   readonly decisions = new Map<string, Decisions>();
   /** How often the store went back: what was written under an earlier number may be lost. */
@@ -382,6 +385,8 @@ export class Checker {
     }
     for (const uuid of change.deletedProviders ?? []) this.#checkGone(uuid, by);
     if (by === 'nova') this.#checkNova(change);
+    this.#zones.take(change, this.fleet.time.nowMs);
+    if (!what.includes('by force')) this.#checkZones(change);
     const joining = this.#joiningSpread(change);
     for (const uuid of change.deletedConsumers ?? []) this.#consumers.delete(uuid);
     for (const consumer of change.consumers ?? []) this.#consumers.set(consumer.uuid, consumer);
@@ -401,6 +406,22 @@ export class Checker {
       if (expected !== undefined && expected !== allocationsOf(consumer)) {
         this.fail('foreign consumers are left alone', `${by} changed ${consumer.uuid} of nova`);
       }
+    }
+  }
+
+  /** What is claimed anew for an instance is in its zone, and for its tenant. A store that went back may not know of either. */
+  #checkZones({ consumers = [] }: Change): void {
+    for (const consumer of this.storeBegan > 0 ? [] : consumers) {
+      const record = this.known.get(consumer.uuid)?.latest;
+      const rootsOf = ({ allocations }: Consumer) => {
+        return new Set(Object.keys(allocations).map((on) => this.#providers.get(on)?.rootUuid ?? on));
+      };
+      const before = this.#consumers.get(consumer.uuid);
+      const stays = before && [...rootsOf(consumer)].every((root) => rootsOf(before).has(root));
+      if (record === undefined || stays || consumer.owner !== 'conductor') continue;
+      const host = [...this.hosts.values()].find(({ providerUuid }) => rootsOf(consumer).has(providerUuid));
+      const wrong = host && this.#zones.wrongOf(consumer, host.name, record);
+      if (wrong) this.fail('zones and tenants are kept', wrong);
     }
   }
 

@@ -25,6 +25,7 @@ import { evacuate, evacuateDead, forgetOperation, start, stop, stopAndStart, sto
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
+import { isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
 import { FORGED } from './checker';
 import { SERVICES } from './fleet';
 
@@ -134,6 +135,9 @@ const KINDS = {
   'device moves': kind(0.3, 3, deviceMoves),
   'begin a group over racks': kind(0.4, 6, beginGroupOverRacks),
   'build a gang': kind(0.6, 10, buildGang),
+  'host into a zone': kind(0.4, 6, putIntoZone),
+  'build in a zone': kind(0.5, 8, buildInZone),
+  'hosts for one tenant': kind(0.3, 4, isolatesTenant),
 } satisfies Readonly<Record<string, Kind>>;
 
 export type ActionKind = keyof typeof KINDS;
@@ -299,6 +303,16 @@ function beginGroupOverRacks(random: Random): Action['perform'] {
       if (isDone) for (const request of requests) send(world, request);
     });
   };
+}
+
+/** One or two instances that want a zone, which may have no host yet. */
+function buildInZone(random: Random): Action['perform'] {
+  const uuids = Array.from({ length: 1 + randomInt(random, 2) }, () => random.uuid());
+  const who = tenant(random);
+  const zone = pick(random, [...ZONE_NAMES, 'nova'] as const);
+  const spec = requestSpec({ VCPU: 1 }, { projectId: who, userId: 'user', availabilityZone: zone });
+  const request = { who, requestId: random.uuid(), uuidsIn: () => uuids, requestSpec: requestSpecCodec.encode(spec) };
+  return (world) => send(world, request);
 }
 
 /** Some members, most of them with so few hosts to try that one may fail for good; now and then one is terminated soon. */

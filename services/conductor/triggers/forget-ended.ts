@@ -1,6 +1,6 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import type { Attempt, Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { orderDestroy } from '../steps/orders';
 
@@ -8,6 +8,9 @@ import { orderDestroy } from '../steps/orders';
 const FORGET_BATCH = 25;
 /** Between two batches the store is left alone for so many times what the first took. */
 const FORGET_PAUSE = 4;
+
+/** Attempts that were given up without the word of their host. */
+const WITHOUT_WORD: readonly Attempt['outcome'][] = ['evacuated', 'timed_out', 'rolled_back'];
 
 /** Forgets what ended before a time, whose hosts were told. Answers how many. */
 export async function forgetEnded(c: Conductor, beforeMs: number): Promise<number> {
@@ -21,8 +24,9 @@ export async function forgetEnded(c: Conductor, beforeMs: number): Promise<numbe
 }
 
 /**
- * Of records that are about to be forgotten: tells the dead hosts that they were evacuated from, once more, to destroy what
- * they come back with. Who evacuated may have died before that order, and once the record is gone no report brings it out.
+ * Of records that are about to be forgotten: tells the dead hosts on which an attempt was given up without their word (it was
+ * evacuated, timed out, or was rolled back with its gang), once more, to destroy what they come back with. Who gave it up may have
+ * died before that order, and once the record is gone no report brings it out.
  * A host that has come back meanwhile has shown what it runs.
  */
 export async function destroyBeforeForgetting(c: Conductor, records: readonly Instance[], beforeMs: number) {
@@ -30,9 +34,9 @@ export async function destroyBeforeForgetting(c: Conductor, records: readonly In
     return (state === 'error' || state === 'deleted') && updatedAtMs < beforeMs;
   });
   const left = ended.flatMap(({ uuid, attempts }) => {
-    const evacuated = attempts.filter(({ outcome }) => outcome === 'evacuated');
+    const unconfirmed = attempts.filter(({ outcome }) => WITHOUT_WORD.includes(outcome));
     // The last of each host: what is destroyed is all up to it.
-    return [...new Map(evacuated.map((one) => [one.host, one])).values()].map((one) => ({ uuid, ...one }));
+    return [...new Map(unconfirmed.map((one) => [one.host, one])).values()].map((one) => ({ uuid, ...one }));
   });
   if (left.length === 0) return;
   const hosts = await c.placement.hosts([...new Set(left.map(({ host }) => host))]);

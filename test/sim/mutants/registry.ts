@@ -10,6 +10,7 @@ import { POWER_MUTANTS } from './power-mutants';
 import { QUOTA_MUTANTS } from './quota-mutants';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
 import { STORE_MUTANTS } from './store-mutants';
+import { ZONE_MUTANTS } from './zone-mutants';
 
 /** All mutants; each must break an invariant within `MOST_SEEDS` seeds. */
 export const MUTANTS: readonly Mutant[] = [
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...EVACUATION_MUTANTS,
   ...QUOTA_MUTANTS,
   ...GANG_MUTANTS,
+  ...ZONE_MUTANTS,
   ...BOUND_MUTANTS,
 ];
 
