@@ -47,6 +47,6 @@ export class ZoneWatch {
     const isLetIn = ({ tenants }: Place) => tenants.length === 0 || tenants.includes(projectId);
     return possible.some(isLetIn)
       ? undefined
-      : `${uuid} is of ${projectId}, ${host} is for ${possible.at(-1)?.tenants}`;
+      : `${uuid} is of ${projectId}, ${host} is for ${possible.at(-1)?.tenants.join(', ')}`;
   }
 }
