@@ -23,6 +23,16 @@ class ClientTest(unittest.TestCase):
             self.client.terminate(one, wait=True, timeout=30)
         self.assertFalse(set(uuids) & {instance.uuid for instance in self.client.instances(state="INSTANCE_STATE_ACTIVE")})
 
+    def test_builds_a_gang_or_none_of_it(self):
+        events = self.client.build_and_wait({"VCPU": 1, "MEMORY_MB": 64}, count=2, min_count=2, timeout=30)
+        for event in events:
+            self.assertEqual(self.client.wait(event.instance_uuid, timeout=30).fault.reason, "")
+            self.client.terminate(event.instance_uuid, wait=True, timeout=30)
+        events = self.client.build_and_wait({"VCPU": 100_000}, count=2, min_count=1, timeout=30)
+        self.assertEqual([event.fault.reason for event in events], ["no_valid_host", "no_valid_host"])
+        with self.assertRaises(Refused):
+            self.client.build_and_wait({"VCPU": 1}, count=1, min_count=2, timeout=30)
+
     def test_tells_why_there_is_no_host(self):
         (event,) = self.client.build_and_wait({"VCPU": 100_000}, timeout=30)
         self.assertEqual(event.fault.reason, "no_valid_host")

@@ -159,14 +159,16 @@ it('has the old host destroy its copy when it is back: by its queue, and, should
 });
 
 it.each([
-  { state: 'error', when: 'is dead still', isUp: false, hosts: ['h1'] },
-  { state: 'error', when: 'has come back', isUp: true, hosts: [] },
-  { state: 'deleted', when: 'is dead still', isUp: false, hosts: ['h1', 'h3'] },
-] as const)('tells old hosts once more before the record is forgotten, $state, if h1 $when', async (one) => {
+  { outcome: 'evacuated', state: 'error', when: 'is dead still', isUp: false, hosts: ['h1'] },
+  { outcome: 'timed_out', state: 'error', when: 'is dead still', isUp: false, hosts: ['h1'] },
+  { outcome: 'rolled_back', state: 'error', when: 'is dead still', isUp: false, hosts: ['h1'] },
+  { outcome: 'evacuated', state: 'error', when: 'has come back', isUp: true, hosts: [] },
+  { outcome: 'evacuated', state: 'deleted', when: 'is dead still', isUp: false, hosts: ['h1', 'h3'] },
+] as const)('tells old hosts once more before the record is forgotten, $outcome, $state, if h1 $when', async (one) => {
   await dies('h1');
   await world.setUp('h3', false);
   const attempts = [
-    { host: 'h1', number: 1, outcome: 'evacuated', reason: '', startedAtMs: 1, endedAtMs: 2 },
+    { host: 'h1', number: 1, outcome: one.outcome, reason: '', startedAtMs: 1, endedAtMs: 2 },
     { host: 'h3', number: 2, outcome: 'active', reason: '', startedAtMs: 1, endedAtMs: 2 },
   ] as const;
   const record = anInstance({

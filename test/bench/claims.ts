@@ -58,7 +58,8 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
 export const claimsBench: Bench = {
   name: 'claims',
   purpose: 'claims with quotas, groups and spread, beside plain ones; allocation requests sealed and by reference',
-  async run({ flags, note }) {
+  async run(context) {
+    const { flags } = context;
     const seconds = Number(flags['seconds'] ?? 2);
     const server = await startRedis({ appendOnly: true, appendfsync: flags['fsync'] ?? 'no' });
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
@@ -71,7 +72,7 @@ export const claimsBench: Bench = {
       for (let n = 0; n < Number(flags['rounds'] ?? 3); n++) {
         for (const [name, operation] of operations(store, claims)) {
           const one = await withProcessorTime(redis, operation, seconds);
-          note(`${name}: ${one.perSecond}/s, ${one.cpuUs} us of Redis' processor time each`);
+          context.note(`${name}: ${one.perSecond}/s, ${one.cpuUs} us of Redis' processor time each`);
           measured.set(name, [...(measured.get(name) ?? []), one]);
         }
       }

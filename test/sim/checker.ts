@@ -16,6 +16,7 @@ import { GangWatch } from './actions/gang-watch';
 import { QueueWatch } from './actions/queue-watch';
 import { QuotaWatch } from './actions/quota-watch';
 import { RACK_NAMES } from './actions/racks';
+import { ZoneWatch } from './actions/zone-watch';
 import type { Fleet } from './fleet';
 import type { MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
@@ -36,6 +37,7 @@ export type Invariant =
   | 'groups are kept'
   | 'quotas are kept'
   | 'gangs are kept'
+  | 'zones and tenants are kept'
   | 'what has ended stays so'
   | 'every request ends'
   | 'who waits and who makes room'
@@ -100,6 +102,7 @@ export class Checker {
   readonly quotas = new QuotaWatch();
   readonly gangs = new GangWatch();
   readonly queue = new QueueWatch();
+  readonly #zones = new ZoneWatch();
   /** What clients of the placement API decided, by provider. */
   readonly decisions = new Map<string, Decisions>();
   /** How often the store went back: what was written under an earlier number may be lost. */
@@ -203,9 +206,9 @@ export class Checker {
   isInDoubt(uuid: string, host: string): boolean {
     const { finding, atMs = 0 } = this.#doubts.get(`${uuid} on ${host}`) ?? {};
     if (this.fleet.time.nowMs - atMs > DOUBT_SHOWN_EVERY_MS) return false;
-    if (finding === 'stray' && this.forgiven.has(uuid)) return true;
-    if (finding !== 'stray' && finding !== 'unknown_instance') return false;
-    return this.#takeOvers.has(uuid, host) || this.#cameBack.has(`${uuid} on ${host}`);
+    const isShown = finding === 'stray' || finding === 'unknown_instance';
+    const isOfNobody = this.#takeOvers.has(uuid, host) || this.#cameBack.has(`${uuid} on ${host}`);
+    return isShown && (this.forgiven.has(uuid) || isOfNobody);
   }
 
   /** The root provider of a host, as it was written last. */
@@ -430,6 +433,8 @@ export class Checker {
     }
     for (const uuid of change.deletedProviders ?? []) this.#checkGone(uuid, by);
     if (by === 'nova') this.#checkNova(change);
+    this.#zones.take(change, this.fleet.time.nowMs);
+    if (!what.includes('by force')) this.#checkZones(change);
     const joining = this.#joiningSpread(change);
     for (const uuid of change.deletedConsumers ?? []) this.#consumers.delete(uuid);
     for (const consumer of change.consumers ?? []) this.#consumers.set(consumer.uuid, consumer);
@@ -450,6 +455,22 @@ export class Checker {
       if (expected !== undefined && expected !== allocationsOf(consumer)) {
         this.fail('foreign consumers are left alone', `${by} changed ${consumer.uuid} of nova`);
       }
+    }
+  }
+
+  /** What is claimed anew for an instance is in its zone, and for its tenant. A store that went back may not know of either. */
+  #checkZones({ consumers = [] }: Change): void {
+    for (const consumer of this.storeBegan > 0 ? [] : consumers) {
+      const record = this.known.get(consumer.uuid)?.latest;
+      const rootsOf = ({ allocations }: Consumer) => {
+        return new Set(Object.keys(allocations).map((on) => this.#providers.get(on)?.rootUuid ?? on));
+      };
+      const before = this.#consumers.get(consumer.uuid);
+      const stays = before && [...rootsOf(consumer)].every((root) => rootsOf(before).has(root));
+      if (record === undefined || stays || consumer.owner !== 'conductor') continue;
+      const host = [...this.hosts.values()].find(({ providerUuid }) => rootsOf(consumer).has(providerUuid));
+      const wrong = host && this.#zones.wrongOf(consumer, host.name, record);
+      if (wrong) this.fail('zones and tenants are kept', wrong);
     }
   }
 

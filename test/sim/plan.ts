@@ -38,6 +38,7 @@ import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from 
 import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
 import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
+import { isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
 import { FORGED } from './checker';
 import { SERVICES } from './fleet';
 
@@ -155,6 +156,9 @@ const KINDS = {
   'build that waits': kind(0.6, 25, buildThatWaits),
   'build that preempts': kind(0.5, 12, buildThatPreempts),
   'fleet is crowded': kind(0.4, 5, fleetIsCrowded),
+  'host into a zone': kind(0.4, 6, putIntoZone),
+  'build in a zone': kind(0.5, 8, buildInZone),
+  'hosts for one tenant': kind(0.3, 4, isolatesTenant),
 } satisfies Readonly<Record<string, Kind>>;
 
 export type ActionKind = keyof typeof KINDS;
@@ -322,6 +326,16 @@ function beginGroupOverRacks(random: Random): Action['perform'] {
       if (isDone) for (const request of requests) send(world, request);
     });
   };
+}
+
+/** One or two instances that want a zone, which may have no host yet. */
+function buildInZone(random: Random): Action['perform'] {
+  const uuids = Array.from({ length: 1 + randomInt(random, 2) }, () => random.uuid());
+  const who = tenant(random);
+  const zone = pick(random, [...ZONE_NAMES, 'nova'] as const);
+  const spec = requestSpec({ VCPU: 1 }, { projectId: who, userId: 'user', availabilityZone: zone });
+  const request = { who, requestId: random.uuid(), uuidsIn: () => uuids, requestSpec: requestSpecCodec.encode(spec) };
+  return (world) => send(world, request);
 }
 
 /** Some members, most of them with so few hosts to try that one may fail for good; now and then one is terminated soon. */

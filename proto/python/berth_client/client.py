@@ -11,6 +11,7 @@ from .connection import Connection
 from .errors import BerthError, NotSettled, Refused
 
 BUILT = ("ACTIVE", "ERROR")
+UNDONE = ("ERROR", "DELETED")
 POLL_S = 3
 
 
@@ -59,7 +60,11 @@ class Client:
         """Asks for instances and waits until each is ACTIVE or in ERROR; returns their events, in order."""
         self._listen()
         build = self.build(resources, **options)
-        return self._until(build.instance_uuids, BUILT, timeout, build.request_id)
+        events = self._until(build.instance_uuids, BUILT, timeout, build.request_id)
+        if sum(_state(event) == "ACTIVE" for event in events) >= options.get("min_count", 0):
+            return events
+        # A gang that has failed: those that were ACTIVE will not stay so.
+        return [event if _state(event) == "ERROR" else self.wait(event.instance_uuid, UNDONE, timeout) for event in events]
 
     def wait(self, instance_uuid, states=BUILT, timeout=None):
         """Waits until an instance is in one of these states, as it may be already; returns an event or an Instance."""

@@ -1,6 +1,6 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { attemptNumber, type Instance } from '#libs/domain/instance';
+import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { orderDestroy } from '../steps/orders';
 
@@ -8,6 +8,15 @@ import { orderDestroy } from '../steps/orders';
 const FORGET_BATCH = 25;
 /** Between two batches the store is left alone for so many times what the first took. */
 const FORGET_PAUSE = 4;
+
+/** Attempts that were given up without the word of their host. */
+const WITHOUT_WORD: readonly Attempt['outcome'][] = [
+  'evacuated',
+  'timed_out',
+  'rolled_back',
+  'moved',
+  'reverted',
+];
 
 /** Forgets what ended before a time, whose hosts were told. Answers how many. */
 export async function forgetEnded(c: Conductor, beforeMs: number): Promise<number> {
@@ -21,9 +30,10 @@ export async function forgetEnded(c: Conductor, beforeMs: number): Promise<numbe
 }
 
 /**
- * Of records that are about to be forgotten: tells the dead hosts that they were on, or were evacuated from, once more to destroy
- * what they come back with. The first order may have been lost, with the conductor that was to give it too, and once the
- * record is gone no report brings it out. A host that has come back meanwhile has shown what it runs.
+ * Of records that are about to be forgotten: tells the dead hosts that they were on, or where an attempt was given up without
+ * their word, once more to destroy what they come back with. The first order may have been lost, with the conductor that was
+ * to give it too, and once the record is gone no report brings it out. A host that has come back meanwhile has shown what it
+ * runs.
  */
 export async function destroyBeforeForgetting(c: Conductor, records: readonly Instance[], beforeMs: number) {
   const ended = records.filter(({ state, updatedAtMs }) => {
@@ -45,8 +55,8 @@ export async function destroyBeforeForgetting(c: Conductor, records: readonly In
 
 /** Where something of it may be that is to go, and its last attempt there: what is destroyed is all up to it. */
 function leftOn(record: Instance): ReadonlyMap<string, number> {
-  const evacuated = record.attempts.filter(({ outcome }) => outcome === 'evacuated');
-  const left = new Map(evacuated.map(({ host, number }) => [host, number]));
+  const unconfirmed = record.attempts.filter(({ outcome }) => WITHOUT_WORD.includes(outcome));
+  const left = new Map(unconfirmed.map(({ host, number }) => [host, number]));
   if (record.state === 'deleted' && record.host !== undefined) left.set(record.host, attemptNumber(record));
   return left;
 }

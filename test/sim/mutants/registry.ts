@@ -12,6 +12,7 @@ import { QUOTA_MUTANTS } from './quota-mutants';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
 import { SHELVING_MUTANTS } from './shelving-mutants';
 import { STORE_MUTANTS } from './store-mutants';
+import { ZONE_MUTANTS } from './zone-mutants';
 
 /** All mutants; each must break an invariant within `MOST_SEEDS` seeds. */
 export const MUTANTS: readonly Mutant[] = [
@@ -27,6 +28,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...SHELVING_MUTANTS,
   ...QUOTA_MUTANTS,
   ...GANG_MUTANTS,
+  ...ZONE_MUTANTS,
   ...BOUND_MUTANTS,
 ];
 

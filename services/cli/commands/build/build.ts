@@ -36,8 +36,14 @@ export function buildCommand(context: Context): CommandUnknownOpts {
     const spec = requestSpecOf(flags, host, ownProject(context, command));
     const request = { spec, count, name, admission: admissionOf(flags), ...(minCount && { minCount }) };
     await withClient(context, command, async (client) => {
-      if (wait) showOutcome(context, json, await client.buildAndWait(request, { timeoutMs: timeout * 1000 }));
-      else showRequested(context, json, await client.build(request));
+      if (wait) {
+        showOutcome(
+          context,
+          json,
+          await client.buildAndWait(request, { timeoutMs: timeout * 1000 }),
+          minCount ?? count,
+        );
+      } else showRequested(context, json, await client.build(request));
     });
   });
   return addHelp(
@@ -57,7 +63,7 @@ export function buildCommand(context: Context): CommandUnknownOpts {
       ],
       ['berth build --vcpu 4 --trait HW_CPU_X86_AVX2 --prefer-trait STORAGE_DISK_SSD', 'must have one, would like one'],
     ],
-    [[EXIT.failed, 'with --wait: an instance ended in ERROR']],
+    [[EXIT.failed, 'with --wait: an instance, or of a gang too many, ended in ERROR']],
   );
 }
 
@@ -67,12 +73,12 @@ function showRequested({ terminal }: Context, json: boolean, { requestId, instan
   terminal.note(`requested; 'berth instance list --request ${requestId}' shows their state`);
 }
 
-function showOutcome(context: Context, json: boolean, events: readonly InstanceEvent[]): void {
+function showOutcome(context: Context, json: boolean, events: readonly InstanceEvent[], least: number): void {
   const { terminal } = context;
   if (json) terminal.json(events);
   else {
     const rows = events.map((e) => [e.instanceUuid, e.name, showState(terminal, e.state), e.host, attemptSummary(e)]);
     terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'ATTEMPTS'], rows));
   }
-  if (events.some((event) => event.state === 'error')) context.exit(EXIT.failed);
+  if (events.filter((event) => event.state === 'active').length < least) context.exit(EXIT.failed);
 }

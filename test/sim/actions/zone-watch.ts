@@ -1,0 +1,52 @@
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { Consumer } from '#libs/domain/consumer';
+import { type Aggregate, tenantsOf, zoneOf } from '#libs/domain/grouping/aggregate';
+import type { Instance } from '#libs/domain/instance';
+import type { Change } from '#libs/placement/port/placement-store';
+
+/** What a host was from some time on, until the next. */
+interface Place {
+  readonly sinceMs: number;
+  readonly zone: string;
+  readonly tenants: readonly string[];
+}
+
+/** A decision may rest on what a scheduler cut off from the store knew; then it is not ready any more. */
+const STALE_MS = 6_000;
+
+/** Where hosts are by their aggregates, and for whom, as it was written. */
+export class ZoneWatch {
+  readonly #aggregates = new Map<string, Aggregate>();
+  readonly #memberships = new Map<string, readonly string[]>();
+  readonly #places = new Map<string, Place[]>();
+
+  take({ aggregates = [], deletedAggregates = [], hosts = [] }: Change, atMs: number): void {
+    for (const aggregate of aggregates) this.#aggregates.set(aggregate.uuid, aggregate);
+    for (const uuid of deletedAggregates) this.#aggregates.delete(uuid);
+    for (const host of hosts) this.#memberships.set(host.name, host.aggregates);
+    for (const [host, uuids] of this.#memberships) {
+      const of = uuids.flatMap((uuid) => this.#aggregates.get(uuid) ?? []);
+      const places = this.#places.get(host) ?? [];
+      this.#places.set(host, [...places, { sinceMs: atMs, zone: zoneOf(of), tenants: tenantsOf(of) }]);
+    }
+  }
+
+  /**
+   * What is wrong about a claim for an instance on a host, made now: its zone must have been the one that the instance wants, and its tenants
+   * must have let it in, at some time since somebody may have decided it.
+   */
+  wrongOf({ uuid, projectId }: Consumer, host: string, { createdAtMs, requestSpec }: Instance): string | undefined {
+    const places = this.#places.get(host) ?? [];
+    const fromMs = createdAtMs - STALE_MS;
+    const possible = places.filter((_, n) => (places[n + 1]?.sinceMs ?? Number.POSITIVE_INFINITY) >= fromMs);
+    if (possible.length === 0) return undefined;
+    const { availabilityZone: wanted } = requestSpecCodec.decode(requestSpec);
+    const zones = possible.map(({ zone }) => zone);
+    if (wanted !== undefined && !zones.includes(wanted))
+      return `${uuid} wants ${wanted}, ${host} is in ${zones.at(-1)}`;
+    const isLetIn = ({ tenants }: Place) => tenants.length === 0 || tenants.includes(projectId);
+    return possible.some(isLetIn)
+      ? undefined
+      : `${uuid} is of ${projectId}, ${host} is for ${possible.at(-1)?.tenants.join(', ')}`;
+  }
+}
