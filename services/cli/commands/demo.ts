@@ -36,6 +36,7 @@ export function demoCommand(context: Context): CommandUnknownOpts {
     [
       ['berth demo', '200 builds on 20 hosts, one attempt in ten fails'],
       ['berth demo --scenario heal', 'what was done behind its back is found and mended'],
+      ['berth demo --scenario preempt', 'requests wait for room, and an urgent one takes it from others'],
       ['berth demo --hosts 50 --builds 1000 --failure-rate 0.2 --json', 'more of it, for a program'],
     ],
     [[EXIT.failed, 'the store and the hosts disagree afterwards: over-allocated or leaked']],
