@@ -24,8 +24,8 @@ import {
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
 import { evacuate, evacuateDead, forgetOperation, start, stop, stopAndStart, stopForeign } from './actions/operations';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
-import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
 import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
+import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
 import { FORGED } from './checker';
 import { SERVICES } from './fleet';

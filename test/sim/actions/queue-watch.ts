@@ -48,7 +48,8 @@ export class QueueWatch {
     for (const { record: other, sinceMs } of this.#waiting.values()) {
       const isAlike = !other.admission?.mayPreempt && Buffer.compare(other.requestSpec, requestSpec) === 0;
       const isHigher = (other.admission?.priority ?? 0) > priority && other.requestId !== requestId;
-      const isAlone = [...this.#waiting.values()].filter(({ record }) => record.requestId === other.requestId).length === 1;
+      const isAlone =
+        [...this.#waiting.values()].filter(({ record }) => record.requestId === other.requestId).length === 1;
       if (isAlike && isHigher && isAlone && nowMs - sinceMs > KNOWN_AFTER_MS) {
         return `${uuid}, of priority ${priority}, is served before ${other.uuid}, of ${other.admission?.priority}`;
       }

@@ -16,7 +16,12 @@ export function anAdmission(random: Random): Admission {
 /** Of one that may make room. */
 export function ofACrowd(random: Random): Admission {
   const waitForCapacityMs = 10_000 + Math.floor(random.next() * 10_000);
-  return { ...anAdmission(random), priority: -randomInt(random, 3), waitForCapacityMs, isRequeued: random.next() < 0.7 };
+  return {
+    ...anAdmission(random),
+    priority: -randomInt(random, 3),
+    waitForCapacityMs,
+    isRequeued: random.next() < 0.7,
+  };
 }
 
 /** Of one that takes the place of others. */

@@ -40,8 +40,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
       orders,
       'orderDestroy',
       (original) => {
-        return async (c, uuid, step) =>
-          step.attempt === 0 && !step.reports ? 'host_down' : original(c, uuid, step);
+        return async (c, uuid, step) => (step.attempt === 0 && !step.reports ? 'host_down' : original(c, uuid, step));
       },
     ),
     'build that waits',

@@ -37,7 +37,9 @@ export const preempt: Scenario = {
     const { spec } = requestFor('urgent', LARGE, 'urgent');
     const { preemption } = await client.explain(spec, { priority: URGENT.priority, mayPreempt: true });
     const { host = 'nowhere', victims = [] } = preemption ?? {};
-    stage.tell(`an urgent one of 8 VCPU, of priority 50: explain says that ${victims.length} would make room on ${host}`);
+    stage.tell(
+      `an urgent one of 8 VCPU, of priority 50: explain says that ${victims.length} would make room on ${host}`,
+    );
     const { instanceUuids } = await client.build({ ...requestFor('urgent', LARGE, 'urgent'), admission: URGENT });
     const urgent = async () => (await stage.instances()).find(({ uuid }) => instanceUuids.includes(uuid))?.state;
     await stage.until('it is ACTIVE where they were, once they had released what they held', async () => {
