@@ -1,9 +1,15 @@
 import type { Metrics } from '#libs/runtime/metrics';
+import { FINDINGS } from './step';
 
 export type ConductorMetrics = ReturnType<typeof conductorMetrics>;
 
 /** What a conductor counts. */
 export function conductorMetrics(metrics: Metrics) {
+  const mended = metrics.counter('berth_audit_mended_total', 'What the audit and the discrepancies mended.', [
+    'finding',
+  ]);
+  // Prometheus takes what a series begins with for no increase: the first repair would be told to nobody.
+  for (const finding of FINDINGS) mended.inc({ finding }, 0);
   return {
     states: metrics.counter('berth_instance_states_total', 'Instances that reached a state.', ['state']),
     attempts: metrics.counter('berth_build_attempts_total', 'Attempts to build on a host, by how they ended.', [
@@ -15,7 +21,7 @@ export function conductorMetrics(metrics: Metrics) {
       'reason',
     ]),
     stale: metrics.counter('berth_stale_reports_total', 'Reports of attempts that are over.'),
-    mended: metrics.counter('berth_audit_mended_total', 'What the audit and the discrepancies mended.', ['finding']),
+    mended,
     doubts: metrics.counter('berth_doubts_total', 'Instances found in doubt, each time they were: kept as they are.', [
       'finding',
     ]),

@@ -108,15 +108,17 @@ export type Doubt =
   | 'claim_refused';
 
 /** What a repair is counted as (`berth_audit_mended_total`). */
-export type Finding =
-  | 'adopted'
-  | 'claimed_again'
-  | 'destroyed'
-  | 'lost'
-  | 'ordered_again'
-  | 'orphan'
-  | 'other_claim'
-  | 'found';
+export const FINDINGS = [
+  'adopted',
+  'claimed_again',
+  'destroyed',
+  'lost',
+  'ordered_again',
+  'orphan',
+  'other_claim',
+  'found',
+] as const;
+export type Finding = (typeof FINDINGS)[number];
 
 export type NoneReason =
   | 'at rest'

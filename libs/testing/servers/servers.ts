@@ -12,6 +12,8 @@ export interface RabbitmqServer extends TestServer {
   ctl(...args: string[]): Promise<string>;
   /** Of its management API, if it has one. */
   readonly managementUrl: string | undefined;
+  /** Where Prometheus scrapes it, `127.0.0.1:<port>`, if it has that. */
+  readonly metricsTarget: string | undefined;
 }
 
 export interface RabbitmqOptions {
@@ -19,6 +21,8 @@ export interface RabbitmqOptions {
   readonly config?: Readonly<Record<string, string>>;
   /** Runs the management API, too; a few seconds more. */
   readonly hasManagement?: boolean;
+  /** Serves its metrics to Prometheus, too. */
+  readonly hasMetrics?: boolean;
 }
 
 // The plain script of Debian's package comes first: the wrapper on PATH wants to be another user.
@@ -37,13 +41,27 @@ export const REDIS_SERVER: Binary = { name: 'redis-server', folders: ['/usr/bin'
  */
 export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<RabbitmqServer> {
   const command = findBinary(RABBITMQ_SERVER);
-  const [port, distPort, managementPort] = await Promise.all([freePort(), freePort(), freePort()]);
+  const [port, distPort, managementPort, metricsPort] = await Promise.all([
+    freePort(),
+    freePort(),
+    freePort(),
+    freePort(),
+  ]);
   const folder = serverFolder('rabbitmq');
-  const { config = {}, hasManagement = false } = options;
-  const management = hasManagement ? { 'management.tcp.port': managementPort, 'management.tcp.ip': '127.0.0.1' } : {};
-  const settings = { 'log.file.level': 'warning', 'disk_free_limit.absolute': '50MB', ...management, ...config };
+  const { config = {}, hasManagement = false, hasMetrics = false } = options;
+  const plugins = [
+    ...(hasManagement ? [{ name: 'management', port: managementPort }] : []),
+    ...(hasMetrics ? [{ name: 'prometheus', port: metricsPort }] : []),
+  ];
+  const listeners = plugins.flatMap(({ name, port: itsPort }) => [
+    [`${name}.tcp.port`, itsPort],
+    [`${name}.tcp.ip`, '127.0.0.1'],
+  ]);
+  const own = Object.fromEntries(listeners) as Record<string, string | number>;
+  const settings = { 'log.file.level': 'warning', 'disk_free_limit.absolute': '50MB', ...own, ...config };
+  const names = plugins.map(({ name }) => `rabbitmq_${name}`);
   const env = {
-    ...rabbitmqEnvironment(command, folder, port, distPort, hasManagement),
+    ...rabbitmqEnvironment(command, folder, port, distPort, names),
     ...brokerConfig(folder, settings),
   };
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
@@ -55,6 +73,7 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
   return Object.assign(server, {
     ctl,
     managementUrl: hasManagement ? `http://127.0.0.1:${managementPort}` : undefined,
+    metricsTarget: hasMetrics ? `127.0.0.1:${metricsPort}` : undefined,
     async kill(signal: NodeJS.Signals) {
       if (signal === 'SIGKILL' && server.pid !== undefined) await ctl('eval', SAVE_NAMES_OF_QUORUM_QUEUES);
       await kill(signal);
@@ -74,10 +93,10 @@ function rabbitmqEnvironment(
   folder: string,
   port: number,
   distPort: number,
-  hasManagement: boolean,
+  pluginNames: readonly string[],
 ): NodeJS.ProcessEnv {
   const plugins = join(folder, 'enabled-plugins');
-  writeFileSync(plugins, hasManagement ? '[rabbitmq_management].' : '[].');
+  writeFileSync(plugins, `[${pluginNames.join(',')}].`);
   return {
     PATH: environment()['PATH'],
     HOME: folder,
@@ -94,7 +113,7 @@ function rabbitmqEnvironment(
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none',
     // Makes the script become the broker, so that its pid is the broker's and signals reach it.
     RUNNING_UNDER_SYSTEMD: 'true',
-    ...onlyPlugins(command, folder, hasManagement ? MANAGEMENT : BROKER),
+    ...onlyPlugins(command, folder, pluginNames.length > 0 ? BROKER_AND_HTTP : BROKER),
   };
 }
 
@@ -106,8 +125,8 @@ function brokerConfig(folder: string, settings: Readonly<Record<string, string |
 }
 
 const BROKER = /^rabbit-[\d.]+$/;
-const MANAGEMENT =
-  /^(rabbit|rabbitmq_management|rabbitmq_management_agent|rabbitmq_web_dispatch|amqp_client|cow\w+)-[\d.]+$/;
+const BROKER_AND_HTTP =
+  /^(rabbit|rabbitmq_(management|management_agent|prometheus|web_dispatch)|amqp_client|cow\w+|prometheus|accept)-[\d.]+$/;
 
 /** Looking through all plugins that it ships takes RabbitMQ two of its five seconds: a folder with only those needed. */
 function onlyPlugins(command: string, folder: string, needed: RegExp): NodeJS.ProcessEnv {

@@ -99,6 +99,16 @@ it('reports periodically, each time a little earlier or later, with a rising seq
   expect(new Set(gaps).size).toBeGreaterThan(5);
 });
 
+it('reports no later than its interval when it was asked for allocation requests', async () => {
+  await world.startAll({ ...EVERY_10_S, REPORT_MIN_INTERVAL_MS: '60000' });
+  await world.clock.advance(12_000);
+  world.wantsAllocationRequests = true;
+  await world.clock.advance(12_000);
+  const before = world.stats.items.length;
+  await world.clock.advance(12_000);
+  expect(world.stats.items.length).toBeGreaterThan(before);
+});
+
 it('sends changes that come together as one report, and never more often than the least interval', async () => {
   await world.startAll({ ...EVERY_10_S, FAKE_LATENCY_MS: '60000' });
   await world.clock.advance(5_000);

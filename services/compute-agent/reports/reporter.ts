@@ -134,7 +134,7 @@ export function createReporter(
       if (isUnavailable) log.info({ event: 'stats_available' }, 'stats are delivered again');
       isUnavailable = false;
       counters.reports.inc({ result: 'accepted' });
-      if (isAskedAgain) return config.reportMinIntervalMs;
+      if (isAskedAgain) return Math.min(config.reportMinIntervalMs, config.reportIntervalMs);
       // Hosts that started together spread over the interval.
       return isFirst ? config.reportIntervalMs * random.next() : jittered(config.reportIntervalMs);
     } catch (thrown) {

@@ -31,7 +31,13 @@ import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, type RedisServerOptions, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import {
+  type RabbitmqOptions,
+  type RabbitmqServer,
+  type RedisServerOptions,
+  startRabbitmq,
+  startRedis,
+} from '#libs/testing/servers/servers';
 import { Proxies, type Server } from './proxy';
 
 const POLL_MS = 100;
@@ -49,6 +55,9 @@ export interface FleetOptions {
   /** Each process reaches broker and store through a proxy of its own. */
   readonly hasProxies?: boolean;
   readonly redis?: RedisServerOptions;
+  readonly rabbitmq?: RabbitmqOptions;
+  /** The HTTP ports of processes, by name; any free one for the others. */
+  readonly httpPorts?: ReadonlyMap<string, number>;
 }
 
 /**
@@ -73,6 +82,7 @@ export class TestFleet {
     readonly stateDir: string,
     readonly proxies: Proxies | undefined,
     settings: Readonly<Record<string, string>>,
+    private readonly httpPorts: ReadonlyMap<string, number>,
   ) {
     this.#settings = settings;
   }
@@ -84,7 +94,7 @@ export class TestFleet {
   static async start(settings: Readonly<Record<string, string>> = {}, options: FleetOptions = {}): Promise<TestFleet> {
     const credentials = deployedCredentials([...AGENTS.map((name) => `service-host.${name}`), TENANT]);
     const [rabbitmq, redis] = await Promise.all([
-      startRabbitmq({ config: { load_definitions: credentials.definitionsFile } }),
+      startRabbitmq({ ...options.rabbitmq, config: { load_definitions: credentials.definitionsFile } }),
       startRedis({ appendOnly: true, ...options.redis }),
     ]);
     const ports = { broker: rabbitmq.port, store: redis.port };
@@ -109,6 +119,7 @@ export class TestFleet {
       mkdtempSync(join(tmpdir(), 'berth-fleet-')),
       proxies,
       { ...QUICK, ...settings },
+      options.httpPorts ?? new Map(),
     );
     await fleet.bus.declare(BUILD_REQUESTS);
     for (const name of [...SCHEDULERS, ...CONDUCTORS, ...AGENTS]) fleet.launch(name);
@@ -130,7 +141,8 @@ export class TestFleet {
       BERTH_BUS_URL: this.credentials.brokerUrl(user, port('broker', this.rabbitmq.port)),
       BERTH_STORE_URL: `redis://127.0.0.1:${port('store', this.redis.port)}`,
     };
-    const own = isAgent ? agent : {};
+    const httpPort = this.httpPorts.get(name) ?? 0;
+    const own = { BERTH_HTTP_PORT: String(httpPort), ...(isAgent ? agent : {}) };
     const env = { BERTH_PROCESS_NAME: name, ...addresses, ...this.#settings, ...own, ...settings };
     this.#children.set(name, startChild('services/cli/main.ts', [kind], env));
   }

@@ -1,0 +1,77 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { environment } from '../../runtime/system';
+import { findBinary } from './find-binary';
+import { freePort, serverFolder, startServer, type TestServer } from './server-process';
+
+/** A private Prometheus: `http://127.0.0.1:<port>`. */
+export interface PrometheusServer extends TestServer {
+  /** Scrapes these from now on, in place of those before: `host:port`, by job. */
+  scrape(targets: Readonly<Record<string, readonly string[]>>): void;
+  /** The names of the alerts that fire now. */
+  firing(): Promise<string[]>;
+}
+
+export interface PrometheusOptions {
+  /** Alert rules, as YAML. */
+  readonly rules: string;
+  /** How often it scrapes, and looks at the rules. */
+  readonly intervalMs: number;
+  /** The jobs: where their metrics are. */
+  readonly jobs: Readonly<
+    Record<string, { readonly path: string; readonly params?: Readonly<Record<string, string>> }>
+  >;
+}
+
+/**
+ * Starts a private Prometheus (2.40 or later). A target that is no longer named is gone at once, as a name that leaves DNS.
+ *
+ * @throws BerthError as `findBinary` and `startServer`.
+ */
+export async function startPrometheus({ rules, intervalMs, jobs }: PrometheusOptions): Promise<PrometheusServer> {
+  const command = findBinary({ name: 'prometheus', folders: ['/usr/bin'], debianPackage: 'prometheus' });
+  const port = await freePort();
+  const folder = serverFolder('prometheus');
+  const interval = `${intervalMs}ms`;
+  // YAML has JSON in it.
+  const config = {
+    global: { scrape_interval: interval, scrape_timeout: interval, evaluation_interval: interval },
+    rule_files: [join(folder, 'rules.yml')],
+    scrape_configs: Object.entries(jobs).map(([job, { path, params = {} }]) => ({
+      job_name: job,
+      metrics_path: path,
+      params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, [value]])),
+      file_sd_configs: [{ files: [join(folder, `${job}.json`)], refresh_interval: '1s' }],
+    })),
+  };
+  const scrape = (targets: Readonly<Record<string, readonly string[]>>) => {
+    for (const job of Object.keys(jobs))
+      writeFileSync(join(folder, `${job}.json`), JSON.stringify([{ targets: targets[job] ?? [] }]));
+  };
+  scrape({});
+  writeFileSync(join(folder, 'rules.yml'), rules);
+  writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
+  const url = `http://127.0.0.1:${port}`;
+  const args = [
+    `--config.file=${join(folder, 'prometheus.yml')}`,
+    `--storage.tsdb.path=${join(folder, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ];
+  const probe = { send: 'GET /-/ready HTTP/1.0\r\n\r\n', expect: 'HTTP/1.0 200' };
+  const server = await startServer({ name: 'Prometheus', url, port, folder, command, args, env: environment(), probe });
+  return Object.assign(server, {
+    scrape,
+    async firing() {
+      const answer = await fetch(`${url}/api/v1/alerts`);
+      const { data } = (await answer.json()) as Alerts;
+      return data.alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname);
+    },
+  });
+}
+
+/** Of Prometheus' HTTP API. */
+interface Alerts {
+  readonly data: {
+    readonly alerts: readonly { readonly labels: { readonly alertname: string }; readonly state: string }[];
+  };
+}

@@ -1,0 +1,286 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ConfirmChannel, connect } from 'amqplib';
+import { Redis } from 'ioredis';
+import { BUILD_RESULTS, EVENTS_EXCHANGE } from '#libs/contracts/queues';
+import { isUuid } from '#libs/domain/names';
+import { systemClock } from '#libs/runtime/system';
+import { type Child, startChild } from '#libs/testing/servers/child';
+import { type PrometheusServer, startPrometheus } from '#libs/testing/servers/prometheus';
+import { freePort } from '#libs/testing/servers/server-process';
+import { AGENTS, CONDUCTORS, SCHEDULERS, TestFleet } from './fleet/test-fleet';
+
+/*
+ * Each alert of deploy/ by causing what it is for, on a fleet that a real Prometheus watches by the rules of deploy/. A minute of
+ * the rules is a second here.
+ */
+
+jest.setTimeout(120_000);
+
+const RULES = readFileSync(join(__dirname, '../../deploy/prometheus/rules.yml'), 'utf8');
+const PROCESSES = [...SCHEDULERS, ...CONDUCTORS, ...AGENTS];
+const TWIN = 'agent-twin';
+const API = 'placement-api';
+
+let fleet: TestFleet;
+let prometheus: PrometheusServer;
+let api: Child;
+let placementUrl: string;
+const httpPorts = new Map<string, number>();
+const tested = new Set<string>();
+const twinDir = mkdtempSync(join(tmpdir(), 'berth-twin-'));
+
+beforeAll(async () => {
+  for (const name of [...PROCESSES, TWIN, API]) httpPorts.set(name, await freePort());
+  const settings = {
+    BERTH_AGENT_FAKE_FAILURE_RATE: '0',
+    BERTH_SCHEDULER_DISCREPANCY_GRACE_MS: '2000',
+    BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '1000',
+    BERTH_CONDUCTOR_AUDIT_GRACE_MS: '1000',
+    BERTH_AGENT_REPORT_INTERVAL_MS: '1000',
+  };
+  fleet = await TestFleet.start(settings, { rabbitmq: { hasMetrics: true }, httpPorts });
+  const placementPort = await freePort();
+  api = startChild('services/cli/main.ts', ['placement-api'], {
+    BERTH_STORE_URL: fleet.redis.url,
+    BERTH_STORE_TIMEOUT_MS: '500',
+    BERTH_PLACEMENT_PORT: String(placementPort),
+    BERTH_HTTP_PORT: String(httpPorts.get(API)),
+    BERTH_LOG_FORMAT: 'json',
+  });
+  await api.says('"running"');
+  placementUrl = `http://127.0.0.1:${placementPort}`;
+  prometheus = await startPrometheus({
+    rules: inSeconds(RULES),
+    intervalMs: 250,
+    jobs: {
+      berth: { path: '/metrics' },
+      'rabbitmq-queues': { path: '/metrics/detailed', params: { family: 'queue_coarse_metrics' } },
+    },
+  });
+  watch([...PROCESSES, API]);
+});
+afterAll(async () => {
+  api?.process.kill('SIGKILL');
+  await Promise.all([prometheus?.stop(), fleet?.stop()]);
+  rmSync(twinDir, { recursive: true });
+});
+
+/** Rules whose minutes are seconds: durations, ranges, and the one threshold that is a time. */
+function inSeconds(rules: string): string {
+  return rules
+    .replaceAll(/\b(\d+)m\b/g, '$1s')
+    .replaceAll(/\b(\d+)h\b/g, (_, hours: string) => `${Number(hours) * 60}s`)
+    .replace(/(berth_outbox_age_seconds\) >) 60/, '$1 1');
+}
+
+/** These processes are there; others have left DNS. */
+function watch(names: readonly string[]): void {
+  prometheus.scrape({
+    berth: names.map((name) => `127.0.0.1:${httpPorts.get(name)}`),
+    'rabbitmq-queues': [fleet.rabbitmq.metricsTarget ?? ''],
+  });
+}
+
+/**
+ * Causes something, again and again where it must last, and waits for the alerts that tell of it. Resolves to those that fired
+ * already before it.
+ */
+async function fires(names: readonly string[], cause: () => Promise<unknown>, lasting = async () => {}) {
+  const before = (await prometheus.firing()).filter((name) => names.includes(name));
+  await cause();
+  const fired = new Set<string>();
+  await fleet.eventually(
+    `${names.join(', ')} fire`,
+    async () => {
+      await lasting();
+      for (const name of await prometheus.firing()) fired.add(name);
+      const missing = names.filter((name) => !fired.has(name));
+      return missing.length === 0 || missing;
+    },
+    90_000,
+  );
+  for (const name of names) tested.add(name);
+  return { before };
+}
+
+const TOLD = { before: [] };
+
+/** Ends an agent and starts it again, with other settings. */
+async function restartAgent(name: string, settings: Readonly<Record<string, string>>, meanwhile = () => {}) {
+  await fleet.kill(name);
+  meanwhile();
+  fleet.launch(name, settings);
+}
+
+async function onBroker(work: (channel: ConfirmChannel) => unknown) {
+  const connection = await connect(fleet.credentials.brokerUrl('operator', fleet.rabbitmq.port));
+  const channel = await connection.createConfirmChannel();
+  await work(channel);
+  await channel.waitForConfirms();
+  await connection.close();
+}
+
+async function onRedis(...command: readonly [string, ...string[]]) {
+  const redis = new Redis(fleet.redis.url);
+  await redis.call(...command);
+  await redis.quit();
+}
+
+it('is quiet on a fleet that builds', async () => {
+  const uuids = await fleet.request(20);
+  await fleet.atRest(uuids);
+  // Longer than any alert but that of a store that was lost waits.
+  const untilMs = systemClock().now() + 20_000;
+  const fired = new Set<string>();
+  await fleet.eventually('twenty seconds have passed', async () => {
+    for (const name of await prometheus.firing()) fired.add(name);
+    return systemClock().now() > untilMs;
+  });
+  expect([...fired]).toEqual([]);
+});
+
+it('tells of dead letters, by a message that is none', async () => {
+  expect(
+    await fires(['BerthDeadLetters'], () =>
+      onBroker((channel) =>
+        channel.sendToQueue(BUILD_RESULTS.name, Buffer.from('rubbish'), {
+          type: 'berth.compute.v1.BuildReport',
+          userId: 'operator',
+        }),
+      ),
+    ),
+  ).toEqual(TOLD);
+});
+
+it('tells of claims that an audit mends, by one that was deleted', async () => {
+  expect(
+    await fires(['BerthAuditMends'], async () => {
+      const [consumer] = (await fleet.rows()).consumers;
+      if (consumer === undefined) throw new Error('nothing is claimed');
+      const { uuid: consumerUuid, claimToken } = consumer;
+      await fleet.placement.commit({ kind: 'release_claim', atMs: systemClock().now(), consumerUuid, claimToken });
+    }),
+  ).toEqual(TOLD);
+});
+
+it('tells of doubts, by an instance that nobody asked for', async () => {
+  const [host = ''] = readdirSync(fleet.stateDir).filter((name) =>
+    fleet.runs().some((run) => run.endsWith(` ${name}`)),
+  );
+  const journal = join(fleet.stateDir, host, 'journal');
+  const agent = AGENTS.find((name) => host.startsWith(name)) ?? '';
+  expect(
+    await fires(['BerthDoubts'], () =>
+      restartAgent(agent, {}, () => {
+        const known = readdirSync(journal).find((file) => isUuid(file.replace(/\.json$/, ''))) ?? '';
+        const instance = JSON.parse(readFileSync(join(journal, known), 'utf8')) as object;
+        const uuid = randomUUID();
+        writeFileSync(join(journal, `${uuid}.json`), JSON.stringify({ ...instance, uuid }));
+      }),
+    ),
+  ).toEqual(TOLD);
+});
+
+it('tells of a placement API that fails, by a store that does not answer', async () => {
+  const headers = { 'x-auth-token': 'admin', 'openstack-api-version': 'placement 1.38' };
+  expect(
+    await fires(
+      ['BerthPlacementFails'],
+      async () => fleet.redis.kill('SIGSTOP'),
+      async () => {
+        await fetch(`${placementUrl}/resource_providers`, { headers });
+      },
+    ),
+  ).toEqual(TOLD);
+  await fleet.redis.kill('SIGCONT');
+});
+
+it('tells of a process that is gone, though its name left DNS', async () => {
+  expect(
+    await fires(['BerthProcessDown'], async () => {
+      await fleet.kill('scheduler-2');
+      watch([...PROCESSES, API].filter((name) => name !== 'scheduler-2'));
+    }),
+  ).toEqual(TOLD);
+});
+
+it('tells of conductors that wait, by schedulers that are gone', async () => {
+  expect(
+    await fires(['BerthConductorsWait'], async () => {
+      await fleet.kill('scheduler-1');
+      await fleet.request(40);
+    }),
+  ).toEqual(TOLD);
+  for (const name of SCHEDULERS) fleet.launch(name);
+  watch([...PROCESSES, API]);
+});
+
+it('tells of a host that two agents want', async () => {
+  const settings = { BERTH_AGENT_HOST: 'agent-a', BERTH_AGENT_STATE_DIR: twinDir };
+  expect(
+    await fires(['BerthHostsTaken'], async () => {
+      fleet.launch(TWIN, settings);
+      watch([...PROCESSES, API, TWIN]);
+    }),
+  ).toEqual(TOLD);
+  await fleet.kill(TWIN);
+  watch([...PROCESSES, API]);
+});
+
+it("tells of events that wait, by a listener's queue that refuses them", async () => {
+  const queue = 'a listener that is full';
+  const args = { 'x-max-length': 1, 'x-overflow': 'reject-publish' };
+  expect(
+    await fires(['BerthEventsWait'], async () => {
+      await onBroker(async (channel) => {
+        await channel.assertQueue(queue, { durable: true, arguments: args });
+        await channel.bindQueue(queue, EVENTS_EXCHANGE, '#');
+      });
+      await fleet.request(5);
+    }),
+  ).toEqual(TOLD);
+  await onBroker((channel) => channel.deleteQueue(queue));
+});
+
+it('tells of builds that fail and of their hosts, which are in quarantine', async () => {
+  expect(
+    await fires(
+      ['BerthBuildsFail', 'BerthHostsFail', 'BerthHostsQuarantined'],
+      async () => {
+        for (const name of AGENTS) await restartAgent(name, { BERTH_AGENT_FAKE_FAILURE_RATE: '1' });
+      },
+      async () => {
+        await fleet.request(2);
+      },
+    ),
+  ).toEqual(TOLD);
+});
+
+it('tells of a queue that grows, by conductors that take nothing', async () => {
+  expect(
+    await fires(['BerthQueueGrows'], async () => {
+      for (const name of CONDUCTORS) fleet.signal(name, 'SIGSTOP');
+      await onBroker(async (channel) => {
+        for (let n = 0; n <= 10_000; n++)
+          channel.sendToQueue(BUILD_RESULTS.name, Buffer.from('rubbish'), { userId: 'operator' });
+      });
+    }),
+  ).toEqual(TOLD);
+  for (const name of CONDUCTORS) fleet.signal(name, 'SIGCONT');
+});
+
+it('tells of a store that was wiped', async () => {
+  expect(await fires(['BerthStoreLost'], () => onRedis('FLUSHALL'))).toEqual(TOLD);
+});
+
+it('tells of an audit that stalls, by a user that may not ask for the time', async () => {
+  expect(await fires(['BerthAuditStalled'], () => onRedis('ACL', 'SETUSER', 'default', '-time'))).toEqual(TOLD);
+});
+
+it('has caused every alert', () => {
+  const alerts = [...RULES.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
+  expect(alerts.filter((name) => !tested.has(name))).toEqual([]);
+});
