@@ -383,7 +383,9 @@ export interface ListGroupsResponse extends Fields<berth.group.v1.ListGroupsResp
 // berth.quota.v1
 
 /** A project's quota, and what it holds; of version 0 when it has none of its own. `cohort` is '' for none. */
-export type ProjectQuotaView = Fields<berth.quota.v1.ProjectQuota>;
+export interface ProjectQuotaView extends Fields<berth.quota.v1.ProjectQuota, 'lendLimits'> {
+  readonly lendLimits?: Readonly<Record<string, number>>;
+}
 
 export type ListQuotasRequest = Fields<berth.quota.v1.ListQuotasRequest>;
 
@@ -392,7 +394,8 @@ export interface ListQuotasResponse extends Fields<berth.quota.v1.ListQuotasResp
 }
 
 /** `cohort`: undefined leaves it, '' takes the project out of its cohort. */
-export interface SetQuotaRequest extends Fields<berth.quota.v1.SetQuotaRequest, 'cohort'> {
+export interface SetQuotaRequest extends Fields<berth.quota.v1.SetQuotaRequest, 'cohort' | 'lendLimits'> {
+  readonly lendLimits?: Readonly<Record<string, number>>;
   readonly cohort: string | undefined;
 }
 

@@ -60,11 +60,12 @@ export const setQuotaMethod: Method<SetQuotaRequest, QuotaAnswer> = {
   request: codec(
     'berth.quota.v1.SetQuotaRequest',
     wire.SetQuotaRequest,
-    ({ cohort = null, ...request }) => ({ ...request, cohort }),
+    ({ cohort = null, lendLimits = {}, ...request }) => ({ ...request, lendLimits, cohort }),
     (request) => ({
       ...subjectFromWire(request),
       limits: limits(request.limits, 'limits', UNLIMITED),
       borrowLimits: limits(request.borrowLimits, 'borrow_limits', 0),
+      lendLimits: limits(request.lendLimits, 'lend_limits', 0),
       cohort: request.cohort == null ? undefined : name(request.cohort, 'cohort'),
     }),
   ),
@@ -146,6 +147,7 @@ function quotaFromWire(value: berth.quota.v1.IProjectQuota | null | undefined, f
     version: whole(quota.version, `${field}.version`),
     limits: limits(quota.limits, `${field}.limits`, UNLIMITED),
     borrowLimits: limits(quota.borrowLimits, `${field}.borrow_limits`, 0),
+    lendLimits: limits(quota.lendLimits, `${field}.lend_limits`, 0),
     cohort: name(quota.cohort, `${field}.cohort`),
     updatedAtMs: whole(quota.updatedAtMs, `${field}.updated_at_ms`),
     used: pairs(quota.used, `${field}.used`, (amount) => amount),

@@ -115,8 +115,11 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   deleted: [],
 };
 
-/** The states that a record may begin in: a request is `scheduling`, an adopted instance is on its host already. */
-export const FIRST_STATES: readonly InstanceState[] = ['scheduling', 'active', 'stopped'];
+/**
+ * The states that a record may begin in: a request is `scheduling`, or `pending` where others wait already; an adopted instance
+ * is on its host.
+ */
+export const FIRST_STATES: readonly InstanceState[] = ['scheduling', 'pending', 'active', 'stopped'];
 
 /** The states of an instance that is built and on its host, holding its claim there. */
 export const BUILT_STATES: readonly InstanceState[] = ['active', 'unknown', 'stopping', 'stopped', 'starting'];

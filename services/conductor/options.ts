@@ -144,7 +144,7 @@ export const conductorOptions = {
     env: 'BERTH_CONDUCTOR_PENDING_INTERVAL_MS',
     default: 500,
     min: 10,
-    max: 60_000,
+    max: 3_600_000,
     help: 'How often one of the conductors looks whether something has changed for those who wait for capacity.',
   }),
   pendingRetryMs: durationOption({

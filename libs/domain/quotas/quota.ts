@@ -20,6 +20,8 @@ export interface Quota {
   readonly cohort: string | undefined;
   /** How much the project may hold above each of its limits; without one, all that the cohort has. */
   readonly borrowLimits: Resources;
+  /** How much of each of its limits it lends; without one, all. The rest is kept for it. */
+  readonly lendLimits?: Resources | undefined;
 }
 
 /** A quota, whose it is, and which of its versions; no two versions are the same, not even of different projects. */
@@ -61,7 +63,8 @@ export type Growth = ReadonlyMap<string, Resources>;
  *
  * A project in a cohort may exceed its limit by its borrow limit, while all members together stay within the sum of their
  * limits; so it may have to wait, within its own limit, until others give back what they borrowed (kueue's rule, without
- * its preemption). Members without a limit on a class neither lend nor count.
+ * its preemption). What a member does not lend is its own in any case, and counts for nobody else: the cohort is asked only
+ * for what is above that (kueue's lendingLimit). Members without a limit on a class neither lend nor count.
  *
  * `redis/lua/include/quota.lua` states the same; the contract suite of the store holds the two together.
  */
@@ -96,9 +99,11 @@ function excessOfClass(project: string, resourceClass: string, growth: Growth, s
     const limitOfMember = limitOf(member, resourceClass, state);
     if (limitOfMember === UNLIMITED) continue;
     const { used, asked } = standing(member);
-    all.used += used;
-    all.asked += asked;
-    all.limit += limitOfMember;
+    const lent = Math.min(limitOfMember, state.quota(member)?.lendLimits?.[resourceClass] ?? limitOfMember);
+    const beyond = (amount: number) => Math.max(0, amount - (limitOfMember - lent));
+    all.used += beyond(used);
+    all.asked += beyond(used + asked) - beyond(used);
+    all.limit += lent;
   }
   if (all.asked > 0 && all.used + all.asked > all.limit) {
     excess.push({ scope: 'cohort', name: cohort, resourceClass, ...all });

@@ -11,7 +11,7 @@ export const MAX_QUOTAS = 10_000;
  * Changes a project's quota, or the default: limits that are set, and classes of which nothing is set any more. A quota
  * that says nothing is none.
  *
- * @throws BerthError `failed_precondition / not_in_cohort` for a borrow limit without a cohort.
+ * @throws BerthError `failed_precondition / not_in_cohort` for a borrow or lend limit without a cohort.
  */
 export async function writeQuota(tx: Transaction, command: Timed<WriteQuota>): Decided {
   const { projectId, version, atMs } = command;
@@ -22,8 +22,9 @@ export async function writeQuota(tx: Transaction, command: Timed<WriteQuota>): D
   }
   const present = stored?.row ?? { limits: {}, borrowLimits: {}, cohort: undefined, updatedAtMs: atMs };
   const next = changed(present, command);
-  if (Object.keys(next.borrowLimits).length > 0 && next.cohort === undefined) {
-    const message = 'a project outside of a cohort has nobody to borrow from; set a cohort, too';
+  const isOfCohort = [...Object.keys(next.borrowLimits), ...Object.keys(next.lendLimits ?? {})].length > 0;
+  if (isOfCohort && next.cohort === undefined) {
+    const message = 'a project outside of a cohort has nobody to borrow from or to lend to; set a cohort, too';
     throw new BerthError('failed_precondition', 'not_in_cohort', message);
   }
   if (isSame(present, next)) return { kind: 'unchanged' };
@@ -43,14 +44,20 @@ export async function writeQuota(tx: Transaction, command: Timed<WriteQuota>): D
 
 const NOTHING: Content = { limits: {}, borrowLimits: {}, cohort: undefined };
 
-type Content = Pick<Tables['quota'], 'limits' | 'borrowLimits' | 'cohort'>;
+type Content = Pick<Tables['quota'], 'limits' | 'borrowLimits' | 'lendLimits' | 'cohort'>;
 
-function changed(present: Content, { projectId, limits, borrowLimits, cohort, unset }: WriteQuota): Content {
+function changed(
+  present: Content,
+  { projectId, limits, borrowLimits, lendLimits = {}, cohort, unset }: WriteQuota,
+): Content {
   if (unset === 'all') return NOTHING;
   const without = (map: Content['limits']) =>
     Object.fromEntries(Object.entries(map).filter(([name]) => !unset.includes(name)));
   const next = projectId === DEFAULT_PROJECT || cohort === '' ? undefined : (cohort ?? present.cohort);
+  const lends = next === undefined ? lendLimits : { ...without(present.lendLimits ?? {}), ...lendLimits };
   return {
+    // Most have none: their rows are as those of an older version.
+    ...(Object.keys(lends).length > 0 ? { lendLimits: lends } : {}),
     limits: { ...without(present.limits), ...limits },
     // Whoever leaves a cohort leaves what could be borrowed there.
     borrowLimits: next === undefined ? borrowLimits : { ...without(present.borrowLimits), ...borrowLimits },
@@ -81,5 +88,7 @@ function cohortKey(name: string): string {
 function isSame(a: Content, b: Content): boolean {
   const isSameMap = (one: Content['limits'], other: Content['limits']) =>
     [...Object.keys(one), ...Object.keys(other)].every((name) => one[name] === other[name]);
-  return isSameMap(a.limits, b.limits) && isSameMap(a.borrowLimits, b.borrowLimits) && a.cohort === b.cohort;
+  const isSameLending = isSameMap(a.lendLimits ?? {}, b.lendLimits ?? {});
+  const isSameBorrowing = isSameMap(a.borrowLimits, b.borrowLimits);
+  return isSameMap(a.limits, b.limits) && isSameBorrowing && isSameLending && a.cohort === b.cohort;
 }

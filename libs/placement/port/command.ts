@@ -212,6 +212,8 @@ export interface WriteQuota {
   readonly version: number;
   readonly limits: Resources;
   readonly borrowLimits: Resources;
+  /** None unless given. */
+  readonly lendLimits?: Resources;
   /** '' for none. */
   readonly cohort: string | undefined;
   /** Classes whose limits go; `all`: the quota itself. */

@@ -158,6 +158,7 @@ const actions: Arbitrary<Plain<Command> | Plain<HostReport>> = oneof(
       version: constant(0),
       limits,
       borrowLimits: constantFrom({}, { VCPU: 2 }, { CUSTOM_GOLD: 0 }),
+      lendLimits: constantFrom({}, { VCPU: 1 }, { VCPU: 0, CUSTOM_GOLD: 9 }),
       cohort: constant('c 1'),
       unset: constant([]),
     }),

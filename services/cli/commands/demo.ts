@@ -37,6 +37,7 @@ export function demoCommand(context: Context): CommandUnknownOpts {
       ['berth demo', '200 builds on 20 hosts, one attempt in ten fails'],
       ['berth demo --scenario gang', 'workers that are of use only together'],
       ['berth demo --scenario heal', 'what was done behind its back is found and mended'],
+      ['berth demo --scenario preempt', 'requests wait for room, and an urgent one takes it from others'],
       ['berth demo --scenario resize', 'instances are resized and migrated; confirmed, reverted, refused'],
       ['berth demo --hosts 50 --builds 1000 --failure-rate 0.2 --json', 'more of it, for a program'],
     ],

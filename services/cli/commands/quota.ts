@@ -39,7 +39,7 @@ function showCommand(context: Context): CommandUnknownOpts {
     if (quota === undefined) return;
     if (json) return terminal.json({ ...quota, defaultLimits });
     if (quota.cohort !== '') terminal.print(`cohort ${quota.cohort}\n`);
-    terminal.print(table(terminal, ['CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS'], rowsOf(quota, defaultLimits)));
+    terminal.print(table(terminal, ['CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS', 'LENDS'], rowsOf(quota, defaultLimits)));
   });
   return addHelp(command, [['berth quota show --project default', 'its limits, and what it holds of each class']]);
 }
@@ -57,8 +57,8 @@ function listCommand(context: Context): CommandUnknownOpts {
       rowsOf(quota, defaultLimits).map((row) => [quota.projectId, quota.cohort || '-', ...row]),
     );
     const defaults = Object.entries(defaultLimits).map(([name, limit]) => ['(default)', '-', name, '', limitOf(limit)]);
-    const head = ['PROJECT', 'COHORT', 'CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS'];
-    terminal.print(table(terminal, head, [...rows, ...defaults.map((row) => [...row, 'default', ''])]));
+    const head = ['PROJECT', 'COHORT', 'CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS', 'LENDS'];
+    terminal.print(table(terminal, head, [...rows, ...defaults.map((row) => [...row, 'default', '', ''])]));
   });
   return addHelp(command, [['berth quota list', 'every project that has limits or holds something']]);
 }
@@ -67,17 +67,20 @@ function setCommand(context: Context): CommandUnknownOpts {
   const command = addSubject(new Command('set').description('Set limits; those that are not named stay.'))
     .addOption(repeatable('--limit <CLASS=N>', 'a limit on a resource class or on instances; -1 is none', limitOfClass))
     .addOption(repeatable('--borrow-limit <CLASS=N>', 'how far above its limit it may go in its cohort', borrowOfClass))
+    .addOption(repeatable('--lend-limit <CLASS=N>', 'how much of its limit it lends in its cohort', borrowOfClass))
     .option('--cohort <name>', 'the projects with which it lends and borrows')
     .option('--no-cohort', 'leaves its cohort')
     .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { project, default: isDefault, limit, borrowLimit, cohort, json }) => {
+  useClient(context, command, async (client, flags) => {
+    const { project, default: isDefault, limit, borrowLimit, lendLimit, cohort, json } = flags;
     const projectId = subjectOf(project, isDefault);
-    if (limit.length + borrowLimit.length === 0 && cohort === undefined) {
+    if (limit.length + borrowLimit.length + lendLimit.length === 0 && cohort === undefined) {
       throw usageError('there is nothing to set', 'say --limit CLASS=N, --borrow-limit CLASS=N or --cohort NAME');
     }
     const change = {
       limits: Object.fromEntries(limit),
       borrowLimits: Object.fromEntries(borrowLimit),
+      lendLimits: Object.fromEntries(lendLimit),
       cohort: typeof cohort === 'string' ? cohort : cohort === false ? '' : undefined,
     };
     printChanged(context.terminal, json, await client.setQuota(projectId, change));
@@ -89,6 +92,7 @@ function setCommand(context: Context): CommandUnknownOpts {
       'berth quota set --project a --limit VCPU=100 --cohort lab --borrow-limit VCPU=50',
       'up to 150, while the members of lab stay within the sum of their limits',
     ],
+    ['berth quota set --project a --lend-limit VCPU=20', 'of its 100, 80 are its own whatever others borrow'],
   ]);
 }
 
@@ -118,17 +122,18 @@ function printChanged(terminal: Terminal, json: boolean, quota: ProjectQuotaView
   if (json) return terminal.json(quota);
   const rows = rowsOf(quota, {});
   if (rows.length === 0) return terminal.print('No limits are left.');
-  terminal.print(table(terminal, ['CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS'], rows));
+  terminal.print(table(terminal, ['CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS', 'LENDS'], rows));
 }
 
 /** A row for each class that is limited or held. */
-function rowsOf({ limits, borrowLimits, used, cohort }: ProjectQuotaView, defaultLimits: Limits) {
+function rowsOf({ limits, borrowLimits, lendLimits, used, cohort }: ProjectQuotaView, defaultLimits: Limits) {
   const names = new Set([...Object.keys(limits), ...Object.keys(used), ...Object.keys(defaultLimits)]);
   return [...names].sort(compareClasses).map((name) => {
     const limit = limits[name] ?? defaultLimits[name] ?? UNLIMITED;
     const of = limits[name] !== undefined ? 'project' : defaultLimits[name] !== undefined ? 'default' : '-';
     const borrows = cohort === '' || limit === UNLIMITED ? '-' : (borrowLimits[name] ?? 'what is free');
-    return [name, used[name] ?? 0, limitOf(limit), of, borrows];
+    const lends = cohort === '' || limit === UNLIMITED ? '-' : (lendLimits?.[name] ?? 'all');
+    return [name, used[name] ?? 0, limitOf(limit), of, borrows, lends];
   });
 }
 

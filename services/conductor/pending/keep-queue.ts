@@ -3,7 +3,7 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { isDoubtful, type LostWrites, readLostWrites } from '../lost-writes';
-import { lookAt } from '../observation';
+import { type Fault, lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { makeRoom } from './make-room';
 import type { WaitingRequest } from './pending-queue';
@@ -43,6 +43,8 @@ interface Shape {
   /** One of them is to be tried. */
   isOpen: boolean;
   waitsFor: readonly string[];
+  /** Why the last of them was refused. */
+  fault: Fault | undefined;
   triedAtMs: number;
 }
 
@@ -98,7 +100,11 @@ class QueueKeeper {
     for (const request of requests) {
       if (c.stopping.aborted || tries >= c.config.pendingTries) return;
       const shape = this.#shapes.get(request.shape);
-      if (shape === undefined || (!shape.isOpen && !request.preempts)) continue;
+      if (shape === undefined) continue;
+      if (!shape.isOpen && !request.preempts) {
+        if (!request.isTold) tries += await this.#tell(request, shape, lost);
+        continue;
+      }
       tries++;
       // Those after it would take the room that is made for it.
       if ((await this.#turnOf(request, shape, lost)) === 'is making room') return;
@@ -114,7 +120,8 @@ class QueueKeeper {
     for (const key of this.#shapes.keys()) if (!present.has(key)) this.#shapes.delete(key);
     for (const key of present) {
       const shape = this.#shapes.get(key);
-      if (shape === undefined) this.#shapes.set(key, { isOpen: true, waitsFor: [], triedAtMs: nowMs });
+      if (shape === undefined)
+        this.#shapes.set(key, { isOpen: true, waitsFor: [], fault: undefined, triedAtMs: nowMs });
       else if (relief === 'all' || (relief && couldHelp(relief, shape.waitsFor))) shape.isOpen = true;
       else if (nowMs - shape.triedAtMs >= c.config.pendingRetryMs) shape.isOpen = true;
     }
@@ -139,6 +146,7 @@ class QueueKeeper {
     if (still === undefined || preemptor) return 'tried';
     shape.isOpen = false;
     shape.waitsFor = still.waiting?.waitsFor ?? [];
+    shape.fault = still.fault;
     return still.waiting?.preemption === undefined ? 'tried' : 'is making room';
   }
 
@@ -147,6 +155,19 @@ class QueueKeeper {
     if (isRetryable(error) || error.code === 'resource_exhausted') throw error;
     const fields = { event: 'pending_not_tried', err: error, request_id: requestId };
     this.c.log.warn(fields, 'could not try a pending request, retrying later');
+  }
+
+  /** One that came while its shape was closed is refused as the last of them was. Answers how many it told. */
+  async #tell(request: WaitingRequest, { fault, waitsFor }: Shape, lost: LostWrites): Promise<number> {
+    if (fault === undefined || waitsFor.length === 0) return 0;
+    const observed = { kind: 'no_host', fault, waitsFor, passedOver: [] } as const;
+    const untold = (await this.#recordsOf(request)).filter((record) => !isDoubtful(this.c, record, lost));
+    await reconcileLoop(
+      this.c,
+      untold.filter(({ state }) => state === 'pending').map((record) => lookAt(record, observed)),
+    );
+    await this.#recordsOf(request);
+    return 1;
   }
 
   async #recordsOf({ uuids }: WaitingRequest): Promise<Instance[]> {

@@ -12,6 +12,8 @@ export interface WaitingRequest extends Waiter {
   readonly uuids: readonly string[];
   /** Whether it has been found that others are to make room for it. */
   readonly preempts: boolean;
+  /** Whether its records say what it waits for. */
+  readonly isTold: boolean;
 }
 
 /** Instances that are read at once. */
@@ -97,6 +99,7 @@ function requestOf(records: readonly Instance[]): WaitingRequest {
     shape: `${records.length} ${mayPreempt ? priority : 'waits'} ${spec}`,
     requestSpec,
     uuids: records.map(({ uuid }) => uuid).sort(),
+    isTold: records.every(({ waiting }) => (waiting?.waitsFor.length ?? 0) > 0),
     preempts: records.some(({ waiting }) => waiting?.preemption !== undefined),
   };
 }

@@ -181,3 +181,20 @@ it('lets the time go by for what is stopped, too', async () => {
   await world.clock.advance(25_000);
   expect(await stateOf(first)).toBe('deleted');
 });
+
+it('lets nobody who may wait overtake those who do', async () => {
+  const first = await request();
+  const oldest = await request(WAITS);
+  await world.clock.advance(2_000);
+  await world.terminate(first);
+  // Before the queue has had its turn.
+  await world.clock.advance(0);
+  const newcomer = await request(WAITS);
+  expect(await stateOf(newcomer)).toBe('pending');
+  await world.clock.advance(2_000);
+  expect([await stateOf(oldest), await stateOf(newcomer)]).toEqual(['active', 'pending']);
+  const told = world.events.filter(({ instanceUuid }) => instanceUuid === newcomer).map(({ state }) => state);
+  expect(new Set(told)).toEqual(new Set(['pending']));
+  // It was not tried itself: what it waits for is what the other of its shape was refused for.
+  expect((await recordOf(newcomer))?.waiting?.waitsFor).toEqual(['capacity_vcpu']);
+});

@@ -97,18 +97,36 @@ async function createOnce(c: Conductor, request: BuildRequest) {
   const { requestId, requestSpec } = request;
   const { flavor } = readSpec(requestSpec);
   const publishedAtMs = publishedAtEarliest(c, request);
+  const isQueued = await goesBehindOthers(c, request);
   const create = (spec: EncodedRequestSpec) =>
-    createRecords(c, requestId, newInstances(c, request, spec), publishedAtMs);
+    createRecords(c, requestId, newInstances(c, request, spec, isQueued), publishedAtMs);
   if (flavor === undefined) return create(requestSpec);
   const instances = await c.instances.list({ requestId }, undefined, request.count);
   if (instances.length > 0) return { created: false, instances };
   return create(await fillInFlavor(c, requestSpec, flavor));
 }
 
+/**
+ * Whether a request that may wait has others before it: then it takes its place among them, instead of what was freed for
+ * them. Where as many wait as may it is tried at once, and refused if there is no room.
+ */
+async function goesBehindOthers(c: Conductor, { admission, count }: BuildRequest): Promise<boolean> {
+  if (!admission?.waitForCapacityMs) return false;
+  const waiting = await c.instances.countPending();
+  return waiting > 0 && waiting + count <= c.config.maxPending;
+}
+
 /** @param requestSpec  what the records keep: as it came, or with its flavor filled in */
-function newInstances(c: Conductor, request: BuildRequest, requestSpec: EncodedRequestSpec): Instance[] {
+function newInstances(
+  c: Conductor,
+  request: BuildRequest,
+  requestSpec: EncodedRequestSpec,
+  isQueued: boolean,
+): Instance[] {
   const nowMs = c.clock.now();
   const { projectId, userId } = readSpec(request.requestSpec);
+  const untilMs = nowMs + (request.admission?.waitForCapacityMs ?? 0);
+  const queued = { state: 'pending', waiting: { sinceMs: nowMs, untilMs, waitsFor: [] }, dueAtMs: untilMs } as const;
   const base = request.name || `instance-${request.requestId.slice(0, 8)}`;
   return Array.from({ length: request.count }, (_, i) => ({
     uuid: request.instanceUuids[i] ?? c.random.uuid(),
@@ -129,6 +147,7 @@ function newInstances(c: Conductor, request: BuildRequest, requestSpec: EncodedR
     ...(request.minCount ? { gang: { minCount: request.minCount, count: request.count } } : {}),
     dueAtMs: nowMs + c.config.schedulingTimeoutMs,
     ...(request.admission ? { admission: request.admission } : {}),
+    ...(isQueued ? queued : {}),
     version: 1,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,

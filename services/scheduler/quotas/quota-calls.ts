@@ -60,8 +60,8 @@ function listQuotas({ projectId, marker, limit }: ListQuotasRequest, { mirror }:
   return { projects, defaultLimits: quotas.defaultQuota()?.limits ?? {} };
 }
 
-function asWrite({ projectId, version, limits, borrowLimits, cohort }: SetQuotaRequest): WriteQuota {
-  return { kind: 'write_quota', projectId, version, limits, borrowLimits, cohort, unset: [] };
+function asWrite({ projectId, version, limits, borrowLimits, lendLimits = {}, cohort }: SetQuotaRequest): WriteQuota {
+  return { kind: 'write_quota', projectId, version, limits, borrowLimits, lendLimits, cohort, unset: [] };
 }
 
 function asUnset({ projectId, version, classes }: UnsetQuotaRequest): WriteQuota {
@@ -103,6 +103,7 @@ function viewOf(projectId: string, { quotas }: Mirror): ProjectQuotaView {
     version: quota?.version ?? 0,
     limits: quota?.limits ?? {},
     borrowLimits: quota?.borrowLimits ?? {},
+    lendLimits: quota?.lendLimits ?? {},
     cohort: quota?.cohort ?? '',
     updatedAtMs: quota?.updatedAtMs ?? 0,
     used: projectId === DEFAULT_PROJECT ? {} : quotas.usage(projectId),

@@ -17,6 +17,7 @@ import { type Instance } from '#libs/domain/instance';
 import { capacityOf } from '#libs/domain/inventory';
 import { isUuid } from '#libs/domain/names';
 import type { Provider } from '#libs/domain/provider';
+import { type Admission, NO_ADMISSION } from '#libs/domain/queueing/admission';
 import { openInstanceStore } from '#libs/instances/open';
 import type { InstanceStore } from '#libs/instances/store';
 import { openPlacementStore } from '#libs/placement/open';
@@ -172,7 +173,7 @@ export class TestFleet {
    * Has the tenant request one instance each, again where the broker did not say that it has it; resolves to their
    * instances' uuids once it has them all.
    */
-  async request(count: number, copies = 1): Promise<string[]> {
+  async request(count: number, copies = 1, admission?: Partial<Admission>): Promise<string[]> {
     const uuids = Array.from({ length: count }, () => randomUUID());
     const requests = uuids.flatMap((uuid) => Array<string>(copies).fill(uuid)).sort(() => systemRandom.next() - 0.5);
     await Promise.all(
@@ -188,6 +189,7 @@ export class TestFleet {
               count: 1,
               name: '',
               instanceUuids: [uuid],
+              admission: admission && { ...NO_ADMISSION, ...admission },
             },
             { id: uuid },
           ),

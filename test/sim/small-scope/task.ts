@@ -3,12 +3,14 @@ import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/comput
 import { type QueueAddress, queueName } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import { seededRandom } from '#libs/domain/random';
+import type { LeaseStore } from '#libs/instances/store';
 import { open } from '#libs/placement/sealed/allocation-request';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import type { Metrics } from '#libs/runtime/metrics';
 import type { Stores } from '#libs/simulation/store-server';
 import { conductorOptions } from '../../../services/conductor/options';
+import { PENDING_LEASE } from '../../../services/conductor/pending/keep-queue';
 import { startConductor } from '../../../services/conductor/start';
 import { KEY } from './small-scheduler';
 
@@ -41,6 +43,7 @@ const PERIOD_MS = '3600000';
 const SETTINGS = {
   BERTH_CONDUCTOR_DUE_INTERVAL_MS: PERIOD_MS,
   BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: PERIOD_MS,
+  BERTH_CONDUCTOR_PENDING_INTERVAL_MS: PERIOD_MS,
   BERTH_CONDUCTOR_RETENTION_MS: '31536000000',
 };
 const LONGEST_PAUSE_MS = 60_000;
@@ -73,7 +76,7 @@ export async function startTask(world: TaskWorld): Promise<Task> {
     bus: busOf(world, handlers),
     placement: gated(placement, world),
     instances: gated(instances, world),
-    leases: gated(leases, world),
+    leases: gated(withoutQueue(leases), world),
     flavors,
     config: CONFIG,
     open: (sealed, nowMs) => open(sealed, KEY, nowMs),
@@ -81,6 +84,14 @@ export async function startTask(world: TaskWorld): Promise<Task> {
   return {
     handle: (queue) => handlers.get(queue) as CastHandler,
     doPeriodically: (what) => periodic[PERIODIC.indexOf(what)]?.(),
+  };
+}
+
+/** Nobody waits for capacity in a small world, and nobody keeps the queue. */
+function withoutQueue(leases: LeaseStore): LeaseStore {
+  return {
+    acquire: async (name, holder, ttlMs) => (name === PENDING_LEASE ? undefined : leases.acquire(name, holder, ttlMs)),
+    release: (name, holder) => leases.release(name, holder),
   };
 }
 

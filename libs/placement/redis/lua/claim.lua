@@ -21,7 +21,7 @@
 --- KEYS[7] counters         name -> number
 --- KEYS[8] claim token      the last commit's
 --- KEYS[9] birth            which store this is
---- KEYS[10] quotas          project -> '<revision> <JSON>', limits, borrowLimits and cohort; the default's is ''
+--- KEYS[10] quotas          project -> '<revision> <JSON>', limits, borrowLimits, lendLimits and cohort; the default's is ''
 --- KEYS[11] cohorts         name -> '<revision> <JSON>', the list of members
 --- KEYS[12] project usages  project -> row
 --- ARGV[1] max length       of the stream, about

@@ -154,6 +154,25 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
       expect(await claims('b', 5)).toEqual(committed);
     });
 
+    it('keeps for a project what it does not lend, whatever others have borrowed', async () => {
+      const cohort = 'cohort c';
+      await setQuota(store, 'a', { limits: { VCPU: 10 }, cohort });
+      await setQuota(store, 'b', { limits: { VCPU: 10 }, cohort, lendLimits: { VCPU: 4 } });
+      const claims = (projectId: string, vcpu: number) => claimWithin(store, taking(vcpu, { projectId }));
+      expect(await claims('a', 15)).toEqual(beyond(cohort, 'VCPU', 0, 15, 14));
+      expect(await claims('a', 14)).toEqual(committed);
+      expect(await claims('b', 6)).toEqual(committed);
+      expect(await claims('b', 1)).toEqual(beyond(cohort, 'VCPU', 14, 1, 14));
+      // A lend limit above the limit lends all of it.
+      await setQuota(store, 'b', { lendLimits: { VCPU: 99 } });
+      expect(await claims('b', 1)).toEqual(beyond(cohort, 'VCPU', 20, 1, 20));
+      await setQuota(store, 'b', { unset: ['VCPU'], limits: { VCPU: 10 } });
+      expect(await claims('b', 1)).toEqual(beyond(cohort, 'VCPU', 20, 1, 20));
+      await expect(setQuota(store, 'd', { lendLimits: { VCPU: 1 } })).rejects.toMatchObject({
+        reason: 'not_in_cohort',
+      });
+    });
+
     it('lends without a bound where there is no borrow limit, and nothing once a project has left', async () => {
       await setQuota(store, 'a', { limits: { VCPU: 1 }, cohort: 'cohort' });
       await setQuota(store, 'b', { limits: { VCPU: 9 }, cohort: 'cohort', borrowLimits: { VCPU: 0 } });

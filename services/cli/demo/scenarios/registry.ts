@@ -1,8 +1,9 @@
 import { drain } from './drain';
 import { gang } from './gang';
 import { heal } from './heal';
+import { preempt } from './preempt';
 import { resize } from './resize';
 import type { Scenario } from './stage';
 
 /** Every scenario of `berth demo --scenario`; adding one is a line here. */
-export const SCENARIOS: readonly Scenario[] = [drain, gang, heal, resize];
+export const SCENARIOS: readonly Scenario[] = [drain, gang, heal, preempt, resize];

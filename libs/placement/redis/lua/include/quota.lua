@@ -30,7 +30,14 @@ local function add_excess_of_class(excess, project, class, growth, state)
     local limit_of_member = limit_of(member, class, state)
     if limit_of_member ~= UNLIMITED then
       local member_used, member_asked = standing_of(member, class, growth, state)
-      all_used, all_asked, all_limit = all_used + member_used, all_asked + member_asked, all_limit + limit_of_member
+      local member_quota = state.quota(member)
+      local lent = member_quota and member_quota.lendLimits and member_quota.lendLimits[class] or limit_of_member
+      lent = math.min(lent, limit_of_member)
+      local own = limit_of_member - lent
+      local before = math.max(0, member_used - own)
+      all_used = all_used + before
+      all_asked = all_asked + math.max(0, member_used + member_asked - own) - before
+      all_limit = all_limit + lent
     end
   end
   if all_asked > 0 and all_used + all_asked > all_limit then
