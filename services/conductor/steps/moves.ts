@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
-import { MIGRATION_CONSUMER, type Migration, migrationUuidOf } from '#libs/domain/migration';
+import { MIGRATION_CONSUMER, type Migration, migrationUuidOf } from '#libs/domain/moves/migration';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';

@@ -1,12 +1,12 @@
 -- A record is a line "version state host updated_at_ms due_at_ms ...", '-' for no host and for never due, and a line of
 -- JSON that scripts need not read.
 local function head(record)
-  local version, state, host, updated_at_ms, due_at_ms = string.match(record, '^(%d+) (%a+) (%S+) (%d+) (%S+) ')
+  local version, state, host, updated_at_ms, due_at_ms = string.match(record, '^(%d+) ([%a_]+) (%S+) (%d+) (%S+) ')
   return { version = tonumber(version), state = state, host = host, updated_at_ms = updated_at_ms, due_at_ms = due_at_ms }
 end
 -- What the outbox keeps of a record: never due, and without the bytes that end the line.
 local function event_of(record)
-  local words, rest = string.match(record, '^(%d+ %a+ %S+ %d+ )[^\n]*(\n.*)$')
+  local words, rest = string.match(record, '^(%d+ [%a_]+ %S+ %d+ )[^\n]*(\n.*)$')
   return words .. '- ' .. rest
 end
 -- An index is one sorted set by text: what an instance is found by, a zero, its uuid.
