@@ -100,7 +100,8 @@ export function arrived(record: Moving, holds: Holds, observed: Observation, now
       if (observed.host === record.host) return lostIsBack(missing(record, observed));
       return observed.host === record.migration.source.host ? missingAtSource(record, observed) : none('at rest');
     case 'running':
-      if (isAtSource(record, observed)) return none('its move holds it');
+      // What its source keeps must not run.
+      if (isAtSource(record, observed) && observed.instance.powerState === 'shutdown') return none('its move holds it');
       if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
       if (observed.isClaimed) return none('at rest');
       return { kind: 'claim_again', replaces: undefined, at: observed, finding: 'claimed_again' };
