@@ -68,7 +68,14 @@ export type Step =
   /** Give its old claim back to it and the new one away, in one commit; then its source is told to go on with it. */
   | { readonly kind: 'give_back' }
   /** Its source has it again; stopped, where it could not be started. */
-  | { readonly kind: 'record_returned'; readonly at: HostPosition; readonly isStopped: boolean; readonly why?: string }
+  | {
+      readonly kind: 'record_returned';
+      readonly at: HostPosition;
+      /** By which its source knows it. */
+      readonly attempt: number;
+      readonly isStopped: boolean;
+      readonly why?: string;
+    }
   /** Its host did not do what it was ordered, because it had done something else since: record when, and tell it again. */
   | { readonly kind: 'record_position'; readonly at: HostPosition | undefined }
   /** Record which report it is missing in; the next one settles it. */
