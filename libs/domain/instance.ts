@@ -1,5 +1,5 @@
 import type { HostPosition } from './host-position';
-import type { Migration } from './migration';
+import type { Migration } from './moves/migration';
 import type { Admission, Waiting } from './queueing/admission';
 
 /**

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
-import { MIGRATION_CONSUMER, type Migration, migrationUuidOf } from '#libs/domain/migration';
+import { MIGRATION_CONSUMER, type Migration, migrationUuidOf } from '#libs/domain/moves/migration';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';
@@ -104,7 +104,9 @@ export async function performMove(
       const fault = isStopped && record.fault === undefined ? { reason: 'not_started', message: why } : record.fault;
       return write({
         state: isStopped ? 'stopped' : 'active',
-        attempts: concludeAttempt(record, 'active', why, nowMs),
+        attempts: concludeAttempt(record, 'active', why, nowMs).map((one, n, all) =>
+          n === all.length - 1 && step.attempt > 0 ? { ...one, number: step.attempt } : one,
+        ),
         migration: undefined,
         fault,
         activeAt: at,

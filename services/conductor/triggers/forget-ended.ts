@@ -10,13 +10,7 @@ const FORGET_BATCH = 25;
 const FORGET_PAUSE = 4;
 
 /** Attempts that were given up without the word of their host. */
-const WITHOUT_WORD: readonly Attempt['outcome'][] = [
-  'evacuated',
-  'timed_out',
-  'rolled_back',
-  'moved',
-  'reverted',
-];
+const WITHOUT_WORD: readonly Attempt['outcome'][] = ['evacuated', 'timed_out', 'rolled_back', 'moved', 'reverted'];
 
 /** Forgets what ended before a time, whose hosts were told. Answers how many. */
 export async function forgetEnded(c: Conductor, beforeMs: number): Promise<number> {

@@ -3,7 +3,7 @@ import type { Clock } from '#libs/domain/clock';
 import type { Consumer } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
-import { MIGRATION_CONSUMER } from '#libs/domain/migration';
+import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { ServerGroup } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { ExplainResponse } from '#libs/contracts/messages';
+import type { ExplainResponse, Move } from '#libs/contracts/messages';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
@@ -45,6 +45,8 @@ export interface TestScheduler {
     numAlternates?: number,
     rank?: Rank,
   ): Promise<Selected>;
+  /** Moves an instance to where it is to be what the spec says. */
+  move(spec: Partial<RequestSpec>, instanceUuid: string, move: Move): Promise<Selected>;
   close(): Promise<void>;
 }
 
@@ -168,6 +170,11 @@ async function openScheduler(
         typeof instances === 'number' ? Array.from({ length: instances }, () => randomUUID()) : instances;
       const request = { requestId: randomUUID(), ...classified(spec), instanceUuids, numAlternates, ...rank };
       return selectDestinations(request, { isAborted: false, signal: new AbortController().signal }, deps);
+    },
+    move(spec, instanceUuid, move) {
+      const about = { requestId: randomUUID(), instanceUuids: [instanceUuid], numAlternates: 0, move };
+      const caller = { isAborted: false, signal: new AbortController().signal };
+      return selectDestinations({ ...about, ...classified(spec) }, caller, deps);
     },
     async close() {
       fleet.close();

@@ -5,6 +5,7 @@ import { EVACUATION_MUTANTS } from './evacuation-mutants';
 import { EVIDENCE_MUTANTS } from './evidence-mutants';
 import { GANG_MUTANTS } from './gang-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
+import { MOVE_MUTANTS } from './move-mutants';
 import type { Mutant } from './mutant';
 import { POWER_MUTANTS } from './power-mutants';
 import { QUEUE_MUTANTS } from './queue-mutants';
@@ -26,6 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...EVACUATION_MUTANTS,
   ...QUEUE_MUTANTS,
   ...SHELVING_MUTANTS,
+  ...MOVE_MUTANTS,
   ...QUOTA_MUTANTS,
   ...GANG_MUTANTS,
   ...ZONE_MUTANTS,
