@@ -17,7 +17,7 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { sealer } from '#libs/placement/sealed/allocation-request';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { catchUp } from './decision/claim';
-import { explain } from './decision/explain';
+import { explain } from './decision/explain/explain';
 import { referrer } from './decision/refer';
 import { type Caller, type SelectDeps, selectDestinations } from './decision/select-destinations';
 import { Fleet } from './fleet/fleet';

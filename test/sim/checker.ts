@@ -12,15 +12,15 @@ import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
-import { GangWatch } from './actions/gang-watch';
-import { QueueWatch } from './actions/queue-watch';
-import { QuotaWatch } from './actions/quota-watch';
 import { RACK_NAMES } from './actions/racks';
-import { ZoneWatch } from './actions/zone-watch';
 import type { Fleet } from './fleet';
 import type { MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
 import { TakeOvers } from './take-overs';
+import { GangWatch } from './watches/gang-watch';
+import { QueueWatch } from './watches/queue-watch';
+import { QuotaWatch } from './watches/quota-watch';
+import { ZoneWatch } from './watches/zone-watch';
 
 /** What must never be, and was. */
 export interface Violation {

@@ -15,7 +15,7 @@ import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { aReport, aWrite, mustCommit } from '#libs/testing/placement/placement';
 import type { SelectRequest } from '../decision/decide';
-import { explain } from '../decision/explain';
+import { explain } from '../decision/explain/explain';
 import { referrer } from '../decision/refer';
 import { type Selected, selectDestinations } from '../decision/select-destinations';
 import { Fleet } from '../fleet/fleet';

@@ -1,19 +1,19 @@
 import { AGENT_MUTANTS } from './agent-mutants';
 import { BOUND_MUTANTS } from './bound-mutants';
 import { CONDUCTOR_MUTANTS } from './conductor-mutants';
-import { EVACUATION_MUTANTS } from './evacuation-mutants';
 import { EVIDENCE_MUTANTS } from './evidence-mutants';
-import { GANG_MUTANTS } from './gang-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
-import { MOVE_MUTANTS } from './move-mutants';
 import type { Mutant } from './mutant';
-import { POWER_MUTANTS } from './power-mutants';
-import { QUEUE_MUTANTS } from './queue-mutants';
-import { QUOTA_MUTANTS } from './quota-mutants';
+import { EVACUATION_MUTANTS } from './operations/evacuation-mutants';
+import { GANG_MUTANTS } from './operations/gang-mutants';
+import { MOVE_MUTANTS } from './operations/move-mutants';
+import { POWER_MUTANTS } from './operations/power-mutants';
+import { QUEUE_MUTANTS } from './operations/queue-mutants';
+import { QUOTA_MUTANTS } from './operations/quota-mutants';
+import { SHELVING_MUTANTS } from './operations/shelving-mutants';
+import { ZONE_MUTANTS } from './operations/zone-mutants';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
-import { SHELVING_MUTANTS } from './shelving-mutants';
 import { STORE_MUTANTS } from './store-mutants';
-import { ZONE_MUTANTS } from './zone-mutants';
 
 /** All mutants; each must break an invariant within `MOST_SEEDS` seeds. */
 export const MUTANTS: readonly Mutant[] = [

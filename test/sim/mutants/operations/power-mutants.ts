@@ -1,9 +1,9 @@
-import * as judging from '../../../services/compute-agent/host/judge-power-state';
-import * as recovering from '../../../services/compute-agent/host/recover';
-import * as operating from '../../../services/conductor/triggers/operate-instance';
-import * as finding from '../../../services/scheduler/reports/discrepancies';
-import { type Mutant, mutant, withFocus } from './mutant';
-import { withRule } from './reconcile-mutants';
+import * as judging from '../../../../services/compute-agent/host/judge-power-state';
+import * as recovering from '../../../../services/compute-agent/host/recover';
+import * as operating from '../../../../services/conductor/triggers/operate-instance';
+import * as finding from '../../../../services/scheduler/reports/discrepancies';
+import { type Mutant, mutant, withFocus } from '../mutant';
+import { withRule } from '../reconcile-mutants';
 
 export const POWER_MUTANTS: readonly Mutant[] = [
   withRule('stop-is-told-once', 'telling a host again that did not stop or start in time', ({ record }, step) =>

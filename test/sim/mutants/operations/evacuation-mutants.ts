@@ -1,11 +1,11 @@
-import * as states from '../../../libs/domain/instance';
-import * as evidence from '../../../services/conductor/evidence';
-import * as fencing from '../../../services/conductor/steps/fence-host';
-import * as ordering from '../../../services/conductor/steps/orders';
-import * as forgetting from '../../../services/conductor/triggers/forget-ended';
-import * as policy from '../../../services/conductor/triggers/rebuild-dead';
-import { type Mutant, mutant, mutants, withFocus } from './mutant';
-import { withRule } from './reconcile-mutants';
+import * as states from '../../../../libs/domain/instance';
+import * as evidence from '../../../../services/conductor/evidence';
+import * as fencing from '../../../../services/conductor/steps/fence-host';
+import * as ordering from '../../../../services/conductor/steps/orders';
+import * as forgetting from '../../../../services/conductor/triggers/forget-ended';
+import * as policy from '../../../../services/conductor/triggers/rebuild-dead';
+import { type Mutant, mutant, mutants, withFocus } from '../mutant';
+import { withRule } from '../reconcile-mutants';
 
 export const EVACUATION_MUTANTS: readonly Mutant[] = [
   withFocus(

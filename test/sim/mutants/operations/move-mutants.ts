@@ -1,5 +1,5 @@
-import { type Mutant, withFocus } from './mutant';
-import { withRule } from './reconcile-mutants';
+import { type Mutant, withFocus } from '../mutant';
+import { withRule } from '../reconcile-mutants';
 
 export const MOVE_MUTANTS: readonly Mutant[] = [
   withFocus(

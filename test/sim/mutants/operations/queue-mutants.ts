@@ -1,7 +1,7 @@
-import * as ordering from '../../../libs/domain/queueing/queue-order';
-import * as orders from '../../../services/conductor/steps/orders';
-import { type Mutant, mutant, withFocus } from './mutant';
-import { withRule } from './reconcile-mutants';
+import * as ordering from '../../../../libs/domain/queueing/queue-order';
+import * as orders from '../../../../services/conductor/steps/orders';
+import { type Mutant, mutant, withFocus } from '../mutant';
+import { withRule } from '../reconcile-mutants';
 
 export const QUEUE_MUTANTS: readonly Mutant[] = [
   withFocus(

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { inventory } from '#libs/domain/inventory';
-import type { HostState } from '../fleet/host-state';
-import { aWorld, type World } from '../testing/world';
+import type { HostState } from '../../fleet/host-state';
+import { aWorld, type World } from '../../testing/world';
 import { type RefusedHost, relaxationsOf } from './relaxations';
 
 let world: World;

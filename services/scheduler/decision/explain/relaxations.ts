@@ -1,7 +1,7 @@
 import type { Relaxation } from '#libs/contracts/messages';
 import type { Resources } from '#libs/domain/inventory';
-import type { Reason } from '../filters/filter';
-import type { HostState } from '../fleet/host-state';
+import type { Reason } from '../../filters/filter';
+import type { HostState } from '../../fleet/host-state';
 
 /** A host and all that is against it. */
 export interface RefusedHost {

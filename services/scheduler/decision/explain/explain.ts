@@ -1,21 +1,21 @@
 import type { ExplainResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
-import { allows } from '../filters/filter';
-import type { FleetSnapshot } from '../fleet/fleet-snapshot';
-import { lacksOn, requiredDemands } from '../fleet/host-capacity';
-import { locate } from '../fleet/located-request';
-import { noCandidate } from '../ranking/candidates';
-import { Judgement, placesOf } from '../ranking/judgement';
-import { best } from '../ranking/ranked-hosts';
-import { RequestConstraints } from '../ranking/request-constraints';
-import type { ClassifiedSpec, EquivalenceClass } from '../request/equivalence-class';
-import { completeRequest } from './complete-request';
-import type { DecisionParts } from './decide';
-import { diagnose } from './diagnose';
-import { findPreemption } from './preemption';
+import { allows } from '../../filters/filter';
+import type { FleetSnapshot } from '../../fleet/fleet-snapshot';
+import { lacksOn, requiredDemands } from '../../fleet/host-capacity';
+import { locate } from '../../fleet/located-request';
+import { noCandidate } from '../../ranking/candidates';
+import { Judgement, placesOf } from '../../ranking/judgement';
+import { best } from '../../ranking/ranked-hosts';
+import { RequestConstraints } from '../../ranking/request-constraints';
+import type { ClassifiedSpec, EquivalenceClass } from '../../request/equivalence-class';
+import { completeRequest } from '../complete-request';
+import type { DecisionParts } from '../decide';
+import { diagnose } from '../diagnose';
+import { findPreemption } from '../preemption';
+import { verdictOn } from '../verdict';
 import { type RefusedHost, relaxationsOf } from './relaxations';
-import { verdictOn } from './verdict';
 
 /** What is to be explained. */
 export interface ExplainedRequest extends ClassifiedSpec {

@@ -1,6 +1,6 @@
 import * as allocations from '#libs/placement/commands/allocations';
 import * as usage from '#libs/placement/commands/project-usage';
-import { type Mutant, mutant } from './mutant';
+import { type Mutant, mutant } from '../mutant';
 
 export const QUOTA_MUTANTS: readonly Mutant[] = [
   mutant('quotas-not-checked', 'checking quotas in the commit', allocations, 'decideAllocations', (original) => {

@@ -1,7 +1,7 @@
-import * as evidence from '../../../services/conductor/evidence';
-import * as reconciling from '../../../services/conductor/reconcile';
-import * as gang from '../../../services/conductor/reconcile/gang';
-import { type Mutant, mutant, mutants, withFocus } from './mutant';
+import * as evidence from '../../../../services/conductor/evidence';
+import * as reconciling from '../../../../services/conductor/reconcile';
+import * as gang from '../../../../services/conductor/reconcile/gang';
+import { type Mutant, mutant, mutants, withFocus } from '../mutant';
 
 export const GANG_MUTANTS: readonly Mutant[] = [
   withFocus(

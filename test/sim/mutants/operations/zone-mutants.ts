@@ -1,6 +1,6 @@
-import { availabilityZoneFilter } from '../../../services/scheduler/filters/availability-zone';
-import { tenantIsolationFilter } from '../../../services/scheduler/filters/tenant-isolation';
-import { type Mutant, mutant, withFocus } from './mutant';
+import { availabilityZoneFilter } from '../../../../services/scheduler/filters/availability-zone';
+import { tenantIsolationFilter } from '../../../../services/scheduler/filters/tenant-isolation';
+import { type Mutant, mutant, withFocus } from '../mutant';
 
 export const ZONE_MUTANTS: readonly Mutant[] = [
   withFocus(
