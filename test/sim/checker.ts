@@ -181,8 +181,8 @@ export class Checker {
   isInDoubt(uuid: string, host: string): boolean {
     const { finding, atMs = 0 } = this.#doubts.get(`${uuid} on ${host}`) ?? {};
     if (this.fleet.time.nowMs - atMs > DOUBT_SHOWN_EVERY_MS) return false;
-    const isShown = finding === 'stray' || finding === 'unknown_instance';
-    return isShown && (this.forgiven.has(uuid) || this.#takeOvers.has(uuid, host));
+    if (finding === 'stray' && this.forgiven.has(uuid)) return true;
+    return (finding === 'stray' || finding === 'unknown_instance') && this.#takeOvers.has(uuid, host);
   }
 
   /** The root provider of a host, as it was written last. */
