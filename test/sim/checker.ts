@@ -206,9 +206,9 @@ export class Checker {
   isInDoubt(uuid: string, host: string): boolean {
     const { finding, atMs = 0 } = this.#doubts.get(`${uuid} on ${host}`) ?? {};
     if (this.fleet.time.nowMs - atMs > DOUBT_SHOWN_EVERY_MS) return false;
-    const isShown = finding === 'stray' || finding === 'unknown_instance';
-    const isOfNobody = this.#takeOvers.has(uuid, host) || this.#cameBack.has(`${uuid} on ${host}`);
-    return isShown && (this.forgiven.has(uuid) || isOfNobody);
+    if (finding === 'stray' && this.forgiven.has(uuid)) return true;
+    if (finding !== 'stray' && finding !== 'unknown_instance') return false;
+    return this.#takeOvers.has(uuid, host) || this.#cameBack.has(`${uuid} on ${host}`);
   }
 
   /** The root provider of a host, as it was written last. */
