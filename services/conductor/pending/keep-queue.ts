@@ -19,12 +19,12 @@ const LEASE_MS = 10_000;
  * one stood still, would do no harm.
  *
  * The naive way is to ask a scheduler for all who wait, now and then: with ten thousand of them that takes a minute, in
- * which most are refused again for the same reason, and what was freed stands idle. So the keeper follows the store's
- * changes, and what they made better opens only the *shapes* of requests that could fit by it. Of a shape one is tried at a
- * time, in order; the first that is refused closes the shape, for the others would be refused alike. What a turn costs is
- * so bounded by what was freed and by the number of shapes, not by how many wait. (Kubernetes' queueing hints, and its
- * scheduling equivalence classes.) A scheduler must have seen the change that opened the shape. What time alone changes
- * (a quarantine that ends) is found by trying everybody once in a while.
+ * which most are refused again for the same reason, and what was freed stands idle. So, while anybody waits, the keeper
+ * follows the store's changes, and what they made better opens only the *shapes* of requests that could fit by it. Of a
+ * shape one is tried at a time, in order; the first that is refused closes the shape, for the others would be refused alike.
+ * What a turn costs is so bounded by what was freed and by the number of shapes, not by how many wait. (Kubernetes' queueing
+ * hints, and its scheduling equivalence classes.) A scheduler must have seen the change that opened the shape. What time
+ * alone changes (a quarantine that ends) is found by trying everybody once in a while.
  */
 export async function keepQueue(c: Conductor, holder: string): Promise<void> {
   while (!c.stopping.aborted) {
@@ -48,11 +48,18 @@ interface Shape {
   triedAtMs: number;
 }
 
+/** How changes are followed, and whether that has ended by itself. */
+interface Following {
+  readonly stop: AbortController;
+  readonly done: Promise<void>;
+  isBroken: boolean;
+}
+
 /** The queue while one conductor keeps it. */
 class QueueKeeper {
   readonly #watch = new ReliefWatch();
   readonly #shapes = new Map<string, Shape>();
-  readonly #ended = new AbortController();
+  #following: Following | undefined;
 
   constructor(
     private readonly c: Conductor,
@@ -62,35 +69,51 @@ class QueueKeeper {
   /** Until the lease is lost, the store is away or the conductor stops. */
   async run(): Promise<void> {
     const { c } = this;
-    const signal = AbortSignal.any([c.stopping, this.#ended.signal]);
-    let following: Promise<void> = Promise.resolve();
     try {
-      const revision = await c.placement.revision();
-      this.#watch.missed(revision);
-      const onChanges: Parameters<typeof c.placement.follow>[1] = (changes) => {
-        for (const change of changes) this.#watch.see(change);
-      };
-      following = c.placement.follow(revision, onChanges, signal).then(
-        () => {},
-        () => this.#ended.abort(),
-      );
-      while (!signal.aborted && (await takeLease(c, this.holder))) {
+      while (!c.stopping.aborted && (await takeLease(c, this.holder))) {
+        await c.pending.refresh();
+        // Changes are many; where nobody waits, nobody reads them.
+        if (c.pending.requests().length === 0) await this.#unfollow();
+        else await this.#follow();
         await this.#turns();
-        await sleep(c.clock, c.config.pendingIntervalMs, signal);
+        await sleep(c.clock, c.config.pendingIntervalMs, c.stopping);
       }
     } catch (thrown) {
       const { reason } = BerthError.from(thrown);
       c.log.info({ event: 'pending_queue_interrupted', reason }, 'the queue of pending instances is interrupted');
       await sleep(c.clock, c.config.pendingIntervalMs, c.stopping);
     } finally {
-      this.#ended.abort();
-      await following;
+      await this.#unfollow();
     }
+  }
+
+  /** Follows the store's changes from now on, unless that is done already: what came before may have helped anybody. */
+  async #follow(): Promise<void> {
+    if (this.#following && !this.#following.isBroken) return;
+    await this.#unfollow();
+    const { placement, stopping } = this.c;
+    const stop = new AbortController();
+    const revision = await placement.revision();
+    this.#watch.missed(revision);
+    const onChanges: Parameters<typeof placement.follow>[1] = (changes) => {
+      for (const change of changes) this.#watch.see(change);
+    };
+    const following = placement.follow(revision, onChanges, AbortSignal.any([stopping, stop.signal]));
+    const done = following.catch(() => {
+      if (this.#following) this.#following.isBroken = true;
+    });
+    this.#following = { stop, done, isBroken: false };
+  }
+
+  async #unfollow(): Promise<void> {
+    const following = this.#following;
+    this.#following = undefined;
+    following?.stop.abort();
+    await following?.done;
   }
 
   async #turns(): Promise<void> {
     const { c } = this;
-    await c.pending.refresh();
     const requests = c.pending.requests();
     c.measured.pending.set(requests.reduce((sum, { uuids }) => sum + uuids.length, 0));
     this.#openShapes(requests);
