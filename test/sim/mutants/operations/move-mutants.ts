@@ -8,12 +8,4 @@ export const MOVE_MUTANTS: readonly Mutant[] = [
     ),
     'move',
   ),
-  withFocus(
-    withRule('stuck-on-its-way', 'the deadlines of moves', ({ record, observed }) =>
-      (record?.state === 'resize' || record?.state === 'revert_resize') && observed.kind === 'nothing'
-        ? { kind: 'wait', untilMs: record.dueAtMs }
-        : undefined,
-    ),
-    'move',
-  ),
 ];

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { migrationUuidOf } from '#libs/domain/moves/migration';
+import { AgentWorld } from '../testing/agent-world';
+
+let world: AgentWorld;
+const instanceUuid = randomUUID();
+const migrationUuid = migrationUuidOf(instanceUuid);
+const INVENTORY = { INVENTORY: 'VCPU=2,MEMORY_MB=4096' };
+
+beforeEach(() => {
+  world = new AgentWorld();
+});
+
+afterEach(() => world.close());
+
+async function startWithOne(settings = {}): Promise<void> {
+  await world.startAll({ ...INVENTORY, ...settings });
+  await world.build({ instanceUuid });
+  await world.results.has(1);
+  world.driver?.data.set(instanceUuid, 'what it has written');
+}
+
+async function handOver(live = false) {
+  const before = world.powerReports.items.length;
+  await world.setPowerState({ instanceUuid, powerState: 'shutdown', migrationUuid, live });
+  await world.powerReports.has(before + 1);
+  return world.powerReports.items.at(-1);
+}
+
+async function arrive(fields: Parameters<AgentWorld['build']>[0]): Promise<string | undefined> {
+  const before = world.results.items.length;
+  await world.build({ instanceUuid, ...fields });
+  await world.results.has(before + 1);
+  return world.outcomes().at(-1);
+}
+
+const IN_PLACE = { inPlace: true, handover: new Uint8Array() };
+
+it('stops what is to be moved, keeps it, and hands over what its destination needs; asked again, the same', async () => {
+  await startWithOne();
+  const first = await handOver();
+  expect(first).toMatchObject({ powerState: 'shutdown', migrationUuid, reason: '' });
+  expect(Buffer.from(first?.handover ?? []).toString()).toBe('what it has written');
+  expect(await world.driver?.list()).toEqual([]);
+  expect(Buffer.from((await handOver())?.handover ?? []).toString()).toBe('what it has written');
+});
+
+it('leaves what can not be handed over as it was, and says why', async () => {
+  await startWithOne({ FAKE_DIRTY_RATE: '1' });
+  expect(await handOver(true)).toMatchObject({ powerState: 'running', reason: 'migration_not_converging' });
+  expect(await world.driver?.list()).toHaveLength(1);
+});
+
+it('builds what arrives of what was handed over', async () => {
+  await world.startAll(INVENTORY);
+  const handover = Buffer.from('from elsewhere');
+  expect(await arrive({ attempt: 2, arrival: { inPlace: false, handover } })).toBe('2 active');
+  expect(world.driver?.data.get(instanceUuid)).toBe('from elsewhere');
+});
+
+it('goes on with what was handed over when it comes back, by the new attempt, and takes no order for the old one', async () => {
+  await startWithOne();
+  await handOver();
+  expect(await arrive({ attempt: 3, claimToken: 9, arrival: IN_PLACE })).toBe('3 active');
+  expect(await world.driver?.list()).toHaveLength(1);
+  await world.setPowerState({ instanceUuid, powerState: 'shutdown', migrationUuid, attempt: 1 });
+  await world.settle();
+  expect(await world.driver?.list()).toHaveLength(1);
+  expect(await arrive({ attempt: 3, claimToken: 9, arrival: IN_PLACE })).toBe('3 active');
+});
+
+it('refuses to go on with what is not here, and to take in what is here still', async () => {
+  await startWithOne();
+  expect(await arrive({ instanceUuid: randomUUID(), attempt: 2, arrival: IN_PLACE })).toBe('2 refused not_here');
+  const arrival = { inPlace: false, handover: new Uint8Array() };
+  expect(await arrive({ attempt: 2, claimToken: 9, arrival })).toBe('2 refused stale_copy');
+  expect(await world.driver?.list()).toHaveLength(1);
+});
