@@ -51,6 +51,12 @@ export class Admin implements Attachment {
     this.#declared.set(spec.name, spec);
   }
 
+  /** Deletes a queue without consumers, and declares it no more. */
+  async remove(queue: string): Promise<void> {
+    await this.run(queue, (channel) => channel.deleteQueue(queue, { ifUnused: true }));
+    this.#declared.delete(queue);
+  }
+
   /** Makes sure that a queue to consume from is there. @throws BerthError as `declare`; `not_found / no_such_queue`. */
   async provide(spec: QueueSpec): Promise<void> {
     if (this.#declares) await this.#ensure(spec);

@@ -1,7 +1,7 @@
 import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
-import { cancelled, checkSize, closing, noSuchQueue } from '../errors';
+import { cancelled, checkSize, closing, noSuchQueue, queueInUse } from '../errors';
 import { type BusMetrics, busMetrics } from '../handling/bus-metrics';
 import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
 import { endsWithin } from '../handling/running-handlers';
@@ -121,6 +121,15 @@ export class AmqpBus implements Bus {
       return await this.#admin.run(queue, async (channel) => (await channel.checkQueue(queue)).messageCount);
     } catch (error) {
       throw (error as { code?: unknown }).code === 404 ? noSuchQueue(queue) : refusalOf(error, queue);
+    }
+  }
+
+  async remove(queue: string): Promise<void> {
+    this.#refuseClosed();
+    try {
+      await this.#admin.remove(queue);
+    } catch (error) {
+      throw (error as { code?: unknown }).code === 406 ? queueInUse(queue) : refusalOf(error, queue);
     }
   }
 
