@@ -5,7 +5,7 @@ import type { Flavor, FlavorContent } from '../domain/flavor';
 import type { Aggregate } from '../domain/grouping/aggregate';
 import type { Attempt, InstanceState, PowerState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
-import type { MigrationKind } from '../domain/migration';
+import type { MigrationKind } from '../domain/moves/migration';
 import type { QuotaExcess } from '../domain/quotas/quota';
 import type { RequestSpec } from '../domain/request-spec';
 import type { StoredGroup } from '../domain/server-group';

@@ -1,5 +1,5 @@
 import type { HostPosition } from './host-position';
-import type { Migration } from './migration';
+import type { Migration } from './moves/migration';
 
 /**
  * The states of an instance. It may rest in `active`, `stopped`, `shelved_offloaded`, `error` and `deleted`; it is `unknown` while the host on

@@ -1,4 +1,4 @@
-import { migrationUuidOf } from '#libs/domain/migration';
+import { migrationUuidOf } from '#libs/domain/moves/migration';
 import type { Running } from '#libs/runtime/service';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { ConductorWorld } from './testing/conductor-world';

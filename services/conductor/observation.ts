@@ -2,7 +2,7 @@ import type { BuildOutcome, RunningInstance, Selection } from '#libs/contracts/m
 import type { HostPosition } from '#libs/domain/host-position';
 import type { Attempt, Instance, PowerState } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
-import type { MigrationKind } from '#libs/domain/migration';
+import type { MigrationKind } from '#libs/domain/moves/migration';
 
 /** The claim that an instance holds in the placement store, as far as it was read. */
 export type Holds =

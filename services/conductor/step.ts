@@ -51,8 +51,8 @@ export type Step =
   | { readonly kind: 'hand_over' }
   /** Record the attempt at its destination, order it there. */
   | { readonly kind: 'dispatch_arrival'; readonly handover: Uint8Array }
-  /** Order its destination, or its source where it goes back, again: agents know the attempt. */
-  | { readonly kind: 'order_arrival'; readonly finding?: Finding }
+  /** Order its destination, or its source where it goes back: agents know the attempt. Again: only one that is not silent. */
+  | { readonly kind: 'order_arrival'; readonly isAgain?: boolean; readonly finding?: Finding }
   /** It runs at its destination. */
   | { readonly kind: 'record_arrived'; readonly at: HostPosition }
   /** See that the migration holds what its source keeps. */
@@ -97,6 +97,8 @@ export type Step =
       readonly attempt: number;
       readonly claimToken: number;
       readonly reports: boolean;
+      /** Not for the first time: only a host that is not silent. */
+      readonly isAgain?: boolean;
       readonly finding?: Finding;
     }
   /** Release what is held, then record DELETED. Unconfirmed: no host said that it is destroyed. */

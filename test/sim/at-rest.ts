@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Instance } from '#libs/domain/instance';
-import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/migration';
+import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
 import type { Checker } from './checker';

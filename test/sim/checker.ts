@@ -7,7 +7,7 @@ import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
-import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/migration';
+import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';

@@ -1,5 +1,5 @@
 import type { Instance } from '#libs/domain/instance';
-import type { Migration } from '#libs/domain/migration';
+import type { Migration } from '#libs/domain/moves/migration';
 import type { Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { isChanging } from './power';

@@ -143,7 +143,7 @@ function leaving(record: Moving, observed: Observation, nowMs: number): Step {
       // The order waits in its queue.
       return wait(record);
     default:
-      return isOverdue(record, nowMs) ? destroy : wait(record);
+      return isOverdue(record, nowMs) ? { ...destroy, isAgain: true } : wait(record);
   }
 }
 
@@ -163,7 +163,7 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
         ? { kind: 'record_returned', at: observed.at, isStopped: observed.instance.powerState === 'shutdown' }
         : elsewhere(record, observed);
     default:
-      return isOverdue(record, nowMs) ? { kind: 'order_arrival' } : elsewhere(record, observed);
+      return isOverdue(record, nowMs) ? { kind: 'order_arrival', isAgain: true } : elsewhere(record, observed);
   }
 }
 

@@ -42,7 +42,7 @@ export function shelving(record: Instance, observed: Observation, nowMs: number)
     case 'running':
       return observed.host === record.host ? wait(record) : runsElsewhere(record, observed);
     default:
-      return isOverdue(record, nowMs) ? destroyAndReport(record) : wait(record);
+      return isOverdue(record, nowMs) ? { ...destroyAndReport(record), isAgain: true } : wait(record);
   }
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
-import { MIGRATION_CONSUMER, type Migration, migrationUuidOf } from '#libs/domain/migration';
+import { MIGRATION_CONSUMER, type Migration, migrationUuidOf } from '#libs/domain/moves/migration';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';
@@ -68,7 +68,7 @@ export async function performMove(
     case 'dispatch_arrival':
       return dispatchArrival(c, look, moving, step.handover);
     case 'order_arrival':
-      return order(c, look, moving);
+      return order(c, look, moving, step.isAgain);
     case 'record_arrived':
       return recordArrived(c, look, moving, step.at);
     case 'hold_source':
@@ -207,8 +207,8 @@ function begun(c: Conductor, { attempts }: Instance, host: string, number: numbe
 /** An instance may be moved without end: of its attempts the last are kept. */
 const MAX_ATTEMPTS_KEPT = 100;
 
-async function order(c: Conductor, look: Look, record: Moving): Promise<Look | undefined> {
-  const refused = await orderArrival(c, record, isReturnOrdered(record));
+async function order(c: Conductor, look: Look, record: Moving, isAgain?: boolean): Promise<Look | undefined> {
+  const refused = await orderArrival(c, record, { isReturn: isReturnOrdered(record), isAgain });
   return refused && { ...look, record, observed: refused };
 }
 

@@ -71,8 +71,14 @@ export async function orderBuild(
  * Orders the host of an instance that is moved to go on with it: its destination to build it from what its source handed over, or,
  * where it is already, to run it with what it holds now. As `orderBuild`.
  */
-export function orderArrival(c: Conductor, record: Moving, isReturn: boolean) {
+export async function orderArrival(
+  c: Conductor,
+  record: Moving,
+  { isReturn, isAgain = false }: { readonly isReturn: boolean; readonly isAgain?: boolean | undefined },
+) {
   const { source, destination, handover } = record.migration;
+  // What waits for a silent host is thrown away in time: a host that is back is told then.
+  if (isAgain && (await addressOf(c, record.host ?? '')).isDown) return undefined;
   const inPlace = isReturn || source.host === destination.host;
   return orderBuild(c, record, undefined, { inPlace, handover: inPlace ? NOTHING : Buffer.from(handover, 'base64') });
 }
@@ -120,10 +126,11 @@ function expiryOf(timeLeftMs: number, retentionMs: number): number {
 export async function orderDestroy(
   c: Conductor,
   instanceUuid: string,
-  { host, attempt, claimToken, reports: report }: Extract<Step, { kind: 'destroy' }>,
+  { host, attempt, claimToken, reports: report, isAgain = false }: Extract<Step, { kind: 'destroy' }>,
   record?: Instance,
 ): Promise<'told' | 'host_down' | 'host_gone'> {
   const { serviceHost, epoch, isDown } = await addressOf(c, host);
+  if (isDown && isAgain) return 'host_down';
   // Of an earlier claim the record does not know what it was.
   const claimed = record && record.claimToken === claimToken ? claimedOf(c, { ...record, host }) : NOTHING_CLAIMED;
   try {

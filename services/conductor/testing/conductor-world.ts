@@ -35,7 +35,7 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { type HostPosition, isAfter } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';
-import { MIGRATION_CONSUMER } from '#libs/domain/migration';
+import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
 import type { RebuildPolicy, RequestSpec } from '#libs/domain/request-spec';

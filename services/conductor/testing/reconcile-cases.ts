@@ -8,7 +8,7 @@ import {
   type InstanceState,
   type PowerState,
 } from '#libs/domain/instance';
-import { type Migration, type MigrationPhase, migrationUuidOf } from '#libs/domain/migration';
+import { type Migration, type MigrationPhase, migrationUuidOf } from '#libs/domain/moves/migration';
 import type { ClaimedHost, Holds, Observation, Voucher } from '../observation';
 
 /** What is varied to go through all cases of `reconcile`, each with the words that the table says it by. */

@@ -1,7 +1,7 @@
 import type { Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
-import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/migration';
+import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
 import type { Conductor } from '../context';
 import { type Look, lookAt, type Observation, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';

@@ -3,7 +3,7 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
-import type { MigrationKind } from '#libs/domain/migration';
+import type { MigrationKind } from '#libs/domain/moves/migration';
 import type { Conductor } from '../context';
 import { fillInFlavor } from '../flavors/fill-in-flavor';
 import type { WantedMove } from '../observation';

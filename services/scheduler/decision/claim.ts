@@ -2,7 +2,7 @@ import type { Move } from '#libs/contracts/messages';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
-import { MIGRATION_CONSUMER } from '#libs/domain/migration';
+import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { ServerGroup } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';

@@ -1,7 +1,7 @@
 import type { Move } from '#libs/contracts/messages';
 import type { Consumer } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
-import { MIGRATION_CONSUMER } from '#libs/domain/migration';
+import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 

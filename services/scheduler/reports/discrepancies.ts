@@ -1,6 +1,6 @@
 import type { HostDiscrepancy, RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import type { Consumer } from '#libs/domain/consumer';
-import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/migration';
+import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';

@@ -1,4 +1,4 @@
-import { migrationUuidOf } from '#libs/domain/migration';
+import { migrationUuidOf } from '#libs/domain/moves/migration';
 import type { Scenario, Stage } from './stage';
 
 /** Instances are resized and migrated: some are confirmed, one is reverted, one can't be done, one goes live. */

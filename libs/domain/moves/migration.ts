@@ -1,5 +1,5 @@
-import type { HostPosition } from './host-position';
-import type { MissedReport } from './instance';
+import type { HostPosition } from '../host-position';
+import type { MissedReport } from '../instance';
 
 /** How an instance is moved, in Nova's words. */
 export type MigrationKind = 'resize' | 'migrate' | 'live_migrate';
