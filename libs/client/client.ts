@@ -286,13 +286,15 @@ export class Client {
   }
 
   /**
-   * Deletes a host that is dead and empty, with its providers and the queue of its agent. One whose agent comes back is there
-   * again with its first report. For operators.
+   * Deletes a host that is dead and empty, with its providers. One whose agent comes back is there again with its first report.
+   * With its queue, for a host that is gone for good: what it is still to destroy goes with it, and an agent that was enrolled
+   * must be enrolled again, because that makes its queue. For operators.
    *
    * @throws BerthError `failed_precondition / host_has_instances`, `/ host_alive`, `/ host_in_use`; `not_found / no_such_host`.
    */
-  async deleteHost(host: string): Promise<void> {
+  async deleteHost(host: string, { withQueue = false } = {}): Promise<void> {
     const { serviceHost } = await this.#call(RPC_CONDUCTOR, deleteHostMethod, { host });
+    if (!withQueue) return;
     // The queue of an agent that carries other hosts has its consumer.
     await this.bus.remove(agentQueue(serviceHost).name).catch((thrown: unknown) => {
       if (BerthError.from(thrown).reason !== 'queue_in_use') throw thrown;

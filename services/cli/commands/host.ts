@@ -123,16 +123,18 @@ function trustCommand(context: Context): CommandUnknownOpts {
 
 function deleteCommand(context: Context): CommandUnknownOpts {
   const command = new Command('delete')
-    .description('Delete a host that is dead and empty: its providers, its lease, and the queue of its agent.')
+    .description('Delete a host that is dead and empty: its providers and its lease.')
     .argument('<host>', 'host')
+    .option('--queue', "its agent's queue as well: for a host that is gone for good", false)
     .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }, host) => {
-    await client.deleteHost(host);
+  useClient(context, command, async (client, { queue: withQueue, json }, host) => {
+    await client.deleteHost(host, { withQueue });
     if (json) context.terminal.json({ host, deleted: true });
     else context.terminal.print(`${host} is deleted; should its agent come back, it is there again`);
   });
   return addHelp(command, [
     ['berth host delete host-7', 'refused while it has instances or a live agent, and says which'],
+    ['berth host delete host-7 --queue', 'gone for good; an agent of that name must be enrolled again'],
   ]);
 }
 
