@@ -70,7 +70,14 @@ export type Step =
   /** Give its old claim back to it and the new one away, in one commit; then its source is told to go on with it. */
   | { readonly kind: 'give_back' }
   /** Its source has it again; stopped, where it could not be started. */
-  | { readonly kind: 'record_returned'; readonly at: HostPosition; readonly isStopped: boolean; readonly why?: string }
+  | {
+      readonly kind: 'record_returned';
+      readonly at: HostPosition;
+      /** By which its source knows it. */
+      readonly attempt: number;
+      readonly isStopped: boolean;
+      readonly why?: string;
+    }
   /** Record that its host is to give it up; then the host is told. */
   | { readonly kind: 'record_shelving' }
   /** It is on no host: record that, then release the claim that it held; why, if no host took it. */

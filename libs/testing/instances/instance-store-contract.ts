@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Instance } from '../../domain/instance';
+import { type Migration, migrationUuidOf } from '../../domain/moves/migration';
 import type { InstanceStore } from '../../instances/store';
 import { anInstance, nextVersion } from './instance';
 
@@ -152,6 +153,34 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         const all = [mine, next, ...news, last];
         expect(await store.get(all.map(({ uuid }) => uuid))).toEqual(all);
         expect(await store.list({}, undefined, 1_000)).toHaveLength(all.length);
+      });
+
+      it('keeps the move that an instance is on, in each of its states', async () => {
+        const active = anInstance({ state: 'active', host: 'h1', claimToken: 3 });
+        const end = { host: 'h1', attempt: 1, allocationRequest: 'AA==', requestSpec: 'AQ==' };
+        const migration: Migration = {
+          uuid: migrationUuidOf(active.uuid),
+          kind: 'resize',
+          phase: 'selecting',
+          source: { ...end, claimToken: 3, activeAt: { epoch: 1, position: 2 } },
+          destination: { ...end, host: 'h2', attempt: 2 },
+          targetHost: '',
+          claimToken: 4,
+          handover: '',
+          confirmAfterMs: 0,
+          confirmAtMs: undefined,
+        };
+        const resize = nextVersion(active, { state: 'resize', migration, dueAtMs: 1 });
+        const arrived = nextVersion(resize, { state: 'verify_resize', host: 'h2', dueAtMs: undefined });
+        const reverting = nextVersion(arrived, { state: 'revert_resize', dueAtMs: 3 });
+        const back = nextVersion(reverting, { state: 'active', host: 'h1', migration: undefined, dueAtMs: undefined });
+        await store.create(active.requestId, [active]);
+        for (const next of [resize, arrived, reverting, back]) {
+          expect(await store.update(next)).toMatchObject({ updated: true });
+          expect(await store.get([active.uuid])).toEqual([next]);
+          const isListed = next.state === 'verify_resize';
+          expect(await store.list({ state: 'verify_resize' }, undefined, 10)).toEqual(isListed ? [next] : []);
+        }
       });
 
       it('takes one instance through all its states, in order', async () => {

@@ -21,7 +21,11 @@ export async function takeArrivalInPlace(host: Host, order: BuildOrder): Promise
     if (host.tombstones.covers(order.instanceUuid, order)) return reportBuild(host, order, DESTROYED);
     if (!tracked || tracked.state === 'building' || tracked.state === 'destroying')
       return refuse(host, order, NOT_HERE);
-    if (order.attempt < tracked.attempt || order.claimToken < tracked.claimToken) return ACK;
+    // A late order; or the store has forgotten the later ones: then whoever gave it hears how it is.
+    if (order.attempt < tracked.attempt || order.claimToken < tracked.claimToken) {
+      const { attempt, claimToken, isArriving } = tracked;
+      return isArriving ? ACK : reportBuild(host, { ...order, attempt, claimToken }, resultOf(tracked));
+    }
     if (tracked.attempt === order.attempt && !tracked.isArriving) return reportBuild(host, order, resultOf(tracked));
     const refusal = roomWithout(host, order, tracked);
     return refusal.kind === 'refuse' ? refuse(host, order, refusal) : goOn(host, order, tracked);

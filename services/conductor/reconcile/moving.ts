@@ -1,4 +1,4 @@
-import type { Instance } from '#libs/domain/instance';
+import { attemptNumber, type Instance } from '#libs/domain/instance';
 import { isOfPresentBuild, isOfPresentPlace, isWhereItBelongs } from '../evidence';
 import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
@@ -100,7 +100,8 @@ export function arrived(record: Moving, holds: Holds, observed: Observation, now
       if (observed.host === record.host) return lostIsBack(missing(record, observed));
       return observed.host === record.migration.source.host ? missingAtSource(record, observed) : none('at rest');
     case 'running':
-      if (isAtSource(record, observed)) return none('its move holds it');
+      // What its source keeps must not run.
+      if (isAtSource(record, observed) && observed.instance.powerState === 'shutdown') return none('its move holds it');
       if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
       if (observed.isClaimed) return none('at rest');
       return { kind: 'claim_again', replaces: undefined, at: observed, finding: 'claimed_again' };
@@ -157,23 +158,35 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
     case 'order_refused':
       return observed.kind === 'interrupted' ? { kind: 'order_arrival' } : wait(record);
     case 'reported':
+      if (isLaterThere(record, observed)) return returned(record, observed);
       return isOfPresentBuild(record, observed) ? returned(record, observed) : lateReport(record, observed);
     case 'running':
       return isOfPresentBuild(record, { host: observed.host, ...observed.instance })
-        ? { kind: 'record_returned', at: observed.at, isStopped: observed.instance.powerState === 'shutdown' }
+        ? {
+            kind: 'record_returned',
+            at: observed.at,
+            attempt: observed.instance.attempt,
+            isStopped: observed.instance.powerState === 'shutdown',
+          }
         : elsewhere(record, observed);
     default:
       return isOverdue(record, nowMs) ? { kind: 'order_arrival', isAgain: true } : elsewhere(record, observed);
   }
 }
 
+/** It goes on there by an attempt that the store has forgotten. */
+function isLaterThere(record: Moving, { host, attempt, outcome }: Reported): boolean {
+  const isKept = outcome === 'active' || outcome === 'failed';
+  return isKept && host === record.migration.source.host && attempt > attemptNumber(record);
+}
+
 /** Its source has it, running or not; or has lost it. */
-function returned({ migration }: Moving, { outcome, at, why }: Reported): Step {
+function returned({ migration }: Moving, { outcome, at, why, attempt }: Reported): Step {
   switch (outcome) {
     case 'active':
-      return { kind: 'record_returned', at, isStopped: false };
+      return { kind: 'record_returned', at, attempt, isStopped: false };
     case 'failed':
-      return { kind: 'record_returned', at, isStopped: true, why };
+      return { kind: 'record_returned', at, attempt, isStopped: true, why };
     default: {
       const message = `${migration.source.host}, from which it was to be moved, does not have it any more: ${why}`;
       return {

@@ -104,7 +104,9 @@ export async function performMove(
       const fault = isStopped && record.fault === undefined ? { reason: 'not_started', message: why } : record.fault;
       return write({
         state: isStopped ? 'stopped' : 'active',
-        attempts: concludeAttempt(record, 'active', why, nowMs),
+        attempts: concludeAttempt(record, 'active', why, nowMs).map((one, n, all) =>
+          n === all.length - 1 && step.attempt > 0 ? { ...one, number: step.attempt } : one,
+        ),
         migration: undefined,
         fault,
         activeAt: at,

@@ -34,7 +34,7 @@ export async function findDifference(
   const oldMs = nowMs - graceMs;
   const suspects = suspectsOf(stats, view, oldMs);
   const isTold = isReturning(stats, view) ? () => true : ({ powerState }: RunningInstance) => powerState === 'shutdown';
-  const present = suspects.present.filter(isTold);
+  const present = [...suspects.present.filter(isTold), ...suspects.stays];
   const uuids = [...suspects.unclaimed.map((instance) => instance.instanceUuid), ...suspects.missing];
   if (uuids.length === 0) return present.length > 0 ? { unclaimed: [], missing: [], present } : undefined;
   const consumers = new Map((await placement.consumers(uuids)).map((consumer) => [consumer.uuid, consumer]));
@@ -58,6 +58,7 @@ function isReturning({ host: name, epoch }: UpdateResourceStatsRequest, view: Pl
 function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldMs: number) {
   const unclaimed: RunningInstance[] = [];
   const present: RunningInstance[] = [];
+  const stays: RunningInstance[] = [];
   const reported = new Set<string>();
   for (const instance of stats.instances) {
     reported.add(instance.instanceUuid);
@@ -65,9 +66,10 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
     if (!instance.running) continue;
     const consumer = view.consumer(instance.instanceUuid);
     if (consumer && holdsOn(consumer, stats, view)) present.push(instance);
-    // Its move holds what it has here.
-    else if (isKeptHere(instance, stats, view)) continue;
-    else unclaimed.push(onOwnProviders(instance, stats));
+    // Its move holds what it has here; what was not handed over conductors have to know of.
+    else if (isKeptHere(instance, stats, view)) {
+      if (!instance.handedOver) stays.push(instance);
+    } else unclaimed.push(onOwnProviders(instance, stats));
   }
   const missing = new Set<string>();
   for (const { uuid: providerUuid } of view.tree(stats.providerUuid)) {
@@ -78,7 +80,7 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
       if (consumer && isOldClaim(consumer, oldMs)) missing.add(uuid);
     }
   }
-  return { unclaimed, present, missing: [...missing] };
+  return { unclaimed, present, stays, missing: [...missing] };
 }
 
 function instanceOf({ uuid, consumerType }: Consumer): string {

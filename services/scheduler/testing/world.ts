@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { ExplainResponse } from '#libs/contracts/messages';
+import type { ExplainResponse, Move } from '#libs/contracts/messages';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
@@ -42,6 +42,8 @@ export interface TestScheduler {
     instances?: number | readonly string[],
     numAlternates?: number,
   ): Promise<Selected>;
+  /** Moves an instance to where it is to be what the spec says. */
+  move(spec: Partial<RequestSpec>, instanceUuid: string, move: Move): Promise<Selected>;
   close(): Promise<void>;
 }
 
@@ -150,6 +152,11 @@ async function openScheduler(
         typeof instances === 'number' ? Array.from({ length: instances }, () => randomUUID()) : instances;
       const request = { requestId: randomUUID(), ...classified(spec), instanceUuids, numAlternates };
       return selectDestinations(request, { isAborted: false, signal: new AbortController().signal }, deps);
+    },
+    move(spec, instanceUuid, move) {
+      const about = { requestId: randomUUID(), instanceUuids: [instanceUuid], numAlternates: 0, move };
+      const caller = { isAborted: false, signal: new AbortController().signal };
+      return selectDestinations({ ...about, ...classified(spec) }, caller, deps);
     },
     async close() {
       fleet.close();

@@ -4,6 +4,7 @@ import { CONDUCTOR_MUTANTS } from './conductor-mutants';
 import { EVACUATION_MUTANTS } from './evacuation-mutants';
 import { EVIDENCE_MUTANTS } from './evidence-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
+import { MOVE_MUTANTS } from './move-mutants';
 import type { Mutant } from './mutant';
 import { POWER_MUTANTS } from './power-mutants';
 import { QUOTA_MUTANTS } from './quota-mutants';
@@ -22,6 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...POWER_MUTANTS,
   ...EVACUATION_MUTANTS,
   ...SHELVING_MUTANTS,
+  ...MOVE_MUTANTS,
   ...QUOTA_MUTANTS,
   ...BOUND_MUTANTS,
 ];

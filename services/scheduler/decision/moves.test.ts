@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { migrationUuidOf } from '#libs/domain/moves/migration';
+import { requestSpec } from '#libs/domain/request-spec';
+import type { ServerGroup } from '#libs/domain/server-group';
+import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
+import { aWorld, hostsOf, type TestScheduler, uuidOfHost, type World } from '../testing/world';
+
+let world: World;
+beforeEach(() => {
+  world = aWorld();
+});
+afterEach(() => world.close());
+
+const WHO = { projectId: 'project-1', userId: 'user-1' };
+
+/** An instance of two VCPUs on a, and what moves it. */
+async function placed(scheduler: TestScheduler, group?: ServerGroup) {
+  const uuid = randomUUID();
+  const spec = requestSpec({ VCPU: 2 }, { ...WHO, group });
+  const { response } = await scheduler.select({ ...spec, forceHosts: ['a'] }, [uuid]);
+  const claimToken = response.destinations[0]?.claimToken ?? 0;
+  const migrationUuid = migrationUuidOf(uuid);
+  const move = (vcpus: number, ignoreHosts: readonly string[] = [], token = claimToken) => {
+    const wanted = { ...requestSpec({ VCPU: vcpus }, { ...WHO, group }), ignoreHosts };
+    return scheduler.move(wanted, uuid, { migrationUuid, claimToken: token });
+  };
+  const held = async () => {
+    const claims = await world.placement.consumers([uuid, migrationUuid]);
+    return [uuid, migrationUuid].map((one) => claims.find((claim) => claim.uuid === one)?.allocations);
+  };
+  return { uuid, migrationUuid, move, held };
+}
+
+const on = (host: string, VCPU: number) => ({ [uuidOfHost(host)]: { VCPU } });
+
+it('passes what an instance holds to its migration in the commit that claims its destination', async () => {
+  await world.report('a');
+  await world.report('b');
+  const { uuid, migrationUuid, move, held } = await placed(await world.scheduler());
+  expect(hostsOf(await move(2, ['a']))).toEqual(['b']);
+  expect(await held()).toEqual([on('b', 2), on('a', 2)]);
+  const [own, kept] = await world.placement.consumers([uuid, migrationUuid]);
+  expect(own?.claimToken).toBe(kept?.claimToken);
+  expect([own?.consumerType, kept?.consumerType].sort()).toEqual(['INSTANCE', 'MIGRATION']);
+});
+
+it('answers the same when it is asked again, whatever the request says of where it is', async () => {
+  await world.report('a');
+  await world.report('b');
+  const { move, held } = await placed(await world.scheduler());
+  const first = await move(2, ['a']);
+  const again = await move(2, ['a']);
+  expect(again.response.destinations).toMatchObject([{ claimToken: first.response.destinations[0]?.claimToken }]);
+  expect(await held()).toEqual([on('b', 2), on('a', 2)]);
+});
+
+it('resizes on the same host only where both sizes fit beside each other', async () => {
+  await world.report('a');
+  const { move, held } = await placed(await world.scheduler());
+  expect((await move(7)).response.noValidHost?.summary).toContain('capacity_vcpu');
+  expect(await held()).toEqual([on('a', 2), undefined]);
+  expect(hostsOf(await move(6))).toEqual(['a']);
+  expect(await held()).toEqual([on('a', 6), on('a', 2)]);
+});
+
+it('counts both sizes for the quota, and one instance', async () => {
+  await world.report('a');
+  await setQuota(world.placement, 'project-1', { limits: { VCPU: 5, instances: 1 } });
+  const scheduler = await world.scheduler();
+  const { move } = await placed(scheduler);
+  await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+  expect((await move(4)).response.noValidHost?.quotaExceeded).toMatchObject([{ resourceClass: 'VCPU', asked: 4 }]);
+  expect(hostsOf(await move(3))).toEqual(['a']);
+});
+
+it('refuses to move what is held by another claim than was asked to be moved', async () => {
+  await world.report('a');
+  const { move, held } = await placed(await world.scheduler());
+  await expect(move(2, [], 1)).rejects.toMatchObject({ reason: 'claim_changed' });
+  expect(await held()).toEqual([on('a', 2), undefined]);
+});
+
+it('lets no instance have the uuid of a migration', async () => {
+  await world.report('a');
+  await world.report('b');
+  const scheduler = await world.scheduler();
+  const { migrationUuid, move } = await placed(scheduler);
+  await move(2, ['a']);
+  await expect(scheduler.select({ resources: { VCPU: 1 } }, [migrationUuid])).rejects.toMatchObject({
+    reason: 'foreign_consumer',
+  });
+});
+
+it('does not count the instance itself as another member of its group', async () => {
+  await world.report('a');
+  await world.report('b');
+  const group = { id: 'web', policy: 'affinity', maxPerHost: 1 } as const;
+  const { move, held } = await placed(await world.scheduler(), group);
+  expect(hostsOf(await move(2, ['a']))).toEqual(['b']);
+  expect(await held()).toEqual([on('b', 2), on('a', 2)]);
+});
