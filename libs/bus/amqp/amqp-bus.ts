@@ -126,11 +126,11 @@ export class AmqpBus implements Bus {
 
   async remove(queue: string): Promise<void> {
     this.#refuseClosed();
-    try {
-      await this.#admin.remove(queue);
-    } catch (error) {
-      throw (error as { code?: unknown }).code === 406 ? queueInUse(queue) : refusalOf(error, queue);
-    }
+    const isRemoved = await this.#admin.remove(queue).catch((error: unknown) => {
+      if ((error as { code?: unknown }).code === 404) return true;
+      throw refusalOf(error, queue);
+    });
+    if (!isRemoved) throw queueInUse(queue);
   }
 
   isConnected(): boolean {
