@@ -147,7 +147,7 @@ it('destroys an active instance on its own host for nothing but a terminate', ()
 it('releases a claim only of a record that is at its end, on no host, deleting, or not there', () => {
   for (const one of cases) {
     if (stepOf(one).kind !== 'release') continue;
-    expect(['no record', 'shelved_offloaded', 'error', 'deleting', 'deleted']).toContain(one.state);
+    expect(['no record', 'shelved_offloaded', 'unshelving', 'error', 'deleting', 'deleted']).toContain(one.state);
   }
 });
 

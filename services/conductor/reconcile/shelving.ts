@@ -74,8 +74,9 @@ export function unshelving(record: Instance, observed: Observation, nowMs: numbe
     case 'interrupted':
       return { kind: 'select_destinations' };
     case 'claimed':
-      // A scheduler that has not heard yet that this claim was released, when it was shelved, answers with it.
-      if (observed.target.claimToken <= (record.claimToken ?? 0)) return wait(record);
+      // It was to be released when it was shelved: whoever did that died, or the scheduler has not heard of it yet.
+      if (observed.target.claimToken <= (record.claimToken ?? 0))
+        return { kind: 'release', claimToken: observed.target.claimToken };
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
       return { kind: 'record_shelved', fault: observed.fault };
