@@ -1,8 +1,8 @@
-import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
 import { BUILT_STATES, type Instance, isBuiltElsewhere } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { lookAt } from '../observation';
+import { wantsRebuild } from '../reconcile/rebuilding';
 import { reconcileLoop } from '../reconcile-loop';
 import { fenceHost, releaseFence } from '../steps/fence-host';
 
@@ -76,9 +76,4 @@ async function fenceAll(c: Conductor, hosts: ReadonlySet<string>): Promise<Reado
     }
   }
   return fenced;
-}
-
-/** Whether an instance is evacuated without anybody asking. */
-export function wantsRebuild({ requestSpec }: Instance): boolean {
-  return requestSpecCodec.decode(requestSpec).rebuildPolicy === 'evacuate';
 }
