@@ -1,4 +1,3 @@
-import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import type { Observation } from '../observation';
 import type { Step } from '../step';
@@ -35,9 +34,4 @@ export function rebuilding(record: Instance, observed: Observation, nowMs: numbe
     default:
       return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : wait(record);
   }
-}
-
-/** Whether an instance is evacuated without anybody asking. */
-export function wantsRebuild({ requestSpec }: Instance): boolean {
-  return requestSpecCodec.decode(requestSpec).rebuildPolicy === 'evacuate';
 }

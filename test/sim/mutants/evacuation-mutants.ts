@@ -1,8 +1,8 @@
 import * as states from '../../../libs/domain/instance';
 import * as evidence from '../../../services/conductor/evidence';
-import * as policy from '../../../services/conductor/reconcile/rebuilding';
 import * as fencing from '../../../services/conductor/steps/fence-host';
 import * as ordering from '../../../services/conductor/steps/orders';
+import * as policy from '../../../services/conductor/triggers/wants-rebuild';
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
 import { withRule } from './reconcile-mutants';
 
