@@ -70,7 +70,7 @@ export function rightsOf(identity: RestrictedIdentity): BrokerRights {
       {
         exchange: EVENTS_EXCHANGE,
         write: NOTHING,
-        read: `^(instance\\.(\\*|[a-z]+)\\.${word}\\.(\\*|#|${UUID})|request\\.refused\\.${word})$`,
+        read: `^(instance\\.(\\*|[a-z_]+)\\.${word}\\.(\\*|#|${UUID})|request\\.refused\\.${word})$`,
       },
     ],
   };

@@ -49,6 +49,11 @@ export function queueMismatch(queue: string, detail: string): BerthError {
   );
 }
 
+/** A queue that is to be deleted has consumers. */
+export function queueInUse(queue: string): BerthError {
+  return new BerthError('failed_precondition', 'queue_in_use', `queue '${queue}' has consumers; end them first`);
+}
+
 export function deliveryLimit(deliveries: number): BerthError {
   return new BerthError('resource_exhausted', 'delivery_limit', `was given out ${deliveries} times and never settled`);
 }

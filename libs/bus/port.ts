@@ -61,6 +61,13 @@ export interface Bus {
    */
   depth(queue: string): Promise<number>;
 
+  /**
+   * Deletes a queue that nobody consumes from, with what waits there. One that is not there is deleted.
+   *
+   * @throws BerthError `failed_precondition / queue_in_use`; `permission_denied`; `unavailable`.
+   */
+  remove(queue: string): Promise<void>;
+
   /** Whether messages flow now. For readiness; calls say it themselves. */
   isConnected(): boolean;
 

@@ -8,6 +8,7 @@ import { listDoubtsMethod, settleDoubtMethod } from '../contracts/doubts';
 import { createFlavorMethod, deleteFlavorMethod, listFlavorsMethod, updateFlavorMethod } from '../contracts/flavors';
 import {
   clearHostFailuresMethod,
+  deleteHostMethod,
   listHostsMethod,
   listOverAllocatedMethod,
   setHostEnabledMethod,
@@ -32,7 +33,7 @@ import type {
   UpdateFlavorRequest,
 } from '../contracts/messages';
 import { operateInstanceMethod } from '../contracts/operations';
-import { BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
+import { agentQueue, BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
 import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } from '../contracts/quotas';
 import { requestSpecCodec } from '../contracts/request-spec';
 import type { Clock } from '../domain/clock';
@@ -299,6 +300,22 @@ export class Client {
   /** Ends the quarantine of a host that kept failing: its failures in a row are forgotten. For operators. */
   async clearHostFailures(host: string): Promise<HostSummary> {
     return (await this.#call(RPC_SCHEDULER, clearHostFailuresMethod, { host })).host;
+  }
+
+  /**
+   * Deletes a host that is dead and empty, with its providers. One whose agent comes back is there again with its first report.
+   * With its queue, for a host that is gone for good: what it is still to destroy goes with it, and an agent that was enrolled
+   * must be enrolled again, because that makes its queue. For operators.
+   *
+   * @throws BerthError `failed_precondition / host_has_instances`, `/ host_alive`, `/ host_in_use`; `not_found / no_such_host`.
+   */
+  async deleteHost(host: string, { withQueue = false } = {}): Promise<void> {
+    const { serviceHost } = await this.#call(RPC_CONDUCTOR, deleteHostMethod, { host });
+    if (!withQueue) return;
+    // The queue of an agent that carries other hosts has its consumer.
+    await this.bus.remove(agentQueue(serviceHost).name).catch((thrown: unknown) => {
+      if (BerthError.from(thrown).reason !== 'queue_in_use') throw thrown;
+    });
   }
 
   /** What is in doubt, and when the store may have lost writes. For operators. */

@@ -19,6 +19,8 @@ import { MAX_PAGE } from './limits';
 import type {
   ClearHostFailuresRequest,
   ClearHostFailuresResponse,
+  DeleteHostRequest,
+  DeleteHostResponse,
   HostSummary,
   ListHostsRequest,
   ListHostsResponse,
@@ -100,6 +102,22 @@ export const listOverAllocatedMethod: Method<Record<string, never>, ListOverAllo
     wire.ListOverAllocatedResponse,
     ({ overAllocated }) => ({ overAllocated: overAllocated as OverAllocated[] }),
     ({ overAllocated }) => ({ overAllocated: list(overAllocated, 'over_allocated', MAX_PAGE, overAllocatedFromWire) }),
+  ),
+};
+
+/** To `rpc.conductor`: an operator deletes a host that is dead and empty. */
+export const deleteHostMethod: Method<DeleteHostRequest, DeleteHostResponse> = {
+  request: codec(
+    'berth.conductor.v1.DeleteHostRequest',
+    berth.conductor.v1.DeleteHostRequest,
+    (request) => request,
+    ({ host }) => ({ host: hostName(host, 'host') }),
+  ),
+  response: codec(
+    'berth.conductor.v1.DeleteHostResponse',
+    berth.conductor.v1.DeleteHostResponse,
+    (response) => response,
+    ({ serviceHost }) => ({ serviceHost: hostName(serviceHost, 'service_host') }),
   ),
 };
 

@@ -130,6 +130,10 @@ export type ClearHostFailuresRequest = Fields<berth.scheduler.v1.ClearHostFailur
 
 export type ClearHostFailuresResponse = SetHostEnabledResponse;
 
+export type DeleteHostRequest = Fields<berth.conductor.v1.DeleteHostRequest>;
+
+export type DeleteHostResponse = Fields<berth.conductor.v1.DeleteHostResponse>;
+
 export interface RunningInstance
   extends Fields<berth.scheduler.v1.RunningInstance, 'allocations' | 'powerState' | 'handedOver'> {
   /** By provider; empty on a host without nested providers, where `resources` says all. */

@@ -141,6 +141,12 @@ export class SimulatedBus implements Bus {
     });
   }
 
+  remove(queue: string): Promise<void> {
+    return this.#ask(`remove ${queue}`, CONFIRM_TIMEOUT_MS, notConfirmed, lostCast, async (session) => {
+      await session.remove(queue);
+    });
+  }
+
   isConnected(): boolean {
     return this.#session !== undefined;
   }

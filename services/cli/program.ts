@@ -19,6 +19,7 @@ import { candidatesCommand } from './commands/provider/candidates';
 import { providerCommand } from './commands/provider/provider';
 import { usageCommand } from './commands/provider/usage';
 import { quotaCommand } from './commands/quota';
+import { rebalanceCommand } from './commands/rebalance';
 import { configCommand } from './commands/service/config';
 import { serviceCommands } from './commands/service/service';
 import { upCommand } from './commands/service/up';
@@ -69,6 +70,7 @@ function createProgram(context: Context): CommandUnknownOpts {
     .addCommand(usageCommand(context))
     .commandsGroup('Operate it:')
     .addCommand(hostCommand(context))
+    .addCommand(rebalanceCommand(context))
     .addCommand(aggregateCommand(context))
     .addCommand(quotaCommand(context))
     .addCommand(auditCommand(context))

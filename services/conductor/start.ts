@@ -4,6 +4,7 @@ import { answer, unknownType } from '#libs/bus/typed-calls';
 import { buildReportCodec, hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { listDoubtsMethod, settleDoubtMethod } from '#libs/contracts/doubts';
+import { deleteHostMethod } from '#libs/contracts/hosts';
 import { listInstancesMethod } from '#libs/contracts/instance';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { powerReportCodec } from '#libs/contracts/power';
@@ -22,6 +23,7 @@ import { PendingQueue } from './pending/pending-queue';
 import { AUDIT_LEASE, audit } from './triggers/audit';
 import { onBuildReport } from './triggers/build-report';
 import { onBuildRequest } from './triggers/build-request';
+import { deleteHost } from './triggers/delete-host';
 import { onHostDiscrepancy } from './triggers/host-discrepancy';
 import { operateInstance } from './triggers/operate-instance';
 import { sweepOverdue } from './triggers/overdue-sweep';
@@ -70,6 +72,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
         return {};
       }),
       ...answer(operateInstanceMethod, (request, { identity }) => operateInstance(c, request, identity)),
+      ...answer(deleteHostMethod, (request, { identity }) => deleteHost(c, request, identity)),
       ...flavorCalls(c),
     }),
     // Results first: they release hosts.

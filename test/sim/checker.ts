@@ -289,6 +289,7 @@ export class Checker {
     if (hasArrived || (state === 'active' && before?.state === 'building')) this.#checkActive(instance);
     if (state === 'preempting') this.#operationIsUndone(uuid);
     if (state === 'stopped') this.#checkStopped(instance);
+    if (state === 'shelved_offloaded' && before) this.#checkShelved(before);
     if (state === 'rebuilding') this.#checkEvacuated(instance);
     // A start that had failed is not done again elsewhere; its fault goes with the host that said it.
     if (state === 'rebuilding' && before?.state === 'stopped') this.startIsUndone(uuid);
@@ -344,6 +345,14 @@ export class Checker {
   #checkEvacuated({ uuid, host = '' }: Instance): void {
     if (this.forgiven.has(uuid) || !this.#takeOvers.isAlive(host)) return;
     this.fail('nothing healthy is destroyed', `${uuid} is evacuated from ${host}, which is alive`);
+  }
+
+  /** Nothing is left on its host of what is shelved, from the moment that it is said. */
+  #checkShelved({ uuid, state, host = '' }: Instance): void {
+    if (state !== 'shelving' || this.forgiven.has(uuid) || this.#takeOvers.has(uuid, host)) return;
+    const { running, stopped } = this.fleet.machines.get(host) ?? {};
+    if (running?.has(uuid) || stopped?.has(uuid))
+      this.fail('claims are what runs', `${uuid} is shelved and on ${host}`);
   }
 
   /** What is STOPPED does not run, from the moment that it is said. */

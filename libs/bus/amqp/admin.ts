@@ -51,6 +51,21 @@ export class Admin implements Attachment {
     this.#declared.set(spec.name, spec);
   }
 
+  /**
+   * Deletes a queue without consumers, and declares it no more; false when it has some. They are counted before: quorum queues
+   * know no `if-unused`.
+   */
+  async remove(queue: string): Promise<boolean> {
+    const isRemoved = await this.run(queue, async (channel) => {
+      const { consumerCount } = await channel.checkQueue(queue);
+      if (consumerCount > 0) return false;
+      await channel.deleteQueue(queue);
+      return true;
+    });
+    if (isRemoved) this.#declared.delete(queue);
+    return isRemoved;
+  }
+
   /** Makes sure that a queue to consume from is there. @throws BerthError as `declare`; `not_found / no_such_queue`. */
   async provide(spec: QueueSpec): Promise<void> {
     if (this.#declares) await this.#ensure(spec);

@@ -1,7 +1,7 @@
 import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
-import { cancelled, checkSize, closing, noSuchQueue } from '../errors';
+import { cancelled, checkSize, closing, noSuchQueue, queueInUse } from '../errors';
 import { type BusMetrics, busMetrics } from '../handling/bus-metrics';
 import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
 import { endsWithin } from '../handling/running-handlers';
@@ -122,6 +122,15 @@ export class AmqpBus implements Bus {
     } catch (error) {
       throw (error as { code?: unknown }).code === 404 ? noSuchQueue(queue) : refusalOf(error, queue);
     }
+  }
+
+  async remove(queue: string): Promise<void> {
+    this.#refuseClosed();
+    const isRemoved = await this.#admin.remove(queue).catch((error: unknown) => {
+      if ((error as { code?: unknown }).code === 404) return true;
+      throw refusalOf(error, queue);
+    });
+    if (!isRemoved) throw queueInUse(queue);
   }
 
   isConnected(): boolean {

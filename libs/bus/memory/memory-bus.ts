@@ -2,7 +2,7 @@ import { type Identity, isRestricted } from '../../contracts/identity';
 import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
-import { cancelled, checkSize, closing, nobodyServes, noSuchQueue, queueFull } from '../errors';
+import { cancelled, checkSize, closing, nobodyServes, noSuchQueue, queueFull, queueInUse } from '../errors';
 import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
 import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
 import { PendingCalls } from '../handling/pending-calls';
@@ -119,6 +119,13 @@ export class MemoryBus implements Bus {
     const target = this.#broker.find(queue);
     if (target === undefined) throw noSuchQueue(queue);
     return target.depth;
+  }
+
+  async remove(queue: string): Promise<void> {
+    this.#refuseClosed();
+    const target = this.#broker.find(queue);
+    if (target?.hasConsumers) throw queueInUse(queue);
+    if (target) this.#broker.delete(target);
   }
 
   isConnected(): boolean {

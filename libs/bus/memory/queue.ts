@@ -52,6 +52,10 @@ export class MemoryQueue {
     return this.#ready.length;
   }
 
+  get hasConsumers(): boolean {
+    return this.#receivers.length > 0;
+  }
+
   put(envelope: Envelope): 'stored' | 'full' {
     if (this.depth >= (this.spec.maxLength ?? Infinity)) {
       if (this.spec.name !== DEAD_LETTERS) return 'full';

@@ -1,4 +1,4 @@
-import type { DeleteProvider, PutProvider } from '../port/placement-store';
+import type { DeleteHost, DeleteProvider, PutProvider } from '../port/placement-store';
 import { countUsers } from './catalogue';
 import type { Tables } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
@@ -83,6 +83,23 @@ export async function deleteProvider(tx: Transaction, { uuid }: DeleteProvider):
     );
   }
   if (provider.host !== undefined) deleteHost(tx, provider.host);
+  return undefined;
+}
+
+/** Deletes a host with all providers of its tree. The one that is in use is named. */
+export async function deleteHostTree(tx: Transaction, { host: name }: DeleteHost): Decided {
+  const host = await tx.get('host', name);
+  if (!host) return { kind: 'not_found', subject: 'host', key: name };
+  const tree = await treeOf(tx, host.providerUuid);
+  const usages = await tx.getAll(
+    'usage',
+    tree.map(({ uuid }) => uuid),
+  );
+  const inUse = tree.find((_, n) => Object.keys(usages[n]?.used ?? {}).length > 0);
+  if (inUse) return { kind: 'in_use', subject: 'provider', key: inUse.name, by: 'allocations' };
+  for (const provider of tree) removeProvider(tx, provider);
+  tx.write({ kind: 'delete', table: 'tree', key: host.providerUuid });
+  deleteHost(tx, name);
   return undefined;
 }
 

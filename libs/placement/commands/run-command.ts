@@ -6,7 +6,7 @@ import { createGroup, deleteGroup } from './groups';
 import { clearFailures, recordFailure, setHostEnabled, sweepHosts } from './hosts';
 import { settleProject } from './project-usage';
 import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
-import { deleteProvider, putProvider } from './providers';
+import { deleteHostTree, deleteProvider, putProvider } from './providers';
 import { writeQuota } from './quotas';
 import { reshape } from './reshape';
 import type { Decided, Transaction } from './transaction';
@@ -28,6 +28,7 @@ const DECIDERS: {
 } = {
   put_provider: putProvider,
   delete_provider: deleteProvider,
+  delete_host: deleteHostTree,
   write_inventories: writeInventories,
   write_traits: writeTraits,
   write_aggregates: writeAggregates,

@@ -9,6 +9,7 @@ export type Command = { readonly atMs: number } & (
   | ReleaseClaim
   | PutProvider
   | DeleteProvider
+  | DeleteHost
   | WriteInventories
   | WriteTraits
   | WriteAggregates
@@ -93,6 +94,12 @@ export interface PutProvider {
 export interface DeleteProvider {
   readonly kind: 'delete_provider';
   readonly uuid: string;
+}
+
+/** Deletes a host with its whole provider tree, and who holds it, while nothing is allocated on any provider of it. */
+export interface DeleteHost {
+  readonly kind: 'delete_host';
+  readonly host: string;
 }
 
 /** Sets the given inventories; with `replace`, exactly these, else those and whatever was there. `remove` takes some away. */

@@ -7,6 +7,20 @@ const TYPE = aMessage('').type;
 
 /** Subscriptions that end, and buses that close. */
 export function describeLife(world: () => BusWorld): void {
+  it('removes a queue that nobody consumes from, with what waits there; once more is no error', async () => {
+    const bus = await world().open();
+    const queue = aQueue('work');
+    const subscription = await bus.consume(queue, async () => ACK);
+    expect(await failureOf(bus.remove(queue.name))).toMatchObject({ reason: 'queue_in_use' });
+    await subscription.cancel();
+    await bus.cast(queue.name, aMessage('1'));
+    await bus.remove(queue.name);
+    expect(await failureOf(bus.depth(queue.name))).toMatchObject({ reason: 'no_such_queue' });
+    await bus.remove(queue.name);
+    await bus.declare(queue);
+    expect(await bus.depth(queue.name)).toBe(0);
+  });
+
   it('cancels a subscription after its handlers have settled, and leaves the rest to others', async () => {
     const [leaver, stayer] = [await world().open(), await world().open()];
     const queue = aQueue('work');

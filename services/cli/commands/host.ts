@@ -9,7 +9,7 @@ import { bar, facts, table } from '../views/table';
 import type { Terminal } from '../views/terminal';
 import { drainCommand, undrainCommand } from './host-drain';
 
-/** `berth host list | show | disable | enable | drain | undrain | trust` */
+/** `berth host list | show | disable | enable | drain | undrain | trust | delete` */
 export function hostCommand(context: Context): CommandUnknownOpts {
   return new Command('host')
     .description('See hosts; take them out of service and back.')
@@ -19,7 +19,8 @@ export function hostCommand(context: Context): CommandUnknownOpts {
     .addCommand(enableCommand(context))
     .addCommand(drainCommand(context))
     .addCommand(undrainCommand(context))
-    .addCommand(trustCommand(context));
+    .addCommand(trustCommand(context))
+    .addCommand(deleteCommand(context));
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
@@ -118,6 +119,23 @@ function trustCommand(context: Context): CommandUnknownOpts {
     showEnabled(context, json, await client.clearHostFailures(host));
   });
   return addHelp(command, [['berth host trust host-7', 'its disk is new: build there again']]);
+}
+
+function deleteCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('delete')
+    .description('Delete a host that is dead and empty: its providers and its lease.')
+    .argument('<host>', 'host')
+    .option('--queue', "its agent's queue as well: for a host that is gone for good", false)
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { queue: withQueue, json }, host) => {
+    await client.deleteHost(host, { withQueue });
+    if (json) context.terminal.json({ host, deleted: true });
+    else context.terminal.print(`${host} is deleted; should its agent come back, it is there again`);
+  });
+  return addHelp(command, [
+    ['berth host delete host-7', 'refused while it has instances or a live agent, and says which'],
+    ['berth host delete host-7 --queue', 'gone for good; an agent of that name must be enrolled again'],
+  ]);
 }
 
 function quarantineFacts({ quarantinedUntilMs, lastFailure }: HostSummary): [string, string][] {

@@ -30,6 +30,7 @@ import { startScheduler } from '../../scheduler/start';
 import type { Context } from '../context';
 import { refuseUnknownSettings } from '../settings';
 import { type Audit, auditAtRest, auditFleet } from './audit';
+import { type Machine, startMachine } from './machines';
 
 export interface FleetSettings {
   readonly schedulers: number;
@@ -41,6 +42,8 @@ export interface FleetSettings {
   readonly failureRate: number;
   /** Median duration of a build. */
   readonly latencyMs: number;
+  /** Whether each host has an agent of its own, which can be killed; else one agent carries all. */
+  readonly hasOwnAgents?: boolean;
 }
 
 /** All of Berth in this process. */
@@ -50,6 +53,8 @@ export interface EmbeddedFleet {
   readonly placement: PlacementStore;
   /** By host: they know what really runs. */
   readonly drivers: ReadonlyMap<string, FakeDriver>;
+  /** By host, where each has an agent of its own. */
+  readonly machines: ReadonlyMap<string, Machine>;
   /** Compares the store with what runs on the hosts, once no request is under way. */
   audit(): Promise<Audit>;
   close(): Promise<void>;
@@ -106,30 +111,43 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       services.push(await open(startConductor({ ...around(), ...stores, bus, config, open: unseal })));
     }
     const drivers = new Map<string, FakeDriver>();
-    const agentBus = await open(connect());
-    services.push(await open(startHosts(settings, env, { ...around(), bus: agentBus }, drivers)));
+    const machines = new Map<string, Machine>();
+    if (settings.hasOwnAgents) {
+      for (let n = 1; n <= settings.hosts; n++) {
+        const config = { ...agentConfig(settings, env), host: `host-${n}`, hosts: 1 };
+        const driver = await fakeDrivers(config, around())({ name: config.host, index: n - 1 }, []);
+        drivers.set(config.host, driver);
+        const machine = await open(startMachine({ around, connect, config, driver }));
+        machines.set(config.host, machine);
+        services.push(machine.agent);
+      }
+    } else {
+      const bus = await open(connect());
+      services.push(await open(startHosts(agentConfig(settings, env), { ...around(), bus }, drivers)));
+    }
     const bus = await open(connect());
     await bus.declare(BUILD_REQUESTS);
     const client = await open(
       Promise.resolve(new Client(bus, { clock, random, timeoutMs: CALL_TIMEOUT_MS, retryForMs: 0 })),
     );
     await allReady(context, services, client, settings.hosts);
-    return { client, placement, drivers, close, audit: () => auditAtRest(clock, () => auditHosts(placement, drivers)) };
+    return {
+      client,
+      placement,
+      drivers,
+      machines,
+      close,
+      audit: () => auditAtRest(clock, () => auditHosts(placement, drivers)),
+    };
   } catch (thrown) {
     await close();
     throw thrown;
   }
 }
 
-/** One agent with all hosts. */
-function startHosts(
-  settings: FleetSettings,
-  env: Environment,
-  parts: Surroundings & { readonly bus: Bus },
-  drivers: Map<string, FakeDriver>,
-) {
+function agentConfig(settings: FleetSettings, env: Environment): AgentConfig {
   const inventory = Object.entries(settings.shape).map(([name, total]) => `${name}=${total}`);
-  const config: AgentConfig = {
+  return {
     ...readConfig(agentOptions, env),
     host: 'host',
     hosts: settings.hosts,
@@ -138,6 +156,14 @@ function startHosts(
     fakeLatencyMs: settings.latencyMs,
     fakeLatencySpread: LATENCY_SPREAD,
   };
+}
+
+/** One agent with all hosts. */
+function startHosts(
+  config: AgentConfig,
+  parts: Surroundings & { readonly bus: Bus },
+  drivers: Map<string, FakeDriver>,
+) {
   const openDriver = fakeDrivers(config, parts);
   return startComputeAgent({
     ...parts,

@@ -69,7 +69,7 @@ export function releaseOrphan(holds: Holds): Step {
 }
 
 /** Its host is to end what it has of it, and to say so. */
-export function destroyAndReport(record: Instance): Step {
+export function destroyAndReport(record: Instance): Extract<Step, { kind: 'destroy' }> {
   const { host = '', claimToken = 0 } = record;
   return { kind: 'destroy', host, attempt: attemptNumber(record), claimToken, reports: true };
 }

@@ -43,7 +43,7 @@ export function shelving(record: Instance, observed: Observation, nowMs: number)
     case 'running':
       return observed.host === record.host ? wait(record) : runsElsewhere(record, observed);
     default:
-      return isOverdue(record, nowMs) ? destroyAndReport(record) : wait(record);
+      return isOverdue(record, nowMs) ? { ...destroyAndReport(record), isAgain: true } : wait(record);
   }
 }
 
@@ -75,8 +75,9 @@ export function unshelving(record: Instance, observed: Observation, nowMs: numbe
     case 'interrupted':
       return { kind: 'select_destinations' };
     case 'claimed':
-      // A scheduler that has not heard yet that this claim was released, when it was shelved, answers with it.
-      if (observed.target.claimToken <= (record.claimToken ?? 0)) return wait(record);
+      // It was to be released when it was shelved: whoever did that died, or the scheduler has not heard of it yet.
+      if (observed.target.claimToken <= (record.claimToken ?? 0))
+        return { kind: 'release', claimToken: observed.target.claimToken };
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
       return { kind: 'record_shelved', fault: observed.fault };

@@ -1,10 +1,10 @@
-import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
 import { BUILT_STATES, type Instance, isBuiltElsewhere } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { fenceHost, releaseFence } from '../steps/fence-host';
+import { wantsRebuild } from './wants-rebuild';
 
 /** The lease of the conductor that evacuates by itself: two at once would exceed the bound, and do no other harm. */
 export const REBUILD_LEASE = 'rebuild';
@@ -76,9 +76,4 @@ async function fenceAll(c: Conductor, hosts: ReadonlySet<string>): Promise<Reado
     }
   }
   return fenced;
-}
-
-/** Whether an instance is evacuated without anybody asking. */
-export function wantsRebuild({ requestSpec }: Instance): boolean {
-  return requestSpecCodec.decode(requestSpec).rebuildPolicy === 'evacuate';
 }

@@ -136,3 +136,45 @@ it('has instances of a killed agent run elsewhere as they were, and only there w
   expect(await client.operateAndWait(stopped, 'start', LIMIT)).toMatchObject({ state: 'active', host: 'host-2' });
   expect(await client.instances({ host: 'host-2' })).toHaveLength(3);
 });
+
+it('shelves an instance and unshelves it, and drains a host, whose agent is then killed, into being deleted', async () => {
+  const uuid = await build('never');
+  expect(await client.operateAndWait(uuid, 'shelve', LIMIT)).toMatchObject({ state: 'shelved_offloaded', host: '' });
+  expect(await runsOn(uuid)).toEqual([]);
+  expect(await client.instances({ state: 'shelved_offloaded' })).toHaveLength(1);
+  const { host } = await client.operateAndWait(uuid, 'unshelve', LIMIT);
+  expect(await runsOn(uuid)).toEqual([host]);
+
+  await expect(client.deleteHost(host)).rejects.toMatchObject({ reason: 'host_has_instances' });
+  await client.setHostEnabled(host, false, 'drained');
+  const there = await client.instances({ host });
+  for (const one of there) await client.operate(one.uuid, 'migrate', { confirmAfterMs: 1 });
+  await eventually('the host is empty', async () => (await client.instances({ host })).length === 0, 60_000);
+  await eventually('nothing is kept there', async () => {
+    const views = await Promise.all(there.map((one) => client.instance(one.uuid)));
+    return views.every(({ state, migration }) => state === 'active' && migration === undefined);
+  });
+  await expect(client.deleteHost(host)).rejects.toMatchObject({ reason: 'host_alive' });
+  const agent = children.get(`agent.${host}`);
+  agent?.process.kill('SIGKILL');
+  await agent?.exit;
+  const isDeleted = () =>
+    client.deleteHost(host).then(
+      () => true,
+      () => false,
+    );
+  await eventually('the dead host is deleted', isDeleted, 60_000);
+  await expect(client.hosts(host)).rejects.toMatchObject({ reason: 'no_such_host' });
+
+  await launchAgent(host);
+  await eventually(
+    'its agent is back with it',
+    async () => (await client.hosts()).some((one) => one.host === host),
+    60_000,
+  );
+  // Its agent remembers that it was disabled.
+  expect(await client.setHostEnabled(host, true)).toMatchObject({ enabled: true });
+  const [event] = await client.buildAndWait({ spec: { ...SPEC, forceHosts: [host] } }, LIMIT);
+  expect(event?.fault?.message ?? '').toBe('');
+  expect(event).toMatchObject({ state: 'active', host });
+});

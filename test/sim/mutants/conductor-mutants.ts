@@ -9,7 +9,7 @@ import * as nextAlternate from '../../../services/conductor/steps/next-alternate
 import * as orders from '../../../services/conductor/steps/orders';
 import * as sweeping from '../../../services/conductor/triggers/overdue-sweep';
 import * as settling from '../../../services/conductor/triggers/settle-message';
-import { type Mutant, mutant } from './mutant';
+import { type Mutant, mutant, withFocus } from './mutant';
 
 export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
   mutant('ack-before-effect', 'acking a message after its effects', settling, 'settleMessage', (original) => {
@@ -48,12 +48,15 @@ export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
       return original({ ...c, placement: placement as unknown as typeof c.placement }, record);
     };
   }),
-  mutant('stopping-acks', 'giving back what is in hand when it stops', settling, 'settleMessage', (original) => {
-    return async (c, message, work) => {
-      const settlement = await original(c, message, work);
-      return c.stopping.aborted ? ACK : settlement;
-    };
-  }),
+  withFocus(
+    mutant('stopping-acks', 'giving back what is in hand when it stops', settling, 'settleMessage', (original) => {
+      return async (c, message, work) => {
+        const settlement = await original(c, message, work);
+        return c.stopping.aborted ? ACK : settlement;
+      };
+    }),
+    'conductors stop while the store is away',
+  ),
   mutant('own-clock', "going by the store's clock", storeClocks, 'storeClock', () => (clock) => ({
     ...clock,
     set() {},

@@ -40,6 +40,24 @@ export function describeNested(open: () => PlacementStore, another: () => Promis
       expect(await commit(store, deletion)).toMatchObject(inUse);
     });
 
+    it('go with their host when nothing is allocated there, and come back with a report', async () => {
+      await mustSay([aNested('gpu', 'numa0', { CUSTOM_GPU: inventory(4) }), aNested('numa0')]);
+      const held = aWrite({ [GPU]: { CUSTOM_GPU: 1 } });
+      const claimed = await claim(store, held);
+      const deletion = { kind: 'delete_host', host: HOST } as const;
+      const inUse = { kind: 'in_use', subject: 'provider', key: 'host-1:gpu', by: 'allocations' };
+      expect(await commit(store, deletion)).toMatchObject(inUse);
+      const claimToken = claimed.kind === 'committed' ? claimed.claimToken : 0;
+      await mustCommit(store, { kind: 'release_claim', consumerUuid: held.uuid, claimToken });
+      const change = await mustCommit(store, deletion);
+      expect(change.deletedHosts).toEqual([HOST]);
+      expect(new Set(change.deletedProviders)).toEqual(new Set([ROOT, NUMA0, GPU]));
+      expect(await contentsOf(store)).toMatchObject({ hosts: [], providers: [] });
+      expect(await commit(store, deletion)).toMatchObject({ kind: 'not_found', subject: 'host', key: HOST });
+      await mustSay([aNested('gpu', 'numa0', { CUSTOM_GPU: inventory(4) }), aNested('numa0')]);
+      expect((await contentsOf(store)).providers).toHaveLength(3);
+    });
+
     it('commit nothing when nothing is new, through any client', async () => {
       await mustSay([aNested('numa0'), aNested('numa1')]);
       const revision = await store.revision();

@@ -1,4 +1,5 @@
 import { drain } from './drain';
+import { evacuate } from './evacuate';
 import { gang } from './gang';
 import { heal } from './heal';
 import { preempt } from './preempt';
@@ -6,4 +7,4 @@ import { resize } from './resize';
 import type { Scenario } from './stage';
 
 /** Every scenario of `berth demo --scenario`; adding one is a line here. */
-export const SCENARIOS: readonly Scenario[] = [drain, gang, heal, preempt, resize];
+export const SCENARIOS: readonly Scenario[] = [drain, evacuate, gang, heal, preempt, resize];

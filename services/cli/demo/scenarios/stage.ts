@@ -2,6 +2,7 @@ import type { InstanceView } from '#libs/contracts/messages';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
+import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Environment } from '#libs/runtime/system';
 import type { Context } from '../../context';
 import type { Audit } from '../../embedded/audit';
@@ -15,7 +16,13 @@ export interface Scenario {
   /** One sentence: what happens. */
   readonly purpose: string;
   /** The fleet that it needs, besides what `SCENARIO_SETTINGS` say. */
-  readonly fleet: { readonly hosts: number; readonly shape: Resources; readonly settings?: Environment };
+  readonly fleet: {
+    readonly hosts: number;
+    readonly shape: Resources;
+    readonly settings?: Environment;
+    /** Whether its hosts have agents of their own, to be killed. */
+    readonly hasOwnAgents?: boolean;
+  };
   play(stage: Stage): Promise<void>;
 }
 
@@ -45,9 +52,17 @@ const POLL_MS = 50;
 /** Plays a scenario on a fleet of its own; the end of each is an audit. */
 export async function playScenario(context: Context, scenario: Scenario): Promise<ScenarioOutcome> {
   const { clock, env } = context;
-  const { hosts, shape, settings } = scenario.fleet;
+  const { hosts, shape, settings, hasOwnAgents = false } = scenario.fleet;
   const around = { ...context, env: { ...SCENARIO_SETTINGS, ...settings, ...env } };
-  const size = { schedulers: 2, conductors: 2, hosts, shape, failureRate: 0, latencyMs: BUILD_LATENCY_MS };
+  const size = {
+    schedulers: 2,
+    conductors: 2,
+    hosts,
+    shape,
+    failureRate: 0,
+    latencyMs: BUILD_LATENCY_MS,
+    hasOwnAgents,
+  };
   const fleet = await startEmbedded(around, size);
   const startedMs = clock.elapsed();
   const stage = new Stage(context, fleet, startedMs);
@@ -87,9 +102,10 @@ export class Stage {
   }
 
   /** Builds instances and answers their uuids. */
-  async build(count: number, resources: Resources): Promise<readonly string[]> {
+  async build(count: number, resources: Resources, spec: Partial<RequestSpec> = {}): Promise<readonly string[]> {
+    const request = requestFor('demo', resources, 'demo');
     const events = await this.fleet.client.buildAndWait(
-      { ...requestFor('demo', resources, 'demo'), count },
+      { ...request, spec: { ...request.spec, ...spec }, count },
       { timeoutMs: PATIENCE_MS },
     );
     return events.map(({ instanceUuid }) => instanceUuid);

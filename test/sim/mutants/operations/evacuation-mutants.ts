@@ -3,7 +3,7 @@ import * as evidence from '../../../../services/conductor/evidence';
 import * as fencing from '../../../../services/conductor/steps/fence-host';
 import * as ordering from '../../../../services/conductor/steps/orders';
 import * as forgetting from '../../../../services/conductor/triggers/forget-ended';
-import * as policy from '../../../../services/conductor/triggers/rebuild-dead';
+import * as policy from '../../../../services/conductor/triggers/wants-rebuild';
 import { type Mutant, mutant, mutants, withFocus } from '../mutant';
 import { withRule } from '../reconcile-mutants';
 
@@ -55,6 +55,7 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
         return true;
       },
     ),
+    'build',
     'agent away for long',
     'agent stays away',
   ),

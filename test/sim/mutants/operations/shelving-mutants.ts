@@ -9,14 +9,6 @@ export const SHELVING_MUTANTS: readonly Mutant[] = [
     'shelve and unshelve',
   ),
   withFocus(
-    withRule('shelving-forgets', 'the deadline of what is shelved', ({ record, observed }) =>
-      record?.state === 'shelving' && observed.kind === 'nothing'
-        ? { kind: 'wait', untilMs: record.dueAtMs }
-        : undefined,
-    ),
-    'shelve and unshelve',
-  ),
-  withFocus(
     withRule('unshelving-forgets', 'the deadline of what is unshelved', ({ record, observed }) =>
       record?.state === 'unshelving' && observed.kind === 'nothing'
         ? { kind: 'wait', untilMs: record.dueAtMs }

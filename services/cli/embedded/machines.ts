@@ -1,0 +1,65 @@
+import type { Bus } from '#libs/bus/port';
+import type { HostDisabled } from '#libs/contracts/messages';
+import type { Running, Surroundings } from '#libs/runtime/service';
+import type { FakeDriver } from '../../compute-agent/drivers/fake';
+import type { Journal } from '../../compute-agent/host/journal';
+import type { TrackedInstance } from '../../compute-agent/host/ledger';
+import type { AgentConfig } from '../../compute-agent/options';
+import { startComputeAgent } from '../../compute-agent/start';
+
+/** A fake host with an agent of its own, which can die while what runs there runs on. */
+export interface Machine {
+  readonly agent: Running;
+  /** Cuts the agent off for good. */
+  kill(): Promise<void>;
+  /** Starts another agent on the same machine: it finds what runs, and its journal. */
+  revive(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface MachineParts {
+  readonly around: () => Surroundings;
+  readonly connect: () => Promise<Bus>;
+  readonly config: AgentConfig;
+  readonly driver: FakeDriver;
+}
+
+export async function startMachine({ around, connect, config, driver }: MachineParts): Promise<Machine> {
+  const journal = memoryJournal();
+  const started: { readonly bus: Bus; readonly agent: Running }[] = [];
+  const start = async () => {
+    const bus = await connect();
+    const parts = { ...around(), bus, config, driver: async () => driver, journal: async () => journal };
+    started.push({ bus, agent: await startComputeAgent(parts) });
+  };
+  await start();
+  return {
+    get agent() {
+      return (started.at(-1) as (typeof started)[number]).agent;
+    },
+    kill: async () => started.at(-1)?.bus.close(),
+    revive: start,
+    async close() {
+      await Promise.all(started.map(({ agent }) => agent.close()));
+      await Promise.all(started.map(({ bus }) => bus.close()));
+    },
+  };
+}
+
+function memoryJournal(): Journal {
+  const instances = new Map<string, TrackedInstance>();
+  let disabled: HostDisabled | undefined;
+  return {
+    load: async () => [...instances.values()],
+    loadDisabled: async () => disabled,
+    async putDisabled(next) {
+      disabled = next;
+    },
+    async put(instance) {
+      instances.set(instance.uuid, instance);
+    },
+    async remove(uuid) {
+      instances.delete(uuid);
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { deleteHostMethod } from '#libs/contracts/hosts';
+import { type Identity, requireService } from '#libs/contracts/identity';
+import type { DeleteHostRequest, DeleteHostResponse } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
+import type { Instance } from '#libs/domain/instance';
+import type { Conductor } from '../context';
+import { fenceHost, releaseFence } from '../steps/fence-host';
+
+/** So many instances are named in a refusal. */
+const NAMED = 3;
+/** Read at once to find those that count. */
+const PAGE = 1_000;
+
+/**
+ * Deletes a host that is dead and empty: its provider tree, its row, and who held it. An agent that comes back asks for its host
+ * anew, and makes it again with its first report.
+ *
+ * @throws BerthError `permission_denied / services_only`; `not_found / no_such_host`; `failed_precondition / host_has_instances`,
+ *   `/ host_alive` while the lease of its agent lasts, `/ host_in_use` when consumers that are no instances hold something there.
+ */
+export async function deleteHost(
+  c: Conductor,
+  { host }: DeleteHostRequest,
+  sender: Identity,
+): Promise<DeleteHostResponse> {
+  requireService(sender, deleteHostMethod.request.type);
+  const [row] = await c.placement.hosts([host]);
+  if (row === undefined) throw noSuchHost(host);
+  const there = (await c.instances.list({ host }, undefined, PAGE)).filter(isThere);
+  if (there.length > 0) throw hasInstances(host, there);
+  await fenceHost(c, host);
+  const result = await c.placement.commit({ kind: 'delete_host', host, atMs: c.clock.now() });
+  switch (result.kind) {
+    case 'committed':
+      c.log.warn({ event: 'host_deleted', host, service_host: row.serviceHost }, 'an operator deleted a host');
+      return { serviceHost: row.serviceHost };
+    case 'not_found':
+      throw noSuchHost(host);
+    case 'in_use': {
+      await releaseFence(c, host);
+      const message = `${result.key} has allocations of consumers that are not on record as instances of ${host}; berth allocation list shows them`;
+      throw new BerthError('failed_precondition', 'host_in_use', message, { details: { host, provider: result.key } });
+    }
+    default:
+      throw new BerthError('internal', 'unexpected_result', `deleting host ${host}: ${result.kind}`);
+  }
+}
+
+/** What is DELETED keeps its host on record, and so does an instance in ERROR. */
+function isThere({ state }: Instance): boolean {
+  return state !== 'deleted' && state !== 'error';
+}
+
+function hasInstances(host: string, there: readonly Instance[]): BerthError {
+  const named = there.slice(0, NAMED).map(({ uuid, state }) => `${uuid} (${state})`);
+  const more = there.length > NAMED ? `, and ${there.length - NAMED} more` : '';
+  const message = `host ${host} has ${there.length} instance(s): ${named.join(', ')}${more}; drain it, or evacuate them`;
+  return new BerthError('failed_precondition', 'host_has_instances', message, {
+    details: { host, instances: String(there.length) },
+  });
+}
+
+function noSuchHost(host: string): BerthError {
+  return new BerthError('not_found', 'no_such_host', `there is no host '${host}'`, { details: { host } });
+}
