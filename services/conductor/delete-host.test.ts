@@ -29,6 +29,8 @@ async function deleteHost(host: string, bus = world.bus): Promise<string> {
 }
 
 it('deletes a host that is dead and empty, with its provider', async () => {
+  expect(await deleteHost('h1')).toBe('host_alive');
+  await world.setUp('h1', false);
   expect(await deleteHost('h1')).toBe('deleted h1');
   expect(await world.placement.hosts(['h1'])).toEqual([]);
   expect(await deleteHost('h1')).toBe('no_such_host');
@@ -40,11 +42,13 @@ it('refuses while it has instances, until they have gone', async () => {
   expect(await deleteHost('h1')).toBe('host_has_instances');
   await world.terminate((await world.only()).uuid);
   await world.clock.advance(0);
+  await world.setUp('h1', false);
   expect(await deleteHost('h1')).toBe('deleted h1');
 });
 
 it('refuses while the lease of its agent lasts, and its agent has it again when it comes back', async () => {
   const holder = { agentRun: 'a run', serviceHost: 'h1', hosts: ['h1'], leaseMs: 5_000 };
+  await world.setUp('h1', false);
   await world.placement.acquireHosts({ ...holder, atMs: world.clock.now() });
   expect(await deleteHost('h1')).toBe('host_alive');
   await world.clock.advance(6_000);
@@ -65,6 +69,7 @@ it('refuses while others hold something there, and lets its agent have it again'
     expect: { kind: 'any' },
   } as const;
   await world.placement.commit({ kind: 'write_allocations', atMs: world.clock.now(), consumers: [consumer] });
+  await world.setUp('h1', false);
   expect(await deleteHost('h1')).toBe('host_in_use');
   const holder = { agentRun: 'a run', serviceHost: 'h1', hosts: ['h1'], leaseMs: 5_000 };
   const [grant] = await world.placement.acquireHosts({ ...holder, atMs: world.clock.now() });

@@ -28,7 +28,7 @@ import { onHostDiscrepancy } from './triggers/host-discrepancy';
 import { operateInstance } from './triggers/operate-instance';
 import { sweepOverdue } from './triggers/overdue-sweep';
 import { onPowerReport } from './triggers/power-report';
-import { REBUILD_LEASE, rebuildDead } from './triggers/rebuild-dead';
+import { REBUILD_LEASE, rebuildDead } from './triggers/rebuild/rebuild-dead';
 import { settleDoubt } from './triggers/settle-doubt';
 import { retryOptions, settleMessage } from './triggers/settle-message';
 import { onTerminateRequest } from './triggers/terminate-request';

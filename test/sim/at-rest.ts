@@ -14,8 +14,14 @@ const FORGETTING_MS = 12_000;
 const RESTING: readonly string[] = ['active', 'stopped', 'shelved_offloaded', 'verify_resize', 'error', 'deleted'];
 /** And of a host that is gone for good: nobody knows what runs there, and nobody stops or starts it. */
 const WAITING: readonly string[] = [
-  ...['unknown', 'stopping', 'starting', 'preempting', 'shelving'],
-  ...['resize', 'migrating', 'revert_resize'],
+  'unknown',
+  'stopping',
+  'starting',
+  'preempting',
+  'shelving',
+  'resize',
+  'migrating',
+  'revert_resize',
 ];
 
 /** What must be true once no fault has happened for a while and nobody asks for anything. */

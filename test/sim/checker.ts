@@ -70,8 +70,15 @@ const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
 const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
 
 const GIVEN_UP: readonly string[] = [
-  ...['failed', 'refused', 'timed_out'],
-  ...['evacuated', 'rolled_back', 'preempted', 'shelved', 'moved', 'reverted'],
+  'failed',
+  'refused',
+  'timed_out',
+  'evacuated',
+  'rolled_back',
+  'preempted',
+  'shelved',
+  'moved',
+  'reverted',
 ];
 
 /** Watches a fleet, and keeps the first violation. */

@@ -2,7 +2,7 @@ import type { Bus } from '#libs/bus/port';
 import type { HostDisabled } from '#libs/contracts/messages';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import type { FakeDriver } from '../../compute-agent/drivers/fake';
-import type { Journal } from '../../compute-agent/host/journal';
+import type { Journal, LostInstance } from '../../compute-agent/host/journal';
 import type { TrackedInstance } from '../../compute-agent/host/ledger';
 import type { AgentConfig } from '../../compute-agent/options';
 import { startComputeAgent } from '../../compute-agent/start';
@@ -48,9 +48,17 @@ export async function startMachine({ around, connect, config, driver }: MachineP
 
 function memoryJournal(): Journal {
   const instances = new Map<string, TrackedInstance>();
+  const lost = new Map<string, LostInstance>();
   let disabled: HostDisabled | undefined;
   return {
     load: async () => [...instances.values()],
+    loadLost: async () => [...lost.values()],
+    async putLost(instance) {
+      lost.set(instance.uuid, instance);
+    },
+    async removeLost(uuid) {
+      lost.delete(uuid);
+    },
     loadDisabled: async () => disabled,
     async putDisabled(next) {
       disabled = next;

@@ -3,7 +3,7 @@ import * as evidence from '../../../../services/conductor/evidence';
 import * as fencing from '../../../../services/conductor/steps/fence-host';
 import * as ordering from '../../../../services/conductor/steps/orders';
 import * as forgetting from '../../../../services/conductor/triggers/forget-ended';
-import * as policy from '../../../../services/conductor/triggers/wants-rebuild';
+import * as policy from '../../../../services/conductor/triggers/rebuild/wants-rebuild';
 import { type Mutant, mutant, mutants, withFocus } from '../mutant';
 import { withRule } from '../reconcile-mutants';
 

@@ -1,9 +1,9 @@
 import { BerthError } from '#libs/domain/errors';
 import { BUILT_STATES, type Instance, isBuiltElsewhere } from '#libs/domain/instance';
-import type { Conductor } from '../context';
-import { lookAt } from '../observation';
-import { reconcileLoop } from '../reconcile-loop';
-import { fenceHost, releaseFence } from '../steps/fence-host';
+import type { Conductor } from '../../context';
+import { lookAt } from '../../observation';
+import { reconcileLoop } from '../../reconcile-loop';
+import { fenceHost, releaseFence } from '../../steps/fence-host';
 import { wantsRebuild } from './wants-rebuild';
 
 /** The lease of the conductor that evacuates by itself: two at once would exceed the bound, and do no other harm. */
