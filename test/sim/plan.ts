@@ -167,13 +167,14 @@ export type ActionKind = keyof typeof KINDS;
  * The plan of a seed. Each seed has some of the kinds and not others ("swarm testing": Groce and others, 2012), because
  * faults hide one another. Each action has randomness of its own, so that leaving one out changes no other.
  *
- * @param focus  kinds that are always there, and happen more often
+ * @param focus  kinds that are always there, and happen more often; of others there are fewer then
  */
 export function planOf(seed: number, actionCount: number, focus: readonly ActionKind[] = []): Action[] {
   const random = seededRandom(seedOf(`${seed} kinds`));
   const isFocus = (name: string) => focus.some((one) => one === name);
+  const shareOf = ({ share }: Kind) => (focus.length > 0 && share < 1 ? share * BESIDE_FOCUS : share);
   const kinds = Object.entries<Kind>(KINDS)
-    .filter(([name, { share }]) => random.next() < share || isFocus(name))
+    .filter(([name, one]) => random.next() < shareOf(one) || isFocus(name))
     .map(([name, one]): [string, Kind] => [name, isFocus(name) ? { ...one, weight: FOCUS_FACTOR * one.weight } : one]);
   const sum = kinds.reduce((all, [, { weight }]) => all + weight, 0);
   const plan = Array.from({ length: actionCount }, (_, number) => {
@@ -186,6 +187,7 @@ export function planOf(seed: number, actionCount: number, focus: readonly Action
 }
 
 const FOCUS_FACTOR = 3;
+const BESIDE_FOCUS = 0.7;
 
 /** The kind at a place on the line that the weights make. */
 function drawn(kinds: readonly [string, Kind][], place: number): [string, Kind] {

@@ -42,7 +42,9 @@ export const POWER_MUTANTS: readonly Mutant[] = [
     ),
     'disk goes back',
     'stop and start',
-    'agent away for long',
+    'stop',
+    'send twice',
+    'agent stays away',
   ),
   mutant(
     'stopped-is-half-built',
