@@ -88,6 +88,17 @@ export async function readRecord(c: Conductor, uuid: string): Promise<Instance |
   return record;
 }
 
+/** An instance may be evacuated without end: of its attempts the last are kept. */
+export const MAX_ATTEMPTS_KEPT = 100;
+
+/** From now on what is left on the dead host is to go. */
+export function evacuated({ state, attempts }: Instance): readonly Attempt[] {
+  if (state !== 'rebuilding') return attempts;
+  return attempts.map((one) => (one.outcome === 'active' ? { ...one, outcome: 'evacuated' } : one));
+}
+
+export const NO_BYTES = new Uint8Array();
+
 /** The attempts of a record with an outcome for the one that is open, if one is. */
 export function concludeAttempt(
   { attempts }: Instance,

@@ -1,26 +1,24 @@
-import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { alternatesCodec } from '#libs/contracts/selection';
 import type { HostPosition } from '#libs/domain/host-position';
-import { type Attempt, attemptNumber, hasBeenActive, type Instance, type MissedReport } from '#libs/domain/instance';
-import { requestSpec } from '#libs/domain/request-spec';
+import { attemptNumber, type Instance, type MissedReport } from '#libs/domain/instance';
 import type { Conductor } from '../context';
-import { concludeAttempt, createRecords, type RecordChange, writeRecord } from '../lifecycle';
-import type { ClaimedHost, Fault, Look, RunningAt } from '../observation';
-import { GANG_FAILED } from '../reconcile/gang';
+import { concludeAttempt, evacuated, MAX_ATTEMPTS_KEPT, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
+import type { ClaimedHost, Fault, Look } from '../observation';
 import { isChanging } from '../reconcile/power';
 import type { Finding, Step } from '../step';
+import { adopt } from './adopt';
 import { after } from './after';
-import { claimAgain, readClaim, release, releaseHeld } from './claims';
-import { destroyOtherSide, isMoveStep, type MoveStep, performMove, releaseMigration } from './moves';
+import { claimAgain, readClaim, release } from './claims';
+import { isMoveStep, type MoveStep, performMove } from './moves';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
 import { type OrderDetails, orderBuild, orderDestroy, orderPowerState } from './orders';
 import { recordPending, recordPreempting, recordRequeued } from './queueing';
+import { closeRecord, recordDeleting, recordError, recordUndoing } from './record-end';
+import { recordShelved } from './record-shelved';
 
 /** Steps that are done for one instance; the others are done for all of a request (`reconcile-loop.ts`). */
 export type OwnStep = Exclude<Step, { kind: 'select_destinations' | 'settle_gang' }>;
-
-const NO_ALTERNATES = new Uint8Array();
 
 /**
  * Does one step and answers with what to look at next; undefined when this conductor has nothing more to do. A step that
@@ -128,18 +126,7 @@ async function performOnRecord(
     case 'record_requeued':
       return recordRequeued(c, look, record);
     case 'close_record':
-      if (!step.isConfirmed) {
-        const fields = { event: 'destroy_unconfirmed', instance_uuid: record.uuid, host: record.host };
-        c.log.warn(fields, 'closing the record without word from its host');
-        await noteDoubt(c, look, 'destroy_owed', 'its host did not say that it is destroyed');
-        if (record.state === 'undoing' || look.observed.kind === 'nothing') await destroyOnceMore(c, record);
-      }
-      await releaseHeld(c, record.uuid);
-      await releaseMigration(c, record);
-      // What is claimed for it after this write is released by whoever claims, who then finds it at its end.
-      return after(look, await writeRecord(c, record, closed(record.state === 'undoing' ? 'error' : 'deleted')), {
-        kind: 'interrupted',
-      });
+      return closeRecord(c, look, record, step);
     case 'claim_again': {
       const claimed = await claimAgain(c, record, step.replaces, step.at);
       if (claimed.kind === 'refused') await noteDoubt(c, look, 'claim_refused', claimed.reason);
@@ -185,27 +172,11 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
   return order(c, look, result.record, target);
 }
 
-/** An instance may be evacuated without end: of its attempts the last are kept. */
-const MAX_ATTEMPTS_KEPT = 100;
-
-/** From now on what is left on the dead host is to go. */
-function evacuated({ state, attempts }: Instance): readonly Attempt[] {
-  if (state !== 'rebuilding') return attempts;
-  return attempts.map((one) => (one.outcome === 'active' ? { ...one, outcome: 'evacuated' } : one));
-}
-
 /** Waits in the queue of the dead host, before all that it is ordered once it is back. Should it be lost, reports show the copy. */
 async function destroyWhenBack(c: Conductor, record: Instance): Promise<void> {
   const { uuid, host = '', claimToken = 0 } = record;
   const attempt = attemptNumber(record);
   await orderDestroy(c, uuid, { kind: 'destroy', host, attempt, claimToken, reports: false }, record);
-}
-
-/** Whoever recorded that it is to go may have died before the order, and no message brings anybody back to that. */
-async function destroyOnceMore(c: Conductor, record: Instance): Promise<void> {
-  const { uuid, host, claimToken = 0 } = record;
-  if (host === undefined) return;
-  await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: 0, claimToken, reports: false }, record);
 }
 
 async function order(c: Conductor, look: Look, record: Instance, details?: OrderDetails): Promise<Look | undefined> {
@@ -252,7 +223,7 @@ async function recordBuilt(
   const result = await writeRecord(c, record, {
     ...change,
     attempts: concludeAttempt(record, 'active', '', nowMs),
-    alternates: NO_ALTERNATES,
+    alternates: NO_BYTES,
     fault: undefined,
     endsAtMs: endOf(record, nowMs),
     formerState: undefined,
@@ -294,151 +265,11 @@ async function recordMissing(
   return after(look, result, undefined);
 }
 
-/**
- * The record first, then the claim that it named: when the record has changed meanwhile, another conductor goes on with this
- * claim. Whoever dies in between leaves it to who works on the message again, or to the audit.
- */
-async function recordError(
-  c: Conductor,
-  look: Look,
-  record: Instance,
-  { fault, claimToken, passedOver }: Extract<Step, { kind: 'record_error' }>,
-): Promise<Look | undefined> {
-  const attempts = [...record.attempts, ...passedOver];
-  // What it means for its gang is to be seen, whoever does it.
-  const owesGang = record.gang !== undefined && fault.reason !== GANG_FAILED && !hasBeenActive(record);
-  const dueAtMs = owesGang ? c.clock.now() + c.config.schedulingTimeoutMs : undefined;
-  const change = { ...closed('error'), fault, attempts, alternates: NO_ALTERNATES, dueAtMs };
-  const result = await writeRecord(c, record, change);
-  if (result.kind === 'written' && claimToken !== undefined) await release(c, record.uuid, claimToken);
-  if (result.kind === 'written') await releaseMigration(c, record);
-  // A record that names no claim may hold one all the same, of an earlier try that was interrupted.
-  const isReleased = claimToken !== undefined;
-  return after(look, result, isReleased && !owesGang ? undefined : { kind: 'interrupted' });
-}
-
-/**
- * The record first, then the claim that it named: what dies in between is left to the audit. What is unshelved and finds no host
- * is shelved as before, and has lost nothing but a claim that it may have had on the way.
- */
-async function recordShelved(
-  c: Conductor,
-  look: Look,
-  record: Instance,
-  { fault, passedOver = [] }: Extract<Step, { kind: 'record_shelved' }>,
-): Promise<Look | undefined> {
-  const left = record.attempts.map((one) => (one.outcome === 'active' ? { ...one, outcome: 'shelved' as const } : one));
-  const result = await writeRecord(c, record, {
-    ...AT_NO_HOST,
-    state: 'shelved_offloaded',
-    fault,
-    attempts: [...left, ...passedOver].slice(-MAX_ATTEMPTS_KEPT),
-  });
-  if (result.kind === 'written' && record.claimToken !== undefined) await release(c, record.uuid, record.claimToken);
-  return after(look, result, undefined);
-}
-
-/** Its claim is known on: what is claimed for it later is newer. */
-const AT_NO_HOST: RecordChange = {
-  host: undefined,
-  allocationRequest: new Uint8Array(),
-  alternates: NO_ALTERNATES,
-  activeAt: undefined,
-  missingIn: undefined,
-  dueAtMs: undefined,
-  formerState: undefined,
-};
-
-async function recordDeleting(c: Conductor, look: Look, record: Instance, fault?: Fault): Promise<Look | undefined> {
-  const result = await writeRecord(c, record, {
-    state: 'deleting',
-    // An instance in ERROR was on its host, if at all, only until its claim was released.
-    host: record.state === 'error' ? undefined : record.host,
-    alternates: NO_ALTERNATES,
-    dueAtMs: c.clock.now() + c.config.destroyTimeoutMs,
-    waiting: undefined,
-    ...(fault ? { fault } : {}),
-  });
-  if (result.kind === 'written') await destroyOtherSide(c, result.record);
-  return after(look, result, { kind: 'nothing' });
-}
-
-/** From now on nothing that any host built of it is to stay. Its claim is released when its host has destroyed it. */
-async function recordUndoing(c: Conductor, look: Look, record: Instance, fault: Fault): Promise<Look | undefined> {
-  const nowMs = c.clock.now();
-  const attempts = concludeAttempt(record, 'rolled_back', GANG_FAILED, nowMs).map((one) =>
-    one.outcome === 'active' ? { ...one, outcome: 'rolled_back' as const } : one,
-  );
-  const dueAtMs = nowMs + c.config.destroyTimeoutMs;
-  const change = { state: 'undoing', fault, attempts, alternates: NO_ALTERNATES, dueAtMs } as const;
-  const result = await writeRecord(c, record, change);
-  if (result.kind === 'written') await destroyOtherSide(c, result.record);
-  return after(look, result, { kind: 'nothing' });
-}
-
 async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'destroy' }>): Promise<Look | undefined> {
   if (look.observed.kind === 'reported') noteLateReport(c, look);
   const outcome = await orderDestroy(c, look.uuid, step, look.record);
   if (look.observed.kind === 'superseded') return { ...look, observed: { kind: 'nothing' } };
   return outcome === 'told' || !step.reports ? undefined : { ...look, observed: { kind: outcome } };
-}
-
-/**
- * An instance that runs, though the store has forgotten that it was built, or all of it: what a scheduler sealed says whose
- * it is, its host only that it runs.
- */
-async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | undefined> {
-  const { host, at, isClaimed, instance, voucher } = seen;
-  if (!voucher) return undefined;
-  const nowMs = c.clock.now();
-  const { uuid } = look;
-  const attempt: Attempt = {
-    host,
-    number: instance.attempt,
-    outcome: 'active',
-    reason: 'adopted',
-    startedAtMs: nowMs,
-    endedAtMs: nowMs,
-  };
-  const active = {
-    state: instance.powerState === 'shutdown' ? 'stopped' : 'active',
-    host,
-    attempts: [...(look.record ? evacuated(look.record) : []), attempt],
-    allocationRequest: instance.allocationRequest,
-    // What it holds may be what an older record names, on another host: the audit looks.
-    claimToken: undefined,
-    alternates: NO_ALTERNATES,
-    missingIn: undefined,
-    // Without a claim the same observation makes it next.
-    activeAt: isClaimed ? at : undefined,
-    waiting: undefined,
-    dueAtMs: undefined,
-    formerState: undefined,
-  } as const;
-  if (look.record) return after(look, await writeRecord(c, look.record, active), look.observed);
-  const { projectId, userId, resources } = voucher;
-  const record: Instance = {
-    ...active,
-    uuid,
-    // A request of its own: the one it came with may have had instances on hosts that have not reported yet.
-    requestId: uuid,
-    name: instance.name,
-    projectId,
-    userId,
-    fault: undefined,
-    requestSpec: requestSpecCodec.encode(requestSpec(resources, { projectId, userId })),
-    version: 1,
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
-  };
-  const { instances } = await createRecords(c, uuid, [record]);
-  return { ...look, record: instances[0] };
-}
-
-/** At rest: counts on no claim, waits for nothing. */
-function closed(state: 'error' | 'deleted'): RecordChange {
-  const nothing = { claimToken: undefined, dueAtMs: undefined, waiting: undefined } as const;
-  return { ...nothing, state, formerState: undefined, migration: undefined };
 }
 
 function noteRepair(c: Conductor, { uuid, record, observed }: Look, finding: Finding): void {

@@ -1,12 +1,10 @@
 import type { Attempt, Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
-import { writeRecord } from '../lifecycle';
+import { NO_BYTES, writeRecord } from '../lifecycle';
 import type { Fault, Look, NoHost } from '../observation';
 import type { Step } from '../step';
 import { after } from './after';
 import { releaseHeld } from './claims';
-
-const NO_BYTES = new Uint8Array();
 
 /**
  * Records that an instance waits, for what, and whose place it takes. One that comes new is refused when as many wait as

@@ -1,0 +1,109 @@
+import { hasBeenActive, type Instance } from '#libs/domain/instance';
+import type { Conductor } from '../context';
+import { concludeAttempt, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
+import type { Fault, Look } from '../observation';
+import { GANG_FAILED } from '../reconcile/gang';
+import type { Step } from '../step';
+import { after } from './after';
+import { release, releaseHeld } from './claims';
+import { destroyOtherSide, releaseMigration } from './moves';
+import { noteDoubt } from './note-doubt';
+import { orderDestroy } from './orders';
+
+/*
+ * How an instance comes to its end: in ERROR, DELETED, or undone with its gang.
+ */
+
+/**
+ * The record first, then the claim that it named: when the record has changed meanwhile, another conductor goes on with this
+ * claim. Whoever dies in between leaves it to who works on the message again, or to the audit.
+ */
+export async function recordError(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  { fault, claimToken, passedOver }: Extract<Step, { kind: 'record_error' }>,
+): Promise<Look | undefined> {
+  const attempts = [...record.attempts, ...passedOver];
+  // What it means for its gang is to be seen, whoever does it.
+  const owesGang = record.gang !== undefined && fault.reason !== GANG_FAILED && !hasBeenActive(record);
+  const dueAtMs = owesGang ? c.clock.now() + c.config.schedulingTimeoutMs : undefined;
+  const change = { ...closed('error'), fault, attempts, alternates: NO_BYTES, dueAtMs };
+  const result = await writeRecord(c, record, change);
+  if (result.kind === 'written' && claimToken !== undefined) await release(c, record.uuid, claimToken);
+  if (result.kind === 'written') await releaseMigration(c, record);
+  // A record that names no claim may hold one all the same, of an earlier try that was interrupted.
+  const isReleased = claimToken !== undefined;
+  return after(look, result, isReleased && !owesGang ? undefined : { kind: 'interrupted' });
+}
+
+export async function recordDeleting(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  fault?: Fault,
+): Promise<Look | undefined> {
+  const result = await writeRecord(c, record, {
+    state: 'deleting',
+    // An instance in ERROR was on its host, if at all, only until its claim was released.
+    host: record.state === 'error' ? undefined : record.host,
+    alternates: NO_BYTES,
+    dueAtMs: c.clock.now() + c.config.destroyTimeoutMs,
+    waiting: undefined,
+    ...(fault ? { fault } : {}),
+  });
+  if (result.kind === 'written') await destroyOtherSide(c, result.record);
+  return after(look, result, { kind: 'nothing' });
+}
+
+/** From now on nothing that any host built of it is to stay. Its claim is released when its host has destroyed it. */
+export async function recordUndoing(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  fault: Fault,
+): Promise<Look | undefined> {
+  const nowMs = c.clock.now();
+  const attempts = concludeAttempt(record, 'rolled_back', GANG_FAILED, nowMs).map((one) =>
+    one.outcome === 'active' ? { ...one, outcome: 'rolled_back' as const } : one,
+  );
+  const dueAtMs = nowMs + c.config.destroyTimeoutMs;
+  const change = { state: 'undoing', fault, attempts, alternates: NO_BYTES, dueAtMs } as const;
+  const result = await writeRecord(c, record, change);
+  if (result.kind === 'written') await destroyOtherSide(c, result.record);
+  return after(look, result, { kind: 'nothing' });
+}
+
+/** Its host has destroyed it, or does not say so: what it holds is released. */
+export async function closeRecord(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  { isConfirmed }: Extract<Step, { kind: 'close_record' }>,
+): Promise<Look | undefined> {
+  if (!isConfirmed) {
+    const fields = { event: 'destroy_unconfirmed', instance_uuid: record.uuid, host: record.host };
+    c.log.warn(fields, 'closing the record without word from its host');
+    await noteDoubt(c, look, 'destroy_owed', 'its host did not say that it is destroyed');
+    if (record.state === 'undoing' || look.observed.kind === 'nothing') await destroyOnceMore(c, record);
+  }
+  await releaseHeld(c, record.uuid);
+  await releaseMigration(c, record);
+  // What is claimed for it after this write is released by whoever claims, who then finds it at its end.
+  return after(look, await writeRecord(c, record, closed(record.state === 'undoing' ? 'error' : 'deleted')), {
+    kind: 'interrupted',
+  });
+}
+
+/** Whoever recorded that it is to go may have died before the order, and no message brings anybody back to that. */
+async function destroyOnceMore(c: Conductor, record: Instance): Promise<void> {
+  const { uuid, host, claimToken = 0 } = record;
+  if (host === undefined) return;
+  await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: 0, claimToken, reports: false }, record);
+}
+
+/** At rest: counts on no claim, waits for nothing. */
+function closed(state: 'error' | 'deleted'): RecordChange {
+  const nothing = { claimToken: undefined, dueAtMs: undefined, waiting: undefined } as const;
+  return { ...nothing, state, formerState: undefined, migration: undefined };
+}

@@ -1,0 +1,39 @@
+import type { Instance } from '#libs/domain/instance';
+import type { Conductor } from '../context';
+import { MAX_ATTEMPTS_KEPT, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
+import type { Look } from '../observation';
+import type { Step } from '../step';
+import { after } from './after';
+import { release } from './claims';
+
+/**
+ * The record first, then the claim that it named: what dies in between is left to the audit. What is unshelved and finds no host
+ * is shelved as before, and has lost nothing but a claim that it may have had on the way.
+ */
+export async function recordShelved(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  { fault, passedOver = [] }: Extract<Step, { kind: 'record_shelved' }>,
+): Promise<Look | undefined> {
+  const left = record.attempts.map((one) => (one.outcome === 'active' ? { ...one, outcome: 'shelved' as const } : one));
+  const result = await writeRecord(c, record, {
+    ...AT_NO_HOST,
+    state: 'shelved_offloaded',
+    fault,
+    attempts: [...left, ...passedOver].slice(-MAX_ATTEMPTS_KEPT),
+  });
+  if (result.kind === 'written' && record.claimToken !== undefined) await release(c, record.uuid, record.claimToken);
+  return after(look, result, undefined);
+}
+
+/** Its claim is known on: what is claimed for it later is newer. */
+const AT_NO_HOST: RecordChange = {
+  host: undefined,
+  allocationRequest: NO_BYTES,
+  alternates: NO_BYTES,
+  activeAt: undefined,
+  missingIn: undefined,
+  dueAtMs: undefined,
+  formerState: undefined,
+};
