@@ -163,6 +163,12 @@ const KINDS = {
 
 export type ActionKind = keyof typeof KINDS;
 
+/** @throws Error when there is no such kind; it names all */
+export function kindOf(name: string): ActionKind {
+  if (name in KINDS) return name as ActionKind;
+  throw new Error(`there is no kind '${name}'; there are: ${Object.keys(KINDS).join(', ')}`);
+}
+
 /**
  * The plan of a seed. Each seed has some of the kinds and not others ("swarm testing": Groce and others, 2012), because
  * faults hide one another. Each action has randomness of its own, so that leaving one out changes no other.

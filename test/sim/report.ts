@@ -1,7 +1,7 @@
 import { diagram } from '#libs/simulation/diagram';
 import type { Entry } from '#libs/simulation/history';
 import { shrink } from '#libs/simulation/shrink';
-import type { Invariant, Violation } from './checker';
+import type { Violation } from './checker';
 import { OTHERS, SERVICES, START_MS } from './fleet';
 import { type RunOptions, type RunResult, runSeed } from './run-seed';
 
@@ -11,15 +11,20 @@ export interface Failure extends RunOptions {
   readonly result: RunResult;
 }
 
-/** Leaves out of a failed run whatever it fails without, in the same way. */
-export async function shrinkFailure(options: RunOptions, invariant: Invariant): Promise<Failure> {
+/** Leaves out of a failed run whatever it fails without, in the same way: with the same sentence, of whichever instance. */
+export async function shrinkFailure(options: RunOptions, broken: Violation): Promise<Failure> {
   const numbers = (await planNumbers(options)).filter((number) => options.kept?.includes(number) ?? true);
   const kept = await shrink(numbers, async (part) => {
     const { violation } = await runSeed({ ...options, kept: part });
-    return violation?.invariant === invariant;
+    return violation !== undefined && isAlike(violation, broken);
   });
   const result = await runSeed({ ...options, kept });
   return { ...options, kept, result, violation: result.violation as Violation };
+}
+
+function isAlike(a: Violation, b: Violation): boolean {
+  const [sentence, other] = [a, b].map(({ message }) => message.replaceAll(EACH_UUID, ''));
+  return a.invariant === b.invariant && sentence === other;
 }
 
 async function planNumbers(options: RunOptions): Promise<number[]> {
@@ -28,13 +33,15 @@ async function planNumbers(options: RunOptions): Promise<number[]> {
 }
 
 /** A failure for people: what is wrong, who did what before, and the command that does it again. */
-export function explainFailure({ seed, actionCount, kept, violation, result }: Failure, mutant?: string): string {
+export function explainFailure(failure: Failure, mutant?: string): string {
+  const { seed, actionCount, kept, focus, violation, result } = failure;
   const named = nameInstances(result.history.entries);
   const uuids = [...named.keys()].filter((uuid) => violation.message.includes(uuid));
   const entries = result.history.entries.filter((entry) => isTold(entry, uuids)).map((entry) => rename(entry, named));
   const parties = [...OTHERS, 'broker', ...SERVICES, 'store', 'h1', 'h2', 'rack-1', 'rack-2', 'world'];
   const args = [`--seed ${seed}`, `--steps ${actionCount}`, kept ? `--keep ${kept.join(',')}` : ''];
   if (mutant !== undefined) args.push(`--mutant ${mutant}`);
+  else if (focus !== undefined) args.push(`--focus '${focus.join(',')}'`);
   return [
     `seed ${seed} breaks "${violation.invariant}": ${renameText(violation.message, named)}`,
     ...result.plan.map(({ number, afterMs, kind }) => `  ${(afterMs / 1_000).toFixed(3)} s  ${kind} (${number})`),

@@ -4,6 +4,7 @@ import type { Violation } from './checker';
 import { MUTANTS, mutantOf } from './mutants/registry';
 import type { HuntJob, SeedJob } from './parallel/job';
 import { runJobs } from './parallel/run-jobs';
+import { kindOf } from './plan';
 import { explainFailure, shrinkFailure } from './report';
 import { tableLine } from './run-mutants';
 import type { RunOptions } from './run-seed';
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     jobs: { type: 'string', default: String(availableParallelism()) },
     steps: { type: 'string', default: '40' },
     keep: { type: 'string' },
+    focus: { type: 'string' },
     mutant: { type: 'string' },
     mutants: { type: 'boolean', default: false },
     small: { type: 'boolean', default: false },
@@ -35,6 +37,7 @@ const HELP = `npm run sim -- [options]
   --jobs N        in so many threads (one for each processor)
   --steps N       so many things happen to the fleet in a run (40)
   --keep 3,8,21   of these, only those: what is left of a shrunk failure
+  --focus A,B     with these kinds of what happens, and fewer others: names as in plan.ts
   --mutant NAME   with one thing taken out of Berth
   --mutants       each mutant in turn, until a seed catches it
   --small         every state of one instance on two hosts, with one fault; --fault NAME for one kind only;
@@ -65,7 +68,7 @@ async function main(): Promise<number> {
 
 async function runSeeds(): Promise<number> {
   const mutant = values.mutants ? undefined : values.mutant;
-  const focus = mutant === undefined ? undefined : mutantOf(mutant).focus;
+  const focus = values.focus?.split(',').map(kindOf) ?? (mutant === undefined ? undefined : mutantOf(mutant).focus);
   const kept = values.keep?.split(',').filter(Boolean).map(Number);
   const first = Number(values.seed ?? values.first);
   const count = values.seed === undefined ? Number(values.seeds ?? 100) : 1;
@@ -96,10 +99,11 @@ async function runSeeds(): Promise<number> {
   return failed;
 }
 
-async function explain(options: RunOptions, { invariant, message }: Violation, mutant?: string): Promise<void> {
+async function explain(options: RunOptions, violation: Violation, mutant?: string): Promise<void> {
+  const { invariant, message } = violation;
   if (values.brief) return print(`seed ${options.seed}: ${invariant}: ${message}`);
   const putBack = mutant === undefined ? () => {} : mutantOf(mutant).apply();
-  print(explainFailure(await shrinkFailure(options, invariant), mutant));
+  print(explainFailure(await shrinkFailure(options, violation), mutant));
   putBack();
 }
 

@@ -24,7 +24,7 @@ it('finds what is broken, shrinks it to what it takes, and names the command tha
   expect(by).toBeDefined();
   if (by === undefined) return;
   const putBack = forgetful.apply();
-  const failure = await shrinkFailure(by.options, by.violation.invariant);
+  const failure = await shrinkFailure(by.options, by.violation);
   const again = await runSeed({ ...by.options, kept: failure.kept });
   putBack();
   expect(failure.kept?.length).toBeLessThan(8);
