@@ -160,15 +160,13 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
     case 'reported':
       if (isLaterThere(record, observed)) return returned(record, observed);
       return isOfPresentBuild(record, observed) ? returned(record, observed) : lateReport(record, observed);
-    case 'running':
-      return isOfPresentBuild(record, { host: observed.host, ...observed.instance })
-        ? {
-            kind: 'record_returned',
-            at: observed.at,
-            attempt: observed.instance.attempt,
-            isStopped: observed.instance.powerState === 'shutdown',
-          }
-        : elsewhere(record, observed);
+    case 'running': {
+      const { host, at, instance } = observed;
+      if (!isOfPresentBuild(record, { host, ...instance })) return elsewhere(record, observed);
+      // It may be at it: it says so when it has started it, or can not.
+      if (instance.powerState === 'shutdown') return none('its report will follow');
+      return { kind: 'record_returned', at, attempt: instance.attempt, isStopped: false };
+    }
     default:
       return isOverdue(record, nowMs) ? { kind: 'order_arrival', isAgain: true } : elsewhere(record, observed);
   }
