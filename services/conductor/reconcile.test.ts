@@ -169,5 +169,6 @@ it('acts on every record that is not at rest once its deadline has passed, and o
 it('takes nothing for stopped that its source may be starting, to which it goes back', () => {
   const returning = cases.filter(({ phase, attempt }) => phase === 'returning' && attempt === 'open');
   const seenStopped = returning.filter(({ observation }) => observation.startsWith('is stopped on its host'));
-  expect(new Set(seenStopped.map((one) => stepOf(one).kind))).toEqual(new Set(['none']));
+  expect(seenStopped.length).toBeGreaterThan(0);
+  expect(seenStopped.filter((one) => stepOf(one).kind === 'record_returned')).toEqual([]);
 });

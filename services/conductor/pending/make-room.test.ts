@@ -90,6 +90,16 @@ it.each([
   expect(world.destroys).toEqual([]);
 });
 
+it('ends when its time is over, though somebody who does not go is offered again and again', async () => {
+  const other = await request({ isProtected: true });
+  offer(other);
+  const high = await request(HIGH);
+  // Whoever goes has two of its 10 s to do so.
+  await world.clock.advance(HIGH.waitForCapacityMs + 30_000);
+  expect(await stateOf(high)).toBe('error');
+  expect(await stateOf(other)).toBe('active');
+});
+
 it("asks for nobody's place unless its request says that it may", async () => {
   const low = await request();
   offer(low);

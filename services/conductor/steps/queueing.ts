@@ -22,8 +22,10 @@ export async function recordPending(
   }
   const nowMs = c.clock.now();
   const { sinceMs, untilMs } = record.waiting ?? waitFrom(record, nowMs);
-  // Whose place it takes may need all its time to go.
-  const lastsMs = preemption === undefined ? untilMs : Math.max(untilMs, nowMs + 2 * c.config.destroyTimeoutMs);
+  // Whose place it takes may need all its time to go; but whoever does not go can't be waited for without end.
+  const toGoMs = 2 * c.config.destroyTimeoutMs;
+  const mostMs = waitFrom(record, sinceMs).untilMs + toGoMs;
+  const lastsMs = preemption === undefined ? untilMs : Math.min(Math.max(untilMs, nowMs + toGoMs), mostMs);
   const waiting = { sinceMs, untilMs: lastsMs, waitsFor, preemption };
   const result = await writeRecord(c, record, { state: 'pending', fault, waiting, dueAtMs: lastsMs });
   if (result.kind === 'written') {
