@@ -5,7 +5,8 @@ import { ConductorWorld } from '../testing/conductor-world';
 let world: ConductorWorld;
 const conductors: Running[] = [];
 const HIGH = { waitForCapacityMs: 60_000, priority: 50, mayPreempt: true };
-const start = () => world.conductor(undefined, { BERTH_CONDUCTOR_MAX_PRIORITY: '100' });
+const SETTINGS = { BERTH_CONDUCTOR_MAX_PRIORITY: '100', BERTH_CONDUCTOR_PENDING_RETRY_MS: '5000' };
+const start = () => world.conductor(undefined, SETTINGS);
 
 beforeEach(async () => {
   world = new ConductorWorld();
