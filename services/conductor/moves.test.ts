@@ -133,6 +133,34 @@ describe('a cold migration', () => {
     expect(await world.claims()).toEqual([`${uuid} h1`]);
   });
 
+  it('is not handed over by a late copy of what its source said for an earlier one', async () => {
+    const uuid = await anActive();
+    await operate(uuid, 'migrate');
+    const [earlier] = world.powerReports;
+    await operate(uuid, 'revert');
+    await world.sendDiscrepancy(world.discrepancy('h1', { present: [world.runningInstance(uuid, 'h1')] }));
+    world.behaviour.set('h1', 'is silent');
+    await operate(uuid, 'migrate');
+    if (earlier) await world.sendPowerReport(earlier);
+    await world.clock.advance(0);
+    expect(await world.only()).toMatchObject({ state: 'resize', migration: { phase: 'handing_over' } });
+    expect(world.runs()).toEqual([`${uuid} h1`]);
+  });
+
+  it('comes back running, though a report of its source has it stopped on the way', async () => {
+    const uuid = await anActive();
+    await operate(uuid, 'migrate');
+    world.behaviour.set('h1', 'is silent');
+    await operate(uuid, 'revert');
+    const present = [world.runningInstance(uuid, 'h1', { powerState: 'shutdown' })];
+    await world.sendDiscrepancy(world.discrepancy('h1', { present }));
+    await world.clock.advance(0);
+    expect(await world.only()).toMatchObject({ state: 'revert_resize', host: 'h1' });
+    world.behaviour.delete('h1');
+    await world.clock.advance(12_000);
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h1' });
+  });
+
   it('is terminated on both sides', async () => {
     const uuid = await anActive();
     await operate(uuid, 'migrate');

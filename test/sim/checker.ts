@@ -5,7 +5,7 @@ import type { InstanceOperation } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
-import { BUILT_STATES, type Instance } from '#libs/domain/instance';
+import { BUILT_STATES, type Instance, powerStateToBuild } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
 import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
 import type { Provider } from '#libs/domain/provider';
@@ -283,7 +283,9 @@ export class Checker {
       this.fail('nobody acts for another', `${uuid} is DELETING, but neither its project nor an operator asked for it`);
     }
     const isOperated = OPERATED.includes(state);
-    if (isOperated && !this.mayOperate.has(`${state} ${uuid}`) && !isByPolicy(instance)) {
+    // What was stopped on a dead host, by whatever, is stopped again on the next.
+    const isAsItWas = state === 'stopping' && before?.state === 'building' && powerStateToBuild(before) === 'shutdown';
+    if (isOperated && !this.mayOperate.has(`${state} ${uuid}`) && !isByPolicy(instance) && !isAsItWas) {
       this.fail('nobody acts for another', `${uuid} is ${state}, but neither its project nor an operator asked for it`);
     }
     if (state === 'error' && instance.fault?.message.includes(FORGED)) {

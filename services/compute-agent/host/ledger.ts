@@ -1,7 +1,7 @@
 import type { Allocations } from '#libs/domain/consumer';
 import type { HostPosition } from '#libs/domain/host-position';
 import { addResources, type Resources } from '#libs/domain/inventory';
-import { heldByProvider } from './own-providers';
+import { heldByProvider, mostByProvider } from './own-providers';
 
 /**
  * An instance of a host, as its agent tracks it (Nova's resource tracker: `tracked_instances`). It holds its resources
@@ -29,6 +29,8 @@ export interface TrackedInstance {
   readonly handedOver?: boolean;
   /** It is this attempt's already, and is yet to go on. */
   readonly isArriving?: boolean;
+  /** By provider: what it held before a resize that is not done yet, and may use until then. */
+  readonly heldBefore?: Allocations;
 }
 
 /** The tracked instances of one host and the sum of what they hold: the agent's own truth. */
@@ -49,7 +51,7 @@ export function createLedger(rootUuid: string): Ledger {
   const used = new Map<string, Resources>();
 
   const count = (instance: TrackedInstance, sign: 1 | -1) => {
-    for (const [uuid, resources] of Object.entries(heldByProvider(rootUuid, instance))) {
+    for (const [uuid, resources] of Object.entries(heldWhileResized(rootUuid, instance))) {
       const sum = withoutNothing(addResources(used.get(uuid) ?? {}, sign === 1 ? resources : negated(resources)));
       if (Object.keys(sum).length > 0) used.set(uuid, sum);
       else used.delete(uuid);
@@ -77,6 +79,12 @@ export function createLedger(rootUuid: string): Ledger {
     count: (state) => counts[state],
     usedOn: (uuid) => used.get(uuid) ?? {},
   };
+}
+
+/** Of both sizes the larger, of each class on each provider. */
+export function heldWhileResized(rootUuid: string, instance: TrackedInstance): Allocations {
+  const held = heldByProvider(rootUuid, instance);
+  return instance.heldBefore ? mostByProvider(held, instance.heldBefore) : held;
 }
 
 function negated(resources: Resources): Resources {

@@ -27,6 +27,17 @@ export function heldByProvider(
   return { [rootUuid]: resources };
 }
 
+/** The larger amount of each class on each provider. */
+export function mostByProvider(one: Allocations, other: Allocations): Allocations {
+  const uuids = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return Object.fromEntries(Array.from(uuids, (uuid) => [uuid, mostOf(one[uuid] ?? {}, other[uuid] ?? {})]));
+}
+
+function mostOf(one: Resources, other: Resources): Resources {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return Object.fromEntries(Array.from(names, (name) => [name, Math.max(one[name] ?? 0, other[name] ?? 0)]));
+}
+
 /**
  * What was claimed as the driver is given it: by the names of the host's own providers. What is shared with the host is not
  * the driver's.

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { migrationUuidOf } from '#libs/domain/moves/migration';
+import type { DriverMoves } from '../drivers/driver';
 import { AgentWorld } from '../testing/agent-world';
 
 let world: AgentWorld;
@@ -75,4 +76,30 @@ it('refuses to go on with what is not here, and to take in what is here still', 
   const arrival = { inPlace: false, handover: new Uint8Array() };
   expect(await arrive({ attempt: 2, claimToken: 9, arrival })).toBe('2 refused stale_copy');
   expect(await world.driver?.list()).toHaveLength(1);
+});
+
+it('gives nothing to others of what it uses until it is resized', async () => {
+  await startWithOne();
+  const { providerUuid = '' } = world.stats.items.at(-1) ?? {};
+  const vcpus = (VCPU: number) => ({ [providerUuid]: { VCPU } });
+  await handOver();
+  expect(await arrive({ attempt: 2, claimToken: 9, allocations: vcpus(2), arrival: IN_PLACE })).toBe('2 active');
+  let finish: (() => void) | undefined;
+  const { moves } = world.driver ?? {};
+  if (!moves) throw new Error('the driver moves nothing');
+  const atOnce = { ...moves };
+  const resize: DriverMoves['resize'] = async (instance) => {
+    await new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    await atOnce.resize(instance);
+  };
+  Object.assign(moves, { resize });
+  await world.build({ instanceUuid, attempt: 3, claimToken: 11, allocations: vcpus(1), arrival: IN_PLACE });
+  await world.settle();
+  expect(await arrive({ instanceUuid: randomUUID(), allocations: vcpus(1) })).toBe('1 refused insufficient_vcpu');
+  finish?.();
+  await world.settle();
+  expect(world.outcomes().at(-1)).toBe('3 active');
+  expect(await arrive({ instanceUuid: randomUUID(), allocations: vcpus(1) })).toBe('1 active');
 });

@@ -5,7 +5,7 @@ import { movesUnsupported } from '../drivers/driver';
 import { type BuildOrder, instanceToBuild, trackedInstance } from '../host/build-order';
 import { type Host, refreshExternalUsage, retryUntilDrainEnd } from '../host/host';
 import { type Judgement, judgeRoom } from '../host/instance-claim';
-import type { TrackedInstance } from '../host/ledger';
+import { heldWhileResized, type TrackedInstance } from '../host/ledger';
 import { ownProviders } from '../host/own-providers';
 import { attemptFields, type BuildResult, DESTROYED, reportBuild } from '../reports/report-build';
 
@@ -67,10 +67,13 @@ function isSame({ resources, allocations }: BuildOrder, tracked: TrackedInstance
 
 async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Promise<Settlement> {
   const { driver, facts, log } = host;
-  const isResized = !isSame(order, before);
+  // One that an earlier run has begun may not be done.
+  const isResized = !isSame(order, before) || before.heldBefore !== undefined;
   const runs = before.state === 'running' && !isResized;
   const next = trackedInstance(order, runs ? 'running' : 'stopped');
-  const arriving = { ...next, poweredAt: before.poweredAt, isArriving: true };
+  // Until it has its new size, nothing else is given what it uses now.
+  const held = isResized ? { heldBefore: heldWhileResized(facts.providerUuid, before) } : {};
+  const arriving = { ...next, ...held, poweredAt: before.poweredAt, isArriving: true };
   if (!(await keep(host, order, arriving))) return ACK;
   try {
     if (isResized) {

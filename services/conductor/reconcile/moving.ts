@@ -4,6 +4,7 @@ import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { audited, missing } from './built';
 import { isAtSource, isReturnOrdered, type Moving } from './moves';
+import { isNews } from './power';
 import { adopt, isOverdue, lateReport, none, type Reported, runsElsewhere, wait } from './shared-steps';
 
 /*
@@ -65,9 +66,8 @@ function arriving(record: Moving, observed: Observation, nowMs: number): Step {
     case 'order_refused':
       return goBack('order_refused', observed.reason);
     case 'running':
-      return isOfPresentBuild(record, { host: observed.host, ...observed.instance })
-        ? { kind: 'record_arrived', at: observed.at }
-        : elsewhere(record, observed);
+      if (!isOfPresentBuild(record, { host: observed.host, ...observed.instance })) return elsewhere(record, observed);
+      return isYetToRun(observed) ? wait(record) : { kind: 'record_arrived', at: observed.at };
     case 'missing':
       if (observed.host !== record.host || observed.hasOrdersWaiting) return wait(record);
       return { kind: 'order_arrival', finding: 'ordered_again' };
@@ -83,6 +83,8 @@ function arrival({ outcome, at, why }: Reported): Step {
 
 function handedOver(record: Moving, report: Extract<Observation, { kind: 'power_reported' }>): Step {
   if (report.migrationUuid !== record.migration.uuid || !isOfPresentPlace(record, report)) return none('late report');
+  // All migrations of an instance have one uuid: an earlier one was answered before its host said that it runs there again.
+  if (!isNews(record, report)) return none('late report');
   if (report.powerState === 'shutdown') return { kind: 'dispatch_arrival', handover: report.handover };
   if (report.fault) return { kind: 'record_reverting', fault: report.fault };
   return { kind: 'record_position', at: report.at };
@@ -163,13 +165,20 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
     case 'running': {
       const { host, at, instance } = observed;
       if (!isOfPresentBuild(record, { host, ...instance })) return elsewhere(record, observed);
-      // It may be at it: it says so when it has started it, or can not.
-      if (instance.powerState === 'shutdown') return none('its report will follow');
-      return { kind: 'record_returned', at, attempt: instance.attempt, isStopped: false };
+      if (!isYetToRun(observed)) return { kind: 'record_returned', at, attempt: instance.attempt, isStopped: false };
+      return isOverdue(record, nowMs) ? { kind: 'order_arrival', isAgain: true } : wait(record);
     }
     default:
       return isOverdue(record, nowMs) ? { kind: 'order_arrival', isAgain: true } : elsewhere(record, observed);
   }
+}
+
+/**
+ * What goes on where it is has its attempt before it runs, so a host's report may have it stopped on the way. Only the word that
+ * answers its order says that it stays so; told again, its host says it again.
+ */
+function isYetToRun({ instance }: RunningAt): boolean {
+  return instance.powerState === 'shutdown';
 }
 
 /** It goes on there by an attempt that the store has forgotten. */

@@ -73,7 +73,7 @@ type PowerReported = Extract<Observation, { kind: 'power_reported' }>;
  * Said after what is known; or in answer to an order that rests on it. (A host that once said a position from far ahead would
  * not be heard otherwise until its next epoch.)
  */
-function isNews({ activeAt }: Instance, { at, restsOn }: PowerReported): boolean {
+export function isNews({ activeAt }: Instance, { at, restsOn }: PowerReported): boolean {
   if (isAfter(at, activeAt)) return true;
   return restsOn.epoch === activeAt?.epoch && restsOn.position === activeAt.position;
 }

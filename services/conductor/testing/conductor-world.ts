@@ -350,6 +350,7 @@ export class ConductorWorld {
     const { host, instanceUuid } = order;
     this.orders.push(order);
     if (order.arrival?.inPlace) {
+      if (this.behaviour.get(host) === 'is silent') return;
       const isHere = this.running.get(instanceUuid)?.has(host) ?? false;
       if (isHere) this.stopped.delete(`${instanceUuid} ${host}`);
       return this.report(order, isHere ? 'active' : 'refused');
