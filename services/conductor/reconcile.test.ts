@@ -115,6 +115,43 @@ it('destroys nothing that an operator disowns where its record has it', () => {
   expect([...kept]).toEqual(['building', ...BUILT_STATES, 'rebuilding', 'shelving', ...MOVES]);
 });
 
+it('does not take what goes on in place for arrived, or for stopped, before it runs', () => {
+  const inPlace = ({ record }: Case) => {
+    const { host, migration } = record ?? {};
+    if (!record || !host || !migration) return undefined;
+    return { ...record, migration: { ...migration, source: { ...migration.source, host } } };
+  };
+  const isOnItsWay = ({ state, phase, attempt, hasHost }: Case) =>
+    hasHost &&
+    attempt === 'open' &&
+    ((state === 'resize' && phase === 'arriving') || (state === 'revert_resize' && phase === 'returning'));
+  const steps = (observation: RegExp) => {
+    const seen = cases.filter((one) => isOnItsWay(one) && observation.test(one.observation));
+    return new Set(
+      seen.map((one) => {
+        const step = reconcile(inPlace(one), one.holds, one.observed, NOW_MS).kind;
+        return `${one.state}${one.isOverdue ? ', overdue' : ''}: ${step}`;
+      }),
+    );
+  };
+  expect(steps(/^runs on its host with a claim$/)).toEqual(
+    new Set([
+      'resize: record_arrived',
+      'resize, overdue: record_arrived',
+      'revert_resize: record_returned',
+      'revert_resize, overdue: record_returned',
+    ]),
+  );
+  expect(steps(/^is stopped on its host, with a claim$/)).toEqual(
+    new Set([
+      'resize: wait',
+      'resize, overdue: record_reverting',
+      'revert_resize: wait',
+      'revert_resize, overdue: order_arrival',
+    ]),
+  );
+});
+
 it('takes nothing that was seen before an instance was active for the present', () => {
   const isOld = ({ state, observation, hasHost }: Case) =>
     isBuilt(state) && hasHost && /before it was active|older epoch/.test(observation);

@@ -83,7 +83,7 @@ it('stops an instance and starts it again as a tenant; only an operator evacuate
   const uuid = built?.instanceUuid ?? '';
   expect(await client.operateAndWait(uuid, 'stop', limit)).toMatchObject({ state: 'stopped', host: 'host-1' });
   await expect(client.operate(uuid, 'evacuate')).rejects.toMatchObject({ reason: 'services_only' });
-  await expect(operator.operate(uuid, 'evacuate')).rejects.toMatchObject({ reason: 'instance_state' });
+  await expect(operator.operate(uuid, 'evacuate')).rejects.toMatchObject({ reason: 'host_alive' });
   expect(await client.operateAndWait(uuid, 'start', limit)).toMatchObject({ state: 'active', host: 'host-1' });
   await expect(operator.operate(uuid, 'evacuate')).rejects.toMatchObject({ reason: 'host_alive' });
   const other = await connect({ url: urlOf('project.other') });

@@ -62,6 +62,18 @@ it('does not do a late order over again, and says how it is', async () => {
   expect(await world.driver?.list()).toHaveLength(1);
 });
 
+it('does not do a late order over again after a copy of the build, which leaves it as it is', async () => {
+  await startWithOne();
+  const { epoch, position } = world.results.items[0] ?? { epoch: 0, position: 0 };
+  await set('shutdown');
+  await set('running');
+  await world.build({ instanceUuid });
+  await world.results.has(2);
+  await set('shutdown', { restsOnEpoch: epoch, restsOnPosition: position });
+  expect(said()).toEqual(['shutdown', 'running', 'running']);
+  expect(await world.driver?.list()).toHaveLength(1);
+});
+
 it('is done once when it comes twice', async () => {
   await startWithOne();
   const { driver } = world;

@@ -91,8 +91,11 @@ async function build(host: Host, order: BuildOrder): Promise<BuildEnd> {
 /** The instance is here by this attempt or an older one: from now on it is this one's. */
 async function join(host: Host, order: BuildOrder, tracked: TrackedInstance): Promise<BuildEnd> {
   const { ledger, builds, journal } = host;
-  const { resources, allocations = {} } = tracked;
-  const joined = { ...trackedInstance(order, tracked.state), resources, allocations };
+  const { resources, allocations = {}, attempt, poweredAt } = tracked;
+  // When it was stopped or started last stays known, so that copies of earlier orders are still late; so does, of the same
+  // attempt, that it is handed over.
+  const known = attempt === order.attempt ? tracked : { poweredAt };
+  const joined = { ...known, ...trackedInstance(order, tracked.state), resources, allocations };
   ledger.put(joined);
   builds.extendDeadline(order.instanceUuid, order.deadlineAtMs);
   const ending = builds.endOf(order.instanceUuid);

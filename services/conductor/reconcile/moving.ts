@@ -67,14 +67,28 @@ function arriving(record: Moving, observed: Observation, nowMs: number): Step {
       return goBack('order_refused', observed.reason);
     case 'running':
       if (!isOfPresentBuild(record, { host: observed.host, ...observed.instance })) return elsewhere(record, observed);
-      return isYetToRun(observed) ? wait(record) : { kind: 'record_arrived', at: observed.at };
+      if (!isInPlace(record) || !isYetToRun(observed)) return { kind: 'record_arrived', at: observed.at };
+      return isOverdue(record, nowMs) ? notArrived(record) : wait(record);
     case 'missing':
       if (observed.host !== record.host || observed.hasOrdersWaiting) return wait(record);
       return { kind: 'order_arrival', finding: 'ordered_again' };
     default:
       if (!isOverdue(record, nowMs)) return elsewhere(record, observed);
-      return goBack('not_arrived', `${record.host} did not build it in time`);
+      return notArrived(record);
   }
+}
+
+function notArrived({ host }: Moving): Step {
+  return goBack('not_arrived', `${host} did not build it in time`);
+}
+
+function isInPlace({ migration: { source, destination } }: Moving): boolean {
+  return source.host === destination.host;
+}
+
+/** What goes on in place has the new attempt before it runs. Whether it could be started, its host says in answer to the order. */
+function isYetToRun({ instance }: RunningAt): boolean {
+  return instance.powerState === 'shutdown';
 }
 
 function arrival({ outcome, at, why }: Reported): Step {
@@ -163,24 +177,17 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
       if (isLaterThere(record, observed)) return returned(record, observed);
       return isOfPresentBuild(record, observed) ? returned(record, observed) : lateReport(record, observed);
     case 'running': {
-      const { host, at, instance } = observed;
+      const { at, host, instance } = observed;
       if (!isOfPresentBuild(record, { host, ...instance })) return elsewhere(record, observed);
       if (!isYetToRun(observed)) return { kind: 'record_returned', at, attempt: instance.attempt, isStopped: false };
-      return isOverdue(record, nowMs) ? { kind: 'order_arrival', isAgain: true } : wait(record);
+      return isOverdue(record, nowMs) ? ORDER_AGAIN : wait(record);
     }
     default:
-      return isOverdue(record, nowMs) ? { kind: 'order_arrival', isAgain: true } : elsewhere(record, observed);
+      return isOverdue(record, nowMs) ? ORDER_AGAIN : elsewhere(record, observed);
   }
 }
 
-/**
- * What goes on where it is has its attempt before it runs, so a host's report may have it stopped on the way. Only the word that
- * answers its order says that it stays so; told again, its host says it again.
- */
-function isYetToRun({ instance }: RunningAt): boolean {
-  return instance.powerState === 'shutdown';
-}
-
+const ORDER_AGAIN: Step = { kind: 'order_arrival', isAgain: true };
 /** It goes on there by an attempt that the store has forgotten. */
 function isLaterThere(record: Moving, { host, attempt, outcome }: Reported): boolean {
   const isKept = outcome === 'active' || outcome === 'failed';

@@ -43,8 +43,10 @@ export const POWER_MUTANTS: readonly Mutant[] = [
     'disk goes back',
     'stop and start',
     'stop',
+    'start',
     'send twice',
-    'agent stays away',
+    'slow down',
+    'pause',
   ),
   mutant(
     'stopped-is-half-built',
