@@ -76,3 +76,14 @@ it('refuses to go on with what is not here, and to take in what is here still', 
   expect(await arrive({ attempt: 2, claimToken: 9, arrival })).toBe('2 refused stale_copy');
   expect(await world.driver?.list()).toHaveLength(1);
 });
+
+it('reports as lost what stops by itself while it is handed over, and keeps nothing of it', async () => {
+  await startWithOne({ FAKE_COPY_MS: '1000', FAKE_DIRTY_RATE: '0.01' });
+  await world.setPowerState({ instanceUuid, powerState: 'shutdown', migrationUuid, live: true });
+  await world.clock.advance(500);
+  world.driver?.exit(instanceUuid, 'exit code 1');
+  await world.clock.advance(60_000);
+  expect(world.outcomes()).toEqual(['1 active', '1 lost exited']);
+  expect(world.powerReports.items).toEqual([]);
+  expect(world.stats.items.at(-1)?.instances).toEqual([]);
+});

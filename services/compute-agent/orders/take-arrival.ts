@@ -72,6 +72,8 @@ async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Pro
   const next = trackedInstance(order, runs ? 'running' : 'stopped');
   const arriving = { ...next, poweredAt: before.poweredAt, isArriving: true };
   if (!(await keep(host, order, arriving))) return ACK;
+  // It stopped by itself meanwhile, and is reported as lost.
+  if (host.ledger.get(order.instanceUuid) === undefined) return ACK;
   try {
     if (isResized) {
       if (!driver.moves) throw movesUnsupported();
