@@ -384,14 +384,13 @@ async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'de
 }
 
 /**
- * An instance that runs, though the store has forgotten that it was built, or all of it: what a scheduler sealed says whose
- * it is, its host only that it runs.
+ * An instance that is there, though the store has forgotten that it was built, or all of it: what a scheduler sealed says whose
+ * it is, its host only that it is there. Where its record has it, by a later attempt, its host says so without that.
  */
 async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | undefined> {
   const { host, at, isClaimed, instance, voucher } = seen;
-  if (!voucher) return undefined;
+  const { uuid, record: older } = look;
   const nowMs = c.clock.now();
-  const { uuid } = look;
   const attempt: Attempt = {
     host,
     number: instance.attempt,
@@ -400,11 +399,14 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
     startedAtMs: nowMs,
     endedAtMs: nowMs,
   };
+  // What was asked of it on its host is yet to be done.
+  const asked = older && isChanging(older.state) ? older : undefined;
+  const isShown = instance.allocationRequest.length > 0;
   const active = {
-    state: instance.powerState === 'shutdown' ? 'stopped' : 'active',
+    state: asked?.state ?? (instance.powerState === 'shutdown' ? 'stopped' : 'active'),
     host,
-    attempts: [...(look.record ? evacuated(look.record) : []), attempt],
-    allocationRequest: instance.allocationRequest,
+    attempts: [...(older ? evacuated(older) : []), attempt],
+    allocationRequest: isShown || !older ? instance.allocationRequest : older.allocationRequest,
     // What it holds may be what an older record names, on another host: the audit looks.
     claimToken: undefined,
     alternates: NO_ALTERNATES,
@@ -412,10 +414,11 @@ async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | 
     // Without a claim the same observation makes it next.
     activeAt: isClaimed ? at : undefined,
     waiting: undefined,
-    dueAtMs: undefined,
+    dueAtMs: asked?.dueAtMs,
     formerState: undefined,
   } as const;
-  if (look.record) return after(look, await writeRecord(c, look.record, active), look.observed);
+  if (older) return after(look, await writeRecord(c, older, active), look.observed);
+  if (!voucher) return undefined;
   const { projectId, userId, resources } = voucher;
   const record: Instance = {
     ...active,
