@@ -54,6 +54,18 @@ export function isWhereItBelongs(record: Instance, { host, instance: { attempt }
   return isOfPresentPlace(record, { host, attempt });
 }
 
+/**
+ * Whether the record's own host has it by a later attempt and claim than the record knows: of moves that the store has forgotten,
+ * which ended where they began. Nobody else orders attempts.
+ */
+export function isLaterWhereItBelongs(
+  record: Instance,
+  { host, instance: { attempt, claimToken } }: RunningAt,
+): boolean {
+  if (host !== record.host || record.claimToken === undefined || record.attempts.length === 0) return false;
+  return attempt > attemptNumber(record) && claimToken > record.claimToken;
+}
+
 /** Whether an attempt on a host ended without its success, for the record: what it built all the same is to go. */
 export function isGivenUp({ attempts }: Instance, host: string, attempt: number): boolean {
   const one = attempts.find(({ number, host: tried }) => number === attempt && tried === host);

@@ -109,3 +109,21 @@ it.each([
   await world.clock.advance(1_000);
   expect([(await world.only()).state, await world.claims(), world.destroys]).toEqual(['scheduling', [], []]);
 });
+
+it.each([
+  ['running', 'active', 'active'],
+  ['shutdown', 'active', 'stopped'],
+  ['running', 'stopping', 'stopped'],
+] as const)(
+  'on its host by a later attempt, %s, one that was %s is %s, and ordered by that attempt',
+  async (powerState, state, is) => {
+    const attempts = [{ ...OPEN, outcome: 'active' }] as const;
+    await restored({ state, host: 'h1', claimToken: 1, attempts });
+    world.running.set(uuid, new Set(['h1']));
+    const present = [world.runningInstance(uuid, 'h1', { attempt: 3, claimToken: 9, powerState })];
+    await world.sendDiscrepancy(world.discrepancy('h1', { unclaimed: present }));
+    await world.clock.advance(20_000);
+    expect(await world.only()).toMatchObject({ state: is, host: 'h1' });
+    expect((await world.only()).attempts.at(-1)).toMatchObject({ host: 'h1', number: 3, outcome: 'active' });
+  },
+);

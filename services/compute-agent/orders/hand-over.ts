@@ -1,5 +1,5 @@
 import type { Settlement } from '#libs/bus/port';
-import { REQUEUE } from '#libs/bus/port';
+import { ACK, REQUEUE } from '#libs/bus/port';
 import { MAX_HANDOVER_BYTES } from '#libs/contracts/limits';
 import type { SetPowerState } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
@@ -17,16 +17,20 @@ export async function handOver(host: Host, order: SetPowerState, tracked: Tracke
   const { driver, journal, ledger, log, lease, drainEnd } = host;
   const isLive = order.live === true;
   let handover: Uint8Array;
+  // One that stopped by itself meanwhile has left the ledger, and is reported as lost.
+  const isLost = () => ledger.get(tracked.uuid) === undefined;
   try {
     if (!driver.moves) throw movesUnsupported();
     handover = await driver.moves.handOver(tracked.uuid, isLive, drainEnd);
     if (handover.length > MAX_HANDOVER_BYTES) throw tooMuch(handover.length);
   } catch (thrown) {
     if (drainEnd.aborted) return REQUEUE;
+    if (isLost()) return ACK;
     const error = BerthError.from(thrown);
     log.warn({ event: 'hand_over_failed', ...attemptFields(host, order), error }, 'an instance was not handed over');
     return reportPower(host, order, tracked, error);
   }
+  if (isLost()) return ACK;
   const next = { ...tracked, state: 'stopped', handedOver: true, poweredAt: lease.nextPosition() } as const;
   ledger.put(next);
   const isKnown = await retryUntilDrainEnd(

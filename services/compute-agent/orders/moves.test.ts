@@ -103,3 +103,14 @@ it('gives nothing to others of what it uses until it is resized', async () => {
   expect(world.outcomes().at(-1)).toBe('3 active');
   expect(await arrive({ instanceUuid: randomUUID(), allocations: vcpus(1) })).toBe('1 active');
 });
+
+it('reports as lost what stops by itself while it is handed over, and keeps nothing of it', async () => {
+  await startWithOne({ FAKE_COPY_MS: '1000', FAKE_DIRTY_RATE: '0.01' });
+  await world.setPowerState({ instanceUuid, powerState: 'shutdown', migrationUuid, live: true });
+  await world.clock.advance(500);
+  world.driver?.exit(instanceUuid, 'exit code 1');
+  await world.clock.advance(60_000);
+  expect(world.outcomes()).toEqual(['1 active', '1 lost exited']);
+  expect(world.powerReports.items).toEqual([]);
+  expect(world.stats.items.at(-1)?.instances).toEqual([]);
+});

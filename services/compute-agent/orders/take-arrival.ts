@@ -75,6 +75,8 @@ async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Pro
   const held = isResized ? { heldBefore: heldWhileResized(facts.providerUuid, before) } : {};
   const arriving = { ...next, ...held, poweredAt: before.poweredAt, isArriving: true };
   if (!(await keep(host, order, arriving))) return ACK;
+  // It stopped by itself meanwhile, and is reported as lost.
+  if (host.ledger.get(order.instanceUuid) === undefined) return ACK;
   try {
     if (isResized) {
       if (!driver.moves) throw movesUnsupported();

@@ -1,12 +1,12 @@
 import { isAfter } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
-import { isOfPresentAttempt, isWhereItBelongs } from '../evidence';
+import { isLaterWhereItBelongs, isOfPresentAttempt, isWhereItBelongs } from '../evidence';
 import type { Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { confirming } from './moves';
 import { auditedPower, changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
 import { evacuateRequested } from './rebuilding';
-import { atRest, doubt, lateReport, none, recordLost, runsElsewhere } from './shared-steps';
+import { adopt, atRest, doubt, lateReport, none, recordLost, runsElsewhere } from './shared-steps';
 import { shelveRequested } from './shelving';
 
 /** On its host: ACTIVE, `unknown` while the host is silent, stopped, or on its way between them. */
@@ -46,6 +46,8 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
 
 /** A host's report has it there. */
 function running(record: Instance, observed: RunningAt): Step {
+  // What it is ordered from now on is to name that attempt: its host takes no orders about an earlier one.
+  if (isLaterWhereItBelongs(record, observed)) return adopt(observed);
   if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
   const seen = powerSeen(record, observed);
   if (seen) return seen;

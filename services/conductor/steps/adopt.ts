@@ -4,17 +4,17 @@ import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
 import { createRecords, evacuated, NO_BYTES, writeRecord } from '../lifecycle';
 import type { Look, RunningAt } from '../observation';
+import { isChanging } from '../reconcile/power';
 import { after } from './after';
 
 /**
- * An instance that runs, though the store has forgotten that it was built, or all of it: what a scheduler sealed says whose
- * it is, its host only that it runs.
+ * An instance that is there, though the store has forgotten that it was built, or all of it: what a scheduler sealed says whose
+ * it is, its host only that it is there. Where its record has it, by a later attempt, its host says so without that.
  */
 export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | undefined> {
   const { host, at, isClaimed, instance, voucher } = seen;
-  if (!voucher) return undefined;
+  const { uuid, record: older } = look;
   const nowMs = c.clock.now();
-  const { uuid } = look;
   const attempt: Attempt = {
     host,
     number: instance.attempt,
@@ -23,11 +23,14 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
     startedAtMs: nowMs,
     endedAtMs: nowMs,
   };
+  // What was asked of it on its host is yet to be done.
+  const asked = older && isChanging(older.state) ? older : undefined;
+  const isShown = instance.allocationRequest.length > 0;
   const active = {
-    state: instance.powerState === 'shutdown' ? 'stopped' : 'active',
+    state: asked?.state ?? (instance.powerState === 'shutdown' ? 'stopped' : 'active'),
     host,
-    attempts: [...(look.record ? evacuated(look.record) : []), attempt],
-    allocationRequest: instance.allocationRequest,
+    attempts: [...(older ? evacuated(older) : []), attempt],
+    allocationRequest: isShown || !older ? instance.allocationRequest : older.allocationRequest,
     // What it holds may be what an older record names, on another host: the audit looks.
     claimToken: undefined,
     alternates: NO_BYTES,
@@ -35,10 +38,11 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
     // Without a claim the same observation makes it next.
     activeAt: isClaimed ? at : undefined,
     waiting: undefined,
-    dueAtMs: undefined,
+    dueAtMs: asked?.dueAtMs,
     formerState: undefined,
   } as const;
-  if (look.record) return after(look, await writeRecord(c, look.record, active), look.observed);
+  if (older) return after(look, await writeRecord(c, older, active), look.observed);
+  if (!voucher) return undefined;
   const { projectId, userId, resources } = voucher;
   const record: Instance = {
     ...active,

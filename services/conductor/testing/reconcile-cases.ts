@@ -148,6 +148,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
     'is stopped on its host, with a claim',
     { ...RUNNING, isClaimed: true, instance: { ...instance, powerState: 'shutdown' } },
   ],
+  ['is on its host by a later attempt', { ...RUNNING, instance: { ...instance, attempt: 9, claimToken: TOKEN + 1 } }],
   ['ran on its host before it was active', { ...RUNNING, at: BEFORE }],
   ['runs on another host', { ...RUNNING, host: ELSEWHERE }],
   ['runs where it was given up', { ...RUNNING, host: ELSEWHERE, instance: { ...instance, attempt: GIVEN_UP } }],
