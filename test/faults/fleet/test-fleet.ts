@@ -24,7 +24,7 @@ import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import type { PlacementStore, Usage } from '#libs/placement/port/placement-store';
 import { readConfig } from '#libs/runtime/config';
-import { silentLog } from '#libs/runtime/log';
+import { type Log, silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
@@ -83,6 +83,7 @@ export class TestFleet {
     readonly proxies: Proxies | undefined,
     settings: Readonly<Record<string, string>>,
     private readonly httpPorts: ReadonlyMap<string, number>,
+    private readonly tenantSaid: readonly string[],
   ) {
     this.#settings = settings;
   }
@@ -103,23 +104,30 @@ export class TestFleet {
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const addresses = { BERTH_STORE_URL: redis.url };
     const store = readConfig(placementOptions, { ...addresses, ...settings });
-    const busAs = (user: string, port: number) =>
+    const busAs = (user: string, port: number, log = silentLog) =>
       openBus(
         { ...readConfig(busOptions, settings), busUrl: credentials.brokerUrl(user, port) },
-        { ...around, metrics: createMetrics({}) },
+        { ...around, log, metrics: createMetrics({}) },
       );
+    const tenantSaid: string[] = [];
+    const tenantLog: Log = {
+      ...silentLog,
+      warn: (fields) => tenantSaid.push(JSON.stringify(fields)),
+      child: () => tenantLog,
+    };
     const fleet = new TestFleet(
       rabbitmq,
       redis,
       credentials,
       await busAs('operator', rabbitmq.port),
-      await busAs(TENANT, proxies?.of(TENANT, 'broker').port ?? rabbitmq.port),
+      await busAs(TENANT, proxies?.of(TENANT, 'broker').port ?? rabbitmq.port, tenantLog),
       await openPlacementStore(store, around),
       await openInstanceStore(store, around),
       mkdtempSync(join(tmpdir(), 'berth-fleet-')),
       proxies,
       { ...QUICK, ...settings },
       options.httpPorts ?? new Map(),
+      tenantSaid,
     );
     await fleet.bus.declare(BUILD_REQUESTS);
     for (const name of [...SCHEDULERS, ...CONDUCTORS, ...AGENTS]) fleet.launch(name);
@@ -159,13 +167,18 @@ export class TestFleet {
     this.#children.get(name)?.process.kill(signal);
   }
 
-  /** Waits until a process has logged an event; with `after`, since it had said so much (`said`). */
+  /** Waits until a process, or the tenant, has logged an event; with `after`, since it had said so much (`said`). */
   async hasLogged(name: string, event: string, after = 0): Promise<void> {
+    const isIn = (line: string) => line.includes(`"event":"${event}"`);
+    if (name === TENANT) {
+      return this.eventually(`${TENANT} says ${event}`, async () => this.tenantSaid.slice(after).some(isIn));
+    }
     await this.#children.get(name)?.says(`"event":"${event}"`, after);
   }
 
-  /** How much a process has said so far. */
+  /** How much a process, or the tenant, has said so far. */
   said(name: string): number {
+    if (name === TENANT) return this.tenantSaid.length;
     return this.#children.get(name)?.stdout().length ?? 0;
   }
 
