@@ -533,12 +533,20 @@ export class Checker {
     }
   }
 
-  /** What is moved runs at its source or at its destination, never at both. */
+  /**
+   * What is moved runs at its source or at its destination, never at both; but a build that timed out on one of them may still
+   * come to its end there, and is destroyed then.
+   */
   #checkMoved(host: string, uuid: string): void {
-    const { migration } = this.known.get(uuid)?.latest ?? {};
+    const { migration, attempts = [] } = this.known.get(uuid)?.latest ?? {};
     if (migration === undefined || this.forgiven.has(uuid)) return;
+    const isTimedOut = (on: string) => {
+      const builtBy = this.fleet.machines.get(on)?.disk.get(uuid)?.attempt;
+      return attempts.some((one) => one.host === on && one.number === builtBy && one.outcome === 'timed_out');
+    };
     for (const end of [migration.source.host, migration.destination.host]) {
       if (end === host || end === '' || this.#takeOvers.has(uuid, end)) continue;
+      if (isTimedOut(end) || isTimedOut(host)) continue;
       if (!this.fleet.machines.get(end)?.running.has(uuid)) continue;
       this.fail('one host each', `${uuid} is moved, and runs on ${end} and on ${host}`);
     }
