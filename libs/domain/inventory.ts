@@ -56,6 +56,11 @@ export function addResources(a: Resources, b: Resources): Resources {
   return sum;
 }
 
+/** What `addResources` takes away. */
+export function negated(resources: Resources): Resources {
+  return Object.fromEntries(Object.entries(resources).map(([resourceClass, amount]) => [resourceClass, -amount]));
+}
+
 /**
  * Puts amounts of which nobody says where they are used on the providers that have their class, in order, each up to its
  * room; what no provider has room for is left out.

@@ -93,10 +93,20 @@ export const MAX_ATTEMPTS_KEPT = 100;
 
 /** From now on what is left on the dead host is to go. */
 export function evacuated({ state, attempts }: Instance): readonly Attempt[] {
-  if (state !== 'rebuilding') return attempts;
-  return attempts.map((one) => (one.outcome === 'active' ? { ...one, outcome: 'evacuated' } : one));
+  return state === 'rebuilding' ? leftActive(attempts, 'evacuated') : attempts;
 }
 
+/** The attempts of what was ACTIVE and is no longer: what became of it. */
+export function leftActive(attempts: readonly Attempt[], outcome: Attempt['outcome']): readonly Attempt[] {
+  return attempts.map((one) => (one.outcome === 'active' ? { ...one, outcome } : one));
+}
+
+/** A new attempt, which its host is about to be ordered. */
+export function attemptOn(host: string, number: number, nowMs: number): Attempt {
+  return { host, number, outcome: 'building', reason: '', startedAtMs: nowMs, endedAtMs: undefined };
+}
+
+/** Of a record without alternates, or without an allocation request. */
 export const NO_BYTES = new Uint8Array();
 
 /** The attempts of a record with an outcome for the one that is open, if one is. */

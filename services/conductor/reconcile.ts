@@ -17,6 +17,7 @@ import { preempted, preempting } from './reconcile/preempting';
 import { rebuilding } from './reconcile/rebuilding';
 import {
   adopt,
+  adoptOrElsewhere,
   doubt,
   isOverdue,
   lateReport,
@@ -132,7 +133,7 @@ function scheduling(record: Instance, observed: Observation, nowMs: number): Ste
     case 'reported':
       return lateReport(record, observed);
     case 'running':
-      return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
+      return adoptOrElsewhere(record, observed);
     default:
       return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : wait(record);
   }
@@ -191,7 +192,7 @@ function betweenHosts(record: Instance, observed: Observation): Step {
       if (observed.outcome === 'active' || !isOfPresentAttempt(record, observed)) return lateReport(record, observed);
       return { kind: 'claim_next_host' };
     case 'running':
-      return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
+      return adoptOrElsewhere(record, observed);
     case 'missing':
     case 'audited':
       return wait(record);
@@ -292,13 +293,15 @@ function builtNow(record: Instance, at: HostPosition, finding?: Finding): Step {
 }
 
 function isAboutBuilt({ kind }: Observation): boolean {
-  return (
-    kind === 'power_requested' ||
-    kind === 'power_reported' ||
-    kind === 'evacuate_requested' ||
-    kind === 'shelve_requested'
-  );
+  return ABOUT_BUILT.includes(kind);
 }
+
+const ABOUT_BUILT: readonly Observation['kind'][] = [
+  'power_requested',
+  'power_reported',
+  'evacuate_requested',
+  'shelve_requested',
+];
 
 /** An operator's word destroys what runs where the record does not have it; what it has there is for a terminate. */
 function disowned(record: Instance, observed: Disowned): Step {

@@ -1,3 +1,4 @@
+import type { Consumer } from '../consumer';
 import type { HostPosition } from '../host-position';
 import type { MissedReport } from '../instance';
 
@@ -62,8 +63,23 @@ export interface Migration {
   readonly confirmAtMs: number | undefined;
 }
 
+/** Bytes as a migration keeps them. */
+export function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
+
+/** What a migration keeps as text. */
+export function bytesOf(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, 'base64'));
+}
+
 /** Of the consumers that hold a migration's claim (Placement's word for Nova's). */
 export const MIGRATION_CONSUMER = 'MIGRATION';
+
+/** The instance that a consumer is, or is the migration of. */
+export function instanceOfConsumer({ uuid, consumerType }: Pick<Consumer, 'uuid' | 'consumerType'>): string {
+  return consumerType === MIGRATION_CONSUMER ? migrationUuidOf(uuid) : uuid;
+}
 
 /**
  * The migration of an instance, as a consumer, and the instance of a migration: the one uuid is the other with the highest bit

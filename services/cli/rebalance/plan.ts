@@ -1,4 +1,4 @@
-import { addResources, type Resources } from '#libs/domain/inventory';
+import { addResources, negated, type Resources } from '#libs/domain/inventory';
 
 /** A host as a plan sees it. */
 export interface PlanHost {
@@ -172,10 +172,6 @@ function sizeOf({ resources }: PlanInstance): number {
 
 function total(resources: Resources): number {
   return Object.values(resources).reduce((sum, amount) => sum + amount, 0);
-}
-
-function negated(resources: Resources): Resources {
-  return Object.fromEntries(Object.entries(resources).map(([name, amount]) => [name, -amount]));
 }
 
 function impossible(why: string): Plan {

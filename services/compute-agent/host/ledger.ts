@@ -1,6 +1,6 @@
 import type { Allocations } from '#libs/domain/consumer';
 import type { HostPosition } from '#libs/domain/host-position';
-import { addResources, type Resources } from '#libs/domain/inventory';
+import { addResources, negated, type Resources } from '#libs/domain/inventory';
 import { heldByProvider, mostByProvider } from './own-providers';
 
 /**
@@ -85,10 +85,6 @@ export function createLedger(rootUuid: string): Ledger {
 export function heldWhileResized(rootUuid: string, instance: TrackedInstance): Allocations {
   const held = heldByProvider(rootUuid, instance);
   return instance.heldBefore ? mostByProvider(held, instance.heldBefore) : held;
-}
-
-function negated(resources: Resources): Resources {
-  return Object.fromEntries(Object.entries(resources).map(([resourceClass, amount]) => [resourceClass, -amount]));
 }
 
 function withoutNothing(resources: Resources): Resources {

@@ -2,6 +2,7 @@ import type { Clock } from '#libs/domain/clock';
 import type { Instance } from '#libs/domain/instance';
 import { inQueueOrder, type Waiter } from '#libs/domain/queueing/queue-order';
 import type { InstanceStore } from '#libs/instances/store';
+import { groupByRequest } from '../steps/select-destinations';
 
 /** A request some of whose instances wait. They are placed together, all or none. */
 export interface WaitingRequest extends Waiter {
@@ -61,7 +62,7 @@ export class PendingQueue {
   /** All requests that wait, in the order of their turns. */
   requests(): readonly WaitingRequest[] {
     if (this.#ordered !== undefined) return this.#ordered;
-    const requests = requestsOf(this.#records.values());
+    const requests = groupByRequest([...this.#records.values()]).map(requestOf);
     const present = new Set(requests.map(({ projectId }) => projectId));
     for (const projectId of this.#served.keys()) if (!present.has(projectId)) this.#served.delete(projectId);
     this.#ordered = inQueueOrder(requests, this.#served);
@@ -77,17 +78,7 @@ export class PendingQueue {
   }
 }
 
-function requestsOf(records: Iterable<Instance>): WaitingRequest[] {
-  const byRequest = new Map<string, Instance[]>();
-  for (const record of records) {
-    const some = byRequest.get(record.requestId);
-    if (some) some.push(record);
-    else byRequest.set(record.requestId, [record]);
-  }
-  return [...byRequest.values()].map(requestOf);
-}
-
-function requestOf(records: readonly Instance[]): WaitingRequest {
+function requestOf([, records]: [requestId: string, ofOne: readonly Instance[]]): WaitingRequest {
   const [{ requestId, projectId, createdAtMs, admission, requestSpec }] = records as [Instance, ...Instance[]];
   const { priority = 0, mayPreempt = false } = admission ?? {};
   const spec = Buffer.from(requestSpec).toString('latin1');

@@ -1,4 +1,3 @@
-import { isAfter } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { isLaterWhereItBelongs, isOfPresentAttempt, isWhereItBelongs } from '../evidence';
 import type { Holds, Observation, RunningAt } from '../observation';
@@ -6,7 +5,7 @@ import type { Step } from '../step';
 import { confirming } from './moves';
 import { auditedPower, changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
 import { evacuateRequested } from './rebuilding';
-import { adopt, atRest, doubt, lateReport, none, recordLost, runsElsewhere } from './shared-steps';
+import { adopt, atRest, doubt, judgeMissed, lateReport, none, recordLost, runsElsewhere } from './shared-steps';
 import { shelveRequested } from './shelving';
 
 /** On its host: ACTIVE, `unknown` while the host is silent, stopped, or on its way between them. */
@@ -55,18 +54,20 @@ function running(record: Instance, observed: RunningAt): Step {
   return { kind: 'claim_again', replaces: undefined, at: observed, finding: 'claimed_again' };
 }
 
-/** The report of its host does not have it: a doubt, which the very next report settles. After a gap it begins anew. */
+/** The report of its host does not have it. */
 export function missing(
   record: Instance,
   { at: { epoch }, sequence }: Extract<Observation, { kind: 'missing' }>,
 ): Step {
-  const last = record.missingIn;
-  if (last?.epoch === epoch && sequence === last.sequence + 1) {
-    return { ...recordLost(record, 'two reports of its host in a row do not have it'), finding: 'lost' };
+  const missingIn = { epoch, sequence };
+  switch (judgeMissed(record.missingIn, missingIn)) {
+    case 'gone':
+      return { ...recordLost(record, 'two reports of its host in a row do not have it'), finding: 'lost' };
+    case 'doubt':
+      return { kind: 'record_missing', missingIn };
+    case 'older':
+      return none('older observation');
   }
-  const before = last && { epoch: last.epoch, position: last.sequence };
-  if (!isAfter({ epoch, position: sequence }, before)) return none('older observation');
-  return { kind: 'record_missing', missingIn: { epoch, sequence } };
 }
 
 /** An instance on its host whose record and claim have been as they are for a while. */

@@ -5,7 +5,17 @@ import type { Step } from '../step';
 import { audited, missing } from './built';
 import { isAtSource, isReturnOrdered, type Moving } from './moves';
 import { isNews } from './power';
-import { adopt, isOverdue, lateReport, none, type Reported, runsElsewhere, wait } from './shared-steps';
+import {
+  adoptOrElsewhere,
+  isOverdue,
+  judgeMissed,
+  lateReport,
+  none,
+  type Reported,
+  recordError,
+  runsElsewhere,
+  wait,
+} from './shared-steps';
 
 /*
  * The states in which an instance is moved. (README.md, "Moves".)
@@ -171,8 +181,9 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
   }
   switch (observed.kind) {
     case 'interrupted':
+      return { kind: 'order_arrival' };
     case 'order_refused':
-      return observed.kind === 'interrupted' ? { kind: 'order_arrival' } : wait(record);
+      return wait(record);
     case 'reported':
       if (isLaterThere(record, observed)) return returned(record, observed);
       return isOfPresentBuild(record, observed) ? returned(record, observed) : lateReport(record, observed);
@@ -188,6 +199,7 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
 }
 
 const ORDER_AGAIN: Step = { kind: 'order_arrival', isAgain: true };
+
 /** It goes on there by an attempt that the store has forgotten. */
 function isLaterThere(record: Moving, { host, attempt, outcome }: Reported): boolean {
   const isKept = outcome === 'active' || outcome === 'failed';
@@ -203,12 +215,7 @@ function returned({ migration }: Moving, { outcome, at, why, attempt }: Reported
       return { kind: 'record_returned', at, attempt, isStopped: true, why };
     default: {
       const message = `${migration.source.host}, from which it was to be moved, does not have it any more: ${why}`;
-      return {
-        kind: 'record_error',
-        fault: { reason: 'instance_lost', message },
-        claimToken: undefined,
-        passedOver: [],
-      };
+      return recordError({ reason: 'instance_lost', message }, undefined, []);
     }
   }
 }
@@ -219,7 +226,7 @@ function elsewhere(record: Instance, observed: Observation): Step {
     case 'reported':
       return lateReport(record, observed);
     case 'running':
-      return ofAnother(record, observed);
+      return adoptOrElsewhere(record, observed);
     case 'claimed':
     case 'no_host':
       return none('somebody else goes on with it');
@@ -228,18 +235,20 @@ function elsewhere(record: Instance, observed: Observation): Step {
   }
 }
 
-function ofAnother(record: Instance, observed: RunningAt): Step {
-  return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
-}
-
 /** Nothing is kept that it could go back to: two reports in a row of its source lack it. It stays where it runs. */
 function missingAtSource(
   { migration: { missingIn: last } }: Moving,
   { at: { epoch }, sequence }: Extract<Observation, { kind: 'missing' }>,
 ): Step {
-  if (last?.epoch === epoch && sequence === last.sequence + 1) return { kind: 'record_confirming' };
-  if (last?.epoch === epoch && sequence <= last.sequence) return none('older observation');
-  return { kind: 'record_source_missing', missingIn: { epoch, sequence } };
+  const missingIn = { epoch, sequence };
+  switch (judgeMissed(last, missingIn)) {
+    case 'gone':
+      return { kind: 'record_confirming' };
+    case 'doubt':
+      return { kind: 'record_source_missing', missingIn };
+    case 'older':
+      return none('older observation');
+  }
 }
 
 function lostIsBack(step: Step): Step {

@@ -2,7 +2,7 @@ import type { Instance } from '#libs/domain/instance';
 import type { Waiting } from '#libs/domain/queueing/admission';
 import type { NoHost, Observation } from '../observation';
 import type { Step } from '../step';
-import { adopt, isOverdue, lateReport, recordError, runsElsewhere, wait } from './shared-steps';
+import { adoptOrElsewhere, isOverdue, lateReport, recordError, wait } from './shared-steps';
 
 /**
  * It waits for capacity and holds nothing. Whoever keeps the queue says when it is its turn; a scheduler is asked then, and
@@ -26,7 +26,7 @@ export function pending(
     case 'reported':
       return lateReport(record, observed);
     case 'running':
-      return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
+      return adoptOrElsewhere(record, observed);
     case 'audited':
       // A scheduler has claimed for it, and its answer was lost: asked again, it answers with that claim.
       if (holds.kind === 'unread') return { kind: 'read_claim' };

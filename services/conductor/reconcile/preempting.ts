@@ -2,7 +2,7 @@ import { BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instanc
 import { isOfPresentAttempt } from '../evidence';
 import type { Observation, PreemptedBy } from '../observation';
 import type { Step } from '../step';
-import { adopt, isOverdue, lateReport, none, runsElsewhere, wait } from './shared-steps';
+import { adopt, destroyAndReport, isOverdue, lateReport, none, runsElsewhere, wait } from './shared-steps';
 
 /**
  * Another instance, whose record says so, is to have its place: it is terminated, or, when it is to be requeued, PENDING again
@@ -23,10 +23,8 @@ export function preempted(record: Instance, { instanceUuid, priority }: Preempte
 export function preempting(record: Instance, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'reported': {
-      const isHere = observed.host === record.host;
-      const isLost = observed.outcome === 'lost' && isOfPresentAttempt(record, observed);
-      if ((observed.outcome === 'destroyed' && isHere) || isLost) return { kind: 'record_requeued' };
-      return lateReport(record, observed);
+      const isGone = observed.outcome === 'destroyed' || observed.outcome === 'lost';
+      return isGone && isOfPresentAttempt(record, observed) ? { kind: 'record_requeued' } : lateReport(record, observed);
     }
     case 'host_gone':
       return { kind: 'record_requeued' };
@@ -38,16 +36,12 @@ export function preempting(record: Instance, observed: Observation, nowMs: numbe
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     case 'interrupted':
-      return destroyIt(record);
+      return destroyAndReport(record);
     case 'missing':
     case 'audited':
     case 'host_down':
       return wait(record);
     default:
-      return isOverdue(record, nowMs) ? destroyIt(record) : wait(record);
+      return isOverdue(record, nowMs) ? destroyAndReport(record) : wait(record);
   }
-}
-
-function destroyIt({ host = '', claimToken = 0 }: Instance): Step {
-  return { kind: 'destroy', host, attempt: 0, claimToken, reports: true };
 }

@@ -1,4 +1,5 @@
-import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
+import { isAfter } from '#libs/domain/host-position';
+import { type Attempt, attemptNumber, type Instance, type MissedReport } from '#libs/domain/instance';
 import { isGivenUp } from '../evidence';
 import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Doubt, NoneReason, Step } from '../step';
@@ -21,6 +22,11 @@ export function runsElsewhere(record: Instance, { host, instance: { attempt, cla
   return { kind: 'destroy', host, attempt, claimToken, reports: false, finding: 'destroyed' };
 }
 
+/** It runs where its record does not have it, unless a sealed request vouches for it: the store may have gone back. */
+export function adoptOrElsewhere(record: Instance, observed: RunningAt): Step {
+  return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
+}
+
 export function recordError(fault: Fault, claimToken: number | undefined, passedOver: readonly Attempt[]) {
   return { kind: 'record_error', fault, claimToken, passedOver } as const;
 }
@@ -29,6 +35,20 @@ export function recordError(fault: Fault, claimToken: number | undefined, passed
 export function recordLost({ host, claimToken }: Instance, why: string) {
   const fault = { reason: 'instance_lost', message: `it stopped running on ${host}: ${why}` };
   return recordError(fault, claimToken, []);
+}
+
+/**
+ * What one more report without an instance says: a doubt, which the very next report settles. After a gap it begins anew.
+ *
+ * @param last  the report that lacked it before, if the record knows one
+ */
+export function judgeMissed(
+  last: MissedReport | undefined,
+  { epoch, sequence }: MissedReport,
+): 'gone' | 'doubt' | 'older' {
+  if (last?.epoch === epoch && sequence === last.sequence + 1) return 'gone';
+  const before = last && { epoch: last.epoch, position: last.sequence };
+  return isAfter({ epoch, position: sequence }, before) ? 'doubt' : 'older';
 }
 
 export function isOverdue({ dueAtMs }: Instance, nowMs: number): boolean {

@@ -1,9 +1,9 @@
 import type { Instance } from '#libs/domain/instance';
 import { isOfPresentAttempt } from '../evidence';
-import type { Holds, Observation, RunningAt } from '../observation';
+import type { Holds, Observation } from '../observation';
 import type { Step } from '../step';
 import {
-  adopt,
+  adoptOrElsewhere,
   atRest,
   destroyAndReport,
   isOverdue,
@@ -57,7 +57,7 @@ export function shelved(record: Instance, holds: Holds, observed: Observation, n
     case 'reported':
       return lateReport(record, observed);
     case 'running':
-      return vouchedOrElsewhere(record, observed);
+      return adoptOrElsewhere(record, observed);
     case 'claimed':
       return { kind: 'release', claimToken: observed.target.claimToken };
     case 'interrupted':
@@ -86,16 +86,11 @@ export function unshelving(record: Instance, observed: Observation, nowMs: numbe
     case 'reported':
       return lateReport(record, observed);
     case 'running':
-      return vouchedOrElsewhere(record, observed);
+      return adoptOrElsewhere(record, observed);
     case 'missing':
     case 'audited':
       return wait(record);
     default:
       return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : wait(record);
   }
-}
-
-/** A store that went back may have forgotten that it was unshelved. */
-function vouchedOrElsewhere(record: Instance, observed: RunningAt): Step {
-  return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
 }

@@ -1,13 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
-import { MIGRATION_CONSUMER, type Migration, migrationUuidOf } from '#libs/domain/moves/migration';
+import { bytesOf, MIGRATION_CONSUMER, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';
-import { concludeAttempt, type RecordChange, readRecord, type WriteResult, writeRecord } from '../lifecycle';
+import {
+  attemptOn,
+  concludeAttempt,
+  MAX_ATTEMPTS_KEPT,
+  type RecordChange,
+  readRecord,
+  writeRecord,
+} from '../lifecycle';
 import type { Look, Observation } from '../observation';
 import { isReturnOrdered, type Moving } from '../reconcile/moves';
 import type { Step } from '../step';
+import { after } from './after';
 import { openRequest } from './claims';
 import { noteDoubt } from './note-doubt';
 import { orderArrival, orderDestroy, orderHandOver } from './orders';
@@ -57,7 +65,7 @@ export async function performMove(
       return write({ state: 'active', migration: undefined, fault: step.fault, dueAtMs: undefined });
     case 'record_handing_over': {
       const { host, claimToken, allocationRequest } = step.target;
-      const destination = { ...migration.destination, host, allocationRequest: toText(allocationRequest) };
+      const destination = { ...migration.destination, host, allocationRequest: textOf(allocationRequest) };
       const next: Migration = { ...migration, phase: 'handing_over', claimToken, destination };
       const dueAtMs = nowMs + (migration.kind === 'live_migrate' ? c.config.buildTimeoutMs : c.config.powerTimeoutMs);
       return write({ migration: next, claimToken, dueAtMs }, { kind: 'interrupted' });
@@ -150,12 +158,12 @@ async function recordMove(
     source: {
       host,
       attempt: attemptNumber(record),
-      allocationRequest: toText(allocationRequest),
-      requestSpec: toText(record.requestSpec),
+      allocationRequest: textOf(allocationRequest),
+      requestSpec: textOf(record.requestSpec),
       claimToken,
       activeAt,
     },
-    destination: { host: '', attempt: 0, allocationRequest: '', requestSpec: toText(requestSpec) },
+    destination: { host: '', attempt: 0, allocationRequest: '', requestSpec: textOf(requestSpec) },
     targetHost,
     claimToken: undefined,
     handover: '',
@@ -176,15 +184,15 @@ async function dispatchArrival(c: Conductor, look: Look, record: Moving, handove
   const next: Migration = {
     ...migration,
     phase: 'arriving',
-    handover: toText(handover),
+    handover: textOf(handover),
     destination: { ...destination, attempt: number },
   };
   const change = begun(c, record, destination.host, number);
   const result = await writeRecord(c, record, {
     ...change,
     migration: next,
-    allocationRequest: toBytes(destination.allocationRequest),
-    requestSpec: toBytes(destination.requestSpec),
+    allocationRequest: bytesOf(destination.allocationRequest),
+    requestSpec: bytesOf(destination.requestSpec),
   });
   return result.kind === 'written' ? order(c, look, result.record as Moving) : after(look, result, undefined);
 }
@@ -192,22 +200,11 @@ async function dispatchArrival(c: Conductor, look: Look, record: Moving, handove
 /** A new attempt on a host. */
 function begun(c: Conductor, { attempts }: Instance, host: string, number: number) {
   const nowMs = c.clock.now();
-  const attempt: Attempt = {
-    host,
-    number,
-    outcome: 'building',
-    reason: '',
-    startedAtMs: nowMs,
-    endedAtMs: undefined,
-  };
-  const kept = [...attempts, attempt].slice(-MAX_ATTEMPTS_KEPT);
+  const kept = [...attempts, attemptOn(host, number, nowMs)].slice(-MAX_ATTEMPTS_KEPT);
   // What another host said of it has no place in the order of what this one says.
   const place = { host, activeAt: undefined, missingIn: undefined };
   return { ...place, attempts: kept, dueAtMs: nowMs + c.config.buildTimeoutMs };
 }
-
-/** An instance may be moved without end: of its attempts the last are kept. */
-const MAX_ATTEMPTS_KEPT = 100;
 
 async function order(c: Conductor, look: Look, record: Moving, isAgain?: boolean): Promise<Look | undefined> {
   const refused = await orderArrival(c, record, { isReturn: isReturnOrdered(record), isAgain });
@@ -302,7 +299,7 @@ async function giveBack(c: Conductor, look: Look, record: Moving): Promise<Look 
   const own = claims.filter(({ owner }) => owner === 'conductor');
   const held = own.find((one) => one.uuid === uuid);
   const kept = own.find((one) => one.uuid === migration.uuid);
-  const request = openRequest(c, toBytes(source.allocationRequest));
+  const request = openRequest(c, bytesOf(source.allocationRequest));
   // Before both sides are known to be claimed, a scheduler may still be about to: a new token makes its guard fail.
   const isKnown = migration.claimToken !== undefined;
   const isBack =
@@ -330,8 +327,8 @@ async function giveBack(c: Conductor, look: Look, record: Moving): Promise<Look 
   const result = await writeRecord(c, record, {
     ...begun(c, record, source.host, number),
     claimToken,
-    allocationRequest: toBytes(source.allocationRequest),
-    requestSpec: toBytes(source.requestSpec),
+    allocationRequest: bytesOf(source.allocationRequest),
+    requestSpec: bytesOf(source.requestSpec),
   });
   return result.kind === 'written' ? order(c, look, result.record as Moving) : after(look, result, undefined);
 }
@@ -339,7 +336,7 @@ async function giveBack(c: Conductor, look: Look, record: Moving): Promise<Look 
 /** A store that has lost what the migration held is told again. */
 async function holdSource(c: Conductor, record: Moving): Promise<void> {
   const { migration } = record;
-  const request = openRequest(c, toBytes(migration.source.allocationRequest));
+  const request = openRequest(c, bytesOf(migration.source.allocationRequest));
   const [kept] = await c.placement.consumers([migration.uuid]);
   if (kept || !request) return;
   const consumers = [migrationWrite(record, request.allocations, { kind: 'absent' })];
@@ -361,18 +358,4 @@ function migrationWrite(
     owner: 'conductor',
   } as const;
   return { ...who, allocations, mappings: {}, expect };
-}
-
-function after(look: Look, result: WriteResult, observed: Observation | undefined): Look | undefined {
-  if (result.kind === 'changed_meanwhile') return { ...look, record: result.record };
-  return observed && { ...look, record: result.record, observed };
-}
-
-function toText(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64');
-}
-
-/** Of what a migration keeps as text. */
-export function toBytes(text: string): Uint8Array {
-  return new Uint8Array(Buffer.from(text, 'base64'));
 }

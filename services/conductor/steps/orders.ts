@@ -6,8 +6,10 @@ import { agentQueue } from '#libs/contracts/queues';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { attemptNumber, type Instance, powerStateToBuild } from '#libs/domain/instance';
+import { bytesOf } from '#libs/domain/moves/migration';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import type { Conductor } from '../context';
+import { NO_BYTES } from '../lifecycle';
 import type { Observation } from '../observation';
 import type { Moving } from '../reconcile/moves';
 import type { Step } from '../step';
@@ -80,10 +82,8 @@ export async function orderArrival(
   // What waits for a silent host is thrown away in time: a host that is back is told then.
   if (isAgain && (await addressOf(c, record.host ?? '')).isDown) return undefined;
   const inPlace = isReturn || source.host === destination.host;
-  return orderBuild(c, record, undefined, { inPlace, handover: inPlace ? NOTHING : Buffer.from(handover, 'base64') });
+  return orderBuild(c, record, undefined, { inPlace, handover: inPlace ? NO_BYTES : bytesOf(handover) });
 }
-
-const NOTHING = new Uint8Array();
 
 /** Orders the source of a move to stop an instance and to hand it over; as `orderPowerState`. */
 export async function orderHandOver(c: Conductor, record: Moving): Promise<void> {

@@ -2,7 +2,15 @@ import { alternatesCodec } from '#libs/contracts/selection';
 import type { HostPosition } from '#libs/domain/host-position';
 import { attemptNumber, type Instance, type MissedReport } from '#libs/domain/instance';
 import type { Conductor } from '../context';
-import { concludeAttempt, evacuated, MAX_ATTEMPTS_KEPT, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
+import {
+  attemptOn,
+  concludeAttempt,
+  evacuated,
+  MAX_ATTEMPTS_KEPT,
+  NO_BYTES,
+  type RecordChange,
+  writeRecord,
+} from '../lifecycle';
 import type { ClaimedHost, Fault, Look } from '../observation';
 import { isChanging } from '../reconcile/power';
 import type { Finding, Step } from '../step';
@@ -152,13 +160,12 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
   const { host, claimToken, allocationRequest, alternates } = target;
   const before = [...evacuated(record), ...target.passedOver].slice(-MAX_ATTEMPTS_KEPT);
   const number = (before.at(-1)?.number ?? 0) + 1;
-  const attempt = { host, number, outcome: 'building', reason: '', startedAtMs: nowMs, endedAtMs: undefined } as const;
   const result = await writeRecord(c, record, {
     state: 'building',
     host,
     claimToken,
     allocationRequest,
-    attempts: [...before, attempt],
+    attempts: [...before, attemptOn(host, number, nowMs)],
     alternates: alternatesCodec.encode(alternates),
     dueAtMs: nowMs + c.config.buildTimeoutMs,
     // What another host said of it has no place in the order of what this one says.

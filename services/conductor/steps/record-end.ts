@@ -1,6 +1,6 @@
 import { hasBeenActive, type Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
-import { concludeAttempt, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
+import { concludeAttempt, leftActive, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
 import type { Fault, Look } from '../observation';
 import { GANG_FAILED } from '../reconcile/gang';
 import type { Step } from '../step';
@@ -64,9 +64,7 @@ export async function recordUndoing(
   fault: Fault,
 ): Promise<Look | undefined> {
   const nowMs = c.clock.now();
-  const attempts = concludeAttempt(record, 'rolled_back', GANG_FAILED, nowMs).map((one) =>
-    one.outcome === 'active' ? { ...one, outcome: 'rolled_back' as const } : one,
-  );
+  const attempts = leftActive(concludeAttempt(record, 'rolled_back', GANG_FAILED, nowMs), 'rolled_back');
   const dueAtMs = nowMs + c.config.destroyTimeoutMs;
   const change = { state: 'undoing', fault, attempts, alternates: NO_BYTES, dueAtMs } as const;
   const result = await writeRecord(c, record, change);

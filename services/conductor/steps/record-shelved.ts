@@ -1,6 +1,6 @@
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
-import { MAX_ATTEMPTS_KEPT, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
+import { leftActive, MAX_ATTEMPTS_KEPT, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
 import type { Look } from '../observation';
 import type { Step } from '../step';
 import { after } from './after';
@@ -16,12 +16,11 @@ export async function recordShelved(
   record: Instance,
   { fault, passedOver = [] }: Extract<Step, { kind: 'record_shelved' }>,
 ): Promise<Look | undefined> {
-  const left = record.attempts.map((one) => (one.outcome === 'active' ? { ...one, outcome: 'shelved' as const } : one));
   const result = await writeRecord(c, record, {
     ...AT_NO_HOST,
     state: 'shelved_offloaded',
     fault,
-    attempts: [...left, ...passedOver].slice(-MAX_ATTEMPTS_KEPT),
+    attempts: [...leftActive(record.attempts, 'shelved'), ...passedOver].slice(-MAX_ATTEMPTS_KEPT),
   });
   if (result.kind === 'written' && record.claimToken !== undefined) await release(c, record.uuid, record.claimToken);
   return after(look, result, undefined);

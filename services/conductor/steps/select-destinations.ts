@@ -1,16 +1,15 @@
-import { callMethod } from '#libs/bus/typed-calls';
 import type { Destination, Diagnosis, EncodedRequestSpec, SelectDestinationsResponse } from '#libs/contracts/messages';
-import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import { bytesOf } from '#libs/domain/moves/migration';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
 import { hasFailed } from '../reconcile/gang';
 import { isMoving, type Moving } from '../reconcile/moves';
-import { toBytes } from './moves';
+import { callScheduler } from './call-scheduler';
 import { triedBy } from './next-alternate';
 import { membersOf } from './settle-gangs';
 
@@ -66,8 +65,7 @@ async function selectForRequest(
     ...(isMoving(first) ? { numAlternates: 0, move: moveOf(first) } : { numAlternates: c.config.numAlternates }),
   };
   try {
-    const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
-    const response = await callMethod(c.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
+    const response = await callScheduler(c, selectDestinationsMethod, request);
     if (response.noValidHost && response.destinations.length === 0) return noHostBy(response.noValidHost, response);
     const noHost = response.noValidHost && noHostBy(response.noValidHost, response);
     const byUuid = new Map(response.destinations.map((one) => [one.instanceUuid, one]));
@@ -78,8 +76,6 @@ async function selectForRequest(
     };
   } catch (thrown) {
     const error = BerthError.from(thrown);
-    // Before the first scheduler has started, its queue is not there.
-    if (error.reason === 'no_such_queue') throw new BerthError('unavailable', 'no_scheduler', 'no scheduler runs yet');
     if (isRetryable(error) || error.code === 'resource_exhausted') throw error;
     return () => noValidHost(`the scheduler refused the request: ${error.message} (${error.reason})`);
   }
@@ -114,7 +110,7 @@ function wantedOf(record: Instance): EncodedRequestSpec {
 }
 
 function wantedByMove({ migration: { kind, source, destination, targetHost } }: Moving): EncodedRequestSpec {
-  const wanted = toBytes(destination.requestSpec);
+  const wanted = bytesOf(destination.requestSpec);
   if (kind === 'resize') return wanted;
   const spec = requestSpecCodec.decode(wanted);
   const forceHosts = targetHost === '' ? spec.forceHosts : [targetHost];

@@ -1,7 +1,7 @@
 import type { Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
-import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
+import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { Conductor } from '../context';
 import { type Look, lookAt, type Observation, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
@@ -25,10 +25,10 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
 
   await c.placement.scanConsumers(async (consumers) => {
     const claims = consumers.filter((consumer) => consumer.owner === 'conductor' && isSettled(consumer));
-    const records = await c.instances.get(claims.map(instanceOf));
+    const records = await c.instances.get(claims.map(instanceOfConsumer));
     const byUuid = new Map(records.map((record) => [record.uuid, record]));
     count.claims += claims.length;
-    const looks = claims.map((claim) => lookAtHeld(claim, byUuid.get(instanceOf(claim)), isSettled));
+    const looks = claims.map((claim) => lookAtHeld(claim, byUuid.get(instanceOfConsumer(claim)), isSettled));
     await reconcileLoop(
       c,
       looks.filter((look) => look !== undefined).filter(({ record }) => record === undefined || isSettled(record)),
@@ -68,11 +68,6 @@ async function settleUnseen(c: Conductor, nowMs: number): Promise<void> {
   const isDown = new Set(hosts.filter(({ up }) => !up).map(({ name }) => name));
   const settled = unseen.filter(({ host }) => !isDown.has(host));
   await Promise.all(settled.map((doubt) => c.instances.settleDoubt(doubt)));
-}
-
-/** The instance that a claim is about. */
-function instanceOf({ uuid, consumerType }: Consumer): string {
-  return consumerType === MIGRATION_CONSUMER ? migrationUuidOf(uuid) : uuid;
 }
 
 /** What a migration holds without a record that is on that move has no owner; with one, its record is looked at. */

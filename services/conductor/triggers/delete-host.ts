@@ -8,7 +8,7 @@ import { fenceHost, releaseFence } from '../steps/fence-host';
 
 /** So many instances are named in a refusal. */
 const NAMED = 3;
-/** Read at once to find those that count. */
+/** Records that are read at once. */
 const PAGE = 1_000;
 
 /**
@@ -26,7 +26,7 @@ export async function deleteHost(
   requireService(sender, deleteHostMethod.request.type);
   const [row] = await c.placement.hosts([host]);
   if (row === undefined) throw noSuchHost(host);
-  const there = (await c.instances.list({ host }, undefined, PAGE)).filter(isThere);
+  const there = await instancesOn(c, host);
   if (there.length > 0) throw hasInstances(host, there);
   await fenceHost(c, host);
   const result = await c.placement.commit({ kind: 'delete_host', host, atMs: c.clock.now() });
@@ -44,6 +44,17 @@ export async function deleteHost(
     default:
       throw new BerthError('internal', 'unexpected_result', `deleting host ${host}: ${result.kind}`);
   }
+}
+
+async function instancesOn(c: Conductor, host: string): Promise<Instance[]> {
+  const there: Instance[] = [];
+  let marker: string | undefined;
+  do {
+    const page = await c.instances.list({ host }, marker, PAGE);
+    there.push(...page.filter(isThere));
+    marker = page.length < PAGE ? undefined : page.at(-1)?.uuid;
+  } while (marker !== undefined);
+  return there;
 }
 
 /** What is DELETED keeps its host on record, and so does an instance in ERROR. */

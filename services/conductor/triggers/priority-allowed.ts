@@ -1,10 +1,9 @@
-import { callMethod } from '#libs/bus/typed-calls';
-import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { listQuotasMethod } from '#libs/contracts/quotas';
 import { BerthError } from '#libs/domain/errors';
 import { type Admission, PRIORITY_LIMIT } from '#libs/domain/queueing/admission';
 import { UNLIMITED } from '#libs/domain/quotas/quota';
 import type { Conductor } from '../context';
+import { callScheduler } from '../steps/call-scheduler';
 
 /**
  * Refuses a priority above the limit of the project's quota; where no quota says one, above the setting. Up to 0 is
@@ -25,14 +24,8 @@ export async function requirePriority(
 }
 
 async function highestOf(c: Conductor, projectId: string): Promise<number> {
-  const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
-  try {
-    const request = { projectId, marker: '', limit: 1 };
-    const { projects, defaultLimits } = await callMethod(c.bus, RPC_SCHEDULER, listQuotasMethod, request, options);
-    const own = projects.find((one) => one.projectId === projectId)?.limits[PRIORITY_LIMIT];
-    return own ?? defaultLimits[PRIORITY_LIMIT] ?? c.config.maxPriority;
-  } catch (thrown) {
-    if (BerthError.from(thrown).reason !== 'no_such_queue') throw thrown;
-    throw new BerthError('unavailable', 'no_scheduler', 'no scheduler runs yet');
-  }
+  const request = { projectId, marker: '', limit: 1 };
+  const { projects, defaultLimits } = await callScheduler(c, listQuotasMethod, request);
+  const own = projects.find((one) => one.projectId === projectId)?.limits[PRIORITY_LIMIT];
+  return own ?? defaultLimits[PRIORITY_LIMIT] ?? c.config.maxPriority;
 }

@@ -1,6 +1,6 @@
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
-import type { Inventories, Resources } from '#libs/domain/inventory';
+import { type Inventories, negated, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { HostProviders } from './host-providers';
 import type { PendingClaim } from './pending-claims';
@@ -72,10 +72,6 @@ export function withoutClaim(state: HostState, claim: PendingClaim): HostState {
   );
   const { instances, buildsInProgress, quarantine } = state;
   return { ...withClaim(state, { ...claim, allocations }), instances: instances - 1, buildsInProgress, quarantine };
-}
-
-function negated(resources: Resources): Resources {
-  return Object.fromEntries(Object.entries(resources).map(([name, amount]) => [name, -amount]));
 }
 
 /** Whether two states of one host say the same to every filter, weigher and search. */

@@ -1,6 +1,6 @@
 import type { HostDiscrepancy, RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import type { Consumer } from '#libs/domain/consumer';
-import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
+import { instanceOfConsumer, MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
@@ -46,7 +46,7 @@ export async function findDifference(
   });
   if (unclaimed.length + missing.length + present.length === 0) return undefined;
   const lost = missing.map((uuid) => consumers.get(uuid)).filter((consumer) => consumer !== undefined);
-  return { unclaimed, missing: lost.map(instanceOf), present };
+  return { unclaimed, missing: lost.map(instanceOfConsumer), present };
 }
 
 /** The first report of an epoch, or of a host that was down. */
@@ -76,15 +76,11 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
     for (const uuid of view.consumersOn(providerUuid)) {
       const consumer = reported.has(uuid) ? undefined : view.consumer(uuid);
       // What a migration holds is what is kept of its instance.
-      if (consumer && reported.has(instanceOf(consumer))) continue;
+      if (consumer && reported.has(instanceOfConsumer(consumer))) continue;
       if (consumer && isOldClaim(consumer, oldMs)) missing.add(uuid);
     }
   }
   return { unclaimed, present, stays, missing: [...missing] };
-}
-
-function instanceOf({ uuid, consumerType }: Consumer): string {
-  return consumerType === MIGRATION_CONSUMER ? migrationUuidOf(uuid) : uuid;
 }
 
 function isKeptHere(
