@@ -15,24 +15,31 @@ const MAX_ROUNDS = 1_000;
  * one way from a trigger to an effect. Instances of one request that need a host go to a scheduler together, all or none, so
  * they must be looked at together; those of several requests may be.
  *
+ * @returns the looks of which nothing came: what was observed, and the record as it was by then
  * @throws BerthError what a step throws: all of it is harmless when it is begun again; `aborted / record_keeps_changing`.
  */
-export async function reconcileLoop(c: Conductor, looks: readonly Look[]): Promise<void> {
+export async function reconcileLoop(c: Conductor, looks: readonly Look[]): Promise<readonly Look[]> {
   let open = looks;
+  const withoutStep: Look[] = [];
   for (let round = 0; open.length > 0; round++) {
     if (round === MAX_ROUNDS) {
       throw new BerthError('aborted', 'record_keeps_changing', `instance ${open[0]?.uuid} changes all the time`);
     }
-    open = await oneRound(c, open);
+    const { next, nothing } = await oneRound(c, open);
+    open = next;
+    withoutStep.push(...nothing);
   }
+  return withoutStep;
 }
 
-async function oneRound(c: Conductor, looks: readonly Look[]): Promise<Look[]> {
+async function oneRound(c: Conductor, looks: readonly Look[]): Promise<{ next: Look[]; nothing: Look[] }> {
+  const nothing: Look[] = [];
   const selecting: Look[] = [];
   const settling: Look[] = [];
   const performing: Promise<Look | undefined>[] = [];
   for (const look of looks) {
     const step = reconcile(look.record, look.holds, look.observed, c.clock.now());
+    if (step.kind === 'none') nothing.push(look);
     if (isOwn(step)) performing.push(perform(c, look, step));
     else if (step.kind === 'settle_gang') settling.push(look);
     else selecting.push(look);
@@ -43,7 +50,7 @@ async function oneRound(c: Conductor, looks: readonly Look[]): Promise<Look[]> {
     settling.length > 0 ? settleGangs(c, settling, reconcileLoop) : [],
     ...performing,
   ]);
-  return [...selected, ...settled, ...performed.filter((look) => look !== undefined)];
+  return { next: [...selected, ...settled, ...performed.filter((look) => look !== undefined)], nothing };
 }
 
 async function select(c: Conductor, looks: readonly Look[]): Promise<Look[]> {

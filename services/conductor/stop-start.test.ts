@@ -62,6 +62,20 @@ it('refuses a copy of a stop that comes after the instance was started again', a
   expect(await state()).toBe('active');
 });
 
+it('does not say that it stops what was something else for a moment, and is as before', async () => {
+  const uuid = await built();
+  const record = await world.only();
+  const update = world.instances.update.bind(world.instances);
+  jest.spyOn(world.instances, 'update').mockImplementationOnce(async (next) => {
+    await update({ ...record, state: 'starting', version: record.version + 1 });
+    const refused = await update(next);
+    await update({ ...record, version: record.version + 2 });
+    return refused;
+  });
+  expect(await operate(uuid, 'stop')).toBe('instance_changed');
+  expect(await state()).toBe('active');
+});
+
 it.each(['scheduling', 'deleted'])('refuses to stop what is %s', async (which) => {
   world.behaviour.set('h1', 'is silent');
   if (which === 'scheduling') world.hosts = [];

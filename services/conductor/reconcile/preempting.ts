@@ -24,7 +24,9 @@ export function preempting(record: Instance, observed: Observation, nowMs: numbe
   switch (observed.kind) {
     case 'reported': {
       const isGone = observed.outcome === 'destroyed' || observed.outcome === 'lost';
-      return isGone && isOfPresentAttempt(record, observed) ? { kind: 'record_requeued' } : lateReport(record, observed);
+      return isGone && isOfPresentAttempt(record, observed)
+        ? { kind: 'record_requeued' }
+        : lateReport(record, observed);
     }
     case 'host_gone':
       return { kind: 'record_requeued' };

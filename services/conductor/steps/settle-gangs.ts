@@ -15,7 +15,7 @@ import { gangFault, toBeUndone } from '../reconcile/gang';
 export async function settleGangs(
   c: Conductor,
   looks: readonly Look[],
-  lookAtAll: (c: Conductor, looks: readonly Look[]) => Promise<void>,
+  lookAtAll: (c: Conductor, looks: readonly Look[]) => Promise<unknown>,
 ): Promise<Look[]> {
   const requests = [...new Set(looks.flatMap(({ record }) => (record ? [record.requestId] : [])))];
   await Promise.all(

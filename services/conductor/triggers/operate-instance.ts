@@ -38,9 +38,11 @@ export async function operateInstance(
   if (reconcile(record, { kind: 'unread' }, observed, c.clock.now()).kind === 'none')
     throw wrongState(record, operation);
   if (operation === 'evacuate' && record.host !== undefined) await fenceHost(c, record.host);
-  await reconcileLoop(c, [lookAt(record, observed)]);
+  const withoutStep = await reconcileLoop(c, [lookAt(record, observed)]);
   const after = await ownRecord(c, instanceUuid, sender);
-  if (isOvertaken(after, operation, observed, c.clock.now())) throw changed(after, record.version);
+  // Somebody else's write came between, after which there was nothing to do: the wish is not on record.
+  const overtaken = withoutStep.find((look) => look.observed === observed)?.record;
+  if (overtaken && !isDone(overtaken, operation)) throw changed(after, record.version);
   return { instance: instanceView(after) };
 }
 
@@ -73,12 +75,6 @@ function isDone({ state, migration }: Instance, operation: InstanceOperation): b
     default:
       return DONE_IN[operation].includes(state);
   }
-}
-
-/** Whether somebody else's write came between, after which there is nothing to stop or to start: the wish is not on record. */
-function isOvertaken(after: Instance, operation: InstanceOperation, observed: Observation, nowMs: number): boolean {
-  if (operation !== 'stop' && operation !== 'start' && operation !== 'shelve') return false;
-  return !isDone(after, operation) && reconcile(after, { kind: 'unread' }, observed, nowMs).kind === 'none';
 }
 
 async function wishOf(c: Conductor, request: OperateInstanceRequest, record: Instance): Promise<Observation> {
