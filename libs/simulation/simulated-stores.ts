@@ -51,6 +51,7 @@ const READS: readonly string[] = [
   'listFlavors',
   'consumers',
   'hosts',
+  'heardAt',
   'revision',
   'listDoubts',
   'countPending',

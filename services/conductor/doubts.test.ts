@@ -146,3 +146,12 @@ it('shows a doubt until nobody has found it for a while, and for as long as its 
   await world.clock.advance(50_000);
   expect((await doubts()).map(({ host }) => host)).toEqual(['h2']);
 });
+
+it('shows a doubt until its host was heard without it, whatever the sweep of silent hosts has done by then', async () => {
+  await runs('h2');
+  await world.clock.advance(100_000);
+  expect((await doubts()).map(({ host }) => host)).toEqual(['h2']);
+  await world.setUp('h2', true);
+  await world.clock.advance(100_000);
+  expect(await doubts()).toEqual([]);
+});

@@ -118,6 +118,15 @@ export class MemoryPlacementStore implements PlacementStore {
     return names.map((name) => this.#tables.get('host', name)?.row).filter((host) => host !== undefined);
   }
 
+  async heardAt(names: readonly string[]): Promise<Map<string, number>> {
+    return new Map(
+      names.flatMap((name) => {
+        const atMs = this.#tables.heardAt(name);
+        return atMs === undefined ? [] : [[name, atMs] as const];
+      }),
+    );
+  }
+
   async scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void> {
     const uuids = [...this.#tables.maps.consumer.keys()];
     for (let from = 0; from < uuids.length; from += SCAN_CHUNK) {

@@ -61,6 +61,10 @@ export class MemoryTables implements Reader {
     return names.map((name) => this.count(name));
   }
 
+  heardAt(host: string): number | undefined {
+    return this.#heartbeats.get(host);
+  }
+
   async silentHosts(silentSinceMs: number, limit: number): Promise<string[]> {
     return [...this.#heartbeats]
       .filter(([, atMs]) => atMs <= silentSinceMs)

@@ -79,6 +79,9 @@ export interface PlacementStore {
   /** Likewise the hosts. */
   hosts(names: readonly string[]): Promise<Host[]>;
 
+  /** When hosts were heard last, in milliseconds: the time of the last report that was taken. Those that are down are left out. */
+  heardAt(names: readonly string[]): Promise<Map<string, number>>;
+
   /** Every consumer, in chunks, for the audit. */
   scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void>;
 

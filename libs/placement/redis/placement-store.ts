@@ -186,6 +186,11 @@ export class RedisPlacementStore implements PlacementStore {
     return rows.filter((stored) => stored !== undefined).map(({ row }) => row);
   }
 
+  async heardAt(names: readonly string[]): Promise<Map<string, number>> {
+    const heard = await this.#reader.heardAt(names);
+    return new Map(names.flatMap((name, n) => (heard[n] == null ? [] : [[name, Number(heard[n])] as const])));
+  }
+
   async scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void> {
     await this.#reader.scanTexts('consumer', (texts) =>
       onRows(texts.map(([uuid, text]) => asConsumer(decodeRow('consumer', uuid, text)))),

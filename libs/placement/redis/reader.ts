@@ -35,6 +35,11 @@ export class RedisReader implements Reader {
     );
   }
 
+  async heardAt(hosts: readonly string[]): Promise<(string | null)[]> {
+    if (hosts.length === 0) return [];
+    return this.client.run((redis) => redis.zmscore(this.keys.heartbeats, ...hosts));
+  }
+
   async scan<T extends TableName>(table: T): Promise<[string, Stored<Tables[T]>][]> {
     const found = new Map<string, Stored<Tables[T]>>();
     await this.scanTexts(table, async (texts) => {

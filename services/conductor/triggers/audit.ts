@@ -61,12 +61,14 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
   c.log.info({ event: 'audit_done', ...count, forgotten, epoch: lease.epoch }, 'audit done');
 }
 
-/** A doubt ends when nobody has found it for a while, though its host is up and would say so. */
+/** A doubt ends when nobody has found it for a while, though its host was heard since and would have said so, or is gone. */
 async function settleUnseen(c: Conductor, nowMs: number): Promise<void> {
   const unseen = (await c.instances.listDoubts()).filter(({ seenAtMs }) => seenAtMs < nowMs - c.config.doubtMs);
-  const hosts = await c.placement.hosts([...new Set(unseen.map(({ host }) => host))]);
-  const isDown = new Set(hosts.filter(({ up }) => !up).map(({ name }) => name));
-  const settled = unseen.filter(({ host }) => !isDown.has(host));
+  if (unseen.length === 0) return;
+  const names = [...new Set(unseen.map(({ host }) => host))];
+  const [hosts, heardAt] = await Promise.all([c.placement.hosts(names), c.placement.heardAt(names)]);
+  const known = new Set(hosts.map(({ name }) => name));
+  const settled = unseen.filter(({ host, seenAtMs }) => !known.has(host) || (heardAt.get(host) ?? 0) > seenAtMs);
   await Promise.all(settled.map((doubt) => c.instances.settleDoubt(doubt)));
 }
 

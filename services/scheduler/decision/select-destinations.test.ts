@@ -466,6 +466,7 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     releaseHosts: (held) => store.releaseHosts(held),
     consumers: (uuids) => store.consumers(uuids),
     hosts: (names) => store.hosts(names),
+    heardAt: (names) => store.heardAt(names),
     scanConsumers: (onRows) => store.scanConsumers(onRows),
     projectUsages: () => store.projectUsages(),
     projectDays: (projectIds) => store.projectDays(projectIds),

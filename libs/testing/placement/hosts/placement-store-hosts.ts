@@ -282,8 +282,15 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
       await store.reportHost(aReport({ ...host2, sequence: 2, atMs: AT_MS + 2_000 }));
       await store.reportHost(aReport({ ...host2, sequence: 3, atMs: AT_MS + 1_000 }));
       const sweep = { kind: 'sweep_hosts', silentSinceMs: AT_MS + 1_500, limit: 1 } as const;
+      const names = ['host-1', 'host-2', 'host-9'];
+      const heard: readonly [string, number][] = [
+        ['host-1', AT_MS],
+        ['host-2', AT_MS + 2_000],
+      ];
+      expect(await store.heardAt(names)).toEqual(new Map(heard));
       const change = await mustCommit(store, sweep);
       expect(change.hosts).toMatchObject([{ name: 'host-1', up: false }]);
+      expect(await store.heardAt(names)).toEqual(new Map(heard.slice(1)));
       await mustCommit(store, sweep);
       expect(await commit(store, sweep)).toEqual({ kind: 'unchanged' });
       expect((await hosts()).map((host) => host.up)).toEqual([false, true, false]);
