@@ -244,6 +244,10 @@ const VARIANTS: Readonly<Record<string, readonly Variant[]>> = {
     ['', ''],
     ['confirming', ''],
   ],
+  stopping: [
+    ['', ''],
+    ['confirming', ''],
+  ],
   resize: ON_THE_WAY,
   migrating: ON_THE_WAY,
   verify_resize: [['arrived', '']],
