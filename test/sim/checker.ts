@@ -254,8 +254,11 @@ export class Checker {
     const isRelease = Object.keys(allocations).length === 0;
     if (isRelease) this.foreign.delete(uuid);
     const atMs = process.clock.now();
+    const { storeBegan } = this;
     const result = await stores.placement.commit({ kind: 'write_allocations', atMs, consumers: [write] });
-    if (result.kind === 'committed' && !isRelease) this.foreign.set(uuid, JSON.stringify([allocations, 'nova']));
+    // What was answered before the store went back may be heard after it, and lost.
+    const isKept = result.kind === 'committed' && this.storeBegan === storeBegan;
+    if (isKept && !isRelease) this.foreign.set(uuid, JSON.stringify([allocations, 'nova']));
   }
 
   #onWrite({ name, atMs }: Asking, what: string, result: unknown): void {
