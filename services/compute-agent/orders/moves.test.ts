@@ -112,12 +112,13 @@ it('starts what could not be resized with what it holds now, and never with what
   expect(await arrive({ attempt: 2, claimToken: 9, allocations: vcpus(2), arrival: IN_PLACE })).toBe('2 active');
   const { moves } = world.driver ?? {};
   if (!moves) throw new Error('the driver moves nothing');
-  const { resize } = moves;
+  const atOnce = { ...moves };
   let fails = true;
-  Object.assign(moves, {
-    resize: (instance: Parameters<typeof resize>[0]) =>
-      fails ? Promise.reject(new Error('no room on its disk')) : resize(instance),
-  });
+  const resize: DriverMoves['resize'] = async (instance) => {
+    if (fails) throw new Error('no room on its disk');
+    await atOnce.resize(instance);
+  };
+  Object.assign(moves, { resize });
   await arrive({ attempt: 3, claimToken: 11, allocations: vcpus(1), arrival: IN_PLACE });
   expect(world.outcomes().at(-1)).toMatch(/^3 failed/);
   const start = async () => {

@@ -13,7 +13,18 @@ export async function onBuildReport(
   isRepeated: boolean,
 ): Promise<void> {
   const report = buildReportCodec.decode(body);
-  const { instanceUuid: uuid, host, attempt, claimToken, outcome, reason, message, epoch, position, keptClaimToken = 0 } = report;
+  const {
+    instanceUuid: uuid,
+    host,
+    attempt,
+    claimToken,
+    outcome,
+    reason,
+    message,
+    epoch,
+    position,
+    keptClaimToken = 0,
+  } = report;
   requireHost(identity, host);
   const record = await readRecord(c, uuid);
   const why = message === '' ? reason : `${reason}: ${message}`;
