@@ -84,6 +84,7 @@ const report = fc.record({
   host: word,
   attempt: fc.nat(99),
   outcome: fc.constantFrom('active' as const, 'failed' as const, 'refused' as const, 'lost' as const),
+  keptClaimToken: fc.maxSafeNat(),
   reason: word,
   message: fc.string(),
   claimToken: fc.maxSafeNat(),

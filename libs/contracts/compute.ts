@@ -117,6 +117,7 @@ export const buildReportCodec: Codec<BuildReport> = codec(
     alternates: selectionsFromWire(report.alternates, 'alternates'),
     epoch: whole(report.epoch, 'epoch'),
     position: whole(report.position, 'position'),
+    keptClaimToken: whole(report.keptClaimToken, 'kept_claim_token'),
   }),
 );
 

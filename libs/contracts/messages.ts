@@ -466,8 +466,10 @@ export interface PowerReport extends Fields<berth.compute.v1.PowerReport, 'power
 
 export type BuildOutcome = 'active' | 'failed' | 'refused' | 'destroyed' | 'lost';
 
-export interface BuildReport extends Fields<berth.compute.v1.BuildReport, 'outcome'> {
+export interface BuildReport extends Fields<berth.compute.v1.BuildReport, 'outcome' | 'keptClaimToken'> {
   readonly outcome: BuildOutcome;
+  /** Of an order to destroy: by what the instance is here all the same; 0 when it is not. */
+  readonly keptClaimToken?: number;
   readonly alternates: readonly Selection[];
 }
 

@@ -127,3 +127,28 @@ it.each([
     expect((await world.only()).attempts.at(-1)).toMatchObject({ host: 'h1', number: 3, outcome: 'active' });
   },
 );
+
+it.each(['terminate', 'shelve'] as const)(
+  'is there by a claim that the store has forgotten: to %s it ends that',
+  async (wish) => {
+    const attempts: readonly Attempt[] = [{ ...OPEN, outcome: 'active' }];
+    await restored({ state: 'active', host: 'h1', claimToken: 1, attempts, dueAtMs: undefined });
+    world.heedsDestroy = false;
+    if (wish === 'terminate') await world.terminate(uuid);
+    else void world.operate(uuid, 'shelve');
+    await world.clock.advance(0);
+    const { state } = await world.only();
+    const sayDestroyed = (attempt: number, claimToken: number, keptClaimToken: number) => {
+      const what = { outcome: 'destroyed', keptClaimToken, reason: '', message: '', alternates: [] } as const;
+      const about = { instanceUuid: uuid, host: 'h1', attempt, claimToken };
+      return world.sendReport({ ...about, ...what, ...world.nextPosition('h1') });
+    };
+    await sayDestroyed(1, 9, 9);
+    await world.clock.advance(0);
+    expect(world.destroys.at(-1)).toMatchObject({ host: 'h1', attempt: 0, claimToken: 9, report: true });
+    expect((await world.only()).state).toBe(state);
+    await sayDestroyed(1, 9, 0);
+    await world.clock.advance(0);
+    expect((await world.only()).state).toBe(wish === 'terminate' ? 'deleted' : 'shelved_offloaded');
+  },
+);

@@ -247,6 +247,47 @@ it('moves live without waiting to be confirmed', async () => {
   expect(world.runs()).toEqual([`${uuid} h2`]);
 });
 
+describe('what has moved live and is stopped on a host that is silent', () => {
+  /** STOPPING on h2 while h1, which was to destroy it, has not said that it did. */
+  async function aStopping(): Promise<string> {
+    const uuid = await anActive();
+    world.heedsDestroy = false;
+    await operate(uuid, 'live_migrate');
+    world.behaviour.set('h2', 'is silent');
+    await operate(uuid, 'stop');
+    expect(await world.only()).toMatchObject({ state: 'stopping', host: 'h2', migration: { phase: 'confirming' } });
+    return uuid;
+  }
+
+  it('holds nothing at its source from when that says that it is destroyed, and is stopped when its host can', async () => {
+    const uuid = await aStopping();
+    const [destroy] = world.destroys;
+    if (!destroy) throw new Error('nothing was ordered');
+    world.running.get(uuid)?.delete('h1');
+    const about = { instanceUuid: uuid, host: 'h1', attempt: destroy.attempt, claimToken: 0, alternates: [] };
+    const destroyed = { outcome: 'destroyed', reason: '', message: '', ...world.nextPosition('h1') } as const;
+    await world.sendReport({ ...about, ...destroyed });
+    await world.clock.advance(0);
+    expect(await world.only()).toMatchObject({ state: 'stopping', migration: undefined });
+    expect(await world.claims()).toEqual([`${uuid} h2`]);
+    world.behaviour.delete('h2');
+    await world.clock.advance(12_000);
+    expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h2' });
+  });
+
+  it('is ordered destroyed at its source again by audits', async () => {
+    const uuid = await aStopping();
+    world.heedsDestroy = true;
+    await world.setUp('h2', false);
+    await world.setUp('h1', true);
+    await world.clock.advance(42_000);
+    expect(await world.only()).toMatchObject({ state: 'stopping', migration: undefined });
+    expect(await world.claims()).toEqual([`${uuid} h2`]);
+    expect(world.runs()).toEqual([`${uuid} h2`]);
+    expect(world.harmed).toEqual([]);
+  });
+});
+
 it('refuses what does not fit the state, and a second move while one is on its way', async () => {
   const uuid = await anActive();
   expect(await operate(uuid, 'confirm')).toBe('instance_state');

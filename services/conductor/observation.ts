@@ -99,6 +99,8 @@ export type Observation =
       readonly claimToken: number;
       readonly at: HostPosition;
       readonly outcome: BuildOutcome;
+      /** Of `destroyed`: the instance is there all the same, by this later claim, or by a later attempt; 0 when it is not. */
+      readonly keptClaimToken: number;
       readonly why: string;
       /** The message may have been worked on before. */
       readonly isRepeated: boolean;

@@ -18,6 +18,7 @@ import { rebuilding } from './reconcile/rebuilding';
 import {
   adopt,
   adoptOrElsewhere,
+  destroyKept,
   doubt,
   isOverdue,
   lateReport,
@@ -227,7 +228,7 @@ function deleting(record: Instance, observed: Observation, nowMs: number): Step 
     case 'reported':
       if (observed.outcome === 'active') return destroyTerminated(observed);
       if (observed.outcome !== 'destroyed' || observed.host !== record.host) return none('late report');
-      return { kind: 'close_record', isConfirmed: true };
+      return destroyKept(observed) ?? { kind: 'close_record', isConfirmed: true };
     case 'running':
       return destroyTerminated({ host: observed.host, attempt: 0, claimToken: observed.instance.claimToken });
     case 'host_gone':

@@ -254,8 +254,11 @@ export class Checker {
     const isRelease = Object.keys(allocations).length === 0;
     if (isRelease) this.foreign.delete(uuid);
     const atMs = process.clock.now();
+    const { storeBegan } = this;
     const result = await stores.placement.commit({ kind: 'write_allocations', atMs, consumers: [write] });
-    if (result.kind === 'committed' && !isRelease) this.foreign.set(uuid, JSON.stringify([allocations, 'nova']));
+    // What was answered before the store went back may be heard after it, and lost.
+    const isKept = result.kind === 'committed' && this.storeBegan === storeBegan;
+    if (isKept && !isRelease) this.foreign.set(uuid, JSON.stringify([allocations, 'nova']));
   }
 
   #onWrite({ name, atMs }: Asking, what: string, result: unknown): void {
@@ -412,15 +415,13 @@ export class Checker {
 
   /**
    * Before the deadline of its destruction nothing is DELETED on a host that is up, and has been since then, unless it is
-   * destroyed, by the word of its holder. What runs by a later claim, which the store has forgotten, is destroyed when its host
-   * reports it.
+   * destroyed, by the word of its holder.
    */
-  #checkDeleted({ uuid, host = '', claimToken = 0, dueAtMs = 0 }: Instance): void {
+  #checkDeleted({ uuid, host = '', dueAtMs = 0 }: Instance): void {
     const terminatedAtMs = dueAtMs - DESTROY_TIMEOUT_MS - CLOCK_TOLERANCE_MS;
     const isUp = this.hosts.get(host)?.up === true && (this.#cameUpAtMs.get(host) ?? 0) < terminatedAtMs;
     const isInTime = this.fleet.time.nowMs < dueAtMs - CLOCK_TOLERANCE_MS;
-    const builtBy = this.fleet.machines.get(host)?.disk.get(uuid)?.claimToken ?? 0;
-    if (this.#takeOvers.has(uuid, host) || (this.forgiven.has(uuid) && builtBy > claimToken)) return;
+    if (this.#takeOvers.has(uuid, host)) return;
     if (isUp && isInTime && this.fleet.machines.get(host)?.running.has(uuid)) {
       this.fail('nothing is DELETED that runs', `${uuid} is DELETED and runs on ${host}`);
     }

@@ -56,8 +56,14 @@ export function trackedInstance(order: BuildOrder, state: TrackedInstance['state
   };
 }
 
+type Built = Pick<BuildOrder, 'instanceUuid' | 'name' | 'projectId' | 'resources' | 'requestSpec' | 'powerState'>;
+
 /** The instance as the driver of a host is given it. @throws BerthError as `claimedByName`. */
-export function instanceToBuild(order: BuildOrder, rootUuid: string, capacity: HostCapacity): InstanceToBuild {
+export function instanceToBuild(
+  order: Built & Pick<BuildOrder, 'allocations' | 'mappings'>,
+  rootUuid: string,
+  capacity: HostCapacity,
+): InstanceToBuild {
   const { instanceUuid: uuid, name, projectId, resources, requestSpec, powerState } = order;
   return { uuid, name, projectId, resources, requestSpec, powerState, ...claimedByName(rootUuid, capacity, order) };
 }

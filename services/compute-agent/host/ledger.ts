@@ -1,6 +1,7 @@
 import type { Allocations } from '#libs/domain/consumer';
 import type { HostPosition } from '#libs/domain/host-position';
 import { addResources, negated, type Resources } from '#libs/domain/inventory';
+import type { BuildOrder } from './build-order';
 import { heldByProvider, mostByProvider } from './own-providers';
 
 /**
@@ -30,7 +31,9 @@ export interface TrackedInstance {
   /** It is this attempt's already, and is yet to go on. */
   readonly isArriving?: boolean;
   /** By provider: what it held before a resize that is not done yet, and may use until then. */
-  readonly heldBefore?: Allocations;
+  readonly heldBefore?: Allocations | undefined;
+  /** Its driver may still have it with what it held before: what it is to be run with, and never otherwise. */
+  readonly yetToResize?: Pick<BuildOrder, 'requestSpec' | 'mappings'> | undefined;
 }
 
 /** The tracked instances of one host and the sum of what they hold: the agent's own truth. */

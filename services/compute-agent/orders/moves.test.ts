@@ -104,6 +104,36 @@ it('gives nothing to others of what it uses until it is resized', async () => {
   expect(await arrive({ instanceUuid: randomUUID(), allocations: vcpus(1) })).toBe('1 active');
 });
 
+it('starts what could not be resized with what it holds now, and never with what it held before', async () => {
+  await startWithOne();
+  const { providerUuid = '' } = world.stats.items.at(-1) ?? {};
+  const vcpus = (VCPU: number) => ({ [providerUuid]: { VCPU } });
+  await handOver();
+  expect(await arrive({ attempt: 2, claimToken: 9, allocations: vcpus(2), arrival: IN_PLACE })).toBe('2 active');
+  const { moves } = world.driver ?? {};
+  if (!moves) throw new Error('the driver moves nothing');
+  const atOnce = { ...moves };
+  let fails = true;
+  const resize: DriverMoves['resize'] = async (instance) => {
+    if (fails) throw new Error('no room on its disk');
+    await atOnce.resize(instance);
+  };
+  Object.assign(moves, { resize });
+  await arrive({ attempt: 3, claimToken: 11, allocations: vcpus(1), arrival: IN_PLACE });
+  expect(world.outcomes().at(-1)).toMatch(/^3 failed/);
+  const start = async () => {
+    const before = world.powerReports.items.length;
+    await world.setPowerState({ instanceUuid, powerState: 'running', attempt: 3, claimToken: 11 });
+    await world.powerReports.has(before + 1);
+    return world.powerReports.items.at(-1)?.powerState;
+  };
+  expect(await start()).toBe('shutdown');
+  expect(await world.driver?.list()).toEqual([]);
+  fails = false;
+  expect(await start()).toBe('running');
+  expect(await world.driver?.list()).toEqual([{ id: instanceUuid, resources: { VCPU: 1 } }]);
+});
+
 it('reports as lost what stops by itself while it is handed over, and keeps nothing of it', async () => {
   await startWithOne({ FAKE_COPY_MS: '1000', FAKE_DIRTY_RATE: '0.01' });
   await world.setPowerState({ instanceUuid, powerState: 'shutdown', migrationUuid, live: true });

@@ -302,6 +302,21 @@ describe('instance claim', () => {
 });
 
 describe('destroying', () => {
+  it('leaves alone what is here by a later claim or attempt, and says by which', async () => {
+    await world.startAll();
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid, attempt: 3, claimToken: 9 });
+    await world.results.has(1);
+    await world.destroy({ instanceUuid, claimToken: 8 });
+    await world.destroy({ instanceUuid, attempt: 2 });
+    await world.results.has(3);
+    await world.destroy({ instanceUuid, claimToken: 9 });
+    await world.results.has(4);
+    const said = world.results.items.map(({ outcome, keptClaimToken }) => `${outcome} ${keptClaimToken}`);
+    expect(said).toEqual(['active 0', 'destroyed 9', 'destroyed 9', 'destroyed 0']);
+    expect(await world.driver?.list()).toEqual([]);
+  });
+
   it('is done when there is nothing to destroy, and reports only when asked', async () => {
     await world.startAll();
     await world.destroy({ instanceUuid: randomUUID(), attempt: 4 });

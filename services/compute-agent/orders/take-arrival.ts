@@ -68,12 +68,14 @@ function isSame({ resources, allocations }: BuildOrder, tracked: TrackedInstance
 async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Promise<Settlement> {
   const { driver, facts, log } = host;
   // One that an earlier run has begun may not be done.
-  const isResized = !isSame(order, before) || before.heldBefore !== undefined;
+  const isResized = !isSame(order, before) || before.heldBefore !== undefined || before.yetToResize !== undefined;
   const runs = before.state === 'running' && !isResized;
   const next = trackedInstance(order, runs ? 'running' : 'stopped');
   // Until it has its new size, nothing else is given what it uses now.
   const held = isResized ? { heldBefore: heldWhileResized(facts.providerUuid, before) } : {};
-  const arriving = { ...next, ...held, poweredAt: before.poweredAt, isArriving: true };
+  const { requestSpec, mappings } = order;
+  const resizing = isResized ? { yetToResize: { requestSpec, mappings } } : {};
+  const arriving = { ...next, ...held, ...resizing, poweredAt: before.poweredAt, isArriving: true };
   if (!(await keep(host, order, arriving))) return ACK;
   // It stopped by itself meanwhile, and is reported as lost.
   if (host.ledger.get(order.instanceUuid) === undefined) return ACK;
@@ -88,7 +90,7 @@ async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Pro
     const error = BerthError.from(thrown);
     log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'an instance could not be started');
     await driver.stop(order.instanceUuid);
-    await keep(host, order, { ...next, state: 'stopped', poweredAt: host.lease.nextPosition() });
+    await keep(host, order, { ...next, ...resizing, state: 'stopped', poweredAt: host.lease.nextPosition() });
     return reportBuild(host, order, { outcome: 'failed', reason: error.reason, message: error.message });
   }
   await keep(host, order, { ...next, state: 'running', poweredAt: host.lease.nextPosition() });

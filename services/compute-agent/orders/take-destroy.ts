@@ -7,19 +7,24 @@ import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
 /** Of an instance that is not here, a destroy of attempt 0 outlaws every attempt that comes late; so does one without a claim. */
 const EVERY = Number.POSITIVE_INFINITY;
 
-/** Destroys an instance, also one that is being built or has yet to come. Retries until the driver has done it. */
+/**
+ * Destroys an instance, also one that is being built or has yet to come. Retries until the driver has done it. What is here by a
+ * later attempt or claim is left alone, and whoever asked is told so: its record may be older than that.
+ */
 export async function takeDestroy(host: Host, order: DestroyInstance): Promise<Settlement> {
   const { instanceUuid, report } = order;
-  const { tracked, isDone } = await host.locks.run(instanceUuid, async () => {
+  const { tracked, isKept, isDone } = await host.locks.run(instanceUuid, async () => {
     const present = host.ledger.get(instanceUuid);
-    return { tracked: present, isDone: isSuperseded(order, present) || (await destroy(host, order, present)) };
+    const superseded = isSuperseded(order, present);
+    return { tracked: present, isKept: superseded, isDone: superseded || (await destroy(host, order, present)) };
   });
   if (!isDone) return REQUEUE;
   await host.ordersInHand.get(instanceUuid);
   if (!report) return ACK;
   const attempt = order.attempt || (tracked?.attempt ?? 0);
   const claimToken = tracked?.claimToken ?? 0;
-  return reportBuild(host, { instanceUuid, attempt, claimToken, alternates: [] }, DESTROYED);
+  const result = isKept ? { ...DESTROYED, keptClaimToken: claimToken } : DESTROYED;
+  return reportBuild(host, { instanceUuid, attempt, claimToken, alternates: [] }, result);
 }
 
 /** Whether the instance belongs to a newer attempt or claim than the one to destroy, which is gone then. */

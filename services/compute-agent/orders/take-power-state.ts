@@ -1,6 +1,8 @@
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import type { SetPowerState } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
+import { movesUnsupported } from '../drivers/driver';
+import { instanceToBuild } from '../host/build-order';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 import { judgePowerState } from '../host/judge-power-state';
 import type { TrackedInstance } from '../host/ledger';
@@ -52,14 +54,27 @@ async function start(host: Host, order: SetPowerState, tracked: TrackedInstance)
   try {
     // What was claimed for it must be there still.
     claimedByName(facts.providerUuid, driver.capacity(), order);
-    await driver.start(tracked.uuid);
+    if (tracked.yetToResize) await runResized(host, tracked, tracked.yetToResize);
+    else await driver.start(tracked.uuid);
   } catch (thrown) {
     const error = BerthError.from(thrown);
     host.log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'an instance could not be started');
     // Done, if without success: a copy of the order that comes late must not start what is on record as stopped.
     return settled(host, order, tracked, 'stopped', error);
   }
-  return settled(host, order, tracked, 'running');
+  return settled(host, order, { ...tracked, heldBefore: undefined, yetToResize: undefined }, 'running');
+}
+
+/** What it ran with before may be another's by now. */
+async function runResized(
+  { driver, facts }: Host,
+  tracked: TrackedInstance,
+  by: NonNullable<TrackedInstance['yetToResize']>,
+): Promise<void> {
+  if (!driver.moves) throw movesUnsupported();
+  const { uuid: instanceUuid, allocations = {} } = tracked;
+  const instance = { ...tracked, ...by, instanceUuid, allocations, powerState: 'running' } as const;
+  await driver.moves.resize(instanceToBuild(instance, facts.providerUuid, driver.capacity()));
 }
 
 async function settled(

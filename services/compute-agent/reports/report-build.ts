@@ -9,7 +9,10 @@ import { type Host, retryUntilDrainEnd } from '../host/host';
 export type ReportedAttempt = Pick<BuildReport, 'instanceUuid' | 'attempt' | 'claimToken' | 'alternates'>;
 
 /** How the attempt ended. */
-export type BuildResult = Pick<BuildReport, 'outcome'> & { readonly reason?: string; readonly message?: string };
+export type BuildResult = Pick<BuildReport, 'outcome' | 'keptClaimToken'> & {
+  readonly reason?: string;
+  readonly message?: string;
+};
 
 export const DESTROYED: BuildResult = {
   outcome: 'destroyed',

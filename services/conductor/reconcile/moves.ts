@@ -43,10 +43,11 @@ const CANCELLED = { reason: 'move_cancelled', message: 'the move was reverted be
 
 /**
  * It has moved, and what its source kept is to go; undefined when an observation says nothing of that. A source that is silent
- * finds the order when it is back.
+ * finds the order when it is back. While its new host stops or starts it, deadlines are about that; what is said of the source
+ * counts all the same, for that host may never answer.
  */
 export function confirming(record: Instance, observed: Observation, nowMs: number): Step | undefined {
-  if (!isMoving(record) || isChanging(record.state)) return undefined;
+  if (!isMoving(record)) return undefined;
   const { host, attempt, claimToken } = record.migration.source;
   // Resized in place, it is one copy, and nothing is left of what it was.
   const isOneCopy = host === record.migration.destination.host;
@@ -64,9 +65,9 @@ export function confirming(record: Instance, observed: Observation, nowMs: numbe
     case 'host_down':
       return { kind: 'finish_move', isConfirmed: false };
     case 'interrupted':
-      return destroy;
+      return isChanging(record.state) ? undefined : destroy;
     case 'nothing':
-      return isOverdue(record, nowMs) ? destroy : undefined;
+      return isOverdue(record, nowMs) && !isChanging(record.state) ? destroy : undefined;
     case 'audited': {
       // Whether it is known is more than what is left of it.
       const isAsItsHost = record.state === 'active' ? observed.hostIs !== 'down' : observed.hostIs !== 'up';

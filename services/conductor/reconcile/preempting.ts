@@ -2,7 +2,7 @@ import { BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instanc
 import { isOfPresentAttempt } from '../evidence';
 import type { Observation, PreemptedBy } from '../observation';
 import type { Step } from '../step';
-import { adopt, destroyAndReport, isOverdue, lateReport, none, runsElsewhere, wait } from './shared-steps';
+import { adopt, destroyAndReport, destroyKept, isOverdue, lateReport, none, runsElsewhere, wait } from './shared-steps';
 
 /**
  * Another instance, whose record says so, is to have its place: it is terminated, or, when it is to be requeued, PENDING again
@@ -24,9 +24,8 @@ export function preempting(record: Instance, observed: Observation, nowMs: numbe
   switch (observed.kind) {
     case 'reported': {
       const isGone = observed.outcome === 'destroyed' || observed.outcome === 'lost';
-      return isGone && isOfPresentAttempt(record, observed)
-        ? { kind: 'record_requeued' }
-        : lateReport(record, observed);
+      if (!isGone || !isOfPresentAttempt(record, observed)) return lateReport(record, observed);
+      return destroyKept(observed) ?? { kind: 'record_requeued' };
     }
     case 'host_gone':
       return { kind: 'record_requeued' };

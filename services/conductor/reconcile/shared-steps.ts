@@ -88,6 +88,15 @@ export function releaseOrphan(holds: Holds): Step {
   return step.kind === 'release' ? { ...step, finding: 'orphan' } : step;
 }
 
+/**
+ * What is to go is there by a later claim or attempt, which the store has forgotten, or which a late order did not name: that is to
+ * go, too. Undefined when nothing is said to be there.
+ */
+export function destroyKept({ outcome, host, keptClaimToken }: Reported): Step | undefined {
+  if (outcome !== 'destroyed' || keptClaimToken === 0) return undefined;
+  return { kind: 'destroy', host, attempt: 0, claimToken: keptClaimToken, reports: true };
+}
+
 /** Its host is to end what it has of it, and to say so. */
 export function destroyAndReport(record: Instance): Extract<Step, { kind: 'destroy' }> {
   const { host = '', claimToken = 0 } = record;

@@ -6,6 +6,7 @@ import {
   adoptOrElsewhere,
   atRest,
   destroyAndReport,
+  destroyKept,
   isOverdue,
   lateReport,
   none,
@@ -32,7 +33,8 @@ export function shelving(record: Instance, observed: Observation, nowMs: number)
       return destroyAndReport(record);
     case 'reported': {
       const isGone = observed.outcome === 'destroyed' || observed.outcome === 'lost';
-      return isGone && isOfPresentAttempt(record, observed) ? { kind: 'record_shelved' } : lateReport(record, observed);
+      if (!isGone || !isOfPresentAttempt(record, observed)) return lateReport(record, observed);
+      return destroyKept(observed) ?? { kind: 'record_shelved' };
     }
     case 'host_gone':
       return { kind: 'record_shelved' };

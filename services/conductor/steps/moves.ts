@@ -14,6 +14,7 @@ import {
 } from '../lifecycle';
 import type { Look, Observation } from '../observation';
 import { isReturnOrdered, type Moving } from '../reconcile/moves';
+import { isChanging } from '../reconcile/power';
 import type { Step } from '../step';
 import { after } from './after';
 import { openRequest } from './claims';
@@ -96,7 +97,7 @@ export async function performMove(
     case 'finish_move':
       if (!step.isConfirmed) await noteDoubt(c, look, 'destroy_owed', 'its source did not say that it is destroyed');
       await releaseMigration(c, moving);
-      return write({ migration: undefined, dueAtMs: undefined });
+      return write({ migration: undefined, dueAtMs: isChanging(record.state) ? record.dueAtMs : undefined });
     case 'record_source_missing':
       return write({ migration: { ...migration, missingIn: step.missingIn } });
     case 'record_reverting':

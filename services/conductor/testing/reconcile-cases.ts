@@ -138,6 +138,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['order refused', { kind: 'order_refused', reason: 'queue_full' }],
   ['attempt superseded', { kind: 'superseded', host: HOST, attempt: PRESENT }],
   ...(['active', 'failed', 'refused', 'lost', 'destroyed'] as const).flatMap(reports),
+  ['destroyed, but there by a later claim', { ...reportOf('destroyed'), keptClaimToken: TOKEN + 1 }],
   ['lost before it was active', { ...reportOf('lost'), at: BEFORE }],
   ['runs on its host without a claim', RUNNING],
   ['runs on its host without a claim, vouched for', { ...RUNNING, voucher: VOUCHER }],
@@ -197,7 +198,7 @@ function powerReportOf(powerState: PowerState) {
 }
 
 function reportOf(outcome: BuildOutcome) {
-  const what = { kind: 'reported', outcome, why: 'why', isRepeated: false } as const;
+  const what = { kind: 'reported', outcome, keptClaimToken: 0, why: 'why', isRepeated: false } as const;
   return { ...what, host: HOST, attempt: PRESENT, claimToken: TOKEN, at: AFTER };
 }
 
@@ -241,6 +242,10 @@ const VARIANTS: Readonly<Record<string, readonly Variant[]>> = {
     ['', 'shelved_offloaded'],
   ],
   active: [
+    ['', ''],
+    ['confirming', ''],
+  ],
+  stopping: [
     ['', ''],
     ['confirming', ''],
   ],

@@ -13,11 +13,23 @@ export async function onBuildReport(
   isRepeated: boolean,
 ): Promise<void> {
   const report = buildReportCodec.decode(body);
-  const { instanceUuid: uuid, host, attempt, claimToken, outcome, reason, message, epoch, position } = report;
+  const {
+    instanceUuid: uuid,
+    host,
+    attempt,
+    claimToken,
+    outcome,
+    reason,
+    message,
+    epoch,
+    position,
+    keptClaimToken = 0,
+  } = report;
   requireHost(identity, host);
   const record = await readRecord(c, uuid);
   const why = message === '' ? reason : `${reason}: ${message}`;
   const at = { epoch, position };
-  const observed = { kind: 'reported', host, attempt, claimToken, at, outcome, why, isRepeated } as const;
+  const what = { outcome, keptClaimToken, why, isRepeated } as const;
+  const observed = { kind: 'reported', host, attempt, claimToken, at, ...what } as const;
   await reconcileLoop(c, [{ uuid, record, holds: UNREAD, observed }]);
 }
