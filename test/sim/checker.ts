@@ -12,7 +12,7 @@ import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
-import { RACK_NAMES } from './actions/racks';
+import { hostsOfRack, RACK_NAMES } from './actions/racks';
 import type { Fleet } from './fleet';
 import type { MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
@@ -108,12 +108,14 @@ export class Checker {
   readonly hosts = new Map<string, Host>();
   readonly quotas = new QuotaWatch();
   readonly gangs = new GangWatch();
-  readonly queue = new QueueWatch();
+  readonly queue: QueueWatch;
   readonly #zones = new ZoneWatch();
   /** What clients of the placement API decided, by provider. */
   readonly decisions = new Map<string, Decisions>();
   /** How often the store went back: what was written under an earlier number may be lost. */
   storeBegan = 0;
+  /** When something was last begun, or given up, that is evacuated because its request says so. */
+  triedByPolicyAtMs = 0;
   readonly #takeOvers: TakeOvers;
   /** What a host has again, of an older disk, that was destroyed there. */
   readonly #cameBack = new Set<string>();
@@ -141,6 +143,7 @@ export class Checker {
 
   constructor(private readonly fleet: Fleet) {
     this.#takeOvers = new TakeOvers(fleet);
+    this.queue = new QueueWatch(fleet.history);
     fleet.onMachineEvent = (event) => this.#onMachineEvent(event);
     fleet.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
     fleet.onDoubt = (uuid, host, finding) => {
@@ -236,6 +239,12 @@ export class Checker {
     return this.requests.some(({ uuids }) => uuids.includes(uuid));
   }
 
+  /** When all that is about to end by its time limit has ended, and is destroyed. */
+  limitsOverAtMs(): number {
+    const nowMs = this.fleet.time.nowMs;
+    return Math.max(0, ...Array.from(this.known.values(), ({ latest }) => this.queue.limitOverAtMs(latest, nowMs)));
+  }
+
   /** Whether an instance came to an end after which its record is forgotten some day. */
   isEnded(uuid: string): boolean {
     const state = this.known.get(uuid)?.latest.state;
@@ -277,6 +286,7 @@ export class Checker {
   #onRecord(instance: Instance, writtenAtMs: number): void {
     const { uuid, version, state } = instance;
     const before = this.known.get(uuid)?.latest;
+    if (isByPolicy(instance) || (before && isByPolicy(before))) this.triedByPolicyAtMs = this.fleet.time.nowMs;
     if (state === 'deleted' && before) this.#checkDeleted(before);
     const wrong = this.queue.take(instance, this.fleet.time.nowMs, (one) => this.known.get(one)?.latest);
     if (wrong !== undefined && !this.forgiven.has(uuid)) this.fail('who waits and who makes room', wrong);
@@ -583,7 +593,7 @@ export class Checker {
 
   /**
    * A group that spreads has in the rack that a member comes to at most one more than in the other, unless it was made
-   * uneven by force. A store that went back may not know the racks any more.
+   * uneven by force, or all hosts of the other are for other tenants. A store that went back may not know the racks any more.
    */
   #checkSpread(joining: readonly Consumer[], isForced: boolean): void {
     for (const { uuid, projectId, groupId, groupDomain } of this.storeBegan > 0 ? [] : joining) {
@@ -591,8 +601,10 @@ export class Checker {
       const members = [...this.#consumers.values()].filter(
         (one) => one.projectId === projectId && one.groupId === groupId,
       );
-      const counts = RACK_NAMES.map((rack) => members.filter((one) => one.groupDomain?.domain === rack).length);
-      const here = counts[RACK_NAMES.findIndex((rack) => rack === groupDomain?.domain)] ?? 0;
+      const isClosed = (host: string) => this.#zones.mayBeClosed(host, projectId, this.fleet.time.nowMs);
+      const racks = RACK_NAMES.filter((rack) => rack === groupDomain?.domain || !hostsOfRack(rack).every(isClosed));
+      const counts = racks.map((rack) => members.filter((one) => one.groupDomain?.domain === rack).length);
+      const here = counts[racks.findIndex((rack) => rack === groupDomain?.domain)] ?? 0;
       if (here - Math.min(...counts) <= 1) this.#unevenByForce.delete(group);
       else if (isForced) this.#unevenByForce.add(group);
       else if (!this.#unevenByForce.has(group)) {
