@@ -5,7 +5,7 @@ import { sleep } from '#libs/domain/clock';
 import { HOSTS, type World } from './common';
 
 /** By its name, the uuid of each rack. */
-const RACKS = {
+export const RACKS = {
   r1: 'aaaaaaaa-0000-4000-8000-000000000001',
   r2: 'aaaaaaaa-0000-4000-8000-000000000002',
 } as const;
