@@ -218,6 +218,16 @@ describe('a resize', () => {
     expect(await world.claims()).toEqual([`${uuid} h1`]);
   });
 
+  it('leaves no attempt behind on its host when it moves away after it was resized there', async () => {
+    const uuid = await anActive();
+    await operate(uuid, 'resize', toVcpus(2));
+    await operate(uuid, 'confirm');
+    await operate(uuid, 'migrate');
+    await operate(uuid, 'confirm');
+    const { attempts } = await world.only();
+    expect(attempts.map(({ host, outcome }) => `${host} ${outcome}`)).toEqual(['h1 moved', 'h1 moved', 'h2 active']);
+  });
+
   it('is reverted to the size that it had', async () => {
     const uuid = await anActive();
     const before = await world.only();

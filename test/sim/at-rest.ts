@@ -3,6 +3,7 @@ import type { Instance } from '#libs/domain/instance';
 import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
+import { agentOf } from './actions/common';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
 import { CONDUCTOR } from './settings';
@@ -44,6 +45,7 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   checkBounds(fleet, checker, instances);
   checkEvents(checker);
   checkMirrors(fleet, checker, rows);
+  await checkHosts(fleet, checker, rows, instances);
   for (const projectId of checker.quotas.miscounted(await placement.projectUsages())) {
     checker.fail('quotas are kept', `the store counts something else than ${projectId} holds`);
   }
@@ -234,6 +236,27 @@ function checkMirrors(fleet: Fleet, checker: Checker, rows: readonly Rows[]): vo
       checker.fail('mirrors equal the store', `${name} has consumers that the store has not`);
     }
   }
+}
+
+/** Drained hosts keep what their drains named, and nothing is left of those that were deleted for good. */
+async function checkHosts(
+  { observer }: Fleet,
+  checker: Checker,
+  rows: readonly Rows[],
+  instances: readonly Instance[],
+): Promise<void> {
+  const settled = instances.filter(({ uuid }) => !checker.forgiven.has(uuid));
+  const statesOf = (uuid: string) => checker.known.get(uuid)?.states ?? new Map<number, string>();
+  const hasQueue = (host: string) =>
+    observer.depth(queueOf(agentOf(host))).then(
+      () => true,
+      () => false,
+    );
+  const wrong = [
+    ...checker.operatedHosts.wrongOfDrained(rows, settled, statesOf),
+    ...(await checker.operatedHosts.leftOfDeleted(rows, settled, hasQueue)),
+  ];
+  for (const what of wrong) checker.fail('what operators did to hosts is done', what);
 }
 
 /** Reports come and go all the time: what counts is what stays. */

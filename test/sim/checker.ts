@@ -12,12 +12,13 @@ import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
-import { hostsOfRack, RACK_NAMES } from './actions/racks';
+import { RACK_NAMES, RACKS } from './actions/racks';
 import type { Fleet } from './fleet';
 import type { MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
 import { TakeOvers } from './take-overs';
 import { GangWatch } from './watches/gang-watch';
+import { HostWatch } from './watches/host-watch';
 import { QueueWatch } from './watches/queue-watch';
 import { QuotaWatch } from './watches/quota-watch';
 import { ZoneWatch } from './watches/zone-watch';
@@ -46,6 +47,7 @@ export type Invariant =
   | 'nothing is given up early'
   | 'foreign consumers are left alone'
   | 'what others decided is kept'
+  | 'what operators did to hosts is done'
   | 'nothing grows without bound'
   | 'nobody acts for another'
   | 'events are complete'
@@ -109,6 +111,7 @@ export class Checker {
   readonly quotas = new QuotaWatch();
   readonly gangs = new GangWatch();
   readonly queue: QueueWatch;
+  readonly operatedHosts = new HostWatch();
   readonly #zones = new ZoneWatch();
   /** What clients of the placement API decided, by provider. */
   readonly decisions = new Map<string, Decisions>();
@@ -178,6 +181,7 @@ export class Checker {
     this.hosts.clear();
     this.quotas.reset();
     this.queue.reset();
+    this.operatedHosts.reset();
     await this.fleet.server.stores.placement.snapshot((rows) => {
       this.quotas.load(rows);
       const { providers = [], consumers = [], usages = [], hosts = [] } = rows;
@@ -440,6 +444,7 @@ export class Checker {
   #onChange(by: string, what: string, change: Change): void {
     for (const provider of change.providers ?? []) this.#providers.set(provider.uuid, provider);
     for (const host of change.hosts ?? []) this.#onHost(host);
+    for (const host of change.deletedHosts ?? []) this.#onHostDeleted(host);
     for (const { providerUuid, used, generation } of change.usages ?? []) {
       this.#generations.set(providerUuid, generation);
       const provider = this.#providers.get(providerUuid);
@@ -463,6 +468,8 @@ export class Checker {
       this.fail('quotas are kept', `${by} took ${exceeded.join(', ')}`);
     }
     for (const uuid of change.deletedProviders ?? []) this.#checkGone(uuid, by);
+    // With a host goes what others decided of it.
+    if (what === 'delete_host') for (const uuid of change.deletedProviders ?? []) this.decisions.delete(uuid);
     if (by === 'nova') this.#checkNova(change);
     this.#zones.take(change, this.fleet.time.nowMs);
     if (!what.includes('by force')) this.#checkZones(change);
@@ -506,8 +513,21 @@ export class Checker {
   }
 
   #onHost(host: Host): void {
-    if (host.up && this.hosts.get(host.name)?.up === false) this.#cameUpAtMs.set(host.name, this.fleet.time.nowMs);
+    if (host.up && this.hosts.get(host.name)?.up !== true) this.#cameUpAtMs.set(host.name, this.fleet.time.nowMs);
     this.hosts.set(host.name, host);
+  }
+
+  /** A host goes only when it is dead, and no record has anything there. */
+  #onHostDeleted(name: string): void {
+    this.hosts.delete(name);
+    if (this.#takeOvers.isAlive(name)) this.fail('nothing healthy is destroyed', `${name} is deleted and alive`);
+    const there = [...this.known.values()]
+      .map(({ latest }) => latest)
+      .find(({ uuid, host, state, migration }) => {
+        const isOn = host === name || migration?.source.host === name;
+        return isOn && state !== 'deleted' && state !== 'error' && !this.forgiven.has(uuid);
+      });
+    if (there) this.fail('claims are what runs', `${name} is deleted, and ${there.uuid} is ${there.state} there`);
   }
 
   /** A provider goes only when nothing is claimed on it. */
@@ -593,7 +613,7 @@ export class Checker {
 
   /**
    * A group that spreads has in the rack that a member comes to at most one more than in the other, unless it was made
-   * uneven by force, or all hosts of the other are for other tenants. A store that went back may not know the racks any more.
+   * uneven by force, or no host of the other lets it in. A store that went back may not know the racks any more.
    */
   #checkSpread(joining: readonly Consumer[], isForced: boolean): void {
     for (const { uuid, projectId, groupId, groupDomain } of this.storeBegan > 0 ? [] : joining) {
@@ -601,16 +621,21 @@ export class Checker {
       const members = [...this.#consumers.values()].filter(
         (one) => one.projectId === projectId && one.groupId === groupId,
       );
-      const isClosed = (host: string) => this.#zones.mayBeClosed(host, projectId, this.fleet.time.nowMs);
-      const racks = RACK_NAMES.filter((rack) => rack === groupDomain?.domain || !hostsOfRack(rack).every(isClosed));
-      const counts = racks.map((rack) => members.filter((one) => one.groupDomain?.domain === rack).length);
-      const here = counts[racks.findIndex((rack) => rack === groupDomain?.domain)] ?? 0;
+      const open = RACK_NAMES.filter((rack) => rack === groupDomain?.domain || this.#isOpen(rack, projectId));
+      const counts = open.map((rack) => members.filter((one) => one.groupDomain?.domain === rack).length);
+      const here = counts[open.findIndex((rack) => rack === groupDomain?.domain)] ?? 0;
       if (here - Math.min(...counts) <= 1) this.#unevenByForce.delete(group);
       else if (isForced) this.#unevenByForce.add(group);
       else if (!this.#unevenByForce.has(group)) {
         this.fail('groups are kept', `${uuid} came to ${groupDomain?.domain} of ${group}: ${counts.join(' and ')}`);
       }
     }
+  }
+
+  /** Whether a project may go to some host of a rack. */
+  #isOpen(rack: (typeof RACK_NAMES)[number], projectId: string): boolean {
+    const hosts = [...this.hosts.values()].filter(({ aggregates }) => aggregates.includes(RACKS[rack]));
+    return hosts.some(({ name }) => this.#zones.letsIn(name, projectId, this.fleet.time.nowMs));
   }
 
   /** Whether a host was to give an instance up, because its project or an operator asked; or did a store forget that it was. */

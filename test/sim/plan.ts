@@ -13,6 +13,8 @@ import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
 import { deletesAllocations, givesAggregate, givesTrait, novaMoves, reserves } from './actions/api-clients';
 import { confirmed, cutFor, HOSTS, instanceAt, pick, type World } from './actions/common';
+import { deleteDeadHosts, deleteHost } from './actions/deletions';
+import { drain, undrain } from './actions/drains';
 import { deviceMoves, machineShrinks, partVanishes } from './actions/hardware';
 import {
   claimsOthersInstances,
@@ -32,6 +34,7 @@ import {
   stop,
   stopAndStart,
   stopForeign,
+  terminateNow,
   unshelve,
 } from './actions/operations';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
@@ -64,6 +67,9 @@ interface Kind {
   /** What it is, made of randomness of its own. */
   readonly prepare: (random: Random) => Action['perform'];
 }
+
+/** The share of kinds that happen only where `--focus` names them: so that the plans of seeds stay as they were before these. */
+const WITH_FOCUS = 0;
 
 function kind(share: number, weight: number, prepare: Kind['prepare']): Kind {
   return { share, weight, prepare };
@@ -159,6 +165,10 @@ const KINDS = {
   'host into a zone': kind(0.4, 6, putIntoZone),
   'build in a zone': kind(0.5, 8, buildInZone),
   'hosts for one tenant': kind(0.3, 4, isolatesTenant),
+  'drain a host': kind(WITH_FOCUS, 7, drain),
+  'undrain a host': kind(WITH_FOCUS, 3, undrain),
+  'delete a host': kind(WITH_FOCUS, 4, deleteHost),
+  'delete dead hosts': kind(WITH_FOCUS, 4, deleteDeadHosts),
 } satisfies Readonly<Record<string, Kind>>;
 
 export type ActionKind = keyof typeof KINDS;
@@ -254,16 +264,6 @@ function send(world: World, { who, requestId, uuidsIn, requestSpec: encoded, min
   const cast = () => castTyped(fleet.member(who).bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
   checker.requests.push({ uuids, send: cast });
   void confirmed(cast()).then((isConfirmed) => isConfirmed && checker.confirmed.set(requestId, uuids));
-}
-
-/** The tenant whose instance it is ends it, or an operator. */
-function terminateNow({ fleet, checker }: World, instanceUuid: string, isByOperator = false): void {
-  const owner = checker.known.get(instanceUuid)?.latest.projectId;
-  checker.terminated.add(instanceUuid);
-  const { bus } = fleet.member(isByOperator || owner === undefined ? 'operator' : owner);
-  const cast = castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
-  const isThere = owner !== undefined;
-  void confirmed(cast).then((isConfirmed) => isConfirmed && isThere && checker.terminating.add(instanceUuid));
 }
 
 function terminateAsOperator(random: Random): Action['perform'] {

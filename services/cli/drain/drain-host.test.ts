@@ -104,6 +104,39 @@ it('disables the host, moves all, and says which stay and why', async () => {
   expect(drained.find(({ uuid }) => uuid === 'i3')).toMatchObject({ host: 'h1', stays: 'no_valid_host: why' });
 });
 
+it('waits for what is on its way back from another host, and moves it then', async () => {
+  class Returning extends FakeClient {
+    #looks = 0;
+
+    override async instance(uuid: string): Promise<InstanceView> {
+      const one = await super.instance(uuid);
+      if (one.state !== 'revert_resize' || ++this.#looks < 3) return one;
+      this.all.set(uuid, { ...one, ...seen() });
+      return super.instance(uuid);
+    }
+  }
+  const onItsWay = {
+    ...seen({ host: 'h2', state: 'revert_resize', migration: migration('h1') }),
+    uuid: 'i0',
+    name: '',
+  };
+  const client = new Returning(new Map([['i0', onItsWay as InstanceView]]));
+  expect(await drain(client)).toMatchObject([{ uuid: 'i0', host: 'h2', stays: undefined }]);
+  expect(client.moved).toEqual(['i0']);
+});
+
+it('moves what comes while it drains, because it was claimed before', async () => {
+  class Late extends FakeClient {
+    override async operate(uuid: string): Promise<InstanceView> {
+      const late = { ...(await this.instance(uuid)), uuid: 'late' };
+      if (!this.all.has('late')) this.all.set('late', late);
+      return super.operate(uuid);
+    }
+  }
+  const client = new Late(instances(1));
+  expect((await drain(client)).map(({ uuid }) => uuid)).toEqual(['i0', 'late']);
+});
+
 it('begins with what is still there when it is begun again', async () => {
   const client = new FakeClient(instances(3), ['i1']);
   await drain(client);

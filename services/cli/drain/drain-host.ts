@@ -2,6 +2,7 @@ import type { Client } from '#libs/client/client';
 import type { InstanceView } from '#libs/contracts/messages';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import type { InstanceState } from '#libs/domain/instance';
 import { mapConcurrently } from '../concurrent';
 import { nextMove } from './next-move';
 
@@ -41,7 +42,8 @@ const POLL_MS = 200;
 
 /**
  * Takes a host out of service and moves away what is there: while it runs where the driver can, else stopped and started, and
- * confirmed at once. What is under way there is waited for. It keeps nothing of its own: the host is disabled, and what is left
+ * confirmed at once. What is under way there is waited for, and what was claimed there before it was out of service is found when all
+ * else has left. It keeps nothing of its own: the host is disabled, and what is left
  * is what is still there, so that a drain which was interrupted, or left something, is begun again.
  *
  * @throws BerthError `not_found / no_such_host`, `unavailable`; the host stays disabled.
@@ -50,26 +52,32 @@ export async function drainHost(parts: DrainParts, options: DrainOptions): Promi
   const { client, signal, onProgress } = parts;
   const { host, reason, parallel } = options;
   await client.setHostEnabled(host, false, reason);
-  const there = await instancesOf(client, host);
-  let done = 0;
-  return mapConcurrently(
-    there,
-    parallel,
-    async (instance) => {
+  const all: Drained[] = [];
+  for (;;) {
+    const isNew = ({ uuid }: InstanceView) => !all.some((one) => one.uuid === uuid);
+    const there = (await instancesOf(client, host)).filter(isNew);
+    if (there.length === 0) return all;
+    const count = all.length + there.length;
+    const drain = async (instance: InstanceView) => {
       const drained = await drainOne(parts, options, instance);
-      onProgress(++done, there.length, drained);
-      return drained;
-    },
-    signal,
-  );
+      all.push(drained);
+      onProgress(all.length, count, drained);
+    };
+    await mapConcurrently(there, parallel, drain, signal);
+    if (signal.aborted) return all;
+  }
 }
 
-/** What is on a host, and what has left but for what the host keeps of it until that is confirmed. */
+/** What is on a host, and what is on its way from there, or has left but for what the host keeps of it until that is confirmed. */
 async function instancesOf(client: DrainClient, host: string): Promise<InstanceView[]> {
-  const [there, kept] = await Promise.all([client.instances({ host }), client.instances({ state: 'verify_resize' })]);
-  const elsewhere = kept.filter((one) => one.host !== host && one.migration?.sourceHost === host);
+  const moving = Promise.all(ON_A_MOVE.map((state) => client.instances({ state })));
+  const [there, moved] = await Promise.all([client.instances({ host }), moving]);
+  const elsewhere = moved.flat().filter((one) => one.host !== host && one.migration?.sourceHost === host);
   return [...there, ...elsewhere].filter((one) => nextMove(host, one, []).kind !== 'gone');
 }
+
+/** In which a host may have something of what is recorded on another. */
+const ON_A_MOVE: readonly InstanceState[] = ['resize', 'migrating', 'verify_resize', 'revert_resize'];
 
 async function drainOne(
   { client, clock, signal }: DrainParts,
@@ -78,6 +86,8 @@ async function drainOne(
 ): Promise<Drained> {
   const untilMs = clock.elapsed() + timeoutMs;
   const tried: string[] = [];
+  // It may have changed before it was asked: what is refused twice in the same words is refused.
+  let refusedBefore: string | undefined;
   for (let instance = first; ; instance = await client.instance(first.uuid)) {
     const { uuid, name, state } = instance;
     const about = { uuid, name, state, host: instance.host };
@@ -87,8 +97,9 @@ async function drainOne(
     if (clock.elapsed() > untilMs) return { ...about, stays: `it has not left in ${timeoutMs / 1_000} s: ${state}` };
     if (signal.aborted) return { ...about, stays: 'the drain was interrupted' };
     const refused = next.kind === 'wait' ? undefined : await ask(client, uuid, next);
-    if (refused) return { ...about, stays: refused };
-    if (next.kind === 'move') tried.push(next.operation);
+    if (refused && refused === refusedBefore) return { ...about, stays: refused };
+    refusedBefore = refused;
+    if (next.kind === 'move' && refused === undefined) tried.push(next.operation);
     await sleep(clock, POLL_MS, signal);
   }
 }

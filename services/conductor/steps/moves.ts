@@ -280,9 +280,15 @@ async function recordReverting(
   return after(look, result, { kind: 'interrupted' });
 }
 
-/** What the source keeps is given up, unless that is what runs: resized in place. */
+/**
+ * What the source keeps is given up, unless that is what runs: resized in place. So are the attempts that it was there by before it was
+ * resized in place: an older disk of that host has it by one of those.
+ */
 function leftBehind(attempts: readonly Attempt[], { source, destination }: Migration): readonly Attempt[] {
-  return source.host === destination.host ? attempts : concludeBefore(attempts, source.attempt, 'moved');
+  if (source.host === destination.host) return attempts;
+  const isLeft = ({ host, number, outcome }: Attempt) =>
+    number === source.attempt || (host === source.host && number < source.attempt && outcome === 'active');
+  return attempts.map((one) => (isLeft(one) ? { ...one, outcome: 'moved' } : one));
 }
 
 function concludeBefore(attempts: readonly Attempt[], number: number, outcome: Attempt['outcome']): readonly Attempt[] {

@@ -1,10 +1,11 @@
-import { callMethod } from '#libs/bus/typed-calls';
+import { callMethod, castTyped } from '#libs/bus/typed-calls';
+import { terminateInstanceCodec } from '#libs/contracts/conductor';
 import type { InstanceOperation, InstanceView, OperateInstanceRequest } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
-import { RPC_CONDUCTOR } from '#libs/contracts/queues';
+import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
-import { agentOf, HOSTS, instanceAt, type Perform, pick, type World } from './common';
+import { agentOf, confirmed, HOSTS, instanceAt, type Perform, pick, type World } from './common';
 import { standStill } from './outages';
 
 /** A tenant, or an operator, stops an instance. */
@@ -194,21 +195,34 @@ export function operate(
   options: MoveOptions = {},
 ): void {
   const { checker } = world;
-  checker.mayOperate.add(`${BY_WAY_OF[operation]} ${uuid}`);
-  // What is built elsewhere comes up as it was.
-  if (operation === 'evacuate') {
-    void call(world, isByOperator ? 'operator' : projectId, uuid, operation, version);
-    return;
-  }
-  checker.operated.delete(uuid);
-  const began = {};
-  world.checker.operating.set(uuid, began);
+  const began = noteAsked(checker, uuid, operation);
   const answered = call(world, isByOperator ? 'operator' : projectId, uuid, operation, version, options);
   void answered.then((after) => {
     // What was so already, another call that is still under way may change.
     const isWritten = after !== undefined && after.version > version;
     if (isWritten && checker.operating.get(uuid) === began) checker.operated.set(uuid, operation);
   });
+}
+
+/** Somebody who may asks for it: what was asked before may not be what it comes to. */
+export function noteAsked(checker: World['checker'], uuid: string, operation: InstanceOperation): object {
+  const began = {};
+  checker.mayOperate.add(`${BY_WAY_OF[operation]} ${uuid}`);
+  // What is built elsewhere comes up as it was.
+  if (operation === 'evacuate') return began;
+  checker.operated.delete(uuid);
+  checker.operating.set(uuid, began);
+  return began;
+}
+
+/** The tenant whose instance it is ends it, or an operator. */
+export function terminateNow({ fleet, checker }: World, instanceUuid: string, isByOperator = false): void {
+  const owner = checker.known.get(instanceUuid)?.latest.projectId;
+  checker.terminated.add(instanceUuid);
+  const { bus } = fleet.member(isByOperator || owner === undefined ? 'operator' : owner);
+  const cast = castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+  const isThere = owner !== undefined;
+  void confirmed(cast).then((isConfirmed) => isConfirmed && isThere && checker.terminating.add(instanceUuid));
 }
 
 /** Undefined when it was refused, or nobody answered. */

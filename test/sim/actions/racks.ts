@@ -5,18 +5,13 @@ import { sleep } from '#libs/domain/clock';
 import { HOSTS, type World } from './common';
 
 /** By its name, the uuid of each rack. */
-const RACKS = {
+export const RACKS = {
   r1: 'aaaaaaaa-0000-4000-8000-000000000001',
   r2: 'aaaaaaaa-0000-4000-8000-000000000002',
 } as const;
 
 /** The names of all racks. */
 export const RACK_NAMES = Object.keys(RACKS) as readonly (keyof typeof RACKS)[];
-
-/** The hosts of a rack. */
-export function hostsOfRack(rack: (typeof RACK_NAMES)[number]): readonly string[] {
-  return HOSTS.filter((_, n) => RACK_NAMES[n % RACK_NAMES.length] === rack);
-}
 
 /** The scheduler's calls are tried again for so long while things are out of order. */
 const TRIES = 30;

@@ -6,6 +6,7 @@ import { IDENTITY_MUTANTS } from './identity-mutants';
 import type { Mutant } from './mutant';
 import { EVACUATION_MUTANTS } from './operations/evacuation-mutants';
 import { GANG_MUTANTS } from './operations/gang-mutants';
+import { HOST_MUTANTS } from './operations/host-mutants';
 import { MOVE_MUTANTS } from './operations/move-mutants';
 import { POWER_MUTANTS } from './operations/power-mutants';
 import { QUEUE_MUTANTS } from './operations/queue-mutants';
@@ -28,6 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...QUEUE_MUTANTS,
   ...SHELVING_MUTANTS,
   ...MOVE_MUTANTS,
+  ...HOST_MUTANTS,
   ...QUOTA_MUTANTS,
   ...GANG_MUTANTS,
   ...ZONE_MUTANTS,

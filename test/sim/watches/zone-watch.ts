@@ -31,9 +31,9 @@ export class ZoneWatch {
     }
   }
 
-  /** Whether a host was for other tenants at some time since what is done now may have been decided. */
-  mayBeClosed(host: string, projectId: string, nowMs: number): boolean {
-    return this.#placesSince(host, nowMs - STALE_MS).some((place) => !isLetIn(place, projectId));
+  /** Whether a host lets a project in, as far as anybody may have known lately. */
+  letsIn(host: string, projectId: string, atMs: number): boolean {
+    return this.#placesSince(host, atMs - STALE_MS).every(isFor(projectId));
   }
 
   /**
@@ -47,17 +47,18 @@ export class ZoneWatch {
     const zones = possible.map(({ zone }) => zone);
     if (wanted !== undefined && !zones.includes(wanted))
       return `${uuid} wants ${wanted}, ${host} is in ${zones.at(-1)}`;
-    return possible.some((place) => isLetIn(place, projectId))
+    return possible.some(isFor(projectId))
       ? undefined
       : `${uuid} is of ${projectId}, ${host} is for ${possible.at(-1)?.tenants.join(', ')}`;
   }
-  /** What it has been since then, one after the other. */
+
+  /** What a host was at some time since then. */
   #placesSince(host: string, fromMs: number): readonly Place[] {
     const places = this.#places.get(host) ?? [];
     return places.filter((_, n) => (places[n + 1]?.sinceMs ?? Number.POSITIVE_INFINITY) >= fromMs);
   }
 }
 
-function isLetIn({ tenants }: Place, projectId: string): boolean {
-  return tenants.length === 0 || tenants.includes(projectId);
+function isFor(projectId: string) {
+  return ({ tenants }: Place) => tenants.length === 0 || tenants.includes(projectId);
 }

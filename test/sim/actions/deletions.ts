@@ -1,0 +1,66 @@
+import { BUILT_STATES, type Instance } from '#libs/domain/instance';
+import type { Random } from '#libs/domain/random';
+import { agentOf, HOSTS, type Perform, pick, type World } from './common';
+import { operatorOf } from './drains';
+import { conductorDies, operate, terminateNow } from './operations';
+
+/** Longer than the lease of an agent. */
+const LEASE_MS = 13_000;
+/** Some agents come back only after all other faults have ended. */
+const AWAY_UNTIL_MS = 45_000;
+const AGENTS = [...new Set(HOSTS.map(agentOf))];
+
+/** An operator deletes a host, whatever is there: refused unless it is dead and empty. */
+export function deleteHost(random: Random): Perform {
+  const host = pick(random, HOSTS);
+  return (world) => void deleteNow(world, host, false);
+}
+
+/**
+ * The hosts of an agent are dead, for good or for long. What is there is evacuated, what finds no other host is terminated, and the hosts are deleted:
+ * what an agent brings back with it is still to be destroyed.
+ */
+export function deleteDeadHosts(random: Random): Perform {
+  const agent = pick(random, AGENTS);
+  const isForGood = random.next() < 0.4;
+  const backAfterMs = random.next() * 8_000;
+  const dies = random.next() < 0.4 ? conductorDies(random) : () => {};
+  return (world) => {
+    const { fleet } = world;
+    const { time } = fleet;
+    if (isForGood) fleet.remove(agent);
+    else fleet.sendAway(agent, AWAY_UNTIL_MS + backAfterMs);
+    const hosts = HOSTS.filter((host) => agentOf(host) === agent);
+    const there = () => [...world.checker.known.values()].map(({ latest }) => latest).filter((one) => isOn(one, hosts));
+    for (const afterMs of [LEASE_MS - 1_000, LEASE_MS, LEASE_MS + 2_000]) {
+      time.at(time.nowMs + afterMs, () => {
+        for (const one of there()) if (BUILT_STATES.includes(one.state)) operate(world, one, 'evacuate', true);
+      });
+    }
+    time.at(time.nowMs + LEASE_MS + 5_000, () => {
+      dies(world);
+      for (const { uuid } of there()) terminateNow(world, uuid, true);
+    });
+    for (const afterMs of [1_000, 3_000, 6_000, 8_000, 11_000]) {
+      time.at(time.nowMs + LEASE_MS + afterMs, () => {
+        for (const host of hosts) void deleteNow(world, host, isForGood);
+      });
+    }
+  };
+}
+
+function isOn({ host = '', state }: Instance, hosts: readonly string[]): boolean {
+  return hosts.includes(host) && state !== 'deleted' && state !== 'error';
+}
+
+async function deleteNow(world: World, host: string, isForGood: boolean): Promise<void> {
+  const { storeBegan, operatedHosts } = world.checker;
+  const isDone = await operatorOf(world)
+    .deleteHost(host, { withQueue: isForGood })
+    .then(
+      () => true,
+      () => false,
+    );
+  if (isDone) world.fleet.note('operator', `has deleted ${host}${isForGood ? ' for good' : ''}`);
+  if (isDone && isForGood && world.checker.storeBegan === storeBegan) operatedHosts.deletedForGood(host);
+}
