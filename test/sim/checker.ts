@@ -341,7 +341,9 @@ export class Checker {
   #isEndKnown({ uuid, host = '' }: Instance): boolean {
     if (!this.forgiven.has(uuid)) return true;
     if (this.#takeOvers.has(uuid, host)) return false;
-    const wasTried = this.known.get(uuid)?.latest.attempts.some((attempt) => attempt.host === host) === true;
+    const attempts = this.known.get(uuid)?.latest.attempts ?? [];
+    // A host that could not be claimed was not told.
+    const wasTried = attempts.some((one) => one.host === host && one.outcome !== 'not_claimed');
     const wasSeen = this.#doubts.get(`${uuid} on ${host}`)?.finding === 'stray';
     return this.#endedIn.get(uuid) === this.storeBegan && (wasTried || wasSeen);
   }
