@@ -1,6 +1,7 @@
 import { migrationUuidOf } from '#libs/domain/moves/migration';
 import type { Running } from '#libs/runtime/service';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
+import type { ConductorDeps } from './context';
 import { ConductorWorld } from './testing/conductor-world';
 
 let world: ConductorWorld;
@@ -297,6 +298,74 @@ it('refuses what does not fit the state, and a second move while one is on its w
   expect(await operate(uuid, 'stop')).toBe('instance_state');
 });
 
+/** Fails all messages to one of its servers from the nth that matters on, as a conductor that dies before it. */
+function dyingBefore(n: number, where: 'placement' | 'instances' | 'bus') {
+  let left = n;
+  return (deps: ConductorDeps): ConductorDeps => {
+    const names = ['commit', 'update', 'cast', 'call'];
+    const wrapped = new Proxy<object>(deps[where], {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target, name, target);
+        if (typeof method !== 'function') return method;
+        const isDead = () => names.includes(String(name)) && left-- <= 1;
+        return (...args: unknown[]): unknown =>
+          isDead() ? Promise.reject(new Error('dead')) : method.apply(target, args);
+      },
+    });
+    return { ...deps, [where]: wrapped };
+  };
+}
+
+it.each(['placement', 'instances', 'bus'] as const)(
+  'is terminated on both sides when the conductor dies before any of its messages to the %s',
+  async (where) => {
+    for (let n = 1; n < 6; n++) {
+      const other = new ConductorWorld();
+      await other.open({ h1: 2, h2: 2 });
+      const first = await other.conductor();
+      await other.request();
+      await other.clock.advance(0);
+      const { uuid } = await other.only();
+      void other.operate(uuid, 'migrate');
+      await other.clock.advance(0);
+      const closing = first.close();
+      await other.clock.advance(1_000);
+      await closing;
+      const dying = await other.conductor(dyingBefore(n, where));
+      void other.terminate(uuid);
+      await other.clock.advance(0);
+      void dying.close();
+      await other.clock.advance(2_000);
+      const next = await other.conductor();
+      // The request comes again, as nobody has acked it.
+      void other.terminate(uuid);
+      await other.clock.advance(10_000);
+      const about = `dead before message ${n}`;
+      expect([about, (await other.only()).state, other.runs()]).toEqual([about, 'deleted', []]);
+      expect([about, await other.claims()]).toEqual([about, []]);
+      const ending = next.close();
+      await other.clock.advance(1_000);
+      await ending;
+    }
+  },
+);
+
+it('tells a source that is dead once more before the record of what was terminated on its move is forgotten', async () => {
+  const uuid = await anActive();
+  await operate(uuid, 'migrate');
+  await world.setUp('h1', false);
+  await world.terminate(uuid);
+  await world.clock.advance(10_000);
+  const record = await world.only();
+  expect(record).toMatchObject({ state: 'deleted', attempts: [{ host: 'h1', outcome: 'moved' }, {}] });
+  const told = () => world.destroys.filter(({ host, attempt }) => host === 'h1' && attempt === 1).length;
+  const before = told();
+  await world.instances.update({ ...record, updatedAtMs: 1, version: record.version + 1 });
+  await world.clock.advance(90_000);
+  expect(await world.instances.get([uuid])).toEqual([]);
+  expect(told()).toBe(before + 1);
+});
+
 it.each(['placement', 'instances', 'bus'] as const)(
   'loses nothing and holds nothing twice when the conductor dies before any of its messages to the %s',
   async (where) => {
@@ -314,20 +383,7 @@ it.each(['placement', 'instances', 'bus'] as const)(
         const closing = first.close();
         await other.clock.advance(1_000);
         await closing;
-        let left = n;
-        const dying = await other.conductor((deps) => {
-          const names = ['commit', 'update', 'cast', 'call'];
-          const wrapped = new Proxy<object>(deps[where], {
-            get: (target, name) => {
-              const method: unknown = Reflect.get(target, name, target);
-              if (typeof method !== 'function') return method;
-              const isDead = () => names.includes(String(name)) && left-- <= 1;
-              return (...args: unknown[]): unknown =>
-                isDead() ? Promise.reject(new Error('dead')) : method.apply(target, args);
-            },
-          });
-          return { ...deps, [where]: wrapped };
-        });
+        const dying = await other.conductor(dyingBefore(n, where));
         const options = operation === 'resize' ? toVcpus(2) : {};
         void other.operate(uuid, operation, undefined, options).catch(() => {});
         await other.clock.advance(0);

@@ -6,7 +6,7 @@ import { GANG_FAILED } from '../reconcile/gang';
 import type { Step } from '../step';
 import { after } from './after';
 import { release, releaseHeld } from './claims';
-import { destroyOtherSide, releaseMigration } from './moves';
+import { attemptsWhenTerminated, destroyOtherSide, releaseMigration } from './moves';
 import { noteDoubt } from './note-doubt';
 import { orderDestroy } from './orders';
 
@@ -47,6 +47,7 @@ export async function recordDeleting(
     state: 'deleting',
     // An instance in ERROR was on its host, if at all, only until its claim was released.
     host: record.state === 'error' ? undefined : record.host,
+    attempts: attemptsWhenTerminated(record),
     alternates: NO_BYTES,
     dueAtMs: c.clock.now() + c.config.destroyTimeoutMs,
     waiting: undefined,
@@ -85,6 +86,8 @@ export async function closeRecord(
     await noteDoubt(c, look, 'destroy_owed', 'its host did not say that it is destroyed');
     if (record.state === 'undoing' || look.observed.kind === 'nothing') await destroyOnceMore(c, record);
   }
+  // Whoever recorded that it is to go may have died before the other side of its move was told.
+  await destroyOtherSide(c, record);
   await releaseHeld(c, record.uuid);
   await releaseMigration(c, record);
   // What is claimed for it after this write is released by whoever claims, who then finds it at its end.
