@@ -108,12 +108,14 @@ export class Checker {
   readonly hosts = new Map<string, Host>();
   readonly quotas = new QuotaWatch();
   readonly gangs = new GangWatch();
-  readonly queue = new QueueWatch();
+  readonly queue: QueueWatch;
   readonly #zones = new ZoneWatch();
   /** What clients of the placement API decided, by provider. */
   readonly decisions = new Map<string, Decisions>();
   /** How often the store went back: what was written under an earlier number may be lost. */
   storeBegan = 0;
+  /** When something was last begun, or given up, that is evacuated because its request says so. */
+  triedByPolicyAtMs = 0;
   readonly #takeOvers: TakeOvers;
   /** What a host has again, of an older disk, that was destroyed there. */
   readonly #cameBack = new Set<string>();
@@ -141,6 +143,7 @@ export class Checker {
 
   constructor(private readonly fleet: Fleet) {
     this.#takeOvers = new TakeOvers(fleet);
+    this.queue = new QueueWatch(fleet.history);
     fleet.onMachineEvent = (event) => this.#onMachineEvent(event);
     fleet.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
     fleet.onDoubt = (uuid, host, finding) => {
@@ -277,6 +280,7 @@ export class Checker {
   #onRecord(instance: Instance, writtenAtMs: number): void {
     const { uuid, version, state } = instance;
     const before = this.known.get(uuid)?.latest;
+    if (isByPolicy(instance) || (before && isByPolicy(before))) this.triedByPolicyAtMs = this.fleet.time.nowMs;
     if (state === 'deleted' && before) this.#checkDeleted(before);
     const wrong = this.queue.take(instance, this.fleet.time.nowMs, (one) => this.known.get(one)?.latest);
     if (wrong !== undefined && !this.forgiven.has(uuid)) this.fail('who waits and who makes room', wrong);

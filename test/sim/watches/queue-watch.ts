@@ -1,16 +1,23 @@
 import type { Instance } from '#libs/domain/instance';
 import { BUILT_STATES } from '#libs/domain/instance';
+import type { History } from '#libs/simulation/history';
 
 /** Longer than whoever keeps the queue takes to know of one who waits. */
 const KNOWN_AFTER_MS = 8_000;
 /** Longer than sweeps take to find what is due, with what may hold them up after the last fault. */
 const ENDED_AFTER_MS = 12_000;
 
+/** Whoever keeps the queue sleeps for so long before it gives turns again, in order: what is asked within this is of one round. */
+const ROUND_MS = 500;
+
 /** Watches who waits, who makes room for whom, and what ends by its time limit. */
 export class QueueWatch {
   /** Whom each instance was to have the place of, by what was ever on record. */
   readonly #victims = new Map<string, Set<string>>();
   readonly #waiting = new Map<string, { readonly record: Instance; readonly sinceMs: number }>();
+
+  /** @param history  of the fleet, with what schedulers answer */
+  constructor(private readonly history: History) {}
 
   /** A version of a record; answers what is wrong with it. */
   take(record: Instance, nowMs: number, latestOf: (uuid: string) => Instance | undefined): string | undefined {
@@ -41,6 +48,17 @@ export class QueueWatch {
     return BUILT_STATES.includes(state) && endsAtMs < nowMs - ENDED_AFTER_MS;
   }
 
+  /**
+   * Whether one had its turn in the round in which another was served, before it, and was refused. What comes free in between is for
+   * whoever's turn it is then: nobody who gives turns knows of it before the scheduler that is asked.
+   */
+  #isJustRefused(refused: string, served: string): boolean {
+    const answeredAtMs = (uuid: string) =>
+      this.history.entries.findLast(({ what }) => what.startsWith(ANSWER) && what.includes(uuid))?.atMs ?? 0;
+    const betweenMs = answeredAtMs(served) - answeredAtMs(refused);
+    return betweenMs > 0 && betweenMs < ROUND_MS;
+  }
+
   /** Nobody who asks for the same, and may take nobody's place, is served before one of a higher priority. */
   #overtaken({ uuid, admission, requestSpec, requestId }: Instance, nowMs: number): string | undefined {
     const { priority = 0, mayPreempt = false } = admission ?? {};
@@ -50,7 +68,13 @@ export class QueueWatch {
       const isHigher = (other.admission?.priority ?? 0) > priority && other.requestId !== requestId;
       const isAlone =
         [...this.#waiting.values()].filter(({ record }) => record.requestId === other.requestId).length === 1;
-      if (isAlike && isHigher && isAlone && nowMs - sinceMs > KNOWN_AFTER_MS) {
+      if (
+        isAlike &&
+        isHigher &&
+        isAlone &&
+        nowMs - sinceMs > KNOWN_AFTER_MS &&
+        !this.#isJustRefused(other.uuid, uuid)
+      ) {
         return `${uuid}, of priority ${priority}, is served before ${other.uuid}, of ${other.admission?.priority}`;
       }
     }
@@ -74,6 +98,8 @@ export class QueueWatch {
     return own >= others ? `${uuid}, of priority ${own}, makes room for ${preemptor}, of ${others}` : undefined;
   }
 }
+
+const ANSWER = 'answer SelectDestinationsRequest';
 
 /** Processes' clocks are the world's, less what the way to the store takes. */
 const CLOCKS_MS = 1_500;
