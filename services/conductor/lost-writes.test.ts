@@ -110,6 +110,30 @@ it.each([
   expect([(await world.only()).state, await world.claims(), world.destroys]).toEqual(['scheduling', [], []]);
 });
 
+it.each([1, 3])(
+  'is claimed again where it runs by attempt %i, and a claim that the store has forgotten',
+  async (attempt) => {
+    const consumers = [claimWrite(world.opened(world.allocationRequest(uuid, 'h1')), { kind: 'absent' })];
+    const claimed = await world.placement.commit({ kind: 'write_allocations', atMs: world.clock.now(), consumers });
+    const claimToken = claimed.kind === 'committed' ? claimed.claimToken : 0;
+    const attempts = [{ ...OPEN, outcome: 'active' }] as const;
+    const allocationRequest = world.allocationRequest(uuid, 'h1');
+    const dueAtMs = undefined;
+    await restored({ state: 'active', host: 'h1', claimToken, attempts, allocationRequest, dueAtMs });
+    world.running.set(uuid, new Set(['h1']));
+    const present = [world.runningInstance(uuid, 'h1', { attempt, claimToken: claimToken + 5 })];
+    for (let reports = 0; reports < 2; reports++) {
+      await world.sendDiscrepancy(world.discrepancy('h1', { present }));
+      await world.clock.advance(40_000);
+    }
+    const record = await world.only();
+    const [held] = await world.placement.consumers([uuid]);
+    expect(record).toMatchObject({ state: 'active', host: 'h1', claimToken: held?.claimToken });
+    expect(held?.claimToken).toBeGreaterThan(claimToken + 5);
+    expect(record.attempts.at(-1)).toMatchObject({ host: 'h1', number: attempt });
+  },
+);
+
 it.each([
   ['running', 'active', 'active'],
   ['shutdown', 'active', 'stopped'],

@@ -37,6 +37,17 @@ export function isForgotten(record: Instance | undefined, running: RunningInstan
   return isOnItsWay && attemptNumber(record) < running.attempt && mayBeOlder(record, lost);
 }
 
+/**
+ * Whether its host was ordered by a claim that the store has forgotten, later than the record's: it takes no orders by an earlier one.
+ */
+export function isByForgottenClaim(
+  record: Instance | undefined,
+  { claimToken }: RunningInstance,
+  { beforeToken }: LostWrites,
+): boolean {
+  return record?.claimToken !== undefined && claimToken > record.claimToken && claimToken < beforeToken;
+}
+
 function isInWork({ state }: Instance): boolean {
   return IN_WORK.includes(state);
 }

@@ -127,6 +127,8 @@ export type Observation =
       readonly providerUuid: string;
       readonly at: HostPosition;
       readonly isClaimed: boolean;
+      /** Its host was ordered by a later claim than its record has, which the store has forgotten. */
+      readonly isByForgottenClaim: boolean;
       readonly instance: RunningInstance;
       readonly voucher: Voucher | undefined;
       /** It was seen before where its record did not have it: without a record now, that has come to its end. */

@@ -366,6 +366,21 @@ describe('stats', () => {
   });
 });
 
+it('tells what runs by a later claim than the store has', async () => {
+  const { report, clock, placement, discrepancies } = cell;
+  await report();
+  const uuid = randomUUID();
+  const consumers = [aWrite({ [ROOT]: { VCPU: 1 } }, { uuid })];
+  await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers });
+  const [{ claimToken = 0 } = {}] = await placement.consumers([uuid]);
+  for (const [n, later] of [0, -1, 1].entries())
+    await report({ instances: [running(uuid, { claimToken: claimToken + later })], sequence: n + 2 });
+  await clock.advance(0);
+  expect(discrepancies.map(({ sequence, present }) => [sequence, present.map((one) => one.instanceUuid)])).toEqual([
+    [4, [uuid]],
+  ]);
+});
+
 describe('what operators are to see', () => {
   it('tells conductors whose report is refused, and which host is taken', async () => {
     const { report, acquire, discrepancies, clock, as } = cell;

@@ -12,7 +12,7 @@ import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
-import { RACK_NAMES } from './actions/racks';
+import { hostsOfRack, RACK_NAMES } from './actions/racks';
 import type { Fleet } from './fleet';
 import type { MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
@@ -587,7 +587,7 @@ export class Checker {
 
   /**
    * A group that spreads has in the rack that a member comes to at most one more than in the other, unless it was made
-   * uneven by force. A store that went back may not know the racks any more.
+   * uneven by force, or all hosts of the other are for other tenants. A store that went back may not know the racks any more.
    */
   #checkSpread(joining: readonly Consumer[], isForced: boolean): void {
     for (const { uuid, projectId, groupId, groupDomain } of this.storeBegan > 0 ? [] : joining) {
@@ -595,8 +595,10 @@ export class Checker {
       const members = [...this.#consumers.values()].filter(
         (one) => one.projectId === projectId && one.groupId === groupId,
       );
-      const counts = RACK_NAMES.map((rack) => members.filter((one) => one.groupDomain?.domain === rack).length);
-      const here = counts[RACK_NAMES.findIndex((rack) => rack === groupDomain?.domain)] ?? 0;
+      const isClosed = (host: string) => this.#zones.mayBeClosed(host, projectId, this.fleet.time.nowMs);
+      const racks = RACK_NAMES.filter((rack) => rack === groupDomain?.domain || !hostsOfRack(rack).every(isClosed));
+      const counts = racks.map((rack) => members.filter((one) => one.groupDomain?.domain === rack).length);
+      const here = counts[racks.findIndex((rack) => rack === groupDomain?.domain)] ?? 0;
       if (here - Math.min(...counts) <= 1) this.#unevenByForce.delete(group);
       else if (isForced) this.#unevenByForce.add(group);
       else if (!this.#unevenByForce.has(group)) {

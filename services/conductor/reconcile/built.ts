@@ -5,7 +5,17 @@ import type { Step } from '../step';
 import { confirming } from './moves';
 import { auditedPower, changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
 import { evacuateRequested } from './rebuilding';
-import { adopt, atRest, doubt, judgeMissed, lateReport, none, recordLost, runsElsewhere } from './shared-steps';
+import {
+  adopt,
+  atRest,
+  claimedWhereItRuns,
+  doubt,
+  judgeMissed,
+  lateReport,
+  none,
+  recordLost,
+  runsElsewhere,
+} from './shared-steps';
 import { shelveRequested } from './shelving';
 
 /** On its host: ACTIVE, `unknown` while the host is silent, stopped, or on its way between them. */
@@ -50,8 +60,7 @@ function running(record: Instance, observed: RunningAt): Step {
   if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
   const seen = powerSeen(record, observed);
   if (seen) return seen;
-  if (observed.isClaimed) return none('at rest');
-  return { kind: 'claim_again', replaces: undefined, at: observed, finding: 'claimed_again' };
+  return claimedWhereItRuns(record, observed);
 }
 
 /** The report of its host does not have it. */

@@ -7,6 +7,7 @@ import { isAtSource, isReturnOrdered, type Moving } from './moves';
 import { isNews } from './power';
 import {
   adoptOrElsewhere,
+  claimedWhereItRuns,
   isOverdue,
   judgeMissed,
   lateReport,
@@ -129,8 +130,7 @@ export function arrived(record: Moving, holds: Holds, observed: Observation, now
       // What its source keeps must not run.
       if (isAtSource(record, observed) && observed.instance.powerState === 'shutdown') return none('its move holds it');
       if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
-      if (observed.isClaimed) return none('at rest');
-      return { kind: 'claim_again', replaces: undefined, at: observed, finding: 'claimed_again' };
+      return claimedWhereItRuns(record, observed);
     case 'audited': {
       const step = audited(record, holds);
       return step.kind === 'none' ? { kind: 'hold_source' } : step;

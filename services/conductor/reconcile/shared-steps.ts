@@ -27,6 +27,16 @@ export function adoptOrElsewhere(record: Instance, observed: RunningAt): Step {
   return observed.voucher ? adopt(observed) : runsElsewhere(record, observed);
 }
 
+/**
+ * It runs where it belongs: what it holds there is claimed again when the store does not have it, or has an earlier claim than the
+ * one that its host was ordered by. (A store that went back gives later claims than all that it gave before.)
+ */
+export function claimedWhereItRuns({ claimToken }: Instance, at: RunningAt): Step {
+  if (at.isClaimed && !at.isByForgottenClaim) return none('at rest');
+  const replaces = at.isClaimed ? claimToken : undefined;
+  return { kind: 'claim_again', replaces, at, finding: 'claimed_again' };
+}
+
 export function recordError(fault: Fault, claimToken: number | undefined, passedOver: readonly Attempt[]) {
   return { kind: 'record_error', fault, claimToken, passedOver } as const;
 }

@@ -88,6 +88,7 @@ const RUNNING = {
   providerUuid: randomUUID(),
   at: AFTER,
   isClaimed: false,
+  isByForgottenClaim: false,
   instance,
   voucher: undefined,
   wasStray: false,
@@ -144,6 +145,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['runs on its host without a claim, vouched for', { ...RUNNING, voucher: VOUCHER }],
   ['runs on its host, vouched for, and was a stray there', { ...RUNNING, voucher: VOUCHER, wasStray: true }],
   ['runs on its host with a claim', { ...RUNNING, isClaimed: true }],
+  ['runs on its host by a claim that is forgotten', { ...RUNNING, isClaimed: true, isByForgottenClaim: true }],
   ['is stopped on its host, without a claim', { ...RUNNING, instance: { ...instance, powerState: 'shutdown' } }],
   [
     'is stopped on its host, with a claim',

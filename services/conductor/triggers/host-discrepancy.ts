@@ -5,7 +5,7 @@ import type { HostDiscrepancy, HostRefusal, RunningInstance } from '#libs/contra
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import type { Conductor } from '../context';
-import { isDoubtful, isForgotten, type LostWrites, readLostWrites } from '../lost-writes';
+import { isByForgottenClaim, isDoubtful, isForgotten, type LostWrites, readLostWrites } from '../lost-writes';
 import { type Look, lookAt, UNREAD, type Voucher } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { sealedFor } from '../steps/claims';
@@ -71,7 +71,8 @@ function lookAtRunning(
   const { host, providerUuid, epoch, position } = discrepancy;
   const voucher = isForgotten(record, instance, lost) ? voucherOf(c, discrepancy, instance) : undefined;
   const at = { epoch, position };
-  const observed = { kind: 'running', host, providerUuid, at, isClaimed, instance, voucher, wasStray } as const;
+  const claim = { isClaimed, isByForgottenClaim: isByForgottenClaim(record, instance, lost) };
+  const observed = { kind: 'running', host, providerUuid, at, ...claim, instance, voucher, wasStray } as const;
   return { uuid: instance.instanceUuid, record, holds: UNREAD, observed };
 }
 

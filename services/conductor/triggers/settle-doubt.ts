@@ -57,6 +57,7 @@ function vouchedFor(c: Conductor, { host, providerUuid, epoch, position }: HostD
     providerUuid,
     at,
     isClaimed: false,
+    isByForgottenClaim: false,
     instance,
     voucher,
     wasStray: false,

@@ -20,7 +20,7 @@ export interface DifferenceDeps {
  * Finds where a host's report and the store disagree: instances that run there without a claim, and claims older than
  * the grace time without an instance. What the mirror shows is checked with the store first, since the mirror may be
  * behind. When the host's agent is a new one, or the host was down, also what runs there with its claim; and always what is
- * stopped there, in case its record does not know.
+ * stopped there, in case its record does not know, and what is there by a later claim than the store has: it has gone back.
  *
  * Every report that disagrees is told, because it takes two in a row to settle that an instance is missing.
  *
@@ -33,7 +33,9 @@ export async function findDifference(
 ): Promise<Difference | undefined> {
   const oldMs = nowMs - graceMs;
   const suspects = suspectsOf(stats, view, oldMs);
-  const isTold = isReturning(stats, view) ? () => true : ({ powerState }: RunningInstance) => powerState === 'shutdown';
+  const isTold = isReturning(stats, view)
+    ? () => true
+    : (one: RunningInstance) => one.powerState === 'shutdown' || isByLaterClaim(one, view);
   const present = [...suspects.present.filter(isTold), ...suspects.stays];
   const uuids = [...suspects.unclaimed.map((instance) => instance.instanceUuid), ...suspects.missing];
   if (uuids.length === 0) return present.length > 0 ? { unclaimed: [], missing: [], present } : undefined;
@@ -53,6 +55,10 @@ export async function findDifference(
 function isReturning({ host: name, epoch }: UpdateResourceStatsRequest, view: PlacementView): boolean {
   const host = view.host(name);
   return host === undefined || !host.up || host.epoch !== epoch;
+}
+
+function isByLaterClaim({ instanceUuid, claimToken }: RunningInstance, view: PlacementView): boolean {
+  return claimToken > (view.consumer(instanceUuid)?.claimToken ?? claimToken);
 }
 
 function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldMs: number) {

@@ -13,6 +13,11 @@ const RACKS = {
 /** The names of all racks. */
 export const RACK_NAMES = Object.keys(RACKS) as readonly (keyof typeof RACKS)[];
 
+/** The hosts of a rack. */
+export function hostsOfRack(rack: (typeof RACK_NAMES)[number]): readonly string[] {
+  return HOSTS.filter((_, n) => RACK_NAMES[n % RACK_NAMES.length] === rack);
+}
+
 /** The scheduler's calls are tried again for so long while things are out of order. */
 const TRIES = 30;
 

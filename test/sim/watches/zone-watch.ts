@@ -31,22 +31,33 @@ export class ZoneWatch {
     }
   }
 
+  /** Whether a host was for other tenants at some time since what is done now may have been decided. */
+  mayBeClosed(host: string, projectId: string, nowMs: number): boolean {
+    return this.#placesSince(host, nowMs - STALE_MS).some((place) => !isLetIn(place, projectId));
+  }
+
   /**
    * What is wrong about a claim for an instance on a host, made now: its zone must have been the one that the instance wants, and its tenants
    * must have let it in, at some time since somebody may have decided it.
    */
   wrongOf({ uuid, projectId }: Consumer, host: string, { createdAtMs, requestSpec }: Instance): string | undefined {
-    const places = this.#places.get(host) ?? [];
-    const fromMs = createdAtMs - STALE_MS;
-    const possible = places.filter((_, n) => (places[n + 1]?.sinceMs ?? Number.POSITIVE_INFINITY) >= fromMs);
+    const possible = this.#placesSince(host, createdAtMs - STALE_MS);
     if (possible.length === 0) return undefined;
     const { availabilityZone: wanted } = requestSpecCodec.decode(requestSpec);
     const zones = possible.map(({ zone }) => zone);
     if (wanted !== undefined && !zones.includes(wanted))
       return `${uuid} wants ${wanted}, ${host} is in ${zones.at(-1)}`;
-    const isLetIn = ({ tenants }: Place) => tenants.length === 0 || tenants.includes(projectId);
-    return possible.some(isLetIn)
+    return possible.some((place) => isLetIn(place, projectId))
       ? undefined
       : `${uuid} is of ${projectId}, ${host} is for ${possible.at(-1)?.tenants.join(', ')}`;
   }
+  /** What it has been since then, one after the other. */
+  #placesSince(host: string, fromMs: number): readonly Place[] {
+    const places = this.#places.get(host) ?? [];
+    return places.filter((_, n) => (places[n + 1]?.sinceMs ?? Number.POSITIVE_INFINITY) >= fromMs);
+  }
+}
+
+function isLetIn({ tenants }: Place, projectId: string): boolean {
+  return tenants.length === 0 || tenants.includes(projectId);
 }
