@@ -239,6 +239,12 @@ export class Checker {
     return this.requests.some(({ uuids }) => uuids.includes(uuid));
   }
 
+  /** When all that is about to end by its time limit has ended, and is destroyed. */
+  limitsOverAtMs(): number {
+    const nowMs = this.fleet.time.nowMs;
+    return Math.max(0, ...Array.from(this.known.values(), ({ latest }) => this.queue.limitOverAtMs(latest, nowMs)));
+  }
+
   /** Whether an instance came to an end after which its record is forgotten some day. */
   isEnded(uuid: string): boolean {
     const state = this.known.get(uuid)?.latest.state;

@@ -50,8 +50,12 @@ export async function runSeed({ seed, actionCount, kept, focus }: RunOptions): P
   await runUntil(START_MS + HORIZON_MS);
   fleet.heal();
   await runUntil(START_MS + HORIZON_MS + QUIET_MS - STILL_MS);
+  // Who had to wait for a dead keeper of the queue has its time then.
+  while (checker.violation === undefined && fleet.time.nowMs < checker.limitsOverAtMs()) {
+    await runUntil(checker.limitsOverAtMs());
+  }
   const before = await measureKept(fleet);
-  await runUntil(START_MS + HORIZON_MS + QUIET_MS);
+  await runUntil(fleet.time.nowMs + STILL_MS);
   // What no other host takes is tried again as long as its host is dead: a fleet is at rest in between.
   const isTried = () => fleet.time.nowMs < checker.triedByPolicyAtMs + TRY_MS;
   while (checker.violation === undefined && isTried()) await runUntil(checker.triedByPolicyAtMs + TRY_MS);

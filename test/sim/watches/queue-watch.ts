@@ -4,6 +4,8 @@ import type { History } from '#libs/simulation/history';
 
 /** Longer than whoever keeps the queue takes to know of one who waits. */
 const KNOWN_AFTER_MS = 8_000;
+/** Of those that are asked for; what ends later has been given its end by a clock that went ahead. */
+const LONGEST_LIMIT_MS = 12_000;
 /** Longer than sweeps take to find what is due, with what may hold them up after the last fault. */
 const ENDED_AFTER_MS = 12_000;
 
@@ -57,6 +59,12 @@ export class QueueWatch {
       this.history.entries.findLast(({ what }) => what.startsWith(ANSWER) && what.includes(uuid))?.atMs ?? 0;
     const betweenMs = answeredAtMs(served) - answeredAtMs(refused);
     return betweenMs > 0 && betweenMs < ROUND_MS;
+  }
+
+  /** When what its time limit ends next has come to its end; 0 for what is not to end for long. */
+  limitOverAtMs({ state, endsAtMs = Infinity }: Instance, nowMs: number): number {
+    const isNext = BUILT_STATES.includes(state) && endsAtMs < nowMs + LONGEST_LIMIT_MS;
+    return isNext ? endsAtMs + ENDED_AFTER_MS : 0;
   }
 
   /** Nobody who asks for the same, and may take nobody's place, is served before one of a higher priority. */
