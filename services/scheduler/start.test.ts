@@ -372,7 +372,7 @@ it('tells what runs by a later claim than the store has', async () => {
   const uuid = randomUUID();
   const consumers = [aWrite({ [ROOT]: { VCPU: 1 } }, { uuid })];
   await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers });
-  const [{ claimToken = 0 } = {}] = await placement.consumers([uuid]);
+  const claimToken = (await placement.consumers([uuid]))[0]?.claimToken ?? 0;
   for (const [n, later] of [0, -1, 1].entries())
     await report({ instances: [running(uuid, { claimToken: claimToken + later })], sequence: n + 2 });
   await clock.advance(0);
