@@ -93,12 +93,14 @@ class QueueKeeper {
     await this.#unfollow();
     const { placement, stopping } = this.c;
     const stop = new AbortController();
+    // Not `AbortSignal.any`: what it makes stays in memory while somebody listens, whoever else has let go of it.
+    stopping.addEventListener('abort', () => stop.abort(), { once: true, signal: stop.signal });
     const revision = await placement.revision();
     this.#watch.missed(revision);
     const onChanges: Parameters<typeof placement.follow>[1] = (changes) => {
       for (const change of changes) this.#watch.see(change);
     };
-    const following = placement.follow(revision, onChanges, AbortSignal.any([stopping, stop.signal]));
+    const following = placement.follow(revision, onChanges, stop.signal);
     const done = following.catch(() => {
       if (this.#following) this.#following.isBroken = true;
     });
