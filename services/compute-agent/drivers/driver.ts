@@ -60,7 +60,7 @@ export interface DriverMoves {
   arrive(instance: InstanceToBuild, handover: Uint8Array, signal: AbortSignal): Promise<void>;
 
   /**
-   * Runs an instance that is here, stopped or not, with other resources than before.
+   * Runs an instance that is here, stopped or not, with other resources than before; or keeps it, if that is how it is built.
    *
    * @throws BerthError why it could not: then it is kept.
    */
