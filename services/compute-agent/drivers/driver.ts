@@ -125,3 +125,9 @@ export function movesUnsupported(): BerthError {
   const message = 'the driver of this host can not move instances: terminate it and build it elsewhere';
   return new BerthError('unimplemented', 'moves_unsupported', message);
 }
+
+/** Of a driver that moves instances, but none that runs. @param what  an instance is to it */
+export function liveMigrationUnsupported(what: string): BerthError {
+  const message = `${what} can not be migrated while it runs: migrate it cold, then it begins anew`;
+  return new BerthError('unimplemented', 'live_migration_unsupported', message);
+}

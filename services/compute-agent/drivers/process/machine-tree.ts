@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Inventories, inventory, MAX_AMOUNT } from '#libs/domain/inventory';
-import type { NestedCapacity } from '../driver';
+import type { HostCapacity, NestedCapacity } from '../driver';
 import type { CoreSets } from './cores';
 import { parseCpuList } from './proc';
 
@@ -46,8 +46,19 @@ export async function machineTree(sys: string, cores: CoreSets): Promise<Machine
   };
 }
 
+/** What a host has on this machine: its tree, unless it is configured what is nested in it. */
+export function capacityWith<T extends { readonly nested: readonly NestedCapacity[] | undefined }>(
+  tree: MachineTree,
+  capacity: T,
+  inventories: Inventories,
+): T & Pick<HostCapacity, 'inventories' | 'nested'> {
+  const { nested } = capacity;
+  if (nested !== undefined) return { ...capacity, inventories, nested };
+  return { ...capacity, inventories: withoutNodes(inventories, tree), nested: tree.nested };
+}
+
 /** What is left of a host's own inventories: what its NUMA nodes have, it has not itself. */
-export function withoutNodes(inventories: Inventories, { nodes }: MachineTree): Inventories {
+function withoutNodes(inventories: Inventories, { nodes }: MachineTree): Inventories {
   const { VCPU: _vcpu, PCPU: _pcpu, MEMORY_MB: _memoryMb, ...rest } = inventories;
   return nodes.size > 0 ? rest : inventories;
 }
