@@ -216,7 +216,6 @@ class DockerDriver implements Driver {
     const before = this.#entries.get(uuid);
     if (present === undefined || before === undefined) throw notStartable(uuid);
     const { isRunning, facts } = before;
-    this.#assignments.release(uuid);
     try {
       const place = this.#placeFor(instance);
       const options = this.#optionsOf(instance, present.Config.Image, place);

@@ -204,7 +204,6 @@ class ProcessDriver implements Driver {
     resize: async (instance) => {
       const command = await this.#commandOf(instance);
       await this.stop(instance.uuid);
-      this.#assignments.release(instance.uuid);
       await this.#run(instance, command, NEVER);
     },
   };
