@@ -6,7 +6,7 @@ import { inventory, type Resources } from '#libs/domain/inventory';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
-import { environment, systemClock, systemRandom } from '#libs/runtime/system';
+import { systemClock, systemRandom } from '#libs/runtime/system';
 import { Inbox } from '#libs/testing/bus/inbox';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { type DockerEngine, startDocker } from '#libs/testing/servers/docker-engine';
@@ -14,12 +14,11 @@ import { openDockerDriver } from '../../../services/compute-agent/drivers/docker
 import { dockerDriverOptions } from '../../../services/compute-agent/drivers/docker/docker-options';
 import type { Driver, InstanceToBuild, NestedCapacity } from '../../../services/compute-agent/drivers/driver';
 
-/* The docker driver on a real engine that this test starts. BERTH_TEST_DOCKER=off leaves it out, and says so. */
+/* The docker driver on a real engine that this test starts. BERTH_TEST_DOCKER=off leaves it out (jest.config.cjs). */
 
 const IMAGE = 'berth-test:1';
 const OTHER_IMAGE = 'berth-test:other';
 const never = new AbortController().signal;
-const isOff = environment()['BERTH_TEST_DOCKER'] === 'off';
 const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
 
 jest.setTimeout(240_000);
@@ -29,7 +28,6 @@ let docker: Docker;
 const opened: Driver[] = [];
 
 beforeAll(async () => {
-  if (isOff) return;
   engine = await startDocker();
   docker = new Docker({ socketPath: engine.socket });
   for (const name of [IMAGE, OTHER_IMAGE]) engine.makeImage(name);
@@ -87,10 +85,7 @@ async function printed(uuid: string, ...Cmd: string[]): Promise<string> {
   return text.trim();
 }
 
-const when = isOff ? describe.skip : describe;
-if (isOff) process.stderr.write('BERTH_TEST_DOCKER=off: the docker driver is not tested\n');
-
-when('the docker driver', () => {
+describe('the docker driver', () => {
   it('holds a container to its memory, its cores and its devices', async () => {
     const driver = await open({ DEVICES: 'null0=/dev/null,other0=/dev/zero' });
     const instance = anInstance({ resources: { VCPU: 1, MEMORY_MB: 64 } }, { null0: { CUSTOM_NULL: 1 } });
