@@ -15,7 +15,7 @@ import {
   type RunningWorkload,
 } from '../driver';
 import { type CoreAssignments, type CoreSets, createCoreAssignments } from '../process/cores';
-import { capacityWith, type MachineTree, machineTree } from '../process/machine-tree';
+import { capacityWith, type MachineTree, machineTree, withNamed } from '../process/machine-tree';
 import { placeOf } from '../process/placing';
 import {
   type ContainerFacts,
@@ -120,7 +120,7 @@ class DockerDriver implements Driver {
   async look(): Promise<void> {
     const { sys = '/sys', capacity } = this.host;
     if (capacity.nested?.length === 0) return;
-    this.#tree = await machineTree(sys, this.#cores);
+    this.#tree = withNamed(await machineTree(sys, this.#cores), capacity.nested);
     const found = capacityWith(this.#tree, capacity, this.#inventories);
     const nested = await presentProviders(found.nested, this.#deviceFiles);
     if (!isDeepStrictEqual(nested, this.#capacity.nested)) this.#capacity = { ...found, nested };

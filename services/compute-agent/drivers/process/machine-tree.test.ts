@@ -8,7 +8,7 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
-import type { Driver, InstanceToBuild } from '../driver';
+import type { Driver, InstanceToBuild, NestedCapacity } from '../driver';
 import { limitCommand } from './limits';
 import { machineTree } from './machine-tree';
 import { placeOf } from './placing';
@@ -74,13 +74,13 @@ function makeMachine(first: string, second: string): void {
 
 const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
 
-async function open(dedicated = ''): Promise<Driver> {
+async function open(dedicated = '', nested?: readonly NestedCapacity[]): Promise<Driver> {
   const settings = {
     BERTH_AGENT_PROCESS_DEDICATED: dedicated,
     BERTH_AGENT_PROCESS_START_MS: '50',
     BERTH_AGENT_PROCESS_STOP_MS: '300',
   };
-  const capacity = { inventories: undefined, traits: [], nested: undefined, capabilities: {} };
+  const capacity = { inventories: undefined, traits: [], nested, capabilities: {} };
   const host = { root: join(folder, 'instances'), sys, capacity };
   const driver = await openProcessDriver(host, readConfig(processDriverOptions, settings), around);
   opened.push(driver);
@@ -150,6 +150,20 @@ it('runs an instance on cores of the node that was claimed, and passes it its de
     BERTH_DEVICES: [...FUNCTIONS.slice(0, 2), GPU].join(','),
     BERTH_MAPPINGS: JSON.stringify({ _gpu: [SPLIT_GPU] }),
   });
+});
+
+it('passes a device that an operator has named by that name', async () => {
+  makeMachine('0', '1');
+  const named = (name: string) => ({ name, parent: '', inventories: { VGPU: inventory(8) }, traits: [] });
+  const driver = await open('', [named('gpu0'), named(SPLIT_GPU)]);
+  for (const [name, passed] of [
+    ['gpu0', 'gpu0'],
+    [SPLIT_GPU, FUNCTIONS.slice(0, 2).join(',')],
+  ] as const) {
+    const instance = anInstance({ [name]: { VGPU: 2 } });
+    await driver.build(instance, new AbortController().signal);
+    expect(environmentOf(instance.uuid)['BERTH_DEVICES']).toBe(passed);
+  }
 });
 
 it('gives no virtual function to two instances, not after a restart of the agent either', async () => {

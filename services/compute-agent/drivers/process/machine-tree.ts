@@ -10,7 +10,7 @@ export interface MachineTree {
   readonly nested: readonly NestedCapacity[];
   /** By the names of their providers. */
   readonly nodes: ReadonlyMap<string, NumaNode>;
-  readonly devices: ReadonlyMap<string, PciDevice>;
+  readonly devices: ReadonlyMap<string, Device>;
 }
 
 /** A NUMA node, with those of its cores that instances may run on. */
@@ -18,10 +18,11 @@ export interface NumaNode extends CoreSets {
   readonly number: number;
 }
 
-export interface PciDevice {
+export interface Device {
+  /** Of a PCI device; the name of one that an operator has named. */
   readonly address: string;
-  /** Addresses of its virtual functions. */
-  readonly functions: readonly string[];
+  /** Addresses of its virtual functions; undefined when nobody knows them. */
+  readonly functions: readonly string[] | undefined;
 }
 
 /**
@@ -44,6 +45,12 @@ export async function machineTree(sys: string, cores: CoreSets): Promise<Machine
     nodes: new Map(nodes.map(({ capacity, node }) => [capacity.name, node])),
     devices: new Map(devices.map(({ capacity, device }) => [capacity.name, device])),
   };
+}
+
+/** With the providers that an operator has named otherwise than the machine does: they are passed by that name. */
+export function withNamed(tree: MachineTree, nested: readonly NestedCapacity[] = []): MachineTree {
+  const named = nested.map(({ name }) => [name, { address: name, functions: undefined }] as const);
+  return { ...tree, devices: new Map<string, Device>([...named, ...tree.devices]) };
 }
 
 /** What a host has on this machine: its tree, unless it is configured what is nested in it. */

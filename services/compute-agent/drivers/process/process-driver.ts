@@ -30,7 +30,7 @@ import {
 import { launch } from './launch';
 import { limitCommand } from './limits';
 import { canBindMemory, machineInventories, requireLinuxTools } from './machine';
-import { capacityWith, type MachineTree, machineTree } from './machine-tree';
+import { capacityWith, type MachineTree, machineTree, withNamed } from './machine-tree';
 import { placeOf } from './placing';
 import { allowedCpus, bootId, findProcesses, isAlive, type ProcessId, parseCpuList } from './proc';
 import type { processDriverOptions } from './process-options';
@@ -123,7 +123,7 @@ class ProcessDriver implements Driver {
   async look(): Promise<void> {
     const { sys = '/sys', capacity } = this.host;
     if (capacity.nested?.length === 0) return;
-    this.#tree = await machineTree(sys, this.cores);
+    this.#tree = withNamed(await machineTree(sys, this.cores), capacity.nested);
     this.#canBindMemory ??= await canBindMemory([...this.#tree.nodes.values()].map(({ number }) => number));
     const found = capacityWith(this.#tree, capacity, this.inventories);
     if (!isDeepStrictEqual(found.nested, this.#capacity.nested)) this.#capacity = found;
