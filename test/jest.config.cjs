@@ -8,6 +8,8 @@ const common = {
   transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } }] },
   roots: ['<rootDir>/libs', '<rootDir>/services', '<rootDir>/test'],
 };
+// run.ts says that it is left out.
+const isDockerOff = process.env.BERTH_TEST_DOCKER === 'off';
 const isContract = '[^/]*contract[^/]*\\.test\\.ts$';
 
 module.exports = {
@@ -31,6 +33,7 @@ module.exports = {
       ...common,
       displayName: 'integration',
       testMatch: ['<rootDir>/test/integration/**/*.test.ts'],
+      testPathIgnorePatterns: isDockerOff ? ['<rootDir>/test/integration/compute-agent/docker'] : [],
       globalSetup: '<rootDir>/test/global-setup.ts',
       globalTeardown: '<rootDir>/test/global-teardown.ts',
     },

@@ -1,3 +1,4 @@
+import { environment } from '#libs/runtime/system';
 import { runCheck, runJest, type StepResult } from './steps';
 
 /**
@@ -37,6 +38,7 @@ async function main(): Promise<number> {
   const sum = (key: 'passed' | 'failed' | 'skipped' | 'seconds') => results.reduce((all, r) => all + r[key], 0);
   print(`\n${HEAD}\n${results.map(line).join('\n')}`);
   if (sum('skipped') > 0) print(`\n${sum('skipped')} skipped: each counts as a failure`);
+  if (environment()['BERTH_TEST_DOCKER'] === 'off') print('\nleft out: the docker driver (BERTH_TEST_DOCKER=off)');
   const failed = sum('failed') + sum('skipped');
   print(`${Math.round(sum('seconds'))} s in all`);
   print(`${sum('passed')} passed, ${failed} failed`);

@@ -196,23 +196,27 @@ export class Client {
 
   /** Asks for the end of an instance. Resolves when the broker has confirmed the request. */
   async terminate(instanceUuid: string): Promise<void> {
-    const message = { instanceUuid, projectId: this.parts.projectId ?? '' };
-    await this.#persistently(() => castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, message));
+    await this.#terminate(instanceUuid, this.parts.random.uuid());
   }
 
-  /** Asks for the end of an instance and waits until it is gone. @throws BerthError `deadline_exceeded / not_settled`. */
+  /**
+   * Asks for the end of an instance and waits until it is gone.
+   *
+   * @throws BerthError `deadline_exceeded / not_settled`, `not_found / no_such_instance`.
+   */
   terminateAndWait(instanceUuid: string, { timeoutMs }: WaitOptions = {}): Promise<InstanceEvent> {
     return this.#whileWatching(async (watch, signal) => {
-      const gone = watch.until(instanceUuid, ['deleted'], { timeoutMs, signal });
-      const [event] = await Promise.all([gone, this.terminate(instanceUuid)]);
+      const requestId = this.parts.random.uuid();
+      const gone = watch.until(instanceUuid, ['deleted'], { timeoutMs, requestId, signal });
+      const [event] = await Promise.all([gone, this.#terminate(instanceUuid, requestId)]);
       return event;
     });
   }
 
   /**
    * Stops an instance, which keeps its host and what it holds there, starts it again, or, for operators, evacuates it: builds
-   * it on another host when its own is dead. Resolves when that is on record; it
-   * is done when the instance is STOPPED or ACTIVE.
+   * it on another host when its own is dead; shelves and unshelves it; resizes it, or, for operators, migrates it, and confirms
+   * or reverts that. Resolves when that is on record; it is done when the instance is in a state in which that ends.
    *
    * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` when it is in no state for it,
    *   `/ instance_changed` when somebody else has changed it meanwhile, `/ host_alive` when its host is not dead.
@@ -235,9 +239,13 @@ export class Client {
     operation: InstanceOperation,
     options: WaitOptions & MoveOptions = {},
   ): Promise<InstanceEvent> {
+    const { clock } = this.parts;
+    const { timeoutMs } = options;
+    const untilMs = clock.elapsed() + (timeoutMs ?? 0);
     const { version } = await this.operate(instanceUuid, operation, options);
     for (;;) {
-      const event = await this.wait(instanceUuid, OPERATED[operation], options);
+      const left = timeoutMs === undefined ? {} : { timeoutMs: Math.max(0, untilMs - clock.elapsed()) };
+      const event = await this.wait(instanceUuid, OPERATED[operation], left);
       // Events of what was before may still be on their way.
       if (event.version >= version) return event;
     }
@@ -434,6 +442,12 @@ export class Client {
     if (asked.flavor === undefined) resolveSpec(asked, 'request_spec');
     const id = { id: requestId };
     await this.#persistently(() => castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, id));
+  }
+
+  /** @param id  by which a refusal names the request */
+  async #terminate(instanceUuid: string, id: string): Promise<void> {
+    const message = { instanceUuid, projectId: this.parts.projectId ?? '' };
+    await this.#persistently(() => castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, message, { id }));
   }
 
   /** A request that names a flavor, with what the flavor says now. */

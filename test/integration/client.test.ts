@@ -1,4 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,8 +25,15 @@ let redis: TestServer;
 const children: Child[] = [];
 const urlOf = (user: string) => credentials.brokerUrl(user, broker.port);
 
+async function launch(name: string, user: string, host = 'host-1'): Promise<void> {
+  const env = { BERTH_BUS_URL: urlOf(user), BERTH_STORE_URL: redis.url, BERTH_AGENT_HOST: host };
+  const child = startChild('services/cli/main.ts', [name], env);
+  children.push(child);
+  await child.says('"msg":"running"');
+}
+
 beforeAll(async () => {
-  credentials = deployedCredentials(['agent.host-1', 'project.demo', 'project.other']);
+  credentials = deployedCredentials(['agent.host-1', 'agent.host-2', 'project.demo', 'project.other']);
   const config = { load_definitions: credentials.definitionsFile };
   [broker, redis] = await Promise.all([startRabbitmq({ config }), startRedis()]);
   for (const [name, user] of Object.entries({
@@ -33,10 +41,7 @@ beforeAll(async () => {
     conductor: 'conductor',
     'compute-agent': 'agent.host-1',
   })) {
-    const env = { BERTH_BUS_URL: urlOf(user), BERTH_STORE_URL: redis.url, BERTH_AGENT_HOST: 'host-1' };
-    const child = startChild('services/cli/main.ts', [name], env);
-    children.push(child);
-    await child.says('"msg":"running"');
+    await launch(name, user);
   }
 });
 afterAll(async () => {
@@ -67,6 +72,8 @@ it('builds, waits, lists, listens and terminates as a tenant', async () => {
   expect(await client.instance(uuid)).toMatchObject({ uuid, projectId: 'demo' });
   expect(await client.terminateAndWait(uuid, { timeoutMs: 60_000 })).toMatchObject({ state: 'deleted' });
   await listener.wait(uuid, ['deleted'], { timeoutMs: 60_000 });
+  const unknown = client.terminateAndWait(randomUUID(), { timeoutMs: 60_000 });
+  await expect(unknown).rejects.toMatchObject({ code: 'not_found', reason: 'no_such_instance' });
   await listener.close();
   await reading;
   expect(states).toEqual(expect.arrayContaining(['scheduling', 'building', 'active', 'deleting']));
@@ -112,6 +119,7 @@ it('has a sibling for Python, made from the same schemas', async () => {
   const python = findPython({ pika: 'python3-pika', 'google.protobuf': 'python3-protobuf' });
   const protoc = findBinary({ name: 'protoc', folders: [], debianPackage: 'protobuf-compiler' });
   const proto = join(ROOT, 'proto');
+  await launch('compute-agent', 'agent.host-2', 'host-2');
   const generated = mkdtempSync(join(tmpdir(), 'berth-python-'));
   try {
     const schemas = readdirSync(proto, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.proto'));
@@ -122,6 +130,7 @@ it('has a sibling for Python, made from the same schemas', async () => {
       PYTHONDONTWRITEBYTECODE: '1',
       BERTH_TEST_URL: urlOf('project.demo'),
       BERTH_TEST_OTHER_URL: urlOf('project.other'),
+      BERTH_TEST_OPERATOR_URL: urlOf('operator'),
     };
     const { stderr } = await promisify(execFile)(python, ['-m', 'unittest', '-v', 'test_berth_client'], { env });
     expect(stderr).toMatch(/^OK$/m);

@@ -175,8 +175,9 @@ export class Machine {
           this.onEvent({ kind: 'begins', machine, uuid });
           building.delete(uuid);
           stopped.delete(uuid);
-          running.set(uuid, { id: uuid, resources, use });
-          this.onEvent({ kind: 'started', machine, uuid });
+          const runs = instance.powerState !== 'shutdown';
+          (runs ? running : stopped).set(uuid, { id: uuid, resources, use });
+          this.onEvent({ kind: runs ? 'started' : 'stopped', machine, uuid });
         },
       },
       list: async () => [...running.values()],

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BerthError } from '../../domain/errors';
 import { environment } from '../../runtime/system';
 import { findBinary } from './find-binary';
 import { freePort, serverFolder, startServer, type TestServer } from './server-process';
@@ -9,7 +10,7 @@ import { freePort, serverFolder, startServer, type TestServer } from './server-p
 /** A private Docker engine. */
 export interface DockerEngine extends TestServer {
   readonly socket: string;
-  /** Makes an image of a shell and what Unix has, from this machine's own busybox: no registry is asked. */
+  /** Makes an image of a shell and what Unix has, from this machine's own busybox, with a volume /data: no registry is asked. */
   makeImage(name: string): void;
 }
 
@@ -17,9 +18,19 @@ export interface DockerEngine extends TestServer {
  * Starts a private Docker engine, with its containerd, whose containers have no network. Needs root, and a kernel that lets
  * it make cgroups.
  *
- * @throws BerthError as `findBinary` and `startServer`.
+ * @throws BerthError `failed_precondition / no_engine`, which says why there is none and what to do.
  */
 export async function startDocker(): Promise<DockerEngine> {
+  try {
+    return await startEngine();
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `no Docker engine could be started, which needs root, cgroups and Debian's docker.io and iptables: ${why}. BERTH_TEST_DOCKER=off leaves its tests out`;
+    throw new BerthError('failed_precondition', 'no_engine', message, { cause });
+  }
+}
+
+async function startEngine(): Promise<DockerEngine> {
   const command = findBinary({ name: 'dockerd', folders: ['/usr/sbin'], debianPackage: 'docker.io' });
   const port = await freePort();
   const folder = serverFolder('docker');
@@ -59,7 +70,7 @@ function importImage(host: string, name: string): void {
     for (const tool of SHELL_TOOLS) symlinkSync('busybox', join(root, 'bin', tool));
     const archive = join(root, 'image.tar');
     execFileSync('tar', ['-C', root, '-c', '-f', archive, 'bin']);
-    const change = ['--change', 'CMD ["/bin/sleep", "3600"]'];
+    const change = ['--change', 'CMD ["/bin/sleep", "3600"]', '--change', 'VOLUME /data'];
     execFileSync(docker, ['--host', host, 'import', ...change, archive, name], { stdio: ['ignore', 'ignore', 'pipe'] });
   } finally {
     rmSync(root, { recursive: true });

@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections import OrderedDict
 from dataclasses import dataclass
 
 from berth.conductor.v1 import conductor_pb2 as conductor
@@ -12,7 +13,25 @@ from .errors import BerthError, NotSettled, Refused
 
 BUILT = ("ACTIVE", "ERROR")
 UNDONE = ("ERROR", "DELETED")
+# The states in which an operation has ended. A start or a move that failed ends where it began.
+OPERATED = {
+    "stop": ("STOPPED", "ERROR", "DELETED"),
+    "start": ("ACTIVE", "STOPPED", "ERROR", "DELETED"),
+    "evacuate": ("ACTIVE", "STOPPED", "UNKNOWN", "ERROR", "DELETED"),
+    "shelve": ("SHELVED_OFFLOADED", "ERROR", "DELETED"),
+    "unshelve": ("ACTIVE", "SHELVED_OFFLOADED", "ERROR", "DELETED"),
+    "resize": ("VERIFY_RESIZE", "ACTIVE", "STOPPED", "ERROR", "DELETED"),
+    "migrate": ("VERIFY_RESIZE", "ACTIVE", "STOPPED", "ERROR", "DELETED"),
+    "live_migrate": ("ACTIVE", "STOPPED", "ERROR", "DELETED"),
+    "confirm": ("ACTIVE", "ERROR", "DELETED"),
+    "revert": ("ACTIVE", "STOPPED", "ERROR", "DELETED"),
+}
 POLL_S = 3
+# Instances that are read at once when they are long waited for.
+POLL_LIMIT = 64
+PAGE = 500
+# Instances whose last version `events` remembers.
+MAX_REMEMBERED = 100_000
 
 
 @dataclass(frozen=True)
@@ -28,7 +47,7 @@ class Client:
 
     url        amqp://project.demo:password@broker:5672/berth, as `berth project credentials` prints it
     timeout    seconds that a call waits for its answer
-    retry_for  seconds for which a request is sent again
+    retry_for  seconds for which a request is sent again; 0 for once only
     """
 
     def __init__(self, url, timeout=10, retry_for=30):
@@ -36,73 +55,143 @@ class Client:
         user = self._connection.user
         self.project = user.removeprefix("project.") if self._connection.is_tenant else None
 
-    def build(self, resources, project_id=None, user_id="python", count=1, name="instance", request_id=None, min_count=0, **spec):
-        """Asks for instances; returns a Build when the broker has the request. `spec`: other fields of RequestSpec.
+    def build(
+        self,
+        resources=None,
+        project_id=None,
+        user_id="python",
+        count=1,
+        name="instance",
+        request_id=None,
+        min_count=0,
+        admission=None,
+        instance_uuids=None,
+        published_at_ms=None,
+        **spec,
+    ):
+        """Asks for instances; returns a Build when the broker has the request. `spec`: other fields of RequestSpec, such as
+        flavor={"name": "m1.small"} instead of resources.
 
-        min_count  makes them a gang: so many of count become ACTIVE, or none stays (ERROR, gang_failed)
+        min_count        makes them a gang: so many of count become ACTIVE, or none stays (ERROR, gang_failed)
+        admission        fields of Admission: how they wait for capacity, whom they give way to, how long they live
+        request_id       makes a request that is sent again recognisable, with when it was asked for first (published_at_ms)
+        instance_uuids   as many as the count; new ones when not given
         """
-        build = Build(request_id or str(uuid.uuid4()), [str(uuid.uuid4()) for _ in range(count)])
+        uuids = list(instance_uuids) if instance_uuids else [str(uuid.uuid4()) for _ in range(count)]
+        build = Build(request_id or str(uuid.uuid4()), uuids)
         request = conductor.BuildRequest(
             request_id=build.request_id,
             request_spec=scheduler.RequestSpec(
-                project_id=project_id or self.project or "default", user_id=user_id, resources=resources, **spec
+                project_id=project_id or self.project or "default", user_id=user_id, resources=resources or {}, **spec
             ),
             count=count,
             name=name,
             instance_uuids=build.instance_uuids,
-            published_at_ms=time.time_ns() // 1_000_000,
+            published_at_ms=published_at_ms or time.time_ns() // 1_000_000,
             min_count=min_count,
+            admission=None if admission is None else conductor.Admission(**admission),
         )
         self._publish(request, build.request_id)
         return build
 
-    def build_and_wait(self, resources, timeout=None, **options):
+    def build_and_wait(self, resources=None, timeout=None, **options):
         """Asks for instances and waits until each is ACTIVE or in ERROR; returns their events, in order."""
-        self._listen()
-        build = self.build(resources, **options)
-        events = self._until(build.instance_uuids, BUILT, timeout, build.request_id)
+        until = _until(timeout)
+        with self._listening() as listener:
+            build = self.build(resources, **options)
+            events = self._settled(listener, build.instance_uuids, BUILT, until, timeout, build.request_id)
         if sum(_state(event) == "ACTIVE" for event in events) >= options.get("min_count", 0):
             return events
         # A gang that has failed: those that were ACTIVE will not stay so.
-        return [event if _state(event) == "ERROR" else self.wait(event.instance_uuid, UNDONE, timeout) for event in events]
+        return [
+            event if _state(event) == "ERROR" else self.wait(event.instance_uuid, UNDONE, _left(until)) for event in events
+        ]
 
     def wait(self, instance_uuid, states=BUILT, timeout=None):
-        """Waits until an instance is in one of these states, as it may be already; returns an event or an Instance."""
-        self._listen()
-        return self._until([instance_uuid], states, timeout)[0]
+        """Waits until an instance is in one of these states, as it may be already; returns the event, or what it would say."""
+        return self._wait(instance_uuid, states, timeout)
+
+    def operate(self, instance_uuid, operation, resize_to=None, target_host="", confirm_after=0):
+        """Stops an instance, which keeps its host and what it holds there, or starts it again; shelves it, which gives that
+        up, or unshelves it; resizes it, or, for operators, migrates it (migrate, live_migrate) or evacuates it from a dead
+        host; confirms or reverts a resize or a migration. Returns the Instance as it is on record then; it is done in a state
+        of OPERATED[operation].
+
+        resize_to      of a resize: fields of RequestSpec, resources and extra_specs or a flavor
+        target_host    of a migration; any when not given
+        confirm_after  seconds after which a resize or a migration confirms itself; 0: as Berth is configured
+
+        Raises Refused: no_such_instance, instance_state, instance_changed, host_alive, services_only and others.
+        """
+        if operation not in OPERATED:
+            message = f"there is no operation '{operation}': {', '.join(OPERATED)}"
+            raise BerthError("INVALID_ARGUMENT", "unknown_operation", message)
+        seen = self.instance(instance_uuid)
+        to = None
+        if resize_to is not None:
+            to = scheduler.RequestSpec(project_id=seen.project_id, user_id=seen.user_id, **resize_to)
+        request = conductor.OperateInstanceRequest(
+            instance_uuid=instance_uuid,
+            operation=f"INSTANCE_OPERATION_{operation.upper()}",
+            # Of what is seen now: a copy of the call that comes late changes nothing.
+            version=seen.version,
+            resize_to=to,
+            target_host=target_host,
+            confirm_after_ms=round(confirm_after * 1000),
+        )
+        return self.call("rpc.conductor", request, conductor.OperateInstanceResponse).instance
+
+    def operate_and_wait(self, instance_uuid, operation, timeout=None, **options):
+        """Likewise, and waits until it is done; returns the event, or what it would say."""
+        until = _until(timeout)
+        version = self.operate(instance_uuid, operation, **options).version
+        # Events of what was before may still be on their way.
+        return self._wait(instance_uuid, OPERATED[operation], _left(until), version)
 
     def terminate(self, instance_uuid, wait=False, timeout=None):
         """Asks for the end of an instance; with `wait`, returns when it is gone."""
-        self._listen()
         request = conductor.TerminateInstance(instance_uuid=instance_uuid, project_id=self.project or "")
         message_id = str(uuid.uuid4())
-        self._publish(request, message_id)
-        if wait:
-            self._until([instance_uuid], ("DELETED",), timeout, message_id)
+        if not wait:
+            self._publish(request, message_id)
+            return
+        until = _until(timeout)
+        with self._listening() as listener:
+            self._publish(request, message_id)
+            self._settled(listener, [instance_uuid], ("DELETED",), until, timeout, message_id)
 
-    def instances(self, **query):
-        """All instances that match the fields of ListInstancesRequest, ordered by UUID."""
-        marker = ""
-        while True:
-            request = conductor.ListInstancesRequest(marker=marker, limit=500, **query)
-            page = self._connection.call("rpc.conductor", request, conductor.ListInstancesResponse).instances
+    def instance(self, instance_uuid):
+        """One instance. Raises BerthError no_such_instance."""
+        for found in self.instances(most=1, instance_uuid=instance_uuid):
+            return found
+        raise _no_such_instance(instance_uuid)
+
+    def instances(self, most=None, **query):
+        """All instances, or at most so many, that match the fields of ListInstancesRequest, ordered by UUID; state="ACTIVE"."""
+        if isinstance(query.get("state"), str):
+            query["state"] = f"INSTANCE_STATE_{query['state'].removeprefix('INSTANCE_STATE_').upper()}"
+        marker, left = "", float("inf") if most is None else most
+        while left > 0:
+            limit = min(PAGE, left)
+            request = conductor.ListInstancesRequest(marker=marker, limit=limit, **query)
+            page = self.call("rpc.conductor", request, conductor.ListInstancesResponse).instances
             yield from page
-            if len(page) < 500:
+            left -= len(page)
+            if len(page) < limit:
                 return
             marker = page[-1].uuid
 
-    def events(self, state="*", instance_uuid="*", timeout=None):
-        """What happens to instances from now on, each version once; ends when nothing came for `timeout` seconds."""
-        self._connection.listen(self._topic(state.lower(), instance_uuid))
-        seen = {}
-        while (message := self._connection.heard(timeout)) is not None:
-            event = _event(message)
-            if event is None:
-                continue
-            key = (event.instance_uuid, event.request_id)
-            if seen.get(key, 0) < event.version:
-                seen[key] = event.version
-                yield event
+    def events(self, state="*", instance_uuid="*", project_id=None, timeout=None):
+        """What happens to instances from now on, each version once and in order; ends when nothing came for `timeout` seconds.
+
+        project_id  for operators; a tenant hears of its own project's
+        """
+        listener = self._connection.listen(self._topic(state.lower(), instance_uuid, project_id))
+        return self._newer(listener, timeout)
+
+    def call(self, queue, request, answer_type):
+        """Asks for anything else that the schemas have: call("rpc.scheduler", scheduler.ExplainRequest(...), ExplainResponse)."""
+        return self._connection.call(queue, request, answer_type)
 
     def close(self):
         self._connection.close()
@@ -120,44 +209,96 @@ class Client:
             lambda: self._connection.publish("build.requests", type_name, body, **properties)
         )
 
-    def _listen(self):
+    def _newer(self, listener, timeout):
+        seen = OrderedDict()
+        with listener:
+            while (message := listener.next(_until(timeout))) is not None:
+                event = _event(message)
+                if event is None:
+                    continue
+                # An instance that was adopted, because the store was lost, has another request and begins anew.
+                key = (event.instance_uuid, event.request_id)
+                if seen.get(key, 0) >= event.version:
+                    continue
+                seen[key] = event.version
+                seen.move_to_end(key)
+                if len(seen) > MAX_REMEMBERED:
+                    seen.popitem(last=False)
+                yield event
+
+    def _listening(self):
         refused = f"request.refused.{_word(self.project)}" if self.project else "request.refused.*"
-        self._connection.listen(self._topic("*", "*"), refused)
+        return self._connection.listen(self._topic("*", "*"), refused)
 
-    def _topic(self, state, instance_uuid):
-        return f"instance.{state}.{_word(self.project) if self.project else '*'}.{instance_uuid}"
+    def _topic(self, state, instance_uuid, project_id=None):
+        project = project_id or self.project
+        return f"instance.{state}.{_word(project) if project else '*'}.{instance_uuid}"
 
-    def _until(self, uuids, states, timeout, request_id=None):
-        """Waits for events; `request_id` is what a refusal would name."""
-        until = time.monotonic() + (timeout if timeout is not None else float("inf"))
+    def _wait(self, instance_uuid, states, timeout, version=0):
+        with self._listening() as listener:
+            return self._settled(listener, [instance_uuid], states, _until(timeout), timeout, version=version)[0]
+
+    def _settled(self, listener, uuids, states, until, timeout, request_id=None, version=0):
+        """Waits for events, of this version or later; `request_id` is what a refusal would name, of what may not be there yet."""
         found = {}
         read_at = time.monotonic() if request_id is None else time.monotonic() + POLL_S
         while len(found) < len(uuids):
-            left = until - time.monotonic()
-            if left <= 0:
+            now = time.monotonic()
+            if now >= until:
                 raise NotSettled(next(one for one in uuids if one not in found), timeout)
-            if time.monotonic() >= read_at:
+            if now >= read_at:
                 # Events that were published while the connection was broken are missed.
-                self._read(uuids, states, found, must_exist=request_id is None)
+                waiting = [one for one in uuids if one not in found][:POLL_LIMIT]
+                settled = self._read(waiting, states, version, must_exist=request_id is None)
+                found.update((instance.uuid, _event_of(instance)) for instance in settled)
                 read_at = time.monotonic() + POLL_S
                 continue
-            message = self._connection.heard(min(left, read_at - time.monotonic()))
+            message = listener.next(min(until, read_at))
             if message is None:
                 continue
             _raise_if_refused(message, request_id)
             event = _event(message)
-            if event is not None and event.instance_uuid in uuids and _state(event) in states:
+            if event is not None and event.instance_uuid in uuids and _state(event) in states and event.version >= version:
                 found[event.instance_uuid] = event
         return [found[one] for one in uuids]
 
-    def _read(self, uuids, states, found, must_exist):
+    def _read(self, uuids, states, version, must_exist):
+        """Those that are in one of the states. Who does not answer is asked again later."""
+        there = []
         for one in uuids:
-            there = list(self.instances(instance_uuid=one)) if one not in found else []
-            if must_exist and not there and one not in found:
-                raise BerthError("NOT_FOUND", "no_such_instance", f"there is no instance {one}")
-            for instance in there:
-                if _state(instance) in states:
-                    found[one] = instance
+            try:
+                there.append(self.instance(one))
+            except BerthError as error:
+                if not error.retryable and (must_exist or error.code != "NOT_FOUND"):
+                    raise
+        return [instance for instance in there if _state(instance) in states and instance.version >= version]
+
+
+def _until(timeout):
+    return float("inf") if timeout is None else time.monotonic() + timeout
+
+
+def _left(until):
+    return None if until == float("inf") else max(0, until - time.monotonic())
+
+
+def _no_such_instance(instance_uuid):
+    return BerthError("NOT_FOUND", "no_such_instance", f"there is no instance {instance_uuid}")
+
+
+def _event_of(instance):
+    """An instance as it is, in the form of the event that brought it there."""
+    event = conductor.InstanceEvent(instance_uuid=instance.uuid, at_ms=instance.updated_at_ms)
+    for field, value in instance.ListFields():
+        if field.name not in event.DESCRIPTOR.fields_by_name:
+            continue
+        if field.name == "attempts":
+            event.attempts.extend(value)
+        elif field.message_type is not None:
+            getattr(event, field.name).CopyFrom(value)
+        else:
+            setattr(event, field.name, value)
+    return event
 
 
 def _event(message):

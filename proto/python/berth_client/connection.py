@@ -1,5 +1,6 @@
 """One connection to the broker with one private queue, for answers and events. Both are made anew when they break."""
 
+import random
 import time
 import uuid
 from collections import deque
@@ -11,8 +12,12 @@ from berth.common.v1 import error_pb2
 
 from .errors import BerthError, Refused
 
-PAUSE_S = 0.5
-# Events that wait to be looked at; the oldest go first.
+# Between two tries: growing, and never the same for all who try.
+FIRST_PAUSE_S = 0.05
+MAX_PAUSE_S = 3
+# For one look at the connection: no limit is none that pika takes.
+LONGEST_WAIT_S = 60
+# Messages that wait for who listens.
 MAX_HEARD = 100_000
 
 
@@ -26,15 +31,19 @@ class Connection:
         self.timeout = timeout
         self.retry_for = retry_for
         self._topics = []
+        self._listeners = []
         self._connection = None
         self._channel = None
         self._answers = {}
-        self._heard = deque(maxlen=MAX_HEARD)
         self.persistently(self._open)
 
-    def persistently(self, action):
-        """Does it again, with pauses, while the broker or Berth is away: every request is idempotent."""
-        until = time.monotonic() + self.retry_for
+    def persistently(self, action, until=None):
+        """Does it again, with growing pauses, while the broker or Berth is away: every request is idempotent.
+
+        until  by time.monotonic(); from now on for `retry_for` when not given
+        """
+        until = time.monotonic() + self.retry_for if until is None else until
+        pause = FIRST_PAUSE_S
         while True:
             try:
                 if self._connection is None or self._connection.is_closed or self._channel.is_closed:
@@ -48,7 +57,8 @@ class Connection:
             except BerthError as error:
                 if not error.retryable or time.monotonic() >= until:
                     raise
-            time.sleep(PAUSE_S)
+            time.sleep(max(0, min(pause * random.uniform(0.5, 1), until - time.monotonic())))
+            pause = min(2 * pause, MAX_PAUSE_S)
 
     def publish(self, queue, type_name, body, **properties):
         """Puts a message into a queue; returns when the broker has it."""
@@ -68,17 +78,26 @@ class Connection:
         return self.persistently(lambda: self._call_once(queue, request, body, call_id, answer_type))
 
     def listen(self, *topics):
-        """Hears what is published under these topics, from now on."""
+        """A Listener for what is published under these topics, from now on."""
         for topic in topics:
             if topic not in self._topics:
                 self._topics.append(topic)
                 self.persistently(lambda topic=topic: self._bind(topic))
+        listener = Listener(self, topics)
+        self._listeners.append(listener)
+        return listener
 
-    def heard(self, seconds):
-        """The next message, as its properties and body, or None when none came in time."""
-        if not self._heard:
-            self.persistently(lambda: self._connection.process_data_events(time_limit=seconds))
-        return self._heard.popleft() if self._heard else None
+    def leave(self, listener):
+        if listener in self._listeners:
+            self._listeners.remove(listener)
+
+    def process(self, until):
+        """Takes in what has come, or waits for more until then (time.monotonic()), through losses of the connection."""
+
+        def once():
+            self._connection.process_data_events(time_limit=max(0, min(LONGEST_WAIT_S, until - time.monotonic())))
+
+        self.persistently(once, until)
 
     def close(self):
         self._drop()
@@ -119,7 +138,8 @@ class Connection:
 
     def _take(self, _channel, method, properties, body):
         if method.exchange == "berth.events":
-            self._heard.append((properties, body))
+            for listener in self._listeners:
+                listener.take(method.routing_key, properties, body)
         elif properties.correlation_id is not None:
             # Answers that nobody waits for any more would pile up.
             self._answers.clear()
@@ -132,3 +152,43 @@ class Connection:
                 connection.close()
         except (AMQPError, OSError):
             pass
+
+
+class Listener:
+    """What is published under some topics, for one who listens. What is published while the connection is broken is missed."""
+
+    def __init__(self, connection, topics):
+        self._connection = connection
+        self._topics = [topic.split(".") for topic in topics]
+        self._heard = deque()
+        self._is_late = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._connection.leave(self)
+
+    def take(self, key, properties, body):
+        words = key.split(".")
+        if not any(_matches(topic, words) for topic in self._topics):
+            return
+        if len(self._heard) < MAX_HEARD:
+            self._heard.append((properties, body))
+        else:
+            self._is_late = True
+
+    def next(self, until):
+        """The next message, as its properties and body, or None when none came until then (time.monotonic())."""
+        while not self._heard:
+            if self._is_late:
+                message = f"{MAX_HEARD} events waited to be read; listen to fewer, or read faster"
+                raise BerthError("RESOURCE_EXHAUSTED", "listener_too_slow", message)
+            if time.monotonic() >= until:
+                return None
+            self._connection.process(until)
+        return self._heard.popleft()
+
+
+def _matches(topic, words):
+    return len(topic) == len(words) and all(one in ("*", word) for one, word in zip(topic, words))

@@ -60,7 +60,7 @@ export interface DriverMoves {
   arrive(instance: InstanceToBuild, handover: Uint8Array, signal: AbortSignal): Promise<void>;
 
   /**
-   * Runs an instance that is here, stopped or not, with other resources than before.
+   * Runs an instance that is here, stopped or not, with other resources than before; or keeps it, if that is how it is built.
    *
    * @throws BerthError why it could not: then it is kept.
    */
@@ -124,4 +124,10 @@ export type OpenDriver = (host: HostIdentity, remembered: readonly string[]) => 
 export function movesUnsupported(): BerthError {
   const message = 'the driver of this host can not move instances: terminate it and build it elsewhere';
   return new BerthError('unimplemented', 'moves_unsupported', message);
+}
+
+/** Of a driver that moves instances, but none that runs. @param what  an instance is to it */
+export function liveMigrationUnsupported(what: string): BerthError {
+  const message = `${what} can not be migrated while it runs: migrate it cold, then it begins anew`;
+  return new BerthError('unimplemented', 'live_migration_unsupported', message);
 }

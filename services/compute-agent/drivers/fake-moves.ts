@@ -50,9 +50,10 @@ export function fakeMoves(instances: FakeInstances, moves: FakeMoves, clock: Clo
       data.set(instance.uuid, Buffer.from(handover).toString());
     },
 
-    async resize({ uuid, resources }) {
+    async resize({ uuid, resources, powerState }) {
+      running.delete(uuid);
       stopped.delete(uuid);
-      running.set(uuid, resources);
+      (powerState === 'shutdown' ? stopped : running).set(uuid, resources);
     },
   };
 }

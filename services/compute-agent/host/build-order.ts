@@ -67,3 +67,8 @@ export function instanceToBuild(
   const { instanceUuid: uuid, name, projectId, resources, requestSpec, powerState } = order;
   return { uuid, name, projectId, resources, requestSpec, powerState, ...claimedByName(rootUuid, capacity, order) };
 }
+
+/** What becomes of it once it is built. */
+export function builtState({ powerState }: BuildOrder): 'running' | 'stopped' {
+  return powerState === 'shutdown' ? 'stopped' : 'running';
+}

@@ -2,7 +2,8 @@ import limitConcurrency from 'p-limit';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Driver, type InstanceToBuild, movesUnsupported } from '../drivers/driver';
-import { type BuildOrder, instanceToBuild, trackedInstance } from './build-order';
+import { type BuildOrder, builtState, instanceToBuild, trackedInstance } from './build-order';
+import type { Exits } from './exits';
 import type { HostFacts } from './host-facts';
 import type { Journal } from './journal';
 import type { Ledger } from './ledger';
@@ -32,6 +33,7 @@ export interface Builds {
 
 export interface BuildsParts {
   readonly driver: Driver;
+  readonly exits: Exits;
   readonly facts: Pick<HostFacts, 'providerUuid'>;
   readonly ledger: Ledger;
   readonly journal: Journal;
@@ -55,7 +57,16 @@ interface BuildInProgress {
   readonly end: Promise<BuildEnd>;
 }
 
-export function createBuilds({ driver, facts, ledger, journal, clock, maxBuilds, drainEnd }: BuildsParts): Builds {
+export function createBuilds({
+  driver,
+  exits,
+  facts,
+  ledger,
+  journal,
+  clock,
+  maxBuilds,
+  drainEnd,
+}: BuildsParts): Builds {
   const takeTurn = limitConcurrency(maxBuilds);
   const inProgress = new Map<string, BuildInProgress>();
   let isDraining = false;
@@ -140,7 +151,7 @@ export function createBuilds({ driver, facts, ledger, journal, clock, maxBuilds,
       ledger.put(trackedInstance(order, 'building'));
       const { deadlineAtMs } = order;
       const control = { cancelling: new AbortController(), deadlineAtMs, isInLine: true };
-      const end = buildToEnd(order, control);
+      const end = exits.holdBack(order.instanceUuid, () => buildToEnd(order, control));
       inProgress.set(order.instanceUuid, { control, end });
       return end;
     },
@@ -167,10 +178,6 @@ export function createBuilds({ driver, facts, ledger, journal, clock, maxBuilds,
       drainEnd.addEventListener('abort', () => handBackWhere(() => true), { once: true });
     },
   };
-}
-
-function builtState({ powerState }: BuildOrder): 'running' | 'stopped' {
-  return powerState === 'shutdown' ? 'stopped' : 'running';
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Clock } from '#libs/domain/clock';
 import type { BuildOrder } from './build-order';
+import { createExpiringMap } from './expiring-map';
 import { TOMBSTONE_KEPT_MS } from './tombstones';
 
 /** How a build ended that left nothing. */
@@ -23,19 +24,11 @@ export interface ConcludedBuilds {
 const MAX_CONCLUDED = 10_000;
 
 export function createConcludedBuilds(clock: Clock): ConcludedBuilds {
-  /** Oldest first: in the order in which they expire. */
-  const concluded = new Map<string, { readonly result: ConcludedBuild; readonly expiresAtMs: number }>();
+  const limits = { keptMs: TOMBSTONE_KEPT_MS, maxCount: MAX_CONCLUDED };
+  const concluded = createExpiringMap<ConcludedBuild>(clock, limits);
   return {
-    add(order, result) {
-      const nowMs = clock.elapsed();
-      concluded.delete(keyOf(order));
-      concluded.set(keyOf(order), { result, expiresAtMs: nowMs + TOMBSTONE_KEPT_MS });
-      for (const [key, { expiresAtMs }] of concluded) {
-        if (expiresAtMs > nowMs && concluded.size <= MAX_CONCLUDED) return;
-        concluded.delete(key);
-      }
-    },
-    resultOf: (order) => concluded.get(keyOf(order))?.result,
+    add: (order, result) => concluded.put(keyOf(order), result),
+    resultOf: (order) => concluded.get(keyOf(order)),
   };
 }
 

@@ -8,6 +8,7 @@ import type { AgentMetrics } from '../metrics';
 import type { AgentConfig } from '../options';
 import { type Builds, createBuilds } from './builds';
 import { type ConcludedBuilds, createConcludedBuilds } from './concluded-builds';
+import { createExits, type Exits } from './exits';
 import type { HostFacts } from './host-facts';
 import type { Journal } from './journal';
 import { createLedger, type Ledger } from './ledger';
@@ -40,6 +41,7 @@ export interface Host extends HostParts {
   readonly builds: Builds;
   readonly tombstones: Tombstones;
   readonly concluded: ConcludedBuilds;
+  readonly exits: Exits;
   /** By instance: held while it is destroyed, and while it is decided what becomes of a build. */
   readonly locks: KeyedLock;
   /**
@@ -56,12 +58,16 @@ export interface Host extends HostParts {
 export function createHost(parts: HostParts): Host {
   const ledger = createLedger(parts.facts.providerUuid);
   parts.counters.watch(ledger);
+  const warn = (error: unknown) =>
+    parts.log.warn({ event: 'driver_unavailable', host: parts.facts.name, error }, 'what runs is not known, retrying');
+  const exits = createExits(parts.driver, (action) => retryUntilDrainEnd(parts, action, warn));
   return {
     ...parts,
     ledger,
-    builds: createBuilds({ ...parts, ledger, maxBuilds: parts.config.maxBuilds }),
+    builds: createBuilds({ ...parts, exits, ledger, maxBuilds: parts.config.maxBuilds }),
     tombstones: createTombstones(parts.clock),
     concluded: createConcludedBuilds(parts.clock),
+    exits,
     locks: createKeyedLock(),
     ordersInHand: new Map(),
     external: { workloadCount: 0, byProvider: new Map() },

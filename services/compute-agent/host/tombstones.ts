@@ -1,4 +1,5 @@
 import type { Clock } from '#libs/domain/clock';
+import { createExpiringMap } from './expiring-map';
 
 /**
  * Remembers which instances of a host were destroyed, so that a build that comes after its own destroy (redelivered, or
@@ -27,27 +28,14 @@ export const TOMBSTONE_KEPT_MS = 600_000;
 const MAX_TOMBSTONES = 10_000;
 
 export function createTombstones(clock: Clock): Tombstones {
-  /** Oldest first: in the order in which they expire. */
-  const tombstones = new Map<string, Built & { readonly expiresAtMs: number }>();
-
-  const removeExpired = (nowMs: number) => {
-    for (const [uuid, { expiresAtMs }] of tombstones) {
-      if (expiresAtMs > nowMs && tombstones.size <= MAX_TOMBSTONES) return;
-      tombstones.delete(uuid);
-    }
-  };
-
+  const tombstones = createExpiringMap<Built>(clock, { keptMs: TOMBSTONE_KEPT_MS, maxCount: MAX_TOMBSTONES });
   return {
     add(uuid, { attempt, claimToken }) {
       const before = tombstones.get(uuid);
-      const nowMs = clock.elapsed();
-      tombstones.delete(uuid);
-      tombstones.set(uuid, {
+      tombstones.put(uuid, {
         attempt: Math.max(attempt, before?.attempt ?? 0),
         claimToken: Math.max(claimToken, before?.claimToken ?? 0),
-        expiresAtMs: nowMs + TOMBSTONE_KEPT_MS,
       });
-      removeExpired(nowMs);
     },
     covers(uuid, { attempt, claimToken }) {
       const tombstone = tombstones.get(uuid);

@@ -4,17 +4,18 @@ import { MAX_HANDOVER_BYTES } from '#libs/contracts/limits';
 import type { SetPowerState } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { movesUnsupported } from '../drivers/driver';
-import { type Host, retryUntilDrainEnd } from '../host/host';
+import type { Host } from '../host/host';
 import type { TrackedInstance } from '../host/ledger';
 import { attemptFields } from '../reports/report-build';
 import { reportPower } from '../reports/report-power';
+import { keepInstance } from './keep-instance';
 
 /**
  * Stops an instance to be moved, and reports what its destination needs. What is stopped is kept until its move is confirmed or
  * reverted. A driver that can't, or does not, leaves it as it was.
  */
 export async function handOver(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
-  const { driver, journal, ledger, log, lease, drainEnd } = host;
+  const { driver, ledger, log, lease, drainEnd } = host;
   const isLive = order.live === true;
   let handover: Uint8Array;
   // One that stopped by itself meanwhile has left the ledger, and is reported as lost.
@@ -32,12 +33,7 @@ export async function handOver(host: Host, order: SetPowerState, tracked: Tracke
   }
   if (isLost()) return ACK;
   const next = { ...tracked, state: 'stopped', handedOver: true, poweredAt: lease.nextPosition() } as const;
-  ledger.put(next);
-  const isKnown = await retryUntilDrainEnd(
-    host,
-    () => journal.put(next),
-    (error) => log.warn({ event: 'journal_failed', ...attemptFields(host, order), error }, 'not journalled, retrying'),
-  );
+  const isKnown = await keepInstance(host, next);
   log.debug({ event: 'instance_handed_over', ...attemptFields(host, order) }, 'instance is handed over');
   return isKnown ? reportPower(host, order, next, undefined, handover) : REQUEUE;
 }

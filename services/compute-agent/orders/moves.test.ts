@@ -70,6 +70,20 @@ it('goes on with what was handed over when it comes back, by the new attempt, an
   expect(await arrive({ attempt: 3, claimToken: 9, arrival: IN_PLACE })).toBe('3 active');
 });
 
+it('keeps, stopped, what goes on here and is not to run: resized or not, and asked again', async () => {
+  await startWithOne();
+  const { providerUuid = '' } = world.stats.items.at(-1) ?? {};
+  const allocations = { [providerUuid]: { VCPU: 2 } };
+  const resized = { attempt: 2, claimToken: 9, allocations, arrival: IN_PLACE, powerState: 'shutdown' } as const;
+  for (let again = 0; again < 2; again++) expect(await arrive(resized)).toBe('2 active');
+  expect(await world.driver?.list()).toEqual([]);
+  await world.setPowerState({ instanceUuid, powerState: 'running', attempt: 2, claimToken: 9 });
+  await world.powerReports.has(1);
+  expect(await world.driver?.list()).toEqual([{ id: instanceUuid, resources: { VCPU: 2 } }]);
+  expect(await arrive({ ...resized, attempt: 3, claimToken: 11 })).toBe('3 active');
+  expect(await world.driver?.list()).toEqual([]);
+});
+
 it('refuses to go on with what is not here, and to take in what is here still', async () => {
   await startWithOne();
   expect(await arrive({ instanceUuid: randomUUID(), attempt: 2, arrival: IN_PLACE })).toBe('2 refused not_here');

@@ -416,6 +416,23 @@ describe('an instance that stops by itself', () => {
     await world.results.has(3);
     expect(world.outcomes().at(-1)).toBe('1 active');
   });
+
+  it('is reported lost after it is reported built, when it stops before that is on record', async () => {
+    await world.startAll();
+    const { driver } = world;
+    const build = driver?.build.bind(driver);
+    Object.assign(driver ?? {}, {
+      build: async (...args: Parameters<NonNullable<typeof driver>['build']>) => {
+        await build?.(...args);
+        driver?.exit(args[0].uuid, 'exit code 1');
+      },
+    });
+    await world.build();
+    await world.results.has(2);
+    expect(world.outcomes()).toEqual(['1 active', '1 lost exited']);
+    const [active, lost] = world.results.items.map(({ position }) => position);
+    expect(lost).toBeGreaterThan(active ?? 0);
+  });
 });
 
 async function metric(line: string): Promise<number> {

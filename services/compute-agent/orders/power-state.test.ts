@@ -158,6 +158,42 @@ it('does not take for lost what stops by itself while it is stopped, and destroy
   expect(world.outcomes()).toEqual(['1 active', '1 destroyed destroyed']);
 });
 
+it('reports as lost what stops by itself just after it was started, before that is on record', async () => {
+  await startWithOne();
+  await set('shutdown');
+  const { driver } = world;
+  const start = driver?.start.bind(driver);
+  Object.assign(driver ?? {}, {
+    start: async (uuid: string) => {
+      await start?.(uuid);
+      driver?.exit(uuid, 'exit code 1');
+    },
+  });
+  await set('running');
+  await world.results.has(2);
+  expect(said()).toEqual(['shutdown', 'running']);
+  expect(world.outcomes()).toEqual(['1 active', '1 lost exited']);
+  expect(world.stats.items.at(-1)?.instances).toEqual([]);
+});
+
+it('does not report as lost what an earlier run of it ended as, if it runs', async () => {
+  await startWithOne();
+  await set('shutdown');
+  const { driver } = world;
+  const start = driver?.start.bind(driver);
+  Object.assign(driver ?? {}, {
+    start: async (uuid: string) => {
+      await start?.(uuid);
+      driver?.exit(uuid, 'exit code 1');
+      await start?.(uuid);
+    },
+  });
+  await set('running');
+  await world.settle();
+  expect(world.outcomes()).toEqual(['1 active']);
+  expect(await driver?.list()).toHaveLength(1);
+});
+
 it('is still stopped after a restart of the agent, and starts then', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
   const agent = await startWithOne({ STATE_DIR: stateDir });

@@ -1,18 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ACK, type Settlement } from '#libs/bus/port';
+import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import { BerthError } from '#libs/domain/errors';
 import { movesUnsupported } from '../drivers/driver';
-import { type BuildOrder, instanceToBuild, trackedInstance } from '../host/build-order';
-import { type Host, refreshExternalUsage, retryUntilDrainEnd } from '../host/host';
+import { type BuildOrder, builtState, instanceToBuild, trackedInstance } from '../host/build-order';
+import { type Host, refreshExternalUsage } from '../host/host';
 import { type Judgement, judgeRoom } from '../host/instance-claim';
 import { heldWhileResized, type TrackedInstance } from '../host/ledger';
 import { ownProviders } from '../host/own-providers';
 import { attemptFields, type BuildResult, DESTROYED, reportBuild } from '../reports/report-build';
+import { keepInstance } from './keep-instance';
+import { refuseBuild } from './refuse-build';
 
 /**
  * An instance that is moved goes on where it is already: at the source that it goes back to, or on the one host where it was
  * resized. It is this attempt's first and then runs, so that what is ordered or reported for an earlier one is late, and so that
- * one which can't be run is kept, stopped.
+ * one which can't be run is kept, stopped; as is one that is not to run.
  */
 export async function takeArrivalInPlace(host: Host, order: BuildOrder): Promise<Settlement> {
   return host.locks.run(order.instanceUuid, async () => {
@@ -24,9 +26,10 @@ export async function takeArrivalInPlace(host: Host, order: BuildOrder): Promise
     // A late order; or the store has forgotten the later ones: then whoever gave it hears how it is.
     if (order.attempt < tracked.attempt || order.claimToken < tracked.claimToken) {
       const { attempt, claimToken, isArriving } = tracked;
-      return isArriving ? ACK : reportBuild(host, { ...order, attempt, claimToken }, resultOf(tracked));
+      return isArriving ? ACK : reportBuild(host, { ...order, attempt, claimToken }, resultOf(order, tracked));
     }
-    if (tracked.attempt === order.attempt && !tracked.isArriving) return reportBuild(host, order, resultOf(tracked));
+    if (tracked.attempt === order.attempt && !tracked.isArriving)
+      return reportBuild(host, order, resultOf(order, tracked));
     const refusal = roomWithout(host, order, tracked);
     return refusal.kind === 'refuse' ? refuse(host, order, refusal) : goOn(host, order, tracked);
   });
@@ -34,15 +37,13 @@ export async function takeArrivalInPlace(host: Host, order: BuildOrder): Promise
 
 const NOT_HERE = { reason: 'not_here', message: 'the instance that is to go on here is not here' };
 
-function resultOf({ state }: TrackedInstance): BuildResult {
-  if (state === 'running') return { outcome: 'active' };
+function resultOf(order: BuildOrder, { state }: TrackedInstance): BuildResult {
+  if (state === 'running' || state === builtState(order)) return { outcome: 'active' };
   return { outcome: 'failed', reason: 'stopped', message: 'it is kept here and does not run' };
 }
 
-function refuse(host: Host, order: BuildOrder, { reason, message }: { reason: string; message: string }) {
-  host.counters.refusals.inc({ reason });
-  host.log.info({ event: 'build_refused', ...attemptFields(host, order), reason }, message);
-  return reportBuild(host, order, { outcome: 'refused', reason, message });
+function refuse(host: Host, order: BuildOrder, refusal: { readonly reason: string; readonly message: string }) {
+  return reportBuild(host, order, refuseBuild(host, order, refusal));
 }
 
 /** As if it were not here: what it held is given up for what it is to hold. */
@@ -66,45 +67,43 @@ function isSame({ resources, allocations }: BuildOrder, tracked: TrackedInstance
 }
 
 async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Promise<Settlement> {
-  const { driver, facts, log } = host;
+  const { driver, facts, log, exits, lease } = host;
+  const wanted = builtState(order);
   // One that an earlier run has begun may not be done.
   const isResized = !isSame(order, before) || before.heldBefore !== undefined || before.yetToResize !== undefined;
-  const runs = before.state === 'running' && !isResized;
-  const next = trackedInstance(order, runs ? 'running' : 'stopped');
+  const runsOn = before.state === 'running' && wanted === 'running' && !isResized;
+  const next = trackedInstance(order, runsOn ? 'running' : 'stopped');
   // Until it has its new size, nothing else is given what it uses now.
   const held = isResized ? { heldBefore: heldWhileResized(facts.providerUuid, before) } : {};
   const { requestSpec, mappings } = order;
   const resizing = isResized ? { yetToResize: { requestSpec, mappings } } : {};
   const arriving = { ...next, ...held, ...resizing, poweredAt: before.poweredAt, isArriving: true };
-  if (!(await keep(host, order, arriving))) return ACK;
+  if (!(await keepInstance(host, arriving))) return REQUEUE;
   // It stopped by itself meanwhile, and is reported as lost.
   if (host.ledger.get(order.instanceUuid) === undefined) return ACK;
-  try {
+  const change = async () => {
     if (isResized) {
       if (!driver.moves) throw movesUnsupported();
       await driver.moves.resize(instanceToBuild(order, facts.providerUuid, driver.capacity()));
-    } else if (!runs) {
+    } else if (wanted === 'stopped') {
+      await driver.stop(order.instanceUuid);
+    } else if (!runsOn) {
       await driver.start(order.instanceUuid);
     }
+  };
+  try {
+    await exits.holdBack(order.instanceUuid, async () => {
+      await change();
+      await keepInstance(host, { ...next, state: wanted, poweredAt: lease.nextPosition() });
+    });
   } catch (thrown) {
     const error = BerthError.from(thrown);
     log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'an instance could not be started');
     await driver.stop(order.instanceUuid);
-    await keep(host, order, { ...next, ...resizing, state: 'stopped', poweredAt: host.lease.nextPosition() });
+    await keepInstance(host, { ...next, ...resizing, state: 'stopped', poweredAt: lease.nextPosition() });
     return reportBuild(host, order, { outcome: 'failed', reason: error.reason, message: error.message });
   }
-  await keep(host, order, { ...next, state: 'running', poweredAt: host.lease.nextPosition() });
   host.reportSoon();
   log.debug({ event: 'instance_arrived', ...attemptFields(host, order) }, 'a moved instance goes on here');
   return reportBuild(host, order, { outcome: 'active' });
-}
-
-function keep(host: Host, order: BuildOrder, instance: TrackedInstance): Promise<boolean> {
-  host.ledger.put(instance);
-  return retryUntilDrainEnd(
-    host,
-    () => host.journal.put(instance),
-    (error) =>
-      host.log.warn({ event: 'journal_failed', ...attemptFields(host, order), error }, 'not journalled, retrying'),
-  );
 }

@@ -8,6 +8,7 @@ import { type Judgement, judgeBuild } from '../host/instance-claim';
 import type { TrackedInstance } from '../host/ledger';
 import { ownProviders } from '../host/own-providers';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
+import { refuseBuild } from './refuse-build';
 import { takeArrivalInPlace } from './take-arrival';
 
 /** Does what a BuildInstance orders, or reports why not. Settled once the outcome is reported. */
@@ -39,7 +40,7 @@ function deadlineHere({ deadlineAtMs, timeLeftMs }: BuildOrder, clock: Clock): n
 
 /** Has decided, and holds the instance's resources, when it first waits. */
 async function decideAndDo(host: Host, order: BuildOrder): Promise<Settlement> {
-  const { log, counters, concluded } = host;
+  const { log, concluded } = host;
   const before = host.ledger.get(order.instanceUuid) === undefined ? concluded.resultOf(order) : undefined;
   if (before) return reportBuild(host, order, before);
   const judgement = judge(host, order);
@@ -48,12 +49,8 @@ async function decideAndDo(host: Host, order: BuildOrder): Promise<Settlement> {
       return settle(host, order, await build(host, order));
     case 'join':
       return settle(host, order, await join(host, order, judgement.tracked));
-    case 'refuse': {
-      const { reason, message } = judgement;
-      counters.refusals.inc({ reason });
-      log.info({ event: 'build_refused', ...attemptFields(host, order), reason }, message);
-      return reportConcluded(host, order, { outcome: 'refused', reason, message });
-    }
+    case 'refuse':
+      return reportConcluded(host, order, refuseBuild(host, order, judgement));
     case 'destroyed':
       return reportBuild(host, order, DESTROYED);
     case 'ignore':

@@ -10,9 +10,11 @@ import { claimedByName } from '../host/own-providers';
 import { attemptFields } from '../reports/report-build';
 import { reportPower } from '../reports/report-power';
 import { handOver } from './hand-over';
+import { keepInstance } from './keep-instance';
 
 /**
- * Stops an instance and keeps it, to be moved or not, or starts it again, and reports how it is then; also when there was nothing to do.
+ * Stops an instance and keeps it, to be moved or not, or starts it again, and reports how it is then; also when there was
+ * nothing to do.
  */
 export async function takePowerState(host: Host, order: SetPowerState): Promise<Settlement> {
   return host.locks.run(order.instanceUuid, async () => {
@@ -50,19 +52,24 @@ async function stop(host: Host, order: SetPowerState, tracked: TrackedInstance):
 }
 
 async function start(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
-  const { driver, facts } = host;
-  try {
-    // What was claimed for it must be there still.
-    claimedByName(facts.providerUuid, driver.capacity(), order);
-    if (tracked.yetToResize) await runResized(host, tracked, tracked.yetToResize);
-    else await driver.start(tracked.uuid);
-  } catch (thrown) {
-    const error = BerthError.from(thrown);
-    host.log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'an instance could not be started');
-    // Done, if without success: a copy of the order that comes late must not start what is on record as stopped.
-    return settled(host, order, tracked, 'stopped', error);
-  }
-  return settled(host, order, { ...tracked, heldBefore: undefined, yetToResize: undefined }, 'running');
+  const { driver, facts, exits } = host;
+  return exits.holdBack(tracked.uuid, async () => {
+    try {
+      // What was claimed for it must be there still.
+      claimedByName(facts.providerUuid, driver.capacity(), order);
+      if (tracked.yetToResize) await runResized(host, tracked, tracked.yetToResize);
+      else await driver.start(tracked.uuid);
+    } catch (thrown) {
+      const error = BerthError.from(thrown);
+      host.log.warn(
+        { event: 'start_failed', ...attemptFields(host, order), error },
+        'an instance could not be started',
+      );
+      // Done, if without success: a copy of the order that comes late must not start what is on record as stopped.
+      return settled(host, order, tracked, 'stopped', error);
+    }
+    return settled(host, order, { ...tracked, heldBefore: undefined, yetToResize: undefined }, 'running');
+  });
 }
 
 /** What it ran with before may be another's by now. */
@@ -84,14 +91,8 @@ async function settled(
   state: 'running' | 'stopped',
   failure?: BerthError,
 ): Promise<Settlement> {
-  const { ledger, journal, log, lease } = host;
-  const next = { ...tracked, state, poweredAt: lease.nextPosition() };
-  ledger.put(next);
-  const isKnown = await retryUntilDrainEnd(
-    host,
-    () => journal.put(next),
-    (error) => log.warn({ event: 'journal_failed', ...attemptFields(host, order), error }, 'not journalled, retrying'),
-  );
-  log.debug({ event: `instance_${state}`, ...attemptFields(host, order) }, `instance is ${state}`);
+  const next = { ...tracked, state, poweredAt: host.lease.nextPosition() };
+  const isKnown = await keepInstance(host, next);
+  host.log.debug({ event: `instance_${state}`, ...attemptFields(host, order) }, `instance is ${state}`);
   return isKnown ? reportPower(host, order, next, failure) : REQUEUE;
 }

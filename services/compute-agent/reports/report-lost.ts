@@ -10,7 +10,7 @@ export class LostReports {
 
   /** Reports each running instance of a host that stops by itself from now on. */
   watch(host: Host): void {
-    host.driver.onExit((uuid, why) => {
+    host.exits.onExit((uuid, why) => {
       const instance = host.ledger.get(uuid);
       if (instance?.state !== 'running') return;
       host.ledger.remove(uuid);
@@ -36,7 +36,7 @@ export class LostReports {
  * that dies before that reports it after its restart. Never rejects.
  */
 async function reportLost(host: Host, instance: TrackedInstance, why: string): Promise<void> {
-  const { log, driver, journal, counters, tombstones, locks } = host;
+  const { log, driver, journal, counters, tombstones, locks, ordersInHand } = host;
   const { uuid, attempt, claimToken, requestId } = instance;
   const fields = attemptFields(host, { instanceUuid: uuid, attempt, requestId });
   log.warn({ event: 'instance_lost', ...fields, why }, 'instance lost: it stopped by itself');
@@ -45,6 +45,8 @@ async function reportLost(host: Host, instance: TrackedInstance, why: string): P
   tombstones.add(uuid, { attempt, claimToken });
   try {
     await locks.run(uuid, () => driver.destroy(uuid));
+    // That it was built is reported before.
+    await ordersInHand.get(uuid);
     const about = { instanceUuid: uuid, attempt, claimToken, alternates: [] };
     const settlement = await reportBuild(host, about, { outcome: 'lost', reason: 'exited', message: why });
     if (settlement.kind !== 'ack') return;

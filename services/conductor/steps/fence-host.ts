@@ -7,8 +7,9 @@ const FENCE_MS = 10_000;
 
 /**
  * Makes sure that a host is dead to the store: it is down, and the lease of its agent has run out, for then the store allows to
- * take it as its holder. (An agent that is restarted in order gives its lease back, and its host is not dead.) From then on what the agent says is refused as of an earlier epoch; when it is back, it asks for the host, finds
- * in its queue what it is to destroy, and takes no other order before.
+ * take it as its holder. (An agent that is restarted in order gives its lease back, and its host is not dead.) From then on
+ * what the agent says is refused as of an earlier epoch; when it is back, it asks for the host, finds in its queue what it is
+ * to destroy, and takes no other order before.
  *
  * @throws BerthError `failed_precondition / host_alive` while the lease lives; `unavailable`.
  */

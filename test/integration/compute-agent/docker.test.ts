@@ -1,55 +1,57 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import Docker from 'dockerode';
-import type { Resources } from '#libs/domain/inventory';
+import { inventory, type Resources } from '#libs/domain/inventory';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
-import { environment, systemClock, systemRandom } from '#libs/runtime/system';
+import { systemClock, systemRandom } from '#libs/runtime/system';
 import { Inbox } from '#libs/testing/bus/inbox';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { type DockerEngine, startDocker } from '#libs/testing/servers/docker-engine';
 import { openDockerDriver } from '../../../services/compute-agent/drivers/docker/docker-driver';
 import { dockerDriverOptions } from '../../../services/compute-agent/drivers/docker/docker-options';
-import type { Driver, InstanceToBuild } from '../../../services/compute-agent/drivers/driver';
+import type { Driver, InstanceToBuild, NestedCapacity } from '../../../services/compute-agent/drivers/driver';
 
-/* The docker driver on a real engine that this test starts. BERTH_TEST_DOCKER=off leaves it out, and says so. */
+/* The docker driver on a real engine that this test starts. BERTH_TEST_DOCKER=off leaves it out (jest.config.cjs). */
 
 const IMAGE = 'berth-test:1';
 const OTHER_IMAGE = 'berth-test:other';
 const never = new AbortController().signal;
-const isOff = environment()['BERTH_TEST_DOCKER'] === 'off';
 const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
 
 jest.setTimeout(240_000);
 
-let engine: DockerEngine;
+let engine: DockerEngine | undefined;
 let docker: Docker;
 const opened: Driver[] = [];
 
 beforeAll(async () => {
-  if (isOff) return;
   engine = await startDocker();
   docker = new Docker({ socketPath: engine.socket });
   for (const name of [IMAGE, OTHER_IMAGE]) engine.makeImage(name);
 });
 afterEach(async () => {
   for (const driver of opened.splice(0)) await driver.close();
-});
-afterAll(async () => {
-  if (isOff) return;
+  if (!engine) return;
   for (const { Id } of await docker.listContainers({ all: true }))
     await docker.getContainer(Id).remove({ force: true });
-  await engine.stop();
 });
+afterAll(() => engine?.stop());
 
 interface TestDriver extends Driver {
   readonly exits: Inbox<{ readonly uuid: string; readonly why: string }>;
 }
 
-async function open(settings: Readonly<Record<string, string>> = {}, name = 'host-1'): Promise<TestDriver> {
-  const all = { SOCKET: engine.socket, IMAGE, NETWORK: 'none', PULL: 'never', STOP_MS: '1000', ...settings };
+async function open(
+  settings: Readonly<Record<string, string>> = {},
+  name = 'host-1',
+  nested: readonly NestedCapacity[] = [],
+): Promise<TestDriver> {
+  const all = { SOCKET: engine?.socket ?? '', IMAGE, NETWORK: 'none', PULL: 'never', STOP_MS: '1000', ...settings };
   const env = Object.fromEntries(Object.entries(all).map(([key, value]) => [`BERTH_AGENT_DOCKER_${key}`, value]));
-  const capacity = { inventories: undefined, traits: [], nested: [], capabilities: {} };
+  const capacity = { inventories: undefined, traits: [], nested, capabilities: {} };
   const driver = await openDockerDriver({ name, capacity }, readConfig(dockerDriverOptions, env), around);
   opened.push(driver);
   const exits = new Inbox<{ readonly uuid: string; readonly why: string }>();
@@ -68,8 +70,10 @@ function anInstance(
   return { uuid: randomUUID(), name: 'web-1', projectId: 'p', resources, requestSpec, claimed, mappings: {} };
 }
 
+/** Where the kernel has cgroups of version 1. */
+const MEMORY_LIMIT_V1 = '/sys/fs/cgroup/memory/memory.limit_in_bytes';
 const sh = (script: string) => ({ 'berth:command': JSON.stringify(['/bin/sh', '-c', script]) });
-const containerOf = (uuid: string) => docker.getContainer(`berth-${uuid}`);
+const containerOf = (uuid: string, host = 'host-1') => docker.getContainer(`berth-${host}-${uuid}`);
 const runningIds = async (driver: Driver) => (await driver.list()).map(({ id }) => id).sort();
 
 /** What a command prints that runs in a container. */
@@ -81,10 +85,7 @@ async function printed(uuid: string, ...Cmd: string[]): Promise<string> {
   return text.trim();
 }
 
-const when = isOff ? describe.skip : describe;
-if (isOff) process.stderr.write('BERTH_TEST_DOCKER=off: the docker driver is not tested\n');
-
-when('the docker driver', () => {
+describe('the docker driver', () => {
   it('holds a container to its memory, its cores and its devices', async () => {
     const driver = await open({ DEVICES: 'null0=/dev/null,other0=/dev/zero' });
     const instance = anInstance({ resources: { VCPU: 1, MEMORY_MB: 64 } }, { null0: { CUSTOM_NULL: 1 } });
@@ -128,8 +129,8 @@ when('the docker driver', () => {
     const driver = await open();
     const instance = anInstance();
     await driver.build(instance, never);
-    await engine.kill('SIGTERM');
-    await engine.restart();
+    await engine?.kill('SIGTERM');
+    await engine?.restart();
     await driver.exits.has(1);
     expect(driver.exits.items).toMatchObject([{ uuid: instance.uuid }]);
     await driver.destroy(instance.uuid);
@@ -148,6 +149,39 @@ when('the docker driver', () => {
     expect(await printed(instance.uuid, 'cat', '/written')).toBe('x\r\nx');
     expect([...driver.exits.items, ...next.exits.items]).toEqual([]);
     await next.destroy(instance.uuid);
+  });
+
+  it('says why an instance can not be started, and leaves it stopped', async () => {
+    const driver = await open();
+    const instance = anInstance(sh('test -e /ran && exit 3; echo > /ran; exec sleep 3600'));
+    await driver.build(instance, never);
+    await driver.stop(instance.uuid);
+    await expect(driver.start(instance.uuid)).rejects.toMatchObject({ reason: 'ended_at_once' });
+    expect(await runningIds(driver)).toEqual([]);
+    expect(driver.exits.items).toEqual([]);
+    await driver.destroy(instance.uuid);
+    await expect(driver.start(instance.uuid)).rejects.toMatchObject({ reason: 'not_startable' });
+  });
+
+  it('keeps what is built to be stopped, and runs it when it is started', async () => {
+    const driver = await open();
+    const instance = { ...anInstance(), powerState: 'shutdown' } as const;
+    await driver.build(instance, never);
+    expect(await runningIds(driver)).toEqual([]);
+    const next = await open();
+    await next.start(instance.uuid);
+    expect(await runningIds(next)).toEqual([instance.uuid]);
+    await next.destroy(instance.uuid);
+  });
+
+  it('does not take for lost what somebody has paused', async () => {
+    const driver = await open();
+    const instance = anInstance();
+    await driver.build(instance, never);
+    await containerOf(instance.uuid).pause();
+    expect(await runningIds(await open())).toEqual([instance.uuid]);
+    await containerOf(instance.uuid).unpause();
+    await driver.destroy(instance.uuid);
   });
 
   it('leaves nothing of a build that fails or is cancelled', async () => {
@@ -186,6 +220,185 @@ when('the docker driver', () => {
     expect(await driver.list()).toEqual([{ id: expect.stringMatching(/^container:/), resources }]);
     await container.remove({ force: true });
     expect(await driver.list()).toEqual([]);
+  });
+
+  describe('resizing', () => {
+    const small = { VCPU: 1, MEMORY_MB: 64 };
+    const writes = sh('echo x >> /written; echo x >> /data/written; exec sleep 3600');
+
+    /** Of an instance that was stopped for it, as one is that is moved. */
+    async function resize(driver: TestDriver, instance: InstanceToBuild, change: Partial<InstanceToBuild>) {
+      await driver.moves?.handOver(instance.uuid, false, never);
+      const resized = { ...instance, ...change };
+      await driver.moves?.resize(resized);
+      return resized;
+    }
+
+    it('updates the container in place: cores and memory; a later run finds it with what it has now', async () => {
+      const driver = await open();
+      const instance = anInstance({ resources: { ...small, CUSTOM_LICENSE: 1 }, ...writes });
+      await driver.build(instance, never);
+      const before = await containerOf(instance.uuid).inspect();
+      const resources = { VCPU: 2, MEMORY_MB: 96, CUSTOM_LICENSE: 1 };
+      await resize(driver, instance, { resources });
+      const { Id, HostConfig } = await containerOf(instance.uuid).inspect();
+      expect(Id).toBe(before.Id);
+      expect(HostConfig).toMatchObject({ Memory: 96 * 2 ** 20, MemorySwap: 96 * 2 ** 20 });
+      expect(await printed(instance.uuid, 'nproc')).toBe('2');
+      expect(await printed(instance.uuid, 'cat', '/sys/fs/cgroup/memory.max', MEMORY_LIMIT_V1)).toContain(
+        String(96 * 2 ** 20),
+      );
+      expect(await printed(instance.uuid, 'cat', '/written')).toBe('x\r\nx');
+      await driver.close();
+      const next = await open();
+      expect(await next.list()).toEqual([{ id: instance.uuid, resources }]);
+      await resize(next, instance, { resources: { ...small, CUSTOM_LICENSE: 1 } });
+      expect(await printed(instance.uuid, 'nproc')).toBe('1');
+      expect(await (await open()).list()).toMatchObject([{ resources: small }]);
+      expect([...driver.exits.items, ...next.exits.items]).toEqual([]);
+      await next.destroy(instance.uuid);
+    });
+
+    it('makes another container where the engine can not, of the same content and with the devices of its new size', async () => {
+      const driver = await open({ DEVICES: 'null0=/dev/null' });
+      const claimed = { null0: { CUSTOM_NULL: 1 } };
+      const mappings = { '1': ['null0'] };
+      const instance = anInstance({ resources: small, ...writes });
+      await driver.build(instance, never);
+      const before = await containerOf(instance.uuid).inspect();
+      const larger = { ...small, CUSTOM_NULL: 1 };
+      await resize(driver, instance, { resources: larger, claimed, mappings });
+      const { Id, HostConfig } = await containerOf(instance.uuid).inspect();
+      expect(Id).not.toBe(before.Id);
+      expect(HostConfig.Devices).toMatchObject([{ PathOnHost: '/dev/null' }]);
+      expect(await printed(instance.uuid, 'cat', '/written')).toBe('x\r\nx');
+      expect(await printed(instance.uuid, 'env')).toContain('BERTH_MAPPINGS={"1":["null0"]}');
+      await driver.close();
+      const next = await open();
+      expect(await next.list()).toEqual([{ id: instance.uuid, resources: larger }]);
+      await resize(next, instance, { resources: small });
+      for (const file of ['/written', '/data/written']) {
+        expect(await printed(instance.uuid, 'cat', file)).toBe('x\r\nx\r\nx');
+      }
+      expect(await printed(instance.uuid, 'env')).not.toContain('BERTH_MAPPINGS');
+      expect((await containerOf(instance.uuid).inspect()).HostConfig.Devices).toEqual([]);
+      expect([...driver.exits.items, ...next.exits.items]).toEqual([]);
+      await next.destroy(instance.uuid);
+      expect(await docker.listContainers({ all: true })).toEqual([]);
+      expect((await docker.listImages()).flatMap(({ RepoTags }) => RepoTags ?? []).sort()).toEqual([
+        IMAGE,
+        OTHER_IMAGE,
+      ]);
+    });
+
+    it('keeps what it can not resize as it was, and starts it then', async () => {
+      const driver = await open({ DEVICES: 'null0=/dev/null,gone0=/dev/gone' });
+      const instance = anInstance({ resources: small, ...writes });
+      await driver.build(instance, never);
+      const tooSmall = resize(driver, instance, { resources: { VCPU: 1, MEMORY_MB: 1 } });
+      await expect(tooSmall).rejects.toMatchObject({ reason: 'engine_refused' });
+      const resources = { ...small, CUSTOM_GONE: 1 };
+      const gone = driver.moves?.resize({ ...instance, resources, claimed: { gone0: { CUSTOM_GONE: 1 } } });
+      await expect(gone).rejects.toMatchObject({ reason: 'engine_refused' });
+      await driver.stop(instance.uuid);
+      expect(await runningIds(driver)).toEqual([]);
+      await driver.moves?.resize(instance);
+      expect(await printed(instance.uuid, 'cat', '/written')).toBe('x\r\nx');
+      expect(await driver.list()).toEqual([{ id: instance.uuid, resources: small }]);
+      await driver.destroy(instance.uuid);
+    });
+
+    it('leaves stopped what is to be stopped', async () => {
+      const driver = await open();
+      const instance = anInstance({ resources: small });
+      await driver.build(instance, never);
+      await resize(driver, instance, { resources: { VCPU: 1, MEMORY_MB: 96 }, powerState: 'shutdown' });
+      const next = await open();
+      expect(await runningIds(next)).toEqual([]);
+      await next.start(instance.uuid);
+      expect(await next.list()).toMatchObject([{ resources: { VCPU: 1, MEMORY_MB: 96 } }]);
+      await next.destroy(instance.uuid);
+    });
+
+    it('finds what an agent left that died while it made another container', async () => {
+      const [first, second] = [anInstance(), anInstance()];
+      const driver = await open();
+      for (const instance of [first, second]) await driver.build(instance, never);
+      await driver.close();
+      const nameOf = ({ uuid }: InstanceToBuild) => `berth-host-1-${uuid}`;
+      for (const instance of [first, second]) {
+        await containerOf(instance.uuid).rename({ name: `${nameOf(instance)}.replaced` });
+      }
+      const options = {
+        Image: IMAGE,
+        Labels: (await docker.getContainer(`${nameOf(second)}.replaced`).inspect()).Config.Labels,
+      };
+      await docker.createContainer({ ...options, name: nameOf(second) });
+      const next = await open();
+      expect(await runningIds(next)).toEqual([first.uuid]);
+      const names = (await docker.listContainers({ all: true })).flatMap(({ Names }) => Names);
+      expect(names.sort()).toEqual([first, second].map((instance) => `/${nameOf(instance)}`).sort());
+      for (const { uuid } of [first, second]) await next.destroy(uuid);
+    });
+  });
+
+  describe('moving', () => {
+    it('stops it where it is, and makes it anew where it goes; of one that runs on, it says so', async () => {
+      const other = await startDocker();
+      try {
+        other.makeImage(IMAGE);
+        const source = await open();
+        const destination = await open({ SOCKET: other.socket }, 'host-2');
+        const instance = anInstance(sh('echo x >> /written; exec sleep 3600'));
+        await source.build(instance, never);
+        const live = source.moves?.handOver(instance.uuid, true, never);
+        await expect(live).rejects.toMatchObject({ code: 'unimplemented', reason: 'live_migration_unsupported' });
+        expect(await runningIds(source)).toEqual([instance.uuid]);
+        const handover = (await source.moves?.handOver(instance.uuid, false, never)) ?? new Uint8Array();
+        expect(await source.moves?.handOver(instance.uuid, false, never)).toEqual(handover);
+        expect(await runningIds(source)).toEqual([]);
+        await destination.moves?.arrive(instance, handover, never);
+        expect(await runningIds(destination)).toEqual([instance.uuid]);
+        // Reverted: it goes on where it was, with what it had written.
+        await destination.destroy(instance.uuid);
+        await source.start(instance.uuid);
+        expect(await printed(instance.uuid, 'cat', '/written')).toBe('x\r\nx');
+        expect(source.exits.items).toEqual([]);
+        await source.destroy(instance.uuid);
+        await destination.close();
+      } finally {
+        await other.stop();
+      }
+    });
+
+    it('keeps apart the instances of two hosts on one engine', async () => {
+      const [source, destination] = [await open(), await open({}, 'host-2')];
+      const instance = anInstance();
+      await source.build(instance, never);
+      await source.moves?.handOver(instance.uuid, false, never);
+      await destination.moves?.arrive(instance, new Uint8Array(), never);
+      await source.destroy(instance.uuid);
+      expect(await runningIds(destination)).toEqual([instance.uuid]);
+      await destination.destroy(instance.uuid);
+    });
+  });
+
+  it('does not have a provider whose device file is gone, nor what is below it, until it is back', async () => {
+    const folder = mkdtempSync('/dev/shm/berth-docker-');
+    const file = join(folder, 'gpu');
+    writeFileSync(file, '');
+    const one = (name: string, parent = '') => ({ name, parent, inventories: { VGPU: inventory(1) }, traits: [] });
+    const driver = await open({ DEVICES: `gpu0=${file}` }, 'host-1', [one('gpu0'), one('part', 'gpu0'), one('gpu1')]);
+    const names = async () => {
+      await driver.list();
+      return driver.capacity().nested.map(({ name }) => name);
+    };
+    expect(await names()).toEqual(['gpu0', 'part', 'gpu1']);
+    rmSync(file);
+    expect(await names()).toEqual(['gpu1']);
+    writeFileSync(file, '');
+    expect(await names()).toEqual(['gpu0', 'part', 'gpu1']);
+    rmSync(folder, { recursive: true });
   });
 
   it('says which device file it can not read', async () => {

@@ -1,16 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
 import type Docker from 'dockerode';
-import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import { commandWords } from '../command-words';
 import type { InstanceToBuild } from '../driver';
 import type { Place } from '../process/placing';
+import { parseCpuList } from '../process/proc';
+import { type DeviceFiles, filesOf } from './device-files';
 
 /** By these labels a driver finds its containers, after a restart too. */
 export const LABELS = { host: 'berth.host', instance: 'berth.instance', facts: 'berth.facts' } as const;
 
-/** What the label `berth.facts` keeps of an instance. */
+/** What is known of a container: the label `berth.facts` keeps what it was made with. */
 export interface ContainerFacts {
   readonly resources: Resources;
+  /** None when it has all. */
   readonly cores: readonly number[];
   /** PCI addresses. */
   readonly devices: readonly string[];
@@ -35,33 +38,22 @@ export function containerOptions(
   instance: InstanceToBuild,
   { host, image, network, place, deviceFiles }: ContainerSettings,
 ): Docker.ContainerCreateOptions {
-  const { uuid, name, projectId, resources, requestSpec, claimed, mappings } = instance;
-  const facts: ContainerFacts = { resources, cores: place.cores, devices: place.devices };
+  const { uuid, resources, requestSpec, claimed } = instance;
   const memory = (resources['MEMORY_MB'] ?? 0) * MIB;
   const command = commandWords(requestSpec);
-  const env = {
-    BERTH_INSTANCE_UUID: uuid,
-    BERTH_INSTANCE_NAME: name,
-    BERTH_PROJECT_ID: projectId,
-    ...(place.nodes.length > 0 && { BERTH_NUMA_NODES: place.nodes.join(',') }),
-    ...(place.devices.length > 0 && { BERTH_DEVICES: place.devices.join(',') }),
-    ...(Object.keys(mappings).length > 0 && { BERTH_MAPPINGS: JSON.stringify(mappings) }),
-  };
   return {
-    name: containerName(uuid),
+    name: containerName(host, uuid),
     Image: image,
     ...(command && { Cmd: [...command] }),
-    Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
-    Labels: { [LABELS.host]: host, [LABELS.instance]: uuid, [LABELS.facts]: JSON.stringify(facts) },
+    Env: environmentOf(instance, place),
+    Labels: { [LABELS.host]: host, [LABELS.instance]: uuid, [LABELS.facts]: JSON.stringify(madeWith(instance, place)) },
     HostConfig: {
       NetworkMode: network,
       SecurityOpt: ['no-new-privileges'],
       ...(memory > 0 && { Memory: memory, MemorySwap: memory }),
       ...(place.cores.length > 0 && { CpusetCpus: place.cores.join(',') }),
       ...(place.memoryNodes.length > 0 && { CpusetMems: place.memoryNodes.join(',') }),
-      Devices: Object.keys(claimed)
-        .flatMap((provider) => deviceFiles.get(provider) ?? [])
-        .map(passed),
+      Devices: filesOf(deviceFiles, claimed).map(passed),
     },
   };
 }
@@ -71,32 +63,85 @@ export interface ContainerSettings {
   readonly image: string;
   readonly network: string;
   readonly place: ContainerPlace;
-  /** By the names of providers. */
   readonly deviceFiles: DeviceFiles;
 }
 
-export type DeviceFiles = ReadonlyMap<string, readonly string[]>;
-
-/**
- * Reads `NAME=/dev/path` entries; a provider may have several.
- *
- * @throws BerthError `invalid_argument / bad_config`.
- */
-export function parseDeviceFiles(entries: readonly string[]): DeviceFiles {
-  const files = new Map<string, string[]>();
-  for (const entry of entries) {
-    const [, name = '', path = ''] = /^([^=]+)=(\/dev\/.+)$/.exec(entry) ?? [];
-    if (name === '') {
-      const message = `BERTH_AGENT_DOCKER_DEVICES: '${entry}' is not NAME=/dev/path`;
-      throw new BerthError('invalid_argument', 'bad_config', message);
-    }
-    files.set(name, [...(files.get(name) ?? []), path]);
-  }
-  return files;
+/** What `berth.facts` says of an instance. */
+export function madeWith({ resources }: InstanceToBuild, { cores, devices }: ContainerPlace): ContainerFacts {
+  return { resources, cores, devices };
 }
 
-export function containerName(uuid: string): string {
-  return `berth-${uuid}`;
+/**
+ * What a container has now: a label can't be changed, so what an update may change is read from its limits.
+ *
+ * @param all  the cores of the machine
+ */
+export function factsOf({ Config, HostConfig }: Limited, all: readonly number[]): ContainerFacts {
+  const made = JSON.parse(Config.Labels[LABELS.facts] ?? '{}') as ContainerFacts;
+  const held = parseCpuList(HostConfig.CpusetCpus ?? '');
+  const cores = held.length < all.length ? held : [];
+  const { VCPU = 0, PCPU = 0, MEMORY_MB = 0 } = made.resources;
+  const vcpus = isDeepStrictEqual(cores, made.cores) ? VCPU : held.length - PCPU;
+  const memoryMb = HostConfig.Memory ? HostConfig.Memory / MIB : MEMORY_MB;
+  const changed = { ...(vcpus !== VCPU && { VCPU: vcpus }), ...(memoryMb !== MEMORY_MB && { MEMORY_MB: memoryMb }) };
+  return { ...made, resources: { ...made.resources, ...changed }, cores };
+}
+
+type Limited = Pick<Docker.ContainerInspectInfo, 'Config' | 'HostConfig'>;
+
+/**
+ * The update that makes a container what these options say; undefined when the engine can't do it in place: what it was told
+ * in its environment changes, or a device, or something that nobody could tell from its limits afterwards.
+ *
+ * @param all  the cores of the machine
+ */
+export function updateTo(
+  present: Limited,
+  { Env = [], HostConfig = {}, Labels }: Docker.ContainerCreateOptions,
+  all: readonly number[],
+): Docker.HostConfig | undefined {
+  const { Memory = 0, CpusetMems = '' } = HostConfig;
+  const CpusetCpus = HostConfig.CpusetCpus ?? all.join(',');
+  // A limit is changed, not taken away.
+  if (Memory === 0 && (present.HostConfig.Memory ?? 0) > 0) return undefined;
+  if (CpusetMems === '' && (present.HostConfig.CpusetMems ?? '') !== '') return undefined;
+  if (!isDeepStrictEqual(told(present.Config.Env), told(Env))) return undefined;
+  if (!isDeepStrictEqual(pathsOf(present.HostConfig), pathsOf(HostConfig))) return undefined;
+  const after = factsOf({ ...present, HostConfig: { ...HostConfig, CpusetCpus } }, all);
+  if (!isDeepStrictEqual(after, JSON.parse(Labels?.[LABELS.facts] ?? '{}'))) return undefined;
+  return {
+    CpusetCpus,
+    ...(Memory > 0 && { Memory, MemorySwap: Memory }),
+    ...(CpusetMems !== '' && { CpusetMems }),
+  };
+}
+
+/** Two hosts may share an engine. */
+export function containerName(host: string, uuid: string): string {
+  return `berth-${host}-${uuid}`;
+}
+
+/** A name without a value takes away what the image says, as one that was made of a container may. */
+function environmentOf({ uuid, name, projectId, mappings }: InstanceToBuild, { nodes, devices }: ContainerPlace) {
+  const hasMappings = Object.keys(mappings).length > 0;
+  const env = {
+    BERTH_INSTANCE_UUID: uuid,
+    BERTH_INSTANCE_NAME: name,
+    BERTH_PROJECT_ID: projectId,
+    BERTH_NUMA_NODES: nodes.length > 0 ? nodes.join(',') : undefined,
+    BERTH_DEVICES: devices.length > 0 ? devices.join(',') : undefined,
+    BERTH_MAPPINGS: hasMappings ? JSON.stringify(mappings) : undefined,
+  };
+  return Object.entries(env).map(([key, value]) => (value === undefined ? key : `${key}=${value}`));
+}
+
+/** What Berth has told it. */
+function told(env: readonly string[]): readonly string[] {
+  return env.filter((one) => one.startsWith('BERTH_') && one.includes('=')).sort();
+}
+
+function pathsOf({ Devices }: Docker.HostConfig): readonly string[] {
+  return ((Devices ?? []) as readonly Docker.DeviceMapping[]).map(({ PathOnHost }) => PathOnHost).sort();
 }
 
 function passed(path: string): Docker.DeviceMapping {

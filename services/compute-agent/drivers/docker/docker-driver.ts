@@ -1,26 +1,37 @@
-import type { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import Docker from 'dockerode';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Inventories, inventory } from '#libs/domain/inventory';
-import { backoffMs } from '#libs/runtime/backoff';
 import type { ConfigOf } from '#libs/runtime/config';
 import type { Surroundings } from '#libs/runtime/service';
-import type { Driver, HostCapacity, InstanceToBuild, NestedCapacity, RunningWorkload } from '../driver';
+import {
+  type Driver,
+  type DriverMoves,
+  type HostCapacity,
+  type InstanceToBuild,
+  liveMigrationUnsupported,
+  type NestedCapacity,
+  type RunningWorkload,
+} from '../driver';
 import { type CoreAssignments, type CoreSets, createCoreAssignments } from '../process/cores';
-import { type MachineTree, machineTree, withoutNodes } from '../process/machine-tree';
+import { capacityWith, type MachineTree, machineTree, withNamed } from '../process/machine-tree';
 import { placeOf } from '../process/placing';
 import {
   type ContainerFacts,
-  containerName,
+  type ContainerPlace,
   containerOptions,
-  type DeviceFiles,
+  factsOf,
   LABELS,
-  parseDeviceFiles,
+  madeWith,
+  updateTo,
 } from './container-options';
+import { Containers, notStartable } from './containers';
+import { type DeviceFiles, parseDeviceFiles, presentProviders } from './device-files';
 import type { dockerDriverOptions } from './docker-options';
-import { engineError, isGone, isUnchanged } from './engine-error';
+import { engineError } from './engine-error';
 import { type ExternalContainers, externalContainers } from './external-containers';
+import { hearEnds } from './hear-ends';
 import { imageFor } from './image-policy';
 
 export type DockerConfig = ConfigOf<typeof dockerDriverOptions>;
@@ -28,15 +39,14 @@ export type DockerConfig = ConfigOf<typeof dockerDriverOptions>;
 /** What the docker driver of a host is opened with. Without inventories it has what the engine's machine has. */
 export interface DockerHost {
   readonly name: string;
+  /** Where the kernel shows the machine: `/sys`, unless given. */
+  readonly sys?: string;
   /** Without nested providers they are what the machine has. */
   readonly capacity: Omit<HostCapacity, 'inventories' | 'nested'> & {
     readonly inventories: Inventories | undefined;
     readonly nested: readonly NestedCapacity[] | undefined;
   };
 }
-
-/** Between two tries to hear of the engine's containers, when it went away. */
-const RETRY = { firstMs: 200, maxMs: 5_000 };
 
 /**
  * A driver whose instances are containers of a Docker engine on this machine: held to their allocation by cgroups, running
@@ -49,103 +59,112 @@ export async function openDockerDriver(host: DockerHost, config: DockerConfig, a
   const info = await docker.info().catch((thrown: unknown) => {
     throw engineError(thrown);
   });
-  const cores = { shared: Array.from({ length: info.NCPU }, (_, cpu) => cpu), dedicated: [] };
-  const tree = await machineTree('/sys', cores);
-  const { capacity } = host;
-  const { inventories = engineInventories(info), nested } = capacity;
-  const driver = new DockerDriver(docker, host.name, config, around, tree, cores, {
-    ...capacity,
-    inventories: nested === undefined ? withoutNodes(inventories, tree) : inventories,
-    nested: nested ?? tree.nested,
-  });
+  const driver = new DockerDriver(docker, host, config, around, info);
+  await driver.look();
   await driver.adopt();
   return driver;
 }
 
-interface Entry extends ContainerFacts {
+interface Entry {
+  facts: ContainerFacts;
   isRunning: boolean;
-  /** Stopped or removed by the agent: its end is no exit. */
-  isEnding: boolean;
+  /** Being started, stopped or removed by the agent: its end is no exit. */
+  isChanging: boolean;
+}
+
+/** What the engine says of its machine. */
+interface EngineInfo {
+  readonly NCPU: number;
+  readonly MemTotal: number;
 }
 
 class DockerDriver implements Driver {
   readonly #entries = new Map<string, Entry>();
+  readonly #containers: Containers;
+  readonly #cores: CoreSets;
   readonly #assignments: CoreAssignments;
   readonly #external: ExternalContainers;
   readonly #deviceFiles: DeviceFiles;
+  readonly #inventories: Inventories;
   readonly #closing = new AbortController();
+  #tree: MachineTree = NO_TREE;
+  #capacity: HostCapacity;
   #onExit: (uuid: string, why: string) => void = () => {};
 
   constructor(
     readonly docker: Docker,
-    readonly host: string,
+    readonly host: DockerHost,
     readonly config: DockerConfig,
     readonly around: Surroundings,
-    readonly tree: MachineTree,
-    readonly cores: CoreSets,
-    readonly hostCapacity: HostCapacity,
+    info: EngineInfo,
   ) {
-    this.#assignments = createCoreAssignments(cores);
+    const { capacity } = host;
+    this.#containers = new Containers(docker, host.name, config);
+    this.#cores = { shared: Array.from({ length: info.NCPU }, (_, cpu) => cpu), dedicated: [] };
+    this.#assignments = createCoreAssignments(this.#cores);
     this.#external = externalContainers(docker);
     this.#deviceFiles = parseDeviceFiles(config.dockerDevices);
+    this.#inventories = capacity.inventories ?? engineInventories(info);
+    this.#capacity = { ...capacity, inventories: this.#inventories, nested: capacity.nested ?? [] };
   }
 
   capacity(): HostCapacity {
-    return this.hostCapacity;
+    return this.#capacity;
   }
 
   onExit(listener: (uuid: string, why: string) => void): void {
     this.#onExit = listener;
   }
 
-  /** Finds the containers that earlier runs of the agent started. */
+  /** Looks at what the machine has now: devices and their files come and go. A flat host is not looked at. */
+  async look(): Promise<void> {
+    const { sys = '/sys', capacity } = this.host;
+    if (capacity.nested?.length === 0) return;
+    this.#tree = withNamed(await machineTree(sys, this.#cores), capacity.nested);
+    const found = capacityWith(this.#tree, capacity, this.#inventories);
+    const nested = await presentProviders(found.nested, this.#deviceFiles);
+    if (!isDeepStrictEqual(nested, this.#capacity.nested)) this.#capacity = { ...found, nested };
+  }
+
+  /** Finds the containers that earlier runs of the agent made. */
   async adopt(): Promise<void> {
-    for (const { Labels, State } of await this.#containers()) {
-      const uuid = Labels[LABELS.instance] ?? '';
-      const facts = JSON.parse(Labels[LABELS.facts] ?? '{}') as ContainerFacts;
-      this.#entries.set(uuid, { ...facts, isRunning: State === 'running', isEnding: false });
-      this.#assignments.restore(uuid, facts.cores);
-    }
+    await this.#containers.settle(await this.#containers.list());
+    const uuids = (await this.#containers.list()).map(({ Labels }) => Labels[LABELS.instance] ?? '');
+    await Promise.all(uuids.map((uuid) => this.#adoptOne(uuid)));
     const running = [...this.#entries.values()].filter(({ isRunning }) => isRunning).length;
     const counts = { containers: this.#entries.size, running };
     this.around.log.debug({ event: 'containers_adopted', ...counts }, 'adopted containers by their labels');
-    void this.#watch();
+    const { docker, around } = this;
+    const listener = { onListening: () => this.#lookForEnded(), onEnd: (uuid: string) => this.#endUnlessRunning(uuid) };
+    void hearEnds({ docker, around, host: this.host.name }, listener, this.#closing.signal);
+  }
+
+  async #adoptOne(uuid: string): Promise<void> {
+    const container = await this.#containers.inspect(uuid);
+    if (container === undefined) return;
+    const facts = factsOf(container, this.#cores.shared);
+    this.#entries.set(uuid, { facts, isRunning: container.State.Running, isChanging: false });
+    this.#assignments.restore(uuid, facts.cores);
   }
 
   async build(instance: InstanceToBuild, signal: AbortSignal): Promise<void> {
-    const { uuid, requestSpec, resources } = instance;
+    const { uuid, requestSpec } = instance;
     const image = imageFor(requestSpec, this.config);
     // An earlier run may have left it half built.
     await this.destroy(uuid);
-    const wanted = placeOf(instance, this.tree, this.cores, this.#takenDevices());
-    const place = { ...wanted, cores: this.#assignments.assign(uuid, wanted.cores) };
-    const facts = { resources, cores: place.cores, devices: place.devices };
-    this.#entries.set(uuid, { ...facts, isRunning: false, isEnding: false });
+    const place = this.#placeFor(instance);
     try {
-      const settings = {
-        host: this.host,
-        image,
-        network: this.config.dockerNetwork,
-        place,
-        deviceFiles: this.#deviceFiles,
-      };
-      const options = containerOptions(instance, settings);
-      const container = await this.#create(options, signal);
-      const isRunning = instance.powerState !== 'shutdown';
-      if (isRunning) {
-        await container.start({ abortSignal: signal });
-        await this.#mustStay(container, signal);
-      }
-      this.#entries.set(uuid, { ...facts, isRunning, isEnding: false });
+      await this.#containers.create(this.#optionsOf(instance, image, place), signal);
+      if (instance.powerState !== 'shutdown') await this.#run(uuid, signal);
     } catch (thrown) {
       await this.destroy(uuid);
-      throw signal.aborted ? new BerthError('aborted', 'cancelled', 'the build was cancelled') : engineError(thrown);
+      throw signal.aborted ? cancelled() : thrown;
     }
   }
 
   async destroy(uuid: string): Promise<void> {
     await this.stop(uuid);
-    await this.#unlessGone(this.docker.getContainer(containerName(uuid)).remove({ force: true, v: true }));
+    await this.#containers.remove(uuid);
     this.#entries.delete(uuid);
     this.#assignments.release(uuid);
   }
@@ -153,128 +172,145 @@ class DockerDriver implements Driver {
   /** Stops a container and keeps it, with what it wrote. */
   async stop(uuid: string): Promise<void> {
     const entry = this.#entries.get(uuid);
-    if (entry) entry.isEnding = true;
-    const container = this.docker.getContainer(containerName(uuid));
-    await this.#unlessGone(container.stop({ t: Math.ceil(this.config.dockerStopMs / 1_000) }));
+    if (entry) entry.isChanging = true;
+    await this.#containers.stop(uuid);
     if (entry) entry.isRunning = false;
   }
 
   async start(uuid: string): Promise<void> {
-    const entry = this.#entries.get(uuid);
+    if (this.#entries.get(uuid)?.isRunning) return;
     try {
-      await this.docker.getContainer(containerName(uuid)).start();
+      await this.#run(uuid, NEVER);
     } catch (thrown) {
-      if (!isUnchanged(thrown)) throw engineError(thrown);
+      await this.stop(uuid);
+      throw thrown;
     }
-    if (entry) Object.assign(entry, { isRunning: true, isEnding: false });
+  }
+
+  /** A container takes nothing with it to another host: it begins anew there, from its image. Where it is, it keeps all. */
+  readonly moves: DriverMoves = {
+    handOver: async (uuid, isLive) => {
+      if (isLive) throw liveMigrationUnsupported('a container');
+      await this.#stopToMove(uuid);
+      return new Uint8Array();
+    },
+    arrive: (instance, _handover, signal) => this.build(instance, signal),
+    resize: (instance) => this.#resize(instance),
+  };
+
+  /** One that could not be stopped runs as before, and its end is an exit again. */
+  async #stopToMove(uuid: string): Promise<void> {
+    try {
+      await this.stop(uuid);
+    } catch (thrown) {
+      const entry = this.#entries.get(uuid);
+      if (entry) entry.isChanging = false;
+      throw thrown;
+    }
+  }
+
+  /** In place where the engine can: cores, NUMA nodes and memory. Else by another container of the same content. */
+  async #resize(instance: InstanceToBuild): Promise<void> {
+    const { uuid } = instance;
+    const present = await this.#containers.inspect(uuid);
+    const before = this.#entries.get(uuid);
+    if (present === undefined || before === undefined) throw notStartable(uuid);
+    const { isRunning, facts } = before;
+    try {
+      const place = this.#placeFor(instance);
+      const options = this.#optionsOf(instance, present.Config.Image, place);
+      const update = updateTo(present, options, this.#cores.shared);
+      if (update) {
+        await this.#containers.update(uuid, update);
+        this.#put(uuid, { facts: madeWith(instance, place), isRunning, isChanging: false });
+      } else {
+        before.isChanging = true;
+        await this.#containers.replace(uuid, options);
+      }
+    } catch (thrown) {
+      this.#put(uuid, { ...before, facts });
+      this.#assignments.restore(uuid, facts.cores);
+      throw thrown;
+    }
+    await (instance.powerState === 'shutdown' ? this.stop(uuid) : this.start(uuid));
   }
 
   async list(): Promise<readonly RunningWorkload[]> {
+    await this.look();
     const own = [...this.#entries].filter(([, { isRunning }]) => isRunning);
-    return [...own.map(([id, { resources }]) => ({ id, resources })), ...(await this.#external.list())];
+    const workloads = own.map(([id, { facts }]) => ({ id, resources: facts.resources }));
+    return [...workloads, ...(await this.#external.list())];
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
   }
 
-  #containers() {
-    const label = [`${LABELS.host}=${this.host}`];
-    return this.docker.listContainers({ all: true, filters: { label } }).catch((thrown: unknown) => {
-      throw engineError(thrown);
-    });
+  /** Cores, nodes and devices for an instance, which it has from now on. */
+  #placeFor(instance: InstanceToBuild): ContainerPlace {
+    const { uuid } = instance;
+    const wanted = placeOf(instance, this.#tree, this.#cores, this.#takenDevices(uuid));
+    const place = { ...wanted, cores: this.#assignments.assign(uuid, wanted.cores) };
+    this.#put(uuid, { facts: madeWith(instance, place), isRunning: false, isChanging: true });
+    return place;
   }
 
-  async #create(options: Docker.ContainerCreateOptions, signal: AbortSignal): Promise<Docker.Container> {
-    try {
-      return await this.docker.createContainer({ ...options, abortSignal: signal });
-    } catch (thrown) {
-      if (!isGone(thrown) || this.config.dockerPull === 'never') throw thrown;
-    }
-    await this.#pull(options.Image ?? '');
-    return this.docker.createContainer({ ...options, abortSignal: signal });
+  #optionsOf(instance: InstanceToBuild, image: string, place: ContainerPlace): Docker.ContainerCreateOptions {
+    const { dockerNetwork: network } = this.config;
+    return containerOptions(instance, { host: this.host.name, image, network, place, deviceFiles: this.#deviceFiles });
   }
 
-  async #pull(image: string): Promise<void> {
-    const progress = await this.docker.pull(image);
-    await new Promise<void>((resolve, reject) => {
-      this.docker.modem.followProgress(progress, (error) => (error ? reject(error) : resolve()));
-    });
-  }
-
-  /** A container that ends at once has failed to build. */
-  async #mustStay(container: Docker.Container, signal: AbortSignal): Promise<void> {
+  /** Starts a container and watches it: one that ends at once is as good as not started. */
+  async #run(uuid: string, signal: AbortSignal): Promise<void> {
+    await this.#containers.start(uuid, signal);
     await sleep(this.around.clock, this.config.dockerStartMs, signal);
-    const { State } = await container.inspect();
-    if (State.Running) return;
-    const message = `the container ended at once, with exit code ${State.ExitCode}${State.Error && `: ${State.Error}`}`;
-    throw new BerthError('failed_precondition', 'ended_at_once', message);
-  }
-
-  #takenDevices(): ReadonlySet<string> {
-    return new Set([...this.#entries.values()].flatMap(({ devices }) => devices));
-  }
-
-  async #unlessGone(work: Promise<unknown>): Promise<void> {
-    await work.catch((thrown: unknown) => {
-      if (!isGone(thrown) && !isUnchanged(thrown)) throw engineError(thrown);
-    });
-  }
-
-  /** Hears of containers that end, for as long as the driver is open; what ended while it did not hear is looked up. */
-  async #watch(): Promise<void> {
-    const { signal } = this.#closing;
-    for (let failures = 0; !signal.aborted; failures++) {
-      try {
-        await this.#hear(signal);
-        failures = 0;
-      } catch (error) {
-        if (signal.aborted) return;
-        this.around.log.warn(
-          { event: 'engine_unavailable', host: this.host, error },
-          'Docker does not answer, retrying',
-        );
-      }
-      await sleep(this.around.clock, backoffMs(failures + 1, RETRY, this.around.random), signal);
-    }
-  }
-
-  async #hear(signal: AbortSignal): Promise<void> {
-    const label = [`${LABELS.host}=${this.host}`];
-    const filters: Docker.GetEventsOptions['filters'] = { type: ['container'], event: ['die'], label };
-    const events = (await this.docker.getEvents({ filters })) as Readable;
-    signal.addEventListener('abort', () => events.destroy());
-    await this.#lookForEnded();
-    let rest = '';
-    for await (const chunk of events) {
-      const lines = `${rest}${String(chunk)}`.split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) {
-        const { Attributes } = (JSON.parse(line) as { readonly Actor: { readonly Attributes: Record<string, string> } })
-          .Actor;
-        this.#ended(Attributes[LABELS.instance] ?? '', `its container ended with exit code ${Attributes['exitCode']}`);
-      }
-    }
-  }
-
-  async #lookForEnded(): Promise<void> {
-    const running = new Set<string | undefined>();
-    for (const { Labels, State } of await this.#containers())
-      if (State === 'running') running.add(Labels[LABELS.instance]);
-    for (const [uuid, { isRunning }] of this.#entries) {
-      if (isRunning && !running.has(uuid)) this.#ended(uuid, 'its container was found ended');
-    }
-  }
-
-  #ended(uuid: string, why: string): void {
+    if (signal.aborted) throw cancelled();
+    // From here on its end is heard; before, it is seen here.
     const entry = this.#entries.get(uuid);
-    if (this.#closing.signal.aborted || !entry?.isRunning || entry.isEnding) return;
+    if (entry) Object.assign(entry, { isRunning: true, isChanging: false });
+    const { State } = (await this.#containers.inspect(uuid)) ?? {};
+    if (State?.Running) return;
+    // Whoever heard of its end meanwhile has taken it off the list.
+    if (entry) this.#put(uuid, { ...entry, isRunning: false, isChanging: true });
+    const how = State ? `with exit code ${State.ExitCode}${State.Error && `: ${State.Error}`}` : 'and was removed';
+    throw new BerthError('failed_precondition', 'ended_at_once', `the container ended at once, ${how}`);
+  }
+
+  #put(uuid: string, entry: Entry): void {
+    this.#entries.set(uuid, entry);
+  }
+
+  #takenDevices(but: string): ReadonlySet<string> {
+    const others = [...this.#entries].filter(([uuid]) => uuid !== but);
+    return new Set(others.flatMap(([, { facts }]) => facts.devices));
+  }
+
+  /** What ended while nobody heard. */
+  async #lookForEnded(): Promise<void> {
+    for (const [uuid, { isRunning }] of this.#entries) if (isRunning) await this.#endUnlessRunning(uuid);
+  }
+
+  /** Of a container that was started again, the end is told late. */
+  async #endUnlessRunning(uuid: string): Promise<void> {
+    const entry = this.#entries.get(uuid);
+    if (!entry?.isRunning || entry.isChanging) return;
+    const container = await this.#containers.inspect(uuid);
+    const isPresent = this.#entries.get(uuid) === entry && entry.isRunning && !entry.isChanging;
+    if (container?.State.Running || !isPresent || this.#closing.signal.aborted) return;
     this.#entries.delete(uuid);
     this.#assignments.release(uuid);
-    this.#onExit(uuid, why);
+    const how = container ? `ended with exit code ${container.State.ExitCode}` : 'was removed';
+    this.#onExit(uuid, `its container ${how}`);
   }
 }
 
-function engineInventories({ NCPU, MemTotal }: { readonly NCPU: number; readonly MemTotal: number }): Inventories {
+const NEVER = new AbortController().signal;
+const NO_TREE: MachineTree = { nested: [], nodes: new Map(), devices: new Map() };
+
+function cancelled(): BerthError {
+  return new BerthError('aborted', 'cancelled', 'the build was cancelled');
+}
+
+function engineInventories({ NCPU, MemTotal }: EngineInfo): Inventories {
   return { VCPU: inventory(NCPU), MEMORY_MB: inventory(Math.floor(MemTotal / 2 ** 20)) };
 }

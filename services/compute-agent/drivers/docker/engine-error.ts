@@ -7,7 +7,6 @@ export function engineError(thrown: unknown): BerthError {
   const message = `Docker: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
   const options = { cause: thrown };
   if (status === undefined) return new BerthError('unavailable', 'engine', message, options);
-  if (status === 404) return new BerthError('not_found', 'no_such_image', message, options);
   return new BerthError('failed_precondition', 'engine_refused', message, options);
 }
 

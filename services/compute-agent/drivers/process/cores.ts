@@ -28,9 +28,10 @@ export interface CoresWanted {
 /** Assigns cores to instances, those first that the fewest instances run on. */
 export interface CoreAssignments {
   /**
-   * Of each part as many cores as it wants; none when that is no limit. Who wants none has those that all share.
+   * Of each part as many cores as it wants; none when that is no limit. Who wants none has those that all share. What the
+   * instance had is given up for them.
    *
-   * @throws BerthError `failed_precondition / no_free_core`.
+   * @throws BerthError `failed_precondition / no_free_core`: then it has what it had.
    */
   assign(uuid: string, parts: readonly CoresWanted[]): readonly number[];
   /** An instance has these already. */
@@ -40,17 +41,19 @@ export interface CoreAssignments {
 
 export function createCoreAssignments({ shared, dedicated }: CoreSets): CoreAssignments {
   const assigned = new Map<string, readonly number[]>();
-  const loadOf = (cpu: number) => [...assigned.values()].filter((cores) => cores.includes(cpu)).length;
+  const loadOf = (cpu: number, but: string) =>
+    [...assigned].filter(([uuid, cores]) => uuid !== but && cores.includes(cpu)).length;
   return {
     assign(uuid, parts) {
       const wanted = parts.flatMap(({ count, among, isDedicated }) => {
         const byLoad = among
-          .map((cpu) => ({ cpu, load: loadOf(cpu) }))
+          .map((cpu) => ({ cpu, load: loadOf(cpu, uuid) }))
           .sort((a, b) => a.load - b.load || a.cpu - b.cpu);
         const cores = byLoad.slice(0, count);
         if (isDedicated && (cores.length < count || cores.some(({ load }) => load > 0))) throw noFreeCore(count);
         return cores.map(({ cpu }) => cpu);
       });
+      assigned.delete(uuid);
       const cores = wanted.length > 0 || dedicated.length === 0 ? wanted : shared;
       if (cores.length >= shared.length + dedicated.length) return [];
       if (wanted.length > 0) assigned.set(uuid, wanted);

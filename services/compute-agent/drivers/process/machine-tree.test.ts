@@ -8,7 +8,7 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
-import type { Driver, InstanceToBuild } from '../driver';
+import type { Driver, InstanceToBuild, NestedCapacity } from '../driver';
 import { limitCommand } from './limits';
 import { machineTree } from './machine-tree';
 import { placeOf } from './placing';
@@ -74,13 +74,13 @@ function makeMachine(first: string, second: string): void {
 
 const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
 
-async function open(dedicated = ''): Promise<Driver> {
+async function open(dedicated = '', nested?: readonly NestedCapacity[]): Promise<Driver> {
   const settings = {
     BERTH_AGENT_PROCESS_DEDICATED: dedicated,
     BERTH_AGENT_PROCESS_START_MS: '50',
     BERTH_AGENT_PROCESS_STOP_MS: '300',
   };
-  const capacity = { inventories: undefined, traits: [], nested: undefined, capabilities: {} };
+  const capacity = { inventories: undefined, traits: [], nested, capabilities: {} };
   const host = { root: join(folder, 'instances'), sys, capacity };
   const driver = await openProcessDriver(host, readConfig(processDriverOptions, settings), around);
   opened.push(driver);
@@ -152,6 +152,20 @@ it('runs an instance on cores of the node that was claimed, and passes it its de
   });
 });
 
+it('passes a device that an operator has named by that name', async () => {
+  makeMachine('0', '1');
+  const named = (name: string) => ({ name, parent: '', inventories: { VGPU: inventory(8) }, traits: [] });
+  const driver = await open('', [named('gpu0'), named(SPLIT_GPU)]);
+  for (const [name, passed] of [
+    ['gpu0', 'gpu0'],
+    [SPLIT_GPU, FUNCTIONS.slice(0, 2).join(',')],
+  ] as const) {
+    const instance = anInstance({ [name]: { VGPU: 2 } });
+    await driver.build(instance, new AbortController().signal);
+    expect(environmentOf(instance.uuid)['BERTH_DEVICES']).toBe(passed);
+  }
+});
+
 it('gives no virtual function to two instances, not after a restart of the agent either', async () => {
   makeMachine('0', '1');
   const never = new AbortController().signal;
@@ -167,6 +181,90 @@ it('gives no virtual function to two instances, not after a restart of the agent
   await driver.destroy(two.uuid);
   await driver.build(another, never);
   expect(environmentOf(another.uuid)['BERTH_DEVICES']).toBe(FUNCTIONS[0]);
+});
+
+describe('with orders other than to build', () => {
+  const never = new AbortController().signal;
+  const coresOf = (uuid: string) => /^Cpus_allowed_list:\t(.*)$/m.exec(procOf(uuid, 'status'))?.[1];
+  let first: number;
+  let second: number;
+  beforeEach(async () => {
+    [first = 0, second = first] = await allowedCpus();
+    if (first === second) throw new Error('these tests need two cores');
+    makeMachine(String(first), String(second));
+  });
+
+  it('runs on the same when it is started after a stop, by a later run of the agent too', async () => {
+    const before = await open();
+    const instance = anInstance({ numa1: { VCPU: 1, MEMORY_MB: 64 }, [SPLIT_GPU]: { VGPU: 1 }, [GPU]: { PGPU: 1 } });
+    const isOnItsPlace = () => {
+      expect(coresOf(instance.uuid)).toBe(String(second));
+      expect(environmentOf(instance.uuid)).toMatchObject({
+        BERTH_NUMA_NODES: '1',
+        BERTH_DEVICES: `${FUNCTIONS[0]},${GPU}`,
+        BERTH_MAPPINGS: JSON.stringify({ _gpu: [SPLIT_GPU] }),
+      });
+    };
+    await before.build(instance, never);
+    await before.stop(instance.uuid);
+    await before.start(instance.uuid);
+    isOnItsPlace();
+    await before.stop(instance.uuid);
+    await before.close();
+    const next = await open();
+    await next.start(instance.uuid);
+    isOnItsPlace();
+  });
+
+  it('has its dedicated core again when it is started, though none is free', async () => {
+    const driver = await open(String(second));
+    const own = anInstance({ numa1: { PCPU: 1 } });
+    await driver.build(own, never);
+    await driver.stop(own.uuid);
+    const another = anInstance({ numa1: { PCPU: 1 } });
+    await expect(driver.build(another, never)).rejects.toMatchObject({ reason: 'no_free_core' });
+    await driver.start(own.uuid);
+    expect(coresOf(own.uuid)).toBe(String(second));
+  });
+
+  it('runs on what it holds when it is resized, and on what it held when that is reverted', async () => {
+    const driver = await open();
+    const instance = anInstance({ numa0: { VCPU: 1 }, [GPU]: { PGPU: 1 } });
+    const resized = { ...instance, claimed: { numa1: { VCPU: 1 }, [SPLIT_GPU]: { VGPU: 2 } } };
+    await driver.build(instance, never);
+    for (const size of [resized, instance]) {
+      await driver.moves?.handOver(instance.uuid, false, never);
+      await driver.moves?.resize(size);
+      const [number, cpu, devices] = size === resized ? ['1', second, FUNCTIONS.slice(0, 2)] : ['0', first, [GPU]];
+      expect(coresOf(instance.uuid)).toBe(String(cpu));
+      expect(environmentOf(instance.uuid)).toMatchObject({
+        BERTH_NUMA_NODES: number,
+        BERTH_DEVICES: devices.join(','),
+      });
+    }
+    const other = anInstance({ [SPLIT_GPU]: { VGPU: 3 } });
+    await driver.build(other, never);
+    expect(environmentOf(other.uuid)['BERTH_DEVICES']).toBe(FUNCTIONS.join(','));
+  });
+
+  it('runs on what was claimed where it arrives', async () => {
+    const driver = await open();
+    const instance = anInstance({ numa1: { VCPU: 1 }, [GPU]: { PGPU: 1 } });
+    await driver.moves?.arrive(instance, new Uint8Array(), never);
+    expect(coresOf(instance.uuid)).toBe(String(second));
+    expect(environmentOf(instance.uuid)).toMatchObject({ BERTH_NUMA_NODES: '1', BERTH_DEVICES: GPU });
+  });
+
+  it('is not started without a device that was taken out of the machine meanwhile', async () => {
+    const driver = await open();
+    const instance = anInstance({ [GPU]: { PGPU: 1 } });
+    await driver.build(instance, never);
+    await driver.stop(instance.uuid);
+    rmSync(join(sys, 'bus/pci/devices', GPU), { recursive: true });
+    await driver.list();
+    await expect(driver.start(instance.uuid)).rejects.toMatchObject({ reason: 'device_gone' });
+    expect(await driver.list()).toEqual([]);
+  });
 });
 
 it('has no device any more that was taken out of the machine, and builds nothing with it', async () => {

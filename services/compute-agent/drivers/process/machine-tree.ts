@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Inventories, inventory, MAX_AMOUNT } from '#libs/domain/inventory';
-import type { NestedCapacity } from '../driver';
+import type { HostCapacity, NestedCapacity } from '../driver';
 import type { CoreSets } from './cores';
 import { parseCpuList } from './proc';
 
@@ -10,7 +10,7 @@ export interface MachineTree {
   readonly nested: readonly NestedCapacity[];
   /** By the names of their providers. */
   readonly nodes: ReadonlyMap<string, NumaNode>;
-  readonly devices: ReadonlyMap<string, PciDevice>;
+  readonly devices: ReadonlyMap<string, Device>;
 }
 
 /** A NUMA node, with those of its cores that instances may run on. */
@@ -18,10 +18,11 @@ export interface NumaNode extends CoreSets {
   readonly number: number;
 }
 
-export interface PciDevice {
+export interface Device {
+  /** Of a PCI device; the name of one that an operator has named. */
   readonly address: string;
-  /** Addresses of its virtual functions. */
-  readonly functions: readonly string[];
+  /** Addresses of its virtual functions; undefined when nobody knows them. */
+  readonly functions: readonly string[] | undefined;
 }
 
 /**
@@ -46,8 +47,25 @@ export async function machineTree(sys: string, cores: CoreSets): Promise<Machine
   };
 }
 
+/** With the providers that an operator has named otherwise than the machine does: they are passed by that name. */
+export function withNamed(tree: MachineTree, nested: readonly NestedCapacity[] = []): MachineTree {
+  const named = nested.map(({ name }) => [name, { address: name, functions: undefined }] as const);
+  return { ...tree, devices: new Map<string, Device>([...named, ...tree.devices]) };
+}
+
+/** What a host has on this machine: its tree, unless it is configured what is nested in it. */
+export function capacityWith<T extends { readonly nested: readonly NestedCapacity[] | undefined }>(
+  tree: MachineTree,
+  capacity: T,
+  inventories: Inventories,
+): T & Pick<HostCapacity, 'inventories' | 'nested'> {
+  const { nested } = capacity;
+  if (nested !== undefined) return { ...capacity, inventories, nested };
+  return { ...capacity, inventories: withoutNodes(inventories, tree), nested: tree.nested };
+}
+
 /** What is left of a host's own inventories: what its NUMA nodes have, it has not itself. */
-export function withoutNodes(inventories: Inventories, { nodes }: MachineTree): Inventories {
+function withoutNodes(inventories: Inventories, { nodes }: MachineTree): Inventories {
   const { VCPU: _vcpu, PCPU: _pcpu, MEMORY_MB: _memoryMb, ...rest } = inventories;
   return nodes.size > 0 ? rest : inventories;
 }

@@ -15,11 +15,11 @@ export const INSTANCE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:
 const TOOLS = ['taskset', 'setpriv', 'prlimit', 'cut', 'mv'];
 
 /**
- * Whether the memory of instances can be bound to NUMA nodes: `numactl` is there, and the kernel lets this process do it.
+ * Whether the memory of instances can be bound to these NUMA nodes: `numactl` is there, and the kernel lets this process do it.
  * (In containers, their runtime mostly does not.)
  */
 export async function canBindMemory(nodes: readonly number[]): Promise<boolean> {
-  const [command = '', ...args] = bindMemory(nodes.slice(0, 1));
+  const [command = '', ...args] = bindMemory(nodes);
   if (nodes.length === 0) return false;
   return new Promise((resolve) => {
     const child = spawn(command, [...args, '--', 'true'], { env: { PATH: INSTANCE_PATH }, stdio: 'ignore' });

@@ -2,7 +2,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import type { InstanceToBuild } from '../driver';
 import type { CoreSets, CoresWanted } from './cores';
-import type { MachineTree, PciDevice } from './machine-tree';
+import type { Device, MachineTree } from './machine-tree';
 
 /** Where on the machine an instance runs, and what it is passed. */
 export interface Place {
@@ -10,7 +10,7 @@ export interface Place {
   /** Numbers of the NUMA nodes that it holds something of, and of those among them that give it memory. */
   readonly nodes: readonly number[];
   readonly memoryNodes: readonly number[];
-  /** PCI addresses. */
+  /** PCI addresses, or the names that an operator gave. */
   readonly devices: readonly string[];
 }
 
@@ -51,14 +51,15 @@ function coresIn({ VCPU = 0, PCPU = 0 }: Resources, { shared, dedicated }: CoreS
 function devicesIn(
   name: string,
   { PGPU = 0, VGPU = 0, SRIOV_NET_VF = 0 }: Resources,
-  device: PciDevice | undefined,
+  device: Device | undefined,
   taken: ReadonlySet<string>,
 ): readonly string[] {
   const count = VGPU + SRIOV_NET_VF;
   if (PGPU + count === 0) return [];
   if (device === undefined) throw refusal('device_gone', `the device ${name} is not there`);
-  if (PGPU > 0) return [device.address];
-  const free = device.functions.filter((address) => !taken.has(address));
+  const { address, functions } = device;
+  if (PGPU > 0 || functions === undefined) return [address];
+  const free = functions.filter((one) => !taken.has(one));
   if (free.length >= count) return free.slice(0, count);
   throw refusal('no_free_function', `${name} has ${free.length} virtual functions free, not ${count}`);
 }

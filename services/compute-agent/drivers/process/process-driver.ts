@@ -5,7 +5,15 @@ import { BerthError } from '#libs/domain/errors';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { ConfigOf } from '#libs/runtime/config';
 import type { Surroundings } from '#libs/runtime/service';
-import type { Driver, DriverMoves, HostCapacity, InstanceToBuild, NestedCapacity, RunningWorkload } from '../driver';
+import {
+  type Driver,
+  type DriverMoves,
+  type HostCapacity,
+  type InstanceToBuild,
+  liveMigrationUnsupported,
+  type NestedCapacity,
+  type RunningWorkload,
+} from '../driver';
 import { commandFor } from './command-policy';
 import { type CoreAssignments, type CoreSets, coreSets, createCoreAssignments } from './cores';
 import { endProcess } from './end-process';
@@ -22,7 +30,7 @@ import {
 import { launch } from './launch';
 import { limitCommand } from './limits';
 import { canBindMemory, machineInventories, requireLinuxTools } from './machine';
-import { type MachineTree, machineTree, withoutNodes } from './machine-tree';
+import { capacityWith, type MachineTree, machineTree, withNamed } from './machine-tree';
 import { placeOf } from './placing';
 import { allowedCpus, bootId, findProcesses, isAlive, type ProcessId, parseCpuList } from './proc';
 import type { processDriverOptions } from './process-options';
@@ -115,11 +123,10 @@ class ProcessDriver implements Driver {
   async look(): Promise<void> {
     const { sys = '/sys', capacity } = this.host;
     if (capacity.nested?.length === 0) return;
-    this.#tree = await machineTree(sys, this.cores);
+    this.#tree = withNamed(await machineTree(sys, this.cores), capacity.nested);
     this.#canBindMemory ??= await canBindMemory([...this.#tree.nodes.values()].map(({ number }) => number));
-    if (capacity.nested !== undefined || isDeepStrictEqual(this.#tree.nested, this.#capacity.nested)) return;
-    const inventories = withoutNodes(this.inventories, this.#tree);
-    this.#capacity = { ...capacity, inventories, nested: this.#tree.nested };
+    const found = capacityWith(this.#tree, capacity, this.inventories);
+    if (!isDeepStrictEqual(found.nested, this.#capacity.nested)) this.#capacity = found;
   }
 
   /** Finds the processes that earlier runs of the agent started, by their folders. */
@@ -189,7 +196,7 @@ class ProcessDriver implements Driver {
   /** A process takes nothing with it: it begins anew where it goes, with the command that it had. */
   readonly moves: DriverMoves = {
     handOver: async (uuid, isLive) => {
-      if (isLive) throw notLive();
+      if (isLive) throw liveMigrationUnsupported('a process');
       await this.stop(uuid);
       return new Uint8Array();
     },
@@ -197,7 +204,6 @@ class ProcessDriver implements Driver {
     resize: async (instance) => {
       const command = await this.#commandOf(instance);
       await this.stop(instance.uuid);
-      this.#assignments.release(instance.uuid);
       await this.#run(instance, command, NEVER);
     },
   };
@@ -294,11 +300,6 @@ class ProcessDriver implements Driver {
 
 /** A start is waited for as long as it takes to tell that it runs, which is bounded. */
 const NEVER = new AbortController().signal;
-
-function notLive(): BerthError {
-  const message = 'a process can not be migrated while it runs: migrate it cold, then it begins anew';
-  return new BerthError('unimplemented', 'live_migration_unsupported', message);
-}
 
 function notStartable(uuid: string): BerthError {
   const message = `what instance ${uuid} runs is not known here: it was built by an older version, or its folder is gone`;

@@ -1,0 +1,156 @@
+import type Docker from 'dockerode';
+import { BerthError } from '#libs/domain/errors';
+import { containerName, LABELS } from './container-options';
+import type { DockerConfig } from './docker-driver';
+import { engineError, isGone, isUnchanged } from './engine-error';
+
+/** A container that there is on an engine, as one look at it says. */
+export type Listed = Pick<Docker.ContainerInfo, 'Id' | 'Names' | 'Labels' | 'State'>;
+
+/** Images that were made of containers: what an instance had written when its container was replaced. */
+const KEPT = 'berth-kept';
+/** A container that is replaced by one with the same name, for as long as that takes. */
+const REPLACED = '.replaced';
+
+/** The containers of a host's instances on its engine. Methods throw what `engineError` says. */
+export class Containers {
+  constructor(
+    private readonly docker: Docker,
+    private readonly host: string,
+    private readonly config: Pick<DockerConfig, 'dockerPull' | 'dockerStopMs'>,
+  ) {}
+
+  /** All of them, running or not. */
+  async list(): Promise<readonly Listed[]> {
+    const label = [`${LABELS.host}=${this.host}`];
+    return told(this.docker.listContainers({ all: true, filters: { label } }));
+  }
+
+  /** Undefined when there is none. */
+  async inspect(uuid: string): Promise<Docker.ContainerInspectInfo | undefined> {
+    return told(orGone(this.#container(uuid).inspect()));
+  }
+
+  /** Pulls the image when it is not there, if that is allowed. */
+  async create(options: Docker.ContainerCreateOptions, signal?: AbortSignal): Promise<void> {
+    const create = () => this.docker.createContainer({ ...options, ...(signal && { abortSignal: signal }) });
+    try {
+      await create();
+    } catch (thrown) {
+      if (!isGone(thrown)) throw engineError(thrown);
+      if (this.config.dockerPull === 'never') throw noSuchImage(thrown);
+      await this.#pull(options.Image ?? '').catch((error: unknown) => {
+        throw isGone(error) ? noSuchImage(error) : engineError(error);
+      });
+      await told(create());
+    }
+  }
+
+  /** @throws BerthError also `failed_precondition / not_startable`: there is none. */
+  async start(uuid: string, signal: AbortSignal): Promise<void> {
+    await this.#container(uuid)
+      .start({ abortSignal: signal })
+      .catch((thrown: unknown) => {
+        if (isGone(thrown)) throw notStartable(uuid);
+        if (!isUnchanged(thrown)) throw engineError(thrown);
+      });
+  }
+
+  async stop(uuid: string): Promise<void> {
+    await this.#stop(this.#container(uuid));
+  }
+
+  async update(uuid: string, limits: Docker.HostConfig): Promise<void> {
+    await told(this.#container(uuid).update(limits));
+  }
+
+  /**
+   * Makes another container of what one is and has written, and removes that. Whenever this ends, one of them is there; `settle`
+   * sees to its name. Volumes go over.
+   */
+  async replace(uuid: string, options: Docker.ContainerCreateOptions): Promise<void> {
+    const { Cmd: _sameCommand, ...rest } = options;
+    const before = this.#container(uuid);
+    await this.stop(uuid);
+    await told(before.commit({ repo: KEPT, tag: uuid, pause: false }));
+    await told(before.rename({ name: this.#replacedName(uuid) }));
+    const HostConfig = { ...options.HostConfig, VolumesFrom: [this.#replacedName(uuid)] };
+    try {
+      await told(this.docker.createContainer({ ...rest, Image: `${KEPT}:${uuid}`, HostConfig }));
+    } catch (thrown) {
+      await told(this.docker.getContainer(this.#replacedName(uuid)).rename({ name: containerName(this.host, uuid) }));
+      throw thrown;
+    }
+    await this.#removeReplaced(uuid);
+  }
+
+  /** Ends what a run that died has begun: where both are there, the later one has all that the other had. */
+  async settle(found: readonly Listed[]): Promise<void> {
+    const names = new Set(found.flatMap(({ Names }) => Names.map((name) => name.replace(/^\//, ''))));
+    for (const name of names) {
+      if (!name.endsWith(REPLACED)) continue;
+      const own = name.slice(0, -REPLACED.length);
+      const container = this.docker.getContainer(name);
+      if (names.has(own)) await told(container.remove({ force: true }));
+      else await told(container.rename({ name: own }));
+    }
+  }
+
+  /** All that there is of an instance, what was kept of it and its volumes, too. */
+  async remove(uuid: string): Promise<void> {
+    await this.#removeReplaced(uuid);
+    await told(orGone(this.#container(uuid).remove({ force: true, v: true })));
+    await told(orGone(this.docker.getImage(`${KEPT}:${uuid}`).remove({ force: true })));
+  }
+
+  async #removeReplaced(uuid: string): Promise<void> {
+    await told(orGone(this.docker.getContainer(this.#replacedName(uuid)).remove({ force: true })));
+  }
+
+  async #stop(container: Docker.Container): Promise<void> {
+    const seconds = Math.ceil(this.config.dockerStopMs / 1_000);
+    await told(orGone(container.stop({ t: seconds }).catch(unlessUnchanged)));
+  }
+
+  async #pull(image: string): Promise<void> {
+    const progress = await this.docker.pull(image);
+    await new Promise<void>((resolve, reject) => {
+      this.docker.modem.followProgress(progress, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  #container(uuid: string): Docker.Container {
+    return this.docker.getContainer(containerName(this.host, uuid));
+  }
+
+  #replacedName(uuid: string): string {
+    return `${containerName(this.host, uuid)}${REPLACED}`;
+  }
+}
+
+function told<T>(work: Promise<T>): Promise<T> {
+  return work.catch((thrown: unknown) => {
+    throw engineError(thrown);
+  });
+}
+
+function orGone<T>(work: Promise<T>): Promise<T | undefined> {
+  return work.catch((thrown: unknown) => {
+    if (isGone(thrown)) return undefined;
+    throw thrown;
+  });
+}
+
+function unlessUnchanged(thrown: unknown): void {
+  if (!isUnchanged(thrown)) throw thrown;
+}
+
+function noSuchImage(cause: unknown): BerthError {
+  const { message } = engineError(cause);
+  return new BerthError('not_found', 'no_such_image', message, { cause });
+}
+
+/** Nothing of an instance is there that could be started. */
+export function notStartable(uuid: string): BerthError {
+  return new BerthError('failed_precondition', 'not_startable', `the engine has no container of instance ${uuid}`);
+}

@@ -1,0 +1,53 @@
+import type { Readable } from 'node:stream';
+import type Docker from 'dockerode';
+import { sleep } from '#libs/domain/clock';
+import { backoffMs } from '#libs/runtime/backoff';
+import type { Surroundings } from '#libs/runtime/service';
+import { LABELS } from './container-options';
+
+/** Between two tries to hear of the engine's containers, when it went away. */
+const RETRY = { firstMs: 200, maxMs: 5_000 };
+
+export interface EndListener {
+  /** From now on ends are heard: what ended before is to be looked up. */
+  onListening(): Promise<void>;
+  /** A container of the instance has ended: it may run again by now. */
+  onEnd(uuid: string): Promise<void>;
+}
+
+/** Hears of a host's containers that end, until the signal aborts. Never rejects. */
+export async function hearEnds(
+  { docker, host, around }: { readonly docker: Docker; readonly host: string; readonly around: Surroundings },
+  listener: EndListener,
+  signal: AbortSignal,
+): Promise<void> {
+  const label = [`${LABELS.host}=${host}`];
+  const filters: Docker.GetEventsOptions['filters'] = { type: ['container'], event: ['die'], label };
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      const events = (await docker.getEvents({ filters, abortSignal: signal })) as Readable;
+      signal.addEventListener('abort', () => events.destroy(), { once: true });
+      await listener.onListening();
+      failures = 0;
+      for await (const line of linesOf(events)) await listener.onEnd(instanceOf(line));
+    } catch (error) {
+      if (signal.aborted) return;
+      around.log.warn({ event: 'engine_unavailable', host, error }, 'Docker does not answer, retrying');
+    }
+    await sleep(around.clock, backoffMs(failures + 1, RETRY, around.random), signal);
+  }
+}
+
+async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of stream) {
+    const lines = `${rest}${String(chunk)}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}
+
+function instanceOf(line: string): string {
+  const { Actor } = JSON.parse(line) as { readonly Actor: { readonly Attributes: Record<string, string> } };
+  return Actor.Attributes[LABELS.instance] ?? '';
+}

@@ -1,0 +1,32 @@
+import type { Clock } from '#libs/domain/clock';
+
+/** A map whose entries go when they are too old or too many: the oldest first, when another is put. */
+export interface ExpiringMap<V> {
+  get(key: string): V | undefined;
+  has(key: string): boolean;
+  /** It is the newest from now on. */
+  put(key: string, value: V): void;
+}
+
+export interface ExpiringMapLimits {
+  readonly keptMs: number;
+  readonly maxCount: number;
+}
+
+export function createExpiringMap<V>(clock: Clock, { keptMs, maxCount }: ExpiringMapLimits): ExpiringMap<V> {
+  /** Oldest first: in the order in which they expire. */
+  const entries = new Map<string, { readonly value: V; readonly expiresAtMs: number }>();
+  return {
+    get: (key) => entries.get(key)?.value,
+    has: (key) => entries.has(key),
+    put(key, value) {
+      const nowMs = clock.elapsed();
+      entries.delete(key);
+      entries.set(key, { value, expiresAtMs: nowMs + keptMs });
+      for (const [oldest, { expiresAtMs }] of entries) {
+        if (expiresAtMs > nowMs && entries.size <= maxCount) return;
+        entries.delete(oldest);
+      }
+    },
+  };
+}

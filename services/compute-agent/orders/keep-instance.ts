@@ -1,0 +1,18 @@
+import { type Host, retryUntilDrainEnd } from '../host/host';
+import type { TrackedInstance } from '../host/ledger';
+import { attemptFields } from '../reports/report-build';
+
+/**
+ * Puts an instance into the ledger at once, and into the journal however many tries it takes; resolves to false when draining
+ * was over before.
+ */
+export function keepInstance(host: Host, instance: TrackedInstance): Promise<boolean> {
+  const { uuid: instanceUuid, attempt, requestId } = instance;
+  const fields = attemptFields(host, { instanceUuid, attempt, requestId });
+  host.ledger.put(instance);
+  return retryUntilDrainEnd(
+    host,
+    () => host.journal.put(instance),
+    (error) => host.log.warn({ event: 'journal_failed', ...fields, error }, 'not journalled, retrying'),
+  );
+}

@@ -1,0 +1,15 @@
+import type { BuildOrder } from '../host/build-order';
+import type { ConcludedBuild } from '../host/concluded-builds';
+import type { Host } from '../host/host';
+import { attemptFields } from '../reports/report-build';
+
+/** Counts and logs that a build is refused; returns what is reported of it. */
+export function refuseBuild(
+  host: Host,
+  order: BuildOrder,
+  { reason, message }: Pick<ConcludedBuild, 'reason' | 'message'>,
+): ConcludedBuild {
+  host.counters.refusals.inc({ reason });
+  host.log.info({ event: 'build_refused', ...attemptFields(host, order), reason }, message);
+  return { outcome: 'refused', reason, message };
+}
