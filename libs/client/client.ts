@@ -25,6 +25,8 @@ import type {
   InstanceView,
   ListDoubtsResponse,
   ListInstancesRequest,
+  MoveInstancesRequest,
+  MoveInstancesResponse,
   OverAllocated,
   ProjectQuotaView,
   ProjectUsageView,
@@ -32,6 +34,7 @@ import type {
   SettleDoubtRequest,
   UpdateFlavorRequest,
 } from '../contracts/messages';
+import { moveInstancesMethod } from '../contracts/moves';
 import { operateInstanceMethod } from '../contracts/operations';
 import { agentQueue, BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
 import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } from '../contracts/quotas';
@@ -233,7 +236,22 @@ export class Client {
     return (await this.#call(RPC_CONDUCTOR, operateInstanceMethod, request)).instance;
   }
 
-  /** Likewise, and waits until it is done. @throws BerthError also `deadline_exceeded / not_settled`. */
+  /**
+   * Has several instances migrated together: a destination is claimed for each, all at once or for none; or says where they would go
+   * (`dryRun`). Then each runs where it was until `operate` asks for its move, with no target, or reverts it. For operators.
+   *
+   * @returns no moves when one has no host: which, and why
+   * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` of one that can not be moved now.
+   */
+  moveInstances(
+    operation: MoveInstancesRequest['operation'],
+    moves: MoveInstancesRequest['moves'],
+    { leaveHosts = [], dryRun = false }: Partial<Pick<MoveInstancesRequest, 'leaveHosts' | 'dryRun'>> = {},
+  ): Promise<MoveInstancesResponse> {
+    return this.#call(RPC_CONDUCTOR, moveInstancesMethod, { operation, moves, leaveHosts, dryRun });
+  }
+
+  /** As `operate`, and waits until it is done. @throws BerthError also `deadline_exceeded / not_settled`. */
   async operateAndWait(
     instanceUuid: string,
     operation: InstanceOperation,

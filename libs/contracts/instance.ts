@@ -1,5 +1,6 @@
 import { berth } from '#generated/berth';
 import type { Attempt } from '../domain/instance';
+import { MIGRATION_PHASES } from '../domain/moves/migration';
 import { admissionFromWire, waitingFromWire } from './admission';
 import {
   enumeration,
@@ -128,7 +129,7 @@ export function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
     admission: view.admission ?? null,
     waiting: (view.waiting as Mutable<WaitingView> | undefined) ?? null,
     endsAtMs: view.endsAtMs ?? 0,
-    migration: view.migration ?? null,
+    migration: view.migration ? { ...view.migration, phase: view.migration.phase ?? '' } : null,
   };
 }
 
@@ -165,6 +166,7 @@ function migrationFromWire(value: berth.conductor.v1.IMigration, field: string):
     sourceHost: hostName(migration.sourceHost, `${field}.source_host`),
     destHost: hostNameOrEmpty(migration.destHost, `${field}.dest_host`),
     confirmAtMs: whole(migration.confirmAtMs, `${field}.confirm_at_ms`),
+    phase: migration.phase === '' ? undefined : word(migration.phase, MIGRATION_PHASES, `${field}.phase`),
   };
 }
 

@@ -21,6 +21,8 @@ export const MAX_REQUEST_GROUPS = 64;
 export const MAX_PAIRS = 1_024;
 /** Attempts told of one instance. */
 export const MAX_ATTEMPTS = 128;
+/** Instances that are moved by one call. */
+export const MAX_MOVES = 500;
 /** Rows of one page of a list. */
 export const MAX_PAGE = 1_000;
 /** Days of usage told of one project. */

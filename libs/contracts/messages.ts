@@ -5,7 +5,7 @@ import type { Flavor, FlavorContent } from '../domain/flavor';
 import type { Aggregate } from '../domain/grouping/aggregate';
 import type { Attempt, InstanceState, PowerState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
-import type { MigrationKind } from '../domain/moves/migration';
+import type { MigrationKind, MigrationPhase } from '../domain/moves/migration';
 import type { Admission } from '../domain/queueing/admission';
 import type { QuotaExcess } from '../domain/quotas/quota';
 import type { RequestSpec } from '../domain/request-spec';
@@ -61,6 +61,25 @@ export interface Selection extends Fields<berth.scheduler.v1.Selection, 'require
 export interface Destination extends Fields<berth.scheduler.v1.Destination> {
   readonly selected: Selection;
   readonly alternates: readonly Selection[];
+}
+
+/** What several instances that are moved together are to be by their moves. */
+export interface ClaimMovesRequest {
+  readonly moves: readonly MoveToClaim[];
+  readonly dryRun: boolean;
+}
+
+export interface MoveToClaim {
+  readonly instanceUuid: string;
+  readonly requestSpec: RequestSpec;
+  readonly move: Move;
+}
+
+/** A destination of each, or none, and which one has none and why. */
+export interface ClaimMovesResponse {
+  readonly destinations: readonly Destination[];
+  readonly noValidHost: Diagnosis | undefined;
+  readonly refusedInstanceUuid: string;
 }
 
 /** As many destinations as instances, or fewer or none and why. */
@@ -247,8 +266,10 @@ export interface InstanceView
   readonly migration?: MigrationView | undefined;
 }
 
-export interface MigrationView extends Fields<berth.conductor.v1.Migration, 'kind'> {
+export interface MigrationView extends Fields<berth.conductor.v1.Migration, 'kind' | 'phase'> {
   readonly kind: MigrationKind;
+  /** Undefined by the word of a conductor of an older version. */
+  readonly phase?: MigrationPhase | undefined;
 }
 
 export type WaitingView = Fields<berth.conductor.v1.Waiting>;
@@ -288,6 +309,22 @@ export interface OperateInstanceRequest
   /** Of a resize or a cold migration; as the conductor is set when not given. */
   readonly confirmAfterMs?: number | undefined;
 }
+
+/** Migrations that are claimed at once; of a dry run, where they would go. */
+export interface MoveInstancesRequest extends Fields<berth.conductor.v1.MoveInstancesRequest, 'operation'> {
+  readonly operation: 'migrate' | 'live_migrate';
+  readonly moves: readonly InstanceMove[];
+}
+
+/** `targetHost` is '' for any host. */
+export type InstanceMove = Fields<berth.conductor.v1.InstanceMove>;
+
+/** Of each instance where it goes; or none, and which one has no host and why. */
+export interface MoveInstancesResponse extends Fields<berth.conductor.v1.MoveInstancesResponse> {
+  readonly moves: readonly PlannedMove[];
+}
+
+export type PlannedMove = Fields<berth.conductor.v1.PlannedMove>;
 
 export interface OperateInstanceResponse {
   readonly instance: InstanceView;

@@ -95,7 +95,7 @@ export function distinctUuids(values: readonly string[], field: string): readonl
   return checked;
 }
 
-function destinationFromWire(value: berth.scheduler.v1.IDestination, field: string): Destination {
+export function destinationFromWire(value: berth.scheduler.v1.IDestination, field: string): Destination {
   const { instanceUuid, selected, alternates, claimToken } = value as berth.scheduler.v1.Destination;
   if (!selected) throw missing(`${field}.selected`);
   return {
@@ -127,7 +127,7 @@ export function sealedRequest(value: Uint8Array, field: string): Uint8Array {
   throw invalidArgument('too_long', message, field);
 }
 
-function moveFromWire(value: berth.scheduler.v1.IMove, instanceCount: number): Move {
+export function moveFromWire(value: berth.scheduler.v1.IMove, instanceCount: number): Move {
   const { migrationUuid, claimToken } = value as berth.scheduler.v1.Move;
   if (instanceCount > 1) throw invalidArgument('too_many', 'one instance is moved at a time', 'instance_uuids');
   return {

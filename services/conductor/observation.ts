@@ -73,6 +73,8 @@ export type Observation =
   | { readonly kind: 'shelve_requested' | 'unshelve_requested' }
   /** A client wants it resized, or an operator wants it moved. */
   | { readonly kind: 'move_requested'; readonly wanted: WantedMove }
+  /** A scheduler has claimed its move together with others: it is to wait for its turn. */
+  | { readonly kind: 'move_claimed'; readonly wanted: WantedMove; readonly target: ClaimedHost }
   /** A client, or an operator, says that the move stays as it is, or that it goes back. */
   | { readonly kind: 'confirm_requested' }
   | { readonly kind: 'revert_requested' }

@@ -68,6 +68,13 @@ export const conductorOptions = {
     max: 86_400_000,
     help: 'How long a host may take to stop or start an instance before it is told again.',
   }),
+  moveTurnTimeoutMs: durationOption({
+    env: 'BERTH_CONDUCTOR_MOVE_TURN_TIMEOUT_MS',
+    default: 3_600_000,
+    min: 1_000,
+    max: 604_800_000,
+    help: 'How long a move that was claimed with others waits for its turn before its claims are given back.',
+  }),
   rebuildAfterMs: durationOption({
     env: 'BERTH_CONDUCTOR_REBUILD_AFTER_MS',
     default: 300_000,

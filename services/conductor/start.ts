@@ -6,6 +6,7 @@ import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/condu
 import { listDoubtsMethod, settleDoubtMethod } from '#libs/contracts/doubts';
 import { deleteHostMethod } from '#libs/contracts/hosts';
 import { listInstancesMethod } from '#libs/contracts/instance';
+import { moveInstancesMethod } from '#libs/contracts/moves';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { powerReportCodec } from '#libs/contracts/power';
 import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
@@ -25,6 +26,7 @@ import { onBuildReport } from './triggers/build-report';
 import { onBuildRequest } from './triggers/build-request';
 import { deleteHost } from './triggers/delete-host';
 import { onHostDiscrepancy } from './triggers/host-discrepancy';
+import { moveInstances } from './triggers/move-instances';
 import { operateInstance } from './triggers/operate-instance';
 import { sweepOverdue } from './triggers/overdue-sweep';
 import { onPowerReport } from './triggers/power-report';
@@ -72,6 +74,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
         return {};
       }),
       ...answer(operateInstanceMethod, (request, { identity }) => operateInstance(c, request, identity)),
+      ...answer(moveInstancesMethod, (request, { identity }) => moveInstances(c, request, identity)),
       ...answer(deleteHostMethod, (request, { identity }) => deleteHost(c, request, identity)),
       ...flavorCalls(c),
     }),

@@ -44,6 +44,10 @@ export type Step =
   | { readonly kind: 'record_not_rebuilt'; readonly fault: Fault }
   /** Record that it is to be moved; then a scheduler is asked. */
   | { readonly kind: 'record_move'; readonly wanted: WantedMove }
+  /** Both sides are claimed, with those of other moves: record it; it waits for its turn. */
+  | { readonly kind: 'record_move_claimed'; readonly wanted: WantedMove; readonly target: ClaimedHost }
+  /** It is its turn: record that, then its source is told. */
+  | { readonly kind: 'record_turn'; readonly confirmAfterMs: number }
   /** No host takes it: it stays as it was. */
   | { readonly kind: 'record_not_moved'; readonly fault: Fault }
   /** Both sides are claimed: record it, then its source is told. */

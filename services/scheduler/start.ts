@@ -8,8 +8,10 @@ import {
   setHostEnabledMethod,
 } from '#libs/contracts/hosts';
 import { requireProject, requireService } from '#libs/contracts/identity';
-import type { SelectDestinationsRequest } from '#libs/contracts/messages';
+import type { ClaimMovesRequest, SelectDestinationsRequest } from '#libs/contracts/messages';
+import { claimMovesMethod } from '#libs/contracts/moves';
 import { RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import type { Mirror } from '#libs/placement/mirror/mirror';
@@ -18,6 +20,7 @@ import { sealer } from '#libs/placement/sealed/allocation-request';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { catchUp } from './decision/claim';
 import { explain } from './decision/explain/explain';
+import { claimMoves } from './decision/moves/claim-moves';
 import { referrer } from './decision/refer';
 import { type Caller, type SelectDeps, selectDestinations } from './decision/select-destinations';
 import { Fleet } from './fleet/fleet';
@@ -119,6 +122,10 @@ class Scheduler {
         requireService(caller.identity, selectDestinationsMethod.request.type);
         return this.selectDestinations(request, caller);
       }),
+      ...answer(claimMovesMethod, (request, caller) => {
+        requireService(caller.identity, claimMovesMethod.request.type);
+        return this.claimMoves(request, caller);
+      }),
       ...answer(explainMethod, async (request, { identity }) => {
         this.requireReady();
         const { requestSpec, ...about } = request;
@@ -182,6 +189,14 @@ class Scheduler {
       this.metrics.instances.inc({ outcome }, request.instanceUuids.length);
       this.metrics.selectSeconds.observe({ outcome }, (this.deps.clock.elapsed() - startedAtMs) / 1000);
     }
+  }
+
+  private async claimMoves({ moves, dryRun }: ClaimMovesRequest, caller: Caller) {
+    this.requireReady();
+    const asked = moves.map(({ requestSpec, ...about }) => {
+      return { ...about, ...this.classify(requestSpecCodec.encode(requestSpec)) };
+    });
+    return claimMoves(asked, dryRun, caller, this.select);
   }
 
   private requireReady(): void {

@@ -24,7 +24,7 @@ import {
   reportsOfEarlierEpoch,
 } from './actions/liars';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
-import { decide, move, moveForeign } from './actions/moves';
+import { decide, move, moveForeign, moveTogether } from './actions/moves';
 import {
   evacuate,
   evacuateDead,
@@ -169,6 +169,7 @@ const KINDS = {
   'undrain a host': kind(WITH_FOCUS, 3, undrain),
   'delete a host': kind(WITH_FOCUS, 4, deleteHost),
   'delete dead hosts': kind(WITH_FOCUS, 4, deleteDeadHosts),
+  'move together': kind(WITH_FOCUS, 6, moveTogether),
 } satisfies Readonly<Record<string, Kind>>;
 
 export type ActionKind = keyof typeof KINDS;

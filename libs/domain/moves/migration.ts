@@ -9,6 +9,7 @@ export type MigrationKind = 'resize' | 'migrate' | 'live_migrate';
  * How far a move has come:
  *
  * - `selecting`     a scheduler is asked for its destination; nothing is changed yet
+ * - `claimed`       both sides are claimed, with those of other moves, and it waits for its turn: it runs at its source
  * - `handing_over`  both sides are claimed, and the source stops it
  * - `arriving`      its destination builds it from what the source handed over
  * - `arrived`       it runs there; the source keeps what it had
@@ -16,14 +17,18 @@ export type MigrationKind = 'resize' | 'migrate' | 'live_migrate';
  * - `leaving`       back: what its destination has is to be destroyed
  * - `returning`     back: the source is to run it again, by its old claim
  */
-export type MigrationPhase =
-  | 'selecting'
-  | 'handing_over'
-  | 'arriving'
-  | 'arrived'
-  | 'confirming'
-  | 'leaving'
-  | 'returning';
+export type MigrationPhase = (typeof MIGRATION_PHASES)[number];
+
+export const MIGRATION_PHASES = [
+  'selecting',
+  'claimed',
+  'handing_over',
+  'arriving',
+  'arrived',
+  'confirming',
+  'leaving',
+  'returning',
+] as const;
 
 /** Where a moved instance is, or was, and by what. Bytes are in base64. */
 export interface MigrationEnd {

@@ -1,74 +1,192 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { HostSummary, InstanceView } from '#libs/contracts/messages';
-import { capacityOf, type Resources } from '#libs/domain/inventory';
+import type { Client } from '#libs/client/client';
+import type { InstanceView, PlannedMove } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { useClient } from '../client/with-client';
 import type { Context } from '../context';
 import { usageError } from '../failure';
 import { addHelp } from '../help-text';
-import { type Fleet, type Plan, planAdmit, planEmpty, planEvenOut } from '../rebalance/plan';
+import { carryOut, type Moved, type MovingOptions, undo } from '../rebalance/carry-out';
+import { findPlan, type Goal, type Plan } from '../rebalance/find-plan';
+import { fleetOf } from '../rebalance/fleet-of';
+import { startProgress } from '../views/progress';
 import { table } from '../views/table';
-import { amountOfClass } from './build/request-flags';
+import { amountOfClass, keyAndValue } from './build/request-flags';
+import { amount } from './number-flags';
 import { repeatable } from './repeatable-flag';
 
-/** `berth rebalance --plan`: the fewest moves that reach a goal. */
+/** `berth rebalance --plan | --apply | --undo`: the fewest moves that reach a goal. */
 export function rebalanceCommand(context: Context): CommandUnknownOpts {
   const command = new Command('rebalance')
-    .description('Plan the fewest moves that reach a goal: empty hosts, admit a request, even out.')
+    .description(
+      'Find the fewest moves that reach a goal (empty hosts or a rack, admit a request, even out), and make them.',
+    )
     .option('--plan', 'print the moves; nothing is changed', false)
+    .option('--apply', 'claim all of them at once, and make them; undone when one fails', false)
+    .option('--undo', 'give back what an earlier run has claimed and not begun', false)
     .addOption(repeatable('--empty <host>', 'nothing is left on this host', (text) => text))
+    .option('--empty-rack <rack>', 'nothing is left on the hosts of this rack (as --empty-in rack=RACK)')
+    .addOption(repeatable('--empty-in <NAME=VALUE>', 'nothing is left where an aggregate says so', keyAndValue))
     .addOption(repeatable('--admit <CLASS=N>', 'some host has room for so much', amountOfClass))
     .option('--even-out', 'the fullest and the emptiest hosts come closer', false)
+    .option('--cold', 'stop, move and start instead of moving live: what fails later is undone more surely', false)
+    .option('--parallel <n>', 'so many instances at once', amount, 4)
+    .option('--timeout <seconds>', 'how long one move may take', amount, 600)
     .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { plan: isPlan, empty, admit, evenOut, json }) => {
-    const goals = [empty.length > 0, admit.length > 0, evenOut].filter(Boolean).length;
-    if (!isPlan || goals !== 1) {
-      throw usageError('say --plan and one goal', 'berth rebalance --plan --empty host-7');
-    }
+  useClient(context, command, async (client, options) => {
+    const { plan: isPlan, apply: isApply, undo: isUndo, cold, parallel, timeout, json } = options;
+    if ([isPlan, isApply, isUndo].filter(Boolean).length !== 1) throw wrongUse();
+    const how = { parallel, timeoutMs: timeout * 1_000 };
+    if (isUndo) return showMoved(context, json, await undoClaimed(context, client, how));
+    const goal = await goalOf(client, options);
+    const operation = cold ? 'migrate' : 'live_migrate';
+    const resumed = isApply ? await resume(context, client, goal, how) : [];
+    if (!resumed.every(isDone)) return showMoved(context, json, resumed);
     const [hosts, instances] = await Promise.all([client.hosts(), client.instances()]);
-    const fleet = fleetOf(hosts, instances);
-    const plan = planFor(fleet, { empty, admit: Object.fromEntries(admit) });
-    if (json) context.terminal.json(plan);
-    else show(context, plan, instances);
-    if (plan.kind === 'impossible') context.exit(EXIT.failed);
+    const plan = await findPlan(client, operation, fleetOf(hosts, instances), goal);
+    if (plan.kind === 'impossible' || isPlan) return showPlan(context, json, plan, instances);
+    if (!json) showPlan(context, json, plan, instances);
+    const moved = await apply(context, client, plan, operation, how);
+    showMoved(context, json, [...resumed, ...moved]);
   });
   return addHelp(command, [
-    ['berth rebalance --plan --empty host-7 --empty host-8', 'where all of it would go'],
+    [
+      'berth rebalance --plan --empty host-7 --empty host-8',
+      'where all of it would go, by the scheduler that decides it',
+    ],
+    ['berth rebalance --apply --empty-rack r12 --parallel 8', 'empties a rack; disable its hosts first'],
+    [
+      'berth rebalance --apply --empty-rack r12',
+      'again, after it was interrupted: goes on; --undo: gives back what waits',
+    ],
     ['berth rebalance --plan --admit VCPU=16 --admit MEMORY_MB=65536', 'what would have to move for that'],
     ['berth rebalance --plan --even-out', 'which moves bring the fullest and the emptiest hosts closer'],
   ]);
 }
 
-function planFor(fleet: Fleet, { empty, admit }: { empty: readonly string[]; admit: Resources }): Plan {
-  if (empty.length > 0) return planEmpty(fleet, empty);
-  return Object.keys(admit).length > 0 ? planAdmit(fleet, admit) : planEvenOut(fleet);
+interface GoalFlags {
+  readonly empty: readonly string[];
+  readonly emptyRack?: string | undefined;
+  readonly emptyIn: readonly (readonly [string, string])[];
+  readonly admit: readonly (readonly [string, number])[];
+  readonly evenOut: boolean;
 }
 
-/**
- * By amounts alone: traits, groups and the like are for the scheduler to say when something is moved. Of what extra specs ask
- * beyond the request's resources, only the host knows.
- */
-function fleetOf(hosts: readonly HostSummary[], instances: readonly InstanceView[]): Fleet {
-  return {
-    hosts: hosts.map(({ host, up, enabled, quarantinedUntilMs, resources }) => {
-      const classes = Object.entries(resources);
-      const capacity = Object.fromEntries(classes.map(([name, { inventory }]) => [name, capacityOf(inventory)]));
-      const free = Object.fromEntries(classes.map(([name, { used }]) => [name, (capacity[name] ?? 0) - used]));
-      return { name: host, isOpen: up && enabled && quarantinedUntilMs === 0, capacity, free };
-    }),
-    instances: instances
-      .filter(({ host, state }) => host !== '' && state !== 'deleted' && state !== 'error')
-      .map(({ uuid, host, state, migration, requestSpec }) => {
-        const isMovable = state === 'active' && migration === undefined;
-        return { uuid, host, resources: requestSpec.resources, isMovable };
-      }),
-  };
+/** @throws BerthError `not_found / no_such_domain` when no host is where it is to be empty. */
+async function goalOf(client: Client, { empty, emptyRack, emptyIn, admit, evenOut }: GoalFlags): Promise<Goal> {
+  const domains = emptyRack === undefined ? emptyIn : [...emptyIn, ['rack', emptyRack] as const];
+  const isEmptying = empty.length > 0 || domains.length > 0;
+  if ([isEmptying, admit.length > 0, evenOut].filter(Boolean).length !== 1) throw wrongUse();
+  if (evenOut) return { kind: 'even_out' };
+  if (admit.length > 0) return { kind: 'admit', resources: Object.fromEntries(admit) };
+  const [hosts, aggregates] = await Promise.all([client.hosts(), domains.length > 0 ? client.aggregates.list() : []]);
+  const inDomains = domains.flatMap(([name, value]) => {
+    const uuids = aggregates.filter(({ metadata }) => metadata[name] === value).map(({ uuid }) => uuid);
+    const found = hosts.filter((host) => host.aggregates.some((uuid) => uuids.includes(uuid))).map(({ host }) => host);
+    if (found.length > 0) return found;
+    throw new BerthError('not_found', 'no_such_domain', `no host is in an aggregate with ${name}=${value}`);
+  });
+  return { kind: 'empty', hosts: [...new Set([...empty, ...inDomains])] };
 }
 
-function show({ terminal }: Context, plan: Plan, instances: readonly InstanceView[]): void {
+/** Claims a plan as it was shown, and carries it out. */
+async function apply(
+  context: Context,
+  client: Client,
+  { moves, leaveHosts }: Extract<Plan, { kind: 'moves' }>,
+  operation: 'migrate' | 'live_migrate',
+  how: MovingOptions,
+): Promise<readonly Moved[]> {
+  if (moves.length === 0) return [];
+  const wanted = moves.map(({ instanceUuid, destHost: targetHost }) => ({ instanceUuid, targetHost }));
+  const claimed = await client.moveInstances(operation, wanted, { leaveHosts });
+  if (claimed.moves.length > 0) return carryOut(partsOf(context, client, moves.length), claimed.moves, how);
+  const message = `${claimed.refusedInstanceUuid} finds no host any more: ${claimed.refusal}; nothing was claimed, plan again`;
+  throw new BerthError('aborted', 'plan_changed', message);
+}
+
+/** Goes on with what an earlier run has claimed; of what has arrived cold from where it is to be empty, that is confirmed. */
+async function resume(context: Context, client: Client, goal: Goal, how: MovingOptions): Promise<readonly Moved[]> {
+  const left = goal.kind === 'empty' ? goal.hosts : [];
+  const isArrived = ({ state, migration }: InstanceView) =>
+    state === 'verify_resize' && migration?.kind === 'migrate' && left.includes(migration.sourceHost);
+  const moves = movesOf((await onAMove(client)).filter((one) => isWaiting(one) || isArrived(one)));
+  if (moves.length === 0) return [];
+  context.terminal.note(`going on with ${moves.length} moves of an earlier run`);
+  return carryOut(partsOf(context, client, moves.length), moves, how);
+}
+
+async function undoClaimed(context: Context, client: Client, how: MovingOptions): Promise<readonly Moved[]> {
+  const moves = movesOf((await onAMove(client)).filter(isWaiting));
+  return undo(partsOf(context, client, moves.length), moves, [], how);
+}
+
+async function onAMove(client: Client): Promise<readonly InstanceView[]> {
+  const states = ['resize', 'migrating', 'verify_resize'] as const;
+  return (await Promise.all(states.map((state) => client.instances({ state })))).flat();
+}
+
+function isWaiting({ migration }: InstanceView): boolean {
+  return migration?.phase === 'claimed';
+}
+
+function movesOf(instances: readonly InstanceView[]): PlannedMove[] {
+  return instances.flatMap(({ uuid: instanceUuid, migration }) =>
+    migration ? [{ instanceUuid, sourceHost: migration.sourceHost, destHost: migration.destHost }] : [],
+  );
+}
+
+function partsOf({ clock, terminal, interrupted: signal }: Context, client: Client, count: number) {
+  const progress = startProgress(terminal, clock, 'moving', count);
+  return { client, clock, signal, onProgress: (done: number) => progress.show(done, () => '') };
+}
+
+function isDone({ outcome }: Moved): boolean {
+  return outcome === 'moved' || outcome === 'ended';
+}
+
+function showPlan(context: Context, json: boolean, plan: Plan, instances: readonly InstanceView[]): void {
+  const { terminal } = context;
+  if (plan.kind === 'impossible') context.exit(EXIT.failed);
+  if (json) return terminal.json(plan);
   if (plan.kind === 'impossible') return terminal.print(`there is no such plan: ${plan.why}`);
   if (plan.moves.length === 0) return terminal.print('nothing has to move');
   const names = new Map(instances.map(({ uuid, name }) => [uuid, name]));
-  const rows = plan.moves.map(({ uuid, from, to }, n) => [n + 1, uuid, names.get(uuid) ?? '', from, to]);
+  const rows = plan.moves.map(({ instanceUuid, sourceHost, destHost }, n) => {
+    return [n + 1, instanceUuid, names.get(instanceUuid) ?? '', sourceHost, destHost];
+  });
   terminal.print(table(terminal, ['MOVE', 'INSTANCE', 'NAME', 'FROM', 'TO'], rows));
+}
+
+function showMoved(context: Context, json: boolean, moved: readonly Moved[]): void {
+  const { terminal, interrupted } = context;
+  const isUndone = moved.every(({ outcome }) => outcome === 'undone' || outcome === 'ended');
+  if (interrupted.aborted) context.exit(EXIT.interrupted);
+  else if (!moved.every(isDone) && !isUndone) context.exit(EXIT.failed);
+  const flat = moved.map(({ move, outcome, why }) => ({ ...move, outcome, why }));
+  if (json) return terminal.json({ moves: flat });
+  const count = (wanted: Moved['outcome']) => moved.filter(({ outcome }) => outcome === wanted).length;
+  const said = OUTCOMES.filter((outcome) => count(outcome) > 0).map((outcome) => `${count(outcome)} ${WORDS[outcome]}`);
+  terminal.print(said.length === 0 ? 'nothing was moved' : said.join(', '));
+  const telling = flat.filter(({ why }) => why !== '');
+  if (telling.length === 0) return;
+  const rows = telling.map(({ instanceUuid, sourceHost, destHost, outcome, why }) => {
+    return [instanceUuid, sourceHost, destHost, WORDS[outcome], why];
+  });
+  terminal.print(`\n${table(terminal, ['INSTANCE', 'FROM', 'TO', 'OUTCOME', 'WHY'], rows)}`);
+}
+
+const WORDS: Readonly<Record<Moved['outcome'], string>> = {
+  moved: 'moved',
+  failed: 'failed',
+  undone: 'undone',
+  not_undone: 'not undone',
+  waits: 'claimed and not begun',
+  ended: 'ended meanwhile',
+};
+const OUTCOMES = Object.keys(WORDS) as readonly Moved['outcome'][];
+
+function wrongUse(): BerthError {
+  return usageError('say --plan or --apply and one goal, or --undo', 'berth rebalance --plan --empty host-7');
 }

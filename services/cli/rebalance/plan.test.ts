@@ -1,16 +1,6 @@
 import * as fc from 'fast-check';
-import type { Resources } from '#libs/domain/inventory';
-import {
-  afterMove,
-  type Fleet,
-  fits,
-  fullness,
-  type Plan,
-  type PlanInstance,
-  planAdmit,
-  planEmpty,
-  planEvenOut,
-} from './plan';
+import { addResources, negated, type Resources } from '#libs/domain/inventory';
+import { admitting, afterMove, emptying, evening, type Fleet, fits, fullness, type PlanInstance } from './plan';
 
 const CAPACITY = { VCPU: 8, MEMORY_MB: 32 };
 
@@ -47,75 +37,68 @@ const fleets = fc
   })
   .map((placed) => fleetOf(placed));
 
-/** The fleet after a plan; throws where a move does not fit when its turn comes. */
-function carriedOut(fleet: Fleet, plan: Plan): Fleet {
-  if (plan.kind === 'impossible') return fleet;
-  return plan.moves.reduce((now, move) => {
-    const one = now.instances.find(({ uuid }) => uuid === move.uuid);
-    const to = now.hosts.find(({ name }) => name === move.to);
-    if (!one?.isMovable || one.host !== move.from || !to?.isOpen || !fits(one.resources, to.free))
-      throw new Error(`${move.uuid} can not go from ${move.from} to ${move.to}`);
-    return afterMove(now, move);
+/** The fleet after moves with targets; throws where one does not fit though nothing has left yet. */
+function carriedOut(fleet: Fleet, { moves }: ReturnType<typeof evening>): Fleet {
+  const room = new Map(fleet.hosts.map(({ name, free }) => [name, free]));
+  return moves.reduce((now, { instanceUuid: uuid, targetHost: to }) => {
+    const one = now.instances.find((instance) => instance.uuid === uuid);
+    const isOpen = now.hosts.find(({ name }) => name === to)?.isOpen;
+    if (!one?.isMovable || !isOpen || !fits(one.resources, room.get(to) ?? {}))
+      throw new Error(`${uuid} can not go to ${to}`);
+    room.set(to, addResources(room.get(to) ?? {}, negated(one.resources)));
+    return afterMove(now, { uuid, from: one.host, to });
   }, fleet);
 }
 
-it('empties a host by one move of each of its instances, or says why not', () => {
+it('empties hosts by one move of each of their instances, to none of them', () => {
   fc.assert(
     fc.property(fleets, (fleet) => {
-      const plan = planEmpty(fleet, ['h0']);
-      const there = fleet.instances.filter(({ host }) => host === 'h0');
-      const isDone = plan.kind === 'moves' && plan.moves.length === there.length;
-      expect(isDone || (plan.kind === 'impossible' && there.length > 0)).toBe(true);
-      const left = carriedOut(fleet, plan).instances.filter(({ host }) => host === 'h0');
-      expect(left).toEqual(isDone ? [] : there);
+      const there = fleet.instances.filter(({ host }) => host === 'h0' || host === 'h1');
+      const { moves, leaveHosts } = emptying(fleet, ['h0', 'h1']);
+      expect(leaveHosts).toEqual(['h0', 'h1']);
+      expect(moves.map(({ instanceUuid }) => instanceUuid)).toEqual(there.map(({ uuid }) => uuid));
     }),
   );
 });
 
-it('finds a place for all where the first choice of each leads nowhere', () => {
-  const fleet = fleetOf(
-    [
-      { on: 0, vcpus: 3, isMovable: true },
-      { on: 0, vcpus: 5, isMovable: true },
-      { on: 1, vcpus: 3, isMovable: true },
-      { on: 2, vcpus: 5, isMovable: true },
-    ],
-    3,
-  );
-  expect(carriedOut(fleet, planEmpty(fleet, ['h0'])).instances.filter(({ host }) => host === 'h0')).toEqual([]);
-});
-
-it('admits a request after the fewest moves, and none where it fits', () => {
+it('admits a request by freeing one host, the fewest moves first, and by none where it fits', () => {
   fc.assert(
     fc.property(fleets, fc.integer({ min: 1, max: 8 }), (fleet, vcpus) => {
       const wanted = { VCPU: vcpus };
-      const plan = planAdmit(fleet, wanted);
-      if (plan.kind === 'impossible') return;
-      const hasRoom = (one: Fleet) => one.hosts.some(({ free }) => fits(wanted, free));
-      expect(hasRoom(carriedOut(fleet, plan))).toBe(true);
-      expect(plan.moves.length === 0).toBe(hasRoom(fleet));
+      const hasRoom = fleet.hosts.some(({ free }) => fits(wanted, free));
+      const counts: number[] = [];
+      for (const { moves, leaveHosts } of admitting(fleet, wanted)) {
+        counts.push(moves.length);
+        const leaving = fleet.instances.filter(({ uuid }) => moves.some((move) => move.instanceUuid === uuid));
+        const room = fleet.hosts.find(({ name }) => name === leaveHosts[0])?.free ?? {};
+        if (hasRoom) continue;
+        expect(leaving.every(({ host, isMovable }) => isMovable && host === leaveHosts[0])).toBe(true);
+        expect(
+          fits(
+            wanted,
+            leaving.reduce((sum, { resources }) => addResources(sum, resources), room),
+          ),
+        ).toBe(true);
+      }
+      expect(counts).toEqual(hasRoom ? [0] : counts.toSorted((a, b) => a - b));
     }),
   );
 });
 
-it('evens out: no move makes the fullest host fuller, and none is moved twice', () => {
+it('evens out: no move makes the fullest host fuller, none is moved twice, and each fits before any has left', () => {
   fc.assert(
     fc.property(fleets, (fleet) => {
-      const plan = planEvenOut(fleet);
-      const after = carriedOut(fleet, plan);
+      const wish = evening(fleet);
       const fullest = (one: Fleet) => Math.max(...one.hosts.map(fullness));
-      expect(fullest(after)).toBeLessThanOrEqual(fullest(fleet));
-      const uuids = plan.kind === 'moves' ? plan.moves.map(({ uuid }) => uuid) : [];
-      expect(new Set(uuids).size).toBe(uuids.length);
+      expect(fullest(carriedOut(fleet, wish))).toBeLessThanOrEqual(fullest(fleet));
+      expect(new Set(wish.moves.map(({ instanceUuid }) => instanceUuid)).size).toBe(wish.moves.length);
     }),
   );
 });
 
-it('leaves alone what can not be moved, and hosts that are closed', () => {
-  const fleet = fleetOf([{ on: 0, vcpus: 4, isMovable: false }]);
-  expect(planEmpty(fleet, ['h0'])).toMatchObject({ kind: 'impossible' });
-  const movable = fleetOf([{ on: 0, vcpus: 4, isMovable: true }]);
-  const closed = { ...movable, hosts: movable.hosts.map((host) => ({ ...host, isOpen: false })) };
-  expect(planEmpty(closed, ['h0'])).toMatchObject({ kind: 'impossible' });
-  expect(planEvenOut(closed)).toEqual({ kind: 'moves', moves: [] });
+it('evens out without what is to stay, and hosts that are closed', () => {
+  const fleet = fleetOf([{ on: 0, vcpus: 4, isMovable: true }]);
+  expect(evening(fleet, new Set(['i0'])).moves).toEqual([]);
+  const closed = { ...fleet, hosts: fleet.hosts.map((host) => ({ ...host, isOpen: false })) };
+  expect(evening(closed).moves).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import type { Instance } from '#libs/domain/instance';
-import type { Migration } from '#libs/domain/moves/migration';
+import type { Migration, MigrationKind } from '#libs/domain/moves/migration';
 import type { Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { isChanging } from './power';
@@ -13,21 +13,25 @@ export function isMoving(record: Instance): record is Moving {
 }
 
 /** A client, or an operator, wants a move, or to end one. */
-export type MoveWish = Extract<Observation, { kind: 'move_requested' | 'confirm_requested' | 'revert_requested' }>;
+export type MoveWish = Extract<Observation, { kind: (typeof MOVE_WISHES)[number] }>;
+
+const MOVE_WISHES = ['move_requested', 'move_claimed', 'confirm_requested', 'revert_requested'] as const;
 
 export function isMoveWish(observed: Observation): observed is MoveWish {
-  const { kind } = observed;
-  return kind === 'move_requested' || kind === 'confirm_requested' || kind === 'revert_requested';
+  return (MOVE_WISHES as readonly string[]).includes(observed.kind);
 }
 
 /** A wish that does not fit the state is none. */
 export function moveAsked(record: Instance, wish: MoveWish): Step {
   const { state } = record;
   switch (wish.kind) {
-    case 'move_requested': {
-      // Of one whose claim is not known yet, nothing can pass to a migration.
-      const isFree = state === 'active' && !isMoving(record) && record.claimToken !== undefined;
-      return isFree ? { kind: 'record_move', wanted: wish.wanted } : none('not on its host');
+    case 'move_requested':
+      if (isTurnOf(record, wish.wanted.kind))
+        return { kind: 'record_turn', confirmAfterMs: wish.wanted.confirmAfterMs };
+      return isFree(record) ? { kind: 'record_move', wanted: wish.wanted } : none('not on its host');
+    case 'move_claimed': {
+      const { wanted, target } = wish;
+      return isFree(record) ? { kind: 'record_move_claimed', wanted, target } : none('not on its host');
     }
     case 'confirm_requested':
       return state === 'verify_resize' ? { kind: 'record_confirming' } : none('not on its host');
@@ -37,6 +41,16 @@ export function moveAsked(record: Instance, wish: MoveWish): Step {
       return isUnderWay ? { kind: 'record_reverting', fault: CANCELLED } : none('not on its host');
     }
   }
+}
+
+/** Of one whose claim is not known yet, nothing can pass to a migration. */
+function isFree(record: Instance): boolean {
+  return record.state === 'active' && !isMoving(record) && record.claimToken !== undefined;
+}
+
+/** Whether its move is claimed and only waits to be asked for again. */
+export function isTurnOf({ migration }: Instance, kind: MigrationKind): boolean {
+  return migration?.phase === 'claimed' && migration.kind === kind;
 }
 
 const CANCELLED = { reason: 'move_cancelled', message: 'the move was reverted before it had arrived' };

@@ -29,6 +29,8 @@ export function moving(record: Moving, observed: Observation, nowMs: number): St
   switch (record.migration.phase) {
     case 'selecting':
       return selecting(record, observed, nowMs);
+    case 'claimed':
+      return waitingForTurn(record, observed, nowMs);
     case 'handing_over':
       return handingOver(record, observed, nowMs);
     default:
@@ -49,6 +51,16 @@ function selecting(record: Moving, observed: Observation, nowMs: number): Step {
     default:
       return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : elsewhere(record, observed);
   }
+}
+
+/** Both sides are claimed, and nobody was told: it runs at its source until an operator asks for its move again. */
+function waitingForTurn(record: Moving, observed: Observation, nowMs: number): Step {
+  if (observed.kind === 'reported') {
+    if (!isOfPresentBuild(record, { ...observed, claimToken: 0 })) return lateReport(record, observed);
+    return observed.outcome === 'lost' ? goBack('instance_lost', observed.why) : none('late report');
+  }
+  if (!isOverdue(record, nowMs)) return elsewhere(record, observed);
+  return goBack('not_begun', 'nobody began its move in time');
 }
 
 /** Both sides are claimed. The source is told to stop it, and to say what its destination needs. */

@@ -8,11 +8,12 @@ import {
   attemptOn,
   concludeAttempt,
   MAX_ATTEMPTS_KEPT,
+  NO_BYTES,
   type RecordChange,
   readRecord,
   writeRecord,
 } from '../lifecycle';
-import type { Look, Observation } from '../observation';
+import type { ClaimedHost, Look, Observation, WantedMove } from '../observation';
 import { isReturnOrdered, type Moving } from '../reconcile/moves';
 import { isChanging } from '../reconcile/power';
 import type { Step } from '../step';
@@ -26,6 +27,8 @@ export type MoveStep = Extract<Step, { kind: (typeof MOVE_STEPS)[number] }>;
 
 const MOVE_STEPS = [
   'record_move',
+  'record_move_claimed',
+  'record_turn',
   'record_not_moved',
   'record_handing_over',
   'hand_over',
@@ -54,6 +57,7 @@ export async function performMove(
   step: MoveStep,
 ): Promise<Look | undefined> {
   if (step.kind === 'record_move') return recordMove(c, look, record, step.wanted);
+  if (step.kind === 'record_move_claimed') return recordMove(c, look, record, step.wanted, step.target);
   const { migration } = record;
   if (migration === undefined) return undefined;
   const moving: Moving = { ...record, migration };
@@ -68,8 +72,12 @@ export async function performMove(
       const { host, claimToken, allocationRequest } = step.target;
       const destination = { ...migration.destination, host, allocationRequest: textOf(allocationRequest) };
       const next: Migration = { ...migration, phase: 'handing_over', claimToken, destination };
-      const dueAtMs = nowMs + (migration.kind === 'live_migrate' ? c.config.buildTimeoutMs : c.config.powerTimeoutMs);
-      return write({ migration: next, claimToken, dueAtMs }, { kind: 'interrupted' });
+      return write({ migration: next, claimToken, dueAtMs: handedOverByMs(c, migration) }, { kind: 'interrupted' });
+    }
+    case 'record_turn': {
+      const { confirmAfterMs } = step;
+      const next: Migration = { ...migration, phase: 'handing_over', confirmAfterMs };
+      return write({ migration: next, dueAtMs: handedOverByMs(c, migration) }, { kind: 'interrupted' });
     }
     case 'hand_over':
       await orderHandOver(c, moving);
@@ -150,17 +158,24 @@ export function attemptsWhenTerminated({ attempts, host, migration }: Instance):
   return migration === undefined || migration.source.host === host ? attempts : leftBehind(attempts, migration);
 }
 
+/** By then its source must have handed it over; what is copied while it runs takes longer. */
+function handedOverByMs({ clock, config }: Conductor, { kind }: Migration): number {
+  return clock.now() + (kind === 'live_migrate' ? config.buildTimeoutMs : config.powerTimeoutMs);
+}
+
+/** With what is claimed for it already, if it is: then it waits for its turn. */
 async function recordMove(
   c: Conductor,
   look: Look,
   record: Instance,
-  { kind, requestSpec, targetHost, confirmAfterMs }: Extract<MoveStep, { kind: 'record_move' }>['wanted'],
+  { kind, requestSpec, targetHost, confirmAfterMs }: WantedMove,
+  claimed?: ClaimedHost,
 ): Promise<Look | undefined> {
   const { uuid, host = '', claimToken = 0, activeAt, allocationRequest } = record;
   const migration: Migration = {
     uuid: migrationUuidOf(uuid),
     kind,
-    phase: 'selecting',
+    phase: claimed ? 'claimed' : 'selecting',
     source: {
       host,
       attempt: attemptNumber(record),
@@ -169,17 +184,23 @@ async function recordMove(
       claimToken,
       activeAt,
     },
-    destination: { host: '', attempt: 0, allocationRequest: '', requestSpec: textOf(requestSpec) },
+    destination: {
+      host: claimed?.host ?? '',
+      attempt: 0,
+      allocationRequest: textOf(claimed?.allocationRequest ?? NO_BYTES),
+      requestSpec: textOf(requestSpec),
+    },
     targetHost,
-    claimToken: undefined,
+    claimToken: claimed?.claimToken,
     handover: '',
     confirmAfterMs,
     confirmAtMs: undefined,
   };
   const state = kind === 'live_migrate' ? 'migrating' : 'resize';
-  const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
-  const result = await writeRecord(c, record, { state, migration, fault: undefined, dueAtMs });
-  return after(look, result, { kind: 'interrupted' });
+  const withinMs = claimed ? c.config.moveTurnTimeoutMs : c.config.schedulingTimeoutMs;
+  const change = { state, migration, fault: undefined, dueAtMs: c.clock.now() + withinMs } as const;
+  const result = await writeRecord(c, record, claimed ? { ...change, claimToken: claimed.claimToken } : change);
+  return after(look, result, claimed ? undefined : { kind: 'interrupted' });
 }
 
 /** From now on its place is its destination; its source keeps what it handed over. */

@@ -5,8 +5,9 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import { sentenceOf } from '#libs/domain/quotas/quota';
+import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
-import type { Observation } from '../observation';
+import type { ClaimedHost, Observation } from '../observation';
 import { hasFailed } from '../reconcile/gang';
 import { isMoving, type Moving } from '../reconcile/moves';
 import { callScheduler } from './call-scheduler';
@@ -112,15 +113,23 @@ function wantedOf(record: Instance): EncodedRequestSpec {
 function wantedByMove({ migration: { kind, source, destination, targetHost } }: Moving): EncodedRequestSpec {
   const wanted = bytesOf(destination.requestSpec);
   if (kind === 'resize') return wanted;
-  const spec = requestSpecCodec.decode(wanted);
-  const forceHosts = targetHost === '' ? spec.forceHosts : [targetHost];
-  return requestSpecCodec.encode({ ...spec, forceHosts, ignoreHosts: [...spec.ignoreHosts, source.host] });
+  return requestSpecCodec.encode(migrated(requestSpecCodec.decode(wanted), targetHost, [source.host]));
 }
 
-function claimedOn({ selected, alternates, claimToken }: Destination): Observation {
+/** What a migration asks a scheduler: to the host that it names, '' for any, and to none of those that it is to leave. */
+export function migrated(spec: RequestSpec, targetHost: string, leave: readonly string[]): RequestSpec {
+  const forceHosts = targetHost === '' ? spec.forceHosts : [targetHost];
+  return { ...spec, forceHosts, ignoreHosts: [...new Set([...spec.ignoreHosts, ...leave])] };
+}
+
+/** A host that a scheduler has claimed, as a conductor goes on with it. */
+export function claimedHostOf({ selected, alternates, claimToken }: Destination): ClaimedHost {
   const { host, serviceHost, allocationRequest, epoch } = selected;
-  const place = { host, serviceHost, allocationRequest, epoch, claimToken };
-  return { kind: 'claimed', target: { ...place, alternates, passedOver: [] } };
+  return { host, serviceHost, allocationRequest, epoch, claimToken, alternates, passedOver: [] };
+}
+
+function claimedOn(destination: Destination): Observation {
+  return { kind: 'claimed', target: claimedHostOf(destination) };
 }
 
 /** What waits asks whose place it could take, but for what is about to take somebody's. */

@@ -15,12 +15,15 @@ import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instanc
 import type {
   BuildInstance,
   BuildReport,
+  ClaimMovesRequest,
+  ClaimMovesResponse,
   DestroyInstance,
   HostDiscrepancy,
   InstanceEvent,
   InstanceOperation,
   InstanceView,
   Move,
+  MoveInstancesRequest,
   OperateInstanceRequest,
   PowerReport,
   PreemptionView,
@@ -28,6 +31,7 @@ import type {
   Selection,
   SetPowerState,
 } from '#libs/contracts/messages';
+import { claimMovesMethod, moveInstancesMethod } from '#libs/contracts/moves';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { powerReportCodec, setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
@@ -146,6 +150,7 @@ export class ConductorWorld {
         if (move) return this.#selectForMove(instanceUuid, spec, move);
         return this.#select(instanceUuids, spec.ignoreHosts, mayPreempt, minCount || undefined);
       }),
+      ...answer(claimMovesMethod, (request) => this.#claimMoves(request)),
       ...answer(listQuotasMethod, async () => ({ projects: [], defaultLimits: this.defaultLimits })),
     });
     await this.bus.subscribe('instance.#', (_topic, { body }) => this.events.push(instanceEventCodec.decode(body)));
@@ -417,6 +422,12 @@ export class ConductorWorld {
     return (await callMethod(this.bus, RPC_CONDUCTOR, operateInstanceMethod, request, options)).instance;
   }
 
+  /** Has several instances moved together, live, or asks where they would go. */
+  moveInstances(moves: MoveInstancesRequest['moves'], options: Partial<MoveInstancesRequest> = {}) {
+    const request = { operation: 'live_migrate', moves, leaveHosts: [], dryRun: false, ...options } as const;
+    return callMethod(this.bus, RPC_CONDUCTOR, moveInstancesMethod, request, { timeoutMs: 1_000 });
+  }
+
   /** An instance as clients see it. */
   async view(instanceUuid: string): Promise<InstanceView | undefined> {
     const any = { requestId: '', projectId: '', state: undefined, host: '', marker: '', limit: 1 };
@@ -478,6 +489,36 @@ export class ConductorWorld {
   }
 
   /** As schedulers do it: what it holds passes to the migration, in the commit that claims its destination. */
+  /** Each to the first host that it may go to; all in one commit. */
+  async #claimMoves({ moves, dryRun }: ClaimMovesRequest): Promise<ClaimMovesResponse> {
+    const refused = { destinations: [], noValidHost: { ...NONE, summary: '0 of 3 hosts fit', quotaExceeded: [] } };
+    const places = moves.map(({ requestSpec: spec, ...one }) => {
+      const isOpen = (host: string) => spec.forceHosts.length === 0 || spec.forceHosts.includes(host);
+      return { ...one, spec, host: this.hosts.filter(isOpen).find((host) => !spec.ignoreHosts.includes(host)) ?? '' };
+    });
+    const none = places.find(({ host }) => host === '');
+    if (none) return { ...refused, refusedInstanceUuid: none.instanceUuid };
+    const held = await this.placement.consumers(moves.map(({ instanceUuid }) => instanceUuid));
+    const consumers = places.flatMap(({ instanceUuid, host, spec, move: { migrationUuid, claimToken } }) => {
+      const { projectId = '', userId = '', allocations = {} } = held.find(({ uuid }) => uuid === instanceUuid) ?? {};
+      const who = { projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor', mappings: {} } as const;
+      return [
+        { ...who, uuid: migrationUuid, allocations, expect: { kind: 'absent' } as const },
+        claimWrite(requestOn(instanceUuid, host, spec.resources), { kind: 'claim', claimToken }),
+      ];
+    });
+    const write = { kind: 'write_allocations', atMs: this.clock.now(), consumers } as const;
+    const result = dryRun ? undefined : await this.placement.commit(write);
+    if (result && result.kind !== 'committed')
+      return { ...refused, refusedInstanceUuid: places[0]?.instanceUuid ?? '' };
+    const claimToken = result?.claimToken ?? 0;
+    const destinations = places.map(({ instanceUuid, host, spec }) => {
+      const selected = this.#selection(instanceUuid, host, spec.resources);
+      return { instanceUuid, selected, alternates: [], claimToken };
+    });
+    return { destinations, noValidHost: undefined, refusedInstanceUuid: '' };
+  }
+
   async #selectForMove(instanceUuid: string, spec: RequestSpec, { migrationUuid, claimToken }: Move) {
     const [held, kept] = await Promise.all(
       [instanceUuid, migrationUuid].map(async (uuid) => (await this.placement.consumers([uuid]))[0]),

@@ -120,6 +120,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['shelve requested', { kind: 'shelve_requested' }],
   ['unshelve requested', { kind: 'unshelve_requested' }],
   ['move requested', { kind: 'move_requested', wanted: WANTED }],
+  ['its move is claimed', { kind: 'move_claimed', wanted: WANTED, target: TARGET }],
   ['confirm requested', { kind: 'confirm_requested' }],
   ['revert requested', { kind: 'revert_requested' }],
   ['handed over', { ...powerReportOf('shutdown'), migrationUuid: MIGRATION_UUID }],
@@ -234,6 +235,7 @@ type Variant = readonly [phase: MigrationPhase | '', former: InstanceState | '']
 const PLAIN: readonly Variant[] = [['', '']];
 const ON_THE_WAY: readonly Variant[] = [
   ['selecting', ''],
+  ['claimed', ''],
   ['handing_over', ''],
   ['arriving', ''],
 ];
@@ -322,9 +324,12 @@ function aRecord(
   };
 }
 
+/** In which its host is where it was before, and on no move. */
+const AT_SOURCE: readonly (MigrationPhase | '')[] = ['', 'selecting', 'claimed', 'handing_over'];
+
 /** Until it has left, its source is its host; from then on that is where the attempt before was. */
 function aMigration(phase: MigrationPhase): Migration {
-  const isAtSource = phase === 'selecting' || phase === 'handing_over';
+  const isAtSource = AT_SOURCE.includes(phase);
   const spec = { allocationRequest: '', requestSpec: '' };
   const here = { host: HOST, attempt: PRESENT, ...spec };
   const before = { host: ELSEWHERE, attempt: GIVEN_UP, ...spec };
@@ -343,6 +348,6 @@ function aMigration(phase: MigrationPhase): Migration {
 }
 
 function outcomeBefore(phase: MigrationPhase | ''): Attempt['outcome'] {
-  if (phase === '' || phase === 'selecting' || phase === 'handing_over') return 'timed_out';
+  if (AT_SOURCE.includes(phase)) return 'timed_out';
   return phase === 'confirming' ? 'moved' : 'active';
 }

@@ -69,7 +69,8 @@ function isDone({ state, migration }: Instance, operation: InstanceOperation): b
     case 'resize':
     case 'migrate':
     case 'live_migrate':
-      return DONE_IN[operation].includes(state) && migration?.kind === operation;
+      // What waits for its turn is asked for again to have it.
+      return DONE_IN[operation].includes(state) && migration?.kind === operation && migration.phase !== 'claimed';
     case 'confirm':
       return migration?.phase === 'confirming';
     default:

@@ -6,7 +6,7 @@ import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { ServerGroup } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
-import type { PlacementStore } from '#libs/placement/port/placement-store';
+import type { ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import { domainOf } from '../fleet/host-domains';
 import { type ClaimConflict, type ConflictMirror, refusedHosts, wasStale } from './claim-conflict';
@@ -43,20 +43,8 @@ export async function claimAll(
     clock,
   }: { readonly placement: PlacementStore; readonly mirror: ClaimMirror; readonly clock: Clock },
 ): Promise<Claimed> {
-  const { projectId, userId, group, priority, isProtected } = spec;
   const decidedAtRevision = mirror.revision;
-  const claims = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
-    const { allocations, mappings } = candidate;
-    const present = mirror.consumer(consumerUuid);
-    // What it leaves at the source of a move is no instance's.
-    if (present?.consumerType === MIGRATION_CONSUMER) throw foreign(consumerUuid);
-    const place = { host: host.name, allocations, mappings, spreadDomain: spreadDomainOf(aggregates, group) };
-    const request = { consumerUuid, projectId, userId, group, spreadAmong, priority, isProtected, ...place };
-    // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
-    return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
-  });
-  const moved = move && mirror.consumer(picks[0]?.instanceUuid ?? '');
-  const consumers = move && moved ? [migrationWrite(move, moved, mirror), ...claims] : claims;
+  const consumers = writesOf(picks, spec, spreadAmong, move, mirror);
   const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), withinQuota: true, consumers });
   switch (result.kind) {
     case 'committed':
@@ -95,12 +83,38 @@ export async function claimAll(
   }
 }
 
+/**
+ * What claims some picks: with a move, what its instance holds passes to its migration.
+ *
+ * @throws BerthError `failed_precondition / foreign_consumer`, `/ migration_uuid_taken`.
+ */
+export function writesOf(
+  picks: readonly PickedHost[],
+  { projectId, userId, group, priority, isProtected }: CompleteSpec & Pick<Consumer, 'priority' | 'isProtected'>,
+  spreadAmong: readonly string[] | undefined,
+  move: Move | undefined,
+  mirror: Pick<ClaimMirror, 'consumer'>,
+): ConsumerWrite[] {
+  const claims = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
+    const { allocations, mappings } = candidate;
+    const present = mirror.consumer(consumerUuid);
+    // What it leaves at the source of a move is no instance's.
+    if (present?.consumerType === MIGRATION_CONSUMER) throw foreign(consumerUuid);
+    const place = { host: host.name, allocations, mappings, spreadDomain: spreadDomainOf(aggregates, group) };
+    const request = { consumerUuid, projectId, userId, group, spreadAmong, priority, isProtected, ...place };
+    // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
+    return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
+  });
+  const moved = move && mirror.consumer(picks[0]?.instanceUuid ?? '');
+  return move && moved ? [migrationWrite(move, moved, mirror), ...claims] : claims;
+}
+
 /** The domain in which a member of the group counts on a host in these aggregates. */
 export function spreadDomainOf(aggregates: readonly Aggregate[], group: ServerGroup | undefined): string | undefined {
   return group?.spread && domainOf(aggregates, group.spread.by);
 }
 
-function foreign(uuid: string): BerthError {
+export function foreign(uuid: string): BerthError {
   const message = `consumer ${uuid} was made by a client of the placement API, or is a migration; choose another instance uuid`;
   return new BerthError('failed_precondition', 'foreign_consumer', message, { details: { instance_uuid: uuid } });
 }

@@ -1,26 +1,20 @@
 import type { IncomingMessage } from '#libs/bus/port';
-import type {
-  Destination,
-  Decision as KeptDecision,
-  SelectDestinationsResponse,
-  Selection,
-} from '#libs/contracts/messages';
+import type { Destination, Decision as KeptDecision, SelectDestinationsResponse } from '#libs/contracts/messages';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
-import type { Candidate } from '#libs/placement/search/query';
 import type { ClassifiedSpec } from '../request/equivalence-class';
 import { decideAsMany } from './as-many-as-fit';
-import { type Claimed, type ClaimMirror, catchUp, claimAll, spreadDomainOf } from './claim';
+import { type Claimed, type ClaimMirror, catchUp, claimAll } from './claim';
 import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
-import { type Decision, type DecisionParts, type InstanceDestination, type SelectRequest } from './decide';
+import type { Decision, DecisionParts, SelectRequest } from './decide';
 import { diagnoseRefusedClaims } from './diagnose';
 import type { Grounds } from './grounds';
 import { stageOf } from './move-claim';
-import type { HostForInstance } from './pick-hosts';
 import type { Refer } from './refer';
+import { sealDestination } from './seal-destination';
 
 /** What selecting takes. */
 export interface SelectDeps extends DecisionParts {
@@ -130,6 +124,7 @@ async function claimDecided(
 ): Promise<ClaimOutcome> {
   const { spec, priority, isProtected } = request;
   const rank = { priority, isProtected };
+  const sealed = sealDestination({ ...spec, ...rank }, spreadAmong, deps.sealer);
   const claims = toClaim.map(({ claim }) => claim);
   deps.fleet.hold(claims, assumed);
   try {
@@ -141,30 +136,6 @@ async function claimDecided(
     return { kind: 'destinations', destinations: destinations.map((one) => sealed(one, claimed.claimToken)) };
   } finally {
     deps.fleet.settle(claims);
-  }
-
-  function sealed({ instanceUuid, selected, alternates, claimToken }: InstanceDestination, newToken: number) {
-    const { projectId, userId, group } = spec;
-    const seal = deps.sealer({ consumerUuid: instanceUuid, projectId, userId, group, spreadAmong, ...rank });
-    const selection = ({ host: { host, aggregates }, candidate, required }: HostForInstance): Selection => {
-      const spreadDomain = spreadDomainOf(aggregates, group);
-      const sealedWith = ({ allocations, mappings }: Candidate) =>
-        seal({ host: host.name, allocations, mappings, spreadDomain });
-      const plain = {
-        host: host.name,
-        cell: host.cell,
-        allocationRequest: sealedWith(candidate),
-        serviceHost: host.serviceHost,
-        epoch: host.epoch,
-      };
-      return required ? { ...plain, requiredAllocationRequest: sealedWith(required) } : plain;
-    };
-    return {
-      instanceUuid,
-      selected: selection(selected),
-      alternates: alternates.map(selection),
-      claimToken: claimToken ?? newToken,
-    };
   }
 }
 

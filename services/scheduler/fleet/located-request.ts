@@ -116,13 +116,14 @@ function membersOf(
     perDomain = counted(perDomain, domain, 1);
   };
   const key = groupKey(projectId, group.id);
+  // One that is moved counts where it goes.
+  for (const { consumerUuid, hostIndex } of fleet.pending.inGroup(key)) {
+    add(consumerUuid, hostIndex, over && domainAt(over.domains, hostIndex));
+  }
   for (const uuid of fleet.view.groupMembers(key)) {
     const consumer = fleet.view.consumer(uuid);
     const isCounted = consumer?.groupDomain?.by === group.spread?.by;
     add(uuid, fleet.indexOfHost(consumer?.groupHost ?? ''), isCounted ? consumer?.groupDomain?.domain : undefined);
-  }
-  for (const { consumerUuid, hostIndex } of fleet.pending.inGroup(key)) {
-    add(consumerUuid, hostIndex, over && domainAt(over.domains, hostIndex));
   }
   return { group, perHost, spread: over && { ...over, perDomain }, count: seen.size - except.size };
 }

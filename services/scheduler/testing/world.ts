@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { ExplainResponse, Move } from '#libs/contracts/messages';
+import type { ClaimMovesResponse, ExplainResponse, Move } from '#libs/contracts/messages';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
@@ -16,6 +16,7 @@ import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { aReport, aWrite, mustCommit } from '#libs/testing/placement/placement';
 import type { SelectRequest } from '../decision/decide';
 import { explain } from '../decision/explain/explain';
+import { type AskedMove, claimMoves } from '../decision/moves/claim-moves';
 import { referrer } from '../decision/refer';
 import { type Selected, selectDestinations } from '../decision/select-destinations';
 import { Fleet } from '../fleet/fleet';
@@ -45,10 +46,14 @@ export interface TestScheduler {
     numAlternates?: number,
     rank?: Rank,
   ): Promise<Selected>;
+  /** Claims moves together, or says where they would go. */
+  claimMoves(moves: readonly MoveOfTest[], dryRun?: boolean): Promise<ClaimMovesResponse>;
   /** Moves an instance to where it is to be what the spec says. */
   move(spec: Partial<RequestSpec>, instanceUuid: string, move: Move): Promise<Selected>;
   close(): Promise<void>;
 }
+
+type MoveOfTest = Pick<AskedMove, 'instanceUuid' | 'move'> & { readonly spec: Partial<RequestSpec> };
 
 /** Who comes first, and whether it may take others' places. */
 type Rank = Pick<SelectRequest, 'minCount' | 'priority' | 'isProtected' | 'mayPreempt'>;
@@ -175,6 +180,10 @@ async function openScheduler(
       const about = { requestId: randomUUID(), instanceUuids: [instanceUuid], numAlternates: 0, move };
       const caller = { isAborted: false, signal: new AbortController().signal };
       return selectDestinations({ ...about, ...classified(spec) }, caller, deps);
+    },
+    claimMoves(moves, dryRun = false) {
+      const asked = moves.map(({ spec, ...about }) => ({ ...about, ...classified(spec) }));
+      return claimMoves(asked, dryRun, { isAborted: false, signal: new AbortController().signal }, deps);
     },
     async close() {
       fleet.close();

@@ -1,9 +1,12 @@
+import { callMethod } from '#libs/bus/typed-calls';
 import type { InstanceOperation, OperateInstanceRequest } from '#libs/contracts/messages';
+import { moveInstancesMethod } from '#libs/contracts/moves';
+import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
-import { agentOf, HOSTS, type Perform, pick, type World } from './common';
-import { call, conductorDies, operate } from './operations';
+import { agentOf, confirmed, HOSTS, type Perform, pick, type World } from './common';
+import { call, conductorDies, noteAsked, operate } from './operations';
 
 type Options = Pick<OperateInstanceRequest, 'resizeTo' | 'targetHost' | 'confirmAfterMs'>;
 
@@ -39,6 +42,38 @@ export function move(random: Random): Perform {
       const latest = checker.known.get(uuid)?.latest;
       if (latest) operate(world, latest, decision);
     });
+  };
+}
+
+/**
+ * An operator has several instances moved together. Claimed at once, each is begun after a while, reverted, or left to wait until its time
+ * is over; a conductor may die between the claims and the records, or later.
+ */
+export function moveTogether(random: Random): Perform {
+  const operation = pick(random, ['migrate', 'live_migrate'] as const);
+  const places = Array.from({ length: 2 + randomInt(random, 2) }, () => random.next());
+  const decisions = places.map(() => pick(random, [operation, operation, operation, 'revert', undefined] as const));
+  const pausesMs = places.map(() => random.next() ** 2 * 6_000);
+  const dies = random.next() < 0.5 ? conductorDies(random) : () => {};
+  return (world) => {
+    const { fleet, checker } = world;
+    const all = places.map((place) => inState(world, place, 'active')).filter((one) => one !== undefined);
+    const uuids = [...new Set(all.map(({ uuid }) => uuid))];
+    if (uuids.length === 0) return;
+    dies(world);
+    for (const uuid of uuids) noteAsked(checker, uuid, operation);
+    const moves = uuids.map((instanceUuid) => ({ instanceUuid, targetHost: '' }));
+    const request = { operation, moves, leaveHosts: [], dryRun: false };
+    const { bus } = fleet.member('operator');
+    void confirmed(callMethod(bus, RPC_CONDUCTOR, moveInstancesMethod, request, { timeoutMs: 3_000 }));
+    for (const [n, uuid] of uuids.entries()) {
+      const decision = decisions[n];
+      if (decision === undefined) continue;
+      fleet.time.at(fleet.time.nowMs + 500 + (pausesMs[n] ?? 0), () => {
+        const latest = checker.known.get(uuid)?.latest;
+        if (latest?.migration?.phase === 'claimed') operate(world, latest, decision, true);
+      });
+    }
   };
 }
 

@@ -8,4 +8,12 @@ export const MOVE_MUTANTS: readonly Mutant[] = [
     ),
     'move',
   ),
+  withFocus(
+    withRule('waits-for-its-turn-for-ever', 'the end of the time that a claimed move waits', ({ record }, step) =>
+      record?.migration?.phase === 'claimed' && step.kind === 'record_reverting' && step.fault?.reason === 'not_begun'
+        ? { kind: 'wait', untilMs: record.dueAtMs }
+        : undefined,
+    ),
+    'move together',
+  ),
 ];

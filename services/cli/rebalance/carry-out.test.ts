@@ -1,0 +1,106 @@
+import type { InstanceOperation, InstanceView, PlannedMove } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
+import { fakeClock } from '#libs/testing/fake-clock';
+import { carryOut, type Moved, type MovingClient } from './carry-out';
+
+const KIND = 'live_migrate';
+
+/** Instances whose moves are claimed, and which get where they go at once; but those of `stuck`, which come back. */
+class FakeClient implements MovingClient {
+  readonly all: Map<string, InstanceView>;
+  readonly asked: string[] = [];
+
+  constructor(
+    readonly moves: readonly PlannedMove[],
+    readonly stuck: readonly string[] = [],
+    readonly kind: 'migrate' | 'live_migrate' = KIND,
+  ) {
+    this.all = new Map(moves.map((move) => [move.instanceUuid, this.#seen(move, 'claimed')]));
+  }
+
+  async instance(uuid: string): Promise<InstanceView> {
+    return this.all.get(uuid) as InstanceView;
+  }
+
+  async operate(uuid: string, operation: InstanceOperation, { targetHost = '' } = {}): Promise<InstanceView> {
+    const move = this.moves.find(({ instanceUuid }) => instanceUuid === uuid) as PlannedMove;
+    this.asked.push(`${operation} ${uuid}`);
+    const home = { ...this.#seen(move, 'claimed'), state: 'active', migration: undefined } as InstanceView;
+    const fault = new BerthError('failed_precondition', 'not_arrived', 'it did not');
+    const away = { ...home, host: move.destHost };
+    const arrived = this.kind === 'migrate' ? { ...this.#seen(move, 'arrived'), ...VERIFY, host: move.destHost } : away;
+    const isBack = operation === 'revert' || targetHost === move.sourceHost;
+    const isThere = operation === 'confirm' ? away : arrived;
+    this.all.set(uuid, isBack ? home : this.stuck.includes(uuid) ? { ...home, fault } : isThere);
+    return this.instance(uuid);
+  }
+
+  #seen(move: PlannedMove, phase: 'claimed' | 'arrived'): InstanceView {
+    const { instanceUuid: uuid, sourceHost, destHost } = move;
+    const migration = { uuid, kind: this.kind, sourceHost, destHost, confirmAtMs: 0, phase };
+    return { uuid, host: sourceHost, state: 'migrating', fault: undefined, migration } as unknown as InstanceView;
+  }
+}
+
+const VERIFY = { state: 'verify_resize' } as const;
+
+const moves = Array.from({ length: 4 }, (_, n) => ({ instanceUuid: `i${n}`, sourceHost: 'h1', destHost: `h${n + 2}` }));
+const outcomes = (moved: readonly Moved[]) =>
+  moved.map(({ move, outcome }) => `${move.instanceUuid} ${outcome}`).sort();
+
+async function carriedOut(client: FakeClient, signal = new AbortController().signal): Promise<readonly Moved[]> {
+  const clock = fakeClock();
+  const all = carryOut({ client, clock, signal, onProgress: () => {} }, moves, { parallel: 1, timeoutMs: 10_000 });
+  for (let n = 0; n < 20; n++) await clock.advance(1_000);
+  return all;
+}
+
+it('begins each move that is claimed, and is done when all have arrived', async () => {
+  const client = new FakeClient(moves);
+  expect(outcomes(await carriedOut(client))).toEqual(moves.map(({ instanceUuid }) => `${instanceUuid} moved`));
+  expect([...client.all.values()].map(({ host }) => host)).toEqual(moves.map(({ destHost }) => destHost));
+});
+
+it('confirms what was moved cold only when all have arrived', async () => {
+  const client = new FakeClient(moves, [], 'migrate');
+  await carriedOut(client);
+  expect(client.asked.slice(4)).toEqual(moves.map(({ instanceUuid }) => `confirm ${instanceUuid}`));
+});
+
+it.each([KIND, 'migrate'] as const)('undoes all when one fails, and says why (%s)', async (kind) => {
+  const client = new FakeClient(moves, ['i2'], kind);
+  const moved = await carriedOut(client);
+  expect(outcomes(moved)).toEqual(['i0 undone', 'i1 undone', 'i2 failed', 'i3 undone']);
+  expect(moved.find(({ outcome }) => outcome === 'failed')?.why).toBe('not_arrived: it did not');
+  expect([...client.all.values()].every(({ host, state }) => host === 'h1' && state === 'active')).toBe(true);
+});
+
+it('says what could not be undone', async () => {
+  const client = new FakeClient(moves, ['i2']);
+  const operate = client.operate.bind(client);
+  client.operate = async (uuid, operation, options) => {
+    if (uuid === 'i0' && options?.targetHost)
+      throw new BerthError('failed_precondition', 'instance_state', 'it is stopped');
+    return operate(uuid, operation, options);
+  };
+  const moved = await carriedOut(client);
+  expect(moved.find(({ outcome }) => outcome === 'not_undone')).toMatchObject({ why: 'instance_state: it is stopped' });
+});
+
+it('leaves claimed what it has not begun when it is interrupted, and goes on with that when it is begun again', async () => {
+  const interrupted = new AbortController();
+  const client = new FakeClient(moves);
+  const operate = client.operate.bind(client);
+  client.operate = async (uuid, operation, options) => {
+    if (uuid === 'i1') interrupted.abort();
+    return operate(uuid, operation, options);
+  };
+  expect(outcomes(await carriedOut(client, interrupted.signal))).toEqual([
+    'i0 moved',
+    'i1 moved',
+    'i2 waits',
+    'i3 waits',
+  ]);
+  client.operate = operate;
+  expect(outcomes(await carriedOut(client))).toEqual(moves.map(({ instanceUuid }) => `${instanceUuid} moved`));
+});

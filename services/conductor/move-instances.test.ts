@@ -1,0 +1,111 @@
+import { migrationUuidOf } from '#libs/domain/moves/migration';
+import type { Running } from '#libs/runtime/service';
+import { ConductorWorld } from './testing/conductor-world';
+
+let world: ConductorWorld;
+let conductor: Running;
+const TURN_MS = 30_000;
+
+beforeEach(async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 3, h2: 2, h3: 2 });
+  conductor = await world.conductor((deps) => deps, { BERTH_CONDUCTOR_MOVE_TURN_TIMEOUT_MS: String(TURN_MS) });
+});
+
+afterEach(async () => {
+  const closing = conductor.close();
+  await world.clock.advance(1_000);
+  await closing;
+});
+
+/** Instances on h1. */
+async function active(count: number): Promise<string[]> {
+  await world.request(count);
+  await world.clock.advance(0);
+  return (await world.instances.list({}, undefined, 10)).map(({ uuid }) => uuid);
+}
+
+async function move(uuids: readonly string[], options: Parameters<ConductorWorld['moveInstances']>[1] = {}) {
+  const moves = uuids.map((instanceUuid) => ({ instanceUuid, targetHost: '' }));
+  const answered = world.moveInstances(moves, options).then(
+    (response) => response,
+    (error: { reason: string }) => error.reason,
+  );
+  await world.clock.advance(0);
+  return answered;
+}
+
+const recordsOf = (uuids: readonly string[]) => world.instances.get([...uuids]);
+const claimedOn = (uuids: readonly string[], own: string, kept: string) =>
+  uuids.flatMap((uuid) => [`${uuid} ${own}`, `${migrationUuidOf(uuid)} ${kept}`]).sort();
+
+it('claims all at once; each runs where it is until it is its turn', async () => {
+  const uuids = await active(2);
+  expect(await move(uuids)).toMatchObject({ moves: uuids.map((instanceUuid) => ({ instanceUuid, destHost: 'h2' })) });
+  expect(await world.claims()).toEqual(claimedOn(uuids, 'h2', 'h1'));
+  expect(await recordsOf(uuids)).toMatchObject([{ state: 'migrating' }, { state: 'migrating', host: 'h1' }]);
+  expect(world.runs()).toEqual(uuids.map((uuid) => `${uuid} h1`).sort());
+  expect((await world.view(uuids[0] ?? ''))?.migration).toMatchObject({ phase: 'claimed', destHost: 'h2' });
+
+  await world.operate(uuids[0] ?? '', 'live_migrate');
+  await world.clock.advance(0);
+  expect(await recordsOf(uuids)).toMatchObject([
+    { state: 'active', host: 'h2' },
+    { state: 'migrating', host: 'h1' },
+  ]);
+  expect(world.harmed).toEqual([]);
+});
+
+it('claims none when one finds no host', async () => {
+  const uuids = await active(3);
+  expect(await move(uuids)).toMatchObject({ moves: [], refusal: '0 of 3 hosts fit' });
+  expect(await recordsOf(uuids)).toMatchObject([{ state: 'active' }, { state: 'active' }, { state: 'active' }]);
+  expect(await world.claims()).toEqual(uuids.map((uuid) => `${uuid} h1`).sort());
+});
+
+it('says where they would go, and changes nothing', async () => {
+  const uuids = await active(1);
+  expect(await move(uuids, { dryRun: true, leaveHosts: ['h2'] })).toMatchObject({ moves: [{ destHost: 'h3' }] });
+  expect(await recordsOf(uuids)).toMatchObject([{ state: 'active', version: 3 }]);
+});
+
+it('gives back what waits, when it is reverted or its turn does not come', async () => {
+  const uuids = await active(2);
+  await move(uuids);
+  await world.operate(uuids[0] ?? '', 'revert');
+  await world.clock.advance(0);
+  expect(await recordsOf(uuids)).toMatchObject([{ state: 'active', host: 'h1' }, { state: 'migrating' }]);
+  await world.clock.advance(TURN_MS + 2_000);
+  expect(await recordsOf(uuids)).toMatchObject([
+    { state: 'active' },
+    { state: 'active', fault: { reason: 'not_begun' } },
+  ]);
+  expect(await world.claims()).toEqual(uuids.map((uuid) => `${uuid} h1`).sort());
+  expect(world.runs()).toEqual(uuids.map((uuid) => `${uuid} h1`).sort());
+  expect(world.harmed).toEqual([]);
+});
+
+it('leaves to the audit what was claimed by a conductor that died before it was on record', async () => {
+  const uuids = await active(2);
+  await conductor.close();
+  conductor = await world.conductor((deps) => {
+    const update: typeof deps.instances.update = () => new Promise(() => {});
+    return { ...deps, instances: { ...deps.instances, update } };
+  });
+  void move(uuids);
+  await world.clock.advance(0);
+  expect(await world.claims()).toEqual(claimedOn(uuids, 'h2', 'h1'));
+  conductor = await world.conductor();
+  await world.clock.advance(60_000);
+  expect(await world.claims()).toEqual(uuids.map((uuid) => `${uuid} h1`).sort());
+  expect(await recordsOf(uuids)).toMatchObject([{ state: 'active' }, { state: 'active', host: 'h1' }]);
+  expect(world.harmed).toEqual([]);
+});
+
+it('refuses what can not be moved, what is named twice, and who is no operator', async () => {
+  const [uuid = ''] = await active(1);
+  expect(await move([uuid, uuid])).toBe('duplicate_uuid');
+  await world.operate(uuid, 'stop');
+  await world.clock.advance(0);
+  expect(await move([uuid])).toBe('instance_state');
+});
