@@ -4,6 +4,7 @@ import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
 import { createGroup, deleteGroup } from './groups';
 import { clearFailures, recordFailure, setHostEnabled, sweepHosts } from './hosts';
+import { endLeases, writeLease } from './leases';
 import { settleProject } from './project-usage';
 import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
 import { deleteHostTree, deleteProvider, putProvider } from './providers';
@@ -49,4 +50,6 @@ const DECIDERS: {
   delete_group: deleteGroup,
   write_quota: writeQuota,
   settle_project: settleProject,
+  write_lease: writeLease,
+  end_leases: endLeases,
 };

@@ -3,6 +3,7 @@ import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
+import type { PlaceLease } from '../../domain/queueing/place-lease';
 import type { ProjectQuota, Quota } from '../../domain/quotas/quota';
 import type { GroupDomain, StoredGroup } from '../../domain/server-group';
 import type { CatalogueName, HostHolder, ProjectUsage, Revised, Rows, Usage } from '../port/placement-store';
@@ -41,6 +42,8 @@ export interface Tables {
   readonly project_usage: StoredUsage;
   /** The days before, by project key. */
   readonly project_days: { readonly days: StoredUsage['accrued'] };
+  /** By instance. */
+  readonly lease: PlaceLease;
 }
 
 export type TableName = keyof Tables;
@@ -102,7 +105,7 @@ export interface Stored<T> {
 
 /**
  * Counters, each under a name: how many providers use a custom class or trait, how many members a group has (on a host, in a domain),
- * how many groups a project has, how often anything about host aggregates was changed.
+ * how many groups a project has, how often anything about host aggregates was changed, how many leases there are.
  */
 export const counters = {
   usersOf: (catalogue: 'resource_class' | 'trait', name: string) => `${catalogue} ${name}`,
@@ -117,6 +120,7 @@ export const counters = {
   oldMembersOf: (groupId: string) => `group ${groupId}`,
   oldMembersOn: (groupId: string, host: string) => `group ${groupId}\n${host}`,
   quotas: 'quotas',
+  leases: 'leases',
 } as const;
 
 /** A project in keys and change records, where a space would end it. `lua/claim.lua` writes it likewise. */
@@ -199,4 +203,5 @@ const SEEN: { readonly [T in TableName]?: SeenAs<T> } = {
   aggregate: ['aggregates', 'deletedAggregates', (_, { row, revision }) => ({ ...row, revision })],
   server_group: ['serverGroups', 'deletedServerGroups', (_, { row, revision }) => ({ ...row, revision })],
   quota: ['quotas', 'deletedQuotas', asQuota],
+  lease: ['leases', 'deletedLeases', (_, { row, revision }) => ({ ...row, revision })],
 };

@@ -92,6 +92,12 @@ export class Transaction {
     return count;
   }
 
+  /** As it is now, and may have moved by the commit: for a bound that a few may exceed. */
+  async readCount(name: string): Promise<number> {
+    const [count = 0] = await this.reader.counts([name]);
+    return count;
+  }
+
   async silentHosts(silentSinceMs: number, limit: number): Promise<string[]> {
     const hosts = await this.reader.silentHosts(silentSinceMs, limit);
     for (const host of hosts) this.guards.push({ kind: 'silent', host, silentSinceMs });

@@ -16,6 +16,7 @@ const MIRRORED = [
   'resource_class',
   'trait',
   'quota',
+  'lease',
 ] as const;
 
 /** All rows in maps. Each write, and the check of guards before it, is synchronous and so atomic. */
@@ -37,6 +38,7 @@ export class MemoryTables implements Reader {
     cohort: new Map(),
     project_usage: new Map(),
     project_days: new Map(),
+    lease: new Map(),
   };
   readonly #counts = new Map<string, number>();
   readonly #heartbeats = new Map<string, number>();

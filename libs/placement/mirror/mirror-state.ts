@@ -2,6 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Provider } from '../../domain/provider';
+import type { PlaceLease } from '../../domain/queueing/place-lease';
 import { groupKey, type StoredGroup, storedGroupKey } from '../../domain/server-group';
 import { SetIndex } from '../index/set-index';
 import type { CatalogueName, Change, Revised, Rows, Usage } from '../port/placement-store';
@@ -24,6 +25,7 @@ export class MirrorState {
   readonly traits = new VersionedRows<CatalogueName>();
   readonly aggregates = new VersionedRows<Aggregate>();
   readonly serverGroups = new VersionedRows<StoredGroup>();
+  readonly leases = new VersionedRows<PlaceLease>();
 
   // Unique in the store; but while a change is ahead of the stream two rows may have one name, and the newer one counts.
   readonly byName = new SetIndex();
@@ -35,6 +37,8 @@ export class MirrorState {
   readonly byClass = new SetIndex();
   readonly byProvider = new SetIndex();
   readonly byGroup = new SetIndex();
+  readonly leasesByRoot = new SetIndex();
+  readonly nominations = new Set<string>();
   readonly projects = new ProjectIndex();
   #applied: Change | undefined;
   /** What changed since it was last taken. */
@@ -102,6 +106,7 @@ export class MirrorState {
       this.traits,
       this.aggregates,
       this.serverGroups,
+      this.leases,
       this.projects.rows,
     ]) {
       rows.passed(revision);
@@ -133,6 +138,13 @@ export class MirrorState {
       this.serverGroups.set(storedGroupKey(row.projectId, row.name), row, floor);
     for (const projectId of rows.deletedQuotas ?? NO_NAMES) this.projects.delete(projectId, revision, floor);
     for (const row of rows.quotas ?? []) this.projects.set(row, floor);
+    for (const uuid of rows.deletedLeases ?? NO_NAMES) {
+      this.#indexLease(uuid, this.leases.delete(uuid, revision, floor), undefined);
+    }
+    for (const row of rows.leases ?? []) {
+      const before = this.leases.set(row.consumerUuid, row, floor);
+      if (before !== NOT_NEWER) this.#indexLease(row.consumerUuid, before, row);
+    }
     for (const row of rows.resourceClasses ?? []) this.resourceClasses.set(row.name, row, floor);
     for (const row of rows.traits ?? []) this.traits.set(row.name, row, floor);
     // Usages first: they have the generations.
@@ -191,6 +203,15 @@ export class MirrorState {
     }
   }
 
+  /** The hosts of its places are read again. */
+  #indexLease(uuid: string, before: PlaceLease | undefined, after: PlaceLease | undefined): void {
+    if (!before && !after) return;
+    this.leasesByRoot.move(uuid, rootsOf(before), rootsOf(after));
+    for (const root of [...rootsOf(before), ...rootsOf(after)]) this.#changedRoots.add(root);
+    if (after?.kind === 'nomination') this.nominations.add(uuid);
+    else this.nominations.delete(uuid);
+  }
+
   #indexConsumer(uuid: string, before: Consumer | undefined, after: Consumer | undefined): void {
     if (!before && !after) return;
     this.#changedConsumers.add(uuid);
@@ -202,6 +223,10 @@ export class MirrorState {
 
 function groupOf(consumer: Consumer | undefined): readonly string[] {
   return consumer?.groupId === undefined ? NO_NAMES : [groupKey(consumer.projectId, consumer.groupId)];
+}
+
+function rootsOf(lease: PlaceLease | undefined): readonly string[] {
+  return lease === undefined ? NO_NAMES : [...new Set(lease.places.map(({ rootUuid }) => rootUuid))];
 }
 
 function keysOf(map: object | undefined): readonly string[] {

@@ -5,6 +5,7 @@ import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import { type Provider, SHARING_TRAIT } from '../../domain/provider';
+import type { PlaceLease } from '../../domain/queueing/place-lease';
 import type { Random } from '../../domain/random';
 import type { StoredGroup } from '../../domain/server-group';
 import {
@@ -261,6 +262,19 @@ export class Mirror implements PlacementView {
   groupMembers(group: string): ReadonlySet<string> {
     return this.state.byGroup.get(group);
   }
+  leases(): Iterable<PlaceLease> {
+    return this.state.leases.values();
+  }
+  leasesOn(rootUuid: string): Iterable<PlaceLease> {
+    const uuids = this.state.leasesByRoot.get(rootUuid);
+    return uuids.size === 0 ? NO_LEASES : this.#leasesOf(uuids);
+  }
+  nominations(): readonly PlaceLease[] {
+    return this.state.nominations.size === 0 ? NO_LEASES : this.#leasesOf(this.state.nominations);
+  }
+  #leasesOf(uuids: ReadonlySet<string>): readonly PlaceLease[] {
+    return [...uuids].map((uuid) => this.state.leases.get(uuid)).filter((lease) => lease !== undefined);
+  }
   hasResourceClass(name: string): boolean {
     return isStandardResourceClass(name) || this.state.resourceClasses.get(name) !== undefined;
   }
@@ -287,3 +301,5 @@ function withStandard(standard: readonly string[], custom: VersionedRows<Catalog
     a.name < b.name ? -1 : 1,
   );
 }
+
+const NO_LEASES: readonly PlaceLease[] = [];

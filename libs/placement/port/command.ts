@@ -1,6 +1,7 @@
 import type { Allocations, ConsumerOwner } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { Inventories, Resources } from '../../domain/inventory';
+import type { PlaceLease } from '../../domain/queueing/place-lease';
 import type { GroupSettings, Membership } from '../../domain/server-group';
 
 /** Everything that can be committed. `atMs` stamps the rows. */
@@ -23,6 +24,8 @@ export type Command = { readonly atMs: number } & (
   | SweepHosts
   | WriteQuota
   | SettleProject
+  | WriteLease
+  | EndLeases
 );
 
 /**
@@ -235,6 +238,20 @@ export interface SettleProject {
   readonly keepDays: number;
   /** What its consumers hold, if its row is still of this revision; 0: there is none. */
   readonly correction?: { readonly used: Resources; readonly revision: number };
+}
+
+/** Leases places for an instance, instead of whatever was leased for it. Refused as `full` when there are as many as may be. */
+export interface WriteLease {
+  readonly kind: 'write_lease';
+  readonly lease: PlaceLease;
+}
+
+/** Ends leases of instances, whatever is left of them; those that are not there are not missed. */
+export interface EndLeases {
+  readonly kind: 'end_leases';
+  readonly consumerUuids: readonly string[];
+  /** Only those that end by themselves at this time or before; all, when not given. */
+  readonly expiredAtMs?: number | undefined;
 }
 
 /** What an agent says of its host (update_resource_stats). */

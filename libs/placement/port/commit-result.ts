@@ -47,7 +47,7 @@ export type CommitResult =
   /** The host is in this zone already, by another aggregate. */
   | { readonly kind: 'zone'; readonly host: string; readonly zone: string }
   /** There are as many as there may be. */
-  | { readonly kind: 'full'; readonly subject: Subject | 'quota' | 'cohort'; readonly most: number }
+  | { readonly kind: 'full'; readonly subject: Subject | 'quota' | 'cohort' | 'lease'; readonly most: number }
   /** A report older than one already applied. */
   | { readonly kind: 'stale'; readonly present: number };
 

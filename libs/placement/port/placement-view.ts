@@ -3,6 +3,7 @@ import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
+import type { PlaceLease } from '../../domain/queueing/place-lease';
 import type { ProjectQuota, QuotaState } from '../../domain/quotas/quota';
 import type { StoredGroup } from '../../domain/server-group';
 import type { CatalogueName } from './rows';
@@ -52,6 +53,12 @@ export interface PlacementView {
   consumersOn(providerUuid: string): ReadonlySet<string>;
   /** Uuids of consumers in a server group, by its `groupKey`. */
   groupMembers(group: string): ReadonlySet<string>;
+
+  /** Leases that have a place on the host with this root. Those whose time is over are among them until somebody ends them. */
+  leasesOn(rootUuid: string): Iterable<PlaceLease>;
+  leases(): Iterable<PlaceLease>;
+  /** Those by which room is made for somebody; most often none. */
+  nominations(): readonly PlaceLease[];
 
   hasResourceClass(name: string): boolean;
   hasTrait(name: string): boolean;

@@ -3,6 +3,7 @@ import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
+import type { PlaceLease } from '../../domain/queueing/place-lease';
 import type { ProjectQuota } from '../../domain/quotas/quota';
 import type { StoredGroup } from '../../domain/server-group';
 
@@ -66,6 +67,7 @@ export interface Rows {
   readonly aggregates?: readonly Revised<Aggregate>[];
   readonly serverGroups?: readonly Revised<StoredGroup>[];
   readonly quotas?: readonly Revised<ProjectQuota>[];
+  readonly leases?: readonly Revised<PlaceLease>[];
   readonly deletedProviders?: readonly string[];
   readonly deletedHosts?: readonly string[];
   readonly deletedConsumers?: readonly string[];
@@ -76,6 +78,8 @@ export interface Rows {
   readonly deletedServerGroups?: readonly string[];
   /** By project. */
   readonly deletedQuotas?: readonly string[];
+  /** By instance. */
+  readonly deletedLeases?: readonly string[];
 }
 
 /**

@@ -39,6 +39,7 @@ export function commitTransaction(
     k.project_days,
     k.aggregate,
     k.server_group,
+    k.lease,
   ];
   return async (tx) => {
     const reply = (await client.runScript(script, keys, [streamLength, encodeTransaction(tx)])) as CommitReply;

@@ -49,6 +49,7 @@ export function keysOf(cell: string): Keys {
     cohort: key('cohorts'),
     project_usage: key('project-usages'),
     project_days: key('project-days'),
+    lease: key('place-leases'),
     decisions: key('decisions'),
     decided: key('decided'),
     decisionRing: key('decision-ring'),

@@ -130,6 +130,7 @@ export class RedisPlacementStore implements PlacementStore {
       'aggregate',
       'host',
       'server_group',
+      'lease',
       'consumer',
     ] as const) {
       await this.#reader.scanTexts(table, async (texts) => {

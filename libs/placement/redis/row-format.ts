@@ -176,6 +176,7 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   cohort: ({ members }) => JSON.stringify(members),
   project_usage: ({ used, atMs, accrued }) => `${atMs} ${JSON.stringify(used)} ${JSON.stringify(accrued)}`,
   project_days: ({ days }) => JSON.stringify(days),
+  lease: (lease) => JSON.stringify({ ...lease, consumerUuid: undefined }),
 };
 
 const decoders: { readonly [T in TableName]: (key: string, content: string) => Tables[T] } = {
@@ -225,6 +226,7 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
     return { used: JSON.parse(used), atMs: Number(atMs), accrued: JSON.parse(accrued) };
   },
   project_days: (_, content) => ({ days: JSON.parse(content) }),
+  lease: (consumerUuid, content) => ({ ...JSON.parse(content), consumerUuid }),
 };
 
 /** A holder of hosts as scripts compare it. */

@@ -7,6 +7,7 @@ import { describeNested } from './hosts/placement-store-nested';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
+import { describeLeases } from './placement-store-leases';
 import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
 import { describeQuotas } from './projects/placement-store-quotas';
@@ -40,6 +41,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
     );
     describeGrouping(() => world);
     describeSpread(() => world);
+    describeLeases(() => world.store);
     describeNested(
       () => world.store,
       () => world.another(),

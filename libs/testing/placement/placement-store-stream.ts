@@ -89,6 +89,18 @@ export function describeStream(world: () => PlacementStoreWorld): void {
       await setQuota(store, write.projectId, { limits: { VCPU: 4 }, cohort: 'cohort' });
       await setQuota(store, 'gone', { limits: { VCPU: 4 } });
       await setQuota(store, 'gone', { unset: 'all' });
+      const places = [{ rootUuid: root, allocations: { [child]: { VCPU: 1 } }, likelihood: 0.25 }];
+      const lease = {
+        kind: 'nomination',
+        consumerUuid: uuid,
+        projectId: 'p',
+        priority: 1,
+        untilMs: 9,
+        places,
+      } as const;
+      await mustCommit(store, { kind: 'write_lease', lease });
+      await mustCommit(store, { kind: 'write_lease', lease: { ...lease, consumerUuid: root } });
+      await mustCommit(store, { kind: 'end_leases', consumerUuids: [root] });
       const late = await openMirror(await world().another());
       const contents = await contentsOf(store);
       for (const mirror of [early, late]) {
@@ -98,6 +110,8 @@ export function describeStream(world: () => PlacementStoreWorld): void {
         expect(mirror.consumersOn(root)).toEqual(new Set([write.uuid]));
         expect(mirror.hostsIn(uuid)).toEqual(new Set(['host-1']));
         expect(mirror.serverGroup(storedGroupKey('a project', 'g'))).toMatchObject(group);
+        expect([...mirror.leasesOn(root)]).toEqual(mirror.nominations());
+        expect(mirror.nominations()).toMatchObject([lease]);
         expect(mirror.hasTrait('CUSTOM_FAST')).toBe(true);
         expect(mirror.hostOfRoot(aReport().providerUuid)?.name).toBe('host-1');
         expect(mirror.readiness()).toEqual({ ready: true });
@@ -127,7 +141,7 @@ type Contents = Awaited<ReturnType<typeof contentsOf>>;
 
 /** What both a mirror and a snapshot can tell. */
 function contentsAsSeen(contents: Contents) {
-  const { providers, usages, hosts, consumers, aggregates, serverGroups, quotas, projectUsages } = contents;
+  const { providers, usages, hosts, consumers, aggregates, serverGroups, leases, quotas, projectUsages } = contents;
   return {
     providers: providers.map(withoutRevision),
     usages: usages.map(({ used }) => used),
@@ -135,6 +149,7 @@ function contentsAsSeen(contents: Contents) {
     consumers: consumers.map(withoutRevision),
     aggregates: aggregates.map(withoutRevision),
     serverGroups: serverGroups.map(withoutRevision),
+    leases: leases.map(withoutRevision),
     projects: projectUsages.map(({ projectId, used }) => [
       projectId,
       quotas.find((one) => one.projectId === projectId),
@@ -155,6 +170,7 @@ export function contentsOfMirror(mirror: Mirror) {
     consumers: byKey(mirror.consumers(), (row) => row.uuid),
     aggregates: byKey(mirror.aggregates(), (row) => row.uuid),
     serverGroups: byKey(mirror.serverGroups(), (row) => storedGroupKey(row.projectId, row.name)),
+    leases: byKey(mirror.leases(), (row) => row.consumerUuid),
     projects: mirror.quotas.projects().map((id) => [id, mirror.quotas.quota(id), mirror.quotas.usage(id)]),
   };
 }

@@ -156,6 +156,10 @@ export async function contentsOf(store: PlacementStore): Promise<Contents> {
       all.flatMap((rows) => rows.quotas ?? []),
       (row) => row.projectId,
     ),
+    leases: sorted(
+      all.flatMap((rows) => rows.leases ?? []),
+      (row) => row.consumerUuid,
+    ),
     projectUsages: sorted(await store.projectUsages(), (row) => row.projectId),
   };
 }
