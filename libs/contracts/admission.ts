@@ -1,4 +1,4 @@
-import type { berth } from '#generated/berth';
+import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import {
   type Admission,
@@ -7,26 +7,44 @@ import {
   MAX_VICTIMS,
   MAX_WAIT_MS,
 } from '../domain/queueing/admission';
-import { hostName, hostNameOrEmpty, list, requiredName, uuid, uuids, whole } from './checks';
+import type { AlternatesHeld } from '../domain/queueing/place-lease';
+import { enumeration, hostName, hostNameOrEmpty, list, requiredName, uuid, uuids, whole } from './checks';
 import type { Mutable } from './codec';
 import { MAX_NAMES } from './limits';
 import type { PreemptionView, Victim, WaitingView } from './messages';
 
-/**
- * How a request waits, gives way and ends; undefined when it says nothing of it.
- *
- * @param count  of its instances, where that is known: only for one at a time others make room
- */
+const { ALTERNATES_HELD_UNSPECIFIED: NOT_HELD, ...HELD } = berth.scheduler.v1.AlternatesHeld;
+const ALTERNATES_HELD = enumeration({
+  leased: HELD.ALTERNATES_HELD_LEASED,
+  reserved: HELD.ALTERNATES_HELD_RESERVED,
+});
+
+export function alternatesHeldToWire(held: AlternatesHeld | undefined): berth.scheduler.v1.AlternatesHeld {
+  return held === undefined ? NOT_HELD : ALTERNATES_HELD.toWire(held);
+}
+
+export function alternatesHeldFromWire(
+  value: berth.scheduler.v1.AlternatesHeld,
+  field: string,
+): AlternatesHeld | undefined {
+  return value === NOT_HELD ? undefined : ALTERNATES_HELD.fromWire(value, field);
+}
+
+export function admissionToWire(admission: Admission | undefined): berth.conductor.v1.IAdmission | null {
+  return admission ? { ...admission, alternatesHeld: alternatesHeldToWire(admission.alternatesHeld) } : null;
+}
+
+/** How a request waits, gives way and ends; undefined when it says nothing of it. */
 export function admissionFromWire(
   value: berth.conductor.v1.IAdmission | null | undefined,
   field: string,
-  count = 1,
 ): Admission | undefined {
   if (!value) return undefined;
-  const { priority, waitForCapacityMs, timeLimitMs, mayPreempt, isProtected, isRequeued } =
+  const { priority, waitForCapacityMs, timeLimitMs, mayPreempt, isProtected, isRequeued, alternatesHeld } =
     value as berth.conductor.v1.Admission;
-  if (mayPreempt && (waitForCapacityMs === 0 || count > 1)) {
-    const message = `${field}.may_preempt is for one instance that waits: set wait_for_capacity_ms, and count to 1`;
+  const held = alternatesHeldFromWire(alternatesHeld, `${field}.alternates_held`);
+  if (mayPreempt && waitForCapacityMs === 0) {
+    const message = `${field}.may_preempt is for what waits: set wait_for_capacity_ms`;
     throw invalidArgument('preempts_without_waiting', message, `${field}.may_preempt`);
   }
   if (isRequeued && waitForCapacityMs === 0) {
@@ -40,6 +58,7 @@ export function admissionFromWire(
     mayPreempt,
     isProtected,
     isRequeued,
+    ...(held ? { alternatesHeld: held } : {}),
   };
 }
 
@@ -64,11 +83,15 @@ export function waitingFromWire(
     expectedAtMs: whole(waiting.expectedAtMs, `${field}.expected_at_ms`),
     preemptingOn: hostNameOrEmpty(waiting.preemptingOn, `${field}.preempting_on`),
     victims: uuids(waiting.victims, `${field}.victims`, MAX_VICTIMS),
+    preemptingOnFurther: list(waiting.preemptingOnFurther, `${field}.preempting_on_further`, MAX_VICTIMS, hostName),
+    reclaims: waiting.reclaims,
   };
 }
 
 export function preemptionToWire(preemption: PreemptionView | undefined): berth.scheduler.v1.IPreemption | null {
-  return preemption ? { host: preemption.host, victims: preemption.victims as Mutable<Victim>[] } : null;
+  if (!preemption) return null;
+  const { host, victims, furtherHosts = [], reclaims = false } = preemption;
+  return { host, victims: victims as Mutable<Victim>[], furtherHosts: furtherHosts as string[], reclaims };
 }
 
 export function preemptionFromWire(
@@ -76,10 +99,12 @@ export function preemptionFromWire(
   field: string,
 ): PreemptionView | undefined {
   if (!value) return undefined;
-  const { host, victims } = value as berth.scheduler.v1.Preemption;
+  const { host, victims, furtherHosts, reclaims } = value as berth.scheduler.v1.Preemption;
   return {
     host: hostName(host, `${field}.host`),
     victims: list(victims, `${field}.victims`, MAX_VICTIMS, victimFromWire),
+    furtherHosts: list(furtherHosts, `${field}.further_hosts`, MAX_VICTIMS, hostName),
+    reclaims,
   };
 }
 

@@ -1,6 +1,6 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { admissionFromWire } from './admission';
+import { admissionFromWire, admissionToWire } from './admission';
 import { missing, name, projectId, uuid, uuids, whole } from './checks';
 import { type Codec, codec, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
@@ -19,14 +19,14 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
   'berth.conductor.v1.BuildRequest',
   wire.BuildRequest,
   SPEC_FIELD,
-  ({ requestId, count, name: base, instanceUuids, publishedAtMs = 0, minCount = 0, admission = null }) => ({
+  ({ requestId, count, name: base, instanceUuids, publishedAtMs = 0, minCount = 0, admission }) => ({
     requestId,
     count,
     name: base,
     instanceUuids: instanceUuids as string[],
     publishedAtMs,
     minCount,
-    admission,
+    admission: admissionToWire(admission),
   }),
   (request, requestSpec) => {
     const count = request.count || 1;
@@ -46,7 +46,7 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
       instanceUuids: chosenUuids(request.instanceUuids, count),
       publishedAtMs: whole(request.publishedAtMs, 'published_at_ms'),
       minCount,
-      admission: admissionFromWire(request.admission, 'admission', count),
+      admission: admissionFromWire(request.admission, 'admission'),
     };
   },
 );

@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import type { Attempt } from '../domain/instance';
 import { MIGRATION_PHASES } from '../domain/moves/migration';
-import { admissionFromWire, waitingFromWire } from './admission';
+import { admissionFromWire, admissionToWire, waitingFromWire } from './admission';
 import {
   enumeration,
   hostName,
@@ -126,7 +126,7 @@ export function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
     fault: view.fault ? errorToWire(view.fault) : null,
     attempts: view.attempts as Mutable<Attempt>[],
     requestSpec: specToWire(view.requestSpec),
-    admission: view.admission ?? null,
+    admission: admissionToWire(view.admission),
     waiting: (view.waiting as Mutable<WaitingView> | undefined) ?? null,
     endsAtMs: view.endsAtMs ?? 0,
     migration: view.migration ? { ...view.migration, phase: view.migration.phase ?? '' } : null,

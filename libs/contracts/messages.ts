@@ -7,6 +7,7 @@ import type { Attempt, InstanceState, PowerState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
 import type { MigrationKind, MigrationPhase } from '../domain/moves/migration';
 import type { Admission } from '../domain/queueing/admission';
+import type { AlternatesHeld } from '../domain/queueing/place-lease';
 import type { QuotaExcess } from '../domain/quotas/quota';
 import type { RequestSpec } from '../domain/request-spec';
 import type { StoredGroup } from '../domain/server-group';
@@ -34,13 +35,18 @@ type WithSpec<W extends { requestSpec?: unknown }> = Fields<W, 'requestSpec'> & 
 // berth.scheduler.v1
 
 export type SelectDestinationsRequest = WithSpec<
-  Omit<berth.scheduler.v1.SelectDestinationsRequest, keyof OfPriority | 'minRevision' | 'minCount' | 'move'>
+  Omit<
+    berth.scheduler.v1.SelectDestinationsRequest,
+    keyof OfPriority | 'minRevision' | 'minCount' | 'move' | 'alternatesHeld'
+  >
 > &
   OfPriority & {
     readonly minRevision?: number;
     /** Left out, or 0, for all or none. */
     readonly minCount?: number;
     readonly move?: Move | undefined;
+    /** What is to hold the alternates; nothing when not given. */
+    readonly alternatesHeld?: AlternatesHeld | undefined;
   };
 
 /** Who comes first; nobody in particular unless given. */
@@ -90,7 +96,9 @@ export interface SelectDestinationsResponse {
   readonly preemption?: PreemptionView | undefined;
 }
 
-export interface PreemptionView extends Fields<berth.scheduler.v1.Preemption> {
+export interface PreemptionView extends Fields<berth.scheduler.v1.Preemption, 'furtherHosts' | 'reclaims'> {
+  readonly furtherHosts?: readonly string[];
+  readonly reclaims?: boolean;
   readonly victims: readonly Victim[];
 }
 

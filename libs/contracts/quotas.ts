@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { isClassOrTraitName } from '../domain/names';
-import { PRIORITY_LIMIT } from '../domain/queueing/admission';
+import { PRIORITY_LIMIT, RECLAIM_LIMIT } from '../domain/queueing/admission';
 import { INSTANCES, MAX_LIMIT, type QuotaExcess, UNLIMITED } from '../domain/quotas/quota';
 import {
   badName,
@@ -179,6 +179,9 @@ function limits(values: Readonly<Record<string, number>>, field: string, least: 
 }
 
 function limitName(value: string, field: string): string {
-  if (value === INSTANCES || value === PRIORITY_LIMIT || isClassOrTraitName(value)) return value;
-  throw badName(field, value, "a resource class, 'instances' or 'priority'");
+  if (OTHER_LIMITS.includes(value) || isClassOrTraitName(value)) return value;
+  throw badName(field, value, `a resource class, or one of ${OTHER_LIMITS.join(', ')}`);
 }
+
+/** What a limit may be on besides resource classes. */
+export const OTHER_LIMITS: readonly string[] = [INSTANCES, PRIORITY_LIMIT, RECLAIM_LIMIT];

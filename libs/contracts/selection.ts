@@ -1,6 +1,12 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { preemptionFromWire, preemptionToWire, priorityFromWire } from './admission';
+import {
+  alternatesHeldFromWire,
+  alternatesHeldToWire,
+  preemptionFromWire,
+  preemptionToWire,
+  priorityFromWire,
+} from './admission';
 import { hostName, list, missing, name, serviceHostName, uuid, uuids, whole } from './checks';
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { diagnosisFromWire } from './diagnosis';
@@ -33,6 +39,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       mayPreempt = false,
       minRevision = 0,
       move,
+      alternatesHeld,
     }) => ({
       requestId,
       instanceUuids: instanceUuids as string[],
@@ -43,6 +50,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       mayPreempt,
       minRevision,
       move: move ?? null,
+      alternatesHeld: alternatesHeldToWire(alternatesHeld),
     }),
     (request, requestSpec) => ({
       requestId: uuid(request.requestId, 'request_id'),
@@ -54,6 +62,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       isProtected: request.isProtected,
       mayPreempt: request.mayPreempt,
       minRevision: whole(request.minRevision, 'min_revision'),
+      alternatesHeld: alternatesHeldFromWire(request.alternatesHeld, 'alternates_held'),
       ...(request.move ? { move: moveFromWire(request.move, request.instanceUuids.length) } : {}),
     }),
   ),

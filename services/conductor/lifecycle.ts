@@ -1,6 +1,7 @@
 import { BerthError } from '#libs/domain/errors';
 import { type Attempt, canTransition, FIRST_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
 import type { Conductor } from './context';
+import { endHeldAlternates } from './steps/held-alternates';
 
 /** What a step changes of a record. */
 export type RecordChange = Partial<
@@ -53,6 +54,7 @@ export async function writeRecord(c: Conductor, record: Instance, change: Record
     },
     'instance state changed',
   );
+  if (record.admission?.alternatesHeld || record.waiting?.preemption) await endHeldAlternates(c, record, next);
   return { kind: 'written', record: next };
 }
 

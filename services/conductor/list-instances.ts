@@ -11,7 +11,7 @@ import type { Instance } from '#libs/domain/instance';
 import type { InstanceFilter } from '#libs/instances/store';
 import type { Conductor } from './context';
 import { faultError } from './lifecycle';
-import { expectedTimes } from './pending/expected-times';
+import { PLACES_AGE_MS, placesOf } from './pending/places';
 
 /**
  * Instances that match, of those that are the sender's: a page by uuid, or one by its uuid.
@@ -40,26 +40,22 @@ export async function listInstances(
   return { instances: await withPlaces(c, await c.instances.list(filter, marker || undefined, limit)) };
 }
 
-/** How old the order of the queue may be that is shown. */
-const PLACES_AGE_MS = 1_000;
-/** Instances that are looked through for those that end by their time limit. */
-const MAX_ENDING = 500;
-
 /** With the place in the queue of those who wait, and when it may be their turn. */
 async function withPlaces(c: Conductor, instances: readonly Instance[]): Promise<InstanceView[]> {
   if (instances.every(({ state }) => state !== 'pending')) return instances.map(instanceView);
   await c.pending.refresh(PLACES_AGE_MS);
-  const known = new Set(c.pending.requests().map(({ requestId }) => requestId));
-  if (instances.some(({ state, requestId }) => state === 'pending' && !known.has(requestId))) await c.pending.refresh();
-  const requests = c.pending.requests();
-  const expected = expectedTimes(requests, await c.instances.nextDue(c.clock.now(), MAX_ENDING));
-  const places = new Map(requests.map(({ requestId }, n) => [requestId, n + 1]));
+  let { places, expectedAtMs } = await placesOf(c, c.pending.requests());
+  const isUnknown = ({ state, requestId }: Instance) => state === 'pending' && !places.has(requestId);
+  if (instances.some(isUnknown)) {
+    await c.pending.refresh();
+    ({ places, expectedAtMs } = await placesOf(c, c.pending.requests()));
+  }
   return instances.map((instance) => {
     const view = instanceView(instance);
     if (view.waiting === undefined) return view;
     const { requestId } = instance;
     const place = places.get(requestId) ?? 0;
-    return { ...view, waiting: { ...view.waiting, place, expectedAtMs: expected.get(requestId) ?? 0 } };
+    return { ...view, waiting: { ...view.waiting, place, expectedAtMs: expectedAtMs.get(requestId) ?? 0 } };
   });
 }
 
@@ -91,8 +87,13 @@ export function instanceView(instance: Instance): InstanceView {
 function waitingView({ waiting }: Instance): WaitingView | undefined {
   if (waiting === undefined) return undefined;
   const { sinceMs, untilMs, waitsFor, preemption } = waiting;
-  const about = { place: 0, expectedAtMs: 0, preemptingOn: preemption?.host ?? '', victims: preemption?.victims ?? [] };
-  return { sinceMs, untilMs, waitsFor, ...about };
+  const by = {
+    preemptingOn: preemption?.host ?? '',
+    preemptingOnFurther: preemption?.furtherHosts ?? [],
+    victims: preemption?.victims ?? [],
+    reclaims: preemption?.reclaims ?? false,
+  };
+  return { sinceMs, untilMs, waitsFor, place: 0, expectedAtMs: 0, ...by };
 }
 
 function migrationView({ migration }: Instance): MigrationView | undefined {

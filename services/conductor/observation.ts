@@ -168,6 +168,8 @@ export interface PreemptedBy {
   readonly kind: 'preempted';
   readonly instanceUuid: string;
   readonly priority: number;
+  /** Its project takes back what it has lent, whatever the priority. */
+  readonly reclaims?: boolean;
 }
 
 /** Where an instance was seen running. */

@@ -118,6 +118,13 @@ export const conductorOptions = {
     max: 86_400_000,
     help: 'How often one of the conductors compares claims with instances.',
   }),
+  reservationMs: durationOption({
+    env: 'BERTH_CONDUCTOR_RESERVATION_MS',
+    default: 3_600_000,
+    min: 1_000,
+    max: 86_400_000,
+    help: 'How long alternates stay reserved, where a request wants that, should its build take longer.',
+  }),
   auditGraceMs: durationOption({
     env: 'BERTH_CONDUCTOR_AUDIT_GRACE_MS',
     default: 60_000,

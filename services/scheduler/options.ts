@@ -31,6 +31,20 @@ export const schedulerOptions = {
     unit: 'alternates',
     help: 'How many of them the store keeps at most, about 350 bytes each; beyond that, those that expire first go.',
   }),
+  leaseMs: durationOption({
+    env: 'BERTH_SCHEDULER_LEASE_MS',
+    default: 900_000,
+    min: 1_000,
+    max: 86_400_000,
+    help: 'How long alternates are leased, where a request wants that; a lease ends with the build, or after this time.',
+  }),
+  nominationMs: durationOption({
+    env: 'BERTH_SCHEDULER_NOMINATION_MS',
+    default: 600_000,
+    min: 1_000,
+    max: 3_600_000,
+    help: 'How long the room that others make for an instance is kept from requests of its priority and lower ones.',
+  }),
   filters: listOption({
     env: 'BERTH_SCHEDULER_FILTERS',
     default: FILTER_NAMES,
@@ -42,6 +56,7 @@ export const schedulerOptions = {
   weightDisk: weightOption('DISK', 1, 'Weight of the free share of DISK_GB; negative packs hosts full.'),
   weightIoOps: weightOption('IO_OPS', -1, 'Weight of builds in progress on the host; negative avoids busy hosts.'),
   weightBuildFailures: weightOption('BUILD_FAILURES', 4, 'How much to avoid hosts on which builds failed lately.'),
+  weightLeases: weightOption('LEASES', 4, 'How much to avoid room that is leased for alternates of others.'),
   weightPreferredTraits: weightOption('PREFERRED_TRAITS', 4, 'Weight of the preferred traits that the host has.'),
   weightPreferredResources: weightOption(
     'PREFERRED_RESOURCES',

@@ -18,9 +18,12 @@ import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { sealer } from '#libs/placement/sealed/allocation-request';
 import type { Running, Surroundings } from '#libs/runtime/service';
+import { alternateHolder } from './decision/alternates/hold-alternates';
+import { sweepLeases } from './decision/alternates/sweep-leases';
 import { catchUp } from './decision/claim';
 import { explain } from './decision/explain/explain';
 import { claimMoves } from './decision/moves/claim-moves';
+import { nominator } from './decision/preemption/nominate';
 import { referrer } from './decision/refer';
 import { type Caller, type SelectDeps, selectDestinations } from './decision/select-destinations';
 import { Fleet } from './fleet/fleet';
@@ -75,6 +78,8 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
       clock,
       sealer: seal,
       refer: referrer(deps),
+      holdAlternates: alternateHolder(deps),
+      nominate: nominator(deps),
     },
     measured,
   );
@@ -82,6 +87,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const isListening = () => bus.isConnected() && mirror.readiness().ready;
   const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, isListening }, closing.signal);
   const settling = keepProjectsSettled(deps, closing.signal);
+  const ending = sweepLeases(deps, closing.signal);
   const options = { prefetch: config.prefetch };
   const grouping = { placement, mirror, clock, catchUp: () => catchUp({ placement, mirror }, closing) };
   const all = {
@@ -96,7 +102,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
     async close() {
       closing.abort();
-      await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling]);
+      await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling, ending]);
       fleet.close();
     },
   };

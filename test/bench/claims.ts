@@ -51,8 +51,8 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
 };
 
 /**
- * What quotas, groups and spread add to a claim, and what sealed allocation requests cost beside those by reference. Redis'
- * own processor time for each is told beside rates: it is the same on a busy machine.
+ * What quotas, groups and spread add to a claim, and what sealed allocation requests cost beside those by reference, leased
+ * and reserved ones: to hold two alternates, and to end that. Redis' own processor time for each is told beside rates: it is the same on a busy machine.
  * Flags: `--providers 1000`, `--seconds 2`, `--rounds 3` (in turn; of each the median), `--fsync no`.
  */
 export const claimsBench: Bench = {
@@ -120,7 +120,33 @@ function operations(
     }),
     ['keep_two_references', keep],
     ['read_reference', read],
+    ['lease_two_and_end', () => leaseAndEnd(store, claims)],
+    ['reserve_two_and_end', () => reserveAndEnd(store, claims)],
   ];
+}
+
+/** The two commits by which a build's alternates are leased. */
+async function leaseAndEnd(store: PlacementStore, claims: readonly Allocations[]): Promise<void> {
+  const [consumerUuid, atMs] = [randomUUID(), clock.now()];
+  const places = claims.slice(0, 2).map((allocations) => {
+    return { rootUuid: Object.keys(allocations)[0] as string, allocations, likelihood: 0.0333 };
+  });
+  const about = { kind: 'alternates', consumerUuid, projectId: 'bench', priority: 0, untilMs: atMs + 900_000 } as const;
+  await committed(store, { kind: 'write_lease', atMs, lease: { ...about, places } });
+  await committed(store, { kind: 'end_leases', atMs, consumerUuids: [consumerUuid] });
+}
+
+/** The two by which they are reserved. */
+async function reserveAndEnd(store: PlacementStore, claims: readonly Allocations[]): Promise<void> {
+  const who = { projectId: 'bench', userId: 'bench', consumerType: 'RESERVATION', owner: 'conductor' } as const;
+  const allocations = { ...claims[0], ...claims[1] };
+  const consumer = { uuid: randomUUID(), ...who, mappings: {}, expect: { kind: 'any' } } as const;
+  const write = (held: Allocations): Command => {
+    const consumers = [{ ...consumer, allocations: held }];
+    return { kind: 'write_allocations', atMs: clock.now(), withinQuota: true, consumers };
+  };
+  await committed(store, write(allocations));
+  await committed(store, write({}));
 }
 
 async function withProcessorTime(redis: Redis, operation: (n: number) => Promise<unknown>, seconds: number) {

@@ -1,6 +1,7 @@
 import type { Consumer } from '../consumer';
 import type { HostPosition } from '../host-position';
 import type { MissedReport } from '../instance';
+import { RESERVATION_CONSUMER, reservationUuidOf } from '../queueing/place-lease';
 
 /** How an instance is moved, in Nova's words. */
 export type MigrationKind = 'resize' | 'migrate' | 'live_migrate';
@@ -81,8 +82,9 @@ export function bytesOf(text: string): Uint8Array {
 /** Of the consumers that hold a migration's claim (Placement's word for Nova's). */
 export const MIGRATION_CONSUMER = 'MIGRATION';
 
-/** The instance that a consumer is, or is the migration of. */
+/** The instance that a consumer is, or is the migration of, or holds alternates for. */
 export function instanceOfConsumer({ uuid, consumerType }: Pick<Consumer, 'uuid' | 'consumerType'>): string {
+  if (consumerType === RESERVATION_CONSUMER) return reservationUuidOf(uuid);
   return consumerType === MIGRATION_CONSUMER ? migrationUuidOf(uuid) : uuid;
 }
 

@@ -1,3 +1,5 @@
+import type { AlternatesHeld } from './place-lease';
+
 /** How the instances of a request wait for capacity, whom they give way to, and how long they live. */
 export interface Admission {
   /** The higher comes first; within {@link MAX_PRIORITY} of 0. */
@@ -12,6 +14,8 @@ export interface Admission {
   readonly isProtected: boolean;
   /** When somebody takes its place it waits again, instead of being terminated. */
   readonly isRequeued: boolean;
+  /** What holds its alternates while it is built; nothing when not given. */
+  readonly alternatesHeld?: AlternatesHeld | undefined;
 }
 
 /** A request that says nothing of it. */
@@ -31,6 +35,11 @@ export const MAX_WAIT_MS = 604_800_000;
 export const MAX_TIME_LIMIT_MS = 31_536_000_000;
 /** The limit of a quota on the priority that a project's requests may have. Not on an amount: nothing is summed up. */
 export const PRIORITY_LIMIT = 'priority';
+/**
+ * Likewise, the priority up to which a project's instances may be taken back by whom it has borrowed from, whatever the
+ * lender's priority; -1 for all. Without it only those of lower priorities may.
+ */
+export const RECLAIM_LIMIT = 'reclaim';
 
 /** That an instance waits for capacity: since when, until when, and for what. */
 export interface Waiting {
@@ -42,9 +51,13 @@ export interface Waiting {
   readonly preemption?: Preemption | undefined;
 }
 
-/** Instances of a lower priority on one host, in whose place another fits. */
+/** Instances in whose place others fit: of a lower priority, or holding what their project has borrowed. */
 export interface Preemption {
   readonly host: string;
+  /** Where the request has several instances: the other hosts. */
+  readonly furtherHosts?: readonly string[];
+  /** The project that they are to make room for takes back what it has lent. */
+  readonly reclaims?: boolean;
   /** Uuids, lowest priority first: in this order they end. */
   readonly victims: readonly string[];
 }

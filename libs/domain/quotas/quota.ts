@@ -111,7 +111,8 @@ function excessOfClass(project: string, resourceClass: string, growth: Growth, s
   return excess;
 }
 
-function limitOf(project: string, resourceClass: string, state: QuotaState): number {
+/** What a project may hold of a class without borrowing: its own limit, the default's, or {@link UNLIMITED}. */
+export function limitOf(project: string, resourceClass: string, state: QuotaState): number {
   return state.quota(project)?.limits[resourceClass] ?? state.defaultQuota()?.limits[resourceClass] ?? UNLIMITED;
 }
 

@@ -1,8 +1,8 @@
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { ProjectQuotaView } from '#libs/contracts/messages';
+import { OTHER_LIMITS } from '#libs/contracts/quotas';
 import { isClassOrTraitName } from '#libs/domain/names';
-import { PRIORITY_LIMIT } from '#libs/domain/queueing/admission';
-import { INSTANCES, MAX_LIMIT, UNLIMITED } from '#libs/domain/quotas/quota';
+import { MAX_LIMIT, UNLIMITED } from '#libs/domain/quotas/quota';
 import { ownProject, useClient } from '../client/with-client';
 import type { Context } from '../context';
 import { usageError } from '../failure';
@@ -93,6 +93,10 @@ function setCommand(context: Context): CommandUnknownOpts {
       'up to 150, while the members of lab stay within the sum of their limits',
     ],
     ['berth quota set --project a --lend-limit VCPU=20', 'of its 100, 80 are its own whatever others borrow'],
+    [
+      'berth quota set --project batch --limit reclaim=0',
+      'what it borrows may be taken back from its instances of priorities up to 0, by whom it has it from',
+    ],
   ]);
 }
 
@@ -152,9 +156,9 @@ function borrowOfClass(text: string): readonly [name: string, limit: number] {
 function classAndNumber(text: string, least: number): readonly [name: string, limit: number] {
   const [, name = '', number = ''] = /^([^=]+)=(-?\d+)$/.exec(text) ?? [];
   const limit = Number(number);
-  const isName = name === INSTANCES || name === PRIORITY_LIMIT || isClassOrTraitName(name);
+  const isName = OTHER_LIMITS.includes(name) || isClassOrTraitName(name);
   if (isName && number !== '' && limit >= least && limit <= MAX_LIMIT) return [name, limit];
   throw new InvalidArgumentError(
-    `It must be a resource class, ${INSTANCES} or ${PRIORITY_LIMIT}, =, and a whole number from ${least} to ${MAX_LIMIT}.`,
+    `It must be a resource class, ${OTHER_LIMITS.join(' or ')}, =, and a whole number from ${least} to ${MAX_LIMIT}.`,
   );
 }

@@ -6,9 +6,10 @@ import { showSeconds } from './format';
 /** What an instance waits for, in a line: `place 3, room expected in 40s, gives up in 9m`; '' when it does not wait. */
 export function waitingSummary(clock: Pick<Clock, 'now'>, { waiting }: InstanceView): string {
   if (waiting === undefined) return '';
-  const { place, untilMs, expectedAtMs, preemptingOn, victims } = waiting;
+  const { place, untilMs, expectedAtMs, preemptingOn, preemptingOnFurther, victims, reclaims } = waiting;
   const parts = [place > 0 ? `place ${place}` : 'waits'];
-  if (victims.length > 0) parts.push(`takes the place of ${victims.length} on ${preemptingOn}`);
+  const hosts = [preemptingOn, ...preemptingOnFurther].join(', ');
+  if (victims.length > 0) parts.push(`${reclaims ? 'takes back' : 'takes'} the place of ${victims.length} on ${hosts}`);
   else if (expectedAtMs > 0) parts.push(`room expected in ${timeTo(clock, expectedAtMs)}`);
   parts.push(`gives up in ${timeTo(clock, untilMs)}`);
   return parts.join(', ');
@@ -16,13 +17,14 @@ export function waitingSummary(clock: Pick<Clock, 'now'>, { waiting }: InstanceV
 
 /** How it waits, gives way and ends: `50, may preempt, waits 10m, ends after 60m`. */
 export function admissionSummary(admission: Admission): string {
-  const { priority, mayPreempt, isProtected, isRequeued, waitForCapacityMs, timeLimitMs } = admission;
+  const { priority, mayPreempt, isProtected, isRequeued, waitForCapacityMs, timeLimitMs, alternatesHeld } = admission;
   const parts = [String(priority)];
   if (mayPreempt) parts.push('may preempt');
   if (isProtected) parts.push('protected');
   if (isRequeued) parts.push('requeued when preempted');
   if (waitForCapacityMs > 0) parts.push(`waits ${showSeconds(waitForCapacityMs / 1_000)}`);
   if (timeLimitMs > 0) parts.push(`ends after ${showSeconds(timeLimitMs / 1_000)}`);
+  if (alternatesHeld) parts.push(`alternates ${alternatesHeld}`);
   return parts.join(', ');
 }
 

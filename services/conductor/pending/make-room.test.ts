@@ -101,6 +101,45 @@ it('ends when its time is over, though somebody who does not go is offered again
   expect(await stateOf(other)).toBe('active');
 });
 
+it('takes back from one of its own priority what its project has lent, and says so', async () => {
+  const borrower = await request({ priority: 50 });
+  offer(borrower);
+  world.preemption = world.preemption && { ...world.preemption, reclaims: true };
+  const high = await request(HIGH);
+  await world.clock.advance(3_000);
+  expect(await recordOf(borrower)).toMatchObject({ state: 'deleted', fault: { reason: 'reclaimed' } });
+  expect((await recordOf(borrower))?.fault?.message).toContain(high);
+  expect(await stateOf(high)).toBe('active');
+});
+
+it('takes nothing back from one that is protected, whatever a scheduler says', async () => {
+  const borrower = await request({ isProtected: true });
+  offer(borrower);
+  world.preemption = world.preemption && { ...world.preemption, reclaims: true };
+  await request(HIGH);
+  await world.clock.advance(5_000);
+  expect(await stateOf(borrower)).toBe('active');
+});
+
+it('takes places for several instances at once', async () => {
+  await world.open({ h2: 1 });
+  world.hosts = ['h1', 'h2'];
+  const low = [await request(), await request()];
+  offer(...low);
+  world.preemption = world.preemption && { ...world.preemption, furtherHosts: ['h2'] };
+  await world.request(2, undefined, undefined, { admission: HIGH });
+  await world.clock.advance(10);
+  const high = (await world.all()).filter(({ admission }) => admission?.mayPreempt);
+  world.heedsDestroy = false;
+  await world.clock.advance(2_000);
+  expect(await Promise.all(high.map(({ uuid }) => stateOf(uuid)))).toEqual(['pending', 'pending']);
+  expect((await world.view(high[0]?.uuid ?? ''))?.waiting).toMatchObject({ preemptingOnFurther: ['h2'] });
+  world.heedsDestroy = true;
+  await world.clock.advance(25_000);
+  expect(await Promise.all(low.map(stateOf))).toEqual(['deleted', 'deleted']);
+  expect(await Promise.all(high.map(({ uuid }) => stateOf(uuid)))).toEqual(['active', 'active']);
+});
+
 it("asks for nobody's place unless its request says that it may", async () => {
   const low = await request();
   offer(low);

@@ -33,6 +33,7 @@ const HELD_BY_OTHERS = [
   'group_is_here',
   'group_is_elsewhere',
   'group_is_uneven',
+  'nominated',
   'same_host_as_other',
   'too_many_instances',
   'too_many_builds',
@@ -102,7 +103,7 @@ export class ReliefWatch {
       else this.#better(used, before);
       this.#used.set(providerUuid, used);
     }
-    if ((change.deletedConsumers ?? []).length > 0) this.#isLessHeld = true;
+    if ((change.deletedConsumers ?? []).length + (change.deletedLeases ?? []).length > 0) this.#isLessHeld = true;
     if ((change.quotas ?? []).length + (change.deletedQuotas ?? []).length > 0) this.#isLessHeld = true;
     const others = [change.aggregates, change.deletedAggregates, change.serverGroups, change.deletedServerGroups];
     if (others.some((rows) => rows !== undefined && rows.length > 0)) this.#isFleetOther = true;

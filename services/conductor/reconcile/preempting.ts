@@ -6,16 +6,20 @@ import { adopt, destroyAndReport, destroyKept, isOverdue, lateReport, none, runs
 
 /**
  * Another instance, whose record says so, is to have its place: it is terminated, or, when it is to be requeued, PENDING again
- * once its host has destroyed it. Never for one of the same priority, and never while its host is silent.
+ * once its host has destroyed it. Never for one of the same priority, unless that takes back what its project has lent; and
+ * never while its host is silent.
  */
-export function preempted(record: Instance, { instanceUuid, priority }: PreemptedBy): Step {
+export function preempted(record: Instance, { instanceUuid, priority, reclaims = false }: PreemptedBy): Step {
   const { state, admission } = record;
   const isThere = (BUILT_STATES.includes(state) && state !== 'unknown') || isAttemptOpen(record);
   // What its gang has become would be uncertain, or which of its hosts has what of it.
   const isUnsettled = (record.gang !== undefined && isAttemptOpen(record)) || record.formerState !== undefined;
   if (!isThere || isUnsettled || record.migration !== undefined) return none('not on its host');
-  if (admission?.isProtected || (admission?.priority ?? 0) >= priority) return none('not to be preempted');
-  const fault = { reason: 'preempted', message: `preempted by ${instanceUuid}, of priority ${priority}` };
+  if (admission?.isProtected || (!reclaims && (admission?.priority ?? 0) >= priority))
+    return none('not to be preempted');
+  const fault = reclaims
+    ? { reason: 'reclaimed', message: `its project had borrowed what it held; taken back for ${instanceUuid}` }
+    : { reason: 'preempted', message: `preempted by ${instanceUuid}, of priority ${priority}` };
   return admission?.isRequeued ? { kind: 'record_preempting', fault } : { kind: 'record_deleting', fault };
 }
 

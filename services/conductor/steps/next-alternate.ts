@@ -9,6 +9,7 @@ import { referencedId } from '#libs/placement/sealed/reference';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
 import { openRequest } from './claims';
+import { reservationOf, withoutClaimed } from './held-alternates';
 
 /**
  * Claims the next alternate of an instance whose attempt is concluded, with its allocation request: one commit releases
@@ -83,7 +84,8 @@ async function sealedOf(c: Conductor, carried: Uint8Array): Promise<Uint8Array |
  * Moves the instance's claim to where an allocation request says. A guard that does not hold means that this step was done
  * before: then the claim is found by its consumer, and is the one that is wanted, another one, or gone.
  */
-async function claimWith(c: Conductor, carried: Uint8Array, { uuid, claimToken }: Instance): Promise<AlternateClaim> {
+async function claimWith(c: Conductor, carried: Uint8Array, record: Instance): Promise<AlternateClaim> {
+  const { uuid, claimToken } = record;
   const allocationRequest = await sealedOf(c, carried);
   if (allocationRequest === undefined) {
     return {
@@ -95,13 +97,12 @@ async function claimWith(c: Conductor, carried: Uint8Array, { uuid, claimToken }
   if (request === undefined) return { ...notClaimed('its allocation request can not be opened'), hasExpired: true };
   // A reference that was exchanged for another's is no claim of this one.
   if (request.consumerUuid !== uuid) return notClaimed('its allocation request is of another instance');
-  const claim = (expect: ConsumerGuard) =>
-    c.placement.commit({
-      kind: 'write_allocations',
-      atMs: c.clock.now(),
-      withinQuota: true,
-      consumers: [claimWrite(request, expect)],
-    });
+  const claim = async (expect: ConsumerGuard) => {
+    const reserved = await reservationOf(c, record);
+    const own = claimWrite(request, expect);
+    const consumers = reserved ? [withoutClaimed(reserved, request), own] : [own];
+    return c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), withinQuota: true, consumers });
+  };
   let result = await claim(claimToken === undefined ? { kind: 'absent' } : { kind: 'claim', claimToken });
   if (result.kind === 'generation') {
     const [holder] = await c.placement.consumers([request.consumerUuid]);

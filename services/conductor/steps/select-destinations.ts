@@ -1,9 +1,16 @@
-import type { Destination, Diagnosis, EncodedRequestSpec, SelectDestinationsResponse } from '#libs/contracts/messages';
+import type {
+  Destination,
+  Diagnosis,
+  EncodedRequestSpec,
+  PreemptionView,
+  SelectDestinationsResponse,
+} from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
+import type { Preemption } from '#libs/domain/queueing/admission';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
@@ -62,6 +69,7 @@ async function selectForRequest(
     priority: first.admission?.priority ?? 0,
     isProtected: first.admission?.isProtected ?? false,
     mayPreempt: asksForPlaces(first),
+    alternatesHeld: first.admission?.alternatesHeld,
     minRevision,
     ...(isMoving(first) ? { numAlternates: 0, move: moveOf(first) } : { numAlternates: c.config.numAlternates }),
   };
@@ -147,9 +155,14 @@ function noHostBy(
       ? { reason: 'no_valid_host', message: summary }
       : { reason: 'quota_exceeded', message: sentenceOf(quotaExceeded) };
   const victims = found?.victims.map(({ instanceUuid }) => instanceUuid) ?? [];
-  const preemption = found && { host: found.host, victims };
+  const preemption = found && { ...placesOf(found), victims };
   const waitsFor = symbolsOf(filters);
   return () => ({ kind: 'no_host', fault, passedOver: [], waitsFor, preemption });
+}
+
+/** Most preemptions are on one host, and take nothing back. */
+function placesOf({ host, furtherHosts = [], reclaims = false }: PreemptionView): Omit<Preemption, 'victims'> {
+  return { host, ...(furtherHosts.length > 0 ? { furtherHosts } : {}), ...(reclaims ? { reclaims } : {}) };
 }
 
 /** What refused the hosts; without any host it is that there are none. */

@@ -117,6 +117,10 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['it is its turn', { kind: 'capacity_changed', revision: 1 }],
   ['preempted', { kind: 'preempted', instanceUuid: randomUUID(), priority: 1 }],
   ['preempted by one of its own priority', { kind: 'preempted', instanceUuid: randomUUID(), priority: 0 }],
+  [
+    'taken back by one of its own priority',
+    { kind: 'preempted', instanceUuid: randomUUID(), priority: 0, reclaims: true },
+  ],
   ['shelve requested', { kind: 'shelve_requested' }],
   ['unshelve requested', { kind: 'unshelve_requested' }],
   ['move requested', { kind: 'move_requested', wanted: WANTED }],

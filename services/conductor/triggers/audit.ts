@@ -2,9 +2,11 @@ import type { Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
+import { isReservation } from '#libs/domain/queueing/place-lease';
 import type { Conductor } from '../context';
 import { type Look, lookAt, type Observation, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
+import { NEEDING_ALTERNATES } from '../steps/held-alternates';
 import { destroyBeforeForgetting, forgetEnded } from './forget-ended';
 
 /** The lease that the conductor which audits holds. */
@@ -28,7 +30,10 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
     const records = await c.instances.get(claims.map(instanceOfConsumer));
     const byUuid = new Map(records.map((record) => [record.uuid, record]));
     count.claims += claims.length;
-    const looks = claims.map((claim) => lookAtHeld(claim, byUuid.get(instanceOfConsumer(claim)), isSettled));
+    const reservedSinceMs = nowMs - c.config.reservationMs;
+    const looks = claims.map((claim) =>
+      lookAtHeld(claim, byUuid.get(instanceOfConsumer(claim)), isSettled, reservedSinceMs),
+    );
     await reconcileLoop(
       c,
       looks.filter((look) => look !== undefined).filter(({ record }) => record === undefined || isSettled(record)),
@@ -72,12 +77,20 @@ async function settleUnseen(c: Conductor, nowMs: number): Promise<void> {
   await Promise.all(settled.map((doubt) => c.instances.settleDoubt(doubt)));
 }
 
-/** What a migration holds without a record that is on that move has no owner; with one, its record is looked at. */
+/**
+ * What is reserved for alternates has no owner once its instance is not being built, or its time is over. What a migration
+ * holds without a record that is on that move has none; with one, its record is looked at.
+ */
 function lookAtHeld(
   claim: Consumer,
   record: Instance | undefined,
   isSettled: (record: Instance) => boolean,
+  reservedSinceMs: number,
 ): Look | undefined {
+  if (isReservation(claim)) {
+    const isUsed = record !== undefined && NEEDING_ALTERNATES.includes(record.state);
+    return isUsed && claim.updatedAtMs > reservedSinceMs ? undefined : lookAtClaim(claim, undefined);
+  }
   if (claim.consumerType !== MIGRATION_CONSUMER) return lookAtClaim(claim, record);
   if (record && (record.migration || !isSettled(record))) return undefined;
   return lookAtClaim(claim, undefined);

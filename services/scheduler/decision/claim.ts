@@ -29,12 +29,14 @@ export type Claimed =
 /**
  * Claims all picks in one commit. After a conflict, brings the mirror up to date.
  *
+ * @param freed  what is given back in the same commit
  * @throws BerthError `failed_precondition / foreign_consumer` when somebody else owns a consumer of an instance's uuid; `unavailable`: the store is away, and whether the claim was made is not known; asking again finds it.
  */
 export async function claimAll(
   picks: readonly PickedHost[],
   spec: CompleteSpec & Pick<Consumer, 'priority' | 'isProtected'>,
   spreadAmong: readonly string[] | undefined,
+  freed: readonly ConsumerWrite[],
   caller: { readonly signal: AbortSignal },
   move: Move | undefined,
   {
@@ -44,7 +46,8 @@ export async function claimAll(
   }: { readonly placement: PlacementStore; readonly mirror: ClaimMirror; readonly clock: Clock },
 ): Promise<Claimed> {
   const decidedAtRevision = mirror.revision;
-  const consumers = writesOf(picks, spec, spreadAmong, move, mirror);
+  const writes = writesOf(picks, spec, spreadAmong, move, mirror);
+  const consumers = freed.length === 0 ? writes : [...freed, ...writes];
   const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), withinQuota: true, consumers });
   switch (result.kind) {
     case 'committed':

@@ -1,24 +1,28 @@
-import type { Diagnosis, Move, PreemptionView } from '#libs/contracts/messages';
+import type { Diagnosis, Move } from '#libs/contracts/messages';
+import type { AlternatesHeld } from '#libs/domain/queueing/place-lease';
 import type { Random } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey } from '#libs/domain/server-group';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
+import { nominationsBefore } from '../fleet/leases/nominations';
 import { locate, NO_REFUSED_CLAIMS, type RefusedClaims } from '../fleet/located-request';
 import { quotaExceeded } from '../fleet/quota-exceeded';
 import { requiredOn } from '../ranking/candidates';
-import { Judgement, placesOf } from '../ranking/judgement';
+import { placesOf } from '../ranking/judgement';
 import { best, type RankHosts } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
 import { type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
 import type { SelectSettings } from '../settings';
+import { withoutReservations, withReserved } from './alternates/reserved-room';
 import type { CompleteRequest } from './complete-request';
 import { diagnose } from './diagnose';
 import { type Grounds, noteGrounds } from './grounds';
 import { claimsHeld } from './held-claims';
 import { type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
-import { findPreemption, type PreemptionSearch } from './preemption';
+import { decidePreemption } from './preemption/decide-preemption';
+import type { FoundPreemption, NominatedPlace } from './preemption/find-preemption';
 
 /** What is to be decided: a host for each instance, and alternates. */
 export interface SelectRequest extends CompleteRequest {
@@ -31,6 +35,8 @@ export interface SelectRequest extends CompleteRequest {
   readonly isProtected?: boolean;
   /** When there is no host: say whose place it could take. */
   readonly mayPreempt?: boolean;
+  /** What is to hold its alternates. */
+  readonly alternatesHeld?: AlternatesHeld | undefined;
   /** Of one instance, which holds a claim already: it passes to a migration. */
   readonly move?: Move | undefined;
 }
@@ -60,8 +66,13 @@ export type Decision =
       readonly kind: 'refused';
       readonly grounds: Grounds | undefined;
       readonly diagnosis: Diagnosis;
-      readonly preemption: PreemptionView | undefined;
+      readonly preemption: DecidedPreemption | undefined;
     };
+
+/** Who is to make room, and for which instances: each has its place. */
+export interface DecidedPreemption extends Pick<FoundPreemption, 'view'> {
+  readonly places: ReadonlyMap<string, NominatedPlace>;
+}
 
 /** What decisions are made with. */
 export interface DecisionParts {
@@ -85,10 +96,13 @@ export function decide(
   const { fleet, rankHosts, settings } = parts;
   const { spec, instanceUuids, numAlternates } = request;
 
-  const snapshot = fleet.snapshot(nowMs);
+  const present = fleet.snapshot(nowMs);
+  const snapshot = withoutReservations(request, fleet, present);
   const { held, unclaimed } = claimsHeld(request, fleet, snapshot);
   const isOpen = placesOf(request.equivalenceClass, settings);
-  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, refusedClaims, request.move !== undefined);
+  const isMove = request.move !== undefined;
+  const nominations = nominationsBefore(request, fleet.view, nowMs);
+  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, refusedClaims, isMove, nominations);
   const constraints = new RequestConstraints(located, settings);
   const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));
 
@@ -101,16 +115,21 @@ export function decide(
     const before = { placed: picked.picks.length, of: unclaimed.length };
     const feasibility = ranked.feasibility(picked.constraints);
     const diagnosis = diagnose(feasibility, beyond, before);
-    const search = { snapshot, equivalenceClass, constraints, view: fleet.view, random };
-    const preemption = preemptionFor(request, search, settings);
+    const refused = { request, unclaimed, equivalenceClass, snapshot, located, nominations, picked };
+    const preemption = request.mayPreempt ? decidePreemption(refused, random, parts) : undefined;
     return { kind: 'refused', diagnosis, grounds: groundsOf([], diagnosis), preemption };
   }
 
+  let rest = picked.snapshot;
   const alternatesTo = ({ host: selected }: HostForInstance): HostForInstance[] => {
     if (numAlternates === 0) return [];
     const withoutIt = picked.constraints.withMembers(selected.index, -1);
     const isWanted = (other: HostState) => other.index !== selected.index && other.host.cell === selected.host.cell;
-    return best(numAlternates, ranked.bestFirst(withoutIt, random, isWanted)).map(({ host, candidate }) =>
+    const ranks = rest === picked.snapshot ? ranked : rankHosts(equivalenceClass, rest);
+    const found = best(numAlternates, ranks.bestFirst(withoutIt, random, isWanted));
+    // What is reserved for one is not there for the next.
+    if (request.alternatesHeld === 'reserved') rest = withReserved(found, rest);
+    return found.map(({ host, candidate }) =>
       candidate.preferred.length === 0
         ? { host, candidate }
         : { host, candidate, required: requiredOn(equivalenceClass, host) },
@@ -124,17 +143,10 @@ export function decide(
   });
   const spreadAmong = located.members?.spread?.among;
   const grounds = groundsOf(destinations.map(({ selected }) => selected.host));
-  return { kind: 'decided', destinations, toClaim: picked.picks, assumed: picked.snapshot, spreadAmong, grounds };
-}
-
-/** Others make room for one instance at a time, and for none that a quota refuses. */
-function preemptionFor(
-  { mayPreempt, priority = 0, instanceUuids }: Pick<SelectRequest, 'mayPreempt' | 'priority' | 'instanceUuids'>,
-  search: Omit<PreemptionSearch, 'priority' | 'judgement'>,
-  settings: SelectSettings,
-): PreemptionView | undefined {
-  if (!mayPreempt || instanceUuids.length !== 1) return undefined;
-  return findPreemption({ ...search, priority, judgement: new Judgement(search.equivalenceClass, settings) });
+  const { picks } = picked;
+  // What was left out of sight for this request is there for the next.
+  const assumed = snapshot === present ? picked.snapshot : picks.reduce((one, { claim }) => one.assume(claim), present);
+  return { kind: 'decided', destinations, toClaim: picks, assumed, spreadAmong, grounds };
 }
 
 /** What the instances prefer of resources is taken only if all of it is within the quota: it refuses nobody. */

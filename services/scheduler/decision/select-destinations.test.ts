@@ -423,7 +423,8 @@ it('does not claim for a caller who has left', async () => {
   };
   const { placement, clock } = world;
   const sealing = { sealer: () => () => new Uint8Array(), refer: async () => [] };
-  const deps = { ...scheduler, placement, clock, ...sealing, keepDecision: () => {} };
+  const holding = { holdAlternates: async () => {}, nominate: async () => {} };
+  const deps = { ...scheduler, placement, clock, ...sealing, ...holding, keepDecision: () => {} };
   await expect(selectDestinations(request, gone, deps)).rejects.toMatchObject({ reason: 'caller_left' });
   expect(await world.placement.consumers(request.instanceUuids)).toEqual([]);
 });

@@ -6,13 +6,15 @@ import { seededRandom, seedOf } from '#libs/domain/random';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
 import type { ClassifiedSpec } from '../request/equivalence-class';
+import { freedReservations, type HoldAlternates } from './alternates/hold-alternates';
 import { decideAsMany } from './as-many-as-fit';
 import { type Claimed, type ClaimMirror, catchUp, claimAll } from './claim';
 import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
-import type { Decision, DecisionParts, SelectRequest } from './decide';
+import type { Decision, DecisionParts, InstanceDestination, SelectRequest } from './decide';
 import { diagnoseRefusedClaims } from './diagnose';
 import type { Grounds } from './grounds';
 import { stageOf } from './move-claim';
+import type { Nominate } from './preemption/nominate';
 import type { Refer } from './refer';
 import { sealDestination } from './seal-destination';
 
@@ -23,6 +25,8 @@ export interface SelectDeps extends DecisionParts {
   readonly clock: Clock;
   readonly sealer: Sealer;
   readonly refer: Refer;
+  readonly holdAlternates: HoldAlternates;
+  readonly nominate: Nominate;
   /** Takes what was decided, with its grounds: it must not throw. */
   readonly keepDecision: (decision: PastDecision) => void;
 }
@@ -77,6 +81,7 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
       const claimed = await claimDecided(decision, request, caller, deps);
       if (claimed.kind === 'destinations') {
         keep(decision.grounds, claimed.destinations);
+        await deps.holdAlternates(claimed.instances, request);
         const destinations = await deps.refer(claimed.destinations);
         return { response: { destinations, noValidHost: decision.whyNotMore }, conflicts };
       }
@@ -89,7 +94,9 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
       keep(decision.grounds, []);
       const noValidHost = { ...decision.diagnosis, claimConflicts: conflicts };
       const { preemption } = decision;
-      return { response: { destinations: [], noValidHost, ...(preemption ? { preemption } : {}) }, conflicts };
+      await deps.nominate(request, preemption);
+      const offered = preemption ? { preemption: preemption.view } : {};
+      return { response: { destinations: [], noValidHost, ...offered }, conflicts };
     }
   }
   if (refusedClaims.size > 0) {
@@ -112,7 +119,11 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
 }
 
 type ClaimOutcome =
-  | { readonly kind: 'destinations'; readonly destinations: readonly Destination[] }
+  | {
+      readonly kind: 'destinations';
+      readonly instances: readonly InstanceDestination[];
+      readonly destinations: readonly Destination[];
+    }
   | Exclude<Claimed, { kind: 'claimed' }>;
 
 /** The destinations once all are claimed, or the conflict. Until then the claims count as made. */
@@ -126,14 +137,19 @@ async function claimDecided(
   const rank = { priority, isProtected };
   const sealed = sealDestination({ ...spec, ...rank }, spreadAmong, deps.sealer);
   const claims = toClaim.map(({ claim }) => claim);
+  const freed = freedReservations(request.instanceUuids, request, deps.mirror);
   deps.fleet.hold(claims, assumed);
   try {
     const claimed =
       toClaim.length > 0
-        ? await claimAll(toClaim, { ...spec, ...rank }, spreadAmong, caller, request.move, deps)
+        ? await claimAll(toClaim, { ...spec, ...rank }, spreadAmong, freed, caller, request.move, deps)
         : NOTHING_TO_CLAIM;
     if (claimed.kind !== 'claimed') return claimed;
-    return { kind: 'destinations', destinations: destinations.map((one) => sealed(one, claimed.claimToken)) };
+    return {
+      kind: 'destinations',
+      instances: destinations,
+      destinations: destinations.map((one) => sealed(one, claimed.claimToken)),
+    };
   } finally {
     deps.fleet.settle(claims);
   }

@@ -7,9 +7,10 @@ import type { Filter } from './filter';
 import { groupSpreadFilter } from './groups/group-spread';
 import { groupAffinityFilter, groupAntiAffinityFilter } from './groups/server-groups';
 import { imagePropertiesFilter } from './image-properties';
-import { buildLimitFilter, instanceLimitFilter } from './limits';
+import { nominatedFilter } from './limits/nominated';
+import { buildLimitFilter, instanceLimitFilter } from './limits/per-host';
+import { quotaFilter } from './limits/quota';
 import { differentHostFilter, forcedHostsFilter, ignoredHostsFilter, sameHostFilter } from './named';
-import { quotaFilter } from './quota';
 import { tenantIsolationFilter } from './tenant-isolation';
 import { traitsFilter } from './traits';
 
@@ -32,6 +33,7 @@ export const FILTERS: readonly Filter[] = [
   groupAffinityFilter,
   groupAntiAffinityFilter,
   groupSpreadFilter,
+  nominatedFilter,
   quotaFilter,
 ];
 

@@ -1,5 +1,5 @@
 import type { HostState } from './host-state';
-import { withClaim } from './host-state';
+import { withClaim, withoutClaim } from './host-state';
 import type { PendingClaim } from './pending-claims';
 import type { PersistentVector } from './persistent-vector';
 
@@ -28,10 +28,19 @@ export class FleetSnapshot {
    * Nothing needs to be taken back when the request is refused; the snapshots are dropped.
    */
   assume(claim: PendingClaim): FleetSnapshot {
+    return this.#changed(claim, withClaim);
+  }
+
+  /** The fleet as it would be without a claim that is made. */
+  without(claim: PendingClaim): FleetSnapshot {
+    return this.#changed(claim, withoutClaim);
+  }
+
+  #changed(claim: PendingClaim, change: (state: HostState, claim: PendingClaim) => HostState): FleetSnapshot {
     let { hosts } = this;
     for (const index of this.concernedBy(claim)) {
       const state = hosts.at(index);
-      if (state) hosts = hosts.set(index, withClaim(state, claim));
+      if (state) hosts = hosts.set(index, change(state, claim));
     }
     return new FleetSnapshot(hosts, this.hostCount, this.sharedUsers);
   }

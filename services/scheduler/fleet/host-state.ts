@@ -37,13 +37,15 @@ export interface HostState {
   readonly recentFailures: number;
   /** Undefined for a host that is trusted. */
   readonly quarantine: Quarantine | undefined;
+  /** Room that leases want kept free for alternates, by class: a wish; undefined when there are none. */
+  readonly leased: Resources | undefined;
   /** Undefined for a flat host: one provider, and nothing is shared with it, so that all comes from the root. */
   readonly providers: HostProviders | undefined;
 }
 
 /** The state of a host as it is once a claim is made, on the host itself or on a provider that is shared with it. */
 export function withClaim(state: HostState, { rootUuid, allocations }: PendingClaim): HostState {
-  const { index, host, aggregates, root, traits, inventories, recentFailures, quarantine } = state;
+  const { index, host, aggregates, root, traits, inventories, recentFailures, quarantine, leased } = state;
   const providers = state.providers?.withUse(allocations);
   const { free, freeAtOnce } = providers?.amounts() ?? freeWithout(state, allocations[rootUuid] ?? {});
   const isHere = rootUuid === root.uuid;
@@ -61,6 +63,7 @@ export function withClaim(state: HostState, { rootUuid, allocations }: PendingCl
     buildsInProgress: state.buildsInProgress + (isHere ? 1 : 0),
     recentFailures,
     quarantine: quarantine && isHere ? { ...quarantine, isOpen: false } : quarantine,
+    leased,
     providers,
   };
 }
@@ -70,8 +73,9 @@ export function withoutClaim(state: HostState, claim: PendingClaim): HostState {
   const allocations = Object.fromEntries(
     Object.entries(claim.allocations).map(([uuid, resources]) => [uuid, negated(resources)]),
   );
-  const { instances, buildsInProgress, quarantine } = state;
-  return { ...withClaim(state, { ...claim, allocations }), instances: instances - 1, buildsInProgress, quarantine };
+  const { buildsInProgress, quarantine } = state;
+  const instances = state.instances - (claim.rootUuid === state.root.uuid ? 1 : 0);
+  return { ...withClaim(state, { ...claim, allocations }), instances, buildsInProgress, quarantine };
 }
 
 /** Whether two states of one host say the same to every filter, weigher and search. */
@@ -83,12 +87,15 @@ export function isSameState(a: HostState, b: HostState): boolean {
     a.buildsInProgress === b.buildsInProgress &&
     a.recentFailures === b.recentFailures &&
     a.quarantine?.isOpen === b.quarantine?.isOpen &&
+    isSameAmounts(a.leased ?? NOTHING, b.leased ?? NOTHING) &&
     isSameProvider(a.root, b.root) &&
     (a.providers && b.providers
       ? a.providers.isSame(b.providers)
       : a.providers === b.providers && isSameAmounts(a.free, b.free))
   );
 }
+
+const NOTHING: Resources = {};
 
 /** Whether two lists have the same rows. */
 export function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {

@@ -1,3 +1,4 @@
+import type { PlaceLease } from '#libs/domain/queueing/place-lease';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey, type ServerGroup } from '#libs/domain/server-group';
@@ -5,6 +6,7 @@ import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
 import { counted, domainAt, type GroupSpread, spreadOver } from './group-spread';
 import type { HostState } from './host-state';
+import { nominatedHosts } from './leases/nominations';
 import { quotaExceeded } from './quota-exceeded';
 
 /** How many members of a server group are on each host, by index, and how many in all. */
@@ -29,6 +31,8 @@ export interface LocatedRequest {
   readonly refusedClaims: RefusedClaims;
   /** Limits that the instances would exceed. */
   readonly quotaExceeded: readonly QuotaExcess[];
+  /** Hosts, by index, where others make room for somebody who comes first. */
+  readonly nominatedHosts: ReadonlySet<number>;
 }
 
 /** A request whose group, if it names one, has its rules. */
@@ -46,7 +50,7 @@ export type NamedHosts = Readonly<
 
 /**
  * Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet, and what they
- * are to hold counts for the quota. `isOpen` tells the hosts where the request may go, room or not.
+ * are to hold counts for the quota. `nominations` are those that come before the request. `isOpen` tells the hosts where the request may go, room or not.
  */
 export function locate(
   spec: RequestWithRules,
@@ -56,6 +60,7 @@ export function locate(
   isOpen: (host: HostState) => boolean,
   refusedClaims: RefusedClaims = NO_REFUSED_CLAIMS,
   isMove = false,
+  nominations: readonly PlaceLease[] = [],
 ): LocatedRequest {
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
     names.length === 0
@@ -73,7 +78,8 @@ export function locate(
       differentHost: found(spec.differentHost, byInstance),
     },
     refusedClaims,
-    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, {}, isMove),
+    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, {}, isMove, nominations),
+    nominatedHosts: nominatedHosts(nominations, spec, instanceUuids.length, fleet, snapshot),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { HostProviders } from './host-providers';
 import { type HostState, isSameState } from './host-state';
+import { leasedRoom } from './leases/leased-room';
 import type { PendingClaims } from './pending-claims';
 import { type QuarantineOptions, readQuarantine } from './quarantine';
 import type { UnreportedClaims } from './unreported-claims';
@@ -52,6 +53,7 @@ export function readHost(
   const fadeStep = Math.floor(nowMs / FADE_STEP_MS);
   const recentFailures = fadedFailures(host, fadeStep * FADE_STEP_MS, options.failureHalfLifeMs);
   const quarantine = readQuarantine(host, { view, tree, pendingCount }, nowMs, options);
+  const leased = leasedRoom(tree, view, nowMs);
   const providers = tree.length === 1 && sharing.length === 0 ? undefined : providersOf(view, pending, tree, sharing);
   const flatBefore = before?.providers === undefined ? before : undefined;
   const amounts = providers?.amounts();
@@ -77,6 +79,7 @@ export function readHost(
     buildsInProgress: host.ioOps + claims.count + pendingCount,
     recentFailures,
     quarantine,
+    leased: leased.wanted,
     providers,
   };
   return {
@@ -85,6 +88,7 @@ export function readHost(
       claims.count > 0 ? settledAtMs(claims.oldestMs, nowMs, options.claimSettleMs) : undefined,
       recentFailures > 0 ? (fadeStep + 1) * FADE_STEP_MS : undefined,
       quarantine && nowMs < quarantine.untilMs ? quarantine.untilMs : undefined,
+      leased.endsAtMs,
     ),
   };
 }

@@ -1,4 +1,5 @@
 import type { Consumer } from '#libs/domain/consumer';
+import { isReservation } from '#libs/domain/queueing/place-lease';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 
 /** Claims on one host that it has not had time to report. */
@@ -50,8 +51,10 @@ export class UnreportedClaims {
     return NONE;
   }
 
-  private add({ uuid, owner, allocations, updatedAtMs: atMs }: Consumer): void {
-    const rootUuid = owner === 'conductor' ? this.hostRootOf(allocations) : undefined;
+  private add(consumer: Consumer): void {
+    const { uuid, owner, allocations, updatedAtMs: atMs } = consumer;
+    const isBuilt = owner === 'conductor' && !isReservation(consumer);
+    const rootUuid = isBuilt ? this.hostRootOf(allocations) : undefined;
     if (rootUuid === undefined) return;
     const claims = this.byRoot.get(rootUuid) ?? [];
     this.byRoot.set(rootUuid, claims);

@@ -1,6 +1,7 @@
 import type { HostDiscrepancy, RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import type { Consumer } from '#libs/domain/consumer';
 import { instanceOfConsumer, MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
+import { isReservation } from '#libs/domain/queueing/place-lease';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
@@ -81,8 +82,8 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
   for (const { uuid: providerUuid } of view.tree(stats.providerUuid)) {
     for (const uuid of view.consumersOn(providerUuid)) {
       const consumer = reported.has(uuid) ? undefined : view.consumer(uuid);
-      // What a migration holds is what is kept of its instance.
-      if (consumer && reported.has(instanceOfConsumer(consumer))) continue;
+      // What a migration holds is what is kept of its instance, and what is reserved is not to run.
+      if (consumer && (reported.has(instanceOfConsumer(consumer)) || isReservation(consumer))) continue;
       if (consumer && isOldClaim(consumer, oldMs)) missing.add(uuid);
     }
   }

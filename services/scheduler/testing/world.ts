@@ -14,9 +14,11 @@ import { silentLog } from '#libs/runtime/log';
 import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { aReport, aWrite, mustCommit } from '#libs/testing/placement/placement';
+import { alternateHolder } from '../decision/alternates/hold-alternates';
 import type { SelectRequest } from '../decision/decide';
 import { explain } from '../decision/explain/explain';
 import { type AskedMove, claimMoves } from '../decision/moves/claim-moves';
+import { nominator } from '../decision/preemption/nominate';
 import { referrer } from '../decision/refer';
 import { type Selected, selectDestinations } from '../decision/select-destinations';
 import { Fleet } from '../fleet/fleet';
@@ -56,7 +58,7 @@ export interface TestScheduler {
 type MoveOfTest = Pick<AskedMove, 'instanceUuid' | 'move'> & { readonly spec: Partial<RequestSpec> };
 
 /** Who comes first, and whether it may take others' places. */
-type Rank = Pick<SelectRequest, 'minCount' | 'priority' | 'isProtected' | 'mayPreempt'>;
+type Rank = Pick<SelectRequest, 'minCount' | 'priority' | 'isProtected' | 'mayPreempt' | 'alternatesHeld'>;
 
 /** The cell that schedulers of a test share. */
 export interface World {
@@ -159,6 +161,8 @@ async function openScheduler(
     clock,
     sealer: sealer(config.claimKey),
     refer,
+    holdAlternates: alternateHolder({ placement, mirror, clock, log: silentLog, config }),
+    nominate: nominator({ placement, mirror, clock, log: silentLog, config }),
   };
   return {
     mirror,

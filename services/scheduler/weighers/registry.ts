@@ -1,6 +1,7 @@
 import { buildFailuresWeigher } from './build-failures';
 import { cpuWeigher, diskWeigher, ramWeigher } from './free-share';
 import { ioOpsWeigher } from './io-ops';
+import { leasesWeigher } from './leases';
 import { preferredResourcesWeigher, preferredTraitsWeigher } from './preferred';
 import { softAffinityWeigher, softAntiAffinityWeigher } from './soft-groups';
 import type { Weigher } from './weigher';
@@ -12,6 +13,7 @@ export interface Weights {
   readonly weightDisk: number;
   readonly weightIoOps: number;
   readonly weightBuildFailures: number;
+  readonly weightLeases: number;
   readonly weightPreferredTraits: number;
   readonly weightPreferredResources: number;
   readonly weightSoftAffinity: number;
@@ -32,6 +34,7 @@ export const WEIGHERS: readonly WeigherEntry[] = [
   [diskWeigher, 'weightDisk', 'disk_weight_multiplier'],
   [ioOpsWeigher, 'weightIoOps', 'io_ops_weight_multiplier'],
   [buildFailuresWeigher, 'weightBuildFailures', 'build_failure_weight_multiplier'],
+  [leasesWeigher, 'weightLeases'],
   [preferredTraitsWeigher, 'weightPreferredTraits'],
   [preferredResourcesWeigher, 'weightPreferredResources'],
   [softAffinityWeigher, 'weightSoftAffinity'],

@@ -1,4 +1,5 @@
 import { Command } from '@commander-js/extra-typings';
+import { NO_ADMISSION } from '#libs/domain/queueing/admission';
 import { addAdmissionFlags, admissionOf } from './admission-flags';
 
 function parse(line: string) {
@@ -22,6 +23,7 @@ it('says how a request waits, gives way and ends', () => {
     timeLimitMs: 3_600_000,
   });
   expect(parse('--time-limit 90')?.timeLimitMs).toBe(90_000);
+  expect(parse('--alternates reserved')).toEqual({ ...NO_ADMISSION, alternatesHeld: 'reserved' });
 });
 
 it('says nothing when nothing is asked', () => {
@@ -36,6 +38,7 @@ it.each([
   ['--priority 1.5', 'whole number'],
   ['--preempt', 'for what waits'],
   ['--requeue', 'for what waits'],
+  ['--alternates kept', 'leased, reserved'],
 ])('refuses %s and says what it must be', (line, problem) => {
   expect(() => parse(line)).toThrow(problem);
 });

@@ -1,5 +1,7 @@
-import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings';
+import { isDeepStrictEqual } from 'node:util';
+import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import { type Admission, MAX_PRIORITY, NO_ADMISSION } from '#libs/domain/queueing/admission';
+import type { AlternatesHeld } from '#libs/domain/queueing/place-lease';
 import { usageError } from '../../failure';
 
 /** Adds the flags that say how a request waits, gives way and ends. */
@@ -11,7 +13,13 @@ export function addAdmissionFlags<A extends unknown[], O extends OptionValues>(c
     .option('--preempt', 'while it waits, take the place of instances of a lower priority', false)
     .option('--protect', 'nobody takes its place', false)
     .option('--requeue', 'when its place is taken, wait again instead of ending', false)
-    .option('--time-limit <time>', 'terminate it so long after it is ACTIVE; such as 1h', duration);
+    .option('--time-limit <time>', 'terminate it so long after it is ACTIVE; such as 1h', duration)
+    .addOption(
+      new Option(
+        '--alternates <how>',
+        'keep its alternates while it is built: leased, others go elsewhere while they can; reserved, nobody else gets them',
+      ).choices(['leased', 'reserved'] as const),
+    );
 }
 
 /**
@@ -26,20 +34,22 @@ export function admissionOf(flags: {
   readonly protect: boolean;
   readonly requeue: boolean;
   readonly timeLimit?: number | undefined;
+  readonly alternates?: AlternatesHeld | undefined;
 }): Admission | undefined {
-  const { waitForCapacity = 0, priority = 0, preempt, protect, requeue, timeLimit = 0 } = flags;
+  const { waitForCapacity = 0, priority = 0, preempt, protect, requeue, timeLimit = 0, alternates } = flags;
   if (waitForCapacity === 0 && (preempt || requeue)) {
     throw usageError('--preempt and --requeue are for what waits', 'say how long, such as --wait-for-capacity 10m');
   }
-  const admission = {
+  const admission: Admission = {
     priority,
     waitForCapacityMs: waitForCapacity,
     timeLimitMs: timeLimit,
     mayPreempt: preempt,
     isProtected: protect,
     isRequeued: requeue,
+    ...(alternates ? { alternatesHeld: alternates } : {}),
   };
-  const isNothing = Object.entries(NO_ADMISSION).every(([name, value]) => admission[name as keyof Admission] === value);
+  const isNothing = isDeepStrictEqual(admission, NO_ADMISSION);
   return isNothing ? undefined : admission;
 }
 

@@ -63,7 +63,8 @@ function show(terminal: Terminal, { diagnosis, hosts, relaxations, preemption }:
     for (const { sentence } of relaxations) terminal.print(`  ${sentence}`);
   }
   if (preemption !== undefined) {
-    terminal.print(`\n${terminal.colours.bold(`it would take the place of these on ${preemption.host}:`)}`);
+    const hosts = [preemption.host, ...(preemption.furtherHosts ?? [])].join(', ');
+    terminal.print(`\n${terminal.colours.bold(`it would take the place of these on ${hosts}:`)}`);
     for (const { instanceUuid, priority: of } of preemption.victims)
       terminal.print(`  ${instanceUuid}, priority ${of}`);
   }

@@ -4,7 +4,8 @@ import { seededRandom } from '#libs/domain/random';
 import { allows } from '../../filters/filter';
 import type { FleetSnapshot } from '../../fleet/fleet-snapshot';
 import { lacksOn, requiredDemands } from '../../fleet/host-capacity';
-import { locate } from '../../fleet/located-request';
+import { nominationsBefore } from '../../fleet/leases/nominations';
+import { locate, NO_REFUSED_CLAIMS } from '../../fleet/located-request';
 import { noCandidate } from '../../ranking/candidates';
 import { Judgement, placesOf } from '../../ranking/judgement';
 import { best } from '../../ranking/ranked-hosts';
@@ -13,7 +14,7 @@ import type { ClassifiedSpec, EquivalenceClass } from '../../request/equivalence
 import { completeRequest } from '../complete-request';
 import type { DecisionParts } from '../decide';
 import { diagnose } from '../diagnose';
-import { findPreemption } from '../preemption';
+import { findPreemption } from '../preemption/find-preemption';
 import { verdictOn } from '../verdict';
 import { type RefusedHost, relaxationsOf } from './relaxations';
 
@@ -39,7 +40,9 @@ export function explain(
 ): ExplainResponse {
   const { spec, equivalenceClass } = completeRequest(asked, fleet);
   const snapshot = fleet.snapshot(nowMs);
-  const located = locate(spec, [NEW_INSTANCE], fleet, snapshot, placesOf(equivalenceClass, settings));
+  const nominations = nominationsBefore({ instanceUuids: [], priority }, fleet.view, nowMs);
+  const isOpen = placesOf(equivalenceClass, settings);
+  const located = locate(spec, [NEW_INSTANCE], fleet, snapshot, isOpen, NO_REFUSED_CLAIMS, false, nominations);
   const constraints = new RequestConstraints(located, settings);
   const ranked = rankHosts(equivalenceClass, snapshot);
   const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name));
@@ -52,7 +55,7 @@ export function explain(
     named || feasibility.feasibleCount > 0 ? [] : refusedHosts(snapshot, equivalenceClass, judgement, constraints);
   const search = { snapshot, equivalenceClass, constraints, view: fleet.view, random: seededRandom(0) };
   const isAsked = mayPreempt && feasibility.feasibleCount === 0;
-  const preemption = isAsked ? findPreemption({ ...search, judgement, priority }) : undefined;
+  const preemption = isAsked ? findPreemption({ ...search, judgement, priority })?.view : undefined;
   return {
     diagnosis: diagnose(feasibility, located.quotaExceeded),
     hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints)),

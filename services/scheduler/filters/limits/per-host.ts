@@ -1,5 +1,5 @@
-import type { HostState } from '../fleet/host-state';
-import type { ClassFilter, FilterSettings, Reason } from './filter';
+import type { HostState } from '../../fleet/host-state';
+import type { ClassFilter, FilterSettings, Reason } from '../filter';
 
 /**
  * instance_limit: only hosts with fewer instances than `BERTH_SCHEDULER_MAX_INSTANCES_PER_HOST`; 0 means no limit.

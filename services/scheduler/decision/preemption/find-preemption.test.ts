@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { inventory } from '#libs/domain/inventory';
 import type { ConsumerWrite } from '#libs/placement/port/placement-store';
 import { aWrite, mustCommit } from '#libs/testing/placement/placement';
-import { aWorld, hostsOf, opened, uuidOfHost, type World } from '../testing/world';
+import { aWorld, hostsOf, opened, uuidOfHost, type World } from '../../testing/world';
 
 let world: World;
 beforeEach(() => {
@@ -33,7 +33,8 @@ it('names no more than has to go, of the lowest priorities', async () => {
   const [low, lower] = [await runs('h1', 2, { priority: 1 }), await runs('h1', 2)];
   await runs('h1', 4, { priority: 2 });
   expect(await found({ resources: { VCPU: 2 } })).toEqual(['h1', [lower]]);
-  expect(await found({ resources: { VCPU: 4 } })).toEqual(['h1', [lower, low]]);
+  // What is nominated for one of its own priority it would leave alone.
+  expect(await found({ resources: { VCPU: 4 } }, { ...HIGH, priority: 51 })).toEqual(['h1', [lower, low]]);
 });
 
 it('puts back whom it need not take, so that a large one goes instead of many', async () => {
@@ -124,6 +125,74 @@ it('explains whose place it would take', async () => {
   const low = await runs('h1', 8, { priority: -5 });
   const scheduler = await world.scheduler();
   const { preemption } = scheduler.explain(LARGE, '', 100, HIGH);
-  expect(preemption).toEqual({ host: 'h1', victims: [{ instanceUuid: low, priority: -5 }] });
+  expect(preemption).toMatchObject({ host: 'h1', furtherHosts: [], victims: [{ instanceUuid: low, priority: -5 }] });
   expect(scheduler.explain(LARGE).preemption).toBeUndefined();
+});
+
+describe('several instances', () => {
+  it('take the places of others on several hosts, beside room that is there', async () => {
+    for (const host of ['h1', 'h2', 'h3']) await world.report(host);
+    const victims = [await runs('h1', 8), await runs('h2', 8, { priority: 3 })];
+    await runs('h3', 1, { priority: 90 });
+    const scheduler = await world.scheduler();
+    const { response } = await scheduler.select({ resources: { VCPU: 7 } }, 3, 0, HIGH);
+    expect(response.preemption).toMatchObject({ host: 'h1', furtherHosts: ['h2'] });
+    expect(response.preemption?.victims.map(({ instanceUuid }) => instanceUuid)).toEqual(victims);
+    expect([...scheduler.mirror.nominations()]).toHaveLength(3);
+    expect((await scheduler.select({ resources: { VCPU: 7 } }, 4, 0, HIGH)).response.preemption).toBeUndefined();
+  });
+
+  it('take one host’s places twice when that is cheapest, and no more than may go', async () => {
+    await world.report('h1', { inventories: { VCPU: inventory(16) } });
+    for (let n = 0; n < 16; n++) await runs('h1', 1);
+    const scheduler = await world.scheduler();
+    const two = await scheduler.select({ resources: { VCPU: 4 } }, 2, 0, HIGH);
+    expect(two.response.preemption?.victims).toHaveLength(8);
+    expect(
+      (await scheduler.select({ resources: { VCPU: 3 } }, 3, 0, { ...HIGH, priority: 60 })).response.preemption,
+    ).toBe(undefined);
+  });
+});
+
+describe('a nomination', () => {
+  /** One that is to have the room of one on h1, who has not gone yet. */
+  async function nominated(priority = 50) {
+    await world.report('h1');
+    const victim = await runs('h1', 8);
+    const scheduler = await world.scheduler();
+    const uuid = randomUUID();
+    await scheduler.select(LARGE, [uuid], 0, { ...HIGH, priority });
+    const token = (await world.placement.consumers([victim]))[0]?.claimToken ?? 0;
+    await mustCommit(world.placement, { kind: 'release_claim', consumerUuid: victim, claimToken: token });
+    await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+    return { scheduler, uuid };
+  }
+
+  it('keeps the room that others make from requests of the same priority and lower ones', async () => {
+    const { scheduler, uuid } = await nominated();
+    const { response } = await scheduler.select({ resources: { VCPU: 1 } }, 1, 0, { priority: 50 });
+    expect(response.noValidHost?.filters).toMatchObject([{ filter: 'nominated', reasons: { nominated: 1 } }]);
+    expect(hostsOf(await scheduler.select(LARGE, [uuid], 0, { priority: 50 }))).toEqual(['h1']);
+  });
+
+  it('keeps nothing from a higher priority, and nothing that is not needed', async () => {
+    await world.report('h1', { inventories: { VCPU: inventory(8), MEMORY_MB: inventory(100) } });
+    const { scheduler } = await nominated();
+    expect(hostsOf(await scheduler.select({ resources: { MEMORY_MB: 50 } }))).toEqual(['h1']);
+    expect(hostsOf(await scheduler.select({ resources: { VCPU: 1 } }, 1, 0, { priority: 51 }))).toEqual(['h1']);
+  });
+
+  it('ends by its time, with the claim, and when the room is given up', async () => {
+    const { scheduler, uuid } = await nominated();
+    const small = { resources: { VCPU: 1 } };
+    await scheduler.select({ resources: { VCPU: 9 } }, [uuid], 0, { priority: 50 });
+    expect(scheduler.mirror.nominations()).toEqual([]);
+    expect(hostsOf(await scheduler.select(small))).toEqual(['h1']);
+  });
+
+  it('ends by its time', async () => {
+    const { scheduler } = await nominated();
+    await world.clock.advance(scheduler.config.nominationMs);
+    expect(hostsOf(await scheduler.select(LARGE))).toEqual(['h1']);
+  });
 });

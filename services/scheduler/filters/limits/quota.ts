@@ -1,5 +1,5 @@
 import { sentenceOf } from '#libs/domain/quotas/quota';
-import type { RequestFilter } from './filter';
+import type { RequestFilter } from '../filter';
 
 /**
  * quota: no host while the request would exceed a quota of its project.

@@ -1,0 +1,51 @@
+import type { Allocations } from '#libs/domain/consumer';
+import { isReservation, reservationUuidOf } from '#libs/domain/queueing/place-lease';
+import type { Fleet } from '../../fleet/fleet';
+import type { FleetSnapshot } from '../../fleet/fleet-snapshot';
+import type { PendingClaim } from '../../fleet/pending-claims';
+import type { RankedHost } from '../../ranking/ranked-hosts';
+import type { SelectRequest } from '../decide';
+
+/** The fleet as it is for instances that are decided again: what is reserved for their own alternates is theirs to take. */
+export function withoutReservations(
+  { alternatesHeld, instanceUuids }: Pick<SelectRequest, 'alternatesHeld' | 'instanceUuids'>,
+  fleet: Fleet,
+  snapshot: FleetSnapshot,
+): FleetSnapshot {
+  if (alternatesHeld !== 'reserved') return snapshot;
+  let seen = snapshot;
+  for (const consumerUuid of instanceUuids.map(reservationUuidOf)) {
+    const held = fleet.view.consumer(consumerUuid);
+    if (held === undefined || !isReservation(held)) continue;
+    for (const claim of claimsByHost(consumerUuid, held.allocations, fleet, seen)) seen = seen.without(claim);
+  }
+  return seen;
+}
+
+/** The fleet once alternates are reserved. */
+export function withReserved(alternates: readonly RankedHost[], snapshot: FleetSnapshot): FleetSnapshot {
+  return alternates.reduce((seen, { host: { index: hostIndex }, candidate: { rootUuid, allocations } }) => {
+    return seen.assume({ consumerUuid: '', hostIndex, rootUuid, allocations, group: undefined });
+  }, snapshot);
+}
+
+/** What one consumer holds on several hosts, as a claim on each; what is shared with hosts goes with one of them. */
+function claimsByHost(
+  consumerUuid: string,
+  allocations: Allocations,
+  fleet: Fleet,
+  snapshot: FleetSnapshot,
+): readonly PendingClaim[] {
+  const parts = new Map<number, Record<string, Allocations[string]>>();
+  const shared: Record<string, Allocations[string]> = {};
+  for (const [uuid, resources] of Object.entries(allocations)) {
+    const index = fleet.indexOfAllocations({ [uuid]: resources });
+    if (index === undefined) shared[uuid] = resources;
+    else parts.set(index, { ...parts.get(index), [uuid]: resources });
+  }
+  return [...parts].flatMap(([hostIndex, own], n) => {
+    const host = snapshot.at(hostIndex);
+    const all = n === 0 ? { ...own, ...shared } : own;
+    return host ? [{ consumerUuid, hostIndex, rootUuid: host.root.uuid, allocations: all, group: undefined }] : [];
+  });
+}

@@ -1,0 +1,77 @@
+import type { PlaceLease } from '#libs/domain/queueing/place-lease';
+import type { Random } from '#libs/domain/random';
+import { groupKey } from '#libs/domain/server-group';
+import type { FleetSnapshot } from '../../fleet/fleet-snapshot';
+import type { LocatedRequest } from '../../fleet/located-request';
+import { askedOf, quotaExceeded } from '../../fleet/quota-exceeded';
+import { Judgement } from '../../ranking/judgement';
+import { RequestConstraints } from '../../ranking/request-constraints';
+import type { EquivalenceClass } from '../../request/equivalence-class';
+import type { DecidedPreemption, DecisionParts, SelectRequest } from '../decide';
+import { type Picks, pickHosts } from '../pick-hosts';
+import { type FoundPreemption, findPreemption } from './find-preemption';
+import { findReclaim } from './reclaim';
+
+/** A decision that ended without a host for some instances. */
+export interface RefusedDecision {
+  readonly request: SelectRequest;
+  /** Its instances that hold no claim. */
+  readonly unclaimed: readonly string[];
+  readonly equivalenceClass: EquivalenceClass;
+  readonly snapshot: FleetSnapshot;
+  readonly located: LocatedRequest;
+  readonly nominations: readonly PlaceLease[];
+  /** Those that found a host before one did not. */
+  readonly picked: Picks;
+}
+
+/** Who could make room for a request that is refused: where a quota refuses it, whoever has borrowed what it needs. */
+export function decidePreemption(
+  refused: RefusedDecision,
+  random: Random,
+  parts: DecisionParts,
+): DecidedPreemption | undefined {
+  const { request, unclaimed, equivalenceClass, located, picked } = refused;
+  const about = {
+    equivalenceClass,
+    judgement: new Judgement(equivalenceClass, parts.settings),
+    view: parts.fleet.view,
+    random,
+    priority: request.priority ?? 0,
+  };
+  const { snapshot, constraints, picks } = picked;
+  const found =
+    located.quotaExceeded.length > 0
+      ? reclaim()
+      : withPlacesOf(picks, findPreemption({ ...about, snapshot, constraints }, unclaimed.length - picks.length));
+  if (found === undefined) return undefined;
+  const places = found.places.map((place, n) => [unclaimed[n] as string, place] as const);
+  return { view: found.view, places: new Map(places) };
+
+  function reclaim(): FoundPreemption | undefined {
+    const { spec, move } = request;
+    const { fleet, settings } = parts;
+    const start = {
+      snapshot: refused.snapshot,
+      constraints: new RequestConstraints({ ...located, quotaExceeded: [] }, settings),
+    };
+    const group = spec.group && groupKey(spec.projectId, spec.group.id);
+    const anyway = pickHosts(unclaimed, equivalenceClass, start, group, random, parts);
+    const instanceCount = unclaimed.length;
+    const isMove = move !== undefined;
+    return findReclaim({
+      ...about,
+      ...start,
+      fleet,
+      projectId: spec.projectId,
+      instanceCount,
+      asked: askedOf(spec, instanceCount),
+      places: anyway.kind === 'picked' ? anyway.picks.map(({ claim }) => claim) : undefined,
+      excessWithout: (left) => quotaExceeded(spec, unclaimed, fleet.view, {}, isMove, refused.nominations, left),
+    });
+  }
+}
+
+function withPlacesOf(picks: Picks['picks'], found: FoundPreemption | undefined): FoundPreemption | undefined {
+  return found && { ...found, places: [...picks.map(({ claim }) => claim), ...found.places] };
+}

@@ -1,0 +1,232 @@
+import type { PreemptionView } from '#libs/contracts/messages';
+import type { Allocations, Consumer } from '#libs/domain/consumer';
+import { MAX_PRIORITY, MAX_VICTIMS } from '#libs/domain/queueing/admission';
+import { type Random, randomInt } from '#libs/domain/random';
+import { groupKey, storedGroupKey } from '#libs/domain/server-group';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { FleetSnapshot } from '../../fleet/fleet-snapshot';
+import { type HostState, withClaim, withoutClaim } from '../../fleet/host-state';
+import type { PendingClaim } from '../../fleet/pending-claims';
+import { needsSearch, requiredOn } from '../../ranking/candidates';
+import type { Judgement } from '../../ranking/judgement';
+import type { RequestConstraints } from '../../ranking/request-constraints';
+import { type EquivalenceClass, forBatch } from '../../request/equivalence-class';
+
+/** Hosts on which others could make room, that are looked at closely: enough for a good choice (kube-scheduler's 100). */
+const MAX_DRY_RUNS = 100;
+/** Metadata of a stored group none of whose members makes room (`never`). */
+const NEVER_KEY = 'preemption';
+/** And of one of which so many members stay, at least: a disruption budget. */
+const MIN_AVAILABLE_KEY = 'min_available';
+
+/** What a search for room that others could make goes by. */
+export interface PreemptionSearch {
+  readonly priority: number;
+  readonly equivalenceClass: EquivalenceClass;
+  readonly snapshot: FleetSnapshot;
+  readonly judgement: Judgement;
+  readonly constraints: RequestConstraints;
+  readonly view: PlacementView;
+  readonly random: Random;
+}
+
+/** Who is to make room, and what is to be claimed where: a place for each instance that has none yet. */
+export interface FoundPreemption {
+  readonly view: PreemptionView;
+  readonly places: readonly NominatedPlace[];
+}
+
+export interface NominatedPlace {
+  readonly rootUuid: string;
+  readonly allocations: Allocations;
+}
+
+/**
+ * The cheapest instances of lower priorities in whose place `count` instances fit, those of each instance on one host;
+ * undefined when there are none, or they are too many. Never instances that are protected, that a group's metadata keep, or
+ * of another owner than Berth's conductors. One instance after the other takes the cheapest place, as if those before were
+ * placed: for several that is not always the cheapest of all.
+ */
+export function findPreemption(search: PreemptionSearch, count = 1): FoundPreemption | undefined {
+  const { batchSize } = search.equivalenceClass;
+  const places: NominatedPlace[] = [];
+  const victims = new Map<string, Consumer>();
+  const hosts = new Set<string>();
+  let { snapshot, constraints } = search;
+  while (places.length < count) {
+    const found = onOneHost({ ...search, snapshot, constraints }, victims);
+    if (found === undefined) return undefined;
+    const { host, index } = found;
+    hosts.add(host);
+    for (const victim of found.victims) {
+      victims.set(victim.uuid, victim);
+      snapshot = snapshot.without(claimOf(victim, snapshot.at(index) as HostState));
+    }
+    for (let n = 0; n < batchSize; n++) {
+      const { rootUuid, allocations } = found.place;
+      places.push({ rootUuid, allocations });
+      const claim = { consumerUuid: '', hostIndex: index, rootUuid, allocations, group: undefined };
+      snapshot = snapshot.assume(claim);
+    }
+    constraints = constraints.withMembers(index, batchSize);
+  }
+  // Nobody has to go: it was refused for another reason than room.
+  if (victims.size === 0) return undefined;
+  return { view: viewOf([...hosts], [...victims.values()], false), places };
+}
+
+/** Victims in the order in which they go. */
+export function viewOf(
+  [host = '', ...furtherHosts]: readonly string[],
+  victims: readonly Consumer[],
+  reclaims: boolean,
+) {
+  const inOrder = victims.toSorted(byImportance).toReversed();
+  return {
+    host,
+    furtherHosts,
+    reclaims,
+    victims: inOrder.map((one) => ({ instanceUuid: one.uuid, priority: priorityOf(one) })),
+  };
+}
+
+/**
+ * The cheapest place for one instance. On each host all who may go are taken away at first; if it fits then, they are put
+ * back one after the other, those that matter most first, as long as it still fits: who is left over makes room. So no
+ * smaller part of them would do. Of the hosts it is the one where the highest priority among them is lowest, then with the
+ * fewest, then with the least sum of priorities (kube-scheduler's rules in its default preemption, with Nomad's bound on how
+ * many).
+ *
+ * @param gone  those who are to go already
+ */
+function onOneHost(search: PreemptionSearch, gone: ReadonlyMap<string, Consumer>): HostPreemption | undefined {
+  const { snapshot, random } = search;
+  let best: HostPreemption | undefined;
+  let dryRuns = 0;
+  const { length } = snapshot.hosts;
+  // Not always the same hosts, where there are more than are looked at.
+  const first = randomInt(random, Math.max(1, length));
+  for (let n = 0; n < length && dryRuns < MAX_DRY_RUNS; n++) {
+    const host = snapshot.at((first + n) % length);
+    const leaving = host && search.constraints.allows(host.index) ? whoMayGo(host, search, gone) : [];
+    // Of several instances one may find room that was made for another.
+    if (host === undefined || (leaving.length === 0 && gone.size === 0)) continue;
+    dryRuns++;
+    const found = onHost(host, leaving, (state) => fits(state, search), search);
+    if (found && gone.size + found.victims.length <= MAX_VICTIMS && (!best || compare(found, best) < 0)) best = found;
+  }
+  return best;
+}
+
+export interface HostPreemption {
+  readonly host: string;
+  readonly index: number;
+  readonly victims: readonly Consumer[];
+  readonly place: NominatedPlace;
+}
+
+/**
+ * Who of those who may leave a host has to, so that the instance is placed; undefined when it is not, or too many have to.
+ *
+ * @param isEnough  whether the host as it is then, and who has left by then, will do
+ */
+export function onHost(
+  host: HostState,
+  leaving: readonly Consumer[],
+  isEnough: (state: HostState, left: ReadonlySet<Consumer>) => boolean,
+  { equivalenceClass }: Pick<PreemptionSearch, 'equivalenceClass'>,
+): HostPreemption | undefined {
+  let state = leaving.reduce((one, consumer) => withoutClaim(one, claimOf(consumer, host)), host);
+  const victims = new Set(leaving);
+  if (!isEnough(state, victims)) return undefined;
+  let staying = 0;
+  for (const consumer of leaving.toSorted(byImportance)) {
+    const withIt = withClaim(state, claimOf(consumer, host));
+    victims.delete(consumer);
+    if (isEnough(withIt, victims)) state = withIt;
+    else {
+      victims.add(consumer);
+      staying += 1;
+    }
+    if (staying > MAX_VICTIMS) return undefined;
+  }
+  const place = requiredOn(forBatch(equivalenceClass, 1), state);
+  return place && { host: host.host.name, index: host.index, victims: [...victims], place };
+}
+
+export function fits(host: HostState, { equivalenceClass, judgement }: PreemptionSearch): boolean {
+  if (judgement.refusals(host).length > 0) return false;
+  return !needsSearch(equivalenceClass, host) || requiredOn(equivalenceClass, host) !== undefined;
+}
+
+/** Those of a lower priority on a host, as many of each group as it can spare. */
+function whoMayGo(
+  host: HostState,
+  { priority, view }: PreemptionSearch,
+  gone: ReadonlyMap<string, Consumer>,
+): Consumer[] {
+  const uuids = new Set(view.tree(host.root.uuid).flatMap(({ uuid }) => [...view.consumersOn(uuid)]));
+  const lower = [...uuids]
+    .map((uuid) => view.consumer(uuid))
+    .filter((one) => one !== undefined)
+    .filter((one) => !gone.has(one.uuid) && isInstance(one) && !one.isProtected && priorityOf(one) < priority);
+  return asGroupsCanSpare(lower, view, gone.values());
+}
+
+/** Of consumers as many of each group as it can spare, the least important first, when some are to go already. */
+export function asGroupsCanSpare(
+  consumers: readonly Consumer[],
+  view: PlacementView,
+  gone: Iterable<Consumer> = [],
+): Consumer[] {
+  const spared = new Map<string, number>();
+  for (const { projectId, groupId } of gone) {
+    if (groupId === undefined) continue;
+    const key = groupKey(projectId, groupId);
+    spared.set(key, (spared.get(key) ?? sparesOf(projectId, groupId, view)) - 1);
+  }
+  const leastFirst = consumers.toSorted(byImportance).toReversed();
+  return leastFirst.filter((one) => {
+    if (one.groupId === undefined) return true;
+    const key = groupKey(one.projectId, one.groupId);
+    const left = spared.get(key) ?? sparesOf(one.projectId, one.groupId, view);
+    spared.set(key, left - 1);
+    return left > 0;
+  });
+}
+
+/** What migrations and reservations hold is no instance that could go. */
+export function isInstance({ owner, consumerType }: Consumer): boolean {
+  return owner === 'conductor' && consumerType === 'INSTANCE';
+}
+
+/** How many members a group can do without. */
+function sparesOf(projectId: string, groupId: string, view: PlacementView): number {
+  const { metadata = {} } = view.serverGroup(storedGroupKey(projectId, groupId)) ?? {};
+  if (metadata[NEVER_KEY] === 'never') return 0;
+  const least = Number(metadata[MIN_AVAILABLE_KEY] ?? 0);
+  // What can not be read protects.
+  return Number.isFinite(least) ? view.groupMembers(groupKey(projectId, groupId)).size - least : 0;
+}
+
+/** The most important first: by priority, then who has been there for longest. */
+export function byImportance(a: Consumer, b: Consumer): number {
+  return priorityOf(b) - priorityOf(a) || a.createdAtMs - b.createdAtMs || (a.uuid < b.uuid ? -1 : 1);
+}
+
+/** Below 0 when the first is cheaper. */
+export function compare(a: HostPreemption, b: HostPreemption): number {
+  const highest = ({ victims }: HostPreemption) => Math.max(-MAX_PRIORITY - 1, ...victims.map(priorityOf));
+  const sum = ({ victims }: HostPreemption) => victims.reduce((all, one) => all + priorityOf(one), 0);
+  return (
+    highest(a) - highest(b) || a.victims.length - b.victims.length || sum(a) - sum(b) || (a.host < b.host ? -1 : 1)
+  );
+}
+
+export function priorityOf({ priority = 0 }: Consumer): number {
+  return priority;
+}
+
+function claimOf({ allocations, uuid: consumerUuid }: Consumer, { index: hostIndex, root }: HostState): PendingClaim {
+  return { consumerUuid, hostIndex, rootUuid: root.uuid, allocations, group: undefined };
+}

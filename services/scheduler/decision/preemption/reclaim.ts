@@ -1,0 +1,148 @@
+import type { Consumer } from '#libs/domain/consumer';
+import type { Resources } from '#libs/domain/inventory';
+import { MAX_VICTIMS, RECLAIM_LIMIT } from '#libs/domain/queueing/admission';
+import { countedOf, limitOf, type QuotaExcess, UNLIMITED } from '#libs/domain/quotas/quota';
+import type { ProjectQuotas } from '#libs/placement/port/placement-view';
+import type { Fleet } from '../../fleet/fleet';
+import {
+  asGroupsCanSpare,
+  byImportance,
+  compare,
+  type FoundPreemption,
+  fits,
+  type HostPreemption,
+  isInstance,
+  type NominatedPlace,
+  onHost,
+  type PreemptionSearch,
+  priorityOf,
+  viewOf,
+} from './find-preemption';
+
+/** What a search for what was lent goes by. */
+export interface ReclaimSearch extends PreemptionSearch {
+  readonly projectId: string;
+  readonly fleet: Fleet;
+  /** What the instances take that have none yet, and their number. */
+  readonly asked: Resources;
+  readonly instanceCount: number;
+  /** Where they would go if there were no quota; undefined when there is no room for all of them. */
+  readonly places: readonly NominatedPlace[] | undefined;
+  /** The limits that they exceed once some others have left. */
+  readonly excessWithout: (left: readonly Consumer[]) => readonly QuotaExcess[];
+}
+
+/**
+ * Whom a project may take back from what others of its cohort have borrowed, so that its instances are within its quota;
+ * undefined when there is nothing, or not enough. Only for what the project needs within its own limits, only from projects
+ * that hold more than theirs and only as long as they do, and only from instances of a lower priority, or of one that the
+ * borrower's quota gives up (`RECLAIM_LIMIT`). (Kueue's reclaimWithinCohort: LowerPriority, and Any.)
+ *
+ * Where there is room on the hosts, the least important of them all go; else those on one host, in whose place one instance
+ * fits.
+ */
+export function findReclaim(search: ReclaimSearch): FoundPreemption | undefined {
+  const excess = search.excessWithout([]);
+  if (!isWithinOwnLimits(excess, search)) return undefined;
+  const borrowers = borrowing(excess, search);
+  if (search.places) return anywhere(borrowers, search.places, search);
+  return search.instanceCount <= search.equivalenceClass.batchSize ? onOneHost(borrowers, search) : undefined;
+}
+
+/** It is the cohort that has no more, though the project holds less than it may. */
+function isWithinOwnLimits(excess: readonly QuotaExcess[], { projectId, asked, view }: ReclaimSearch): boolean {
+  const used = view.quotas.usage(projectId);
+  return excess.every(({ scope, resourceClass: name }) => {
+    const limit = limitOf(projectId, name, view.quotas);
+    return scope === 'cohort' && limit !== UNLIMITED && (used[name] ?? 0) + (asked[name] ?? 0) <= limit;
+  });
+}
+
+/** Instances that hold what their projects have borrowed, and that may be taken back: the least important first. */
+function borrowing(excess: readonly QuotaExcess[], { projectId, view, priority }: ReclaimSearch): readonly Consumer[] {
+  const { quotas } = view;
+  const lent = new Map<string, Lent>();
+  const lentTo = (project: string): Lent => {
+    const known = lent.get(project) ?? lentOf(project, excess, quotas);
+    lent.set(project, known);
+    return known;
+  };
+  const mayGo = (one: Consumer) =>
+    one.projectId !== projectId &&
+    isInstance(one) &&
+    !one.isProtected &&
+    lentTo(one.projectId).size > 0 &&
+    (priorityOf(one) < priority || priorityOf(one) <= givenUpBy(one.projectId, quotas));
+  const consumers = asGroupsCanSpare([...view.consumers()].filter(mayGo), view);
+  // With each that goes its project has borrowed less, and what is its own is not taken.
+  return consumers.filter((one) => {
+    const left = lentTo(one.projectId);
+    const held = Object.entries(countedOf(one)).filter(([name]) => (left.get(name) ?? 0) > 0);
+    for (const [name, amount] of held) left.set(name, (left.get(name) as number) - amount);
+    return held.length > 0;
+  });
+}
+
+/** What a project holds beyond its limits of the classes that are lacking, by class. */
+type Lent = Map<string, number>;
+
+function lentOf(project: string, excess: readonly QuotaExcess[], quotas: ProjectQuotas): Lent {
+  const lent: Lent = new Map();
+  for (const { name: cohort, resourceClass } of excess) {
+    const limit = limitOf(project, resourceClass, quotas);
+    const beyond = (quotas.usage(project)[resourceClass] ?? 0) - limit;
+    if (quotas.quota(project)?.cohort === cohort && limit !== UNLIMITED && beyond > 0) lent.set(resourceClass, beyond);
+  }
+  return lent;
+}
+
+/** The highest priority that a borrower's quota gives up. */
+function givenUpBy(project: string, quotas: ProjectQuotas): number {
+  const highest = quotas.quota(project)?.limits[RECLAIM_LIMIT] ?? quotas.defaultQuota()?.limits[RECLAIM_LIMIT];
+  if (highest === undefined) return Number.NEGATIVE_INFINITY;
+  return highest === UNLIMITED ? Number.POSITIVE_INFINITY : highest;
+}
+
+function anywhere(
+  borrowers: readonly Consumer[],
+  places: readonly NominatedPlace[],
+  { excessWithout, fleet, snapshot }: ReclaimSearch,
+): FoundPreemption | undefined {
+  const leaving: Consumer[] = [];
+  for (const one of borrowers) {
+    leaving.push(one);
+    if (excessWithout(leaving).length > 0) continue;
+    const victims = new Set(leaving);
+    for (const kept of leaving.toSorted(byImportance)) {
+      victims.delete(kept);
+      if (excessWithout([...victims]).length > 0) victims.add(kept);
+    }
+    if (victims.size > MAX_VICTIMS) return undefined;
+    const hostOf = ({ allocations }: Consumer) => snapshot.at(fleet.indexOfAllocations(allocations))?.host.name;
+    const hosts = new Set([...victims].map(hostOf).filter((host) => host !== undefined));
+    return { view: viewOf([...hosts], [...victims], true), places };
+  }
+  return undefined;
+}
+
+function onOneHost(borrowers: readonly Consumer[], search: ReclaimSearch): FoundPreemption | undefined {
+  const { fleet, snapshot, constraints, excessWithout } = search;
+  const byHost = new Map<number, Consumer[]>();
+  for (const one of borrowers) {
+    const index = fleet.indexOfAllocations(one.allocations);
+    if (index !== undefined) byHost.set(index, [...(byHost.get(index) ?? []), one]);
+  }
+  let best: HostPreemption | undefined;
+  for (const [index, leaving] of byHost) {
+    const host = snapshot.at(index);
+    if (host === undefined || !constraints.allows(host.index)) continue;
+    const found = onHost(
+      host,
+      leaving,
+      (state, left) => fits(state, search) && excessWithout([...left]).length === 0,
+      search,
+    );
+    if (found && (best === undefined || compare(found, best) < 0)) best = found;
+  }
+  return best && { view: viewOf([best.host], best.victims, true), places: [best.place] };
+}

@@ -1,0 +1,208 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { openBus } from '#libs/bus/open';
+import { busOptions } from '#libs/bus/options';
+import type { Bus } from '#libs/bus/port';
+import { castTyped } from '#libs/bus/typed-calls';
+import { Client } from '#libs/client/client';
+import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { BUILD_REQUESTS } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { sleep } from '#libs/domain/clock';
+import { NO_ADMISSION } from '#libs/domain/queueing/admission';
+import { requestSpec } from '#libs/domain/request-spec';
+import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
+import { percentile } from '#libs/runtime/percentiles';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { endAllBerth, startBerth } from './berth-process';
+import { type Bench, measureRate, type Results, rateResults, round } from './harness';
+
+const HOSTS = 8;
+const VCPUS = 8;
+const PROJECTS = 10;
+const AN_HOUR_MS = 3_600_000;
+const clock = systemClock();
+
+/**
+ * A full fleet on which many wait: what they cost while nothing happens, what it costs to give one that is released to the
+ * next of them, and to tell one its place. Separate processes on a private RabbitMQ and Redis. Processor time is told beside
+ * latencies: a busy machine changes it least.
+ * Flags: `--waiting 10000`, `--shapes 100` (kinds of requests among them), `--releases 50`, `--seconds 5`.
+ */
+export const pendingBench: Bench = {
+  name: 'pending',
+  purpose: 'many who wait for capacity: idle, a release that wakes one, and the lookup of a place',
+  async run({ flags, note }) {
+    const waiting = Number(flags['waiting'] ?? 10_000);
+    const shapes = Number(flags['shapes'] ?? 100);
+    const seconds = Number(flags['seconds'] ?? 5);
+    note('starting a private RabbitMQ and Redis');
+    const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis({ appendOnly: true })]);
+    const addresses = { BERTH_BUS_URL: rabbitmq.url, BERTH_STORE_URL: redis.url };
+    const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
+    const bus = await openBus({ ...readConfig(busOptions, {}), busUrl: rabbitmq.url }, around);
+    try {
+      const processes = startFleet(addresses, waiting);
+      const client = new Client(bus, { clock, random: systemRandom, timeoutMs: 30_000, retryForMs: 30_000 });
+      while ((await client.hosts().catch(() => [])).length < HOSTS) await sleep(clock, 250);
+      const states = await StateWatch.on(bus);
+      note('filling the fleet');
+      const running = await publish(bus, HOSTS * VCPUS, 1, 0);
+      await states.until('active', running.length);
+      note(`${waiting} come that wait`);
+      const queuedMs = performance.now();
+      const queued = await publish(bus, waiting, shapes, AN_HOUR_MS);
+      await states.until('pending', waiting);
+      const queuedPerSecond = round((1_000 * waiting) / (performance.now() - queuedMs));
+      // Each shape is tried once, and refused.
+      await sleep(clock, 5_000);
+      note('measuring while nothing happens');
+      const idle = await processorShare(processes, () => sleep(clock, seconds * 1_000));
+      note('measuring releases');
+      const wakes = await measureWakes(bus, states, processes, running, Number(flags['releases'] ?? 50));
+      note('measuring the lookup of places');
+      const before = await processorMs(processes.conductor);
+      const lookup = await measureRate((n) => client.instance(queued[n % queued.length] as string), {
+        inFlight: 8,
+        seconds,
+      });
+      // Half as many again were the warm-up.
+      const lookupUs = (1_000 * ((await processorMs(processes.conductor)) - before)) / (1.5 * lookup.count);
+      return {
+        waiting,
+        shapes,
+        queued_per_s: queuedPerSecond,
+        ...idle,
+        ...wakes,
+        ...rateResults('lookup', lookup),
+        lookup_conductor_cpu_us: round(lookupUs),
+      };
+    } finally {
+      await endAllBerth();
+      await bus.close().catch(() => {});
+      await Promise.all([rabbitmq.stop(), redis.stop()]);
+    }
+  },
+};
+
+interface Processes {
+  readonly conductor: ChildProcess;
+  readonly scheduler: ChildProcess;
+}
+
+function startFleet(addresses: Readonly<Record<string, string>>, waiting: number): Processes {
+  startBerth('compute-agent', {
+    ...addresses,
+    BERTH_AGENT_HOST: 'rack0',
+    BERTH_AGENT_HOSTS: String(HOSTS),
+    BERTH_AGENT_INVENTORY: `VCPU=${VCPUS},MEMORY_MB=10000000,DISK_GB=1000000`,
+    BERTH_AGENT_FAKE_LATENCY_MS: '0',
+    BERTH_AGENT_FAKE_FAILURE_RATE: '0',
+  });
+  const env = { ...addresses, BERTH_CONDUCTOR_MAX_PENDING: String(Math.min(100_000, waiting + 1_000)) };
+  return { conductor: startBerth('conductor', env), scheduler: startBerth('scheduler', addresses) };
+}
+
+/** Asks for instances of one VCPU, each by a request of its own, of so many shapes; their uuids. */
+async function publish(bus: Bus, count: number, shapes: number, waitForCapacityMs: number): Promise<readonly string[]> {
+  const specs = Array.from({ length: shapes }, (_, shape) =>
+    Array.from({ length: PROJECTS }, (_project, n) => {
+      const who = { projectId: `project-${n}`, userId: 'bench' };
+      return requestSpecCodec.encode(requestSpec({ VCPU: 1, MEMORY_MB: 16 + shape }, who));
+    }),
+  );
+  const uuids = Array.from({ length: count }, () => randomUUID());
+  const casts = uuids.map((uuid, n) => {
+    const spec = specs[n % shapes]?.[n % PROJECTS] as Uint8Array;
+    const admission = { ...NO_ADMISSION, waitForCapacityMs };
+    const request = { requestId: uuid, requestSpec: spec, count: 1, name: '', instanceUuids: [uuid], admission };
+    return castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, { id: uuid });
+  });
+  await Promise.all(casts);
+  return uuids;
+}
+
+/** Which instances have been in a state, by their events. */
+class StateWatch {
+  readonly #seen = new Map<string, Set<string>>();
+  #look: () => void = () => {};
+
+  static async on(bus: Bus): Promise<StateWatch> {
+    const watch = new StateWatch();
+    await bus.subscribe('instance.#', (topic) => {
+      const [, state = '', , uuid = ''] = topic.split('.');
+      watch.of(state).add(uuid);
+      watch.#look();
+    });
+    return watch;
+  }
+
+  of(state: string): Set<string> {
+    const known = this.#seen.get(state) ?? new Set();
+    this.#seen.set(state, known);
+    return known;
+  }
+
+  /** Resolves when so many have been in it. */
+  until(state: string, count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#look = () => this.of(state).size >= count && resolve();
+      this.#look();
+    });
+  }
+}
+
+/** From the termination of one that runs until one that waited is ACTIVE, one after the other. */
+async function measureWakes(
+  bus: Bus,
+  states: StateWatch,
+  processes: Processes,
+  running: readonly string[],
+  releases: number,
+): Promise<Results> {
+  const latenciesMs: number[] = [];
+  const all = async () => [await processorMs(processes.conductor), await processorMs(processes.scheduler)] as const;
+  const before = await all();
+  const victims = [...running];
+  for (let n = 0; n < releases; n++) {
+    const active = states.of('active');
+    const instanceUuid = victims[n] ?? [...active].find((uuid) => !victims.includes(uuid)) ?? '';
+    victims.push(instanceUuid);
+    const startedMs = performance.now();
+    await castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+    await states.until('active', active.size + 1);
+    latenciesMs.push(performance.now() - startedMs);
+  }
+  const after = await all();
+  return {
+    wake_p50_ms: round(percentile(latenciesMs, 50)),
+    wake_p99_ms: round(percentile(latenciesMs, 99)),
+    wake_conductor_cpu_ms: round((after[0] - before[0]) / releases),
+    wake_scheduler_cpu_ms: round((after[1] - before[1]) / releases),
+  };
+}
+
+async function processorShare({ conductor, scheduler }: Processes, during: () => Promise<void>): Promise<Results> {
+  const startedMs = performance.now();
+  const before = [await processorMs(conductor), await processorMs(scheduler)] as const;
+  await during();
+  const tookMs = performance.now() - startedMs;
+  return {
+    idle_conductor_cpu_percent: round((100 * ((await processorMs(conductor)) - before[0])) / tookMs),
+    idle_scheduler_cpu_percent: round((100 * ((await processorMs(scheduler)) - before[1])) / tookMs),
+  };
+}
+
+/** User and system time of a process (`proc_pid_stat(5)`), in milliseconds; 0 where the kernel does not tell. */
+async function processorMs({ pid = 0 }: ChildProcess): Promise<number> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * MS_PER_TICK;
+}
+
+/** Of the kernel's 100 ticks a second (USER_HZ). */
+const MS_PER_TICK = 10;
