@@ -37,6 +37,16 @@ export function schedulerMetrics(
     [],
     (gauge) => gauge.set(countOverCapacity(mirror)),
   );
+  metrics.gauge(
+    'berth_scheduler_leases',
+    'Instances with leased alternates, and those for which others make room.',
+    ['kind'],
+    (gauge) => {
+      const nominations = mirror.nominations().length;
+      gauge.set({ kind: 'nomination' }, nominations);
+      gauge.set({ kind: 'alternates' }, [...mirror.leases()].length - nominations);
+    },
+  );
   metrics.gauge('berth_scheduler_mirror_revision', 'The store revision that this scheduler sees.', [], (gauge) =>
     gauge.set(mirror.revision),
   );

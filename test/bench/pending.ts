@@ -25,6 +25,8 @@ const HOSTS = 8;
 const VCPUS = 8;
 const PROJECTS = 10;
 const AN_HOUR_MS = 3_600_000;
+/** Longer than between two turns of the queue. */
+const QUIET_MS = 5_000;
 const clock = systemClock();
 
 /**
@@ -36,7 +38,9 @@ const clock = systemClock();
 export const pendingBench: Bench = {
   name: 'pending',
   purpose: 'many who wait for capacity: idle, a release that wakes one, and the lookup of a place',
-  async run({ flags, note }) {
+  async run(context) {
+    const { flags } = context;
+    const note = (text: string) => context.note(text);
     const waiting = Number(flags['waiting'] ?? 10_000);
     const shapes = Number(flags['shapes'] ?? 100);
     const seconds = Number(flags['seconds'] ?? 5);
@@ -58,28 +62,34 @@ export const pendingBench: Bench = {
       const queued = await publish(bus, waiting, shapes, AN_HOUR_MS);
       await states.until('pending', waiting);
       const queuedPerSecond = round((1_000 * waiting) / (performance.now() - queuedMs));
-      // Each shape is tried once, and refused.
-      await sleep(clock, 5_000);
+      // Each shape is tried once, and refused; then all of it are told.
+      const toldMs = await states.untilQuiet(QUIET_MS);
       note('measuring while nothing happens');
-      const idle = await processorShare(processes, () => sleep(clock, seconds * 1_000));
+      const idle = await processorShares(processes, () => sleep(clock, seconds * 1_000));
       note('measuring releases');
-      const wakes = await measureWakes(bus, states, processes, running, Number(flags['releases'] ?? 50));
+      const wakes = await measureWakes(bus, states, processes, running, Number(flags['releases'] ?? 50), idle);
       note('measuring the lookup of places');
+      let lookups = 0;
+      const beside = beyond(idle.conductor);
       const before = await processorMs(processes.conductor);
-      const lookup = await measureRate((n) => client.instance(queued[n % queued.length] as string), {
-        inFlight: 8,
-        seconds,
-      });
-      // Half as many again were the warm-up.
-      const lookupUs = (1_000 * ((await processorMs(processes.conductor)) - before)) / (1.5 * lookup.count);
+      const lookup = await measureRate(
+        (n) => {
+          lookups += 1;
+          return client.instance(queued[n % queued.length] as string);
+        },
+        { inFlight: 8, seconds },
+      );
+      const lookupMs = beside((await processorMs(processes.conductor)) - before) / lookups;
       return {
         waiting,
         shapes,
         queued_per_s: queuedPerSecond,
-        ...idle,
+        told_after_s: round(toldMs / 1_000),
+        idle_conductor_cpu_percent: round(100 * idle.conductor),
+        idle_scheduler_cpu_percent: round(100 * idle.scheduler),
         ...wakes,
         ...rateResults('lookup', lookup),
-        lookup_conductor_cpu_us: round(lookupUs),
+        lookup_conductor_cpu_ms: round(lookupMs),
       };
     } finally {
       await endAllBerth();
@@ -129,12 +139,14 @@ async function publish(bus: Bus, count: number, shapes: number, waitForCapacityM
 /** Which instances have been in a state, by their events. */
 class StateWatch {
   readonly #seen = new Map<string, Set<string>>();
+  #lastMs = performance.now();
   #look: () => void = () => {};
 
   static async on(bus: Bus): Promise<StateWatch> {
     const watch = new StateWatch();
     await bus.subscribe('instance.#', (topic) => {
       const [, state = '', , uuid = ''] = topic.split('.');
+      watch.#lastMs = performance.now();
       watch.of(state).add(uuid);
       watch.#look();
     });
@@ -145,6 +157,13 @@ class StateWatch {
     const known = this.#seen.get(state) ?? new Set();
     this.#seen.set(state, known);
     return known;
+  }
+
+  /** Resolves when nothing has happened for so long; after how many milliseconds it was the last. */
+  async untilQuiet(quietMs: number): Promise<number> {
+    const startedMs = performance.now();
+    while (performance.now() - this.#lastMs < quietMs) await sleep(clock, 250);
+    return Math.max(0, this.#lastMs - startedMs);
   }
 
   /** Resolves when so many have been in it. */
@@ -163,9 +182,12 @@ async function measureWakes(
   processes: Processes,
   running: readonly string[],
   releases: number,
+  idle: Shares,
 ): Promise<Results> {
   const latenciesMs: number[] = [];
   const all = async () => [await processorMs(processes.conductor), await processorMs(processes.scheduler)] as const;
+  const conductorsMs = beyond(idle.conductor);
+  const schedulersMs = beyond(idle.scheduler);
   const before = await all();
   const victims = [...running];
   for (let n = 0; n < releases; n++) {
@@ -181,20 +203,29 @@ async function measureWakes(
   return {
     wake_p50_ms: round(percentile(latenciesMs, 50)),
     wake_p99_ms: round(percentile(latenciesMs, 99)),
-    wake_conductor_cpu_ms: round((after[0] - before[0]) / releases),
-    wake_scheduler_cpu_ms: round((after[1] - before[1]) / releases),
+    wake_conductor_cpu_ms: round(conductorsMs(after[0] - before[0]) / releases),
+    wake_scheduler_cpu_ms: round(schedulersMs(after[1] - before[1]) / releases),
   };
 }
 
-async function processorShare({ conductor, scheduler }: Processes, during: () => Promise<void>): Promise<Results> {
+/** Of one processor's time, what each process takes. */
+type Shares = Readonly<Record<keyof Processes, number>>;
+
+async function processorShares({ conductor, scheduler }: Processes, during: () => Promise<void>): Promise<Shares> {
   const startedMs = performance.now();
   const before = [await processorMs(conductor), await processorMs(scheduler)] as const;
   await during();
   const tookMs = performance.now() - startedMs;
   return {
-    idle_conductor_cpu_percent: round((100 * ((await processorMs(conductor)) - before[0])) / tookMs),
-    idle_scheduler_cpu_percent: round((100 * ((await processorMs(scheduler)) - before[1])) / tookMs),
+    conductor: ((await processorMs(conductor)) - before[0]) / tookMs,
+    scheduler: ((await processorMs(scheduler)) - before[1]) / tookMs,
   };
+}
+
+/** From now on: of what a process has taken until then, what it would not have taken anyway. */
+function beyond(idleShare: number): (takenMs: number) => number {
+  const startedMs = performance.now();
+  return (takenMs) => Math.max(0, takenMs - idleShare * (performance.now() - startedMs));
 }
 
 /** User and system time of a process (`proc_pid_stat(5)`), in milliseconds; 0 where the kernel does not tell. */

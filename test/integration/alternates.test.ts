@@ -52,6 +52,7 @@ it('reserves an alternate until the instance is ACTIVE: others have to wait', as
   await eventually('it is reserved', async () => (await reservations()) === 1);
   const second = await build({});
   await isIn(second.instanceUuids[0], 'error');
+  expect((await client.instance(second.instanceUuids[0] ?? '')).fault).toMatchObject({ reason: 'no_valid_host' });
   await isIn(first.instanceUuids[0], 'active');
   await eventually('nothing is reserved', async () => (await reservations()) === 0);
   const third = await build({});
@@ -66,6 +67,8 @@ it('leases an alternate, which takes nobody’s room, until the instance is ACTI
   const second = await build({});
   await isIn(first.instanceUuids[0], 'active');
   await isIn(second.instanceUuids[0], 'active');
+  const ends = await Promise.all([first, second].map(({ instanceUuids }) => client.instance(instanceUuids[0] ?? '')));
+  expect(ends.map(({ host }) => host).toSorted()).toEqual(['h1', 'h2']);
   await eventually('nothing is leased', async () => (await leases()) === 0);
   for (const { instanceUuids } of [first, second]) await terminate(instanceUuids[0]);
 });

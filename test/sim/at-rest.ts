@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Instance } from '#libs/domain/instance';
-import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
+import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
 import { agentOf } from './actions/common';
@@ -122,7 +122,7 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
     .flatMap(({ consumers = [] }) => consumers)
     .filter(({ owner }) => owner === 'conductor')
     .flatMap(({ uuid: consumerUuid, consumerType, allocations }) => {
-      const uuid = consumerType === MIGRATION_CONSUMER ? migrationUuidOf(consumerUuid) : consumerUuid;
+      const uuid = instanceOfConsumer({ uuid: consumerUuid, consumerType });
       const hosts = new Set(Object.keys(allocations).map((on) => names.get(on)?.split(':')[0]));
       return [...hosts].map((host) => ({ uuid, host }));
     })

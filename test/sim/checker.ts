@@ -7,7 +7,7 @@ import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance, powerStateToBuild } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
-import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
+import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
@@ -481,7 +481,7 @@ export class Checker {
     this.#checkGroups(what.includes('by force'));
     this.#checkSpread(joining, what.includes('by force'));
     for (const { uuid, owner, consumerType } of change.consumers ?? []) {
-      const instanceUuid = consumerType === MIGRATION_CONSUMER ? migrationUuidOf(uuid) : uuid;
+      const instanceUuid = instanceOfConsumer({ uuid, consumerType });
       if (owner === 'conductor' && !this.isAskedFor(instanceUuid)) {
         this.fail('nobody acts for another', `${by} claimed for ${uuid}, which nobody asked for`);
       }

@@ -24,7 +24,7 @@ export function describeLeases(open: () => PlacementStore): void {
     const write = (lease: PlaceLease) => mustCommit(store, { kind: 'write_lease', lease });
     const end = (consumerUuids: readonly string[], expiredAtMs?: number) =>
       commit(store, { kind: 'end_leases', consumerUuids, expiredAtMs });
-    const leases = async () => (await contentsOf(store)).leases.map(({ revision, ...lease }) => lease);
+    const leases = async () => (await contentsOf(store)).leases.map(({ revision: _revision, ...lease }) => lease);
 
     it('are kept, one for each instance, and shown to every reader', async () => {
       const first = aLease();

@@ -3,15 +3,22 @@ import { type Random, randomInt } from '#libs/domain/random';
 
 /** How a request waits, gives way and ends: for seconds, so that all of it happens in a run. */
 export function anAdmission(random: Random): Admission {
+  const priority = randomInt(random, 7) - 3;
+  const waitForCapacityMs = 2_000 + Math.floor(random.next() * 18_000);
+  const alternatesHeld = HELD[waitForCapacityMs % HELD.length];
   return {
     ...NO_ADMISSION,
-    priority: randomInt(random, 7) - 3,
-    waitForCapacityMs: 2_000 + Math.floor(random.next() * 18_000),
+    priority,
+    waitForCapacityMs,
+    ...(alternatesHeld ? { alternatesHeld } : {}),
     timeLimitMs: random.next() < 0.3 ? 2_000 + Math.floor(random.next() * 10_000) : 0,
     isProtected: random.next() < 0.15,
     isRequeued: random.next() < 0.5,
   };
 }
+
+/** By a number that is drawn anyway. */
+const HELD: readonly Admission['alternatesHeld'][] = [undefined, 'leased', 'reserved'];
 
 /** Of one that may make room. */
 export function ofACrowd(random: Random): Admission {
