@@ -1,7 +1,7 @@
 import { BerthError } from '#libs/domain/errors';
 import { type Attempt, canTransition, FIRST_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
+import { endHeldAlternates } from './alternates/held-alternates';
 import type { Conductor } from './context';
-import { endHeldAlternates } from './steps/held-alternates';
 
 /** What a step changes of a record. */
 export type RecordChange = Partial<

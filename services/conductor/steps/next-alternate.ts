@@ -6,10 +6,10 @@ import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { ConsumerGuard } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import { referencedId } from '#libs/placement/sealed/reference';
+import { reservationOf, withoutClaimed } from '../alternates/held-alternates';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
 import { openRequest } from './claims';
-import { reservationOf, withoutClaimed } from './held-alternates';
 
 /**
  * Claims the next alternate of an instance whose attempt is concluded, with its allocation request: one commit releases

@@ -3,10 +3,10 @@ import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import { isReservation } from '#libs/domain/queueing/place-lease';
+import { NEEDING_ALTERNATES } from '../alternates/held-alternates';
 import type { Conductor } from '../context';
 import { type Look, lookAt, type Observation, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
-import { NEEDING_ALTERNATES } from '../steps/held-alternates';
 import { destroyBeforeForgetting, forgetEnded } from './forget-ended';
 
 /** The lease that the conductor which audits holds. */

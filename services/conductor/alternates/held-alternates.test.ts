@@ -1,7 +1,7 @@
 import { reservationUuidOf } from '#libs/domain/queueing/place-lease';
 import type { Running } from '#libs/runtime/service';
 import { contentsOf, mustCommit } from '#libs/testing/placement/placement';
-import { ConductorWorld, providerOf } from './testing/conductor-world';
+import { ConductorWorld, providerOf } from '../testing/conductor-world';
 
 let world: ConductorWorld;
 const conductors: Running[] = [];
