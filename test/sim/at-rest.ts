@@ -40,6 +40,9 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
     checker.fail('gangs are kept', wrong);
   }
   checkClaims(fleet, checker, rows, instances);
+  for (const { kind, consumerUuid } of rows.flatMap(({ leases = [] }) => leases)) {
+    checker.fail('nothing grows without bound', `a lease of ${consumerUuid} is left (${kind})`);
+  }
   checkForeign(checker, rows);
   checkDecisions(checker, rows);
   checkBounds(fleet, checker, instances);

@@ -4,6 +4,8 @@ export const SCHEDULER = {
   BERTH_SCHEDULER_HOST_TIMEOUT_MS: '10000',
   BERTH_SCHEDULER_DISCREPANCY_GRACE_MS: '3000',
   BERTH_SCHEDULER_CLAIM_SETTLE_MS: '500',
+  BERTH_SCHEDULER_LEASE_MS: '5000',
+  BERTH_SCHEDULER_NOMINATION_MS: '8000',
 };
 
 /** Of one of the two: its alternates refer to the store, which keeps that for less than a build may take. */

@@ -81,6 +81,8 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
       const claimed = await claimDecided(decision, request, caller, deps);
       if (claimed.kind === 'destinations') {
         keep(decision.grounds, claimed.destinations);
+        // What was kept for them is theirs now.
+        await deps.nominate(request, undefined);
         await deps.holdAlternates(claimed.instances, request);
         const destinations = await deps.refer(claimed.destinations);
         return { response: { destinations, noValidHost: decision.whyNotMore }, conflicts };

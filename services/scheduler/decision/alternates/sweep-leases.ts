@@ -7,7 +7,7 @@ import type { Log } from '#libs/runtime/log';
 
 /** Leases that are ended in one commit. */
 const AT_ONCE = 500;
-const INTERVAL_MS = 30_000;
+const INTERVAL_MS = 10_000;
 
 export interface SweepLeasesDeps {
   readonly placement: Pick<PlacementStore, 'commit'>;
