@@ -11,6 +11,8 @@ export type {
   HostSummary,
   InstanceEvent,
   InstanceView,
+  MoveInstancesResponse,
+  PlannedMove,
   ProjectQuotaView,
   ProjectUsageView,
   UpdateFlavorRequest,
