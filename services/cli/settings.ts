@@ -71,5 +71,5 @@ function optionsIn(tables: Tables): Option<unknown>[] {
 
 /** A value of a setting as people read it. */
 export function showValue(value: unknown): string {
-  return Array.isArray(value) ? value.join(',') : String(value);
+  return Array.isArray(value) ? value.join(',') : String(value ?? '');
 }

@@ -2,11 +2,12 @@ import { parseArgs } from 'node:util';
 import { buildsBench } from './builds';
 import { claimsBench } from './claims';
 import type { Bench, Results } from './harness';
+import { packBench } from './pack';
 import { placementBench } from './placement';
 import { stalenessBench } from './staleness';
 
 /** Every benchmark; adding one is a line here. */
-const BENCHES: readonly Bench[] = [buildsBench, claimsBench, placementBench, stalenessBench];
+const BENCHES: readonly Bench[] = [buildsBench, claimsBench, packBench, placementBench, stalenessBench];
 
 /** `npm run bench -- NAME [--json] [--flag value ...]`: notes go to stderr, results to stdout. */
 async function main(args: readonly string[]): Promise<number> {

@@ -2,6 +2,7 @@ import type { Diagnosis, Move, PreemptionView } from '#libs/contracts/messages';
 import type { Random } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey } from '#libs/domain/server-group';
+import type { Pricing } from '../demand/pricing';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
@@ -66,6 +67,7 @@ export type Decision =
 /** What decisions are made with. */
 export interface DecisionParts {
   readonly fleet: Fleet;
+  readonly pricing: Pricing;
   readonly rankHosts: RankHosts;
   readonly settings: SelectSettings;
 }
@@ -82,7 +84,7 @@ export function decide(
   parts: DecisionParts,
   refusedClaims: RefusedClaims = NO_REFUSED_CLAIMS,
 ): Decision {
-  const { fleet, rankHosts, settings } = parts;
+  const { fleet, pricing, rankHosts, settings } = parts;
   const { spec, instanceUuids, numAlternates } = request;
 
   const snapshot = fleet.snapshot(nowMs);
@@ -102,7 +104,8 @@ export function decide(
     const feasibility = ranked.feasibility(picked.constraints);
     const diagnosis = diagnose(feasibility, beyond, before);
     const search = { snapshot, equivalenceClass, constraints, view: fleet.view, random };
-    const preemption = preemptionFor(request, search, settings);
+    const judgement = new Judgement(equivalenceClass, settings, pricing.prices);
+    const preemption = preemptionFor(request, { ...search, judgement });
     return { kind: 'refused', diagnosis, grounds: groundsOf([], diagnosis), preemption };
   }
 
@@ -130,11 +133,10 @@ export function decide(
 /** Others make room for one instance at a time, and for none that a quota refuses. */
 function preemptionFor(
   { mayPreempt, priority = 0, instanceUuids }: Pick<SelectRequest, 'mayPreempt' | 'priority' | 'instanceUuids'>,
-  search: Omit<PreemptionSearch, 'priority' | 'judgement'>,
-  settings: SelectSettings,
+  search: Omit<PreemptionSearch, 'priority'>,
 ): PreemptionView | undefined {
   if (!mayPreempt || instanceUuids.length !== 1) return undefined;
-  return findPreemption({ ...search, priority, judgement: new Judgement(search.equivalenceClass, settings) });
+  return findPreemption({ ...search, priority });
 }
 
 /** What the instances prefer of resources is taken only if all of it is within the quota: it refuses nobody. */

@@ -118,7 +118,7 @@ it('agrees with the rules spelled out: who passes and takes what, who is refused
       const scheduler = await world.scheduler();
       const { mirror, settings } = scheduler;
       const { spec: asked, equivalenceClass } = classified(spec);
-      const judgement = new Judgement(equivalenceClass, settings);
+      const judgement = new Judgement(equivalenceClass, settings, scheduler.pricing.prices);
       const snapshot = scheduler.fleet.snapshot(world.clock.now());
       const ranked = scheduler.rankHosts(equivalenceClass, snapshot);
       const feasible = [...ranked.bestFirst(constraintsOf(scheduler, spec, snapshot), seededRandom(0))];
@@ -210,7 +210,7 @@ it('a filter that makes a fresh reason each time is counted like any other, and 
     ],
   };
   const settings = { ...scheduler.settings, classFilters: [fresh] };
-  const ranks = new KeptRanks(settings, 1_000);
+  const ranks = new KeptRanks(settings, scheduler.pricing, 1_000);
   const { equivalenceClass } = classified();
   const counts = () => {
     const snapshot = scheduler.fleet.snapshot(world.clock.now());
