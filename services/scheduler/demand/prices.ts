@@ -27,8 +27,6 @@ export const NO_PRICES: Prices = { shapes: [], columns: new ShapeColumns([]) };
  */
 const WHOLE_HOSTS_SHARE = 0.01;
 const MAX_KINDS = 8;
-/** Shapes that have a price, those asked for most: the others change little, and each costs time for each host. */
-const MAX_PRICED = 32;
 /** Added to every count: a shape of which none fits now may fit again before the next prices, and is dear then, not without price. */
 const FEWEST = 0.1;
 
@@ -46,8 +44,7 @@ export function pricesOf(asked: readonly AskedShape[], { hosts }: FleetSnapshot)
   });
   const kinds = commonestKinds(open);
   const whole = kinds.map((shape): AskedShape => ({ ...shape, share: WHOLE_HOSTS_SHARE / kinds.length }));
-  const most = [...asked].sort((a, b) => b.share - a.share).slice(0, MAX_PRICED);
-  const priced = [...most, ...whole];
+  const priced = [...asked, ...whole];
   const columns = new ShapeColumns(priced);
   const sums = new Float64Array(priced.length);
   const fits = new Float64Array(priced.length);

@@ -4,9 +4,9 @@ import { Demand } from './demand';
 import { NO_PRICES, type Prices, pricesOf } from './prices';
 import { shapeOf } from './shape';
 
-/** Instances between two prices: at least so many, and at least a quarter of the hosts, so that it costs a request little. */
-const INSTANCES_BETWEEN = 200;
-const OF_HOSTS = 1 / 4;
+/** Instances between two prices: at least so many, and at least a tenth of the hosts, so that it costs a request little. */
+const INSTANCES_BETWEEN = 50;
+const OF_HOSTS = 1 / 10;
 
 /**
  * What this scheduler is asked for, and the prices that follow from it. Prices are kept for some hundred instances, because

@@ -1,4 +1,4 @@
-import { NO_PRICES, type Prices } from '../demand/prices';
+import type { Prices } from '../demand/prices';
 import type { HostState } from '../fleet/host-state';
 import { CANDIDATES, FlatCandidates, needsSearch, noCandidate, searchOn } from '../ranking/candidates';
 import { Judgement, type RankingSettings } from '../ranking/judgement';
@@ -9,7 +9,7 @@ import { RefusalCounts } from '../ranking/refusal-counts';
  * Ranked hosts by definition: filter all hosts, search those that pass, weigh what is left, sort. What the incremental
  * ranks must agree with.
  */
-export function fullRanking(settings: RankingSettings, prices: Prices = NO_PRICES): RankHosts {
+export function fullRanking(settings: RankingSettings, prices: Prices): RankHosts {
   return (equivalenceClass, snapshot) => {
     const judgement = new Judgement(equivalenceClass, settings, prices);
     const flatCandidates = new FlatCandidates();
