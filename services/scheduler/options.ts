@@ -55,7 +55,7 @@ export const schedulerOptions = {
     env: 'BERTH_SCHEDULER_PROFILE',
     default: 'spread',
     values: PROFILES,
-    help: 'What hosts are chosen for: to be loaded evenly, to be filled one by one, or to keep room for what is asked for. It sets what says default undefined below.',
+    help: 'What hosts are chosen for: to be loaded evenly, to be filled one by one, or to keep room for what is asked for. It sets the weights, and the subset, that have no default of their own.',
   }),
   weightCpu: byProfile(weightOption('CPU', 1, 'Weight of the free share of VCPU; negative packs hosts full.')),
   weightRam: byProfile(weightOption('RAM', 1, 'Weight of the free share of MEMORY_MB; negative packs hosts full.')),

@@ -9,7 +9,7 @@ const INSTANCES_BETWEEN = 50;
 const OF_HOSTS = 1 / 10;
 
 /**
- * What this scheduler is asked for, and the prices that follow from it. Prices are kept for some hundred instances, because
+ * What this scheduler is asked for, and the prices that follow from it. Prices are kept for some time, because
  * all ranks have to be made anew when they change; what a host would lose is always the host's own.
  */
 export class Pricing {

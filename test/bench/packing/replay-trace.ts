@@ -10,7 +10,9 @@ export interface Outcome {
   /** Means over the trace's own time, from day 0: capacity that is free where the other class is used up; empty hosts. */
   readonly stranded: CoresAndRam;
   readonly emptyHosts: number;
+  /** Time by the clock of each decision, and processor time of all of them and the departures between. */
   readonly decisionsUs: Float64Array;
+  readonly processorUs: number;
 }
 
 const SAMPLES_PER_DAY = 24;
@@ -23,6 +25,7 @@ export function replay(
   untilRefused = false,
 ): Outcome {
   const fleet = new PackedFleet(hosts, profile);
+  const processorBefore = process.cpuUsage();
   const claims = new Map<string, PendingClaim>();
   const refused = { cores: 0, ram: 0, count: 0 };
   const asked = { cores: 0, ram: 0 };
@@ -48,6 +51,7 @@ export function replay(
       if (untilRefused) break;
     }
   }
+  const { user, system } = process.cpuUsage(processorBefore);
   const mean = (sum: number) => (samples === 0 ? 0 : sum / samples);
   return {
     refused,
@@ -55,6 +59,7 @@ export function replay(
     stranded: { cores: mean(sums.cores), ram: mean(sums.ram) },
     emptyHosts: mean(sums.emptyHosts),
     decisionsUs: decisionsUs.subarray(0, decisions),
+    processorUs: user + system,
   };
 }
 
