@@ -22,7 +22,8 @@ const MOST = 6;
 export const packBench: Bench = {
   name: 'pack',
   purpose: 'hosts that each scheduler profile needs for traces of VM requests, over the fractional bound',
-  async run({ flags, note }) {
+  async run(context) {
+    const { flags } = context;
     const results: Record<string, number | string> = {};
     const profiles = flags['profiles']?.split(',') ?? PROFILES;
     for (const path of tracesIn(flags['traces'] ?? TRACES)) {
@@ -36,7 +37,7 @@ export const packBench: Bench = {
         for (const profile of profiles) {
           const figures = figuresOf(events, kinds, bound, profile);
           for (const [figure, value] of Object.entries(figures)) results[`${name}_${profile}_${figure}`] = value;
-          note(`${name} ${profile}: ${JSON.stringify(figures)}`);
+          context.note(`${name} ${profile}: ${JSON.stringify(figures)}`);
         }
       }
     }

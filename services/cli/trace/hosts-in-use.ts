@@ -37,7 +37,8 @@ export function hostsInUse(
     }
   };
   for (const { kind, vm, atDays } of events) {
-    while (atDays > samples / SAMPLES_PER_DAY) sample();
+    const due = Math.ceil(atDays * SAMPLES_PER_DAY) - samples;
+    for (let n = 0; n < due; n++) sample();
     const name = hostOf.get(vm.vmId);
     if (name === undefined) continue;
     const host = used.get(name) ?? { cores: 0, ram: 0, vms: 0 };
