@@ -25,6 +25,7 @@ import type {
   FilterDiagnosis,
   HostVerdict,
   Relaxation,
+  RoomCost,
 } from './messages';
 import { excessFromWire } from './quotas';
 import { codecAroundSpec } from './request-spec';
@@ -144,12 +145,18 @@ function relaxationFromWire(wire: berth.scheduler.v1.IRelaxation, field: string)
 }
 
 function verdictFromWire(wire: berth.scheduler.v1.IHostVerdict, field: string): HostVerdict {
-  const { host, passed, refusals, weight, weights } = wire as berth.scheduler.v1.HostVerdict;
+  const { host, passed, refusals, weight, weights, roomCosts } = wire as berth.scheduler.v1.HostVerdict;
   return {
     host: hostName(host, `${field}.host`),
     passed,
     refusals: list(refusals, `${field}.refusals`, MAX_NAMES, text),
     weight,
     weights: pairs(weights, `${field}.weights`, (share) => share),
+    roomCosts: list(roomCosts, `${field}.room_costs`, MAX_NAMES, roomCostFromWire),
   };
+}
+
+function roomCostFromWire(wire: berth.scheduler.v1.IRoomCost, field: string): RoomCost {
+  const { resources, fewer, fits, cost } = wire as berth.scheduler.v1.RoomCost;
+  return { resources: amounts(resources, `${field}.resources`), fewer, fits: whole(fits, `${field}.fits`), cost };
 }

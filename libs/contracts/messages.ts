@@ -135,7 +135,11 @@ export interface Decision extends Fields<berth.scheduler.v1.Decision, 'diagnosis
 
 export type Relaxation = Fields<berth.scheduler.v1.Relaxation>;
 
-export type HostVerdict = Fields<berth.scheduler.v1.HostVerdict>;
+export interface HostVerdict extends Fields<berth.scheduler.v1.HostVerdict, 'roomCosts'> {
+  readonly roomCosts: readonly RoomCost[];
+}
+
+export type RoomCost = Fields<berth.scheduler.v1.RoomCost>;
 
 export interface HostSummary extends Fields<berth.scheduler.v1.HostSummary> {
   readonly resources: Readonly<Record<string, { readonly inventory: Inventory; readonly used: number }>>;

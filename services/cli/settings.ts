@@ -69,7 +69,8 @@ function optionsIn(tables: Tables): Option<unknown>[] {
   return [...new Map(options.map((option) => [option.env, option])).values()];
 }
 
-/** A value of a setting as people read it. */
+/** A value of a setting as people read it; '' for what is left to a profile. */
 export function showValue(value: unknown): string {
-  return Array.isArray(value) ? value.join(',') : String(value);
+  const shown = Array.isArray(value) ? value.join(',') : String(value);
+  return shown === 'undefined' ? '' : shown;
 }

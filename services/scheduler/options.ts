@@ -1,9 +1,23 @@
 import { claimKeyOption, claimTtlOption } from '#libs/placement/sealed/claim-key';
-import { type ConfigOf, durationOption, enumOption, intOption, listOption, numberOption } from '#libs/runtime/config';
+import {
+  type ConfigOf,
+  durationOption,
+  enumOption,
+  intOption,
+  listOption,
+  numberOption,
+  type Option,
+} from '#libs/runtime/config';
 import { FILTER_NAMES } from './filters/registry';
+import { PROFILES } from './weighers/profiles';
 
 function weightOption(name: string, fallback: number, help: string) {
   return numberOption({ env: `BERTH_SCHEDULER_WEIGHT_${name}`, default: fallback, min: -1000, max: 1000, help });
+}
+
+/** A setting that the profile decides unless it is set. */
+function byProfile(option: Option<number>): Option<number | undefined> {
+  return { ...option, default: undefined };
 }
 
 /** Settings of the scheduler. `services/scheduler/README.md` tells what each filter and weigher does. */
@@ -51,10 +65,21 @@ export const schedulerOptions = {
     values: FILTER_NAMES,
     help: 'The filters that a host must pass. Leaving one out turns off what it holds up; claims are checked in any case.',
   }),
-  weightCpu: weightOption('CPU', 1, 'Weight of the free share of VCPU; negative packs hosts full.'),
-  weightRam: weightOption('RAM', 1, 'Weight of the free share of MEMORY_MB; negative packs hosts full.'),
-  weightDisk: weightOption('DISK', 1, 'Weight of the free share of DISK_GB; negative packs hosts full.'),
-  weightIoOps: weightOption('IO_OPS', -1, 'Weight of builds in progress on the host; negative avoids busy hosts.'),
+  profile: enumOption({
+    env: 'BERTH_SCHEDULER_PROFILE',
+    default: 'spread',
+    values: PROFILES,
+    help: 'What hosts are chosen for: to be loaded evenly, to be filled one by one, or to keep room for what is asked for. It sets the weights, and the subset, that have no default of their own.',
+  }),
+  weightCpu: byProfile(weightOption('CPU', 1, 'Weight of the free share of VCPU; negative packs hosts full.')),
+  weightRam: byProfile(weightOption('RAM', 1, 'Weight of the free share of MEMORY_MB; negative packs hosts full.')),
+  weightDisk: byProfile(weightOption('DISK', 1, 'Weight of the free share of DISK_GB; negative packs hosts full.')),
+  weightHeadroom: byProfile(
+    weightOption('HEADROOM', 0, 'How much to prefer hosts that lose little room for what is asked for.'),
+  ),
+  weightIoOps: byProfile(
+    weightOption('IO_OPS', -1, 'Weight of builds in progress on the host; negative avoids busy hosts.'),
+  ),
   weightBuildFailures: weightOption('BUILD_FAILURES', 4, 'How much to avoid hosts on which builds failed lately.'),
   weightLeases: weightOption('LEASES', 4, 'How much to avoid room that is leased for alternates of others.'),
   weightPreferredTraits: weightOption('PREFERRED_TRAITS', 4, 'Weight of the preferred traits that the host has.'),
@@ -73,14 +98,16 @@ export const schedulerOptions = {
     8,
     'How much to prefer hosts without members of a soft-anti-affinity group.',
   ),
-  hostSubsetSize: intOption({
-    env: 'BERTH_SCHEDULER_HOST_SUBSET_SIZE',
-    default: 3,
-    min: 1,
-    max: 1_000,
-    unit: 'hosts',
-    help: 'Of how many of the best hosts, if they weigh nearly the same, one is drawn, so that schedulers choose differently.',
-  }),
+  hostSubsetSize: byProfile(
+    intOption({
+      env: 'BERTH_SCHEDULER_HOST_SUBSET_SIZE',
+      default: 3,
+      min: 1,
+      max: 1_000,
+      unit: 'hosts',
+      help: 'Of how many of the best hosts, if they weigh nearly the same, one is drawn, so that schedulers choose differently.',
+    }),
+  ),
   maxInstancesPerHost: intOption({
     env: 'BERTH_SCHEDULER_MAX_INSTANCES_PER_HOST',
     default: 0,

@@ -3,6 +3,7 @@ import { FILTERS } from './filters/registry';
 import type { SchedulerConfig } from './options';
 import type { RankingSettings } from './ranking/judgement';
 import type { ConstraintSettings } from './ranking/request-constraints';
+import { withProfile } from './weighers/profiles';
 
 /** What decisions are made by: the configuration, with the filters that it names. */
 export interface SelectSettings extends RankingSettings, ConstraintSettings {
@@ -16,7 +17,7 @@ export interface SelectSettings extends RankingSettings, ConstraintSettings {
 export function selectSettings(config: SchedulerConfig): SelectSettings {
   const inUse = FILTERS.filter((filter) => config.filters.includes(filter.name));
   return {
-    ...config,
+    ...withProfile(config),
     classFilters: inUse.filter((filter): filter is ClassFilter => filter.kind === 'class'),
     requestFilters: inUse.filter((filter): filter is RequestFilter => filter.kind === 'request'),
   };

@@ -26,6 +26,7 @@ import { claimMoves } from './decision/moves/claim-moves';
 import { nominator } from './decision/preemption/nominate';
 import { referrer } from './decision/refer';
 import { type Caller, type SelectDeps, selectDestinations } from './decision/select-destinations';
+import { Pricing } from './demand/pricing';
 import { Fleet } from './fleet/fleet';
 import { aggregateCalls } from './grouping/serve-aggregates';
 import { groupCalls } from './grouping/serve-groups';
@@ -36,6 +37,7 @@ import { explainInstance } from './past-decisions/explain-instance';
 import { decisionKeeper } from './past-decisions/keep-decisions';
 import { quotaCalls } from './quotas/quota-calls';
 import { keepProjectsSettled } from './quotas/settle-projects';
+import { weighsHeadroom } from './ranking/judgement';
 import { KeptRanks } from './ranking/ranked-hosts';
 import { changeHost } from './reports/change-host';
 import { listHosts } from './reports/list-hosts';
@@ -62,7 +64,8 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   // The first snapshot of a large fleet takes a second, which no request should wait for.
   fleet.snapshot(clock.now());
   const settings = selectSettings(config);
-  const ranks = new KeptRanks(settings, config.rankedHosts);
+  const pricing = new Pricing(weighsHeadroom(settings));
+  const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
   const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror, config);
   const seal = sealer(config.claimKey, () => clock.now() + config.claimTtlMs);
   const keepDecision = decisionKeeper(placement, config.keptDecisions, deps.log);
@@ -73,6 +76,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
       placement,
       mirror,
       fleet,
+      pricing,
       rankHosts: ranks.rank,
       settings,
       clock,

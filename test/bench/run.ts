@@ -2,12 +2,13 @@ import { parseArgs } from 'node:util';
 import { buildsBench } from './builds';
 import { claimsBench } from './claims';
 import type { Bench, Results } from './harness';
+import { packBench } from './pack';
 import { pendingBench } from './pending';
 import { placementBench } from './placement';
 import { stalenessBench } from './staleness';
 
 /** Every benchmark; adding one is a line here. */
-const BENCHES: readonly Bench[] = [buildsBench, claimsBench, pendingBench, placementBench, stalenessBench];
+const BENCHES: readonly Bench[] = [buildsBench, claimsBench, packBench, pendingBench, placementBench, stalenessBench];
 
 /** `npm run bench -- NAME [--json] [--flag value ...]`: notes go to stderr, results to stdout. */
 async function main(args: readonly string[]): Promise<number> {

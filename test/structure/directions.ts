@@ -119,9 +119,9 @@ export const RULES: readonly Rule[] = [
     breach: 'services/scheduler/start.ts -> services/scheduler/testing/made-up.ts',
   },
   ...layered(
-    'a decision reads downwards: request, fleet, filters and weighers, ranking, decision; reports stand beside it',
+    'a decision reads downwards: request, fleet, demand, filters and weighers, ranking, decision; reports stand beside it',
     'services/scheduler/',
-    [['request/'], ['fleet/'], ['filters/', 'weighers/'], ['ranking/'], ['decision/', 'reports/']],
+    [['request/'], ['fleet/'], ['demand/'], ['filters/', 'weighers/'], ['ranking/'], ['decision/', 'reports/']],
   ),
   {
     says: 'reconcile is a pure function of record, claim and observation',

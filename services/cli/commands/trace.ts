@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
 import { EXIT } from '#libs/runtime/exit-codes';
@@ -9,7 +10,10 @@ import type { Audit } from '../embedded/audit';
 import { startEmbedded } from '../embedded/fleet';
 import { addHelp } from '../help-text';
 import { addSettingFlags, readSettings } from '../settings';
+import { hostsInUse } from '../trace/hosts-in-use';
+import { plotOf } from '../trace/plot';
 import { readTrace } from '../trace/read-trace';
+import { refusalsBySize } from '../trace/refusals-by-size';
 import { type ReplayOutcome, replayTrace } from '../trace/replay';
 import { type CoresAndRam, peakDemand, type TraceEvent, timelineOf, utilisationOf } from '../trace/timeline';
 import { countBy, formatNumber } from '../views/format';
@@ -30,7 +34,11 @@ function replayCommand(context: Context): CommandUnknownOpts {
       'Build and terminate the VMs of a trace, in its order. On fake hosts in this process, or on the services that BERTH_BUS_URL names.',
     )
     .argument('<file>', '.csv or .csv.gz with vmId, tenantId, cores, ram, starttime, endtime (in days)')
-    .option('--hosts <n>', "fake hosts; enough for the trace's peak when not given", wholeFrom(1))
+    .option(
+      '--hosts <n>',
+      "fake hosts; when not given, a tenth more than the trace's peak fills without gaps, which may not be enough",
+      wholeFrom(1),
+    )
     .option('--shape <cores/ram>', "what each fake host has, in the trace's units", coresAndRam, {
       cores: 9600,
       ram: 2250,
@@ -40,6 +48,7 @@ function replayCommand(context: Context): CommandUnknownOpts {
     .option('--in-flight <n>', 'concurrent requests', wholeFrom(1), 128)
     .option('--schedulers <n>', 'schedulers in this process', wholeFrom(1), 2)
     .option('--conductors <n>', 'conductors in this process', wholeFrom(1), 2)
+    .option('--plot <file>', 'write an SVG of what is used against what is asked, over time')
     .option('--json', 'print the outcome as one JSON value', false);
   addSettingFlags(command, clientSettings).action(async (file, flags) => {
     const { vms, scale } = await readTrace(file, flags.limit);
@@ -47,6 +56,12 @@ function replayCommand(context: Context): CommandUnknownOpts {
     const run = async (client: Client, audit?: () => Promise<Audit>) => {
       const outcome = await replayTrace(context, client, events, flags);
       const figures = figuresOf(events, outcome, await audit?.());
+      if (flags.plot !== undefined) {
+        await writeFile(
+          flags.plot,
+          plotOf(events, (vmId) => outcome.placed.has(vmId), outcome.capacity),
+        );
+      }
       if (flags.json) context.terminal.json(figures);
       else show(context, figures);
       if (figures.over_allocated || figures.leaked) context.exit(EXIT.failed);
@@ -69,8 +84,9 @@ function replayCommand(context: Context): CommandUnknownOpts {
     }
   });
   return addHelp(command, [
-    ['berth trace replay vms.csv.gz', 'all of it, on a fleet of the right size'],
-    ['BERTH_SCHEDULER_WEIGHT_RAM=-1 berth trace replay vms.csv.gz', 'hosts are packed full, one after the other'],
+    ['berth trace replay vms.csv.gz', 'all of it, on a tenth more hosts than its peak fills'],
+    ['BERTH_SCHEDULER_PROFILE=headroom berth trace replay vms.csv.gz', 'room is kept for what is asked for'],
+    ['berth trace replay vms.csv.gz --plot replay.svg', 'with a picture of it'],
     ['berth trace replay vms.csv.gz --hosts 100 --shape 6400/3072 --limit 5000', 'a part of it, on another fleet'],
     [
       'berth trace replay vms.csv.gz --bus-url amqp://...',
@@ -80,8 +96,13 @@ function replayCommand(context: Context): CommandUnknownOpts {
 }
 
 function hostsFor(events: readonly TraceEvent[], host: CoresAndRam): number {
+  return Math.ceil(hostsAtPeak(events, host) * HEADROOM);
+}
+
+/** Of hosts like this one, as many as the peak would fill if VMs could be cut: with fewer, some are refused in any case. */
+function hostsAtPeak(events: readonly TraceEvent[], host: CoresAndRam): number {
   const peak = peakDemand(events);
-  return Math.ceil(Math.max(peak.cores / host.cores, peak.ram / host.ram) * HEADROOM);
+  return Math.max(peak.cores / host.cores, peak.ram / host.ram);
 }
 
 function coresAndRam(text: string): CoresAndRam {
@@ -93,6 +114,11 @@ function coresAndRam(text: string): CoresAndRam {
 /** What `--json` prints. Only an embedded fleet can be audited. */
 function figuresOf(events: readonly TraceEvent[], outcome: ReplayOutcome, audit: Audit | undefined) {
   const { placed, departed, failures, latenciesMs, seconds, capacity } = outcome;
+  const vms = events.filter(({ kind }) => kind === 'arrival').map(({ vm }) => vm);
+  const meanHost = { cores: capacity.cores / capacity.hosts, ram: capacity.ram / capacity.hosts };
+  const hosts = [...capacity.byHost.values()];
+  const largest = { cores: Math.max(...hosts.map((one) => one.cores)), ram: Math.max(...hosts.map((one) => one.ram)) };
+  const inUse = hostsInUse(events, placed, capacity.byHost);
   return {
     placed: placed.size,
     departed,
@@ -105,6 +131,10 @@ function figuresOf(events: readonly TraceEvent[], outcome: ReplayOutcome, audit:
       p99: percentile(latenciesMs, 99),
     },
     hosts: capacity.hosts,
+    hosts_at_least: Math.ceil(hostsAtPeak(events, meanHost)),
+    hosts_in_use_at_most: inUse.most,
+    stranded: inUse.stranded,
+    refused_by_size: refusalsBySize(vms, (vmId) => placed.has(vmId), largest),
     utilisation: utilisationOf(events, (vmId) => placed.has(vmId), capacity),
     ...(audit ? { over_allocated: audit.overAllocated, leaked: audit.leaked } : {}),
   };
@@ -118,10 +148,32 @@ function show({ terminal }: Context, figures: ReturnType<typeof figuresOf>): voi
   terminal.print(`\n${table(terminal, ['', 'VMS'], rows)}`);
   const bars = (['cores', 'ram'] as const).map((it) => [it, ...[mean, peak].map((of) => bar(terminal, of[it], 1, 20))]);
   terminal.print(`\n${table(terminal, ['UTILISATION', 'MEAN', 'PEAK'], bars)}`);
+  showRefused(terminal, figures);
+  const { cores, ram } = figures.stranded;
+  terminal.print(`stranded on average: ${percent(cores)} of the cores, ${percent(ram)} of the ram`);
   terminal.print(
     `\n${formatNumber(figures.seconds)} s on ${formatNumber(figures.hosts)} hosts, ${formatNumber(placements_per_s)} placements/s; ` +
       `time to place p50 ${formatNumber(latency_ms.p50)} ms, p90 ${formatNumber(latency_ms.p90)} ms, p99 ${formatNumber(latency_ms.p99)} ms`,
   );
   if (figures.leaked !== undefined)
     terminal.print(`over-allocated ${figures.over_allocated}, leaked ${figures.leaked}`);
+}
+
+function showRefused(terminal: Context['terminal'], figures: ReturnType<typeof figuresOf>): void {
+  const { hosts, hosts_at_least: atLeast, hosts_in_use_at_most: inUse, refused_by_size: sizes } = figures;
+  const refused = sizes.filter((size) => size.refused > 0);
+  const rows = refused.map(({ upToShare, asked, refused: count, refusedCores, refusedRam }) => [
+    Number.isFinite(upToShare) ? `up to ${percent(upToShare)}` : 'more',
+    ...[count, asked, refusedCores, refusedRam].map(formatNumber),
+  ]);
+  const head = ['SHARE OF A HOST', 'REFUSED', 'ASKED', 'CORES REFUSED', 'RAM REFUSED'];
+  if (rows.length > 0) terminal.print(`\n${table(terminal, head, rows)}`);
+  const verdict = rows.length === 0 ? 'were enough' : 'were not enough';
+  terminal.print(
+    `\n${formatNumber(hosts)} hosts ${verdict}; ${formatNumber(inUse)} in use at most; no fewer than ${formatNumber(atLeast)} can be enough`,
+  );
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
 }

@@ -8,7 +8,7 @@ import { requestFor } from '../demo/workload';
 import { formatNumber } from '../views/format';
 import { startProgress } from '../views/progress';
 import type { TraceVm } from './read-trace';
-import type { TraceEvent } from './timeline';
+import type { CoresAndRam, TraceEvent } from './timeline';
 
 export interface ReplaySettings {
   /** Events under way at once: arrivals can overtake each other only within this window. */
@@ -31,7 +31,13 @@ interface Tally {
 export interface ReplayOutcome extends Tally {
   readonly seconds: number;
   /** The capacity of the whole fleet. */
-  readonly capacity: { readonly hosts: number; readonly cores: number; readonly ram: number };
+  readonly capacity: FleetCapacity;
+}
+
+/** What a fleet has, host by host and in all. */
+export interface FleetCapacity extends CoresAndRam {
+  readonly hosts: number;
+  readonly byHost: ReadonlyMap<string, CoresAndRam>;
 }
 
 /** After this an event counts as failed. */
@@ -132,9 +138,15 @@ function reasonOf(thrown: unknown): string {
   return error.reason;
 }
 
-async function fleetCapacity(client: Client) {
-  const hosts = await client.hosts();
-  const total = (name: string) =>
-    hosts.reduce((all, { resources }) => all + (resources[name] ? capacityOf(resources[name].inventory) : 0), 0);
-  return { hosts: hosts.length, cores: total('VCPU'), ram: total('MEMORY_MB') };
+async function fleetCapacity(client: Client): Promise<FleetCapacity> {
+  const byHost = new Map<string, CoresAndRam>();
+  const all = { cores: 0, ram: 0 };
+  for (const { host, resources } of await client.hosts()) {
+    const capacity = (name: string) => (resources[name] ? capacityOf(resources[name].inventory) : 0);
+    const own = { cores: capacity('VCPU'), ram: capacity('MEMORY_MB') };
+    byHost.set(host, own);
+    all.cores += own.cores;
+    all.ram += own.ram;
+  }
+  return { hosts: byHost.size, ...all, byHost };
 }

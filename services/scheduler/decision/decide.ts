@@ -3,6 +3,7 @@ import type { AlternatesHeld } from '#libs/domain/queueing/place-lease';
 import type { Random } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey } from '#libs/domain/server-group';
+import type { Pricing } from '../demand/pricing';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
@@ -77,6 +78,7 @@ export interface DecidedPreemption extends Pick<FoundPreemption, 'view'> {
 /** What decisions are made with. */
 export interface DecisionParts {
   readonly fleet: Fleet;
+  readonly pricing: Pricing;
   readonly rankHosts: RankHosts;
   readonly settings: SelectSettings;
 }

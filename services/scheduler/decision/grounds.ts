@@ -1,6 +1,7 @@
 import type { Diagnosis, HostVerdict } from '#libs/contracts/messages';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
+import { NO_PRICES, type Prices } from '../demand/prices';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import { Judgement, type RankingSettings } from '../ranking/judgement';
@@ -39,21 +40,22 @@ const SELECTED_SHOWN = 12;
 export function noteGrounds(
   equivalenceClass: EquivalenceClass,
   { snapshot, constraints, quotaExceeded }: Start,
-  { fleet, rankHosts, settings }: DecisionParts,
+  { fleet, pricing, rankHosts, settings }: DecisionParts,
 ): (selected: readonly HostState[], diagnosis?: Diagnosis) => Grounds | undefined {
   if (settings.keptDecisions === 0) return () => undefined;
   const { revision } = fleet.view;
+  const { prices } = pricing;
   const ranked = rankHosts(equivalenceClass, snapshot);
   const first = best(BEST_SHOWN, ranked.bestFirst(constraints, seededRandom(0))).map(({ host }) => host.index);
   const feasibility = ranked.feasibility(constraints);
   return (selected, diagnosis = diagnose(feasibility, quotaExceeded)) => {
     const chosen = [...new Set(selected.map(({ index }) => index))].slice(0, SELECTED_SHOWN);
-    const judgement = judgementOf(equivalenceClass, settings);
+    const judgement = judgementOf(equivalenceClass, settings, prices);
     const hosts = [...new Set([...first, ...chosen])].flatMap((index) => snapshot.at(index) ?? []);
     return {
       revision,
       diagnosis,
-      hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints)),
+      hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints, NO_PRICES)),
     };
   };
 }
@@ -61,13 +63,13 @@ export function noteGrounds(
 /** Of the classes that were decided lately, which are objects of their own: to prepare filters takes longer than to ask them. */
 const judgements = new WeakMap<
   EquivalenceClass,
-  { readonly settings: RankingSettings; readonly judgement: Judgement }
+  { readonly settings: RankingSettings; readonly prices: Prices; readonly judgement: Judgement }
 >();
 
-function judgementOf(equivalenceClass: EquivalenceClass, settings: RankingSettings): Judgement {
+function judgementOf(equivalenceClass: EquivalenceClass, settings: RankingSettings, prices: Prices): Judgement {
   const known = judgements.get(equivalenceClass);
-  if (known?.settings === settings) return known.judgement;
-  const judgement = new Judgement(equivalenceClass, settings);
-  judgements.set(equivalenceClass, { settings, judgement });
+  if (known?.settings === settings && known.prices === prices) return known.judgement;
+  const judgement = new Judgement(equivalenceClass, settings, prices);
+  judgements.set(equivalenceClass, { settings, prices, judgement });
   return judgement;
 }

@@ -36,6 +36,9 @@ export interface Picks extends Assumed {
   readonly picks: readonly PickedHost[];
 }
 
+/** What hosts are picked with. */
+export type PickParts = Pick<DecisionParts, 'rankHosts' | 'settings'>;
+
 /** Hosts are drawn among the best as long as they weigh no less than the best by this: a tenth of one usual weight. */
 const NEARLY = 0.1;
 
@@ -49,7 +52,7 @@ export function pickHosts(
   start: Assumed,
   group: string | undefined,
   random: Random,
-  parts: DecisionParts,
+  parts: PickParts,
 ): Picks {
   const picks = pickEach(instanceUuids, equivalenceClass, start, group, random, parts);
   const hasTaken = picks.picks.some(({ candidate }) => candidate.preferred.length > 0);
@@ -63,7 +66,7 @@ function pickEach(
   start: Assumed,
   group: string | undefined,
   random: Random,
-  { rankHosts, settings }: DecisionParts,
+  { rankHosts, settings }: PickParts,
 ): Picks {
   const picks: PickedHost[] = [];
   let assumed = start;

@@ -1,4 +1,6 @@
 import type { HostVerdict } from '#libs/contracts/messages';
+import type { Prices } from '../demand/prices';
+import { roomCosts } from '../demand/room-costs';
 import { allows } from '../filters/filter';
 import type { HostState } from '../fleet/host-state';
 import { needsSearch, noCandidateSentence, searchOn } from '../ranking/candidates';
@@ -6,12 +8,13 @@ import type { Judgement } from '../ranking/judgement';
 import type { RequestConstraints } from '../ranking/request-constraints';
 import type { EquivalenceClass } from '../request/equivalence-class';
 
-/** How a host stands to a request: every refusal, or what each weigher gives it. */
+/** How a host stands to a request: every refusal; or what each weigher gives it, and what it costs of the room that is priced. */
 export function verdictOn(
   host: HostState,
   equivalenceClass: EquivalenceClass,
   judgement: Judgement,
   constraints: RequestConstraints,
+  prices: Prices,
 ): HostVerdict {
   const refusals = [
     ...judgement.sentences(host),
@@ -25,5 +28,7 @@ export function verdictOn(
   }
   const weights = { ...judgement.weights(host, found?.preferred), ...constraints.weights(host.index) };
   const weight = Object.values(weights).reduce((sum, share) => sum + share, 0);
-  return { host: host.host.name, passed: refusals.length === 0, refusals, weight, weights };
+  const passed = refusals.length === 0;
+  const costs = passed ? roomCosts(host, equivalenceClass, prices) : [];
+  return { host: host.host.name, passed, refusals, weight, weights, roomCosts: costs };
 }

@@ -14,6 +14,7 @@ import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import type { AggregateCommand } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
+import { isProfile, PROFILE_KEY, PROFILES } from '../weighers/profiles';
 import { commitGrouping, type GroupingDeps } from './commit-grouping';
 
 /**
@@ -94,6 +95,10 @@ const MOST = 1_000;
 /** A weight that is no number would be ignored in every decision. */
 function checkMultipliers(metadata: Aggregate['metadata']): void {
   for (const [key, value] of Object.entries(metadata)) {
+    if (key === PROFILE_KEY && !isProfile(value)) {
+      const message = `metadata ${key} must be one of ${PROFILES.join(', ')}, not '${value}'`;
+      throw invalidArgument('bad_profile', message, `metadata.${key}`);
+    }
     if (!key.endsWith(MULTIPLIER) || Math.abs(Number(value)) <= MOST) continue;
     const message = `metadata ${key} must be a number from -${MOST} to ${MOST}, not '${value}'`;
     throw invalidArgument('bad_multiplier', message, `metadata.${key}`);

@@ -1,4 +1,5 @@
 import type { Random } from '#libs/domain/random';
+import type { Prices } from '../demand/prices';
 import { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import { PersistentVector } from '../fleet/persistent-vector';
@@ -27,7 +28,7 @@ import { NOTHING, Tournament } from './tournament';
  * and one that gives less of what is preferred than its amounts promise weighs less from then on.
  */
 export class IncrementalRanks {
-  private readonly judgement: Judgement;
+  private judgement: Judgement;
   private snapshot = NO_HOSTS;
   private tournament = new Tournament(SMALLEST);
   private readonly refusals = new RefusalCounts();
@@ -40,10 +41,11 @@ export class IncrementalRanks {
 
   constructor(
     private readonly equivalenceClass: EquivalenceClass,
-    settings: RankingSettings,
+    private readonly settings: RankingSettings,
+    private prices: Prices,
     private readonly flatCandidates: FlatCandidates,
   ) {
-    this.judgement = new Judgement(equivalenceClass, settings);
+    this.judgement = new Judgement(equivalenceClass, settings, prices);
   }
 
   /** Places for hosts. */
@@ -51,8 +53,9 @@ export class IncrementalRanks {
     return this.tournament.leaves;
   }
 
-  /** Judges the hosts that differ in a snapshot, older or newer, from the last one. */
-  bringTo(snapshot: FleetSnapshot): this {
+  /** Judges the hosts that differ in a snapshot, older or newer, from the last one; all of them by other prices. */
+  bringTo(snapshot: FleetSnapshot, prices: Prices): this {
+    if (prices !== this.prices) this.priceAnew(prices);
     if (snapshot === this.snapshot) return this;
     const before = this.snapshot;
     this.snapshot = snapshot;
@@ -103,6 +106,18 @@ export class IncrementalRanks {
     const withoutCandidate = [...this.withoutCandidate].filter((index) => constraints.allows(index)).length;
     refusals.addHosts(CANDIDATES, noCandidate(this.equivalenceClass), withoutCandidate);
     return { hostCount, feasibleCount: this.countPassed(constraints) - withoutCandidate, refusals };
+  }
+
+  private priceAnew(prices: Prices): void {
+    this.prices = prices;
+    this.judgement = new Judgement(this.equivalenceClass, this.settings, prices);
+    if (this.snapshot === NO_HOSTS) return;
+    const { tournament, snapshot, judgement, candidates } = this;
+    tournament.fill(snapshot.hosts.length, (index) =>
+      tournament.of(index) === NOTHING
+        ? NOTHING
+        : judgement.weight(snapshot.at(index) as HostState, candidates.get(index)?.preferred),
+    );
   }
 
   private begin(): void {

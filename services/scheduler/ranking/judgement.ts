@@ -1,7 +1,10 @@
 import { metadataOf } from '#libs/domain/grouping/aggregate';
+import type { Prices } from '../demand/prices';
 import type { Check, ClassFilter, FilterSettings, Reason } from '../filters/filter';
+import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';
+import { weightByProfile } from '../weighers/profiles';
 import { WEIGHERS, type Weights } from '../weighers/registry';
 import { type Measure, normalise } from '../weighers/weigher';
 
@@ -22,13 +25,13 @@ export class Judgement {
   private readonly checks: readonly NamedCheck[];
   private readonly measures: readonly WeightedMeasure[];
 
-  constructor(equivalenceClass: EquivalenceClass, settings: RankingSettings) {
+  constructor(equivalenceClass: EquivalenceClass, settings: RankingSettings, prices: Prices) {
     this.checks = settings.classFilters.flatMap((filter) =>
       filter.prepare(equivalenceClass, settings).map((check) => ({ filter: filter.name, check })),
     );
     this.measures = WEIGHERS.flatMap(([weigher, setting, multiplier]) => {
-      const measure = weigher.kind === 'class' ? weigher.prepare(equivalenceClass) : undefined;
-      return measure ? [{ weigher: weigher.name, weight: settings[setting], multiplier, measure }] : [];
+      const measure = weigher.kind === 'class' ? weigher.prepare(equivalenceClass, prices) : undefined;
+      return measure ? [{ weigher: weigher.name, weight: settings[setting], setting, multiplier, measure }] : [];
     });
   }
 
@@ -73,6 +76,7 @@ interface NamedCheck {
 interface WeightedMeasure {
   readonly weigher: string;
   readonly weight: number;
+  readonly setting: keyof Weights;
   /** The metadata by which aggregates of a host replace the weight. */
   readonly multiplier: string | undefined;
   readonly measure: Measure;
@@ -101,9 +105,22 @@ export function placesOf(equivalenceClass: EquivalenceClass, settings: RankingSe
   };
 }
 
-/** The least that the host's aggregates say, as in Nova; what is configured when none says a number. */
-function weightOn({ weight, multiplier }: WeightedMeasure, { aggregates }: HostState): number {
+/** Whether some host of a fleet is weighed by what its room is worth. */
+export function weighsHeadroom({ weightHeadroom: weight }: Weights): (fleet: FleetSnapshot) => boolean {
+  const part = { weight, setting: 'weightHeadroom', multiplier: 'headroom_weight_multiplier' } as const;
+  return ({ hosts }) => {
+    let isWeighed = weight !== 0;
+    if (!isWeighed) hosts.forEach((_, host) => (isWeighed ||= weightOn(part, host) !== 0));
+    return isWeighed;
+  };
+}
+
+/** The least that the host's aggregates say, as in Nova, else the least of their profiles, else what is configured. */
+function weightOn(
+  { weight, setting, multiplier }: Omit<WeightedMeasure, 'weigher' | 'measure'>,
+  { aggregates }: HostState,
+): number {
   if (aggregates.length === 0 || multiplier === undefined) return weight;
   const said = metadataOf(aggregates, multiplier).map(Number).filter(Number.isFinite);
-  return said.length === 0 ? weight : Math.min(...said);
+  return said.length === 0 ? (weightByProfile(aggregates, setting) ?? weight) : Math.min(...said);
 }

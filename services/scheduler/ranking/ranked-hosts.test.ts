@@ -15,6 +15,7 @@ import { forBatch } from '../request/equivalence-class';
 import { histories, specs } from '../testing/arbitrary-fleet';
 import { fullRanking } from '../testing/full-ranking';
 import { aWorld, classified, type TestScheduler } from '../testing/world';
+import { PROFILES } from '../weighers/profiles';
 import { Judgement, placesOf } from './judgement';
 import { KeptRanks, type RankedHosts } from './ranked-hosts';
 import { RequestConstraints } from './request-constraints';
@@ -63,21 +64,25 @@ it('ranks brought from snapshot to snapshot, forward and back, are those of a fu
       histories(30),
       fc.array(fc.tuple(specs, batchSize, named), { minLength: 1, maxLength: 3 }),
       fc.array(fc.nat(), { minLength: 1, maxLength: 20 }),
-      async (history, requests, visits) => {
+      fc.constantFrom(...PROFILES),
+      async (history, requests, visits, profile) => {
         const world = aWorld();
-        const scheduler = await world.scheduler({ maxInstancesPerHost: 4, maxBuildsPerHost: 3 });
+        const limits = { maxInstancesPerHost: 4, maxBuildsPerHost: 3 };
+        const scheduler = await world.scheduler({ ...limits, profile });
         const snapshots: FleetSnapshot[] = [];
         for (const happening of history) {
           await happening.run(world);
           await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
           snapshots.push(scheduler.fleet.snapshot(world.clock.now()));
         }
-        const full = fullRanking(scheduler.settings);
         for (const [i, visit] of visits.entries()) {
           const snapshot = snapshots[visit % snapshots.length] as FleetSnapshot;
           const [spec, count, rest] = requests[i % requests.length] ?? [{}, 1, {}];
           const equivalenceClass = forBatch(classified(spec).equivalenceClass, count);
           const constraints = constraintsOf(scheduler, { ...spec, ...rest }, snapshot);
+          // Every so often prices change.
+          scheduler.pricing.note(equivalenceClass, 20, snapshot);
+          const full = fullRanking(scheduler.settings, scheduler.pricing.prices);
           const kept = scheduler.rankHosts(equivalenceClass, snapshot);
           expect(answers(kept, constraints)).toEqual(answers(full(equivalenceClass, snapshot), constraints));
           for (const { host, candidate } of kept.bestFirst(constraints, seededRandom(visit))) {
@@ -118,7 +123,7 @@ it('agrees with the rules spelled out: who passes and takes what, who is refused
       const scheduler = await world.scheduler();
       const { mirror, settings } = scheduler;
       const { spec: asked, equivalenceClass } = classified(spec);
-      const judgement = new Judgement(equivalenceClass, settings);
+      const judgement = new Judgement(equivalenceClass, settings, scheduler.pricing.prices);
       const snapshot = scheduler.fleet.snapshot(world.clock.now());
       const ranked = scheduler.rankHosts(equivalenceClass, snapshot);
       const feasible = [...ranked.bestFirst(constraintsOf(scheduler, spec, snapshot), seededRandom(0))];
@@ -210,7 +215,7 @@ it('a filter that makes a fresh reason each time is counted like any other, and 
     ],
   };
   const settings = { ...scheduler.settings, classFilters: [fresh] };
-  const ranks = new KeptRanks(settings, 1_000);
+  const ranks = new KeptRanks(settings, scheduler.pricing, 1_000);
   const { equivalenceClass } = classified();
   const counts = () => {
     const snapshot = scheduler.fleet.snapshot(world.clock.now());

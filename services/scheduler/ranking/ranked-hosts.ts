@@ -1,4 +1,5 @@
 import type { Random } from '#libs/domain/random';
+import type { Prices } from '../demand/prices';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';
@@ -57,9 +58,10 @@ export class KeptRanks {
   private readonly flatCandidates = new FlatCandidates();
   private latestKey: string | undefined;
 
-  /** `maxRankedHosts` bounds their memory: hosts times classes, at some 8 bytes each. One class is always kept. */
+  /** By the prices of the moment in which hosts are ranked. `maxRankedHosts` bounds their memory: hosts times classes, at some 8 bytes each. One class is always kept. */
   constructor(
     private readonly settings: RankingSettings,
+    private readonly pricing: { readonly prices: Prices },
     private readonly maxRankedHosts: number,
   ) {}
 
@@ -70,13 +72,15 @@ export class KeptRanks {
 
   readonly rank: RankHosts = (equivalenceClass, snapshot) => {
     const { key } = equivalenceClass;
+    const { prices } = this.pricing;
     const known = this.byKey.get(key);
-    const ranks = known ?? new IncrementalRanks(equivalenceClass, this.settings, this.flatCandidates);
-    ranks.bringTo(snapshot);
+    const ranks = known ?? new IncrementalRanks(equivalenceClass, this.settings, prices, this.flatCandidates);
+    ranks.bringTo(snapshot, prices);
     if (known === undefined || key !== this.latestKey) this.noteUse(key, ranks);
     return {
-      bestFirst: (constraints, random, isWanted) => ranks.bringTo(snapshot).bestFirst(constraints, random, isWanted),
-      feasibility: (constraints) => ranks.bringTo(snapshot).feasibility(constraints),
+      bestFirst: (constraints, random, isWanted) =>
+        ranks.bringTo(snapshot, prices).bestFirst(constraints, random, isWanted),
+      feasibility: (constraints) => ranks.bringTo(snapshot, prices).feasibility(constraints),
     };
   };
 

@@ -123,7 +123,7 @@ const toHost = fc
 const METADATA = [
   { availability_zone: 'az1', rack: 'r1' },
   { cpu_weight_multiplier: '-2', ram_weight_multiplier: '3,0.5', rack: 'r2' },
-  { filter_tenant_id: 'somebody' },
+  { filter_tenant_id: 'somebody', scheduler_profile: 'headroom' },
 ];
 
 const regroup = fc.record({ host, n: fc.nat(METADATA.length - 1), isIn: fc.boolean() }).map(({ host: name, n, isIn }) =>

@@ -1,3 +1,4 @@
+import type { Prices } from '../demand/prices';
 import type { HostState } from '../fleet/host-state';
 import { CANDIDATES, FlatCandidates, needsSearch, noCandidate, searchOn } from '../ranking/candidates';
 import { Judgement, type RankingSettings } from '../ranking/judgement';
@@ -8,9 +9,9 @@ import { RefusalCounts } from '../ranking/refusal-counts';
  * Ranked hosts by definition: filter all hosts, search those that pass, weigh what is left, sort. What the incremental
  * ranks must agree with.
  */
-export function fullRanking(settings: RankingSettings): RankHosts {
+export function fullRanking(settings: RankingSettings, prices: Prices): RankHosts {
   return (equivalenceClass, snapshot) => {
-    const judgement = new Judgement(equivalenceClass, settings);
+    const judgement = new Judgement(equivalenceClass, settings, prices);
     const flatCandidates = new FlatCandidates();
     const hosts: HostState[] = [];
     snapshot.hosts.forEach((_index, host) => hosts.push(host));

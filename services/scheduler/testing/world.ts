@@ -21,10 +21,12 @@ import { type AskedMove, claimMoves } from '../decision/moves/claim-moves';
 import { nominator } from '../decision/preemption/nominate';
 import { referrer } from '../decision/refer';
 import { type Selected, selectDestinations } from '../decision/select-destinations';
+import { Pricing } from '../demand/pricing';
 import { Fleet } from '../fleet/fleet';
 import type { HostState } from '../fleet/host-state';
 import { type SchedulerConfig, schedulerOptions } from '../options';
 import { decisionKeeper } from '../past-decisions/keep-decisions';
+import { weighsHeadroom } from '../ranking/judgement';
 import { KeptRanks, type RankHosts } from '../ranking/ranked-hosts';
 import { type ClassifiedSpec, equivalenceClassOf } from '../request/equivalence-class';
 import { selectSettings } from '../settings';
@@ -34,6 +36,7 @@ export interface TestScheduler {
   readonly mirror: Mirror;
   readonly fleet: Fleet;
   readonly ranks: KeptRanks;
+  readonly pricing: Pricing;
   readonly rankHosts: RankHosts;
   readonly settings: ReturnType<typeof selectSettings>;
   readonly config: SchedulerConfig;
@@ -147,7 +150,8 @@ async function openScheduler(
   const mirror = await Mirror.open(placement, { clock, random: seededRandom(1), log: silentLog });
   const fleet = new Fleet(mirror, config);
   const settings = selectSettings(config);
-  const ranks = new KeptRanks(settings, config.rankedHosts);
+  const pricing = new Pricing(weighsHeadroom(settings));
+  const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
   const rankHosts = ranks.rank;
   const keepDecision = decisionKeeper(placement, config.keptDecisions, silentLog);
   const refer = referrer({ placement, clock, random: seededRandom(5), config });
@@ -156,6 +160,7 @@ async function openScheduler(
     placement,
     mirror,
     fleet,
+    pricing,
     rankHosts,
     settings,
     clock,
@@ -168,6 +173,7 @@ async function openScheduler(
     mirror,
     fleet,
     ranks,
+    pricing,
     rankHosts,
     settings,
     config,

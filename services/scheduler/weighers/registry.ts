@@ -1,5 +1,6 @@
 import { buildFailuresWeigher } from './build-failures';
 import { cpuWeigher, diskWeigher, ramWeigher } from './free-share';
+import { headroomWeigher } from './headroom';
 import { ioOpsWeigher } from './io-ops';
 import { leasesWeigher } from './leases';
 import { preferredResourcesWeigher, preferredTraitsWeigher } from './preferred';
@@ -11,6 +12,7 @@ export interface Weights {
   readonly weightCpu: number;
   readonly weightRam: number;
   readonly weightDisk: number;
+  readonly weightHeadroom: number;
   readonly weightIoOps: number;
   readonly weightBuildFailures: number;
   readonly weightLeases: number;
@@ -32,6 +34,7 @@ export const WEIGHERS: readonly WeigherEntry[] = [
   [cpuWeigher, 'weightCpu', 'cpu_weight_multiplier'],
   [ramWeigher, 'weightRam', 'ram_weight_multiplier'],
   [diskWeigher, 'weightDisk', 'disk_weight_multiplier'],
+  [headroomWeigher, 'weightHeadroom', 'headroom_weight_multiplier'],
   [ioOpsWeigher, 'weightIoOps', 'io_ops_weight_multiplier'],
   [buildFailuresWeigher, 'weightBuildFailures', 'build_failure_weight_multiplier'],
   [leasesWeigher, 'weightLeases'],

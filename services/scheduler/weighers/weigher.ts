@@ -1,3 +1,4 @@
+import type { Prices } from '../demand/prices';
 import type { HostState } from '../fleet/host-state';
 import type { LocatedRequest } from '../fleet/located-request';
 import type { EquivalenceClass } from '../request/equivalence-class';
@@ -24,8 +25,8 @@ export interface Measure {
 export interface ClassWeigher {
   readonly kind: 'class';
   readonly name: string;
-  /** Undefined when the class asks for nothing that the weigher looks at. */
-  prepare(equivalenceClass: EquivalenceClass): Measure | undefined;
+  /** Undefined when the class asks for nothing that the weigher looks at. Another price makes another measure. */
+  prepare(equivalenceClass: EquivalenceClass, prices: Prices): Measure | undefined;
 }
 
 /** A weigher that looks at other members of a request's group: most hosts have none of them. */

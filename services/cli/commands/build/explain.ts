@@ -12,7 +12,7 @@ import { amount } from '../number-flags';
 import { asPriority } from './admission-flags';
 import { addRequestFlags, requestSpecOf } from './request-flags';
 import { showDecision } from './show-decision';
-import { showDiagnosis, showHosts } from './show-explanation';
+import { showDiagnosis, showHosts, showRoomCosts } from './show-explanation';
 
 /** `berth explain`: a decision as a dry run, with the reasons of every refusal. */
 export function explainCommand(context: Context): CommandUnknownOpts {
@@ -69,4 +69,5 @@ function show(terminal: Terminal, { diagnosis, hosts, relaxations, preemption }:
       terminal.print(`  ${instanceUuid}, priority ${of}`);
   }
   showHosts(terminal, hosts);
+  showRoomCosts(terminal, hosts);
 }

@@ -29,6 +29,18 @@ export function showHosts(
   terminal.print(`\n${table(terminal, ['HOST', 'FITS', 'WEIGHT', 'BECAUSE'], rows)}`);
 }
 
+/** Prints, host by host, how many instances of which shapes an instance there would leave no room for. */
+export function showRoomCosts(terminal: Terminal, hosts: readonly HostVerdict[]): void {
+  const rows = hosts.flatMap(({ host, roomCosts }) =>
+    roomCosts.map(({ resources, fewer, fits }, i) => {
+      const shape = Object.entries(resources).map(([name, amount]) => `${name} ${formatNumber(amount)}`);
+      return [i === 0 ? host : '', shape.join(', '), formatNumber(fewer), formatNumber(fits)];
+    }),
+  );
+  if (rows.length === 0) return;
+  terminal.print(`\n${table(terminal, ['ON', 'COSTS LATER REQUESTS OF', 'FEWER BY', 'OF'], rows)}`);
+}
+
 function showReasons(reasons: Readonly<Record<string, number>>): string {
   return Object.entries(reasons)
     .sort(([, a], [, b]) => b - a)

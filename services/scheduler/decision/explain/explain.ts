@@ -36,7 +36,7 @@ export interface ExplainedRequest extends ClassifiedSpec {
 export function explain(
   { host: name, limit, priority = 0, mayPreempt = false, ...asked }: ExplainedRequest,
   nowMs: number,
-  { fleet, rankHosts, settings }: DecisionParts,
+  { fleet, pricing, rankHosts, settings }: DecisionParts,
 ): ExplainResponse {
   const { spec, equivalenceClass } = completeRequest(asked, fleet);
   const snapshot = fleet.snapshot(nowMs);
@@ -49,16 +49,17 @@ export function explain(
   if (name !== '' && !named) throw new BerthError('not_found', 'no_such_host', `there is no host '${name}'`);
   const bestHosts = () => best(limit, ranked.bestFirst(constraints, seededRandom(0))).map(({ host }) => host);
   const hosts = named ? [named] : bestHosts();
-  const judgement = new Judgement(equivalenceClass, settings);
+  const judgement = new Judgement(equivalenceClass, settings, pricing.prices);
   const feasibility = ranked.feasibility(constraints);
   const refused =
     named || feasibility.feasibleCount > 0 ? [] : refusedHosts(snapshot, equivalenceClass, judgement, constraints);
   const search = { snapshot, equivalenceClass, constraints, view: fleet.view, random: seededRandom(0) };
   const isAsked = mayPreempt && feasibility.feasibleCount === 0;
   const preemption = isAsked ? findPreemption({ ...search, judgement, priority })?.view : undefined;
+  const prices = pricing.of(snapshot);
   return {
     diagnosis: diagnose(feasibility, located.quotaExceeded),
-    hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints)),
+    hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints, prices)),
     ...relaxationsOf(refused),
     ...(preemption ? { preemption } : {}),
   };

@@ -34,7 +34,7 @@ export function decidePreemption(
   const { request, unclaimed, equivalenceClass, located, picked } = refused;
   const about = {
     equivalenceClass,
-    judgement: new Judgement(equivalenceClass, parts.settings),
+    judgement: new Judgement(equivalenceClass, parts.settings, parts.pricing.prices),
     view: parts.fleet.view,
     random,
     priority: request.priority ?? 0,

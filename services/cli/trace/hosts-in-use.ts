@@ -1,0 +1,70 @@
+import type { CoresAndRam, TraceEvent } from './timeline';
+
+/** How a fleet's hosts were used, in the trace's own time. */
+export interface HostsInUse {
+  /** Hosts with a VM, at the time when they were most. */
+  readonly most: number;
+  /** Means from day 0, as shares of the fleet's capacity: what is free on hosts in use beyond the proportion that is asked. */
+  readonly stranded: CoresAndRam;
+}
+
+const SAMPLES_PER_DAY = 24;
+
+/**
+ * Follows each host through the trace. Cores are stranded where ram runs out first, and ram where cores do: what VMs in the
+ * proportion of all that the trace asks for could not use.
+ *
+ * @param hostOf  where each placed VM was, by vmId
+ * @param capacities  of each host, by name
+ */
+export function hostsInUse(
+  events: readonly TraceEvent[],
+  hostOf: ReadonlyMap<string, string>,
+  capacities: ReadonlyMap<string, CoresAndRam>,
+): HostsInUse {
+  const used = new Map<string, { cores: number; ram: number; vms: number }>();
+  const ramPerCore = proportionOf(events);
+  const sum = { cores: 0, ram: 0 };
+  let [inUse, most, samples] = [0, 0, 0];
+  const sample = () => {
+    samples += 1;
+    for (const [host, { cores, ram, vms }] of used) {
+      const capacity = capacities.get(host);
+      if (vms === 0 || !capacity) continue;
+      const free = { cores: capacity.cores - cores, ram: capacity.ram - ram };
+      sum.cores += Math.max(0, free.cores - free.ram / ramPerCore);
+      sum.ram += Math.max(0, free.ram - free.cores * ramPerCore);
+    }
+  };
+  for (const { kind, vm, atDays } of events) {
+    const due = Math.ceil(atDays * SAMPLES_PER_DAY) - samples;
+    for (let n = 0; n < due; n++) sample();
+    const name = hostOf.get(vm.vmId);
+    if (name === undefined) continue;
+    const host = used.get(name) ?? { cores: 0, ram: 0, vms: 0 };
+    const sign = kind === 'arrival' ? 1 : -1;
+    used.set(name, { cores: host.cores + sign * vm.cores, ram: host.ram + sign * vm.ram, vms: host.vms + sign });
+    if (host.vms === 0) inUse += 1;
+    else if (host.vms + sign === 0) inUse -= 1;
+    most = Math.max(most, inUse);
+  }
+  if (samples === 0) sample();
+  const all = { cores: 0, ram: 0 };
+  for (const { cores, ram } of capacities.values()) {
+    all.cores += cores;
+    all.ram += ram;
+  }
+  const share = (name: 'cores' | 'ram') => (all[name] === 0 ? 0 : sum[name] / samples / all[name]);
+  return { most, stranded: { cores: share('cores'), ram: share('ram') } };
+}
+
+/** Ram for each core, of all that the trace asks for. */
+function proportionOf(events: readonly TraceEvent[]): number {
+  let [cores, ram] = [0, 0];
+  for (const { kind, vm } of events) {
+    if (kind === 'departure') continue;
+    cores += vm.cores;
+    ram += vm.ram;
+  }
+  return ram / cores;
+}

@@ -1,0 +1,25 @@
+import type { RoomCost } from '#libs/contracts/messages';
+import { requiredDemands } from '../fleet/host-capacity';
+import type { HostState } from '../fleet/host-state';
+import type { EquivalenceClass } from '../request/equivalence-class';
+import type { Prices } from './prices';
+import { lossOf } from './shape';
+
+const MOST_SHOWN = 5;
+
+/** Which later requests an instance on a host costs: the shapes of which fewer fit then, the dearest first. */
+export function roomCosts(
+  { free }: HostState,
+  equivalenceClass: EquivalenceClass,
+  prices: Prices,
+): readonly RoomCost[] {
+  const taken = Object.fromEntries(
+    requiredDemands(equivalenceClass).map(({ resourceClass, inAll }) => [resourceClass, inAll]),
+  );
+  const costs: RoomCost[] = [];
+  for (const shape of prices.shapes) {
+    const fewer = lossOf(shape, free, taken);
+    if (fewer > 0) costs.push({ resources: shape.resources, fewer, fits: shape.fits, cost: fewer * shape.price });
+  }
+  return costs.sort((a, b) => b.cost - a.cost).slice(0, MOST_SHOWN);
+}

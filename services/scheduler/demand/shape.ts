@@ -1,0 +1,42 @@
+import { capacityOf, type Resources } from '#libs/domain/inventory';
+import { requiredDemands } from '../fleet/host-capacity';
+import type { HostState } from '../fleet/host-state';
+import type { EquivalenceClass } from '../request/equivalence-class';
+
+/** The amounts that an instance asks of a host, by resource class: what of a request decides how many fit. */
+export interface Shape {
+  /** The same for equal amounts. */
+  readonly key: string;
+  readonly resources: Resources;
+}
+
+/** What one instance of a class requires; undefined when it asks for nothing. */
+export function shapeOf(equivalenceClass: EquivalenceClass): Shape | undefined {
+  const demands = requiredDemands({ ...equivalenceClass, batchSize: 1 });
+  return shapeFrom(demands.map(({ resourceClass, inAll }) => [resourceClass, inAll]));
+}
+
+/** All that a host has to give: an instance of this shape fits on it only when it is empty. */
+export function wholeHost({ inventories }: Pick<HostState, 'inventories'>): Shape | undefined {
+  return shapeFrom(Object.entries(inventories).map(([name, inventory]) => [name, Math.floor(capacityOf(inventory))]));
+}
+
+/** How many instances of a shape fit into what is free. */
+export function countOf({ resources }: Shape, free: Resources): number {
+  let count = Number.POSITIVE_INFINITY;
+  for (const name in resources) {
+    count = Math.min(count, Math.floor((free[name] ?? 0) / (resources[name] as number)));
+  }
+  return Math.max(0, count);
+}
+
+/** How many fit less once an instance has taken its part. */
+export function lossOf(shape: Shape, free: Resources, taken: Resources): number {
+  const left = Object.fromEntries(Object.entries(free).map(([name, amount]) => [name, amount - (taken[name] ?? 0)]));
+  return countOf(shape, free) - countOf(shape, left);
+}
+
+function shapeFrom(amounts: readonly (readonly [string, number])[]): Shape | undefined {
+  const asked = amounts.filter(([, amount]) => amount > 0).sort(([a], [b]) => (a < b ? -1 : 1));
+  return asked.length === 0 ? undefined : { key: JSON.stringify(asked), resources: Object.fromEntries(asked) };
+}

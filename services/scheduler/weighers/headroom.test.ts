@@ -1,0 +1,123 @@
+import * as fc from 'fast-check';
+import { inventory } from '#libs/domain/inventory';
+import type { AskedShape } from '../demand/demand';
+import { Demand } from '../demand/demand';
+import { pricesOf } from '../demand/prices';
+import { countOf, lossOf, type Shape, shapeOf, wholeHost } from '../demand/shape';
+import { ShapeColumns } from '../demand/shape-columns';
+import { aWorld, classified, hostsOf, type World } from '../testing/world';
+import { headroomWeigher } from './headroom';
+
+let world: World;
+beforeEach(() => {
+  world = aWorld();
+});
+afterEach(() => world.close());
+
+const resources = fc
+  .dictionary(fc.constantFrom('VCPU', 'MEMORY_MB', 'DISK_GB'), fc.integer({ min: 1, max: 1_000_000 }), { minKeys: 1 })
+  .map((amounts) => ({ ...amounts }));
+const shapes: fc.Arbitrary<Shape[]> = fc.array(
+  resources.map((amounts) => ({ key: JSON.stringify(amounts), resources: amounts })),
+  { minLength: 1, maxLength: 6 },
+);
+const free = fc.dictionary(fc.constantFrom('VCPU', 'MEMORY_MB', 'DISK_GB'), fc.integer({ min: -100, max: 5_000_000 }));
+
+it('counts what fits by columns as shape by shape, and to the last unit', () => {
+  fc.assert(
+    fc.property(shapes, free, resources, fc.integer({ min: 1, max: 50 }), (all, left, taken, times) => {
+      const columns = new ShapeColumns(all);
+      const fits = new Float64Array(all.length);
+      columns.count(left, {}, fits);
+      expect([...fits]).toEqual(all.map((shape) => countOf(shape, left)));
+      const [first] = all as [Shape];
+      const exactly = Object.fromEntries(
+        Object.entries(first.resources).map(([name, amount]) => [name, times * amount]),
+      );
+      columns.count(exactly, {}, fits);
+      expect(fits[0]).toBe(times);
+      columns.count(left, taken, fits);
+      expect(all.map((shape, k) => countOf(shape, left) - (fits[k] as number))).toEqual(
+        all.map((shape) => lossOf(shape, left, taken)),
+      );
+    }),
+  );
+});
+
+it('weighs between its bounds the sum of what each shape loses, times its price', async () => {
+  await world.report('a');
+  await world.report('b');
+  await world.occupy('b', { VCPU: 5, MEMORY_MB: 1_024 });
+  const scheduler = await world.scheduler();
+  const snapshot = scheduler.fleet.snapshot(world.clock.now());
+  const large: AskedShape = { key: 'large', resources: { VCPU: 8 }, share: 0.25 };
+  const small: AskedShape = { key: 'small', resources: { VCPU: 1, MEMORY_MB: 1_024 }, share: 0.75 };
+  const prices = pricesOf([large, small], snapshot);
+  expect(prices.shapes.map(({ fits }) => fits)).toEqual([1, 11, 1]);
+  const measure = headroomWeigher.prepare(classified({ resources: { VCPU: 3 } }).equivalenceClass, prices);
+  const priceOf = (k: number) => prices.shapes[k]?.price ?? Number.NaN;
+  const rawOn = (name: string) => measure?.raw(scheduler.host(name) ?? fail(name));
+  expect(rawOn('a')).toBeCloseTo(-(priceOf(0) + 3 * priceOf(1) + priceOf(2)), 10);
+  expect(rawOn('b')).toBeCloseTo(-3 * priceOf(1), 10);
+  expect(measure?.lower).toBeLessThanOrEqual(rawOn('a') ?? 0);
+});
+
+it('keeps the empty host for a large request that came before', async () => {
+  for (const host of ['empty', 'used']) await world.report(host);
+  await world.occupy('used', { VCPU: 1 });
+  const scheduler = await world.scheduler({ ...WITH_PROFILE, profile: 'headroom' });
+  expect(hostsOf(await scheduler.select({ resources: { VCPU: 2 } }))).toEqual(['used']);
+  expect(hostsOf(await scheduler.select({ resources: { VCPU: 8 } }))).toEqual(['empty']);
+});
+
+it('spreads, packs or keeps room on the hosts of an aggregate that says so', async () => {
+  for (const host of ['p1', 'p2']) await world.report(host);
+  await world.occupy('p1', { VCPU: 4, MEMORY_MB: 8_192, DISK_GB: 50 });
+  const scheduler = await world.scheduler(WITH_PROFILE);
+  expect(hostsOf(await scheduler.select({ resources: { VCPU: 1 } }))).toEqual(['p2']);
+  await world.aggregate('packed', { scheduler_profile: 'pack' }, 'p1', 'p2');
+  await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+  expect(hostsOf(await scheduler.select({ resources: { VCPU: 1 } }))).toEqual(['p1']);
+});
+
+it('tells which later requests a placement costs, the dearest first', async () => {
+  await world.report('only', { inventories: { VCPU: inventory(8) } });
+  const scheduler = await world.scheduler();
+  const { equivalenceClass } = classified({ resources: { VCPU: 4 } });
+  scheduler.pricing.note(equivalenceClass, 1, scheduler.fleet.snapshot(world.clock.now()));
+  const [verdict] = scheduler.explain({ resources: { VCPU: 3 } }).hosts;
+  expect(verdict?.roomCosts).toEqual([
+    { resources: { VCPU: 4 }, fewer: 1, fits: 2, cost: expect.any(Number) as number },
+    { resources: { VCPU: 8 }, fewer: 1, fits: 1, cost: expect.any(Number) as number },
+  ]);
+});
+
+describe('demand', () => {
+  const shape = (vcpus: number) => shapeOf(classified({ resources: { VCPU: vcpus } }).equivalenceClass) as Shape;
+
+  it('forgets: what is asked for now counts more than as much long ago', () => {
+    const demand = new Demand();
+    demand.note(shape(1), 1_000);
+    demand.note(shape(2), 40_000);
+    demand.note(shape(4), 1_000);
+    const [old, , recent] = demand.asked();
+    expect(recent?.share).toBeGreaterThan(3.5 * (old?.share ?? 1));
+    expect(demand.asked().reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 10);
+  });
+
+  it('is bounded, and lasts longer than the numbers in which it is counted', () => {
+    const demand = new Demand();
+    for (let vcpus = 1; vcpus <= 200; vcpus++) demand.note(shape(vcpus), 1_000);
+    expect(demand.asked()).toHaveLength(128);
+    for (let n = 0; n < 1_000; n++) demand.note(shape(1), 20_000);
+    expect(demand.asked().every(({ share }) => share >= 0 && share <= 1)).toBe(true);
+    expect(wholeHost({ inventories: { VCPU: inventory(0) } })).toBeUndefined();
+  });
+});
+
+/** Tests draw no host unless they say so. */
+const WITH_PROFILE = { hostSubsetSize: 1 };
+
+function fail(name: string): never {
+  throw new Error(`there is no host ${name}`);
+}

@@ -1,0 +1,51 @@
+import type { Resources } from '#libs/domain/inventory';
+import type { PricedShape } from '../demand/prices';
+import { requiredDemands } from '../fleet/host-capacity';
+import type { ClassWeigher } from './weigher';
+
+/**
+ * headroom: prefers hosts where the instance takes least of the room for what is asked for.
+ *
+ * `BERTH_SCHEDULER_WEIGHT_HEADROOM`, 1 in the profile `headroom`, 0 in the others. Of each shape of requests that came lately
+ * the host can take so many less afterwards, and each of them has a price: the more the shape is asked for and the fewer
+ * the fleet can take, the dearer (`demand/prices.ts`). Raw: less than 0 by the sum of these prices, at worst by what the
+ * instance would cost where it breaks most.
+ */
+export const headroomWeigher: ClassWeigher = {
+  kind: 'class',
+  name: 'headroom',
+  prepare(equivalenceClass, { shapes, columns }) {
+    if (shapes.length === 0) return undefined;
+    const taken = Object.fromEntries(
+      requiredDemands(equivalenceClass).map(({ resourceClass, inAll }) => [resourceClass, inAll]),
+    );
+    const before = new Float64Array(columns.length);
+    const after = new Float64Array(columns.length);
+    return {
+      lower: -most(shapes, taken),
+      upper: 0,
+      raw({ free }) {
+        columns.count(free, NOTHING, before);
+        columns.count(free, taken, after);
+        let cost = 0;
+        for (let k = 0; k < columns.length; k++) {
+          cost += ((before[k] as number) - (after[k] as number)) * (shapes[k] as PricedShape).price;
+        }
+        return -cost;
+      },
+    };
+  },
+};
+
+const NOTHING: Resources = {};
+
+/** An instance takes the room of no more of a shape than its largest ratio to it, rounded up. */
+function most(shapes: readonly PricedShape[], taken: Resources): number {
+  let sum = 0;
+  for (const { resources, price } of shapes) {
+    let ratio = 0;
+    for (const name in resources) ratio = Math.max(ratio, (taken[name] ?? 0) / (resources[name] as number));
+    sum += price * Math.ceil(ratio);
+  }
+  return sum;
+}

@@ -1,0 +1,104 @@
+import { readdirSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { percentile } from '#libs/runtime/percentiles';
+import { readTrace } from '../../services/cli/trace/read-trace';
+import { type CoresAndRam, peakDemand, type TraceEvent, timelineOf } from '../../services/cli/trace/timeline';
+import { PROFILES } from '../../services/scheduler/weighers/profiles';
+import { type Bench, round } from './harness';
+import { boundOf, FLEETS, type HostKinds, hostsOf } from './packing/fleet-kinds';
+import { type Outcome, replay } from './packing/replay-trace';
+
+const TRACES = '../shared/data/vm-trace';
+/** As part of the bound: how exactly the number of hosts is found. */
+const PRECISION = 1 / 400;
+/** Beyond so many times the bound nobody looks. */
+const MOST = 6;
+
+/**
+ * How many hosts each profile needs for traces of VM requests, and what it refuses on as few as the fractional bound says.
+ * Requests are decided by the scheduler's own filters, weighers, ranks and prices.
+ * Flags: `--traces FILE,...` or a folder, `--profiles spread,pack,headroom`, `--fleets one_kind,mixed`, `--limit VMS`.
+ */
+export const packBench: Bench = {
+  name: 'pack',
+  purpose: 'hosts that each scheduler profile needs for traces of VM requests, over the fractional bound',
+  async run(context) {
+    const { flags } = context;
+    const results: Record<string, number | string> = {};
+    const profiles = flags['profiles']?.split(',') ?? PROFILES;
+    for (const path of tracesIn(flags['traces'] ?? TRACES)) {
+      const { vms } = await readTrace(path, Number(flags['limit'] ?? Number.POSITIVE_INFINITY));
+      const events = timelineOf(vms);
+      for (const [fleet, kinds] of Object.entries(FLEETS)) {
+        if (flags['fleets'] && !flags['fleets'].split(',').includes(fleet)) continue;
+        const name = `${basename(path).replace(/\.csv(\.gz)?$/, '')}_${fleet}`;
+        const bound = boundOf(peakDemand(events), kinds);
+        results[`${name}_bound_hosts`] = bound;
+        for (const profile of profiles) {
+          const figures = figuresOf(events, kinds, bound, profile);
+          for (const [figure, value] of Object.entries(figures)) results[`${name}_${profile}_${figure}`] = value;
+          context.note(`${name} ${profile}: ${JSON.stringify(figures)}`);
+        }
+      }
+    }
+    return results;
+  },
+};
+
+function tracesIn(given: string): readonly string[] {
+  return given.split(',').flatMap((path) => {
+    if (!statSync(path).isDirectory()) return [path];
+    const files = readdirSync(path).filter((file) => /\.csv(\.gz)?$/.test(file));
+    return files.sort().map((file) => join(path, file));
+  });
+}
+
+function figuresOf(events: readonly TraceEvent[], kinds: HostKinds, bound: number, profile: string) {
+  const atBound = replay(events, hostsOf(kinds, bound), profile);
+  const needed = atBound.refused.count === 0 ? bound : hostsNeeded(events, kinds, bound, profile);
+  const capacity = hostsOf(kinds, bound).reduce((a, b) => ({ cores: a.cores + b.cores, ram: a.ram + b.ram }));
+  const percents = (of: CoresAndRam, all: CoresAndRam, name: string) => ({
+    [`${name}_cores_percent`]: round((100 * of.cores) / all.cores),
+    [`${name}_ram_percent`]: round((100 * of.ram) / all.ram),
+  });
+  return {
+    hosts: needed,
+    hosts_over_bound: Number((needed / bound).toFixed(4)),
+    refused_requests: atBound.refused.count,
+    ...percents(atBound.refused, atBound.asked, 'refused'),
+    ...percents(atBound.stranded, capacity, 'stranded'),
+    empty_hosts: round(atBound.emptyHosts),
+    ...costOf(atBound),
+  };
+}
+
+/** Of a decision on as many hosts as the bound; the mean by processor time, which other work on the machine changes least. */
+function costOf({ decisionsUs, processorUs }: Outcome) {
+  const all = [...decisionsUs];
+  return {
+    decision_mean_cpu_us: round(processorUs / all.length),
+    decision_p50_us: round(percentile(all, 50)),
+    decision_p99_us: round(percentile(all, 99)),
+  };
+}
+
+/** The fewest hosts on which nothing is refused: found by steps that double, then by halves. */
+function hostsNeeded(events: readonly TraceEvent[], kinds: HostKinds, bound: number, profile: string): number {
+  const isEnough = (count: number) => replay(events, hostsOf(kinds, count), profile, true).refused.count === 0;
+  const exact = Math.max(1, Math.floor(bound * PRECISION));
+  let tooFew = bound;
+  let step = Math.max(exact, Math.ceil(bound / 40));
+  let enough = bound + step;
+  while (!isEnough(enough)) {
+    if (enough > bound * MOST) return Number.POSITIVE_INFINITY;
+    step *= 2;
+    tooFew = enough;
+    enough += step;
+  }
+  while (enough - tooFew > exact) {
+    const middle = Math.floor((tooFew + enough) / 2);
+    if (isEnough(middle)) enough = middle;
+    else tooFew = middle;
+  }
+  return enough;
+}
