@@ -6,7 +6,6 @@ import type { Aggregate } from '../domain/grouping/aggregate';
 import type { Attempt, InstanceState, PowerState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
 import type { MigrationKind, MigrationPhase } from '../domain/moves/migration';
-import type { MigrationKind } from '../domain/moves/migration';
 import type { BootDevice, NodeRecord } from '../domain/nodes/node';
 import type { NodeVerb } from '../domain/nodes/node-state';
 import type { Admission } from '../domain/queueing/admission';

@@ -53,11 +53,15 @@ export interface Host extends HostParts {
   external: ExternalUsage;
   /** Asks for a report ahead of its time, if builds in progress or external usage are not as reported last. */
   reportSoon: () => void;
+  /** Reports at once: what schedulers offer of the host has changed. */
+  reportNow: () => void;
+  /** Ends what is counted of it. */
+  readonly forget: () => void;
 }
 
 export function createHost(parts: HostParts): Host {
   const ledger = createLedger(parts.facts.providerUuid);
-  parts.counters.watch(ledger);
+  const unwatch = parts.counters.watch(ledger);
   const warn = (error: unknown) =>
     parts.log.warn({ event: 'driver_unavailable', host: parts.facts.name, error }, 'what runs is not known, retrying');
   const exits = createExits(parts.driver, (action) => retryUntilDrainEnd(parts, action, warn));
@@ -72,6 +76,8 @@ export function createHost(parts: HostParts): Host {
     ordersInHand: new Map(),
     external: { workloadCount: 0, byProvider: new Map() },
     reportSoon: () => {},
+    reportNow: () => {},
+    forget: () => void unwatch(),
   };
 }
 
