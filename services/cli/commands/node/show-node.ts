@@ -25,8 +25,9 @@ export function printNode({ terminal, clock }: Context, node: NodeView, json: bo
 }
 
 /** What people and programs get of it: the rest is between agents. */
-export function withoutJournal({ journal: _, ...node }: NodeView) {
-  return node;
+export function withoutJournal(node: NodeView): Omit<NodeView, 'journal'> {
+  const { journal: _journal, ...shown } = node;
+  return shown;
 }
 
 /** Its class without what all have in common. */
