@@ -44,6 +44,8 @@ const BOOT_DEVICES = enumeration({
   Cd: wire.BootDevice.BOOT_DEVICE_CD,
   Utilities: wire.BootDevice.BOOT_DEVICE_UTILITIES,
 });
+const { NODE_STATE_UNSPECIFIED: NO_STATE } = wire.NodeState;
+const { BOOT_DEVICE_UNSPECIFIED: NO_DEVICE } = wire.BootDevice;
 const { NodeVerb } = berth.compute.v1;
 const VERBS = enumeration({
   manage: NodeVerb.NODE_VERB_MANAGE,
@@ -123,13 +125,13 @@ export const operateNodeCodec: Codec<OperateNode> = codec(
   ({ bootDevice, ...order }) => ({
     ...order,
     verb: VERBS.toWire(order.verb),
-    bootDevice: bootDevice ? BOOT_DEVICES.toWire(bootDevice) : 0,
+    bootDevice: bootDevice ? BOOT_DEVICES.toWire(bootDevice) : NO_DEVICE,
   }),
   ({ host, verb, reason, bootDevice, epoch }) => ({
     host: hostName(host, 'host'),
     verb: VERBS.fromWire(verb, 'verb'),
     reason: text(reason, 'reason'),
-    bootDevice: bootDevice === 0 ? undefined : BOOT_DEVICES.fromWire(bootDevice, 'boot_device'),
+    bootDevice: bootDevice === NO_DEVICE ? undefined : BOOT_DEVICES.fromWire(bootDevice, 'boot_device'),
     epoch: whole(epoch, 'epoch'),
   }),
 );
@@ -152,7 +154,7 @@ function nodeToWire({ stateBefore, ...node }: NodeView) {
     ...node,
     traits: node.traits as string[],
     state: STATES.toWire(node.state),
-    stateBefore: stateBefore ? STATES.toWire(stateBefore) : 0,
+    stateBefore: stateBefore ? STATES.toWire(stateBefore) : NO_STATE,
     bootDevice: BOOT_DEVICES.toWire(node.bootDevice),
   };
 }
@@ -164,7 +166,7 @@ function nodeFromWire(node: berth.scheduler.v1.Node, field: string): NodeView {
     resourceClass: nodeClass(node.resourceClass, `${field}.resource_class`),
     traits: traits(node.traits, `${field}.traits`),
     state: STATES.fromWire(node.state, `${field}.state`),
-    stateBefore: node.stateBefore === 0 ? undefined : STATES.fromWire(node.stateBefore, `${field}.state_before`),
+    stateBefore: node.stateBefore === NO_STATE ? undefined : STATES.fromWire(node.stateBefore, `${field}.state_before`),
     reason: text(node.reason, `${field}.reason`),
     isOn: node.isOn,
     bootDevice: BOOT_DEVICES.fromWire(node.bootDevice, `${field}.boot_device`),

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { createRing, type RingMember } from './ring';
 
 const aName = fc.stringMatching(/^[a-z][a-z0-9-]{0,11}$/);

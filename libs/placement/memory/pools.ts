@@ -27,7 +27,7 @@ export class MemoryPools {
     const all = [...live, { serviceHost, agentRun, weight, untilMs: atMs + leaseMs }];
     const sorted = all.toSorted((a, b) => (a.serviceHost < b.serviceHost ? -1 : 1));
     this.#pools.set(pool, { epoch, members: sorted });
-    return { kind: 'member', pool: { epoch, members: sorted.map(({ untilMs: _, ...member }) => member) } };
+    return { kind: 'member', pool: { epoch, members: sorted.map(asMember) } };
   }
 
   leave({ pool, serviceHost, agentRun }: HostHolder & { readonly pool: string }): void {
@@ -51,4 +51,8 @@ export class MemoryPools {
   nodeNames(): string[] {
     return [...this.#nodes.keys()].toSorted();
   }
+}
+
+function asMember({ serviceHost, agentRun, weight }: KeptMember): PoolMember {
+  return { serviceHost, agentRun, weight };
 }
