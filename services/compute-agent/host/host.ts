@@ -49,6 +49,8 @@ export interface Host extends HostParts {
    * would leave the build alone to be redelivered, and what was destroyed would be built.
    */
   readonly ordersInHand: Map<string, Promise<unknown>>;
+  /** Instances that another run was building, and this one is yet to go on with: they are here and not tracked. */
+  readonly carriedOn: Set<string>;
   /** As it was seen last. */
   external: ExternalUsage;
   /** Asks for a report ahead of its time, if builds in progress or external usage are not as reported last. */
@@ -74,6 +76,7 @@ export function createHost(parts: HostParts): Host {
     exits,
     locks: createKeyedLock(),
     ordersInHand: new Map(),
+    carriedOn: new Set(),
     external: { workloadCount: 0, byProvider: new Map() },
     reportSoon: () => {},
     reportNow: () => {},
@@ -90,9 +93,9 @@ export async function collectStats(host: Host, hasAllocationRequests: boolean): 
 
 /** Looks at what runs on the host besides what the agent tracks. */
 export async function refreshExternalUsage(host: Host): Promise<void> {
-  const { driver, facts, ledger, tombstones } = host;
+  const { driver, facts, ledger, tombstones, carriedOn } = host;
   const workloads = await driver.list();
-  const isTracked = (id: string) => ledger.get(id) !== undefined || tombstones.has(id);
+  const isTracked = (id: string) => ledger.get(id) !== undefined || tombstones.has(id) || carriedOn.has(id);
   const providers = ownProviders(facts.providerUuid, driver.capacity());
   host.external = externalUsageOf(workloads, isTracked, providers, ledger);
 }

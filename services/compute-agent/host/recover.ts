@@ -16,6 +16,9 @@ export async function recoverInstances(host: Host, remembered: readonly TrackedI
   const halfBuilt = remembered.filter(
     (instance) => instance.state === 'destroying' || (instance.state === 'building' && !goesOn(instance)),
   );
+  for (const instance of remembered) {
+    if (instance.state === 'building' && goesOn(instance)) host.carriedOn.add(instance.uuid);
+  }
   for (const instance of halfBuilt) {
     await driver.destroy(instance.uuid);
     await journal.remove(instance.uuid);

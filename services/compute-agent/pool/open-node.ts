@@ -47,7 +47,10 @@ export async function openNode(
   return {
     node,
     journal: nodeJournal(node),
-    openDriver: () => openBaremetalDriver({ node, controller, epoch, clock, log, pollMs, shutdownMs, cleans }),
+    openDriver() {
+      const isCertain = () => lease.isCertain && lease.epoch === epoch;
+      return openBaremetalDriver({ node, controller, epoch, isCertain, clock, log, pollMs, shutdownMs, cleans });
+    },
   };
 }
 

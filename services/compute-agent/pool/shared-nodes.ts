@@ -13,7 +13,7 @@ import { openNode, type PoolNodes } from './open-node';
 export interface SharedNodes {
   readonly names: readonly string[];
   /** Whether the ring names this run for a node. */
-  isWanted(host: string): boolean;
+  readonly isWanted: (host: string) => boolean;
   setRing(ring: Ring): void;
   /** Of the nodes that are held, those to give to others now. */
   toGiveUp(carried: readonly Carried[]): Carried[];
@@ -60,9 +60,11 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     for (const order of begun) {
       const fields = { host: lease.host, instance_uuid: order.instanceUuid, request_id: order.requestId };
       log.info({ event: 'build_carried_on', ...fields }, 'goes on with a build that another run began');
-      takeBuild(host, order).catch((error: unknown) => {
-        log.error({ event: 'build_not_carried_on', ...fields, error }, 'could not go on with a build');
-      });
+      takeBuild(host, order)
+        .catch((error: unknown) => {
+          log.error({ event: 'build_not_carried_on', ...fields, error }, 'could not go on with a build');
+        })
+        .finally(() => host.carriedOn.delete(order.instanceUuid));
     }
   }
 

@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { systemClock } from '#libs/runtime/system';
+
+const clock = systemClock();
 
 /** An order that a simulated controller took, and under which session. */
 export interface TakenOrder {
@@ -170,20 +173,17 @@ export class RedfishSimulator {
     return send(response, 200, this.#systemBody(path, system), { etag: `"${system.etag}"` });
   }
 
-  #openSession(
-    response: ServerResponse,
-    { sessions }: Service,
-    { UserName, Password, Context }: Record<string, unknown>,
-  ): void {
+  #openSession(response: ServerResponse, { sessions }: Service, body: Record<string, unknown>): void {
+    const { UserName = '', Password, Context = '' } = body as Record<string, string | undefined>;
     if (UserName !== this.#options.user || Password !== this.#options.password) {
       return fail(response, 401, 'wrong user or password');
     }
     const id = randomUUID();
-    const session = { id, token: randomUUID(), userName: String(UserName), context: String(Context ?? '') };
+    const session = { id, token: randomUUID(), userName: UserName, context: Context };
     sessions.set(id, session);
     const path = '/redfish/v1/SessionService/Sessions';
-    const body = { '@odata.id': `${path}/${id}`, Id: id, Name: 'User Session', UserName, Context };
-    send(response, 201, body, { 'x-auth-token': session.token, location: `${path}/${id}` });
+    const opened = { '@odata.id': `${path}/${id}`, Id: id, Name: 'User Session', UserName, Context };
+    send(response, 201, opened, { 'x-auth-token': session.token, location: `${path}/${id}` });
   }
 
   #reset(response: ServerResponse, system: SimulatedSystem, type: string, session: Session): void {
@@ -193,7 +193,7 @@ export class RedfishSimulator {
     system.isOn = type === 'On' || type === 'ForceRestart';
     if (isSwitchedOn) {
       system.boots.push(system.bootEnabled === 'Disabled' ? 'Hdd' : system.bootTarget);
-      system.bootedAtMs = Date.now() + this.#options.bootMs;
+      system.bootedAtMs = clock.elapsed() + this.#options.bootMs;
       if (system.bootEnabled === 'Once') system.bootEnabled = 'Disabled';
     }
     system.etag++;
@@ -211,9 +211,10 @@ export class RedfishSimulator {
     if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== `"${system.etag}"`) {
       return fail(response, 412, 'the ETag is another');
     }
-    if (body['AssetTag'] !== undefined) {
+    const { AssetTag } = body as { AssetTag?: string };
+    if (AssetTag !== undefined) {
       this.#note(system, 'AssetTag', session);
-      system.assetTag = String(body['AssetTag']);
+      system.assetTag = AssetTag;
     }
     const boot = body['Boot'] as { BootSourceOverrideTarget?: string; BootSourceOverrideEnabled?: string } | undefined;
     if (boot) {
@@ -230,7 +231,7 @@ export class RedfishSimulator {
   }
 
   #systemBody(path: string, system: SimulatedSystem) {
-    const hasBooted = system.isOn && Date.now() >= system.bootedAtMs;
+    const hasBooted = system.isOn && clock.elapsed() >= system.bootedAtMs;
     return {
       '@odata.type': '#ComputerSystem.v1_20_0.ComputerSystem',
       '@odata.id': path,

@@ -49,7 +49,15 @@ async function open(epoch: number) {
   const login = { user: 'berth', password: 'secret', timeoutMs: 5_000 };
   const controller = redfishController('n1', { system: simulator.systemUrl('n1'), ...login });
   const settings = { pollMs: 10, shutdownMs: 100, cleans: true };
-  return openBaremetalDriver({ node, controller, epoch, clock, log: silentLog, ...settings });
+  return openBaremetalDriver({
+    node,
+    controller,
+    epoch,
+    isCertain: () => epoch === holder,
+    clock,
+    log: silentLog,
+    ...settings,
+  });
 }
 
 const anInstance = (uuid = randomUUID()): InstanceToBuild => ({

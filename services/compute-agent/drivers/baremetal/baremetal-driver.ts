@@ -16,6 +16,8 @@ export interface BaremetalParts {
   readonly controller: NodeController;
   /** By which the node is held. */
   readonly epoch: number;
+  /** Whether nobody else can hold it now. */
+  readonly isCertain: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
   /** How often a node is looked at while it boots or ends. */
@@ -34,7 +36,7 @@ export interface BaremetalParts {
  * when another agent holds the node next, it goes on with what this one began, and this one can do nothing more.
  */
 export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver> {
-  const { node, controller, epoch, clock, log, pollMs, shutdownMs, cleans } = parts;
+  const { node, controller, epoch, isCertain, clock, log, pollMs, shutdownMs, cleans } = parts;
   const closing = new AbortController();
   const work: NodeWorkParts = { node, controller, clock, pollMs };
   let cleaning: Promise<void> | undefined;
@@ -83,7 +85,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
       }
     } catch (thrown) {
       const error = BerthError.from(thrown);
-      if (closing.signal.aborted || isFenced(error) || node.record.state !== 'cleaning') return;
+      if (closing.signal.aborted || isFenced(error) || !isCertain() || node.record.state !== 'cleaning') return;
       log.error({ event: 'cleaning_failed', host: node.record.host, error }, 'a node could not be cleaned');
       await node.move('fail', { reason: `cleaning failed: ${error.message}`, step: '' }).catch(() => {});
     }
@@ -154,8 +156,9 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
         await deploy(uuid, AbortSignal.any([signal, closing.signal]));
       } catch (thrown) {
         // Whoever manages it next goes on with it.
-        const isLeft = signal.reason === 'handed_back' || closing.signal.aborted || isFenced(thrown);
-        if (!isLeft) await undeploy(uuid);
+        if (signal.reason === 'handed_back' || closing.signal.aborted || isFenced(thrown)) throw thrown;
+        if (!isCertain()) throw notHeld(node.record.host, epoch);
+        await undeploy(uuid);
         throw thrown;
       }
     },
@@ -201,4 +204,9 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
       await controller.close();
     },
   };
+}
+
+/** What fails while another may hold the node says nothing of the build. */
+function notHeld(host: string, epoch: number): BerthError {
+  return new BerthError('aborted', 'epoch_unknown', `node ${host} is not surely held under epoch ${epoch} any more`);
 }

@@ -12,7 +12,7 @@ export interface NodeWorkParts {
 
 /**
  * Work on a node that takes minutes, in steps that are remembered before they are done: whoever manages the node next goes on at
- * the step, and nothing is begun twice. Each is: power off; set from what to boot; remember `boot`; power on; wait until it
+ * the step, and nothing is begun twice. Each is: power off; remember `boot`; set from what to boot; power on; wait until it
  * has booted. That the power is off when `boot` is remembered tells, later, whether it was switched on already.
  */
 export async function bootOnce(
@@ -24,12 +24,15 @@ export async function bootOnce(
   if (node.record.step !== BOOT) {
     await controller.setPower('off');
     await until(({ isOn }) => !isOn);
-    await controller.setBootDevice(device, true);
     throwIfAborted(signal);
     await node.change({ step: BOOT, isOn: false, bootDevice: device });
   }
   throwIfAborted(signal);
-  if (!(await controller.status()).isOn) await controller.setPower('on');
+  if (!(await controller.status()).isOn) {
+    // What was to be booted once may have been, by a run that cut the power again.
+    await controller.setBootDevice(device, true);
+    await controller.setPower('on');
+  }
   await until(({ hasBooted }) => hasBooted);
 }
 

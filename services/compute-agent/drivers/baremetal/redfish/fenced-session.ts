@@ -106,12 +106,12 @@ export class FencedSession {
     for (let tries = 0; tries < MAX_MARK_TRIES; tries++) {
       const read = await this.#fetchAs(epoch, system, { token });
       const { headers, body } = mustSucceed(read, system);
-      const tag = String(body['AssetTag'] ?? '');
+      const { AssetTag: tag = '', '@odata.etag': odataTag = '*' } = body as SystemBody;
       const present = Number(MARK.exec(tag)?.[1] ?? 0);
       if (present > epoch) throw superseded(this.node, epoch, present);
       if (present === epoch) return;
       const AssetTag = `${tag.replace(MARK, '')} [berth ${epoch}]`.trimStart();
-      const ifMatch = headers.get('etag') ?? String(body['@odata.etag'] ?? '*');
+      const ifMatch = headers.get('etag') ?? odataTag;
       const answer = await this.#fetchAs(epoch, system, { method: 'PATCH', body: { AssetTag }, token, ifMatch });
       if (answer.status !== 412) {
         mustSucceed(answer, system);
@@ -127,7 +127,7 @@ export class FencedSession {
     const others = membersOf(body).filter((link) => this.#absolute(link) !== this.#absolute(own));
     for (const link of others) {
       const session = await this.#fetchAs(epoch, link, { token });
-      const context = String(session.body['Context'] ?? '');
+      const { Context: context = '' } = session.body as { Context?: string };
       const [node, of] = [context.slice(0, context.lastIndexOf(' ')), Number(context.slice(context.lastIndexOf(' ')))];
       if (session.status >= 300 || node !== `berth ${this.node}` || of > epoch) continue;
       const ended = await this.#fetchAs(epoch, link, { method: 'DELETE', token });
@@ -164,4 +164,9 @@ export class FencedSession {
 function superseded(node: string, epoch: number, present: number): BerthError {
   const message = `node ${node} is managed under epoch ${present}: nothing is ordered of it under ${epoch}`;
   return new BerthError('aborted', 'epoch_superseded', message);
+}
+
+interface SystemBody {
+  readonly AssetTag?: string;
+  readonly '@odata.etag'?: string;
 }
