@@ -1,0 +1,109 @@
+import { writeSync } from 'node:fs';
+import { Client } from '#libs/client/client';
+import type { NodeView } from '#libs/contracts/messages';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { runLine } from '../../services/cli/testing/run-line';
+import { PoolFleet } from '../fleet/pool-fleet';
+
+/* Two agents with a pool of nodes on a real broker and a real store, operated by commands; controllers speak Redfish. */
+
+jest.setTimeout(180_000);
+
+const NODES = 40;
+const clock = systemClock();
+let fleet: PoolFleet;
+let client: Client;
+
+beforeAll(async () => {
+  fleet = await PoolFleet.start({
+    nodeCount: NODES,
+    agentCount: 2,
+    bootMs: 300,
+    settings: { BERTH_AGENT_NODE_POLL_MS: '100' },
+  });
+  client = new Client(fleet.bus, { clock, random: systemRandom, timeoutMs: 20_000, retryForMs: 0, projectId: '' });
+  await fleet.eventually(async () => {
+    const managed = (await fleet.nodes()).filter(({ serviceHost = '' }) => serviceHost !== '');
+    return managed.length === NODES ? undefined : `${managed.length} nodes are managed`;
+  }, 90_000);
+});
+afterAll(() => fleet?.stop());
+
+async function run(line: string): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  return runLine(line, fleet.commandEnv);
+}
+
+async function node(line: string): Promise<NodeView> {
+  const { code, out, err } = await run(`node ${line} --json`);
+  if (code !== 0) throw new Error(err);
+  return JSON.parse(out) as NodeView;
+}
+
+async function isIn(name: string, state: NodeView['state']): Promise<void> {
+  await fleet.eventually(async () => {
+    const [present] = await client.nodes(name);
+    return present?.state === state ? undefined : `node ${name} is ${present?.state}`;
+  }, 30_000);
+}
+
+it('lists nodes, shows one, and creates their class with their first report', async () => {
+  const { out } = await run('node list');
+  expect(out).toContain('node-01');
+  expect(await node('show node-01')).toMatchObject({
+    state: 'available',
+    resourceClass: 'CUSTOM_BAREMETAL_GOLD',
+    pool: 'metal',
+    isOn: false,
+    instanceUuid: '',
+  });
+  const { code, err } = await run('node show nowhere');
+  expect([code === 0, err]).toEqual([false, expect.stringContaining('there is no node nowhere')]);
+});
+
+it('builds on a node, cleans it after, and says no to what can not be', async () => {
+  const [uuid = ''] = await fleet.request(1);
+  await fleet.areAll([uuid], 'active', 60_000);
+  const built = (await fleet.nodes()).find(({ instanceUuid }) => instanceUuid === uuid);
+  const name = built?.host ?? '';
+  expect(built).toMatchObject({ state: 'active', isOn: true });
+  expect((await run(`node clean ${name}`)).err).toContain('a node in state active can not clean');
+  await fleet.terminate([uuid]);
+  await fleet.areAll([uuid], 'deleted', 60_000);
+  await isIn(name, 'available');
+  expect(fleet.simulator.system(name).boots).toEqual(['Pxe', 'Utilities']);
+});
+
+it('does what an operator wants: maintenance, power, cleaning', async () => {
+  expect(await node('maintain node-02 --reason disk')).toMatchObject({ state: 'maintenance', reason: 'disk' });
+  expect((await client.nodes('node-02'))[0]).toMatchObject({ stateBefore: 'available' });
+  expect(await node('unmaintain node-02')).toMatchObject({ state: 'available', reason: '' });
+  expect(await node('power node-02 on --boot Pxe')).toMatchObject({ isOn: true, bootDevice: 'Pxe' });
+  expect(fleet.simulator.system('node-02').boots).toEqual(['Pxe']);
+  await node('clean node-02');
+  await isIn('node-02', 'available');
+});
+
+it('refuses a node at the scheduler at once when it is taken out of service', async () => {
+  const spec = { resources: { CUSTOM_BAREMETAL_GOLD: 1 }, projectId: 'p', userId: 'u' };
+  const passes = async (host: string) => (await client.explain(spec, { host })).hosts[0]?.passed === true;
+  const latenciesMs: number[] = [];
+  for (let n = 3; n <= NODES; n++) {
+    const host = `node-${String(n).padStart(2, '0')}`;
+    expect(await passes(host)).toBe(true);
+    let refusedAtMs = 0;
+    const refused = (async () => {
+      while (await passes(host));
+      refusedAtMs = clock.now();
+    })();
+    const { updatedAtMs } = await client.operateNode(host, { verb: 'maintain', reason: 'measured' });
+    await refused;
+    latenciesMs.push(refusedAtMs - updatedAtMs);
+  }
+  const sorted = latenciesMs.toSorted((a, b) => a - b);
+  const [median = 0, p99 = 0] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
+  writeSync(
+    process.stdout.fd,
+    `measured: from a change of state to a scheduler's refusal: median ${median} ms, p99 ${p99} ms\n`,
+  );
+  expect(median).toBeLessThan(50);
+});
