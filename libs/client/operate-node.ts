@@ -48,13 +48,20 @@ export async function operateNode(
     const message = `no agent manages node ${host} now: start one of its pool, or wait for it`;
     throw new BerthError('failed_precondition', 'node_unmanaged', message);
   }
-  await castTyped(bus, agentQueue(serviceHost), operateNodeCodec, { host, verb, reason, bootDevice, epoch: 0 });
+  const order = { host, verb, reason, bootDevice, epoch: 0 };
+  let ordered = serviceHost;
+  await castTyped(bus, agentQueue(ordered), operateNodeCodec, order);
   const untilMs = clock.elapsed() + timeoutMs;
   while (clock.elapsed() < untilMs) {
     const [now] = await show(host);
     if (now && now.updatedAtMs !== updatedAtMs) return now;
+    // The agent before has given it up, and did not do it.
+    if (now?.serviceHost && now.serviceHost !== ordered) {
+      ordered = now.serviceHost;
+      await castTyped(bus, agentQueue(ordered), operateNodeCodec, order);
+    }
     await sleep(clock, POLL_MS);
   }
-  const message = `node ${host} does not show it after ${timeoutMs} ms; the log of agent ${serviceHost} says why`;
+  const message = `node ${host} does not show it after ${timeoutMs} ms; the log of agent ${ordered} says why`;
   throw new BerthError('deadline_exceeded', 'node_not_operated', message);
 }

@@ -201,6 +201,9 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     await lostReports.settled();
     const goodbye = async () => {
       await reporter.reportAll();
+      // What is in progress on nodes ends here before another goes on with it.
+      for (const one of carried) shared?.close(one);
+      await Promise.all(carried.map(({ closed }) => closed));
       await membership?.leave();
       await acquirer.release(carried.filter(({ lease }) => lease.isHeld).map(({ lease }) => lease.host));
     };

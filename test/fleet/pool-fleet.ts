@@ -134,6 +134,18 @@ export class PoolFleet {
     );
   }
 
+  /** The nodes that somebody ordered after another had ordered them under a later epoch. */
+  orderedByTwo(): string[] {
+    const latest = new Map<string, number>();
+    const found = new Set<string>();
+    for (const { node, context } of this.simulator.orders) {
+      const epoch = Number(context.slice(context.lastIndexOf(' ')));
+      if (epoch < (latest.get(node) ?? 0)) found.add(node);
+      latest.set(node, Math.max(epoch, latest.get(node) ?? 0));
+    }
+    return [...found];
+  }
+
   /** Requests one instance of each uuid, each of which takes a node. */
   async request(count: number): Promise<string[]> {
     const uuids = Array.from({ length: count }, () => randomUUID());

@@ -33,23 +33,6 @@ beforeAll(async () => {
 });
 afterAll(() => fleet?.stop());
 
-/** The epochs under which a node was ordered, in the order of the orders. */
-function epochsByNode(): Map<string, number[]> {
-  const epochs = new Map<string, number[]>();
-  for (const { node, context } of fleet.simulator.orders) {
-    const epoch = Number(context.slice(context.lastIndexOf(' ')));
-    epochs.set(node, [...(epochs.get(node) ?? []), epoch]);
-  }
-  return epochs;
-}
-
-/** The nodes that somebody ordered after another had ordered them under a later epoch. */
-function orderedByTwo(): string[] {
-  return [...epochsByNode()]
-    .filter(([, all]) => all.some((epoch, n) => epoch < (all[n - 1] ?? 0)))
-    .map(([node]) => node);
-}
-
 async function allManaged(withinMs: number): Promise<void> {
   await fleet.eventually(async () => {
     const shares = await fleet.shares();
@@ -83,7 +66,7 @@ it('takes over the nodes of agents that die or stand still, with what is begun o
   fleet.launch('agent-1');
   await fleet.areAll(uuids, 'active', 180_000);
   await sleep(clock, LEASE_MS);
-  expect(orderedByTwo()).toEqual([]);
+  expect(fleet.orderedByTwo()).toEqual([]);
 
   const nodes = await fleet.nodes();
   const instances = await fleet.instances.get(uuids);
@@ -106,5 +89,5 @@ it('gives the agents that are back their share again', async () => {
     const isFair = shares.size === 5 && [...shares.values()].every((count) => count > NODES / 10);
     return isFair ? undefined : JSON.stringify([...shares]);
   }, 120_000);
-  expect(orderedByTwo()).toEqual([]);
+  expect(fleet.orderedByTwo()).toEqual([]);
 });

@@ -18,8 +18,12 @@ beforeAll(async () => {
   fleet = await PoolFleet.start({
     nodeCount: NODES,
     agentCount: 2,
-    bootMs: 300,
-    settings: { BERTH_AGENT_NODE_POLL_MS: '100' },
+    bootMs: 1_500,
+    settings: {
+      BERTH_AGENT_NODE_POLL_MS: '100',
+      BERTH_AGENT_REPORT_INTERVAL_MS: '1500',
+      BERTH_CONDUCTOR_BUILD_TIMEOUT_MS: '90000',
+    },
   });
   client = new Client(fleet.bus, { clock, random: systemRandom, timeoutMs: 20_000, retryForMs: 0, projectId: '' });
   await fleet.eventually(async () => {
@@ -81,6 +85,32 @@ it('does what an operator wants: maintenance, power, cleaning', async () => {
   expect(fleet.simulator.system('node-02').boots).toEqual(['Pxe']);
   await node('clean node-02');
   await isIn('node-02', 'available');
+});
+
+it('goes on with the builds of an agent that stands still beyond its lease, each once', async () => {
+  const uuids = await fleet.request(8);
+  await fleet.eventually(async () => {
+    const begun = (await fleet.nodes()).filter(({ step, state }) => state === 'deploying' && step === 'boot').length;
+    return begun >= 2 ? undefined : `${begun} builds are begun`;
+  }, 30_000);
+  fleet.signal('agent-1', 'SIGSTOP');
+  await fleet.areAll(uuids, 'active', 60_000);
+  await fleet.eventually(async () => {
+    const left = (await fleet.nodes()).filter(({ serviceHost }) => serviceHost === 'agent-1').length;
+    return left === 0 ? undefined : `${left} nodes are still with the agent that stands still`;
+  }, 60_000);
+  fleet.signal('agent-1', 'SIGCONT');
+  await fleet.eventually(async () => {
+    const back = (await fleet.nodes()).filter(({ serviceHost }) => serviceHost === 'agent-1').length;
+    return back > NODES / 4 ? undefined : `${back} nodes are with the agent that is back`;
+  }, 60_000);
+  expect(fleet.orderedByTwo()).toEqual([]);
+  const [instances, nodes] = [await fleet.instances.get(uuids), await fleet.nodes()];
+  expect(instances.filter(({ attempts }) => attempts.length !== 1)).toEqual([]);
+  const built = nodes.filter(({ instanceUuid }) => instanceUuid !== '');
+  expect(built.map(({ instanceUuid }) => instanceUuid).toSorted()).toEqual(uuids.toSorted());
+  await fleet.terminate(uuids);
+  await fleet.areAll(uuids, 'deleted', 60_000);
 });
 
 it('refuses a node at the scheduler at once when it is taken out of service', async () => {

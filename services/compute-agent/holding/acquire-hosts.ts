@@ -137,11 +137,12 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
   }
 
   function noteTaken(taken: readonly (Grant & { readonly host: string | undefined })[]): void {
+    // Another agent of the pool keeps what it holds for a while.
+    if (pool !== '') return;
     counters.hostsTaken.set(taken.length);
     const [first] = taken;
     const holder = first ? `${first.holderServiceHost} ${first.holderRun}` : '';
-    // Another agent of the pool keeps what it holds for a while.
-    if (first && holder !== knownHolder && pool === '') {
+    if (first && holder !== knownHolder) {
       const fields = {
         event: 'host_taken',
         host: first.host,

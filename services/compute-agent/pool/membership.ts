@@ -28,8 +28,10 @@ export interface Membership {
   leave(): Promise<void>;
 }
 
-/** Renewals are so many to a lease. */
+/** Renewals are so many to a lease at least. */
 const RENEWALS_PER_LEASE = 4;
+/** With a renewal an agent asks for what others have given up: until then those nodes are nobody's. */
+const MAX_RENEWAL_MS = 2_000;
 const FIRST_PAUSE_MS = 100;
 
 /**
@@ -41,6 +43,7 @@ export function keepMembership(parts: MembershipParts): Membership {
   const { bus, config, clock, log, random, agentRun, formerRun } = parts;
   const { host: serviceHost, pool, weight } = config;
   const leaseMs = leaseMsOf(config);
+  const renewalMs = Math.min(MAX_RENEWAL_MS, leaseMs / RENEWALS_PER_LEASE);
   const stopping = new AbortController();
   const options = { timeoutMs: config.reportTimeoutMs, sender: agentSender(serviceHost) };
   let ring: Ring | undefined;
@@ -70,12 +73,12 @@ export function keepMembership(parts: MembershipParts): Membership {
         ring = createRing(answer.members.map((member) => ({ name: member.serviceHost, weight: member.weight })));
       }
       if (ring) parts.onRing(ring);
-      return leaseMs / RENEWALS_PER_LEASE;
+      return renewalMs;
     } catch (thrown) {
       failures += 1;
       const error = BerthError.from(thrown);
       if (failures === 1) log.warn({ event: 'membership_not_renewed', pool, error }, 'not renewed, retrying');
-      return backoffMs(failures, { firstMs: FIRST_PAUSE_MS, maxMs: leaseMs / RENEWALS_PER_LEASE }, random);
+      return backoffMs(failures, { firstMs: FIRST_PAUSE_MS, maxMs: renewalMs }, random);
     }
   }
 
