@@ -117,9 +117,12 @@ it('refuses a node at the scheduler at once when it is taken out of service', as
   const spec = { resources: { CUSTOM_BAREMETAL_GOLD: 1 }, projectId: 'p', userId: 'u' };
   const passes = async (host: string) => (await client.explain(spec, { host })).hosts[0]?.passed === true;
   const latenciesMs: number[] = [];
+  const roundTripsMs: number[] = [];
   for (let n = 3; n <= NODES; n++) {
     const host = `node-${String(n).padStart(2, '0')}`;
+    const askedAtMs = clock.elapsed();
     expect(await passes(host)).toBe(true);
+    roundTripsMs.push(clock.elapsed() - askedAtMs);
     let refusedAtMs = 0;
     const refused = (async () => {
       while (await passes(host));
@@ -129,11 +132,16 @@ it('refuses a node at the scheduler at once when it is taken out of service', as
     await refused;
     latenciesMs.push(refusedAtMs - updatedAtMs);
   }
-  const sorted = latenciesMs.toSorted((a, b) => a - b);
-  const [median = 0, p99 = 0] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
-  writeSync(
-    process.stdout.fd,
-    `measured: from a change of state to a scheduler's refusal: median ${median} ms, p99 ${p99} ms\n`,
-  );
-  expect(median).toBeLessThan(50);
+  const [median, p99] = [quantile(latenciesMs, 0.5), quantile(latenciesMs, 0.99)];
+  const roundTripMs = quantile(roundTripsMs, 0.5);
+  const measured = { median, p99, 'median of one call': roundTripMs };
+  const figures = Object.entries(measured).map(([name, ms]) => `${name} ${ms.toFixed(0)} ms`);
+  writeSync(process.stdout.fd, `measured: from a change of state to a scheduler's refusal: ${figures.join(', ')}\n`);
+  // On a machine that has nothing else to do 50; a busy one takes as much longer as for any call.
+  expect(median).toBeLessThan(Math.max(50, 10 * roundTripMs));
 });
+
+function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
+}

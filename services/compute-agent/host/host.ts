@@ -27,6 +27,11 @@ export interface HostParts extends Surroundings {
   readonly lease: HostLease;
   /** Aborts when draining is over: builds that still go on are handed back, and nothing is retried any more. */
   readonly drainEnd: AbortSignal;
+  /**
+   * Of a node of a pool: whether another run may hold it by now. Then nothing of it is judged or said here any more, and orders go
+   * back: this run's own truth is of the past.
+   */
+  readonly isOver?: () => boolean;
 }
 
 /**

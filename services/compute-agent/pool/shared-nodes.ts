@@ -1,3 +1,4 @@
+import { BerthError } from '#libs/domain/errors';
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import type { Ring } from '#libs/ring/ring';
 import { keysToGiveUp } from '#libs/ring/shares';
@@ -20,6 +21,8 @@ export interface SharedNodes {
   /**
    * Opens a node that was granted, and goes on with what was begun on it. `known` is what the store remembers of it. A node
    * that is lost meanwhile is closed again.
+   *
+   * @throws BerthError `aborted / epoch_unknown` then; as `nodeWriter`.
    */
   open(one: Carried, known: NodeRecord | undefined): Promise<void>;
   /** Ends all that is done with a node here: another run holds it, or may. What was begun is left for the next. */
@@ -43,7 +46,8 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     if (one.host || !lease.isHeld || !description) return;
     const { epoch } = lease;
     const closing = new AbortController();
-    const around = { ...parts, drainEnd: AbortSignal.any([drainEnd, closing.signal]) };
+    const isOver = () => closing.signal.aborted || lease.epoch !== epoch || !lease.isCertain;
+    const around = { ...parts, isOver, drainEnd: AbortSignal.any([drainEnd, closing.signal]) };
     one.closing = closing;
     const controller = nodes.controller(identity.name);
     const opened = await openNode(around, lease, description, controller, known ?? one.known);
@@ -56,15 +60,20 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       host.reportNow();
     });
     one.known = opened.node.record;
-    if (!lease.isHeld || lease.epoch !== epoch) return close(one);
+    if (isOver()) {
+      close(one);
+      throw new BerthError('aborted', 'epoch_unknown', `the lease of node ${lease.host} was over before it was opened`);
+    }
     for (const order of begun) {
       const fields = { host: lease.host, instance_uuid: order.instanceUuid, request_id: order.requestId };
       log.info({ event: 'build_carried_on', ...fields }, 'goes on with a build that another run began');
       takeBuild(host, order)
+        .then((settlement) => {
+          if (settlement.kind === 'ack') host.carriedOn.delete(order.instanceUuid);
+        })
         .catch((error: unknown) => {
           log.error({ event: 'build_not_carried_on', ...fields, error }, 'could not go on with a build');
-        })
-        .finally(() => host.carriedOn.delete(order.instanceUuid));
+        });
     }
   }
 
