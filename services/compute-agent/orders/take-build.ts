@@ -41,7 +41,6 @@ function deadlineHere({ deadlineAtMs, timeLeftMs }: BuildOrder, clock: Clock): n
 /** Has decided, and holds the instance's resources, when it first waits. */
 async function decideAndDo(host: Host, order: BuildOrder): Promise<Settlement> {
   const { log, concluded } = host;
-  const { log, counters, concluded } = host;
   if (host.isOver?.()) return REQUEUE;
   const before = host.ledger.get(order.instanceUuid) === undefined ? concluded.resultOf(order) : undefined;
   if (before) return reportBuild(host, order, before);
