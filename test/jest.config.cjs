@@ -41,5 +41,7 @@ module.exports = {
     { ...common, displayName: 'simulation', testMatch: ['<rootDir>/test/sim/**/*.test.ts'] },
     // Servers and processes are killed while they work.
     { ...common, displayName: 'fault', testMatch: ['<rootDir>/test/faults/**/*.test.ts'] },
+    // Fleets of many hosts, which take minutes: not part of `npm test`.
+    { ...common, displayName: 'fleet', testMatch: ['<rootDir>/test/fleet/**/*.test.ts'] },
   ],
 };

@@ -27,6 +27,7 @@ import type {
   ListInstancesRequest,
   MoveInstancesRequest,
   MoveInstancesResponse,
+  NodeView,
   OverAllocated,
   ProjectQuotaView,
   ProjectUsageView,
@@ -35,6 +36,7 @@ import type {
   UpdateFlavorRequest,
 } from '../contracts/messages';
 import { moveInstancesMethod } from '../contracts/moves';
+import { listNodesMethod } from '../contracts/nodes';
 import { operateInstanceMethod } from '../contracts/operations';
 import { agentQueue, BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
 import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } from '../contracts/quotas';
@@ -51,6 +53,7 @@ import { retryWithBackoff } from '../runtime/backoff';
 import { type EventFilter, listen } from './event-stream';
 import { AggregateCalls, type AskScheduler, GroupCalls } from './grouping';
 import { eventOf, type InstanceWatch, watchInstances } from './instance-watch';
+import { type NodeOrder, operateNode } from './operate-node';
 
 /** What to build. */
 export interface BuildOptions {
@@ -342,6 +345,20 @@ export class Client {
     await this.bus.remove(agentQueue(serviceHost).name).catch((thrown: unknown) => {
       if (BerthError.from(thrown).reason !== 'queue_in_use') throw thrown;
     });
+  }
+
+  /** All nodes of bare metal, ordered by name; or the named one. For operators. @throws BerthError `not_found / unknown_node`. */
+  nodes(host = ''): Promise<NodeView[]> {
+    return allPages(Number.POSITIVE_INFINITY, async (last: NodeView | undefined, limit) => {
+      const request = { host, marker: last?.host ?? '', limit };
+      return [...(await this.#call(RPC_SCHEDULER, listNodesMethod, request)).nodes];
+    });
+  }
+
+  /** Has the agent that manages a node do something with it, and waits until it has begun. For operators. */
+  operateNode(host: string, order: NodeOrder): Promise<NodeView> {
+    const { clock, timeoutMs } = this.parts;
+    return operateNode({ bus: this.bus, clock, timeoutMs, show: (name) => this.nodes(name) }, host, order);
   }
 
   /** What is in doubt, and when the store may have lost writes. For operators. */

@@ -17,6 +17,7 @@ export const acquireHostsMethod: Method<AcquireHostsRequest, AcquireHostsRespons
       ...holderFromWire(request),
       leaseMs: leaseLength(request.leaseMs),
       formerRun: name(request.formerRun, 'former_run'),
+      pool: name(request.pool, 'pool'),
     }),
   ),
   response: codec(

@@ -11,6 +11,8 @@ export const MAX_ALTERNATES = 100;
 export const MAX_ALLOCATION_REQUEST_BYTES = 16_384;
 /** Bytes that a driver hands over with an instance that is moved. */
 export const MAX_HANDOVER_BYTES = 65_536;
+/** Bytes that agents remember of one node. */
+export const MAX_NODE_JOURNAL_BYTES = 262_144;
 /** Resource classes in one set of amounts. */
 export const MAX_RESOURCE_CLASSES = 256;
 /** Traits, aggregates, uuids or host names in one list of a request spec. */

@@ -6,6 +6,8 @@ import type { Aggregate } from '../domain/grouping/aggregate';
 import type { Attempt, InstanceState, PowerState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
 import type { MigrationKind, MigrationPhase } from '../domain/moves/migration';
+import type { BootDevice, NodeRecord } from '../domain/nodes/node';
+import type { NodeVerb } from '../domain/nodes/node-state';
 import type { Admission } from '../domain/queueing/admission';
 import type { AlternatesHeld } from '../domain/queueing/place-lease';
 import type { QuotaExcess } from '../domain/quotas/quota';
@@ -211,7 +213,10 @@ export interface ListOverAllocatedResponse {
   readonly overAllocated: readonly OverAllocated[];
 }
 
-export type AcquireHostsRequest = Fields<berth.scheduler.v1.AcquireHostsRequest>;
+export type AcquireHostsRequest = Fields<berth.scheduler.v1.AcquireHostsRequest, 'pool'> & {
+  /** Left out, or '', where the hosts are no nodes of a pool. */
+  readonly pool?: string;
+};
 
 /** Epoch 0: another run holds the host. */
 export type HostGrant = Fields<berth.scheduler.v1.HostGrant>;
@@ -221,6 +226,45 @@ export interface AcquireHostsResponse {
 }
 
 export type ReleaseHostsRequest = Fields<berth.scheduler.v1.ReleaseHostsRequest>;
+
+export type JoinPoolRequest = Fields<berth.scheduler.v1.JoinPoolRequest>;
+
+/** Epoch 0: another run of the service host is a member. */
+export interface JoinPoolResponse extends Fields<berth.scheduler.v1.JoinPoolResponse, 'members'> {
+  readonly members: readonly PoolMember[];
+}
+
+export type PoolMember = Fields<berth.scheduler.v1.PoolMember>;
+
+export type LeavePoolRequest = Fields<berth.scheduler.v1.LeavePoolRequest>;
+
+export type ReadNodesRequest = Fields<berth.scheduler.v1.ReadNodesRequest>;
+
+export interface NodesResponse {
+  readonly nodes: readonly NodeView[];
+}
+
+/** A node as it is remembered, with the agent that manages it where that is asked for. */
+export type NodeView = NodeRecord & { readonly serviceHost?: string };
+
+export interface WriteNodeRequest extends Fields<berth.scheduler.v1.WriteNodeRequest, 'node'> {
+  readonly node: NodeRecord;
+}
+
+/** What an operator wants of a node. */
+export type NodeOperation =
+  | Exclude<NodeVerb, 'deploy' | 'deployed' | 'undeploy' | 'cleaned' | 'fail'>
+  | 'power_on'
+  | 'power_off'
+  | 'reboot'
+  | 'set_boot_device';
+
+export interface OperateNode extends Fields<berth.compute.v1.OperateNode, 'verb' | 'bootDevice'> {
+  readonly verb: NodeOperation;
+  readonly bootDevice: BootDevice | undefined;
+}
+
+export type ListNodesRequest = Fields<berth.scheduler.v1.ListNodesRequest>;
 
 // berth.conductor.v1
 

@@ -14,6 +14,7 @@ import { hostCommand } from './commands/host';
 import { eventsCommand } from './commands/instance/events';
 import { instanceCommand } from './commands/instance/instance';
 import { terminateCommand } from './commands/instance/terminate';
+import { nodeCommand } from './commands/node/node';
 import { allocationCommand } from './commands/provider/allocation';
 import { candidatesCommand } from './commands/provider/candidates';
 import { providerCommand } from './commands/provider/provider';
@@ -70,6 +71,7 @@ function createProgram(context: Context): CommandUnknownOpts {
     .addCommand(usageCommand(context))
     .commandsGroup('Operate it:')
     .addCommand(hostCommand(context))
+    .addCommand(nodeCommand(context))
     .addCommand(rebalanceCommand(context))
     .addCommand(aggregateCommand(context))
     .addCommand(quotaCommand(context))

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import limitConcurrency from 'p-limit';
 import type { Clock } from '#libs/domain/clock';
+import type { NodeRecord } from '#libs/domain/nodes/node';
 import type { HostIdentity, OpenDriver } from './drivers/driver';
 import { HostLease, type LossReason } from './holding/host-lease';
 import { createHost, type Host, type HostParts } from './host/host';
-import { type HostFacts, hostFacts, hostNames } from './host/host-facts';
+import { type HostFacts, hostFacts } from './host/host-facts';
 import { type Journal, noJournal, openJournal } from './host/journal';
 import { recoverInstances } from './host/recover';
 import { type AgentConfig, leaseMsOf } from './options';
@@ -19,7 +20,12 @@ export const MAX_OPENING_HOSTS = 200;
 export interface Carried extends CarriedHost {
   readonly identity: HostIdentity;
   readonly facts: HostFacts;
-  readonly journal: Journal;
+  journal: Journal;
+  /** Of a node of a pool: ends what is retried for it. */
+  closing: AbortController;
+  /** Of a node of a pool: what this run knew of it last, and when its driver before is closed. */
+  known: NodeRecord | undefined;
+  closed: Promise<void>;
   reports: HostReporter | undefined;
 }
 
@@ -32,19 +38,21 @@ export interface ConfiguredHosts {
 }
 
 /**
- * The hosts that a process is configured to carry, none of them open or held.
+ * The hosts that a process carries, or nodes of its pool that it may come to hold, none of them open or held.
  *
  * @throws BerthError `invalid_argument / bad_config`, `failed_precondition / state_dir`
  */
 export function carriedHosts(
   { config, clock, journal }: ConfiguredHosts,
   onLost: (lease: HostLease, reason: LossReason) => void,
+  names: readonly string[],
+  isWanted?: (host: string) => boolean,
 ): Promise<Carried[]> {
   const leaseMs = leaseMsOf(config);
   const openOne = journal ?? ((host: string) => journalOf(config, host));
   const takeTurn = limitConcurrency(MAX_OPENING_HOSTS);
   return Promise.all(
-    hostNames(config).map(async (name, index) => {
+    names.map(async (name, index) => {
       const identity = { name, index };
       const lease = new HostLease(name, clock, leaseMs, onLost);
       const facts = hostFacts(config, identity);
@@ -53,6 +61,10 @@ export function carriedHosts(
         facts,
         lease,
         journal: await takeTurn(() => openOne(name)),
+        isWanted: isWanted && (() => isWanted(name)),
+        closing: new AbortController(),
+        known: undefined,
+        closed: Promise.resolve(),
         host: undefined,
         reports: undefined,
       };

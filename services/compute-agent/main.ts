@@ -3,16 +3,25 @@ import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
+import { nodeSource } from './drivers/baremetal/open-nodes';
 import { driverFromConfig } from './drivers/open-driver';
 import { type FormerRun, noFormerRun, openFormerRun } from './holding/former-run';
 import { hostNames } from './host/host-facts';
 import { type AgentConfig, agentOptions } from './options';
+import type { PoolNodes } from './pool/open-node';
 import { startComputeAgent } from './start';
 
 /** Beside the journal of the first host. */
 function formerRunOf(config: AgentConfig): Promise<FormerRun> {
   const [first = config.host] = hostNames(config);
   return config.stateDir === '' ? Promise.resolve(noFormerRun) : openFormerRun(join(config.stateDir, first));
+}
+
+/** Of an agent that shares a pool. */
+async function poolNodes(config: AgentConfig): Promise<PoolNodes | undefined> {
+  if (config.driver !== 'baremetal') return undefined;
+  const source = nodeSource(config);
+  return { descriptions: await source.list(), controller: (name) => source.controller(name) };
 }
 
 const tables = { bus: { busUrl: addressOptions.busUrl, ...busOptions }, agent: agentOptions } as const;
@@ -26,8 +35,10 @@ export const computeAgent: ServiceProcess<typeof tables> = {
   async start(config, opening) {
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const formerRun = await opening.open('state folder', formerRunOf(config.agent));
+    const nodes = await poolNodes(config.agent);
     return startComputeAgent({
       ...opening,
+      nodes,
       bus,
       formerRun,
       config: config.agent,

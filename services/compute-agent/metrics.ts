@@ -3,15 +3,18 @@ import type { Ledger, TrackedInstance } from './host/ledger';
 
 /** The metrics of an agent, over all hosts of the process: a label for each host would be thousands of series. */
 export function agentMetrics(metrics: Metrics) {
-  const ledgers: Ledger[] = [];
-  const sum = (state: TrackedInstance['state']) => ledgers.reduce((all, ledger) => all + ledger.count(state), 0);
+  const ledgers = new Set<Ledger>();
+  const sum = (state: TrackedInstance['state']) => [...ledgers].reduce((all, ledger) => all + ledger.count(state), 0);
   metrics.gauge('berth_agent_instances', 'Instances that the hosts of this process carry.', ['state'], (gauge) => {
     for (const state of ['building', 'running', 'stopping', 'stopped', 'destroying'] as const)
       gauge.set({ state }, sum(state));
   });
   return {
-    /** Adds a host's ledger to the gauge of instances. */
-    watch: (ledger: Ledger) => void ledgers.push(ledger),
+    /** Adds a host's ledger to the gauge of instances; the returned function takes it away. */
+    watch(ledger: Ledger) {
+      ledgers.add(ledger);
+      return () => ledgers.delete(ledger);
+    },
     builds: metrics.counter('berth_agent_builds_total', 'Builds that came to an end, by outcome.', ['outcome']),
     refusals: metrics.counter('berth_agent_refusals_total', 'Builds refused, by reason.', ['reason']),
     destroys: metrics.counter('berth_agent_destroys_total', 'Instances destroyed as ordered.'),
@@ -19,7 +22,12 @@ export function agentMetrics(metrics: Metrics) {
     reports: metrics.counter('berth_agent_stats_total', 'Stats sent, by how they were taken.', ['result']),
     hostsTaken: metrics.gauge('berth_agent_hosts_taken', 'Hosts of this process that another run of an agent holds.'),
     superseded: metrics.counter('berth_agent_superseded_total', 'Hosts that another run took over from this one.'),
-    hosts: metrics.gauge('berth_agent_hosts', 'Hosts that this process carries.'),
+    hosts: metrics.gauge('berth_agent_hosts', 'Hosts that this process carries, or may come to hold.'),
+    nodesGivenUp: metrics.counter('berth_agent_nodes_given_up_total', 'Nodes given to other agents of the pool.'),
+    ordersMoved: metrics.counter(
+      'berth_agent_orders_moved_total',
+      'Orders for nodes that other agents of the pool hold, which conductors give again.',
+    ),
   };
 }
 

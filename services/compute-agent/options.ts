@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { placementOptions } from '#libs/placement/options';
 import { type ConfigOf, durationOption, enumOption, intOption, numberOption, stringOption } from '#libs/runtime/config';
+import { baremetalOptions } from './drivers/baremetal/baremetal-options';
 import { dockerDriverOptions } from './drivers/docker/docker-options';
 import { fakeOptions } from './drivers/fake-options';
 import { processDriverOptions } from './drivers/process/process-options';
@@ -26,8 +27,8 @@ export const agentOptions = {
   driver: enumOption({
     env: 'BERTH_AGENT_DRIVER',
     default: 'fake',
-    values: ['fake', 'process', 'docker'],
-    help: 'What instances are: entries of a map (fake, for demos and load), processes of this machine, or containers of its Docker engine.',
+    values: ['fake', 'process', 'docker', 'baremetal'],
+    help: 'What instances are: entries of a map (fake, for demos and load), processes of this machine, containers of its Docker engine, or what runs on the nodes of a pool (baremetal).',
   }),
   inventory: stringOption({
     env: 'BERTH_AGENT_INVENTORY',
@@ -150,6 +151,7 @@ export const agentOptions = {
   ...fakeOptions,
   ...processDriverOptions,
   ...dockerDriverOptions,
+  ...baremetalOptions,
 } as const;
 
 export type AgentConfig = ConfigOf<typeof agentOptions>;

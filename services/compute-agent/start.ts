@@ -4,18 +4,24 @@ import type { Bus } from '#libs/bus/port';
 import { BUILD_RESULTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import type { Ring } from '#libs/ring/ring';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { type Carried, carriedHosts, MAX_OPENING_HOSTS, openHost } from './carried-hosts';
 import type { OpenDriver } from './drivers/driver';
 import { acquireHosts } from './holding/acquire-hosts';
 import { type FormerRun, noFormerRun } from './holding/former-run';
-import { type HostLease, type LossReason } from './holding/host-lease';
+import type { HostLease, LossReason } from './holding/host-lease';
 import { collectStats, type Host } from './host/host';
+import { hostNames } from './host/host-facts';
 import type { Journal } from './host/journal';
 import { describeVolatile } from './host/stats';
 import { agentMetrics } from './metrics';
 import type { AgentConfig } from './options';
 import { OrderQueue } from './orders/order-queue';
+import { keepMembership } from './pool/membership';
+import { readNodes } from './pool/node-store';
+import type { PoolNodes } from './pool/open-node';
+import { shareNodes } from './pool/shared-nodes';
 import { LostReports } from './reports/report-lost';
 import { createReporter } from './reports/reporter';
 import { watchUsage } from './reports/watch-usage';
@@ -28,14 +34,19 @@ export interface ComputeAgentParts extends Surroundings {
   readonly formerRun?: FormerRun;
   /** Where a host's instances are remembered; in the folder that the configuration names, if it names one, unless given. */
   readonly journal?: (host: string) => Promise<Journal>;
+  /** The nodes of the configured pool, which this agent shares with others: it carries those, and no hosts of its own. */
+  readonly nodes?: PoolNodes | undefined;
 }
 
 /**
- * A compute agent: a service host (Nova) that carries one host, itself, or thousands. Each host has a driver, a journal
- * and reports of its own; orders for all of them come by the queue of the service host.
+ * A compute agent: a service host (Nova) that carries one host, itself, or thousands, or shares the nodes of a pool with other
+ * agents. Each host has a driver, a journal and reports of its own; orders for all of them come by the queue of the service host.
  *
  * A host has one live holder. This run first asks for its hosts; what it is granted it opens, recovers and reports, and
  * takes orders for. What another run holds it leaves alone: that run may be at work on the same instances.
+ *
+ * Of a pool it asks for the nodes that the ring names it for, and gives up those that the ring names others for. What is begun on a
+ * node when it changes hands goes on with the next holder.
  *
  * Resolves when each host has recovered its instances and sent a report, and orders are taken; when that takes longer than
  * `reportTimeoutMs`, with the rest of it going on (`readiness` says how far it is).
@@ -44,7 +55,7 @@ export interface ComputeAgentParts extends Surroundings {
  *   is closed.
  */
 export async function startComputeAgent(parts: ComputeAgentParts): Promise<Running> {
-  const { bus, config, clock, log, random, formerRun = noFormerRun } = parts;
+  const { bus, config, clock, log, random, formerRun = noFormerRun, nodes } = parts;
   const counters = agentMetrics(parts.metrics);
   const agentRun = random.uuid();
   const reporter = createReporter(bus, config, counters, agentRun, parts);
@@ -54,11 +65,12 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   const drainEnd = draining.signal;
   // Each host and each retry listens.
   setMaxListeners(0, drainEnd);
-  const carried = await carriedHosts(parts, onLost);
+  const shared = nodes && shareNodes({ ...parts, nodes, counters, drainEnd, lostReports });
+  const carried = await carriedHosts(parts, onLost, shared?.names ?? hostNames(config), shared?.isWanted);
   const byLease = new Map<HostLease, Carried>(carried.map((one) => [one.lease, one]));
   counters.hosts.set(carried.length);
   await bus.declare(BUILD_RESULTS);
-  const orders = new OrderQueue({ ...parts, drainEnd }, carried);
+  const orders = new OrderQueue({ ...parts, counters, drainEnd }, carried);
   const opening = limitConcurrency(MAX_OPENING_HOSTS);
   let failure: BerthError | undefined;
   let isStoreNew = false;
@@ -80,7 +92,8 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     const reports = reporter.add(one.lease, stats, () => describeVolatile(host), { disabled, remember });
     one.reports = reports;
     host.reportSoon = () => reports.reportSoon();
-    usage.add(host);
+    host.reportNow = () => reports.reportNow();
+    if (!shared) usage.add(host);
     await reports.firstSent;
     reportedCount++;
   }
@@ -92,11 +105,52 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     // There before the first report, so that whoever hears of a host can give it orders.
     await orders.declare();
     const granted = leases.map((lease) => byLease.get(lease)).filter((one) => one !== undefined);
+    if (shared) return onNodesGranted(granted);
     // All have settled before the first failure is told: nothing opens after what was opened is closed.
     const results = await Promise.allSettled(granted.map((one) => opening(() => open(one))));
     for (const result of results) if (result.status === 'rejected') fail(result.reason);
     await Promise.all([orders.consume(), ...granted.map((one) => one.host && report(one, one.host))]);
     if (reportedCount === carried.length || failure !== undefined) allReported();
+  }
+
+  async function onNodesGranted(granted: readonly Carried[]): Promise<void> {
+    const known = await readNodes(
+      { ...parts, drainEnd },
+      granted.map(({ lease }) => lease.host),
+    );
+    const openOne = async (one: Carried) => {
+      try {
+        await shared?.open(one, known.get(one.lease.host));
+        if (one.host) await report(one, one.host);
+      } catch (error) {
+        log.warn({ event: 'node_not_opened', host: one.lease.host, error }, 'a node could not be opened, asking again');
+        await giveUp([one]);
+      }
+    };
+    const isAnyOpen = orders.consume();
+    await Promise.all([isAnyOpen, ...granted.map((one) => opening(() => openOne(one)))]);
+    allReported();
+  }
+
+  async function giveUp(given: readonly Carried[]): Promise<void> {
+    for (const one of given) {
+      one.lease.giveUp();
+      shared?.close(one);
+    }
+    await Promise.all(given.map(({ closed }) => closed));
+    await acquirer.release(given.map(({ lease }) => lease.host));
+  }
+
+  function onRing(ring: Ring): void {
+    if (!shared) return;
+    shared.setRing(ring);
+    const given = shared.toGiveUp(carried);
+    counters.nodesGivenUp.inc(given.length);
+    if (given.length > 0) {
+      log.info({ event: 'nodes_given_up', node_count: given.length }, 'gives nodes to other agents of the pool');
+      void giveUp(given);
+    }
+    acquirer.askSoon();
   }
 
   function fail(thrown: unknown): void {
@@ -106,11 +160,13 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
 
   function onLost(lease: HostLease, reason: LossReason): void {
     const fields = { event: reason, host: lease.host, epoch: lease.epoch };
+    const one = byLease.get(lease);
+    if (shared && one) shared.close(one);
     if (reason === 'epoch_superseded') {
       counters.superseded.inc();
       log.error(fields, 'another run of an agent has taken this host over: no order is taken, what runs there runs on');
       byLease.get(lease)?.host?.builds.handBack();
-      if (!carried.some((one) => one.lease.isHeld)) void orders.cancel();
+      if (!shared && !carried.some((other) => other.lease.isHeld)) void orders.cancel();
     } else if (!isStoreNew) {
       log.warn(fields, 'the store does not know who holds this host: asking for all of them again');
       // It has lost the others, too, and what they run.
@@ -127,10 +183,13 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     agentRun,
     formerRun: formerRun.id ?? '',
     leases: carried.map(({ lease }) => lease),
+    ...(shared && { isWanted: shared.isWanted }),
     onGranted,
   });
+  const membership = shared && keepMembership({ ...parts, agentRun, formerRun: formerRun.id ?? '', onRing });
   await Promise.race([begun, sleep(clock, config.reportTimeoutMs)]);
   const close = async () => {
+    membership?.stop();
     acquirer.stop();
     reporter.stop();
     usage.stop();
@@ -142,7 +201,11 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     await lostReports.settled();
     const goodbye = async () => {
       await reporter.reportAll();
-      await acquirer.release();
+      // What is in progress on nodes ends here before another goes on with it.
+      for (const one of carried) shared?.close(one);
+      await Promise.all(carried.map(({ closed }) => closed));
+      await membership?.leave();
+      await acquirer.release(carried.filter(({ lease }) => lease.isHeld).map(({ lease }) => lease.host));
     };
     await Promise.race([goodbye(), sleep(clock, config.reportTimeoutMs)]);
     await Promise.all(carried.map(async ({ host }) => host?.driver.close()));
@@ -156,11 +219,14 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     readiness() {
       if (failure !== undefined) return { ready: false, reason: `a host could not be opened: ${failure.message}` };
       if (!bus.isConnected()) return { ready: false, reason: 'not connected to the broker' };
-      const heldCount = carried.filter(({ lease }) => lease.isHeld).length;
-      if (heldCount < carried.length)
+      if (membership && !membership.ring) return { ready: false, reason: 'not a member of the pool yet' };
+      const wanted = carried.filter(({ isWanted }) => isWanted?.() ?? true);
+      const heldCount = wanted.filter(({ lease }) => lease.isHeld).length;
+      // Of a pool another agent may keep some for a while.
+      if (!shared && heldCount < wanted.length)
         return { ready: false, reason: `${heldCount} of ${carried.length} hosts are held` };
-      if (!orders.isConsuming) return { ready: false, reason: 'the order queue is not consumed yet' };
-      if (reportedCount === carried.length) return { ready: true };
+      if (!shared && !orders.isConsuming) return { ready: false, reason: 'the order queue is not consumed yet' };
+      if (shared || reportedCount === carried.length) return { ready: true };
       return { ready: false, reason: `${reportedCount} of ${carried.length} hosts have sent a report` };
     },
     close,

@@ -32,6 +32,7 @@ import { aggregateCalls } from './grouping/serve-aggregates';
 import { groupCalls } from './grouping/serve-groups';
 import { zoneCalls } from './grouping/serve-zones';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
+import { nodeCalls, poolCalls } from './nodes/pool-calls';
 import type { SchedulerConfig } from './options';
 import { explainInstance } from './past-decisions/explain-instance';
 import { decisionKeeper } from './past-decisions/keep-decisions';
@@ -99,9 +100,10 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     ...aggregateCalls(grouping),
     ...zoneCalls(mirror),
     ...groupCalls(grouping),
+    ...nodeCalls(deps),
   };
   const calls = await bus.serve(RPC_SCHEDULER, all, options);
-  const reports = await bus.serve(STATS, reportCalls(deps, measured), options);
+  const reports = await bus.serve(STATS, { ...reportCalls(deps, measured), ...poolCalls(deps) }, options);
   return {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
     async close() {

@@ -70,6 +70,13 @@ export const RULES: readonly Rule[] = [
     breach: 'libs/instances/store.ts -> libs/placement/port/placement-store.ts',
   },
   {
+    says: 'the ring imports nothing',
+    of: ['libs/ring/'],
+    only: ['libs/ring/'],
+    never: ['npm:', 'node:'],
+    breach: 'libs/ring/ring.ts -> libs/domain/clock.ts',
+  },
+  {
     says: 'the client knows the wire, and no store',
     of: ['libs/client/'],
     only: ['libs/bus/', 'libs/contracts/', 'libs/domain/', 'libs/runtime/'],

@@ -12,11 +12,16 @@ import type {
   Command,
   CommitResult,
   HostGrant,
+  HostHolder,
   HostReport,
+  JoinPool,
   KeepTerms,
   KeptDecision,
   KeptRequest,
+  NodeWrite,
+  NodeWriteResult,
   PlacementStore,
+  PoolGrant,
   ProjectUsage,
   ReleaseHosts,
   ReportResult,
@@ -29,6 +34,7 @@ import { ChangeLog } from './change-log';
 import { DecisionRing } from './decision-ring';
 import { acquireHosts, releaseHosts } from './holders';
 import { KeptRequests } from './kept-requests';
+import { MemoryPools } from './pools';
 import { MemoryTables } from './tables';
 
 const SCAN_CHUNK = 1_000;
@@ -43,6 +49,7 @@ export class MemoryPlacementStore implements PlacementStore {
   readonly #log: ChangeLog;
   readonly #decisions = new DecisionRing();
   readonly #requests = new KeptRequests();
+  readonly #pools = new MemoryPools(this.#tables.maps.holder);
   #revision = 0;
   #claimToken = 0;
   #bornAtMs = 0;
@@ -78,6 +85,26 @@ export class MemoryPlacementStore implements PlacementStore {
 
   async releaseHosts(held: ReleaseHosts): Promise<void> {
     releaseHosts(this.#tables.maps.holder, held);
+  }
+
+  async joinPool(wanted: JoinPool): Promise<PoolGrant> {
+    return this.#pools.join(wanted);
+  }
+
+  async leavePool(member: HostHolder & { readonly pool: string }): Promise<void> {
+    this.#pools.leave(member);
+  }
+
+  async writeNode(write: NodeWrite): Promise<NodeWriteResult> {
+    return this.#pools.write(write);
+  }
+
+  async nodes(hosts: readonly string[]): Promise<(string | undefined)[]> {
+    return this.#pools.nodes(hosts);
+  }
+
+  async nodeNames(): Promise<string[]> {
+    return this.#pools.nodeNames();
   }
 
   async revision(): Promise<number> {

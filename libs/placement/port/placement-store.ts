@@ -2,11 +2,13 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { AcquireHosts, Command, HostGrant, HostReport, ReleaseHosts } from './command';
 import type { CommitResult, ReportResult } from './commit-result';
+import type { PoolStore } from './pools';
 import type { Change, KeepTerms, KeptDecision, KeptRequest, ProjectUsage, Revised, Rows } from './rows';
 import type { StoreIdentity } from './store-identity';
 
 export type * from './command';
 export type * from './commit-result';
+export type * from './pools';
 export type * from './rows';
 export type * from './store-identity';
 
@@ -19,7 +21,7 @@ export type * from './store-identity';
  * nothing and says why as a value. Commits of one tick may share a batch, and then a revision and a change; each is still
  * made or refused by itself, in order. Exceptions are for a store that is away (`unavailable`).
  */
-export interface PlacementStore {
+export interface PlacementStore extends PoolStore {
   /**
    * Applies one command.
    *

@@ -15,7 +15,9 @@ export type Keys = Readonly<
     | 'decided'
     | 'decisionRing'
     | 'allocationRequests'
-    | 'allocationRequestExpiry',
+    | 'allocationRequestExpiry'
+    | 'pools'
+    | 'nodes',
     string
   >
 >;
@@ -55,5 +57,7 @@ export function keysOf(cell: string): Keys {
     decisionRing: key('decision-ring'),
     allocationRequests: key('allocation-requests'),
     allocationRequestExpiry: key('allocation-request-expiry'),
+    pools: key('pools'),
+    nodes: key('nodes'),
   };
 }

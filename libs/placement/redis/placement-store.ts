@@ -14,11 +14,17 @@ import type {
   Command,
   CommitResult,
   HostGrant,
+  HostHolder,
   HostReport,
+  JoinPool,
   KeepTerms,
   KeptDecision,
   KeptRequest,
+  NodeWrite,
+  NodeWriteResult,
   PlacementStore,
+  PoolGrant,
+  PoolStore,
   ProjectUsage,
   ReleaseHosts,
   ReportResult,
@@ -31,6 +37,7 @@ import { type CommitTransaction, commitTransaction } from './commit-transaction'
 import { BLOCK_MS, followStream, OwnChanges } from './follow';
 import { groupCommit } from './group-commit';
 import { type Keys, keysOf } from './keys';
+import { redisPools } from './pools';
 import { RedisReader } from './reader';
 import { reportHosts } from './report-hosts';
 import { decodeHolder, decodeIdentity, decodeRow, encodeHolder } from './row-format';
@@ -62,6 +69,7 @@ export class RedisPlacementStore implements PlacementStore {
   readonly #commitAllocations: (command: AllocationCommand) => Promise<CommitResult>;
   readonly #commitTransaction: CommitTransaction;
   readonly #reportHost: (report: HostReport) => Promise<ReportResult>;
+  readonly #pools: PoolStore;
   readonly #ownChanges = new OwnChanges();
   readonly #seen = new SeenRevisions();
 
@@ -71,6 +79,7 @@ export class RedisPlacementStore implements PlacementStore {
     this.#client = client;
     this.#keys = keys;
     this.#reader = new RedisReader(client, keys);
+    this.#pools = redisPools(client, keys);
     this.#commitAllocations = groupCommit(client, scripts.claim, keys, streamLength);
     this.#commitTransaction = commitTransaction(client, scripts.commit, keys, streamLength);
     this.#reportHost = reportHosts(client, scripts.heartbeat, keys, this.#reader, this.#commitTransaction);
@@ -102,6 +111,26 @@ export class RedisPlacementStore implements PlacementStore {
     const nobody = encodeHolder({ agentRun: '', serviceHost: '' });
     const args = [encodeHolder(holder), nobody, ...hosts];
     await this.#client.runScript(scripts['release-hosts'], [this.#keys.holder], args);
+  }
+
+  joinPool(wanted: JoinPool): Promise<PoolGrant> {
+    return this.#pools.joinPool(wanted);
+  }
+
+  leavePool(member: HostHolder & { readonly pool: string }): Promise<void> {
+    return this.#pools.leavePool(member);
+  }
+
+  writeNode(write: NodeWrite): Promise<NodeWriteResult> {
+    return this.#pools.writeNode(write);
+  }
+
+  nodes(hosts: readonly string[]): Promise<(string | undefined)[]> {
+    return this.#pools.nodes(hosts);
+  }
+
+  nodeNames(): Promise<string[]> {
+    return this.#pools.nodeNames();
   }
 
   revision(): Promise<number> {

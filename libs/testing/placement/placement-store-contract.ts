@@ -4,6 +4,7 @@ import { describeSpread } from './grouping/placement-store-spread';
 import { describeHolders } from './hosts/placement-store-holders';
 import { describeHosts } from './hosts/placement-store-hosts';
 import { describeNested } from './hosts/placement-store-nested';
+import { describePools } from './hosts/placement-store-pools';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
@@ -47,6 +48,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
       () => world.another(),
     );
     describeHolders(() => world);
+    describePools(() => world);
     describeStream(() => world);
     describeContention(() => world);
   });

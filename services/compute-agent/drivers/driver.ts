@@ -1,6 +1,8 @@
+import type { NodeOperation } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import type { PowerState } from '#libs/domain/instance';
 import type { Inventories, Resources } from '#libs/domain/inventory';
+import type { BootDevice } from '#libs/domain/nodes/node';
 import type { RequestSpec } from '#libs/domain/request-spec';
 
 /**
@@ -44,6 +46,30 @@ export interface Driver {
 
   /** Ends the driver. Instances go on running if they can. */
   close(): Promise<void>;
+
+  /**
+   * A build that was cut short goes on where it was when it is ordered again, by this run or another. Then what is half built
+   * is left as it is when the agent ends, or another takes the host over, and goes on there.
+   */
+  readonly carriesOn?: true;
+
+  /** Sets the one listener, called when the capacity has changed and placement must know at once. */
+  onCapacityChange?(listener: () => void): void;
+
+  /** Whether it is in the middle of something that another agent had better not take over now. */
+  isBusy?(): boolean;
+
+  /** Does what an operator wants of a node of bare metal. @throws BerthError `failed_precondition / node_state`. */
+  operate?(order: NodeOrder): Promise<void>;
+}
+
+/** What an operator wants of a node. */
+export interface NodeOrder {
+  readonly verb: NodeOperation;
+  /** Why, of `maintain`. */
+  readonly reason: string;
+  /** Of `set_boot_device`. */
+  readonly bootDevice?: BootDevice | undefined;
 }
 
 /** How a driver moves instances from one host to another, and from one size to another. */

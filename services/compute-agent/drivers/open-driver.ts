@@ -27,6 +27,9 @@ export function driverFromConfig(config: AgentConfig, around: Surroundings): Ope
       return processDriver(config, around);
     case 'docker':
       return dockerDriver(config, around);
+    case 'baremetal':
+      // What a node is and was is known once it is held.
+      return () => Promise.reject(new BerthError('internal', 'bad_config', 'nodes are opened with what is remembered'));
   }
 }
 

@@ -19,6 +19,8 @@ export interface AcquireParts extends Surroundings {
   /** The run before, which is dead: what it holds is this run's; '' when that is not known. */
   readonly formerRun: string;
   readonly leases: readonly HostLease[];
+  /** The hosts are nodes of the configured pool; of those, which this run is to hold now. All, and no nodes, unless given. */
+  readonly isWanted?: (host: string) => boolean;
   /** Hears of hosts that are held now. */
   readonly onGranted: (leases: readonly HostLease[]) => Promise<void>;
 }
@@ -29,14 +31,16 @@ export interface Acquirer {
   askSoon(): void;
   /** Asks no more. */
   stop(): void;
-  /** Gives all hosts back that are held, so that the next run need not wait. */
-  release(): Promise<void>;
+  /** Gives hosts back, so that the next run need not wait. */
+  release(hosts: readonly string[]): Promise<void>;
 }
 
 /** Without an epoch: another run holds the host. */
 type Grant = Omit<HostGrant, 'epoch'> & { readonly epoch: number | undefined };
 
 const FIRST_PAUSE_MS = 100;
+/** Each has to be read and reported before its lease is over; the next are asked for when that is done. */
+const MAX_NODES_AT_ONCE = 64;
 /** A store that grants hosts and refuses their reports all the same is not asked again at once. */
 const MIN_INTERVAL_MS = 1_000;
 
@@ -48,7 +52,9 @@ const MIN_INTERVAL_MS = 1_000;
  * and no order is taken for it; what runs there runs on.
  */
 export function acquireHosts(parts: AcquireParts): Acquirer {
-  const { clock, random, log, config, counters, leases } = parts;
+  const { clock, random, log, config, counters, leases, isWanted = () => true } = parts;
+  const pool = parts.isWanted ? config.pool : '';
+  const mostAtOnce = parts.isWanted ? MAX_NODES_AT_ONCE : Math.max(1, leases.length);
   const stopping = new AbortController();
   const pauses = { firstMs: FIRST_PAUSE_MS, maxMs: config.retryMaxMs };
   let wake = () => {};
@@ -62,12 +68,22 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
     if (isAsking) return;
     isAsking = true;
     while (!stopping.signal.aborted) {
-      const wanted = leases.filter((lease) => !lease.isHeld);
+      const wanted = leases.filter((lease) => !lease.isHeld && isWanted(lease.host));
       if (wanted.length === 0) break;
       const earlyMs = grantedAtMs + MIN_INTERVAL_MS - clock.elapsed();
-      await pause(earlyMs > 0 ? earlyMs : await ask(wanted));
+      await pause(earlyMs > 0 ? earlyMs : await askAll(wanted));
     }
     isAsking = false;
+  }
+
+  /** In as many calls as it takes, and resolves to the pause before the next tries. */
+  async function askAll(wanted: readonly HostLease[]): Promise<number> {
+    let pauseMs = Number.POSITIVE_INFINITY;
+    for (let from = 0; from < wanted.length && !stopping.signal.aborted; from += mostAtOnce) {
+      const still = wanted.slice(from, from + mostAtOnce).filter(({ isHeld, host }) => !isHeld && isWanted(host));
+      if (still.length > 0) pauseMs = Math.min(pauseMs, await ask(still));
+    }
+    return Number.isFinite(pauseMs) ? pauseMs : 0;
   }
 
   async function pause(pauseMs: number): Promise<void> {
@@ -110,7 +126,7 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
   /** What is granted has an epoch. A scheduler of an older version knows of none, and lets every agent report. */
   async function grantsFor(hosts: readonly string[]): Promise<readonly Grant[]> {
     const { agentRun, formerRun } = parts;
-    const request = { serviceHost: config.host, agentRun, formerRun, hosts, leaseMs: leaseMsOf(config) };
+    const request = { serviceHost: config.host, agentRun, formerRun, hosts, leaseMs: leaseMsOf(config), pool };
     try {
       const { grants } = await callMethod(parts.bus, STATS, acquireHostsMethod, request, callOptions(config));
       return grants.map((grant) => ({ ...grant, epoch: grant.epoch === 0 ? undefined : grant.epoch }));
@@ -121,6 +137,8 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
   }
 
   function noteTaken(taken: readonly (Grant & { readonly host: string | undefined })[]): void {
+    // Another agent of the pool keeps what it holds for a while.
+    if (pool !== '') return;
     counters.hostsTaken.set(taken.length);
     const [first] = taken;
     const holder = first ? `${first.holderServiceHost} ${first.holderRun}` : '';
@@ -147,8 +165,7 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
     stop() {
       stopping.abort();
     },
-    async release() {
-      const hosts = leases.filter((lease) => lease.isHeld).map(({ host }) => host);
+    async release(hosts) {
       if (hosts.length === 0) return;
       const request = { serviceHost: config.host, agentRun: parts.agentRun, hosts };
       await callMethod(parts.bus, STATS, releaseHostsMethod, request, callOptions(config)).catch((error: unknown) =>

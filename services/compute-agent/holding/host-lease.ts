@@ -91,6 +91,11 @@ export class HostLease {
     this.onLost(this, reason);
   }
 
+  /** Ends holding it because another is to have it; nobody is told. */
+  giveUp(): void {
+    this.#isHeld = false;
+  }
+
   /** The position of what is said now of the host. */
   nextPosition(): HostPosition {
     this.#position += 1;

@@ -16,6 +16,8 @@ export interface BuildOrder extends Omit<BuildInstance, 'requestSpec'> {
    * group and the granular ones, as its extra specs have them.
    */
   readonly resources: Resources;
+  /** As it came, for those who go on with it later. */
+  readonly body?: Uint8Array;
 }
 
 /** @throws BerthError `invalid_argument` as the codecs of BuildInstance and RequestSpec. */
@@ -24,7 +26,7 @@ export function decodeBuildOrder(body: Uint8Array): BuildOrder {
   const { requestSpec, resources: required } = demandOf(build.requestSpec);
   const claimed = Object.values(build.allocations);
   const resources = claimed.length > 0 ? claimed.reduce(addResources) : required;
-  return { ...build, requestSpec, resources };
+  return { ...build, requestSpec, resources, body };
 }
 
 const demandOf = internedSpecs((requestSpec) => {
@@ -57,6 +59,21 @@ export function trackedInstance(order: BuildOrder, state: TrackedInstance['state
 }
 
 type Built = Pick<BuildOrder, 'instanceUuid' | 'name' | 'projectId' | 'resources' | 'requestSpec' | 'powerState'>;
+
+/** What is journalled of a build that another run may go on with. */
+export function carriedBuild(order: BuildOrder): TrackedInstance {
+  const orderBody = Buffer.from(order.body ?? '').toString('base64');
+  return { ...trackedInstance(order, 'building'), orderBody };
+}
+
+/**
+ * The order of an instance that was being built, to go on with: its time runs on by the conductor's clock. Undefined for one that
+ * was not, and for one of which that was not journalled.
+ */
+export function buildToCarryOn({ state, orderBody = '' }: TrackedInstance): BuildOrder | undefined {
+  if (state !== 'building' || orderBody === '') return undefined;
+  return { ...decodeBuildOrder(Buffer.from(orderBody, 'base64')), timeLeftMs: 0 };
+}
 
 /** The instance as the driver of a host is given it. @throws BerthError as `claimedByName`. */
 export function instanceToBuild(

@@ -2,7 +2,8 @@ import limitConcurrency from 'p-limit';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Driver, type InstanceToBuild, movesUnsupported } from '../drivers/driver';
-import { type BuildOrder, builtState, instanceToBuild, trackedInstance } from './build-order';
+import { isFenced } from '../drivers/fenced';
+import { type BuildOrder, builtState, carriedBuild, instanceToBuild, trackedInstance } from './build-order';
 import type { Exits } from './exits';
 import type { HostFacts } from './host-facts';
 import type { Journal } from './journal';
@@ -83,7 +84,7 @@ export function createBuilds({
     else if (end.kind === 'destroyed' && tracked) ledger.put({ ...tracked, state: 'destroying' });
     else {
       ledger.remove(uuid);
-      await journal.remove(uuid);
+      if (end.kind !== 'handed_back' || !driver.carriesOn) await journal.remove(uuid);
     }
     return end;
   }
@@ -100,12 +101,14 @@ export function createBuilds({
     const { signal } = control.cancelling;
     control.isInLine = false;
     try {
-      await journal.put(trackedInstance(order, 'building'));
+      await journal.put(driver.carriesOn ? carriedBuild(order) : trackedInstance(order, 'building'));
       await make(instanceToBuild(order, facts.providerUuid, driver.capacity()), order, signal);
       await journalBuilt(order);
       const isUnwanted = signal.aborted && signal.reason === 'destroyed';
       return isUnwanted ? { kind: 'destroyed' } : { kind: 'active' };
     } catch (thrown) {
+      // Somebody else holds the host, and goes on with it.
+      if (isFenced(thrown)) return { kind: 'handed_back' };
       return signal.aborted ? cancelledEnd(signal, order) : { kind: 'failed', error: BerthError.from(thrown) };
     }
   }
@@ -124,7 +127,7 @@ export function createBuilds({
     try {
       await journal.put({ ...tracked, state });
     } catch (thrown) {
-      await driver.destroy(order.instanceUuid);
+      if (!isFenced(thrown)) await driver.destroy(order.instanceUuid);
       throw thrown;
     }
   }

@@ -27,6 +27,11 @@ export interface HostParts extends Surroundings {
   readonly lease: HostLease;
   /** Aborts when draining is over: builds that still go on are handed back, and nothing is retried any more. */
   readonly drainEnd: AbortSignal;
+  /**
+   * Of a node of a pool: whether another run may hold it by now. Then nothing of it is judged or said here any more, and orders go
+   * back: this run's own truth is of the past.
+   */
+  readonly isOver?: () => boolean;
 }
 
 /**
@@ -49,15 +54,21 @@ export interface Host extends HostParts {
    * would leave the build alone to be redelivered, and what was destroyed would be built.
    */
   readonly ordersInHand: Map<string, Promise<unknown>>;
+  /** Instances that another run was building, and this one is yet to go on with: they are here and not tracked. */
+  readonly carriedOn: Set<string>;
   /** As it was seen last. */
   external: ExternalUsage;
   /** Asks for a report ahead of its time, if builds in progress or external usage are not as reported last. */
   reportSoon: () => void;
+  /** Reports at once: what schedulers offer of the host has changed. */
+  reportNow: () => void;
+  /** Ends what is counted of it. */
+  readonly forget: () => void;
 }
 
 export function createHost(parts: HostParts): Host {
   const ledger = createLedger(parts.facts.providerUuid);
-  parts.counters.watch(ledger);
+  const unwatch = parts.counters.watch(ledger);
   const warn = (error: unknown) =>
     parts.log.warn({ event: 'driver_unavailable', host: parts.facts.name, error }, 'what runs is not known, retrying');
   const exits = createExits(parts.driver, (action) => retryUntilDrainEnd(parts, action, warn));
@@ -70,8 +81,11 @@ export function createHost(parts: HostParts): Host {
     exits,
     locks: createKeyedLock(),
     ordersInHand: new Map(),
+    carriedOn: new Set(),
     external: { workloadCount: 0, byProvider: new Map() },
     reportSoon: () => {},
+    reportNow: () => {},
+    forget: () => void unwatch(),
   };
 }
 
@@ -84,9 +98,9 @@ export async function collectStats(host: Host, hasAllocationRequests: boolean): 
 
 /** Looks at what runs on the host besides what the agent tracks. */
 export async function refreshExternalUsage(host: Host): Promise<void> {
-  const { driver, facts, ledger, tombstones } = host;
+  const { driver, facts, ledger, tombstones, carriedOn } = host;
   const workloads = await driver.list();
-  const isTracked = (id: string) => ledger.get(id) !== undefined || tombstones.has(id);
+  const isTracked = (id: string) => ledger.get(id) !== undefined || tombstones.has(id) || carriedOn.has(id);
   const providers = ownProviders(facts.providerUuid, driver.capacity());
   host.external = externalUsageOf(workloads, isTracked, providers, ledger);
 }

@@ -34,6 +34,8 @@ export interface TrackedInstance {
   readonly heldBefore?: Allocations | undefined;
   /** Its driver may still have it with what it held before: what it is to be run with, and never otherwise. */
   readonly yetToResize?: Pick<BuildOrder, 'requestSpec' | 'mappings'> | undefined;
+  /** Of one that is being built where builds are carried on: the order, in base64. */
+  readonly orderBody?: string;
 }
 
 /** The tracked instances of one host and the sum of what they hold: the agent's own truth. */

@@ -1,9 +1,10 @@
+import { buildToCarryOn } from './build-order';
 import { type Host, refreshExternalUsage } from './host';
 import type { TrackedInstance } from './ledger';
 
 /**
  * What a host does first with the instances that its journal remembers: adopts what runs, keeps what is stopped,
- * and destroys what is half built, because its order was not acked and is redelivered. Resolves to those that are lost: they
+ * and destroys what is half built, because its order was not acked and is redelivered; but not where the driver goes on with it. Resolves to those that are lost: they
  * ran and are gone.
  */
 export async function recoverInstances(host: Host, remembered: readonly TrackedInstance[]): Promise<TrackedInstance[]> {
@@ -11,7 +12,13 @@ export async function recoverInstances(host: Host, remembered: readonly TrackedI
   const fieldsOf = ({ uuid, requestId }: TrackedInstance) => {
     return { host: facts.name, instance_uuid: uuid, request_id: requestId };
   };
-  const halfBuilt = remembered.filter(({ state }) => state === 'building' || state === 'destroying');
+  const goesOn = (instance: TrackedInstance) => driver.carriesOn && buildToCarryOn(instance) !== undefined;
+  const halfBuilt = remembered.filter(
+    (instance) => instance.state === 'destroying' || (instance.state === 'building' && !goesOn(instance)),
+  );
+  for (const instance of remembered) {
+    if (instance.state === 'building' && goesOn(instance)) host.carriedOn.add(instance.uuid);
+  }
   for (const instance of halfBuilt) {
     await driver.destroy(instance.uuid);
     await journal.remove(instance.uuid);

@@ -1,8 +1,9 @@
-import { drop, type IncomingMessage, REQUEUE, type Settlement, type Subscription } from '#libs/bus/port';
+import { ACK, drop, type IncomingMessage, REQUEUE, type Settlement, type Subscription } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
-import { type Identity, nameOf, speaksForHost } from '#libs/contracts/identity';
+import { type Identity, nameOf, requireService, speaksForHost } from '#libs/contracts/identity';
 import type { DestroyInstance } from '#libs/contracts/messages';
+import { operateNodeCodec } from '#libs/contracts/nodes';
 import { setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
@@ -16,7 +17,7 @@ import { takeBuild } from './take-build';
 import { takeDestroy } from './take-destroy';
 import { takePowerState } from './take-power-state';
 
-export type OrderQueueParts = Pick<Host, 'bus' | 'config' | 'clock' | 'random' | 'log' | 'drainEnd'>;
+export type OrderQueueParts = Pick<Host, 'bus' | 'config' | 'clock' | 'random' | 'log' | 'drainEnd' | 'counters'>;
 
 /** What every order says. */
 type Order = Pick<DestroyInstance, 'instanceUuid' | 'host' | 'attempt' | 'claimToken' | 'epoch'> & {
@@ -29,6 +30,8 @@ type Order = Pick<DestroyInstance, 'instanceUuid' | 'host' | 'attempt' | 'claimT
 export interface CarriedHost {
   readonly lease: HostLease;
   host: Host | undefined;
+  /** Of a node that several agents share: whether this one is to hold it. */
+  readonly isWanted?: (() => boolean) | undefined;
 }
 
 /** AMQP counts a consumer's unacked messages in 16 bits. */
@@ -111,8 +114,31 @@ export class OrderQueue {
         return this.#dispatch(message, () => destroyInstanceCodec.decode(body), takeDestroy);
       case setPowerStateCodec.type:
         return this.#dispatch(message, () => setPowerStateCodec.decode(body), takePowerState);
+      case operateNodeCodec.type:
+        return this.#operate(message, identity);
       default:
         return drop(unknownType(message));
+    }
+  }
+
+  /** What comes of it is seen in the node; what can't be done now is for the operator to ask for again. */
+  async #operate({ body }: IncomingMessage, identity: Identity): Promise<Settlement> {
+    const { log } = this.#parts;
+    try {
+      const order = operateNodeCodec.decode(body);
+      requireService(identity, operateNodeCodec.type);
+      const carried = this.#hosts.get(order.host);
+      const host = carried && (await this.#heldHost(carried, order.epoch));
+      if (!host?.driver.operate)
+        throw new BerthError('not_found', 'not_carried', `node ${order.host} is not held here`);
+      await host.locks.run(order.host, async () => host.driver.operate?.(order));
+      log.info({ event: 'node_operated', host: order.host, verb: order.verb }, 'did what an operator wants of a node');
+      return ACK;
+    } catch (thrown) {
+      const error = BerthError.from(thrown);
+      if (error.code === 'invalid_argument' || error.code === 'permission_denied') return drop(error);
+      log.warn({ event: 'node_not_operated', error }, 'could not do what an operator wants of a node');
+      return ACK;
     }
   }
 
@@ -134,7 +160,17 @@ export class OrderQueue {
       return drop(new BerthError('not_found', 'not_carried', message));
     }
     const host = await this.#heldHost(carried, order.epoch);
+    if (isMoved(carried, host, type, order)) return this.#leaveToOthers(type, order);
     return host ? this.#held.settle(keyOf(type, order), () => take(host, order)) : REQUEUE;
+  }
+
+  /** Its conductor gives it again, to whoever reports that the host has not done it. */
+  #leaveToOthers(type: string, { host, instanceUuid }: Order): Settlement {
+    const { log, counters } = this.#parts;
+    counters.ordersMoved.inc();
+    const fields = { event: 'order_moved', type, host, instance_uuid: instanceUuid };
+    log.info(fields, 'an order for a node that has another manager since is not done');
+    return ACK;
   }
 
   /** The host once this run surely holds it, by the epoch of the order or a later one; undefined when it does not. */
@@ -159,6 +195,16 @@ export class OrderQueue {
     const warn = (error: unknown) => log.warn({ event, service_host: config.host, error }, problem);
     await retryUntilDrainEnd(this.#parts, action, warn);
   }
+}
+
+/**
+ * Whether a node that agents share had another manager since the order was given, or is to have one: unlike hosts of one process,
+ * the next holder does not take orders from the same queue. A destroy holds whoever manages the node.
+ */
+function isMoved({ isWanted, lease }: CarriedHost, host: Host | undefined, type: string, { epoch }: Order): boolean {
+  if (isWanted === undefined) return false;
+  if (host === undefined) return !isWanted();
+  return type !== destroyInstanceCodec.type && epoch !== 0 && epoch < lease.epoch;
 }
 
 /** The same for an order that was put back, and no other. */

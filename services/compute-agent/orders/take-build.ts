@@ -41,6 +41,7 @@ function deadlineHere({ deadlineAtMs, timeLeftMs }: BuildOrder, clock: Clock): n
 /** Has decided, and holds the instance's resources, when it first waits. */
 async function decideAndDo(host: Host, order: BuildOrder): Promise<Settlement> {
   const { log, concluded } = host;
+  if (host.isOver?.()) return REQUEUE;
   const before = host.ledger.get(order.instanceUuid) === undefined ? concluded.resultOf(order) : undefined;
   if (before) return reportBuild(host, order, before);
   const judgement = judge(host, order);

@@ -22,10 +22,12 @@ export const DESTROYED: BuildResult = {
 
 /**
  * Reports to the conductors how an attempt ended, and retries until the broker has the report. Settles the order: acked
- * when it is reported, requeued when draining was over before.
+ * when it is reported, requeued when draining was over before, or the
+ * host is another's.
  */
 export async function reportBuild(host: Host, about: ReportedAttempt, result: BuildResult): Promise<Settlement> {
   const { bus, facts, log } = host;
+  if (host.isOver?.()) return REQUEUE;
   const { instanceUuid, attempt, claimToken } = about;
   // What is reported of the host later has a later position, however often this is tried.
   const identity = { instanceUuid, host: facts.name, attempt, claimToken, ...host.lease.nextPosition() };

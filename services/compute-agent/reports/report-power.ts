@@ -24,6 +24,7 @@ export async function reportPower(
   handover?: Uint8Array,
 ): Promise<Settlement> {
   const { bus, facts, log, lease } = host;
+  if (host.isOver?.()) return REQUEUE;
   const { uuid: instanceUuid, attempt, claimToken } = tracked;
   const report: PowerReport = {
     instanceUuid,

@@ -34,8 +34,12 @@ export interface HostReporter {
   readonly firstSent: Promise<void>;
   /** Reports ahead of the interval if what changes quickly is not as it was reported last. */
   reportSoon(): void;
+  /** Reports at once, and again when a report is on its way that does not say it. */
+  reportNow(): void;
   /** Reports again: the host was lost and is held again. */
   resume(): void;
+  /** Reports no more. */
+  end(): void;
 }
 
 /** Says what there is to report of a host, if asked with the allocation requests of its instances. */
@@ -65,6 +69,9 @@ interface Reporting {
   /** In a row; of those that are tried again with backoff. */
   failures: number;
   isSending: boolean;
+  /** Something has changed that is not in the report on its way. */
+  isUrgent: boolean;
+  isEnded: boolean;
 }
 
 /** Reports are late by at most this, and the hosts that are due within it report together, in fewer messages. */
@@ -88,7 +95,9 @@ export function createReporter(
   agentRun: string,
   { clock, random, log }: Surroundings,
 ): Reporter {
-  const all: Reporting[] = [];
+  const all = new Set<Reporting>();
+  /** Of hosts that are reported no more: should they come back, their reports go on from there. */
+  const sequences = new Map<string, number>();
   const takeTurn = limitConcurrency(config.reportsInFlight);
   let isStopped = false;
   /** Whether the last report could not be delivered: logged once, not for each host. */
@@ -99,26 +108,29 @@ export function createReporter(
   const jittered = (ms: number) => ms * (1 + config.reportJitter * (2 * random.next() - 1));
 
   function reportIfDue(host: Reporting): void {
+    if (host.isEnded) return;
     if (isChanged(host) || clock.elapsed() >= host.nextAtMs) void report(host);
     else wheel.set(host, host.nextAtMs);
   }
 
   async function report(host: Reporting): Promise<void> {
-    if (host.isSending || !host.lease.isHeld) return;
+    if (host.isSending || host.isEnded || !host.lease.isHeld) return;
     host.isSending = true;
-    const pauseMs = await takeTurn(() => (isStopped ? 0 : send(host)));
-    if (isStopped) return;
+    const pauseMs = await takeTurn(() => (isStopped || host.isEnded ? 0 : send(host)));
+    if (isStopped || host.isEnded) return;
     host.isSending = false;
     host.nextAtMs = clock.elapsed() + pauseMs;
     if (!host.lease.isHeld) return;
     wheel.set(host, host.nextAtMs);
-    if (isChanged(host)) reportSoon(host);
+    if (host.isUrgent) void report(host);
+    else if (isChanged(host)) reportSoon(host);
   }
 
   /** Sends one report and resolves to the pause until the next. */
   async function send(host: Reporting): Promise<number> {
     host.sentAtMs = clock.elapsed();
     host.sequence++;
+    host.isUrgent = false;
     const isFirst = host.sequence === 1;
     try {
       const stats = await host.stats(host.hasAllocationRequests);
@@ -187,17 +199,29 @@ export function createReporter(
   }
 
   function reportSoon(host: Reporting): void {
-    if (!host.isSending && host.failures === 0) wheel.setBy(host, host.sentAtMs + config.reportMinIntervalMs);
+    if (!host.isSending && !host.isEnded && host.failures === 0)
+      wheel.setBy(host, host.sentAtMs + config.reportMinIntervalMs);
   }
 
   return {
     add(lease, stats, volatile, { disabled, remember }) {
-      const unsent = { sequence: 0, sentAtMs: 0, nextAtMs: 0, sentVolatile: '', failures: 0, isSending: false };
-      const host: Reporting = { lease, stats, volatile, hasAllocationRequests: false, disabled, remember, ...unsent };
-      all.push(host);
+      const sequence = sequences.get(lease.host) ?? 0;
+      const unsent = { sequence, sentAtMs: 0, nextAtMs: 0, sentVolatile: '', failures: 0, isSending: false };
+      const now = { ...unsent, isUrgent: false, isEnded: false };
+      const host: Reporting = { lease, stats, volatile, hasAllocationRequests: false, disabled, remember, ...now };
+      all.add(host);
       return {
         firstSent: report(host),
         reportSoon: () => reportSoon(host),
+        reportNow() {
+          host.isUrgent = true;
+          void report(host);
+        },
+        end() {
+          host.isEnded = true;
+          all.delete(host);
+          sequences.set(lease.host, host.sequence);
+        },
         resume() {
           host.hasAllocationRequests = lease.wasCertain;
           host.failures = 0;
@@ -210,7 +234,7 @@ export function createReporter(
       wheel.stop();
     },
     async reportAll() {
-      const held = all.filter(({ lease }) => lease.isHeld);
+      const held = [...all].filter(({ lease }) => lease.isHeld);
       await Promise.all(held.map((host) => takeTurn(() => send(host))));
     },
   };

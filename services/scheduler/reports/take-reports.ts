@@ -48,7 +48,8 @@ export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
     counted.inc({ outcome: 'granted' }, grants.length - takenCount);
     counted.inc({ outcome: 'host_taken' }, takenCount);
     const fields = { service_host: request.serviceHost, agent_run: request.agentRun, host_count: grants.length };
-    if (takenCount > 0) {
+    // Agents of a pool ask for what the ring names them for, and another may keep it for a while.
+    if (takenCount > 0 && !request.pool) {
       log.warn({ event: 'host_taken', ...fields, taken_count: takenCount }, 'another run of an agent holds the hosts');
       const [host, holder] = firstTaken(request, grants);
       const message = `run ${request.agentRun} of ${request.serviceHost} asks for ${takenCount} hosts that ${holder} holds`;

@@ -11,6 +11,7 @@ import { addResources, type Inventories, type Resources, spreadUsage } from '#li
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import { nestedProviderName, nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { HostReport, NestedReport, PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
+import { epochRefusal } from './epoch-refusal';
 
 /**
  * Applies a report that is valid: whole, or not at all.
@@ -124,20 +125,7 @@ function growthOfReserved(from: Inventories, to: Inventories): Resources {
 type Refused = Exclude<ReportResult, { kind: 'committed' | 'unchanged' }>;
 
 function refusal(result: Refused, { host, sequence, providerUuid, epoch }: UpdateResourceStatsRequest): BerthError {
-  if (result.kind === 'epoch') {
-    const { present = 0 } = result;
-    return present > epoch
-      ? new BerthError(
-          'failed_precondition',
-          'epoch_superseded',
-          `host ${host} has another holder, of epoch ${present}`,
-        )
-      : new BerthError(
-          'failed_precondition',
-          'epoch_unknown',
-          `the store does not know epoch ${epoch} of host ${host}`,
-        );
-  }
+  if (result.kind === 'epoch') return epochRefusal(host, epoch, result.present);
   if (result.kind === 'stale') {
     const message = `report ${sequence} of host ${host} is older than report ${result.present}, which is applied`;
     return new BerthError('failed_precondition', 'stale_sequence', message, {

@@ -9,7 +9,9 @@ import { AT_MS, aReport, aWrite, claim, commit, mustCommit, mustReport } from '#
 import { checkContents, checkForm } from './checks';
 
 let store: MemoryPlacementStore;
+let classless: { host: string; resourceClass: '' }[];
 beforeEach(async () => {
+  classless = [];
   store = new MemoryPlacementStore();
   await mustReport(store, aReport({ inventories: { VCPU: inventory(8), CUSTOM_GOLD: inventory(1) } }));
 });
@@ -21,7 +23,9 @@ function flavor(name: string, resources: Flavor['resources'], extraSpecs: Flavor
 /** What the checks say that do not succeed. */
 async function problems(...flavors: readonly Flavor[]): Promise<readonly string[]> {
   const mirror = await Mirror.open(store, { clock: fakeClock(), random: seededRandom(1), log: silentLog });
-  const checks = checkContents({ view: mirror, flavors, usages: await store.projectUsages() });
+  const usages = await store.projectUsages();
+  const nodes = [{ host: 'node-1', resourceClass: 'CUSTOM_BAREMETAL_GOLD' }, ...classless];
+  const checks = checkContents({ view: mirror, flavors, usages, nodes });
   await mirror.close();
   return checks.flatMap(({ result, details }) => details.map((detail) => `${result}: ${detail}`));
 }
@@ -56,6 +60,11 @@ it('warns of hosts that do not report, and when there is none', async () => {
   expect(await problems()).toEqual([expect.stringMatching(/^warning: host host-1 does not report/)]);
   store = new MemoryPlacementStore();
   expect(await problems()).toEqual(['warning: there are no hosts: no agent has reported']);
+});
+
+it('warns of nodes of bare metal without a class', async () => {
+  classless.push({ host: 'node-7', resourceClass: '' });
+  expect(await problems()).toEqual([expect.stringMatching(/^warning: node node-7 has no class/)]);
 });
 
 it('warns of counts of projects that are not what they hold', async () => {

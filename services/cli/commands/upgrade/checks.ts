@@ -3,6 +3,7 @@ import { type ResolvedSpec, resolveSpec } from '#libs/domain/extra-specs/resolve
 import type { Flavor } from '#libs/domain/flavor';
 import type { Host } from '#libs/domain/host';
 import type { Resources } from '#libs/domain/inventory';
+import type { NodeRecord } from '#libs/domain/nodes/node';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ProjectUsage } from '#libs/placement/port/placement-store';
 import type { PlacementView, ProviderForest } from '#libs/placement/port/placement-view';
@@ -26,6 +27,8 @@ export interface CellContents {
   readonly view: PlacementView;
   readonly flavors: readonly Flavor[];
   readonly usages: readonly ProjectUsage[];
+  /** Nodes of bare metal. */
+  readonly nodes: readonly Pick<NodeRecord, 'host' | 'resourceClass'>[];
 }
 
 const MOST_DETAILS = 20;
@@ -43,7 +46,7 @@ export function checkForm({ present, reads, writes }: StoredForm): Check {
 
 /** All checks of what is in a store that this release can read. */
 export function checkContents(contents: CellContents): readonly Check[] {
-  const { view, flavors, usages } = contents;
+  const { view, flavors, usages, nodes } = contents;
   const resolved = flavors.map(resolve);
   const specs = resolved.flatMap(({ flavor, spec }) => (spec ? [{ flavor, spec }] : []));
   return [
@@ -52,6 +55,7 @@ export function checkContents(contents: CellContents): readonly Check[] {
     checkTraits(specs, view),
     checkHeld(specs, view),
     checkHosts([...view.hosts()]),
+    checkNodes(nodes),
     checkCounts(usages, view),
   ];
 }
@@ -143,6 +147,16 @@ function checkHosts(hosts: readonly Host[]): Check {
     silent.map(({ name, updatedAtMs }) => {
       return `host ${name} does not report; its row is of ${new Date(updatedAtMs).toISOString()}`;
     }),
+  );
+}
+
+/** They are not offered, whatever a flavor asks for. */
+function checkNodes(nodes: CellContents['nodes']): Check {
+  const classless = nodes.filter(({ resourceClass }) => resourceClass === '');
+  return found(
+    'Nodes of bare metal',
+    'warning',
+    classless.map(({ host }) => `node ${host} has no class: say one in its inventory, or by BERTH_AGENT_NODE_CLASS`),
   );
 }
 

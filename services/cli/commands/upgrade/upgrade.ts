@@ -1,8 +1,11 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { nodeCodec } from '#libs/contracts/nodes';
+import type { NodeRecord } from '#libs/domain/nodes/node';
 import { openInstanceStore } from '#libs/instances/open';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { readForm } from '#libs/redis/schema';
 import type { ConfigOf } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
@@ -47,7 +50,8 @@ function checkCommand(context: Context): CommandUnknownOpts {
 
 const HELP = `
 Checks: the form of the store's rows; extra specs of flavors that are not understood; resource classes and traits that
-flavors ask for and that are missing; flavors that nothing can hold; hosts without reports; what is counted of projects.
+flavors ask for and that are missing; flavors that nothing can hold; hosts without reports; nodes of bare metal without a class; what is
+counted of projects.
 
 Examples:
   # with the release to upgrade to, before it runs
@@ -74,7 +78,8 @@ async function runChecks(
     try {
       const mirror = await Mirror.open(placement, { ...around, signal: within });
       const [flavors, usages] = await Promise.all([instances.listFlavors(), placement.projectUsages()]);
-      const checks = checkContents({ view: mirror, flavors, usages });
+      const nodes = await readNodes(placement);
+      const checks = checkContents({ view: mirror, flavors, usages, nodes });
       await mirror.close();
       return [form, ...checks];
     } finally {
@@ -83,6 +88,11 @@ async function runChecks(
   } finally {
     await placement.close();
   }
+}
+
+async function readNodes(placement: PlacementStore): Promise<NodeRecord[]> {
+  const contents = await placement.nodes(await placement.nodeNames());
+  return contents.filter((text) => text !== undefined).map((text) => nodeCodec.decode(Buffer.from(text, 'base64')));
 }
 
 function worst(checks: readonly Check[]): CheckResult {

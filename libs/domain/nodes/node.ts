@@ -1,0 +1,35 @@
+import type { NodeState } from './node-state';
+
+/** From what a node boots next (DMTF's `BootSourceOverrideTarget`, those that Berth uses). */
+export type BootDevice = 'Pxe' | 'Hdd' | 'Cd' | 'Utilities';
+
+/** What is remembered of a node, so that whoever manages it next goes on with it. */
+export interface NodeRecord {
+  /** The node's name, and that of the host that it is. */
+  readonly host: string;
+  readonly pool: string;
+  /** `CUSTOM_BAREMETAL_GOLD`; '' while nobody has said: then it is not offered. */
+  readonly resourceClass: string;
+  readonly traits: readonly string[];
+  readonly state: NodeState;
+  /** Of a node in maintenance, what it was before. */
+  readonly stateBefore: NodeState | undefined;
+  /** Why it is in maintenance or in error; else ''. */
+  readonly reason: string;
+  readonly isOn: boolean;
+  readonly bootDevice: BootDevice;
+  /** The instance that it has, or that is being built on it; '' for none. */
+  readonly instanceUuid: string;
+  /** How far the work of a state has come, which the driver alone knows. */
+  readonly step: string;
+  readonly updatedAtMs: number;
+  /** The journal of the agent: what the node's instance is, and what it was ordered. JSON. */
+  readonly journal: string;
+}
+
+const CLASS = /^CUSTOM_BAREMETAL_[A-Z0-9_]{1,200}$/;
+
+/** Whether a node may be of this class: classes that nodes bring are custom ones, and tell by their name what they are. */
+export function isNodeClass(name: string): boolean {
+  return CLASS.test(name);
+}

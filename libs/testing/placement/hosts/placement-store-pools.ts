@@ -1,0 +1,120 @@
+import { setTimeout } from 'node:timers/promises';
+import type { JoinPool, PlacementStore, Pool } from '../../../placement/port/placement-store';
+import { AT_MS, mustAcquire } from '../placement';
+import type { PlacementStoreWorld } from '../placement-store-contract';
+
+const LEASE_MS = 500;
+/** A store with a clock of its own needs real time to pass; the others go by `atMs`. */
+const LATER_MS = 800;
+
+function aMember(serviceHost: string, fields: Partial<JoinPool> = {}): JoinPool {
+  const agentRun = `run of ${serviceHost}`;
+  return { atMs: AT_MS, pool: 'metal', serviceHost, agentRun, weight: 1, leaseMs: 60_000, ...fields };
+}
+
+/** Pools have members for as long as their leases; a node is written by its present holder alone. */
+export function describePools(open: () => PlacementStoreWorld): void {
+  describe('pools of nodes', () => {
+    let store: PlacementStore;
+    beforeEach(() => {
+      store = open().store;
+    });
+    const leaseRunsOut = () => setTimeout(LATER_MS);
+    const mustJoin = async (member: JoinPool, at = store): Promise<Pool> => {
+      const answer = await at.joinPool(member);
+      if (answer.kind !== 'member') throw new Error(`not a member: ${JSON.stringify(answer)}`);
+      return answer.pool;
+    };
+    const namesOf = ({ members }: Pool) => members.map(({ serviceHost }) => serviceHost);
+
+    it('names all members to each, with their weights, and raises the epoch with each that joins', async () => {
+      const first = await mustJoin(aMember('b', { weight: 2.5 }));
+      const second = await mustJoin(aMember('a'), await open().another());
+      expect(second.epoch).toBeGreaterThan(first.epoch);
+      expect(second.members).toEqual([
+        { serviceHost: 'a', agentRun: 'run of a', weight: 1 },
+        { serviceHost: 'b', agentRun: 'run of b', weight: 2.5 },
+      ]);
+      expect(await mustJoin(aMember('b', { weight: 2.5 }))).toEqual(second);
+    });
+
+    it('raises the epoch when a weight changes, and not when a lease is renewed', async () => {
+      const first = await mustJoin(aMember('a'));
+      expect((await mustJoin(aMember('a'))).epoch).toBe(first.epoch);
+      expect((await mustJoin(aMember('a', { weight: 2 }))).epoch).toBeGreaterThan(first.epoch);
+    });
+
+    it('keeps pools apart', async () => {
+      await mustJoin(aMember('a'));
+      expect(namesOf(await mustJoin(aMember('b', { pool: 'other' })))).toEqual(['b']);
+    });
+
+    it('forgets a member whose lease ran out, and raises the epoch once', async () => {
+      await mustJoin(aMember('a', { leaseMs: LEASE_MS }));
+      const before = await mustJoin(aMember('b'));
+      await leaseRunsOut();
+      const after = await mustJoin(aMember('b', { atMs: AT_MS + LATER_MS }));
+      expect(namesOf(after)).toEqual(['b']);
+      expect(after.epoch).toBeGreaterThan(before.epoch);
+      expect((await mustJoin(aMember('b', { atMs: AT_MS + LATER_MS }))).epoch).toBe(after.epoch);
+    });
+
+    it('takes a member back that was paused beyond its lease, with a higher epoch', async () => {
+      const before = await mustJoin(aMember('a', { leaseMs: LEASE_MS }));
+      await leaseRunsOut();
+      expect((await mustJoin(aMember('a', { atMs: AT_MS + LATER_MS }))).epoch).toBeGreaterThan(before.epoch);
+    });
+
+    it('refuses a second run of a service host while the first lives, unless it knows that to be dead', async () => {
+      await mustJoin(aMember('a'));
+      expect(await store.joinPool(aMember('a', { agentRun: 'second' }))).toEqual({
+        kind: 'taken',
+        holder: { serviceHost: 'a', agentRun: 'run of a' },
+        leftMs: expect.any(Number),
+      });
+      const next = await mustJoin(aMember('a', { agentRun: 'second', formerRun: 'run of a' }));
+      expect(next.members).toMatchObject([{ agentRun: 'second' }]);
+    });
+
+    it('ends a membership at once for the run that has it, and for no other', async () => {
+      await mustJoin(aMember('a'));
+      const before = await mustJoin(aMember('b'));
+      await store.leavePool({ pool: 'metal', serviceHost: 'a', agentRun: 'another' });
+      expect(await mustJoin(aMember('b'))).toEqual(before);
+      await store.leavePool({ pool: 'metal', serviceHost: 'a', agentRun: 'run of a' });
+      const after = await mustJoin(aMember('b'));
+      expect(namesOf(after)).toEqual(['b']);
+      expect(after.epoch).toBeGreaterThan(before.epoch);
+      await store.leavePool({ pool: 'metal', serviceHost: 'b', agentRun: 'run of b' });
+      expect(namesOf(await mustJoin(aMember('c')))).toEqual(['c']);
+    });
+
+    it('writes what is remembered of a node for its present holder alone', async () => {
+      const epoch = await mustAcquire(store, { leaseMs: LEASE_MS });
+      expect(await store.writeNode({ host: 'host-1', epoch, content: 'first' })).toEqual({ kind: 'written' });
+      await leaseRunsOut();
+      const next = await mustAcquire(store, { agentRun: 'run-2', atMs: AT_MS + LATER_MS });
+      const late = { host: 'host-1', epoch, content: 'of one that was paused' };
+      expect(await store.writeNode(late)).toEqual({ kind: 'epoch', present: next });
+      expect(await store.nodes(['host-1', 'host-2'])).toEqual(['first', undefined]);
+      await store.writeNode({ host: 'host-1', epoch: next, content: 'second' });
+      expect(await (await open().another()).nodes(['host-2', 'host-1'])).toEqual([undefined, 'second']);
+    });
+
+    it('refuses to write a node that nobody holds', async () => {
+      expect(await store.writeNode({ host: 'host-1', epoch: 7, content: '' })).toEqual({
+        kind: 'epoch',
+        present: undefined,
+      });
+      expect(await store.nodeNames()).toEqual([]);
+    });
+
+    it('names all nodes, sorted', async () => {
+      for (const host of ['c', 'a', 'b']) {
+        const epoch = await mustAcquire(store, { hosts: [host] });
+        await store.writeNode({ host, epoch, content: host });
+      }
+      expect(await store.nodeNames()).toEqual(['a', 'b', 'c']);
+    });
+  });
+}

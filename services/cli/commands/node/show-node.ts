@@ -1,0 +1,42 @@
+import type { NodeView } from '#libs/contracts/messages';
+import type { Context } from '../../context';
+import { ageOf } from '../../views/format';
+import { facts } from '../../views/table';
+import type { Terminal } from '../../views/terminal';
+
+/** One node, as `show` prints it and the others when they are done. */
+export function printNode({ terminal, clock }: Context, node: NodeView, json: boolean): void {
+  if (json) return terminal.json(withoutJournal(node));
+  terminal.print(
+    facts(terminal, [
+      ['node', node.host],
+      [
+        'state',
+        `${showState(terminal, node)}${node.stateBefore ? `, was ${node.stateBefore}` : ''} ${node.reason}`.trim(),
+      ],
+      ['class', classOf(node)],
+      ['traits', node.traits.join(' ') || '-'],
+      ['power', `${node.isOn ? 'on' : 'off'}, boots from ${node.bootDevice}`],
+      ['instance', node.instanceUuid || '-'],
+      ['pool / agent', `${node.pool} / ${node.serviceHost || '-'}`],
+      ['last change', `${ageOf(clock, node.updatedAtMs)} ago`],
+    ]),
+  );
+}
+
+/** What people and programs get of it: the rest is between agents. */
+export function withoutJournal(node: NodeView): Omit<NodeView, 'journal'> {
+  const { journal: _journal, ...shown } = node;
+  return shown;
+}
+
+/** Its class without what all have in common. */
+export function classOf({ resourceClass }: NodeView): string {
+  return resourceClass.replace('CUSTOM_BAREMETAL_', '') || '-';
+}
+
+/** Its state, in colour. */
+export function showState({ colours }: Terminal, { state }: NodeView): string {
+  if (state === 'error') return colours.red(state);
+  return state === 'available' || state === 'active' ? colours.green(state) : colours.yellow(state);
+}

@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import { BerthError } from '#libs/domain/errors';
+import type { NodeRecord } from '#libs/domain/nodes/node';
+import { requestSpec } from '#libs/domain/request-spec';
+import { silentLog } from '#libs/runtime/log';
+import { systemClock } from '#libs/runtime/system';
+import { RedfishSimulator } from '../../testing/redfish-simulator';
+import type { InstanceToBuild } from '../driver';
+import { openBaremetalDriver } from './baremetal-driver';
+import { redfishController } from './redfish/redfish-controller';
+import { RememberedNode } from './remembered-node';
+
+let simulator: RedfishSimulator;
+/** What the store has. */
+let stored: NodeRecord;
+/** The epoch of the node's holder. */
+let holder: number;
+const clock = systemClock();
+
+beforeEach(async () => {
+  simulator = await RedfishSimulator.start({ nodes: ['n1'], bootMs: 60 });
+  stored = {
+    host: 'n1',
+    pool: 'metal',
+    resourceClass: 'CUSTOM_BAREMETAL_GOLD',
+    traits: ['CUSTOM_SSD'],
+    state: 'available',
+    stateBefore: undefined,
+    reason: '',
+    isOn: false,
+    bootDevice: 'Hdd',
+    instanceUuid: '',
+    step: '',
+    updatedAtMs: 0,
+    journal: '',
+  };
+  holder = 1;
+});
+afterEach(() => simulator.stop());
+
+/** The driver of the node's holder of an epoch, which goes on from what the store has. */
+async function open(epoch: number) {
+  holder = epoch;
+  const write = async (record: NodeRecord) => {
+    if (epoch !== holder) throw new BerthError('failed_precondition', 'epoch_superseded', 'another holds it');
+    stored = record;
+  };
+  const node = new RememberedNode(stored, write, () => 0);
+  const login = { user: 'berth', password: 'secret', timeoutMs: 5_000 };
+  const controller = redfishController('n1', { system: simulator.systemUrl('n1'), ...login });
+  const settings = { pollMs: 10, shutdownMs: 100, cleans: true };
+  return openBaremetalDriver({
+    node,
+    controller,
+    epoch,
+    isCertain: () => epoch === holder,
+    clock,
+    log: silentLog,
+    ...settings,
+  });
+}
+
+const anInstance = (uuid = randomUUID()): InstanceToBuild => ({
+  uuid,
+  name: 'db-1',
+  projectId: 'p',
+  resources: { CUSTOM_BAREMETAL_GOLD: 1 },
+  requestSpec: requestSpec({ CUSTOM_BAREMETAL_GOLD: 1 }, { projectId: 'p', userId: 'u' }),
+  claimed: {},
+  mappings: {},
+});
+const never = new AbortController().signal;
+const until = async (isDone: () => boolean) => {
+  while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+const boots = () => simulator.system('n1').boots;
+const isFree = (driver: Awaited<ReturnType<typeof open>>) => {
+  const { total, reserved } = driver.capacity().inventories['CUSTOM_BAREMETAL_GOLD'] ?? { total: 0, reserved: 0 };
+  return total - reserved;
+};
+
+it('builds an instance, is active, and is cleaned before it is available again', async () => {
+  const driver = await open(1);
+  const instance = anInstance();
+  await driver.build(instance, never);
+  expect(stored).toMatchObject({ state: 'active', instanceUuid: instance.uuid, isOn: true, bootDevice: 'Hdd' });
+  expect(await driver.list()).toEqual([{ id: instance.uuid, resources: { CUSTOM_BAREMETAL_GOLD: 1 } }]);
+  await driver.destroy(instance.uuid);
+  expect([stored.state, stored.instanceUuid, isFree(driver)]).toEqual(['cleaning', '', 0]);
+  await until(() => stored.state === 'available');
+  expect([boots(), isFree(driver), await driver.list()]).toEqual([['Pxe', 'Utilities'], 1, []]);
+  await driver.close();
+});
+
+it('says at once that it is not free, before what it does next', async () => {
+  const driver = await open(1);
+  const seen: string[] = [];
+  driver.onCapacityChange?.(() => seen.push(`${isFree(driver)}`));
+  await driver.operate?.({ verb: 'maintain', reason: 'new disk' });
+  expect([seen, stored.state, stored.reason]).toEqual([['0'], 'maintenance', 'new disk']);
+  await driver.operate?.({ verb: 'unmaintain', reason: '' });
+  expect([seen, stored.state, stored.reason]).toEqual([['0', '1'], 'available', '']);
+  await driver.close();
+});
+
+it('refuses what the state does not allow', async () => {
+  const driver = await open(1);
+  await driver.build(anInstance(), never);
+  await expect(driver.build(anInstance(), never)).rejects.toMatchObject({ reason: 'node_state' });
+  await expect(driver.operate?.({ verb: 'clean', reason: '' })).rejects.toMatchObject({ reason: 'node_state' });
+  await driver.close();
+});
+
+it('goes on with a build that another holder began, wherever that was, and boots the node once for it', async () => {
+  for (let stopAt = 1; stopAt <= 14; stopAt++) {
+    const [earlier, later] = [stopAt * 2, stopAt * 2 + 1];
+    const before = boots().length;
+    let count = 0;
+    simulator.onRequest = () => {
+      if (++count >= stopAt) throw new Error('the agent is gone');
+    };
+    const first = await open(earlier);
+    const instance = anInstance();
+    const handedBack = new AbortController();
+    let isOver = false;
+    const building = first
+      .build(instance, handedBack.signal)
+      .catch(() => {})
+      .finally(() => {
+        isOver = true;
+      });
+    await until(() => isOver || count >= stopAt);
+    handedBack.abort('handed_back');
+    await building;
+    simulator.onRequest = () => {};
+    const second = await open(later);
+    await second.build(instance, never);
+    expect([stopAt, stored.state, boots().slice(before)]).toEqual([stopAt, 'active', ['Pxe']]);
+    await second.destroy(instance.uuid);
+    await until(() => stored.state === 'available');
+    await second.close();
+  }
+});
+
+it('leaves a node alone that another holds since', async () => {
+  const first = await open(1);
+  const instance = anInstance();
+  await first.build(instance, never);
+  const second = await open(2);
+  await second.operate?.({ verb: 'power_off', reason: '' });
+  await expect(first.start(instance.uuid)).rejects.toMatchObject({ reason: 'epoch_superseded' });
+  await expect(first.destroy(instance.uuid)).rejects.toMatchObject({ reason: 'epoch_superseded' });
+  expect([stored.instanceUuid, simulator.system('n1').isOn]).toEqual([instance.uuid, false]);
+  await second.close();
+});
+
+it('goes on with the cleaning that another holder began', async () => {
+  stored = { ...stored, state: 'cleaning', step: 'boot' };
+  Object.assign(simulator.system('n1'), { bootTarget: 'Utilities', bootEnabled: 'Once' });
+  const driver = await open(1);
+  await until(() => stored.state === 'available');
+  expect(boots()).toEqual(['Utilities']);
+  await driver.close();
+});
+
+it('is in error when it can not be cleaned, and is cleaned when an operator says so', async () => {
+  stored = { ...stored, state: 'cleaning' };
+  simulator.onRequest = () => {
+    throw new Error('cut');
+  };
+  const driver = await open(1);
+  await until(() => stored.state === 'error');
+  expect([stored.reason, isFree(driver)]).toEqual([expect.stringContaining('cleaning failed'), 0]);
+  simulator.onRequest = () => {};
+  await driver.operate?.({ verb: 'clean', reason: '' });
+  await until(() => stored.state === 'available');
+  await driver.close();
+});
+
+it('cleans what failed to build, and the node of an instance that is destroyed in maintenance when that ends', async () => {
+  const driver = await open(1);
+  const [late, instance] = [anInstance(), anInstance()];
+  const deadline = new AbortController();
+  const building = driver.build(late, deadline.signal);
+  await until(() => stored.step === 'boot');
+  deadline.abort('deadline');
+  await expect(building).rejects.toMatchObject({ reason: 'cancelled' });
+  expect([stored.state, stored.instanceUuid]).toEqual(['cleaning', '']);
+  await until(() => stored.state === 'available');
+  await driver.build(instance, never);
+  await driver.operate?.({ verb: 'maintain', reason: '' });
+  await driver.destroy(instance.uuid);
+  expect([stored.state, stored.stateBefore, isFree(driver)]).toEqual(['maintenance', 'cleaning', 0]);
+  await driver.operate?.({ verb: 'unmaintain', reason: '' });
+  await until(() => stored.state === 'available');
+  await driver.close();
+});
+
+it('stops an instance, keeps it, and starts it again', async () => {
+  const driver = await open(1);
+  const instance = anInstance();
+  await driver.build(instance, never);
+  await driver.stop(instance.uuid);
+  expect([simulator.system('n1').isOn, stored.isOn, stored.instanceUuid]).toEqual([false, false, instance.uuid]);
+  await driver.start(instance.uuid);
+  expect(boots()).toEqual(['Pxe', 'Hdd']);
+  await driver.close();
+});
+
+it('offers nothing of a node without a class', async () => {
+  stored = { ...stored, resourceClass: '' };
+  const driver = await open(1);
+  expect(driver.capacity().inventories).toEqual({});
+  await driver.close();
+});

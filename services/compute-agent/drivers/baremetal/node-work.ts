@@ -1,0 +1,74 @@
+import { type Clock, sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import type { NodeController, NodeStatus } from './node-controller';
+import type { RememberedNode } from './remembered-node';
+
+export interface NodeWorkParts {
+  readonly node: RememberedNode;
+  readonly controller: NodeController;
+  readonly clock: Clock;
+  readonly pollMs: number;
+}
+
+/**
+ * Work on a node that takes minutes, in steps that are remembered before they are done: whoever manages the node next goes on at
+ * the step, and nothing is begun twice. Each is: power off; remember `boot`; set from what to boot; power on; wait until it
+ * has booted. That the power is off when `boot` is remembered tells, later, whether it was switched on already.
+ */
+export async function bootOnce(
+  { node, controller, clock, pollMs }: NodeWorkParts,
+  device: 'Pxe' | 'Utilities',
+  signal: AbortSignal,
+): Promise<void> {
+  const until = (isDone: (status: NodeStatus) => boolean) => waitUntil(controller, isDone, clock, pollMs, signal);
+  if (node.record.step !== BOOT) {
+    await controller.setPower('off');
+    await until(({ isOn }) => !isOn);
+    throwIfAborted(signal);
+    await node.change({ step: BOOT, isOn: false, bootDevice: device });
+  }
+  throwIfAborted(signal);
+  if (!(await controller.status()).isOn) {
+    // What was to be booted once may have been, by a run that cut the power again.
+    await controller.setBootDevice(device, true);
+    await controller.setPower('on');
+  }
+  await until(({ hasBooted }) => hasBooted);
+}
+
+const BOOT = 'boot';
+
+/** Cuts the power, and resolves when it is off. */
+export async function powerOff({ controller, clock, pollMs }: NodeWorkParts, signal: AbortSignal): Promise<void> {
+  await controller.setPower('off');
+  await waitUntil(controller, ({ isOn }) => !isOn, clock, pollMs, signal);
+}
+
+/** Asks what runs there to end, and cuts the power when it has not after a while. */
+export async function shutDown(work: NodeWorkParts, shutdownMs: number, signal: AbortSignal): Promise<void> {
+  const { controller, clock, pollMs } = work;
+  await controller.setPower('shutdown');
+  const untilMs = clock.elapsed() + shutdownMs;
+  while ((await controller.status()).isOn && clock.elapsed() < untilMs) {
+    await sleep(clock, pollMs, signal);
+    throwIfAborted(signal);
+  }
+  await powerOff(work, signal);
+}
+
+async function waitUntil(
+  controller: NodeController,
+  isDone: (status: NodeStatus) => boolean,
+  clock: Clock,
+  pollMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!isDone(await controller.status())) {
+    await sleep(clock, pollMs, signal);
+    throwIfAborted(signal);
+  }
+}
+
+function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the work on the node was cancelled');
+}

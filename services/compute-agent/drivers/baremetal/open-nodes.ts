@@ -1,0 +1,30 @@
+import { BerthError } from '#libs/domain/errors';
+import type { ConfigOf } from '#libs/runtime/config';
+import type { baremetalOptions } from './baremetal-options';
+import { classOf, fileSource } from './sources/file-source';
+import type { NodeSource } from './sources/node-source';
+import { redfishSource } from './sources/redfish-source';
+
+const REDFISH = 'redfish+';
+
+/** The source of a pool's nodes that the configuration names. @throws BerthError `invalid_argument / bad_config`. */
+export function nodeSource(config: ConfigOf<typeof baremetalOptions>): NodeSource {
+  const { nodes, nodeClass, redfishUser: user, redfishPassword: password, redfishTimeoutMs: timeoutMs } = config;
+  if (nodes === '') {
+    const message = 'BERTH_AGENT_NODES must name the nodes of the pool: a file, or redfish+http(s)://HOST';
+    throw new BerthError('invalid_argument', 'bad_config', message);
+  }
+  const login = { user, password, timeoutMs };
+  const resourceClass = nodeClass === '' ? '' : classOf(nodeClass);
+  if (!nodes.startsWith(REDFISH)) return withClass(fileSource(nodes, login), resourceClass);
+  return redfishSource(nodes.slice(REDFISH.length).replace(/\/+$/, ''), resourceClass, login);
+}
+
+function withClass(source: NodeSource, resourceClass: string): NodeSource {
+  return {
+    async list() {
+      return (await source.list()).map((node) => (node.resourceClass === '' ? { ...node, resourceClass } : node));
+    },
+    controller: (name) => source.controller(name),
+  };
+}

@@ -1,0 +1,172 @@
+import { BerthError } from '#libs/domain/errors';
+import { askRedfish, membersOf, mustSucceed, type RedfishAnswer, type RedfishRequest } from './redfish-http';
+
+/** How a node is reached at its Redfish service. */
+export interface RedfishAddress {
+  /** Its ComputerSystem: `https://bmc-7/redfish/v1/Systems/1`. */
+  readonly system: string;
+  readonly user: string;
+  readonly password: string;
+  readonly timeoutMs: number;
+}
+
+/** The epoch in a system's asset tag, behind what operators wrote there. */
+const MARK = / ?\[berth (\d+)\]$/;
+/** Tries to write it against others who write the system. */
+const MAX_MARK_TRIES = 10;
+const SERVICE_ROOT = '/redfish/v1';
+
+/**
+ * The session by which one agent orders one node, under the epoch by which it holds it.
+ *
+ * The naive fence is to look into the store before each order. It fails when the agent is paused between the look and the order.
+ * So the controller must refuse: a session's token is good until its session is deleted, and that is what the next manager does.
+ * It claims the node in three steps: (1) it opens a session, whose `Context` names node and epoch; (2) it writes its epoch into the
+ * system (the end of `AssetTag`, guarded by the ETag), unless there is a later one; (3) it deletes the sessions of earlier
+ * epochs of the node. Only then it orders. An earlier manager has opened its session before (3), and then has it no more, or
+ * after, and then finds the later epoch in its own step (2) and never orders. All of that is plain Redfish.
+ *
+ * It costs two writes and a list of sessions for each change of manager, and that the account is Berth's alone.
+ * (Fencing tokens: Kleppmann, "How to do distributed locking"; announce, then look: Lamport's bakery.)
+ */
+export class FencedSession {
+  readonly #root: string;
+  #epoch = 0;
+  #token: string | undefined;
+  #location = '';
+  #claiming: Promise<void> | undefined;
+
+  constructor(
+    private readonly node: string,
+    private readonly address: RedfishAddress,
+  ) {
+    const { system } = address;
+    this.#root = system.slice(0, system.indexOf(SERVICE_ROOT));
+  }
+
+  /** Asks under the epoch that was claimed; claims it once more when the session has ended meanwhile. */
+  async ask(path: string, request: RedfishRequest = {}): Promise<RedfishAnswer> {
+    const first = await this.#askOnce(path, request);
+    if (first.status !== 401) return mustSucceed(first, path);
+    this.#token = undefined;
+    await this.claim(this.#epoch);
+    const second = await this.#askOnce(path, request);
+    // A later manager has ended this session in between.
+    if (second.status === 401) throw superseded(this.node, this.#epoch, this.#epoch);
+    return mustSucceed(second, path);
+  }
+
+  /** @throws BerthError as `NodeController.claim`. */
+  async claim(epoch: number): Promise<void> {
+    if (this.#claiming) await this.#claiming.catch(() => {});
+    if (this.#epoch === epoch && this.#token !== undefined) return;
+    this.#claiming = this.#claim(epoch).finally(() => {
+      this.#claiming = undefined;
+    });
+    await this.#claiming;
+  }
+
+  async close(): Promise<void> {
+    const [token, location] = [this.#token, this.#location];
+    this.#token = undefined;
+    if (token !== undefined) await this.#fetch(location, { method: 'DELETE', token }).catch(() => {});
+  }
+
+  async #claim(epoch: number): Promise<void> {
+    await this.close();
+    this.#epoch = epoch;
+    const { token, location } = await this.#openSession(epoch);
+    try {
+      await this.#mark(epoch, token);
+      await this.#endEarlier(epoch, token, location);
+    } catch (thrown) {
+      await this.#fetch(location, { method: 'DELETE', token }).catch(() => {});
+      throw thrown;
+    }
+    this.#token = token;
+    this.#location = location;
+  }
+
+  async #openSession(epoch: number): Promise<{ readonly token: string; readonly location: string }> {
+    const { user: UserName, password: Password } = this.address;
+    const path = `${SERVICE_ROOT}/SessionService/Sessions`;
+    const body = { UserName, Password, Context: this.#contextOf(epoch) };
+    const { headers } = mustSucceed(await this.#fetch(path, { method: 'POST', body }), path);
+    const token = headers.get('x-auth-token');
+    const location = headers.get('location');
+    if (token === null || location === null) {
+      throw new BerthError('failed_precondition', 'controller_refused', `${path} opened no session`);
+    }
+    return { token, location };
+  }
+
+  /** Whoever writes the system in between makes the ETag another, and it is read again. */
+  async #mark(epoch: number, token: string): Promise<void> {
+    const { system } = this.address;
+    for (let tries = 0; tries < MAX_MARK_TRIES; tries++) {
+      const read = await this.#fetchAs(epoch, system, { token });
+      const { headers, body } = mustSucceed(read, system);
+      const { AssetTag: tag = '', '@odata.etag': odataTag = '*' } = body as SystemBody;
+      const present = Number(MARK.exec(tag)?.[1] ?? 0);
+      if (present > epoch) throw superseded(this.node, epoch, present);
+      if (present === epoch) return;
+      const AssetTag = `${tag.replace(MARK, '')} [berth ${epoch}]`.trimStart();
+      const ifMatch = headers.get('etag') ?? odataTag;
+      const answer = await this.#fetchAs(epoch, system, { method: 'PATCH', body: { AssetTag }, token, ifMatch });
+      if (answer.status !== 412) {
+        mustSucceed(answer, system);
+        return;
+      }
+    }
+    throw new BerthError('unavailable', 'controller_away', `others keep writing ${system}`);
+  }
+
+  async #endEarlier(epoch: number, token: string, own: string): Promise<void> {
+    const path = `${SERVICE_ROOT}/SessionService/Sessions`;
+    const { body } = mustSucceed(await this.#fetchAs(epoch, path, { token }), path);
+    const others = membersOf(body).filter((link) => this.#absolute(link) !== this.#absolute(own));
+    for (const link of others) {
+      const session = await this.#fetchAs(epoch, link, { token });
+      const { Context: context = '' } = session.body as { Context?: string };
+      const [node, of] = [context.slice(0, context.lastIndexOf(' ')), Number(context.slice(context.lastIndexOf(' ')))];
+      if (session.status >= 300 || node !== `berth ${this.node}` || of > epoch) continue;
+      const ended = await this.#fetchAs(epoch, link, { method: 'DELETE', token });
+      if (ended.status !== 404) mustSucceed(ended, link);
+    }
+  }
+
+  async #askOnce(path: string, request: RedfishRequest): Promise<RedfishAnswer> {
+    if (this.#token === undefined) await this.claim(this.#epoch);
+    return this.#fetch(path, { ...request, token: this.#token });
+  }
+
+  /** With a session of its own, which only a later manager ends before it is used. */
+  async #fetchAs(epoch: number, link: string, request: RedfishRequest): Promise<RedfishAnswer> {
+    const answer = await this.#fetch(link, request);
+    if (answer.status === 401) throw superseded(this.node, epoch, epoch);
+    return answer;
+  }
+
+  #fetch(link: string, request: RedfishRequest): Promise<RedfishAnswer> {
+    return askRedfish(this.#absolute(link), request, this.address.timeoutMs);
+  }
+
+  /** Links of a service begin with /redfish. */
+  #absolute(link: string): string {
+    return link.startsWith('/') ? this.#root + link : link;
+  }
+
+  #contextOf(epoch: number): string {
+    return `berth ${this.node} ${epoch}`;
+  }
+}
+
+function superseded(node: string, epoch: number, present: number): BerthError {
+  const message = `node ${node} is managed under epoch ${present}: nothing is ordered of it under ${epoch}`;
+  return new BerthError('aborted', 'epoch_superseded', message);
+}
+
+interface SystemBody {
+  readonly AssetTag?: string;
+  readonly '@odata.etag'?: string;
+}

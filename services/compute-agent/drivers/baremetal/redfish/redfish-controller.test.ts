@@ -1,0 +1,130 @@
+import { RedfishSimulator, type SimulatorOptions } from '../../../testing/redfish-simulator';
+import { redfishController } from './redfish-controller';
+
+let simulator: RedfishSimulator;
+
+async function start(options: Partial<SimulatorOptions> = {}): Promise<void> {
+  simulator = await RedfishSimulator.start({ nodes: ['n1', 'n2'], ...options });
+}
+afterEach(() => simulator.stop());
+
+const controllerOf = (node: string, password = 'secret') =>
+  redfishController(node, { system: simulator.systemUrl(node), user: 'berth', password, timeoutMs: 5_000 });
+const SUPERSEDED = { code: 'aborted', reason: 'epoch_superseded' };
+
+it('switches a node, and says whether it has booted', async () => {
+  await start();
+  const node = controllerOf('n1');
+  await node.claim(7);
+  expect(await node.status()).toEqual({ isOn: false, hasBooted: false });
+  await node.setBootDevice('Pxe', true);
+  await node.setPower('on');
+  expect(await node.status()).toEqual({ isOn: true, hasBooted: true });
+  await node.setPower('on');
+  await node.setPower('reboot');
+  await node.setPower('shutdown');
+  expect(simulator.system('n1')).toMatchObject({ isOn: false, boots: ['Pxe', 'Hdd'], assetTag: '[berth 7]' });
+  await node.close();
+  expect(simulator.sessions('n1')).toEqual([]);
+});
+
+it('keeps what operators wrote into the asset tag', async () => {
+  await start();
+  simulator.system('n1').assetTag = 'Chicago-45Z-2381';
+  await controllerOf('n1').claim(7);
+  await controllerOf('n1').claim(8);
+  expect(simulator.system('n1').assetTag).toBe('Chicago-45Z-2381 [berth 8]');
+});
+
+it('refuses all orders of an earlier epoch as soon as a later one has claimed the node', async () => {
+  await start();
+  const [before, after] = [controllerOf('n1'), controllerOf('n1')];
+  await before.claim(7);
+  await before.setPower('on');
+  await after.claim(8);
+  await expect(before.setPower('off')).rejects.toMatchObject(SUPERSEDED);
+  await expect(before.setBootDevice('Pxe', true)).rejects.toMatchObject(SUPERSEDED);
+  await expect(before.status()).rejects.toMatchObject(SUPERSEDED);
+  await expect(before.claim(7)).rejects.toMatchObject(SUPERSEDED);
+  await expect(controllerOf('n1').claim(7)).rejects.toMatchObject(SUPERSEDED);
+  expect(simulator.system('n1').isOn).toBe(true);
+  await after.setPower('off');
+  expect(simulator.sessions('n1')).toEqual(['berth n1 8']);
+});
+
+it('goes on under a new session when its own has expired, unless the node has another manager since', async () => {
+  await start();
+  const [before, after] = [controllerOf('n1'), controllerOf('n1')];
+  await before.claim(7);
+  simulator.expireSessions();
+  await before.setPower('on');
+  await after.claim(8);
+  simulator.expireSessions();
+  await expect(before.setPower('off')).rejects.toMatchObject(SUPERSEDED);
+  expect(simulator.system('n1').isOn).toBe(true);
+});
+
+it('leaves sessions of other nodes of the same service alone', async () => {
+  await start({ isShared: true });
+  const other = controllerOf('n2');
+  await other.claim(3);
+  await controllerOf('n1').claim(7);
+  await controllerOf('n1').claim(8);
+  await other.setPower('on');
+  expect(simulator.sessions('n1').toSorted()).toEqual(['berth n1 8', 'berth n2 3']);
+});
+
+it('lets one of two managers order, wherever the earlier one is held up while it claims', async () => {
+  await start();
+  await controllerOf('n1').claim(1);
+  for (let heldAt = 1; heldAt <= 8; heldAt++) {
+    const [earlier, later] = [controllerOf('n1'), controllerOf('n1')];
+    let count = 0;
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    let isHeld = () => {};
+    const reached = new Promise<void>((resolve) => {
+      isHeld = resolve;
+    });
+    simulator.onRequest = () => {
+      count++;
+      if (count !== heldAt) return;
+      isHeld();
+      return held;
+    };
+    const epoch = heldAt * 10;
+    const ordering = earlier
+      .claim(epoch)
+      .then(() => earlier.setPower('on'))
+      .then(
+        () => 'ordered',
+        (error: { reason: string }) => error.reason,
+      );
+    await Promise.race([reached, ordering]);
+    simulator.onRequest = () => {};
+    await later.claim(epoch + 1);
+    await later.setPower('off');
+    const from = simulator.orders.length;
+    letGo();
+    const outcome = await ordering;
+    expect([heldAt, simulator.orders.slice(from).filter(({ context }) => context === `berth n1 ${epoch}`)]).toEqual([
+      heldAt,
+      [],
+    ]);
+    expect(['epoch_superseded', 'ordered']).toContain(outcome);
+    expect(outcome === 'ordered' && count >= heldAt).toBe(false);
+    expect(simulator.system('n1').isOn).toBe(false);
+    await later.close();
+  }
+});
+
+it('says that a controller does not answer, or refuses', async () => {
+  await start();
+  await expect(controllerOf('n1', 'wrong').claim(7)).rejects.toMatchObject({ reason: 'controller_refused' });
+  simulator.onRequest = () => {
+    throw new Error('cut');
+  };
+  await expect(controllerOf('n1').claim(7)).rejects.toMatchObject({ code: 'unavailable', reason: 'controller_away' });
+});

@@ -1,0 +1,55 @@
+import { BerthError } from '#libs/domain/errors';
+
+/** An answer of a Redfish service. */
+export interface RedfishAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The resource, or its extended error. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface RedfishRequest {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly body?: unknown;
+  /** X-Auth-Token of a session. */
+  readonly token?: string | undefined;
+  readonly ifMatch?: string;
+}
+
+/**
+ * Asks a Redfish service (DMTF DSP0266) one thing.
+ *
+ * @param url  absolute
+ * @returns also answers that say no
+ * @throws BerthError `unavailable / controller_away`
+ */
+export async function askRedfish(url: string, request: RedfishRequest, timeoutMs: number): Promise<RedfishAnswer> {
+  const { method = 'GET', body, token, ifMatch } = request;
+  const headers: Record<string, string> = { accept: 'application/json', 'odata-version': '4.0' };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  if (token !== undefined) headers['x-auth-token'] = token;
+  if (ifMatch !== undefined) headers['if-match'] = ifMatch;
+  try {
+    const text = body === undefined ? null : JSON.stringify(body);
+    const response = await fetch(url, { method, headers, body: text, signal: AbortSignal.timeout(timeoutMs) });
+    const content = await response.text();
+    return { status: response.status, headers: response.headers, body: content === '' ? {} : JSON.parse(content) };
+  } catch (cause) {
+    throw new BerthError('unavailable', 'controller_away', `no answer from ${url}`, { cause });
+  }
+}
+
+/** @throws BerthError when the service refused, or was not able to answer. */
+export function mustSucceed(answer: RedfishAnswer, url: string): RedfishAnswer {
+  if (answer.status < 300) return answer;
+  const { error } = answer.body as { error?: { message?: string } };
+  const message = `${url} answered ${answer.status}: ${error?.message ?? 'without a message'}`;
+  if (answer.status >= 500) throw new BerthError('unavailable', 'controller_away', message);
+  throw new BerthError('failed_precondition', 'controller_refused', message);
+}
+
+/** The links of a collection, or of another list of references. */
+export function membersOf(body: Readonly<Record<string, unknown>>): string[] {
+  const members = (body['Members'] ?? []) as readonly { readonly '@odata.id': string }[];
+  return members.map((member) => member['@odata.id']);
+}

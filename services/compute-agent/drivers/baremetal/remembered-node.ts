@@ -1,0 +1,70 @@
+import type { NodeRecord } from '#libs/domain/nodes/node';
+import { type NodeVerb, nextNodeState } from '#libs/domain/nodes/node-state';
+
+/** Writes what is remembered of a node, fenced by the epoch by which it is held. */
+export type WriteNode = (record: NodeRecord) => Promise<void>;
+
+/**
+ * What is remembered of one node, here and in the store. A change is seen here at once, and is done when the store has it: what is
+ * ordered of the node next may rest on it, and so may its next manager.
+ *
+ * Changes that are made while one is being written share the next write.
+ */
+export class RememberedNode {
+  #record: NodeRecord;
+  #writing: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+  #onStateChange = () => {};
+
+  constructor(
+    first: NodeRecord,
+    private readonly write: WriteNode,
+    private readonly nowMs: () => number,
+  ) {
+    this.#record = first;
+  }
+
+  get record(): NodeRecord {
+    return this.#record;
+  }
+
+  /** Hears of each change of state, before it is written. */
+  onStateChange(listener: () => void): void {
+    this.#onStateChange = listener;
+  }
+
+  /** @throws BerthError of the write, with the change made here all the same: the next change writes it, too. */
+  change(fields: Partial<NodeRecord>): Promise<void> {
+    const before = this.#record;
+    this.#record = { ...before, ...fields, updatedAtMs: this.nowMs() };
+    if (before.state !== this.#record.state) this.#onStateChange();
+    return this.#writeSoon();
+  }
+
+  /** @throws BerthError `failed_precondition / node_state`, and as `change`. */
+  async move(verb: NodeVerb, fields: Partial<NodeRecord> = {}): Promise<void> {
+    const { state, stateBefore } = this.#record;
+    const next = nextNodeState(state, verb, stateBefore);
+    const isLeft = next === 'maintenance' ? {} : { stateBefore: undefined, reason: '' };
+    await this.change({ ...isLeft, ...fields, state: next });
+  }
+
+  #writeSoon(): Promise<void> {
+    if (!this.#writing) return this.#writeNow();
+    this.#next ??= this.#writing
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        return this.#writeNow();
+      });
+    return this.#next;
+  }
+
+  #writeNow(): Promise<void> {
+    const writing = this.write(this.#record).finally(() => {
+      if (this.#writing === writing) this.#writing = undefined;
+    });
+    this.#writing = writing;
+    return writing;
+  }
+}

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { BerthError } from '#libs/domain/errors';
+import { isClassOrTraitName, isHostName } from '#libs/domain/names';
+import { isNodeClass } from '#libs/domain/nodes/node';
+import type { RedfishAddress } from '../redfish/fenced-session';
+import { redfishController } from '../redfish/redfish-controller';
+import type { NodeDescription, NodeSource } from './node-source';
+
+/** One node of the file: `{"name": "node-1", "class": "GOLD", "traits": [], "redfish": "https://bmc-1/redfish/v1/Systems/1"}`. */
+interface FileNode {
+  readonly name: string;
+  readonly class?: string;
+  readonly traits?: readonly string[];
+  readonly redfish: string;
+}
+
+/** Nodes that a file names, a JSON array. It is read once, when the agent starts. */
+export function fileSource(path: string, login: Omit<RedfishAddress, 'system'>): NodeSource {
+  const systems = new Map<string, string>();
+  return {
+    async list() {
+      const nodes = parseNodes(path, await readFile(path, 'utf8').catch((cause: unknown) => refuse(path, cause)));
+      for (const { name, redfish } of nodes) systems.set(name, redfish);
+      return nodes.map((node) => describe(node));
+    },
+    controller: (name) => redfishController(name, { ...login, system: systems.get(name) ?? '' }),
+  };
+}
+
+/** @throws BerthError `invalid_argument / bad_nodes`, naming the node. */
+function parseNodes(path: string, text: string): readonly FileNode[] {
+  let nodes: unknown;
+  try {
+    nodes = JSON.parse(text);
+  } catch (cause) {
+    return refuse(path, cause);
+  }
+  if (!Array.isArray(nodes)) throw badNodes(`${path} must be a JSON array of nodes`);
+  const seen = new Set<string>();
+  for (const [index, node] of nodes.entries()) {
+    const where = `${path}: node ${index}`;
+    const { name, class: resourceClass = '', traits = [], redfish } = (node ?? {}) as Partial<FileNode>;
+    if (typeof name !== 'string' || !isHostName(name)) throw badNodes(`${where} must have a name that is a host name`);
+    if (seen.has(name)) throw badNodes(`${where} is ${name} a second time`);
+    seen.add(name);
+    if (typeof resourceClass !== 'string' || (resourceClass !== '' && !isNodeClass(classOf(resourceClass))))
+      throw badNodes(`${where} (${name}): class must be upper case letters, digits and underscores`);
+    if (!Array.isArray(traits) || !traits.every((trait) => typeof trait === 'string' && isClassOrTraitName(trait)))
+      throw badNodes(`${where} (${name}): traits must be names of traits`);
+    if (typeof redfish !== 'string' || !/^https?:\/\/.+\/redfish\/v1\/Systems\/.+/.test(redfish))
+      throw badNodes(`${where} (${name}): redfish must be the URL of a system, http(s)://HOST/redfish/v1/Systems/ID`);
+  }
+  return nodes as readonly FileNode[];
+}
+
+function describe({ name, class: resourceClass = '', traits = [] }: FileNode): NodeDescription {
+  return { name, resourceClass: resourceClass === '' ? '' : classOf(resourceClass), traits };
+}
+
+/** `GOLD` and `CUSTOM_BAREMETAL_GOLD` are the same. */
+export function classOf(name: string): string {
+  return name.startsWith('CUSTOM_BAREMETAL_') ? name : `CUSTOM_BAREMETAL_${name}`;
+}
+
+function refuse(path: string, cause: unknown): never {
+  throw new BerthError('invalid_argument', 'bad_nodes', `${path} can't be read as JSON`, { cause });
+}
+
+function badNodes(message: string): BerthError {
+  return new BerthError('invalid_argument', 'bad_nodes', message);
+}

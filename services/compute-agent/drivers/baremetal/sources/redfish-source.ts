@@ -1,0 +1,67 @@
+import { BerthError } from '#libs/domain/errors';
+import { isHostName } from '#libs/domain/names';
+import type { RedfishAddress } from '../redfish/fenced-session';
+import { redfishController } from '../redfish/redfish-controller';
+import { askRedfish, membersOf, mustSucceed } from '../redfish/redfish-http';
+import type { NodeDescription, NodeSource } from './node-source';
+
+/**
+ * All systems of one Redfish service, such as a rack's or a chassis manager's. A node is called as its system's `HostName`, or
+ * else its `Id`; its class is the one that is configured, and its trait tells the model: `CUSTOM_MODEL_<Model>`.
+ *
+ * @param service        `https://rack-7`
+ * @param resourceClass  of all its nodes; '' for none
+ */
+export function redfishSource(
+  service: string,
+  resourceClass: string,
+  login: Omit<RedfishAddress, 'system'>,
+): NodeSource {
+  const systems = new Map<string, string>();
+  return {
+    async list() {
+      const found: NodeDescription[] = [];
+      for (const { link, body } of await readSystems(service, login)) {
+        const name = String(body['HostName'] || body['Id']);
+        if (!isHostName(name) || systems.has(name)) {
+          const message = `${service}${link}: its name '${name}' is no host name, or another system's`;
+          throw new BerthError('invalid_argument', 'bad_nodes', message);
+        }
+        systems.set(name, service + link);
+        found.push({ name, resourceClass, traits: modelTraits(body['Model']) });
+      }
+      return found;
+    },
+    controller: (name) => redfishController(name, { ...login, system: systems.get(name) ?? '' }),
+  };
+}
+
+async function readSystems(service: string, { user, password, timeoutMs }: Omit<RedfishAddress, 'system'>) {
+  const ask = async (link: string, token?: string) => {
+    const answer = await askRedfish(service + link, token === undefined ? {} : { token }, timeoutMs);
+    return mustSucceed(answer, service + link);
+  };
+  const sessions = '/redfish/v1/SessionService/Sessions';
+  const body = { UserName: user, Password: password };
+  const opened = mustSucceed(await askRedfish(service + sessions, { method: 'POST', body }, timeoutMs), sessions);
+  const token = opened.headers.get('x-auth-token') ?? '';
+  try {
+    const links: string[] = [];
+    for (let next: string | undefined = '/redfish/v1/Systems'; next !== undefined; ) {
+      const page: Readonly<Record<string, unknown>> = (await ask(next, token)).body;
+      links.push(...membersOf(page));
+      next = page['Members@odata.nextLink'] as string | undefined;
+    }
+    const systems = [];
+    for (const link of links) systems.push({ link, body: (await ask(link, token)).body });
+    return systems;
+  } finally {
+    const location = opened.headers.get('location') ?? '';
+    await askRedfish(new URL(location, service).href, { method: 'DELETE', token }, timeoutMs).catch(() => {});
+  }
+}
+
+function modelTraits(model: unknown): string[] {
+  if (typeof model !== 'string' || model === '') return [];
+  return [`CUSTOM_MODEL_${model.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`];
+}

@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '#libs/runtime/config';
+import { RedfishSimulator } from '../../../testing/redfish-simulator';
+import { baremetalOptions } from '../baremetal-options';
+import { nodeSource } from '../open-nodes';
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-nodes-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const sourceOf = (settings: Readonly<Record<string, string>>) => {
+  const env = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`BERTH_AGENT_${name}`, value]));
+  return nodeSource(readConfig(baremetalOptions, { BERTH_AGENT_REDFISH_PASSWORD: 'secret', ...env }));
+};
+
+function fileOf(content: unknown): string {
+  const path = join(folder, 'nodes.json');
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+const redfish = 'https://bmc-1/redfish/v1/Systems/1';
+
+it('reads nodes from a file, with their classes and traits', async () => {
+  const nodes = [
+    { name: 'n1', class: 'GOLD', traits: ['CUSTOM_SSD'], redfish },
+    { name: 'n2', redfish },
+  ];
+  expect(await sourceOf({ NODES: fileOf(nodes), NODE_CLASS: 'IRON' }).list()).toEqual([
+    { name: 'n1', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_SSD'] },
+    { name: 'n2', resourceClass: 'CUSTOM_BAREMETAL_IRON', traits: [] },
+  ]);
+  expect((await sourceOf({ NODES: fileOf(nodes) }).list()).map(({ resourceClass }) => resourceClass)).toEqual([
+    'CUSTOM_BAREMETAL_GOLD',
+    '',
+  ]);
+});
+
+it.each<[unknown, string]>([
+  ['{', "can't be read as JSON"],
+  [{}, 'must be a JSON array'],
+  [[null], 'node 0 must have a name'],
+  [[{ name: 'a b', redfish }], 'node 0 must have a name'],
+  [
+    [
+      { name: 'n1', redfish },
+      { name: 'n1', redfish },
+    ],
+    'node 1 is n1 a second time',
+  ],
+  [[{ name: 'n1', class: 'gold', redfish }], '(n1): class must be'],
+  [[{ name: 'n1', traits: ['ssd'], redfish }], '(n1): traits must be'],
+  [[{ name: 'n1', redfish: 'https://bmc-1/' }], '(n1): redfish must be'],
+  [[{ name: 'n1' }], '(n1): redfish must be'],
+])('refuses a file of %j, and says what is wrong', async (content, message) => {
+  await expect(sourceOf({ NODES: fileOf(content) }).list()).rejects.toMatchObject({
+    reason: 'bad_nodes',
+    message: expect.stringContaining(message),
+  });
+});
+
+it('refuses to start without nodes, or with a file that is not there', async () => {
+  expect(() => sourceOf({})).toThrow('BERTH_AGENT_NODES must name the nodes');
+  await expect(sourceOf({ NODES: join(folder, 'none.json') }).list()).rejects.toMatchObject({ reason: 'bad_nodes' });
+});
+
+it('finds the systems of a Redfish service, and reaches each', async () => {
+  const simulator = await RedfishSimulator.start({ nodes: ['n1', 'n2'], isShared: true });
+  const source = sourceOf({ NODES: `redfish+${simulator.url}/`, NODE_CLASS: 'GOLD' });
+  expect(await source.list()).toEqual([
+    { name: 'n1', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_MODEL_3500RX'] },
+    { name: 'n2', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_MODEL_3500RX'] },
+  ]);
+  expect(simulator.sessions('n1')).toEqual([]);
+  const controller = source.controller('n2');
+  await controller.claim(1);
+  await controller.setPower('on');
+  expect([simulator.system('n1').isOn, simulator.system('n2').isOn]).toEqual([false, true]);
+  await simulator.stop();
+});

@@ -1,0 +1,7 @@
+import { BerthError } from '#libs/domain/errors';
+
+/** Whether an error says that the host is another's now, or may be: what was under way is not failed, it is somebody else's. */
+export function isFenced(thrown: unknown): boolean {
+  const { reason } = BerthError.from(thrown);
+  return reason === 'epoch_superseded' || reason === 'epoch_unknown';
+}

@@ -1,0 +1,33 @@
+import type { HostDisabled } from '#libs/contracts/messages';
+import type { RememberedNode } from '../drivers/baremetal/remembered-node';
+import type { Journal } from '../host/journal';
+import type { TrackedInstance } from '../host/ledger';
+
+interface Remembered {
+  readonly instances: readonly TrackedInstance[];
+  readonly disabled?: HostDisabled | undefined;
+}
+
+/** The journal of a node, which its next manager reads: it stands in the store, with what else is remembered of the node. */
+export function nodeJournal(node: RememberedNode): Journal {
+  const read = (): Remembered => {
+    const { journal } = node.record;
+    return journal === '' ? { instances: [] } : (JSON.parse(journal) as Remembered);
+  };
+  const write = (fields: Partial<Remembered>) => node.change({ journal: JSON.stringify({ ...read(), ...fields }) });
+  const others = (uuid: string) => read().instances.filter((instance) => instance.uuid !== uuid);
+  return {
+    load: async () => [...read().instances],
+    loadDisabled: async () => read().disabled,
+    putDisabled: (disabled) => write({ disabled }),
+    put: (instance) => write({ instances: [...others(instance.uuid), instance] }),
+    async remove(uuid) {
+      const rest = others(uuid);
+      if (rest.length < read().instances.length) await write({ instances: rest });
+    },
+    // A node that loses its power keeps its instance: none is lost by itself.
+    loadLost: async () => [],
+    async putLost() {},
+    async removeLost() {},
+  };
+}

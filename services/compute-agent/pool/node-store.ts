@@ -1,0 +1,82 @@
+import type { Bus } from '#libs/bus/port';
+import { callMethod } from '#libs/bus/typed-calls';
+import { readNodesMethod, writeNodeMethod } from '#libs/contracts/nodes';
+import { agentSender, STATS } from '#libs/contracts/queues';
+import { BerthError, isRetryable } from '#libs/domain/errors';
+import type { NodeRecord } from '#libs/domain/nodes/node';
+import { retryWithBackoff } from '#libs/runtime/backoff';
+import type { Surroundings } from '#libs/runtime/service';
+import type { WriteNode } from '../drivers/baremetal/remembered-node';
+import type { HostLease } from '../holding/host-lease';
+import type { AgentConfig } from '../options';
+
+export interface NodeStoreParts extends Surroundings {
+  readonly bus: Bus;
+  readonly config: AgentConfig;
+  readonly drainEnd: AbortSignal;
+}
+
+/** Nodes of one call: what they remember fits a message. */
+const READ_CHUNK = 200;
+
+/** What is remembered of nodes that this run holds, by name. Asks until it is answered, or draining is over. */
+export async function readNodes(parts: NodeStoreParts, hosts: readonly string[]): Promise<Map<string, NodeRecord>> {
+  const { bus, config, log } = parts;
+  const found = new Map<string, NodeRecord>();
+  for (let from = 0; from < hosts.length; from += READ_CHUNK) {
+    const request = { serviceHost: config.host, hosts: hosts.slice(from, from + READ_CHUNK) };
+    const read = () => callMethod(bus, STATS, readNodesMethod, request, callOptions(config));
+    const { nodes } = await retry(parts, read, (error) => {
+      log.warn({ event: 'nodes_not_read', error }, 'what is remembered of nodes could not be read, retrying');
+    });
+    for (const node of nodes) found.set(node.host, node);
+  }
+  return found;
+}
+
+/**
+ * Writes what is remembered of a node under the epoch by which it is held now. Tries until it is written, or the host is not
+ * surely held by that epoch any more: then it throws `epoch_superseded` or `epoch_unknown`, and nothing may be ordered that rests
+ * on it.
+ */
+export function nodeWriter(parts: NodeStoreParts, lease: HostLease): WriteNode {
+  const { bus, config, log } = parts;
+  const { epoch, host } = lease;
+  return (node) => {
+    const write = async () => {
+      if (lease.epoch !== epoch || !lease.isCertain) {
+        const message = `node ${host} is not surely held under epoch ${epoch} any more`;
+        throw new BerthError('failed_precondition', 'epoch_unknown', message);
+      }
+      const request = { serviceHost: config.host, epoch, node };
+      try {
+        await callMethod(bus, STATS, writeNodeMethod, request, callOptions(config));
+      } catch (thrown) {
+        const { reason } = BerthError.from(thrown);
+        const isLost = reason === 'epoch_superseded' || reason === 'epoch_unknown';
+        if (isLost && lease.epoch === epoch) lease.lose(reason);
+        throw thrown;
+      }
+    };
+    return retry(parts, write, (error) => {
+      log.warn(
+        { event: 'node_not_written', host, error },
+        'what is remembered of a node could not be written, retrying',
+      );
+    });
+  };
+}
+
+function retry<T>(
+  { clock, random, config, drainEnd: signal }: NodeStoreParts,
+  action: () => Promise<T>,
+  onFailure: (error: unknown) => void,
+): Promise<T> {
+  const pauses = { firstMs: 100, maxMs: config.retryMaxMs };
+  const mayRetry = (thrown: unknown) => isRetryable(BerthError.from(thrown));
+  return retryWithBackoff(action, { clock, random, ...pauses, signal, isRetryable: mayRetry, onFailure });
+}
+
+function callOptions(config: AgentConfig) {
+  return { timeoutMs: config.reportTimeoutMs, sender: agentSender(config.host) };
+}

@@ -1,0 +1,91 @@
+import { BerthError } from '#libs/domain/errors';
+import type { NodeRecord } from '#libs/domain/nodes/node';
+import { openBaremetalDriver } from '../drivers/baremetal/baremetal-driver';
+import type { NodeController } from '../drivers/baremetal/node-controller';
+import { RememberedNode } from '../drivers/baremetal/remembered-node';
+import type { NodeDescription, NodeSource } from '../drivers/baremetal/sources/node-source';
+import type { Driver } from '../drivers/driver';
+import type { HostLease } from '../holding/host-lease';
+import type { Journal } from '../host/journal';
+import { nodeJournal } from './node-journal';
+import { type NodeStoreParts, nodeWriter } from './node-store';
+
+/** The nodes that the agents of a pool share. */
+export interface PoolNodes {
+  readonly descriptions: readonly NodeDescription[];
+  readonly controller: NodeSource['controller'];
+}
+
+/** A node that this run holds, under the epoch of now. */
+export interface OpenNode {
+  readonly node: RememberedNode;
+  readonly journal: Journal;
+  /** Opens its driver, which goes on with what was begun. */
+  readonly openDriver: () => Promise<Driver>;
+}
+
+/**
+ * Opens a node that was granted: as the store remembers it, or this run, or else as one that is seen for the first time.
+ *
+ * @param known  what the store has, or what this run knew of it when the store was wiped
+ */
+export async function openNode(
+  parts: NodeStoreParts,
+  lease: HostLease,
+  description: NodeDescription,
+  controller: NodeController,
+  known: NodeRecord | undefined,
+): Promise<OpenNode> {
+  const { config, clock, log } = parts;
+  const { resourceClass, traits } = description;
+  const { epoch } = lease;
+  const first = known ?? (await firstRecord(parts, lease, description, controller));
+  const node = new RememberedNode(first, nodeWriter(parts, lease), () => clock.now());
+  const isOther = first.resourceClass !== resourceClass || first.traits.join() !== traits.join();
+  if (!known || isOther) await node.change({ resourceClass, traits });
+  const { nodePollMs: pollMs, nodeShutdownMs: shutdownMs, nodeCleans: cleans } = config;
+  return {
+    node,
+    journal: nodeJournal(node),
+    openDriver() {
+      const isCertain = () => lease.isCertain && lease.epoch === epoch;
+      return openBaremetalDriver({ node, controller, epoch, isCertain, clock, log, pollMs, shutdownMs, cleans });
+    },
+  };
+}
+
+/** What runs on a node that nobody remembers is not Berth's to switch off: it waits for an operator. */
+async function firstRecord(
+  { config, clock, log }: NodeStoreParts,
+  { epoch }: HostLease,
+  { name: host, resourceClass, traits }: NodeDescription,
+  controller: NodeController,
+): Promise<NodeRecord> {
+  const unknown: NodeRecord = {
+    host,
+    pool: config.pool,
+    resourceClass,
+    traits,
+    state: 'enroll',
+    stateBefore: undefined,
+    reason: '',
+    isOn: false,
+    bootDevice: 'Hdd',
+    instanceUuid: '',
+    step: '',
+    updatedAtMs: clock.now(),
+    journal: '',
+  };
+  if (config.nodeStart === 'enroll') return unknown;
+  try {
+    await controller.claim(epoch);
+    const { isOn } = await controller.status();
+    return isOn
+      ? { ...unknown, isOn, reason: 'it was on when it was seen for the first time' }
+      : { ...unknown, state: 'available' };
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    log.warn({ event: 'node_not_seen', host, error }, 'a new node could not be looked at: it waits for an operator');
+    return { ...unknown, reason: error.message };
+  }
+}

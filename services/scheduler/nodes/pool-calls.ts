@@ -1,0 +1,86 @@
+import { answer } from '#libs/bus/typed-calls';
+import { type Identity, requireHost, requireService } from '#libs/contracts/identity';
+import type { JoinPoolRequest, JoinPoolResponse, NodeView, WriteNodeRequest } from '#libs/contracts/messages';
+import { listNodesMethod, nodeCodec, readNodesMethod, writeNodeMethod } from '#libs/contracts/nodes';
+import { joinPoolMethod, leavePoolMethod } from '#libs/contracts/pools';
+import type { Clock } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import { indexAfter } from '#libs/domain/names';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { epochRefusal } from '../reports/epoch-refusal';
+
+export interface PoolDeps {
+  readonly placement: PlacementStore;
+  readonly clock: Clock;
+}
+
+/** What agents that share a pool of nodes call on the queue `stats`. */
+export function poolCalls({ placement, clock }: PoolDeps) {
+  return {
+    ...answer(joinPoolMethod, (request, { identity }) => join(request, identity, placement, clock.now())),
+    ...answer(leavePoolMethod, async (request, { identity }) => {
+      requireHost(identity, request.serviceHost);
+      await placement.leavePool(request);
+      return {};
+    }),
+    ...answer(readNodesMethod, async ({ serviceHost, hosts }, { identity }) => {
+      for (const host of [serviceHost, ...hosts]) requireHost(identity, host);
+      return { nodes: await readNodes(placement, hosts) };
+    }),
+    ...answer(writeNodeMethod, async (request, { identity }) => {
+      await write(request, identity, placement);
+      return {};
+    }),
+  };
+}
+
+/** What operators call about nodes on the queue `rpc.scheduler`. */
+export function nodeCalls({ placement }: Pick<PoolDeps, 'placement'>) {
+  return answer(listNodesMethod, async ({ host, marker, limit }, { identity }) => {
+    requireService(identity, listNodesMethod.request.type);
+    const names = host === '' ? await pageOf(placement, marker, limit) : [host];
+    const nodes = await readNodes(placement, names);
+    if (host !== '' && nodes.length === 0)
+      throw new BerthError('not_found', 'unknown_node', `there is no node ${host}`);
+    const hosts = new Map((await placement.hosts(names)).map((one) => [one.name, one.serviceHost]));
+    return { nodes: nodes.map((node) => ({ ...node, journal: '', serviceHost: hosts.get(node.host) ?? '' })) };
+  });
+}
+
+/** @throws BerthError `permission_denied / wrong_host`, `unavailable`. */
+async function join(
+  request: JoinPoolRequest,
+  sender: Identity,
+  placement: PlacementStore,
+  atMs: number,
+): Promise<JoinPoolResponse> {
+  requireHost(sender, request.serviceHost);
+  const grant = await placement.joinPool({ ...request, atMs });
+  if (grant.kind === 'member') return { ...grant.pool, holderRun: '', heldForMs: 0 };
+  return { epoch: 0, members: [], holderRun: grant.holder.agentRun, heldForMs: grant.leftMs };
+}
+
+/** @throws BerthError `permission_denied / wrong_host`, `failed_precondition / epoch_superseded` or `epoch_unknown`. */
+async function write(
+  { serviceHost, epoch, node }: WriteNodeRequest,
+  sender: Identity,
+  placement: PlacementStore,
+): Promise<void> {
+  const { host } = node;
+  for (const one of [serviceHost, host]) requireHost(sender, one);
+  const content = Buffer.from(nodeCodec.encode(node)).toString('base64');
+  const result = await placement.writeNode({ host, epoch, content });
+  if (result.kind === 'epoch') throw epochRefusal(host, epoch, result.present);
+}
+
+/** Those that are remembered. */
+async function readNodes(placement: PlacementStore, hosts: readonly string[]): Promise<NodeView[]> {
+  const contents = await placement.nodes(hosts);
+  return contents.filter((text) => text !== undefined).map((text) => nodeCodec.decode(Buffer.from(text, 'base64')));
+}
+
+async function pageOf(placement: PlacementStore, marker: string, limit: number): Promise<string[]> {
+  const names = await placement.nodeNames();
+  const from = marker === '' ? 0 : indexAfter(names, marker);
+  return names.slice(from, from + limit);
+}
