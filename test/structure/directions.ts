@@ -76,6 +76,12 @@ export const RULES: readonly Rule[] = [
     breach: 'libs/client/client.ts -> libs/instances/store.ts',
   },
   {
+    says: 'authentication knows the domain and the runtime only',
+    of: ['libs/auth/'],
+    only: ['libs/domain/', 'libs/runtime/'],
+    breach: 'libs/auth/open.ts -> libs/bus/port.ts',
+  },
+  {
     says: 'libraries know no service',
     of: ['libs/'],
     never: ['services/'],

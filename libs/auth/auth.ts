@@ -14,7 +14,7 @@ export interface Principal {
 /**
  * Determines the sender of a request from its headers.
  *
- * @throws HttpError 401 without a valid token, 503 when the identity service is unavailable.
+ * @throws AuthError 401 without a valid token, 503 when the identity service is unavailable.
  */
 export type Authenticate = (headers: IncomingHttpHeaders) => Promise<Principal>;
 

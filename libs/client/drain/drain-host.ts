@@ -1,9 +1,9 @@
-import type { Client } from '#libs/client/client';
-import type { InstanceView } from '#libs/contracts/messages';
-import { type Clock, sleep } from '#libs/domain/clock';
-import { BerthError } from '#libs/domain/errors';
-import type { InstanceState } from '#libs/domain/instance';
-import { mapConcurrently } from '../concurrent';
+import type { InstanceView } from '../../contracts/messages';
+import { type Clock, sleep } from '../../domain/clock';
+import { BerthError } from '../../domain/errors';
+import type { InstanceState } from '../../domain/instance';
+import { mapConcurrently } from '../../runtime/concurrent';
+import type { Client } from '../client';
 import { nextMove } from './next-move';
 
 export interface DrainOptions {

@@ -1,5 +1,5 @@
-import type { InstanceView } from '#libs/contracts/messages';
-import type { InstanceState } from '#libs/domain/instance';
+import type { InstanceView } from '../../contracts/messages';
+import type { InstanceState } from '../../domain/instance';
 
 /** What is to be done with an instance, to have it leave its host. */
 export type NextMove =

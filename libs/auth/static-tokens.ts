@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { BerthError } from '#libs/domain/errors';
-import type { Surroundings } from '#libs/runtime/service';
-import { headerOf } from '../http/headers';
-import { HttpError } from '../http/http-error';
+import { BerthError } from '../domain/errors';
+import type { Surroundings } from '../runtime/service';
 import type { Authenticate } from './auth';
+import { AuthError } from './auth-error';
+import { headerOf } from './header';
 import { readTokenFile, type StaticToken, sha256Of } from './token-file';
 
 /**
@@ -51,9 +51,9 @@ export async function openStaticTokens(
   return async (headers) => {
     await lookWhenDue();
     const token = headerOf(headers, 'x-auth-token');
-    if (token === undefined) throw new HttpError(401, 'A token is needed: x-auth-token');
+    if (token === undefined) throw new AuthError(401, 'A token is needed: x-auth-token');
     const found = find(tokens, token);
-    if (found === undefined) throw new HttpError(401, 'The token is not known.');
+    if (found === undefined) throw new AuthError(401, 'The token is not known.');
     return found.principal;
   };
 }

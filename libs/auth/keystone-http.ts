@@ -1,5 +1,5 @@
-import type { Surroundings } from '#libs/runtime/service';
-import { HttpError } from '../http/http-error';
+import type { Surroundings } from '../runtime/service';
+import { AuthError } from './auth-error';
 import type { AuthConfig } from './options';
 
 /** An answer of Keystone's, of any status. */
@@ -33,7 +33,7 @@ export class KeystoneHttp {
     this.#root = `${config.keystoneUrl.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3`;
   }
 
-  /** @throws HttpError 503 when there is no answer in time, or status 5xx or 429. */
+  /** @throws AuthError 503 when there is no answer in time, or status 5xx or 429. */
   async call(call: KeystoneCall): Promise<KeystoneAnswer> {
     const { keystoneTimeoutMs: timeoutMs } = this.config;
     const abort = new AbortController();
@@ -93,8 +93,8 @@ export class KeystoneHttp {
 }
 
 /** The refusal of a request whose token can't be validated now. */
-export function identityAway(): HttpError {
-  return new HttpError(503, 'The identity service is unavailable; the token can not be validated now.');
+export function identityAway(): AuthError {
+  return new AuthError(503, 'The identity service is unavailable; the token can not be validated now.');
 }
 
 function jsonOf(text: string): unknown {

@@ -1,6 +1,6 @@
-import { DEAD_LETTER_QUEUE } from '#libs/bus/handling/dead-letter';
-import { ACK, type Bus, type IncomingMessage, REQUEUE, type Settlement } from '#libs/bus/port';
-import { type Clock, sleep } from '#libs/domain/clock';
+import { DEAD_LETTER_QUEUE } from '../bus/handling/dead-letter';
+import { ACK, type Bus, type IncomingMessage, REQUEUE, type Settlement } from '../bus/port';
+import { type Clock, sleep } from '../domain/clock';
 
 /** A message that could not be handled, and why. */
 export interface DeadLetter {

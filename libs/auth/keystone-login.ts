@@ -1,4 +1,4 @@
-import type { Surroundings } from '#libs/runtime/service';
+import type { Surroundings } from '../runtime/service';
 import { identityAway, type KeystoneHttp } from './keystone-http';
 import { readTokenFacts } from './keystone-token';
 import type { AuthConfig } from './options';
@@ -21,7 +21,7 @@ export class KeystoneLogin {
     private readonly deps: Pick<Surroundings, 'clock' | 'log'>,
   ) {}
 
-  /** @throws HttpError 503 when Keystone is unavailable or refuses the credentials. */
+  /** @throws AuthError 503 when Keystone is unavailable or refuses the credentials. */
   async token(): Promise<string> {
     const token = this.#token;
     if (token !== undefined && token.expiresAtMs - RENEW_BEFORE_MS > this.deps.clock.now()) return token.text;

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '#libs/domain/clock';
-import type { Surroundings } from '#libs/runtime/service';
-import { headerOf } from '../http/headers';
-import { HttpError } from '../http/http-error';
+import type { Clock } from '../domain/clock';
+import type { Surroundings } from '../runtime/service';
 import type { Auth, Principal } from './auth';
+import { AuthError } from './auth-error';
+import { headerOf } from './header';
 import { identityAway, KeystoneHttp } from './keystone-http';
 import { KeystoneLogin } from './keystone-login';
 import { readTokenFacts, type TokenFacts } from './keystone-token';
@@ -71,7 +71,7 @@ type Validation = ({ readonly kind: 'good' } & TokenFacts) | { readonly kind: 'r
 /**
  * Asks Keystone about a token; once again with a new token of this service when Keystone refuses the present one.
  *
- * @throws HttpError 503 when Keystone is unavailable, or refuses to answer this service.
+ * @throws AuthError 503 when Keystone is unavailable, or refuses to answer this service.
  */
 async function validateToken(
   token: string,
@@ -96,8 +96,8 @@ async function validateToken(
   throw identityAway();
 }
 
-function unauthorized(detail: string, headers: Readonly<Record<string, string>>): HttpError {
-  return new HttpError(401, detail, undefined, headers);
+function unauthorized(detail: string, headers: Readonly<Record<string, string>>): AuthError {
+  return new AuthError(401, detail, headers);
 }
 
 function tokenCache<V>({ keystoneCachedTokens: max }: AuthConfig, clock: Clock) {

@@ -1,5 +1,5 @@
-import { invalidArgument } from '#libs/domain/errors';
-import type { Surroundings } from '#libs/runtime/service';
+import { invalidArgument } from '../domain/errors';
+import type { Surroundings } from '../runtime/service';
 import type { Auth } from './auth';
 import { openKeystone } from './keystone';
 import { noAuth } from './noauth';

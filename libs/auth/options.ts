@@ -1,11 +1,4 @@
-import {
-  booleanOption,
-  type ConfigOf,
-  durationOption,
-  enumOption,
-  intOption,
-  stringOption,
-} from '#libs/runtime/config';
+import { booleanOption, type ConfigOf, durationOption, enumOption, intOption, stringOption } from '../runtime/config';
 
 const URL_PATTERN = /^https?:\/\/\S+$/;
 

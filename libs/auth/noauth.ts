@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4 } from 'node:net';
-import { BerthError } from '#libs/domain/errors';
-import { headerOf } from '../http/headers';
-import { HttpError } from '../http/http-error';
+import { BerthError } from '../domain/errors';
 import type { Authenticate, Principal } from './auth';
+import { AuthError } from './auth-error';
+import { headerOf } from './header';
 import type { AuthConfig } from './options';
 
 /**
@@ -15,7 +15,7 @@ import type { AuthConfig } from './options';
  */
 export const noAuth: Authenticate = async (headers) => {
   const token = headerOf(headers, 'x-auth-token');
-  if (token === undefined) throw new HttpError(401, 'A token is needed: x-auth-token: user[:project]');
+  if (token === undefined) throw new AuthError(401, 'A token is needed: x-auth-token: user[:project]');
   const [userId = '', ...rest] = token.split(':');
   const isSystemScoped = headerOf(headers, 'openstack-system-scope') !== undefined;
   return {

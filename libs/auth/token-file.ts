@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { invalidArgument } from '#libs/domain/errors';
+import { invalidArgument } from '../domain/errors';
 import type { Principal } from './auth';
 
 /** The SHA-256 of a token, and its principal. */
