@@ -1,7 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Session } from '../api/session';
+import { BuildsPage } from './builds/builds-page';
+import { CapacityPage } from './capacity/capacity-page';
+import { ExplainPage } from './explain/explain-page';
 import { FleetPage } from './fleet/fleet-page';
 import { Frame } from './frame';
+import { HostPage } from './host/host-page';
+import { InstancePage } from './instance/instance-page';
 import { SignIn } from './sign-in';
 import { ApiError, readSession, signOut } from './state/api';
 import { usePlace } from './state/router';
@@ -53,12 +58,17 @@ function Page() {
     case '':
     case 'fleet':
       return <FleetPage />;
+    case 'hosts':
+      return <HostPage key={name} name={name} />;
+    case 'instances':
+      return <InstancePage key={name} uuid={name} />;
+    case 'explain':
+      return <ExplainPage />;
+    case 'builds':
+      return <BuildsPage />;
+    case 'capacity':
+      return <CapacityPage />;
     default:
-      return (
-        <Empty>
-          There is no page {path}
-          {name && ''}.
-        </Empty>
-      );
+      return <Empty>There is no page {path}.</Empty>;
   }
 }
