@@ -72,6 +72,7 @@ async function live({ clock, interrupted, random }: Context, settings: DemoSetti
     if (event?.state === 'active') running.push(event.instanceUuid);
   };
   await mapConcurrently(demoRequests(seededRandom(settings.seed), settings.builds), AT_ONCE, build, interrupted);
+  let count = settings.builds;
   while (!interrupted.aborted) {
     await sleep(clock, pauseMs(random), interrupted);
     if (interrupted.aborted) return;
@@ -79,7 +80,9 @@ async function live({ clock, interrupted, random }: Context, settings: DemoSetti
     const [uuid] = isFull ? running.splice(randomInt(random, running.length), 1) : [];
     // What operators do by the console is theirs: an instance may be gone or on its way.
     if (uuid !== undefined) await client.terminate(uuid).catch(() => {});
-    else for (const request of demoRequests(random, 1)) void build(request).catch(() => {});
+    else
+      for (const request of demoRequests(random, 1))
+        void build({ ...request, name: `demo-${++count}` }).catch(() => {});
   }
 }
 

@@ -17,7 +17,7 @@ export function CapacityPage() {
     <>
       <h1>Capacity</h1>
       <Section title="By zone">
-        <div class="scroll">
+        <div class="scroll" tabIndex={0}>
           <table class="simple capacity">
             <thead>
               <tr>
@@ -72,7 +72,7 @@ export function CapacityPage() {
           {page.flavors.length === 0 ? (
             <Empty>There are no flavors.</Empty>
           ) : (
-            <div class="scroll">
+            <div class="scroll" tabIndex={0}>
               <table class="simple">
                 <thead>
                   <tr>
@@ -180,7 +180,7 @@ function projectColumns(classes: readonly string[]): readonly Column<ProjectRow>
       return {
         key: name,
         head: name === 'instances' ? 'Instances' : className(name),
-        width: 'minmax(9rem, 1fr)',
+        width: 'minmax(11rem, 1fr)',
         cell: ({ used, limits }) => {
           const limit = limits[name];
           if (limit !== undefined) return <Bar name={name} used={used[name] ?? 0} capacity={limit} />;

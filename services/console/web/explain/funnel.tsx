@@ -2,7 +2,10 @@ import type { FilterRefusals, Verdict } from '../../api/explain';
 import { number, plural, words } from '../ui/format';
 import { HostLink, State } from '../ui/parts';
 
-/** How hosts became fewer: each filter with how many it refused, and for what. */
+/**
+ * How many hosts each filter refused, and for what; how many are left. A host that several refuse is counted by each: what is
+ * told is all that stands in the way, not only the first.
+ */
 export function Funnel({
   considered,
   passed,
@@ -12,27 +15,18 @@ export function Funnel({
   passed: number;
   filters: readonly FilterRefusals[];
 }) {
-  let left = considered;
   const whole = Math.max(1, considered);
   return (
     <ol class="funnel">
-      <Step label="Considered" hosts={considered} whole={whole} />
+      <Step label="Considered" hosts={considered} whole={whole} kind="all" />
       {filters
         .filter(({ refused }) => refused > 0)
+        .toSorted((a, b) => b.refused - a.refused)
         .map(({ filter, refused, reasons }) => {
-          left = Math.max(0, left - refused);
           const why = reasons.map(({ name, count }) => `${words(name)} ${number(count)}`).join(', ');
-          return (
-            <Step
-              key={filter}
-              label={words(filter)}
-              hosts={left}
-              whole={whole}
-              note={`refuses ${number(refused)}: ${why}`}
-            />
-          );
+          return <Step key={filter} label={words(filter)} hosts={refused} whole={whole} kind="refused" note={why} />;
         })}
-      <Step label="Fit" hosts={passed} whole={whole} isEnd />
+      <Step label="Fit" hosts={passed} whole={whole} kind="fit" />
     </ol>
   );
 }
@@ -41,22 +35,25 @@ function Step({
   label,
   hosts,
   whole,
+  kind,
   note,
-  isEnd,
 }: {
   label: string;
   hosts: number;
   whole: number;
+  kind: 'all' | 'refused' | 'fit';
   note?: string;
-  isEnd?: boolean;
 }) {
   return (
-    <li class={isEnd ? 'funnel-end' : ''}>
+    <li class={`funnel-${kind}`}>
       <span class="funnel-label">{label}</span>
       <span class="funnel-track" aria-hidden="true">
-        <span class={hosts === 0 ? 'none' : ''} style={{ width: `${(hosts / whole) * 100}%` }} />
+        <span style={{ width: `${(hosts / whole) * 100}%` }} />
       </span>
-      <span class="num">{number(hosts)}</span>
+      <span class="num">
+        {kind === 'refused' && '−'}
+        {number(hosts)}
+      </span>
       <span class="funnel-note">{note}</span>
     </li>
   );

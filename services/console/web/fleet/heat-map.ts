@@ -41,6 +41,8 @@ export class HeatMap {
   #layout: MapLayout = { cell: 1, blocks: [], height: 0 };
   #places = new Map<string, { block: Block; index: number }[]>();
   #scrollTop = 0;
+  /** What all names begin with is not drawn in each cell. */
+  #prefixLength = 0;
   #palette: Palette;
   #flashes: Flash[] = [];
   #frame = 0;
@@ -77,6 +79,7 @@ export class HeatMap {
 
   setLayout(layout: MapLayout): void {
     this.#layout = layout;
+    this.#prefixLength = commonPrefix(layout.blocks.flatMap(({ group }) => group.hosts.map(({ name }) => name)));
     this.#places = new Map();
     for (const block of layout.blocks) {
       for (const [index, { name }] of block.group.hosts.entries()) {
@@ -184,8 +187,8 @@ export class HeatMap {
     context.font = NAME_FONT;
     context.textBaseline = 'alphabetic';
     context.fillStyle = this.measure?.scale === 'alarm' || share < 0.45 ? this.#palette.onLight : this.#palette.onDark;
+    let shown = name.slice(this.#prefixLength);
     // The end of a name is what tells it from the others.
-    let shown = name;
     while (shown.length > 1 && context.measureText(shown).width > size - 8) shown = shown.slice(1);
     context.fillText(shown, x + 4, y + size - 5);
   }
@@ -311,4 +314,12 @@ function clipped(context: CanvasRenderingContext2D, text: string, width: number)
   let end = text.length;
   while (end > 1 && context.measureText(`${text.slice(0, end)}…`).width > width) end -= 1;
   return `${text.slice(0, end)}…`;
+}
+
+/** The length of what all names begin with, up to a separator. */
+function commonPrefix(names: readonly string[]): number {
+  const [first = ''] = names;
+  let length = first.length;
+  for (const name of names) while (length > 0 && !name.startsWith(first.slice(0, length))) length -= 1;
+  return Math.max(first.lastIndexOf('-', length - 1), first.lastIndexOf('.', length - 1)) + 1;
 }

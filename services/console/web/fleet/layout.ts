@@ -24,25 +24,31 @@ const LARGEST = 64;
 /** So that a label can be read. */
 const MIN_BLOCK_WIDTH = 84;
 
+/** Shapes that are tried: how much wider than high groups are. */
+const SHAPES = [2.2, 4, 8, 20];
+
 /**
- * Puts groups beside and below each other, as words in lines. Without a zoom the cells are as large as the viewport allows.
+ * Puts groups beside and below each other, as words in lines. Without a zoom the cells are as large as the viewport allows, in
+ * the shape of groups that allows most.
  *
  * @param zoom  1 fits; 2 doubles the edges
  */
 export function layOut(groups: readonly HostGroup[], width: number, height: number, zoom: number): MapLayout {
-  let cell = LARGEST;
-  while (cell > SMALLEST && place(groups, width, cell).height > height) cell -= 1;
-  return place(groups, width, Math.round(cell * zoom));
+  for (let cell = LARGEST; cell >= SMALLEST; cell--) {
+    const shape = SHAPES.find((one) => place(groups, width, cell, one).height <= height);
+    if (shape !== undefined) return place(groups, width, Math.round(cell * zoom), shape);
+  }
+  return place(groups, width, Math.round(SMALLEST * zoom), SHAPES[0] as number);
 }
 
-function place(groups: readonly HostGroup[], width: number, cell: number): MapLayout {
+function place(groups: readonly HostGroup[], width: number, cell: number, shape: number): MapLayout {
   const blocks: Block[] = [];
   let [x, y, lineHeight] = [0, 0, 0];
   const mostColumns = Math.max(1, Math.floor(width / cell));
   for (const group of groups) {
     const count = group.hosts.length;
-    // Wider than high, as screens are; one group alone takes it all.
-    const wanted = groups.length === 1 ? mostColumns : Math.ceil(Math.sqrt(count * 2.2));
+    // One group alone takes it all.
+    const wanted = groups.length === 1 ? mostColumns : Math.ceil(Math.sqrt(count * shape));
     const columns = Math.min(mostColumns, Math.max(wanted, Math.ceil(MIN_BLOCK_WIDTH / cell)));
     const blockWidth = columns * cell;
     const blockHeight = LABEL_HEIGHT + Math.ceil(count / columns) * cell;

@@ -75,7 +75,7 @@ export function HostPage({ name }: { name: string }) {
           )}
           {host.failuresInARow > 0 && (
             <ActionButton
-              label="End quarantine"
+              label={page.quarantinedUntilMs > 0 ? 'End quarantine' : 'Clear failures'}
               question={`Trust ${name} again?`}
               note={`Its ${plural(host.failuresInARow, 'failure')} in a row are forgotten.`}
               path={path}
@@ -261,7 +261,7 @@ const ATTEMPT_COLUMNS: readonly Column<TriedAttempt>[] = [
     width: 'minmax(7rem, 1fr)',
     cell: ({ uuid, name }) => <InstanceLink uuid={uuid} name={name} />,
   },
-  { key: 'number', head: 'Attempt', width: '4rem', isNumber: true, cell: ({ number: n }) => n },
+  { key: 'number', head: 'Attempt', width: '5rem', isNumber: true, cell: ({ number: n }) => n },
   { key: 'outcome', head: 'Outcome', width: 'minmax(6rem, 0.7fr)', cell: ({ outcome }) => <State state={outcome} /> },
   {
     key: 'reason',

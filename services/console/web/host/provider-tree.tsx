@@ -12,28 +12,30 @@ export function ProviderTree({ providers }: { providers: readonly ProviderRow[] 
             {provider.name} <code class="faint">{provider.uuid.slice(0, 8)}</code>
           </h3>
           {provider.inventories.length > 0 && (
-            <table class="inventories">
-              <thead>
-                <tr>
-                  <th scope="col">Class</th>
-                  <th scope="col">Allocated</th>
-                  <th scope="col" class="num">
-                    of capacity
-                  </th>
-                  <th scope="col" class="num">
-                    Reserved
-                  </th>
-                  <th scope="col" class="num">
-                    Ratio
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {provider.inventories.map((row) => (
-                  <Inventory key={row.resourceClass} row={row} />
-                ))}
-              </tbody>
-            </table>
+            <div class="scroll" tabIndex={0}>
+              <table class="inventories">
+                <thead>
+                  <tr>
+                    <th scope="col">Class</th>
+                    <th scope="col">Allocated</th>
+                    <th scope="col" class="num">
+                      of capacity
+                    </th>
+                    <th scope="col" class="num">
+                      Reserved
+                    </th>
+                    <th scope="col" class="num">
+                      Ratio
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {provider.inventories.map((row) => (
+                    <Inventory key={row.resourceClass} row={row} />
+                  ))}
+                </tbody>
+              </table>
+            </div>
           )}
           <Traits traits={provider.traits} />
         </li>

@@ -19,10 +19,15 @@ export function amount(resourceClass: string, value: number): string {
 
 /** Several amounts: `2 VCPU · 4 GiB · 20 GB`. */
 export function amounts(resources: Readonly<Record<string, number>>): string {
-  const parts = Object.entries(resources).map(([name, value]) =>
-    UNITS[name] ? amount(name, value) : `${number(value)} ${name}`,
-  );
+  const sorted = Object.entries(resources).sort(([a], [b]) => placeOf(a) - placeOf(b));
+  const parts = sorted.map(([name, value]) => (UNITS[name] ? amount(name, value) : `${number(value)} ${name}`));
   return parts.join(' · ');
+}
+
+const COMMON: readonly string[] = ['VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB'];
+
+function placeOf(resourceClass: string): number {
+  return COMMON.includes(resourceClass) ? COMMON.indexOf(resourceClass) : COMMON.length;
 }
 
 /** A resource class for people: `Memory`. */

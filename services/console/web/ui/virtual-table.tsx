@@ -64,7 +64,7 @@ export function VirtualTable<T>({
   const sorted = sortRows(rows, columns, sorting);
   const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - BEYOND);
   const last = Math.min(sorted.length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + BEYOND);
-  const template = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') };
+  const template = { gridTemplateColumns: columns.map(({ width }) => width).join(' '), minWidth: minWidthOf(columns) };
   return (
     <div
       class="vtable"
@@ -132,6 +132,12 @@ function Head<T>({
       </button>
     </div>
   );
+}
+
+/** Narrower than this a table is scrolled sideways. */
+function minWidthOf<T>(columns: readonly Column<T>[]): string {
+  const rems = columns.reduce((sum, { width }) => sum + Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0), 0);
+  return `calc(${rems}rem + ${columns.length * 12 + 12}px)`;
 }
 
 const natural = new Intl.Collator('en', { numeric: true });
