@@ -54,7 +54,8 @@ it('tells many changes of one moment as one', async () => {
 it('tells all again when a resource class is new', async () => {
   const inventories = { ...aReport().inventories, VGPU: inventory(2) };
   await mustReport(world.placement, aReport({ sequence: 2, inventories }));
-  await stream.until<FleetAll>('fleet_all', ({ classes }) => classes.join() === 'VCPU,MEMORY_MB,VGPU');
+  const { classes } = await stream.until<FleetAll>('fleet_all');
+  expect(classes).toEqual(['VCPU', 'MEMORY_MB', 'VGPU']);
 });
 
 it('has no page of another name, and no more pages than it is set to', async () => {

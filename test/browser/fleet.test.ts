@@ -53,5 +53,6 @@ it('is walked over by keys', async () => {
   await page.getByText('host-2', { exact: true }).waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL('**/hosts/host-2');
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('host-2');
   await page.context().close();
 });

@@ -21,8 +21,8 @@ const HOSTS = 1_990;
 const DOWN = 10;
 const RACK = 50;
 const ZONES = ['north', 'south', 'west'];
-const BUILDS = 9_000;
-const SHAPE = { VCPU: 16, MEMORY_MB: 32_768, DISK_GB: 200 };
+const BUILDS = 4_000;
+const SHAPE = { VCPU: 8, MEMORY_MB: 16_384, DISK_GB: 100 };
 
 const clock = systemClock();
 const random = seededRandom(7);
@@ -68,7 +68,7 @@ async function main(): Promise<void> {
       ['instance', `/instances/${told?.uuid}`, 'light'],
       ['builds', '/builds', 'light'],
       ['capacity', '/capacity', 'dark'],
-      ['explain', '/explain?resources=VCPU:12,MEMORY_MB:24576&zone=south&required=COMPUTE_NODE', 'light'],
+      ['explain', '/explain?resources=VCPU:6,MEMORY_MB:8192&zone=south', 'light'],
     ] as const;
     mkdirSync(FOLDER, { recursive: true });
     for (const [name, path, colorScheme] of pictures) {
@@ -132,7 +132,7 @@ async function fill({ client }: EmbeddedFleet): Promise<string[]> {
     if (event?.state === 'active') active.push(event.instanceUuid);
   });
   for (let n = 0; n < 6; n++) {
-    const resources = { VCPU: 24, MEMORY_MB: 49_152, DISK_GB: 100 };
+    const resources = { VCPU: 12, MEMORY_MB: 24_576, DISK_GB: 60 };
     const spec = { projectId: n % 2 ? 'search' : 'shop', userId: 'ann', resources };
     await client.build({ spec, name: `train-${n + 1}`, admission: { waitForCapacityMs: 600_000, priority: 10 - n } });
   }

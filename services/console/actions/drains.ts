@@ -60,7 +60,7 @@ export class Drains {
 
   /** Newest first. */
   list(): readonly Drain[] {
-    return [...this.#drains.values()].reverse();
+    return [...this.#drains.values()].toReversed();
   }
 
   /** Calls with the host of each drain that has gone on. Returns how to stop. */

@@ -7,7 +7,7 @@ import type { Access } from './session';
 /** What operators do: each by a POST with the CSRF token, by who may act, and told as an event whatever comes of it. */
 export function registerActions(app: FastifyInstance, parts: ActionParts, access: Access): void {
   const serve = (url: string, deedOf: (target: string, body: Body, principal: Principal) => Deed) => {
-    app.post(url, { preHandler: app.csrfProtection }, async (request: FastifyRequest) => {
+    app.post(url, { preHandler: app.csrfProtection.bind(app) }, async (request: FastifyRequest) => {
       const principal = await access.reader(request);
       const { target = '' } = request.params as { target?: string };
       const deed = deedOf(target, bodyOf(request), principal);

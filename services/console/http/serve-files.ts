@@ -24,7 +24,7 @@ export async function registerFiles(app: FastifyInstance): Promise<void> {
     root,
     index: false,
     cacheControl: false,
-    setHeaders: (reply) => reply.setHeader('cache-control', 'no-cache'),
+    setHeaders: (reply) => void reply.setHeader('cache-control', 'no-cache'),
   });
   for (const url of PAGES) app.get(url, (_request, reply) => reply.sendFile('index.html'));
 }

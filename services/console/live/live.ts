@@ -42,7 +42,7 @@ export class Live {
   doubts: readonly Doubt[] = [];
   pendingCount = 0;
   deadLetterCount = -1;
-  readonly #fleetListeners = new Set<(change: string | 'all') => void>();
+  readonly #fleetListeners = new Set<(change: string) => void>();
   readonly #closing = new AbortController();
   readonly #polling: Promise<unknown>;
   #storeProblem = '';
@@ -80,7 +80,7 @@ export class Live {
   }
 
   /** Calls with each change of the fleet, as JSON; `all` when everything is to be read anew. Returns how to stop. */
-  onFleet(listener: (change: string | 'all') => void): () => void {
+  onFleet(listener: (change: string) => void): () => void {
     this.#fleetListeners.add(listener);
     return () => this.#fleetListeners.delete(listener);
   }

@@ -35,7 +35,17 @@ export async function readInstancePage(live: Live, uuid: string): Promise<Instan
   const { name, requestId, projectId, userId, state, version, createdAtMs, updatedAtMs, fault, migration, waiting } =
     instance;
   return {
-    ...{ uuid, name, requestId, projectId, userId, state, version, createdAtMs, updatedAtMs, fault, decision },
+    uuid,
+    name,
+    requestId,
+    projectId,
+    userId,
+    state,
+    version,
+    createdAtMs,
+    updatedAtMs,
+    fault,
+    decision,
     host: instance.host ?? '',
     endsAtMs: instance.endsAtMs ?? 0,
     attempts: instance.attempts.map(({ endedAtMs = 0, ...attempt }) => ({ ...attempt, endedAtMs })),

@@ -5,6 +5,7 @@ import { read } from './state/api';
 import { go, usePlace } from './state/router';
 import { type Connection, useHub } from './state/stream';
 import { toggleTheme, useTheme } from './state/theme';
+import { textsOf } from './ui/form';
 import { Toasts } from './ui/toasts';
 
 const PAGES = [
@@ -121,7 +122,7 @@ function Search() {
       role="search"
       onSubmit={(submitted) => {
         submitted.preventDefault();
-        const text = String(new FormData(submitted.currentTarget).get('q'));
+        const text = textsOf(submitted.currentTarget)['q'];
         const chosen = found.find(({ label }) => label === text) ?? found[0];
         if (!chosen) return;
         open(chosen);

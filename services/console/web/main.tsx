@@ -1,6 +1,5 @@
 import { render } from 'preact';
 import { App } from './app';
-import './main.css';
 import { followLinks } from './state/router';
 import { applyTheme } from './state/theme';
 

@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks';
 import type { Session } from '../api/session';
 import { type ApiError, signIn } from './state/api';
+import { textsOf } from './ui/form';
 
 /** Asks for a token: the one that the placement API takes. */
 export function SignIn({ why, onDone }: { why: string; onDone: (session: Session) => void }) {
   const [problem, setProblem] = useState(why);
   const submit = async (form: HTMLFormElement) => {
     try {
-      onDone(await signIn(String(new FormData(form).get('token'))));
+      onDone(await signIn(textsOf(form)['token'] ?? ''));
     } catch (thrown) {
       setProblem((thrown as ApiError).problem.message);
     }

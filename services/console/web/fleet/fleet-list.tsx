@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { FleetHost } from '../../api/fleet';
 import { FLAG_NAMES, type FleetModel, flagsOf } from '../state/fleet-model';
 import { className, number } from '../ui/format';
@@ -6,15 +6,28 @@ import { Ago, Bar, HostLink, State } from '../ui/parts';
 import { type Column, type Sorting, VirtualTable } from '../ui/virtual-table';
 
 /** The fleet as a table: what the map shows, in words. */
-export function FleetList({ model, hosts }: { model: FleetModel; hosts: readonly FleetHost[] }) {
+export function FleetList({
+  model,
+  hosts,
+  drawnAt,
+}: {
+  model: FleetModel;
+  hosts: readonly FleetHost[];
+  drawnAt: number;
+}) {
   const [sorting, setSorting] = useState<Sorting>({ key: 'host', isDescending: false });
-  const rows = hosts.map(({ name }) => model.hosts.get(name)).filter((host) => host !== undefined);
+  const rows = useMemo(
+    () => hosts.map(({ name }) => model.hosts.get(name)).filter((host) => host !== undefined),
+    [hosts, drawnAt],
+  );
+  // They come by name: comparing ten thousand names each time would be felt.
+  const places = useMemo(() => new Map(hosts.map(({ name }, i) => [name, i])), [hosts]);
   const columns: Column<FleetHost>[] = [
     {
       key: 'host',
       head: 'Host',
       width: 'minmax(8rem, 1.2fr)',
-      sortBy: ({ name }) => name,
+      sortBy: ({ name }) => places.get(name) ?? 0,
       cell: ({ name }) => <HostLink host={name} />,
     },
     {

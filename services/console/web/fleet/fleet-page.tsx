@@ -20,7 +20,7 @@ export function FleetPage() {
   const { shell } = useHub();
   const onRedraw = useRef<(redraw: Redraw) => void>(() => {});
   const [version, setVersion] = useState(0);
-  const [, setFigures] = useState(0);
+  const [drawnAt, setDrawnAt] = useState(0);
   const model = useMemo(() => new FleetModel((redraw) => onRedraw.current(redraw)), []);
   const draw = useRef<(redraw: Redraw) => void>(() => {});
   const figuresAt = useRef(0);
@@ -29,7 +29,7 @@ export function FleetPage() {
     draw.current(redraw);
     if (performance.now() - figuresAt.current < FIGURES_MS) return;
     figuresAt.current = performance.now();
-    setFigures((n) => n + 1);
+    setDrawnAt(figuresAt.current);
   };
   useEffect(() => {
     const stop = listenTo('page=fleet', {
@@ -159,7 +159,7 @@ export function FleetPage() {
           />
         </>
       )}
-      {hosts.length > 0 && isList && <FleetList model={model} hosts={hosts} />}
+      {hosts.length > 0 && isList && <FleetList model={model} hosts={hosts} drawnAt={drawnAt} />}
     </div>
   );
 }

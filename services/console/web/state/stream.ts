@@ -19,7 +19,12 @@ let onSignedOut = () => {};
 
 /** The server's time now, milliseconds since the epoch. */
 export function serverNow(): number {
-  return Date.now() + hub.aheadMs;
+  return browserNow() + hub.aheadMs;
+}
+
+function browserNow(): number {
+  // oxlint-disable-next-line no-restricted-properties -- a page has no other clock
+  return Date.now();
 }
 
 /** Calls when the token is not valid any more. */
@@ -31,10 +36,10 @@ export function whenSignedOut(action: () => void): void {
 export function useHub(): Readonly<Hub> {
   const [, redraw] = useState(0);
   useEffect(() => {
-    const update = () => redraw((n) => n + 1);
-    listeners.add(update);
+    const draw = () => redraw((n) => n + 1);
+    listeners.add(draw);
     return () => {
-      listeners.delete(update);
+      listeners.delete(draw);
     };
   }, []);
   return hub;
@@ -58,7 +63,7 @@ export function listenTo(query: string, handlers: Handlers): () => void {
     source = new EventSource(`/api/stream?${query}`);
     source.addEventListener('shell', ({ data }: MessageEvent<string>) => {
       const shell = JSON.parse(data) as Shell;
-      update({ shell, connection: 'live', aheadMs: shell.nowMs - Date.now() });
+      update({ shell, connection: 'live', aheadMs: shell.nowMs - browserNow() });
     });
     source.addEventListener('problem', ({ data }: MessageEvent<string>) => {
       update({ problem: JSON.parse(data) as Problem });
@@ -73,12 +78,12 @@ export function listenTo(query: string, handlers: Handlers): () => void {
         handle(data);
       });
     }
-    source.onerror = () => {
+    source.addEventListener('error', () => {
       // EventSource gives up after an answer that is no stream, such as a 503 of a proxy.
       update({ connection: 'lost' });
       close();
       timer = setTimeout(() => void reopen(), RETRY_MS);
-    };
+    });
   };
   const reopen = async () => {
     // A console that is back may not know the token any more: an EventSource does not tell.
@@ -109,6 +114,7 @@ export function listenTo(query: string, handlers: Handlers): () => void {
 }
 
 /** What a page shows, as the server tells it: the newest `page` event, undefined before the first. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- what a page is told is what its name promises
 export function usePage<T>(query: string): T | undefined {
   const [state, setState] = useState<{ readonly query: string; readonly page: T } | undefined>();
   useEffect(() => {

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { type ApiError, act } from '../state/api';
 import { useMayAct } from '../state/session';
+import { textsOf } from './form';
 import { toast } from './toasts';
 
 /** Something more that an action is told. */
@@ -42,7 +43,7 @@ export function ActionButton({
   const submit = async (form: HTMLFormElement) => {
     setBusy(true);
     setProblem('');
-    const said = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]));
+    const said = textsOf(form);
     try {
       await act(path, { ...body, ...said });
       dialog.current?.close();

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 export interface Column<T> {
   readonly key: string;
@@ -61,7 +61,10 @@ export function VirtualTable<T>({
     };
   }, []);
 
-  const sorted = sortRows(rows, columns, sorting);
+  const by = columns.find(({ key }) => key === sorting?.key)?.sortBy;
+  const isDescending = sorting?.isDescending ?? false;
+  // Scrolling draws anew and must not sort anew.
+  const sorted = useMemo(() => sortRows(rows, by, isDescending), [rows, sorting?.key, isDescending]);
   const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - BEYOND);
   const last = Math.min(sorted.length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + BEYOND);
   const template = { gridTemplateColumns: columns.map(({ width }) => width).join(' '), minWidth: minWidthOf(columns) };
@@ -142,10 +145,13 @@ function minWidthOf<T>(columns: readonly Column<T>[]): string {
 
 const natural = new Intl.Collator('en', { numeric: true });
 
-function sortRows<T>(rows: readonly T[], columns: readonly Column<T>[], sorting: Sorting | undefined): readonly T[] {
-  const by = columns.find(({ key }) => key === sorting?.key)?.sortBy;
-  if (by === undefined || sorting === undefined) return rows;
-  const sign = sorting.isDescending ? -1 : 1;
+function sortRows<T>(
+  rows: readonly T[],
+  by: ((row: T) => string | number) | undefined,
+  isDescending: boolean,
+): readonly T[] {
+  if (by === undefined) return rows;
+  const sign = isDescending ? -1 : 1;
   return rows.toSorted((a, b) => {
     const [x, y] = [by(a), by(b)];
     return sign * (typeof x === 'number' && typeof y === 'number' ? x - y : natural.compare(String(x), String(y)));
