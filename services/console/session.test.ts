@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ACK, drop } from '#libs/bus/port';
 import { operatorActionCodec } from '#libs/contracts/operator-action';
+import { BerthError } from '#libs/domain/errors';
 import { aReport, mustReport } from '#libs/testing/placement/placement';
 import { Browse } from './testing/browse';
 import { openWorld, type World } from './testing/world';
@@ -110,6 +112,47 @@ describe('an action', () => {
       expect(answer).toMatchObject({ status: 403, body: { reason: 'other_site' } });
     },
   );
+});
+
+it('shows dead letters, and sends one to its queue again', async () => {
+  const queue = { name: 'console.test', kind: 'transient' } as const;
+  const problem = new BerthError('invalid_argument', 'malformed_message', 'made to fail');
+  const taken: string[] = [];
+  let isMended = false;
+  await world.bus.consume(queue, async ({ id }) => {
+    if (!isMended) return drop(problem);
+    taken.push(id);
+    return ACK;
+  });
+  await world.bus.cast(queue, { type: 'berth.test', body: new Uint8Array(3) }, { id: 'letter-1' });
+  const browse = new Browse(world.url);
+  const csrf = await browse.signIn('the-admin');
+  const read = async () => (await browse.ask('GET', '/api/dead-letters')).body;
+  expect(await read()).toMatchObject([
+    { id: 'letter-1', queue: 'console.test', reason: 'malformed_message', bytes: 3 },
+  ]);
+  isMended = true;
+  const requeue = { action: 'requeue', id: 'letter-1' };
+  const again = () => browse.ask('POST', '/api/dead-letters/actions', requeue, { 'x-csrf-token': csrf });
+  expect(await again()).toMatchObject({ status: 200 });
+  expect(await read()).toEqual([]);
+  expect(taken).toEqual(['letter-1']);
+  expect(await again()).toMatchObject({ status: 404, body: { reason: 'no_such_dead_letter' } });
+});
+
+it.each([
+  ['/api/hosts/host-1/actions', { action: 'explode' }, 'bad_action'],
+  ['/api/hosts/host-1/actions', { action: 'constructor' }, 'bad_action'],
+  ['/api/hosts/host-1/actions', { action: 7 }, 'bad_body'],
+  ['/api/instances/nothing/actions', {}, 'bad_action'],
+  ['/api/dead-letters/actions', { action: 'requeue' }, 'missing_field'],
+])('refuses what can not be meant: %s %o', async (path, body, reason) => {
+  const browse = new Browse(world.url);
+  const csrf = await browse.signIn('the-admin');
+  expect(await browse.ask('POST', path, body, { 'x-csrf-token': csrf })).toMatchObject({
+    status: 400,
+    body: { reason },
+  });
 });
 
 it('sends headers that keep other sites and scripts out', async () => {

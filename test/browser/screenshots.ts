@@ -62,7 +62,7 @@ async function main(): Promise<void> {
     await act(drained, { action: 'drain', reason: 'firmware' });
     await sleep(clock, 600);
     const pictures = [
-      ['host', `/hosts/${drained}`, 'light'],
+      ['host', `/hosts/${told?.attempts[0]?.host}`, 'light'],
       ['fleet', '/fleet', 'light'],
       ['fleet-dark', '/fleet?group=rack&colour=failures', 'dark'],
       ['instance', `/instances/${told?.uuid}`, 'light'],
@@ -134,7 +134,7 @@ async function fill({ client }: EmbeddedFleet): Promise<string[]> {
   for (let n = 0; n < 6; n++) {
     const resources = { VCPU: 12, MEMORY_MB: 24_576, DISK_GB: 60 };
     const spec = { projectId: n % 2 ? 'search' : 'shop', userId: 'ann', resources };
-    await client.build({ spec, name: `train-${n + 1}`, admission: { waitForCapacityMs: 600_000, priority: 10 - n } });
+    await client.build({ spec, name: `train-${n + 1}`, admission: { waitForCapacityMs: 600_000 } });
   }
   return active;
 }

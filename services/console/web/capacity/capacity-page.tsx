@@ -120,54 +120,54 @@ export function CapacityPage() {
             at. Explain has the last word.
           </p>
         </Section>
-        <Section title="Projects" aside={number(page.projects.length)}>
-          {page.projects.length === 0 ? (
-            <Empty>No project holds anything.</Empty>
-          ) : (
-            <VirtualTable
-              label="Projects with usage and quotas"
-              columns={projectColumns(classes)}
-              rows={page.projects}
-              keyOf={({ projectId }) => projectId}
-              height="360px"
-            />
-          )}
+        <Section
+          title="Over time"
+          aside={
+            <label class="inline">
+              Class{' '}
+              <select value={shown} onChange={(change) => setQuery({ class: change.currentTarget.value })}>
+                {classes.map((name) => (
+                  <option key={name} value={name}>
+                    {className(name)}
+                  </option>
+                ))}
+              </select>
+            </label>
+          }
+        >
+          <div class="charts">
+            {zones.map(({ zone, history }) => {
+              const its = history.classes[shown];
+              if (its === undefined) return null;
+              return (
+                <LineChart
+                  key={zone}
+                  label={zone}
+                  unit={shown}
+                  stepMs={history.stepMs}
+                  series={[
+                    { label: 'used', values: its.used, colour: 1 },
+                    { label: 'capacity', values: its.capacity, colour: 4, isLimit: true },
+                  ]}
+                />
+              );
+            })}
+          </div>
+          <p class="note">Since this console started, or as long as it keeps points.</p>
         </Section>
       </div>
-      <Section
-        title="Over time"
-        aside={
-          <label class="inline">
-            Class{' '}
-            <select value={shown} onChange={(change) => setQuery({ class: change.currentTarget.value })}>
-              {classes.map((name) => (
-                <option key={name} value={name}>
-                  {className(name)}
-                </option>
-              ))}
-            </select>
-          </label>
-        }
-      >
-        <div class="charts">
-          {zones.map(({ zone, history }) => {
-            const its = history.classes[shown];
-            if (its === undefined) return null;
-            return (
-              <LineChart
-                key={zone}
-                label={zone}
-                unit={shown}
-                stepMs={history.stepMs}
-                series={[
-                  { label: 'used', values: its.used, colour: 1 },
-                  { label: 'capacity', values: its.capacity, colour: 4, isLimit: true },
-                ]}
-              />
-            );
-          })}
-        </div>
-        <p class="note">Since this console started, or as long as it keeps points.</p>
+      <Section title="Projects" aside={number(page.projects.length)}>
+        {page.projects.length === 0 ? (
+          <Empty>No project holds anything.</Empty>
+        ) : (
+          <VirtualTable
+            label="Projects with usage and quotas"
+            columns={projectColumns(classes)}
+            rows={page.projects}
+            keyOf={({ projectId }) => projectId}
+            height="360px"
+          />
+        )}
       </Section>
     </>
   );
@@ -176,7 +176,7 @@ export function CapacityPage() {
 function projectColumns(classes: readonly string[]): readonly Column<ProjectRow>[] {
   return [
     { key: 'project', head: 'Project', width: 'minmax(5rem, 0.8fr)', cell: ({ projectId }) => projectId },
-    ...['instances', ...classes.slice(0, 3)].map((name): Column<ProjectRow> => {
+    ...['instances', ...classes.slice(0, 5)].map((name): Column<ProjectRow> => {
       return {
         key: name,
         head: name === 'instances' ? 'Instances' : className(name),
