@@ -37,6 +37,8 @@ module.exports = {
       globalSetup: '<rootDir>/test/global-setup.ts',
       globalTeardown: '<rootDir>/test/global-teardown.ts',
     },
+    // The console in a real browser, on a fleet in this process; its pages must be built.
+    { ...common, displayName: 'browser', testMatch: ['<rootDir>/test/browser/**/*.test.ts'] },
     // All of Berth on virtual time.
     { ...common, displayName: 'simulation', testMatch: ['<rootDir>/test/sim/**/*.test.ts'] },
     // Servers and processes are killed while they work.

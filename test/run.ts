@@ -11,6 +11,7 @@ const STEPS: readonly (() => Promise<StepResult>)[] = [
   () => runCheck('lint', 'oxlint', ['--type-aware', 'libs', 'services', 'test']),
   () => runCheck('format', 'biome', ['check', '.']),
   () => runCheck('types', 'tsc', ['--noEmit', '-p', '.']),
+  () => runCheck('types of pages', 'tsc', ['--noEmit', '-p', 'services/console/web']),
   () => jest('structure'),
   () => jest('unit'),
   () => jest('contract'),
@@ -18,6 +19,7 @@ const STEPS: readonly (() => Promise<StepResult>)[] = [
   () => runCheck('seeds', 'node', ['dist/test/sim/run.js', '--seeds', '200']),
   () => runCheck('mutants', 'node', ['dist/test/sim/run.js', '--mutants']),
   () => runCheck('small scope', 'node', ['dist/test/sim/run.js', '--small']),
+  () => jest('browser', '--runInBand'),
   () => jest('integration', '--runInBand'),
   // In band, because they kill servers.
   () => jest('fault', '--runInBand'),

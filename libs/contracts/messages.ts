@@ -574,3 +574,10 @@ export interface HostDiscrepancy extends Fields<berth.compute.v1.HostDiscrepancy
 }
 
 export type HostRefusal = Fields<berth.compute.v1.HostRefusal>;
+
+// berth.console.v1
+
+/** An action of an operator's by the console: carried out, or refused for `error`. */
+export interface OperatorAction extends Fields<berth.console.v1.OperatorAction, 'error'> {
+  readonly error: BerthError | undefined;
+}

@@ -119,6 +119,11 @@ export function flavorTopic(change: string, flavor: string): string {
   return `flavor.${change}.${projectWord(flavor)}`;
 }
 
+/** The topic of an operator's action by the console: `operator.host_disable.admin`. */
+export function operatorTopic(action: string, userId: string): string {
+  return `operator.${action}.${projectWord(userId)}`;
+}
+
 /** The topic of a refusal; the project is '' where it is not known. */
 export function refusalTopic(projectId: string): string {
   return `request.refused.${projectWord(projectId)}`;

@@ -8,7 +8,7 @@ const COMMANDS =
   `demo, trace replay, up, build, terminate, instance list, instance show, instance resize, instance migrate, instance live-migrate, instance confirm, instance revert, instance delete, instance adopt, instance destroy, explain, events,
   flavor create, flavor list, flavor show, flavor set, flavor unset, flavor delete,
   host list, host show, host disable, host enable, host trust, audit, provider list, provider show, provider tree, candidates, allocation show, usage,
-  agent enrol, project credentials, dead-letters list, dead-letters requeue, config, scheduler, conductor, compute-agent, placement-api`.split(
+  agent enrol, project credentials, dead-letters list, dead-letters requeue, config, scheduler, conductor, compute-agent, placement-api, console`.split(
     /,\s+/,
   );
 

@@ -5,6 +5,7 @@ import type { Options } from '#libs/runtime/config';
 import { addressOptions, processOptions } from '#libs/runtime/options';
 import { agentOptions } from '../compute-agent/options';
 import { conductorOptions } from '../conductor/options';
+import { consoleOptions } from '../console/options';
 import { placementApiOptions } from '../placement-api/options';
 import { schedulerOptions } from '../scheduler/options';
 import { brokerOptions, clientOptions, placementClientOptions } from './client/client-options';
@@ -22,5 +23,6 @@ export const settingsTables: readonly { readonly of: string; readonly options: O
   { of: 'conductors', options: conductorOptions },
   { of: 'compute agents', options: agentOptions },
   { of: 'the placement API', options: placementApiOptions },
+  { of: 'the console', options: consoleOptions },
   { of: 'commands', options: { ...placementClientOptions, ...clientOptions, ...brokerOptions } },
 ];

@@ -1,5 +1,5 @@
+import { authOptions } from '#libs/auth/options';
 import { booleanOption, type ConfigOf, durationOption, intOption, stringOption } from '#libs/runtime/config';
-import { authOptions } from './auth/options';
 import { corsOptions } from './cors-options';
 import { policyOptions } from './policy/policy';
 

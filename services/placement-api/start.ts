@@ -1,7 +1,7 @@
+import { requireLoopback } from '#libs/auth/noauth';
+import { openAuth } from '#libs/auth/open';
 import { BerthError } from '#libs/domain/errors';
 import type { Running } from '#libs/runtime/service';
-import { requireLoopback } from './auth/noauth';
-import { openAuth } from './auth/open';
 import { createApp } from './http/app';
 import { Placement, type PlacementApiDeps } from './placement';
 import { makePolicy } from './policy/policy';

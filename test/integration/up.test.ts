@@ -6,7 +6,7 @@ import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 /* `berth up` and the commands that talk to it, as people run them: processes on a broker and a store of their own. */
 
 const BERTH = 'services/cli/main.ts';
-const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'placement-api-1', 'compute-agent'];
+const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'placement-api-1', 'console', 'compute-agent'];
 let servers: readonly TestServer[] = [];
 let env: Record<string, string> = {};
 let up: Child | undefined;
@@ -36,6 +36,7 @@ beforeAll(async () => {
     BERTH_STORE_URL: servers[1]?.url ?? '',
     BERTH_AGENT_HOST: 'host',
     BERTH_PLACEMENT_PORT: '0',
+    BERTH_CONSOLE_PORT: '0',
   };
   up = await startUp();
 }, 60_000);
@@ -97,6 +98,14 @@ it('shows through its placement API what the instances hold', async () => {
   expect(held).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`${built?.host} .* VCPU +1\\n`)) });
   expect((await ask('provider', 'show', built?.host ?? '')).out).toContain(`\n${built?.instanceUuid}  VCPU 1\n`);
   expect((await ask('candidates', '--resources', 'VCPU:1')).out).toMatch(/#1 +host-\d /);
+}, 60_000);
+
+it('serves its console', async () => {
+  const [, url = ''] = /^console .*"event":"console_listening".*"url":"([^"]+)"/m.exec(up?.stdout() ?? '') ?? [];
+  const session = await fetch(`${url}/api/session`);
+  expect(await session.json()).toMatchObject({ userId: 'admin', mayAct: true });
+  const explained = await fetch(`${url}/api/explain?resources=VCPU:1000`);
+  expect(await explained.json()).toMatchObject({ considered: 3, passed: 0 });
 }, 60_000);
 
 it('stops an instance and starts it again', async () => {

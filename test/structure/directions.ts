@@ -83,6 +83,12 @@ export const RULES: readonly Rule[] = [
     breach: 'libs/client/client.ts -> libs/instances/store.ts',
   },
   {
+    says: 'authentication knows the domain and the runtime only',
+    of: ['libs/auth/'],
+    only: ['libs/domain/', 'libs/runtime/'],
+    breach: 'libs/auth/open.ts -> libs/bus/port.ts',
+  },
+  {
     says: 'libraries know no service',
     of: ['libs/'],
     never: ['services/'],
@@ -104,7 +110,7 @@ export const RULES: readonly Rule[] = [
       breach: `services/conductor/start.ts -> ${lib}${adapter}made-up.ts`,
     };
   }),
-  ...['scheduler', 'conductor', 'compute-agent', 'placement-api'].map((service): Rule => {
+  ...['scheduler', 'conductor', 'compute-agent', 'placement-api', 'console'].map((service): Rule => {
     return {
       says: 'services never import each other',
       of: [`services/${service}/`],
@@ -112,6 +118,20 @@ export const RULES: readonly Rule[] = [
       breach: `services/${service}/start.ts -> services/cli/context.ts`,
     };
   }),
+  {
+    says: "pages know of the console what it tells them, and nothing of the server's",
+    of: ['services/console/web/'],
+    only: ['services/console/api/', 'libs/domain/'],
+    never: ['node:'],
+    breach: 'services/console/web/state/router.ts -> services/console/live/live.ts',
+  },
+  {
+    says: 'what pages are told is plain data',
+    of: ['services/console/api/'],
+    only: [],
+    never: ['npm:', 'node:'],
+    breach: 'services/console/api/fleet.ts -> libs/domain/host.ts',
+  },
   {
     says: 'the command line knows of services how they start and what their settings are',
     of: ['services/cli/'],
@@ -154,14 +174,17 @@ export const RULES: readonly Rule[] = [
     'npm:ioredis': ['libs/redis/'],
     'npm:pino': ['libs/runtime/pino-log.ts'],
     'npm:pino-pretty': ['libs/runtime/pino-log.ts'],
-    'npm:fastify': ['services/placement-api/', 'libs/runtime/http.ts'],
+    'npm:fastify': ['services/placement-api/', 'services/console/http/', 'libs/runtime/http.ts'],
+    'npm:preact': ['services/console/web/'],
+    'npm:preact/hooks': ['services/console/web/'],
     'npm:commander': ['services/cli/'],
     'npm:@commander-js/extra-typings': ['services/cli/'],
     'global:process.env': ['libs/runtime/system.ts'],
-    'global:Date.now': ['libs/runtime/system.ts'],
+    // A page has the browser's time, and no other.
+    'global:Date.now': ['libs/runtime/system.ts', 'services/console/web/'],
     'global:Math.random': ['libs/runtime/system.ts'],
-    'global:setTimeout': ['libs/runtime/system.ts'],
-    'global:setInterval': ['libs/runtime/system.ts'],
+    'global:setTimeout': ['libs/runtime/system.ts', 'services/console/web/'],
+    'global:setInterval': ['libs/runtime/system.ts', 'services/console/web/'],
   }).map(([used, home]): Rule => {
     return {
       says: `${used.replace(/^\w+:/, '')} has one home, ${home.join(' and ')}`,

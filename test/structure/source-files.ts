@@ -12,12 +12,13 @@ export interface SourceFile {
 
 const ROOT = join(__dirname, '../..');
 const TYPESCRIPT: ParseOptions = { syntax: 'typescript', target: 'es2022' };
+const TSX: ParseOptions = { ...TYPESCRIPT, tsx: true };
 
 /** The TypeScript files below folders of the repository, by path; tests and generated code among them. */
 export function pathsBelow(...folders: readonly string[]): string[] {
   const found = folders.flatMap((folder) => {
     const entries = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
-    return entries.filter((path) => path.endsWith('.ts')).map((path) => `${folder}/${path}`);
+    return entries.filter((path) => /\.tsx?$/.test(path)).map((path) => `${folder}/${path}`);
   });
   return found.sort();
 }
@@ -43,7 +44,7 @@ export function usesIn(text: string, path: string): string[] {
     if (use !== undefined) uses.add(use);
     for (const part of Object.values(value)) visit(part);
   };
-  visit(parseSync(text, TYPESCRIPT).body);
+  visit(parseSync(text, path.endsWith('.tsx') ? TSX : TYPESCRIPT).body);
   return [...uses];
 }
 

@@ -1,6 +1,6 @@
 import { BerthError } from '#libs/domain/errors';
 import { isUuid } from '#libs/domain/names';
-import { mapConcurrently } from '../concurrent';
+import { mapConcurrently } from '#libs/runtime/concurrent';
 import { CALLS_IN_FLIGHT, type PlacementClient } from './placement-client';
 import type { Amounts, InventoryDocuments, ProviderDocument } from './placement-documents';
 

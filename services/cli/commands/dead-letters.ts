@@ -1,5 +1,5 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import { type DeadLetter, visitDeadLetters } from '../client/dead-letters';
+import { type DeadLetter, visitDeadLetters } from '#libs/client/dead-letters';
 import { useBus } from '../client/with-client';
 import type { Context } from '../context';
 import { addHelp } from '../help-text';

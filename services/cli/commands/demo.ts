@@ -2,6 +2,7 @@ import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-ty
 import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
 import type { Context } from '../context';
+import { runLiveDemo } from '../demo/live-demo';
 import { type DemoOutcome, type DemoSettings, runDemo } from '../demo/run-demo';
 import { SCENARIOS } from '../demo/scenarios/registry';
 import { playScenario, type Scenario } from '../demo/scenarios/stage';
@@ -20,9 +21,11 @@ export function demoCommand(context: Context): CommandUnknownOpts {
     .option('--schedulers <n>', 'schedulers', wholeFrom(1), 2)
     .option('--conductors <n>', 'conductors', wholeFrom(1), 2)
     .option('--seed <n>', 'the same seed asks for the same builds', wholeFrom(0), 1)
+    .option('--console', 'keep the fleet living until Ctrl-C, with a console at a printed address', false)
     .option('--json', 'print the outcome as one JSON value, on the last line', false)
     .addOption(new Option('--scenario <name>', 'tell a story instead').choices(SCENARIOS.map(({ name }) => name)))
-    .action(async ({ json, scenario: name, ...settings }) => {
+    .action(async ({ json, scenario: name, console: hasConsole, ...settings }) => {
+      if (hasConsole) return runLiveDemo(context, settings);
       const scenario = SCENARIOS.find((one) => one.name === name);
       if (scenario) return playAndShow(context, scenario, json);
       const outcome = await runDemo(context, settings);
@@ -35,6 +38,7 @@ export function demoCommand(context: Context): CommandUnknownOpts {
     command,
     [
       ['berth demo', '200 builds on 20 hosts, one attempt in ten fails'],
+      ['berth demo --console', 'a fleet to look at in a browser, and to act on'],
       ['berth demo --scenario gang', 'workers that are of use only together'],
       ['berth demo --scenario heal', 'what was done behind its back is found and mended'],
       ['berth demo --scenario preempt', 'requests wait for room, and an urgent one takes it from others'],

@@ -1,8 +1,8 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { type Drained, drainHost } from '#libs/client/drain/drain-host';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { useClient } from '../client/with-client';
 import type { Context } from '../context';
-import { type Drained, drainHost } from '../drain/drain-host';
 import { addHelp } from '../help-text';
 import { startProgress } from '../views/progress';
 import { table } from '../views/table';

@@ -2,7 +2,7 @@ import type { BuildOptions } from '#libs/client/client';
 import type { InstanceEvent } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
-import { mapConcurrently } from '../concurrent';
+import { mapConcurrently } from '#libs/runtime/concurrent';
 import type { Context } from '../context';
 import type { Audit } from '../embedded/audit';
 import { type EmbeddedFleet, type FleetSettings, startEmbedded } from '../embedded/fleet';

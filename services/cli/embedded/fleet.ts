@@ -1,3 +1,4 @@
+import { authOptions } from '#libs/auth/options';
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { openBus } from '#libs/bus/open';
 import type { Bus } from '#libs/bus/port';
@@ -25,6 +26,8 @@ import { type AgentConfig, agentOptions } from '../../compute-agent/options';
 import { startComputeAgent } from '../../compute-agent/start';
 import { conductorOptions } from '../../conductor/options';
 import { startConductor } from '../../conductor/start';
+import { consoleOptions } from '../../console/options';
+import { startConsole } from '../../console/start';
 import { schedulerOptions } from '../../scheduler/options';
 import { startScheduler } from '../../scheduler/start';
 import type { Context } from '../context';
@@ -55,6 +58,8 @@ export interface EmbeddedFleet {
   readonly drivers: ReadonlyMap<string, FakeDriver>;
   /** By host, where each has an agent of its own. */
   readonly machines: ReadonlyMap<string, Machine>;
+  /** Serves the console for this fleet, by the settings of the environment; where it listens. It closes with the fleet. */
+  openConsole(): Promise<string>;
   /** Compares the store with what runs on the hosts, once no request is under way. */
   audit(): Promise<Audit>;
   close(): Promise<void>;
@@ -137,6 +142,15 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       drivers,
       machines,
       close,
+      async openConsole() {
+        const parts = around();
+        const mirror = await open(Mirror.open(placement, parts));
+        const config = readConfig({ ...authOptions, ...consoleOptions }, env);
+        const itsBus = await open(connect());
+        const running = startConsole({ ...parts, bus: itsBus, mirror, instances: stores.instances, config });
+        await open(running);
+        return (await running).url;
+      },
       audit: () => auditAtRest(clock, () => auditHosts(placement, drivers)),
     };
   } catch (thrown) {

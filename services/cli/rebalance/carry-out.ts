@@ -2,7 +2,7 @@ import type { Client } from '#libs/client/client';
 import type { InstanceView, PlannedMove } from '#libs/contracts/messages';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { mapConcurrently } from '../concurrent';
+import { mapConcurrently } from '#libs/runtime/concurrent';
 
 /** What carrying out a plan needs of a client. */
 export type MovingClient = Pick<Client, 'instance' | 'operate'>;

@@ -2,7 +2,7 @@ import type { Client } from '#libs/client/client';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { capacityOf } from '#libs/domain/inventory';
-import { mapConcurrently } from '../concurrent';
+import { mapConcurrently } from '#libs/runtime/concurrent';
 import type { Context } from '../context';
 import { requestFor } from '../demo/workload';
 import { formatNumber } from '../views/format';

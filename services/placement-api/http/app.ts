@@ -1,18 +1,19 @@
 import accepts from '@fastify/accepts';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Authenticate, Principal } from '#libs/auth/auth';
+import { headerOf } from '#libs/auth/header';
 import { BerthError } from '#libs/domain/errors';
 import type { Surroundings } from '#libs/runtime/service';
-import type { Authenticate, Principal } from '../auth/auth';
+import { readTlsFiles } from '#libs/runtime/tls-files';
 import { registerCors } from '../cors';
 import { apiMetrics } from '../metrics';
 import { openApiDocument } from '../openapi';
 import { ROUTES } from '../routes';
-import { headerOf, mediaTypeOf, requestedVersion } from './headers';
+import { mediaTypeOf, requestedVersion } from './headers';
 import { badRequest, HttpError, httpErrorOf } from './http-error';
 import { type Microversion, VERSION_HEADER } from './microversion';
 import { jsonBytes, sendAnswer, sendError } from './reply';
 import { methodNotAllowed, type ServeDeps, serve } from './serve';
-import { readTlsFiles } from './tls-files';
 import { refuseUnreadable, routableUrl } from './unreadable';
 
 export interface AppDeps extends ServeDeps, Surroundings {
@@ -35,7 +36,7 @@ const OPENAPI_PATH = '/openapi.json';
  */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const { config, random, log } = deps;
-  const tls = readTlsFiles(config.tlsCertFile, config.tlsKeyFile);
+  const tls = readTlsFiles('BERTH_PLACEMENT_', config.tlsCertFile, config.tlsKeyFile);
   const server = { maxHeaderSize: config.maxHeaderBytes };
   const metrics = apiMetrics(deps.metrics);
   const known = new WeakMap<FastifyRequest, Known>();

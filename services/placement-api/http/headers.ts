@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { headerOf } from '#libs/auth/header';
 import { badRequest, HttpError } from './http-error';
 import { type Microversion, NEWEST } from './microversion';
 
@@ -7,12 +8,6 @@ export const JSON_TYPE = 'application/json';
 
 /** Berth's own: `true` refuses allocations above a quota, whatever the setting. */
 export const QUOTA_HEADER = 'berth-enforce-quotas';
-
-/** The value of a header; undefined when it is absent or empty. */
-export function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
-  const value = headers[name];
-  return (Array.isArray(value) ? value.join(',') : value) || undefined;
-}
 
 /** The media type of the body without its parameters; undefined when there is no content type. */
 export function mediaTypeOf(headers: IncomingHttpHeaders): string | undefined {

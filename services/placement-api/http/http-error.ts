@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { AuthError } from '#libs/auth/auth-error';
 import { BerthError } from '#libs/domain/errors';
 import { type Microversion, SINCE, VERSION_RANGE } from './microversion';
 
@@ -60,6 +61,7 @@ export function badRequest(detail: string, code?: PlacementErrorCode): HttpError
 /** The HTTP error for anything that a handler, the store or fastify throws; 500 without details for a defect. */
 export function httpErrorOf(thrown: unknown): HttpError {
   if (thrown instanceof HttpError) return thrown;
+  if (thrown instanceof AuthError) return new HttpError(thrown.status, thrown.message, undefined, thrown.headers);
   if (thrown instanceof BerthError) {
     switch (thrown.code) {
       case 'invalid_argument':

@@ -1,4 +1,4 @@
-import type { Principal } from '../auth/auth';
+import type { Principal } from '#libs/auth/auth';
 import type { Placement } from '../placement';
 import type { Microversion } from './microversion';
 import type { Query } from './query';

@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import type { Principal } from '../auth/auth';
+import type { Principal } from '#libs/auth/auth';
+import { headerOf } from '#libs/auth/header';
 import type { PlacementApiConfig } from '../options';
 import type { Placement } from '../placement';
 import type { Policy } from '../policy/policy';
 import type { Route } from '../routes';
 import { at, type Schema } from '../schemas/parts';
-import { headerOf, JSON_TYPE, mediaTypeOf, QUOTA_HEADER } from './headers';
+import { JSON_TYPE, mediaTypeOf, QUOTA_HEADER } from './headers';
 import { badRequest, ERROR_CODE, HttpError } from './http-error';
 import type { Microversion } from './microversion';
 import { invalidQuery, Query } from './query';

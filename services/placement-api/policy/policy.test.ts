@@ -1,4 +1,4 @@
-import type { Principal } from '../auth/auth';
+import type { Principal } from '#libs/auth/auth';
 import { HttpError } from '../http/http-error';
 import { ROUTES } from '../routes';
 

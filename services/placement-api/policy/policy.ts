@@ -1,5 +1,5 @@
+import type { Principal } from '#libs/auth/auth';
 import { booleanOption, type ConfigOf, enumOption } from '#libs/runtime/config';
-import type { Principal } from '../auth/auth';
 import { HttpError } from '../http/http-error';
 import type { RuleName } from './rules';
 

@@ -4,6 +4,7 @@ import { frameCodec, framedMessage } from '#libs/bus/amqp/batching/frame';
 import { DEAD_LETTER_QUEUE } from '#libs/bus/handling/dead-letter';
 import { openBus } from '#libs/bus/open';
 import { ACK, type Bus, drop, type IncomingMessage, REQUEUE, type Settlement, type Subscription } from '#libs/bus/port';
+import { visitDeadLetters } from '#libs/client/dead-letters';
 import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import { silentLog } from '#libs/runtime/log';
@@ -13,7 +14,6 @@ import { aMessage, textOf } from '#libs/testing/bus/bus-world';
 import { Inbox } from '#libs/testing/bus/inbox';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
-import { visitDeadLetters } from '../../../services/cli/client/dead-letters';
 
 /* Whose word a message is, whatever a tenant does that RabbitMQ allows; and what each role must be able to do. */
 

@@ -1,3 +1,6 @@
+import type { Auth } from '#libs/auth/auth';
+import { openAuth } from '#libs/auth/open';
+import { authOptions } from '#libs/auth/options';
 import { sleep } from '#libs/domain/clock';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
@@ -5,9 +8,6 @@ import { systemClock } from '#libs/runtime/system';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { type KeystoneServer, startKeystone } from '#libs/testing/servers/keystone';
 import { KeystoneAdmin, type TestUser } from '#libs/testing/servers/keystone-admin';
-import type { Auth } from '../../../services/placement-api/auth/auth';
-import { openAuth } from '../../../services/placement-api/auth/open';
-import { authOptions } from '../../../services/placement-api/auth/options';
 import { makePolicy, policyOptions } from '../../../services/placement-api/policy/policy';
 
 jest.setTimeout(60_000);

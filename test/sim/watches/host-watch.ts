@@ -1,6 +1,6 @@
+import type { Drained } from '#libs/client/drain/drain-host';
 import type { Instance } from '#libs/domain/instance';
 import type { Rows } from '#libs/placement/port/placement-store';
-import type { Drained } from '../../../services/cli/drain/drain-host';
 
 /** A drain that ended, of a host that nobody has put into service since. */
 interface EndedDrain {

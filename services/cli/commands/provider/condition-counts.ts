@@ -1,5 +1,5 @@
+import { mapConcurrently } from '#libs/runtime/concurrent';
 import { CALLS_IN_FLIGHT, type PlacementClient } from '../../client/placement-client';
-import { mapConcurrently } from '../../concurrent';
 import { type Filter, queryOf } from '../filter-flags';
 import { amountsIn, type Group } from '../group-flag';
 

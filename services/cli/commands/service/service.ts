@@ -4,13 +4,14 @@ import { processOptions } from '#libs/runtime/options';
 import { runService, type ServiceProcess } from '#libs/runtime/run-service';
 import { computeAgent } from '../../../compute-agent/main';
 import { conductor } from '../../../conductor/main';
+import { webConsole } from '../../../console/main';
 import { placementApi } from '../../../placement-api/main';
 import { scheduler } from '../../../scheduler/main';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags, readSettings } from '../../settings';
 
-const SERVICES: readonly ServiceProcess[] = [scheduler, conductor, computeAgent, placementApi];
+const SERVICES: readonly ServiceProcess[] = [scheduler, conductor, computeAgent, placementApi, webConsole];
 
 /** The commands that run a service: `berth scheduler`, `berth conductor`, ... */
 export function serviceCommands(context: Context): CommandUnknownOpts[] {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { addressOptions } from '#libs/runtime/options';
+import { consoleOptions } from '../../../console/options';
 import { placementApiOptions } from '../../../placement-api/options';
 import { requireServer } from '../../client/with-client';
 import type { Context } from '../../context';
@@ -12,7 +13,14 @@ import { amount, wholeFrom } from '../number-flags';
 import { type ChildService, startChildren } from './children';
 
 const { host, port } = placementApiOptions;
-const SETTINGS = { tables: { addresses: addressOptions, placementApi: { host, port } } };
+const { host: consoleHost, port: consolePort } = consoleOptions;
+const SETTINGS = {
+  tables: {
+    addresses: addressOptions,
+    placementApi: { host, port },
+    console: { host: consoleHost, port: consolePort },
+  },
+};
 
 /** `berth up`: every service on this machine, each as its own process. */
 export function upCommand(context: Context): CommandUnknownOpts {
@@ -22,32 +30,37 @@ export function upCommand(context: Context): CommandUnknownOpts {
     .option('--schedulers <n>', 'schedulers', amount, 2)
     .option('--conductors <n>', 'conductors', amount, 2)
     .option('--placement-apis <n>', 'placement APIs, on BERTH_PLACEMENT_PORT and the ports after it', wholeFrom(0), 1)
+    .option('--no-console', 'without the console')
     .option('--hosts <n>', 'fake hosts, carried by one compute agent', amount, 20);
-  addSettingFlags(command, SETTINGS).action(async ({ schedulers, conductors, placementApis, hosts }) => {
-    const { addresses, placementApi } = readSettings(SETTINGS, command, context.env);
-    requireServer(addresses.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@localhost:5672');
-    requireServer(addresses.storeUrl, 'BERTH_STORE_URL', 'redis://localhost:6379');
-    const ports = portsOf(placementApi.port, placementApis);
-    const services = [
-      ...several('scheduler', schedulers),
-      ...several('conductor', conductors),
-      ...ports.map((it, i) => ({ name: `placement-api-${i + 1}`, args: ['placement-api', '--port', String(it)] })),
-      { name: 'compute-agent', args: ['compute-agent', '--hosts', String(hosts)] },
-    ];
-    // A claim key of this run alone, where none is set: what an earlier run has selected is selected again.
-    const claimKey = { BERTH_CLAIM_KEY: randomBytes(24).toString('base64url') };
-    const children = startChildren(context, services, { ...claimKey, ...withFlags(SETTINGS, command, context.env) });
-    for (const it of ports.filter((number) => number !== 0)) {
-      terminal.note(`placement API: http://${placementApi.host}:${it}, for 'berth provider tree' and others`);
-    }
-    const interrupted = once(context.interrupted, 'abort').then(() => undefined);
-    const first = await Promise.race([children.ended, interrupted]);
-    if (first !== undefined) {
-      terminal.note(`berth: ${first.name} ended by itself (${first.how}); stopping the others`);
-      context.exit(EXIT.failed);
-    }
-    await children.stop();
-  });
+  addSettingFlags(command, SETTINGS).action(
+    async ({ schedulers, conductors, placementApis, hosts, console: hasConsole }) => {
+      const { addresses, placementApi, console: page } = readSettings(SETTINGS, command, context.env);
+      requireServer(addresses.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@localhost:5672');
+      requireServer(addresses.storeUrl, 'BERTH_STORE_URL', 'redis://localhost:6379');
+      const ports = portsOf(placementApi.port, placementApis);
+      const services = [
+        ...several('scheduler', schedulers),
+        ...several('conductor', conductors),
+        ...ports.map((it, i) => ({ name: `placement-api-${i + 1}`, args: ['placement-api', '--port', String(it)] })),
+        ...(hasConsole ? [{ name: 'console', args: ['console'] }] : []),
+        { name: 'compute-agent', args: ['compute-agent', '--hosts', String(hosts)] },
+      ];
+      // A claim key of this run alone, where none is set: what an earlier run has selected is selected again.
+      const claimKey = { BERTH_CLAIM_KEY: randomBytes(24).toString('base64url') };
+      const children = startChildren(context, services, { ...claimKey, ...withFlags(SETTINGS, command, context.env) });
+      for (const it of ports.filter((number) => number !== 0)) {
+        terminal.note(`placement API: http://${placementApi.host}:${it}, for 'berth provider tree' and others`);
+      }
+      if (hasConsole && page.port !== 0) terminal.note(`console: http://${page.host}:${page.port}`);
+      const interrupted = once(context.interrupted, 'abort').then(() => undefined);
+      const first = await Promise.race([children.ended, interrupted]);
+      if (first !== undefined) {
+        terminal.note(`berth: ${first.name} ended by itself (${first.how}); stopping the others`);
+        context.exit(EXIT.failed);
+      }
+      await children.stop();
+    },
+  );
   return addHelp(
     command,
     [

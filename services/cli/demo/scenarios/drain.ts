@@ -1,4 +1,4 @@
-import { drainHost } from '../../drain/drain-host';
+import { drainHost } from '#libs/client/drain/drain-host';
 import type { Scenario, Stage } from './stage';
 
 /** A host is drained while its instances run; one of them can't leave. */

@@ -1,5 +1,5 @@
 import { Client } from '#libs/client/client';
-import * as draining from '../../../../services/cli/drain/next-move';
+import * as draining from '#libs/client/drain/next-move';
 import * as deleting from '../../../../services/conductor/triggers/delete-host';
 import { computeFilter } from '../../../../services/scheduler/filters/compute';
 import { type Mutant, mutant, withFocus } from '../mutant';

@@ -1,0 +1,12 @@
+/** Why a request is not authenticated: 401 without a valid token, 503 while nobody can say whether it is valid. */
+export class AuthError extends Error {
+  constructor(
+    readonly status: 401 | 503,
+    message: string,
+    /** Of the answer: where to get a token. */
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(message);
+    this.name = 'AuthError';
+  }
+}

@@ -1,0 +1,62 @@
+import type { Surroundings } from '../runtime/service';
+import { identityAway, type KeystoneHttp } from './keystone-http';
+import { readTokenFacts } from './keystone-token';
+import type { AuthConfig } from './options';
+
+/** A token this close to its expiry is replaced before the next call. */
+const RENEW_BEFORE_MS = 30_000;
+
+/**
+ * The token of this service itself, issued at first use and again when it expires or Keystone refuses it. Concurrent
+ * callers share one call. Refused credentials are not sent again for a while, because Keystone may lock the user out.
+ */
+export class KeystoneLogin {
+  #token: { readonly text: string; readonly expiresAtMs: number } | undefined;
+  #issuing: Promise<string> | undefined;
+  #refusedUntilMs = 0;
+
+  constructor(
+    private readonly http: KeystoneHttp,
+    private readonly config: AuthConfig,
+    private readonly deps: Pick<Surroundings, 'clock' | 'log'>,
+  ) {}
+
+  /** @throws AuthError 503 when Keystone is unavailable or refuses the credentials. */
+  async token(): Promise<string> {
+    const token = this.#token;
+    if (token !== undefined && token.expiresAtMs - RENEW_BEFORE_MS > this.deps.clock.now()) return token.text;
+    this.#issuing ??= this.#issue().finally(() => {
+      this.#issuing = undefined;
+    });
+    return this.#issuing;
+  }
+
+  /** Drops a token that Keystone refuses; a newer one stays. */
+  forget(token: string): void {
+    if (this.#token?.text === token) this.#token = undefined;
+  }
+
+  async #issue(): Promise<string> {
+    const { clock, log } = this.deps;
+    if (clock.elapsed() < this.#refusedUntilMs) throw identityAway();
+    const body = loginBody(this.config);
+    const answer = await this.http.call({ method: 'POST', path: '/auth/tokens?nocatalog', body });
+    const facts = readTokenFacts(answer.body);
+    if (answer.status !== 201 || answer.issuedToken === undefined || facts === undefined) {
+      const { keystoneUsername: user, keystoneProject: project, keystoneRefusedCacheMs: retryMs } = this.config;
+      this.#refusedUntilMs = clock.elapsed() + retryMs;
+      const fields = { event: 'keystone_login_refused', user, project, status: answer.status };
+      log.error(fields, 'Keystone refuses the credentials of this service');
+      throw identityAway();
+    }
+    this.#token = { text: answer.issuedToken, expiresAtMs: facts.expiresAtMs };
+    return answer.issuedToken;
+  }
+}
+
+function loginBody(config: AuthConfig) {
+  const { keystoneUsername: name, keystonePassword: password } = config;
+  const user = { name, password, domain: { name: config.keystoneUserDomain } };
+  const project = { name: config.keystoneProject, domain: { name: config.keystoneProjectDomain } };
+  return { auth: { identity: { methods: ['password'], password: { user } }, scope: { project } } };
+}

@@ -1,0 +1,51 @@
+import { invalidArgument } from '../domain/errors';
+import type { Surroundings } from '../runtime/service';
+import type { Auth } from './auth';
+import { openKeystone } from './keystone';
+import { noAuth } from './noauth';
+import type { AuthConfig } from './options';
+import { openStaticTokens } from './static-tokens';
+
+/**
+ * Opens the strategy that the configuration names. Keystone may still be unavailable; a token file must be valid.
+ *
+ * @throws BerthError `invalid_argument / bad_config` with every missing setting, `bad_tokens_file`.
+ */
+export async function openAuth(config: AuthConfig, deps: Pick<Surroundings, 'clock' | 'log'>): Promise<Auth> {
+  switch (config.auth) {
+    case 'noauth':
+      return { authenticate: noAuth, async close() {} };
+    case 'tokens': {
+      refuseProblems(config, lacks(config.tokensFile, 'BERTH_PLACEMENT_TOKENS_FILE'));
+      const { tokensFile, tokensCheckMs: checkMs } = config;
+      return { authenticate: await openStaticTokens(tokensFile, { checkMs, ...deps }), async close() {} };
+    }
+    case 'keystone':
+      refuseProblems(config, keystoneProblems(config));
+      return openKeystone(config, deps);
+  }
+}
+
+function keystoneProblems(config: AuthConfig): readonly string[] {
+  const { keystoneUrl: url } = config;
+  return [
+    ...lacks(url, 'BERTH_PLACEMENT_KEYSTONE_URL'),
+    ...(url === '' || isPlainUrl(url) ? [] : ['BERTH_PLACEMENT_KEYSTONE_URL must be a plain URL']),
+    ...lacks(config.keystonePassword, 'BERTH_PLACEMENT_KEYSTONE_PASSWORD'),
+  ];
+}
+
+function isPlainUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { username, password, search, hash } = new URL(text);
+  return username + password + search + hash === '';
+}
+
+function lacks(value: string, env: string): readonly string[] {
+  return value === '' ? [`${env} is not set`] : [];
+}
+
+function refuseProblems({ auth }: AuthConfig, problems: readonly string[]): void {
+  if (problems.length === 0) return;
+  throw invalidArgument('bad_config', `BERTH_PLACEMENT_AUTH=${auth} is not configured:\n  ${problems.join('\n  ')}`);
+}

@@ -1,0 +1,110 @@
+import { booleanOption, type ConfigOf, durationOption, enumOption, intOption, stringOption } from '../runtime/config';
+
+const URL_PATTERN = /^https?:\/\/\S+$/;
+
+/** Settings of authentication; `auth/README.md` explains each strategy with its commands. */
+export const authOptions = {
+  auth: enumOption({
+    env: 'BERTH_PLACEMENT_AUTH',
+    default: 'noauth',
+    values: ['noauth', 'tokens', 'keystone'],
+    help: 'Who says who sends a request: the request itself (noauth, for development), a file of tokens, or Keystone.',
+  }),
+  noauthAnywhere: booleanOption({
+    env: 'BERTH_PLACEMENT_NOAUTH_ANYWHERE',
+    default: false,
+    help: 'Lets noauth listen beyond loopback: whoever reaches the port can then do everything.',
+  }),
+  tokensFile: stringOption({
+    env: 'BERTH_PLACEMENT_TOKENS_FILE',
+    default: '',
+    range: 'path',
+    help: 'The JSON file of tokens (tokens): a list of {token or token_sha256, user_id, project_id, roles}.',
+  }),
+  tokensCheckMs: durationOption({
+    env: 'BERTH_PLACEMENT_TOKENS_CHECK_MS',
+    default: 1_000,
+    min: 0,
+    max: 600_000,
+    help: 'How long a change of the file of tokens may go unnoticed.',
+  }),
+  keystoneUrl: stringOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_URL',
+    default: '',
+    pattern: URL_PATTERN,
+    range: 'http://... or https://...',
+    help: 'Where Keystone answers this service (keystone), with or without /v3 at its end.',
+  }),
+  keystonePublicUrl: stringOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_PUBLIC_URL',
+    default: '',
+    pattern: URL_PATTERN,
+    range: 'http://... or https://...',
+    help: 'Where clients without a good token are sent to (WWW-Authenticate); unset, the URL that this service uses.',
+  }),
+  keystoneUsername: stringOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_USERNAME',
+    default: 'placement',
+    help: 'The user by which this service asks Keystone about tokens; it needs the role service or admin.',
+  }),
+  keystonePassword: stringOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_PASSWORD',
+    default: '',
+    secret: true,
+    help: 'The password of that user.',
+  }),
+  keystoneProject: stringOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_PROJECT',
+    default: 'service',
+    help: 'The project in which that user has its role.',
+  }),
+  keystoneUserDomain: stringOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_USER_DOMAIN',
+    default: 'Default',
+    help: 'The name of the domain of that user.',
+  }),
+  keystoneProjectDomain: stringOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_PROJECT_DOMAIN',
+    default: 'Default',
+    help: 'The name of the domain of that project.',
+  }),
+  keystoneCacheMs: durationOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_CACHE_MS',
+    default: 300_000,
+    min: 0,
+    max: 3_600_000,
+    help: 'How long a good token is believed without asking again, but never beyond its expiry; a revoked one counts so long.',
+  }),
+  keystoneRefusedCacheMs: durationOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_REFUSED_CACHE_MS',
+    default: 10_000,
+    min: 0,
+    max: 600_000,
+    help: 'How long a token that Keystone refused, or refused credentials of this service, are refused without asking again.',
+  }),
+  keystoneCachedTokens: intOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_CACHED_TOKENS',
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    unit: 'tokens',
+    help: 'Tokens that are remembered, good and refused ones each; the one used least recent is forgotten.',
+  }),
+  keystoneMaxValidations: intOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_MAX_VALIDATIONS',
+    default: 1_000,
+    min: 1,
+    max: 100_000,
+    unit: 'tokens',
+    help: 'Tokens that may be with Keystone at once; requests with further ones are answered 503.',
+  }),
+  keystoneTimeoutMs: durationOption({
+    env: 'BERTH_PLACEMENT_KEYSTONE_TIMEOUT_MS',
+    default: 5_000,
+    min: 50,
+    max: 60_000,
+    help: 'How long Keystone may take over one call before the request is answered 503.',
+  }),
+} as const;
+
+export type AuthConfig = ConfigOf<typeof authOptions>;

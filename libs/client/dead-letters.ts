@@ -1,0 +1,75 @@
+import { DEAD_LETTER_QUEUE } from '../bus/handling/dead-letter';
+import { ACK, type Bus, type IncomingMessage, REQUEUE, type Settlement } from '../bus/port';
+import { type Clock, sleep } from '../domain/clock';
+
+/** A message that could not be handled, and why. */
+export interface DeadLetter {
+  readonly id: string;
+  readonly type: string;
+  readonly sender: string;
+  /** The queue that it was dropped from. */
+  readonly queue: string;
+  readonly code: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly bytes: number;
+}
+
+/** What to do with a dead letter: leave it, or send it to its queue again. */
+export type Action = 'leave' | 'requeue';
+
+/** The queue counts as empty when no message came for this long. */
+const QUIET_MS = 500;
+
+/**
+ * Reads at most `limit` dead letters, oldest first, and does with each what `decide` says. Those that stay are held
+ * unacknowledged until the end, so that each is seen once. A requeued one is acknowledged after the broker has confirmed
+ * its copy; one whose queue does not take it stays.
+ */
+export async function visitDeadLetters(
+  bus: Bus,
+  clock: Clock,
+  limit: number,
+  decide: (letter: DeadLetter) => Action,
+): Promise<void> {
+  const visited = { count: 0, lastMs: clock.elapsed() };
+  let giveBack = () => {};
+  const ended = new Promise<Settlement>((resolve) => {
+    giveBack = () => resolve(REQUEUE);
+  });
+  const visit = async (message: IncomingMessage): Promise<Settlement> => {
+    if (visited.count >= limit) return ended;
+    visited.count += 1;
+    visited.lastMs = clock.elapsed();
+    const letter = letterOf(message);
+    if (decide(letter) === 'leave' || letter.queue === '') return ended;
+    const { type, body, sender, id, identity } = message;
+    const options = { id, onBehalfOf: identity };
+    const outgoing = { type, body, ...(sender === '' ? {} : { sender }) };
+    return bus.cast(letter.queue, outgoing, options).then(
+      () => ACK,
+      () => ended,
+    );
+  };
+  const subscription = await bus.consume(DEAD_LETTER_QUEUE, visit, { prefetch: limit });
+  while (clock.elapsed() - visited.lastMs < QUIET_MS && visited.count < limit) await sleep(clock, QUIET_MS / 5);
+  // Requeued messages may be delivered again before the consumer is cancelled.
+  visited.count = limit;
+  const cancelled = subscription.cancel();
+  giveBack();
+  await cancelled;
+}
+
+function letterOf({ id, type, sender, body, headers = {} }: IncomingMessage): DeadLetter {
+  const header = (name: string) => headers[`berth-${name}`] ?? '';
+  return {
+    id,
+    type,
+    sender,
+    queue: header('queue'),
+    code: header('error-code'),
+    reason: header('error-reason'),
+    message: header('error-message'),
+    bytes: body.length,
+  };
+}

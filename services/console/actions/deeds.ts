@@ -1,0 +1,110 @@
+import type { Bus } from '#libs/bus/port';
+import type { Client } from '#libs/client/client';
+import { visitDeadLetters } from '#libs/client/dead-letters';
+import type { InstanceOperation } from '#libs/contracts/messages';
+import type { Clock } from '#libs/domain/clock';
+import { BerthError, invalidArgument } from '#libs/domain/errors';
+import type { Drains } from './drains';
+import type { OperatorActions } from './operator-actions';
+
+export interface ActionParts {
+  readonly bus: Bus;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly drains: Drains;
+  readonly actions: OperatorActions;
+}
+
+/** What is done, to what, and how. */
+export interface Deed {
+  /** `host_disable`, `instance_terminate`. */
+  readonly action: string;
+  readonly target: string;
+  readonly details: Readonly<Record<string, string>>;
+  /** @throws what the service that does it says. */
+  readonly work: () => Promise<unknown>;
+}
+
+type Words = Readonly<Record<string, string>>;
+
+/** Dead letters that are looked at for the one that is meant. */
+export const MOST_DEAD_LETTERS = 500;
+
+/** What is done to a host. @throws BerthError `invalid_argument / bad_action`. */
+export function hostDeed({ client, drains }: ActionParts, host: string, words: Words, userId: string): Deed {
+  const { action = '', reason = '' } = words;
+  const works: Readonly<Record<string, () => Promise<unknown>>> = {
+    enable: () => client.setHostEnabled(host, true),
+    disable: () => client.setHostEnabled(host, false, reason),
+    drain: () => drains.start(host, userId, reason === '' ? 'drained' : reason),
+    stop_drain: async () => drains.stop(host),
+    trust: () => client.clearHostFailures(host),
+    delete: () => client.deleteHost(host),
+  };
+  return { action: `host_${action}`, target: host, details: given({ reason }), work: workOf(works, action) };
+}
+
+const OPERATIONS: readonly InstanceOperation[] = [
+  'stop',
+  'start',
+  'shelve',
+  'unshelve',
+  'evacuate',
+  'migrate',
+  'live_migrate',
+  'confirm',
+  'revert',
+];
+
+/** What is done to an instance. @throws BerthError `invalid_argument / bad_action`. */
+export function instanceDeed({ client }: ActionParts, uuid: string, words: Words): Deed {
+  const { action = '', targetHost = '', flavor = '' } = words;
+  const to = { targetHost: targetHost === '' ? undefined : targetHost };
+  const works: Record<string, () => Promise<unknown>> = {
+    terminate: async () => {
+      // Sending is not doing: an instance that is not there is told of at once.
+      await client.instance(uuid);
+      await client.terminate(uuid);
+    },
+    resize: () => client.operate(uuid, 'resize', { resizeTo: { flavor: { name: flavor, version: 0 } } }),
+  };
+  for (const operation of OPERATIONS) works[operation] = () => client.operate(uuid, operation, to);
+  const details = given({ target_host: targetHost, flavor });
+  return { action: `instance_${action}`, target: uuid, details, work: workOf(works, action) };
+}
+
+/** Sends dead letters to their queues again: the named one, or all of a reason. @throws BerthError `invalid_argument`. */
+export function dead({ bus, clock }: ActionParts, words: Words): Deed {
+  const { action = '', id = '', reason = '' } = words;
+  if (id === '' && reason === '') throw invalidArgument('missing_field', 'id or reason is missing', 'id');
+  const requeue = async () => {
+    let found = 0;
+    await visitDeadLetters(bus, clock, MOST_DEAD_LETTERS, (letter) => {
+      const isMeant = (id === '' || letter.id === id) && (reason === '' || letter.reason === reason);
+      if (!isMeant || letter.queue === '' || letter.reason === 'expired') return 'leave';
+      found += 1;
+      return 'requeue';
+    });
+    if (found === 0)
+      throw new BerthError('not_found', 'no_such_dead_letter', 'no dead letter that can be sent again is meant');
+  };
+  return {
+    action: `dead_letters_${action}`,
+    target: id,
+    details: given({ reason }),
+    work: workOf({ requeue }, action),
+  };
+}
+
+function workOf(works: Readonly<Record<string, () => Promise<unknown>>>, action: string): () => Promise<unknown> {
+  const work = Object.hasOwn(works, action) ? works[action] : undefined;
+  if (work === undefined) {
+    throw invalidArgument('bad_action', `action must be one of ${Object.keys(works).join(', ')}`, 'action');
+  }
+  return work;
+}
+
+/** What was said. */
+function given(words: Words): Words {
+  return Object.fromEntries(Object.entries(words).filter(([, word]) => word !== ''));
+}

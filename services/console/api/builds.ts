@@ -1,0 +1,83 @@
+import type { Action } from './stream';
+
+/** What the page of builds shows. */
+export interface BuildsPage {
+  readonly rates: BuildRates;
+  readonly recent: readonly RecentBuild[];
+  readonly pending: { readonly count: number; readonly first: readonly PendingBuild[] };
+  /** Messages in the queue of dead letters; -1 when that is not known. */
+  readonly deadLetters: number;
+  readonly actions: readonly Action[];
+}
+
+/** Counts of the last minutes, each of `stepMs` from `firstMs` on. */
+export interface BuildRates {
+  readonly stepMs: number;
+  readonly firstMs: number;
+  readonly requested: readonly number[];
+  readonly active: readonly number[];
+  readonly error: readonly number[];
+  /** Ended, on another host than the first. */
+  readonly retried: readonly number[];
+  readonly timeToActive: {
+    readonly count: number;
+    readonly p50Ms: number;
+    readonly p90Ms: number;
+    readonly p99Ms: number;
+  };
+  /** Why instances ended in ERROR, and why attempts failed. */
+  readonly faults: readonly Tally[];
+  readonly failedAttempts: readonly Tally[];
+}
+
+export interface Tally {
+  readonly name: string;
+  readonly count: number;
+}
+
+/** A build that has ended. */
+export interface RecentBuild {
+  readonly uuid: string;
+  readonly name: string;
+  readonly state: string;
+  readonly host: string;
+  readonly projectId: string;
+  readonly atMs: number;
+  readonly tookMs: number;
+  readonly attempts: number;
+  readonly reason: string;
+}
+
+/** An attempt as the page of its host shows it. */
+export interface TriedAttempt {
+  readonly uuid: string;
+  readonly name: string;
+  readonly number: number;
+  readonly outcome: string;
+  readonly reason: string;
+  readonly atMs: number;
+}
+
+/** An instance that waits for capacity. */
+export interface PendingBuild {
+  readonly uuid: string;
+  readonly name: string;
+  readonly projectId: string;
+  readonly place: number;
+  readonly priority: number;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  readonly waitsFor: readonly string[];
+  readonly resources: Readonly<Record<string, number>>;
+}
+
+/** A message that nobody could handle. */
+export interface DeadLetterRow {
+  readonly id: string;
+  readonly type: string;
+  readonly sender: string;
+  readonly queue: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly bytes: number;
+}

@@ -1,0 +1,70 @@
+import type { FilterRefusals, Verdict } from './explain';
+import type { DoubtRow } from './host';
+
+/** What the page of an instance shows. */
+export interface InstancePage {
+  readonly uuid: string;
+  readonly name: string;
+  readonly requestId: string;
+  readonly projectId: string;
+  readonly userId: string;
+  readonly state: string;
+  readonly host: string;
+  readonly version: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly endsAtMs: number;
+  readonly fault: { readonly reason: string; readonly message: string } | undefined;
+  readonly attempts: readonly AttemptRow[];
+  /** Hosts that are left to try. */
+  readonly alternates: readonly string[];
+  readonly flavor: string;
+  readonly resources: Readonly<Record<string, number>>;
+  /** The rest of what was asked, in words: `required traits`: `HW_CPU_X86_AVX2`. */
+  readonly asked: readonly (readonly [string, string])[];
+  readonly claims: readonly ClaimRow[];
+  readonly migration:
+    | { readonly kind: string; readonly phase: string; readonly sourceHost: string; readonly destHost: string }
+    | undefined;
+  readonly waiting:
+    | {
+        readonly sinceMs: number;
+        readonly untilMs: number;
+        readonly waitsFor: readonly string[];
+        readonly place: number;
+      }
+    | undefined;
+  readonly gang: { readonly minCount: number; readonly count: number } | undefined;
+  readonly decision: DecisionView | undefined;
+  readonly doubts: readonly DoubtRow[];
+  /** What may be done with it in its state. */
+  readonly actions: readonly string[];
+}
+
+export interface AttemptRow {
+  readonly host: string;
+  readonly number: number;
+  readonly outcome: string;
+  readonly reason: string;
+  readonly startedAtMs: number;
+  /** 0 while it lasts. */
+  readonly endedAtMs: number;
+}
+
+/** What is held on one provider. */
+export interface ClaimRow {
+  readonly consumer: 'instance' | 'migration';
+  readonly provider: string;
+  readonly host: string;
+  readonly resources: Readonly<Record<string, number>>;
+}
+
+/** What was decided last, and why. */
+export interface DecisionView {
+  readonly decidedAtMs: number;
+  readonly revision: number;
+  readonly considered: number;
+  readonly passed: number;
+  readonly filters: readonly FilterRefusals[];
+  readonly hosts: readonly Verdict[];
+}

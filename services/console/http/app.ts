@@ -1,0 +1,80 @@
+import cookie from '@fastify/cookie';
+import csrf from '@fastify/csrf-protection';
+import helmet from '@fastify/helmet';
+import { type FastifyInstance, fastify } from 'fastify';
+import { BerthError } from '#libs/domain/errors';
+import { readTlsFiles } from '#libs/runtime/tls-files';
+import type { ActionParts } from '../actions/deeds';
+import type { Live } from '../live/live';
+import type { ConsoleDeps } from '../start';
+import { refusalOf } from './problem';
+import { refuseOtherNames, refuseOtherSites } from './same-site';
+import { registerActions } from './serve-actions';
+import { registerFiles } from './serve-files';
+import { registerQuestions } from './serve-questions';
+import { registerStream } from './serve-stream';
+import { registerSession, type SessionDeps } from './session';
+
+export interface AppParts extends ConsoleDeps, SessionDeps, Omit<ActionParts, 'clock' | 'bus'> {
+  readonly live: Live;
+}
+
+/** Longer than any request for an explanation. */
+const MAX_BODY_BYTES = 65_536;
+
+/**
+ * The HTTP application, not yet listening. No page loads anything from elsewhere, is framed, or runs a script that is not one of
+ * the console's files; what acts needs the cookie, the CSRF token and its own origin.
+ */
+export async function createApp(parts: AppParts): Promise<FastifyInstance & { closeStreams(): void }> {
+  const { config, random, log, live } = parts;
+  const tls = readTlsFiles('BERTH_CONSOLE_', config.tlsCertFile, config.tlsKeyFile);
+  const app: FastifyInstance = fastify({
+    genReqId: () => `req-${random.uuid()}`,
+    bodyLimit: MAX_BODY_BYTES,
+    forceCloseConnections: true,
+    // Fastify has a type for each; nothing here depends on which it is.
+    ...(tls === undefined ? {} : ({ https: tls } as object)),
+  });
+  app.setErrorHandler((thrown, request, reply) => {
+    const { status, problem } = refusalOf(thrown);
+    if (status === 500) {
+      const fields = { request_id: request.id, method: request.method, url: request.url };
+      log.error({ event: 'request_failed', ...fields, error: BerthError.from(thrown) }, 'request failed, a defect');
+    }
+    return reply.code(status).header('cache-control', 'no-store').send(problem);
+  });
+  app.addHook('onRequest', async (request) => {
+    if (config.auth === 'noauth' && !config.noauthAnywhere) refuseOtherNames(request);
+    refuseOtherSites(request);
+  });
+  await app.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'"],
+        imgSrc: ["'self'", 'data:'],
+        connectSrc: ["'self'"],
+        baseUri: ["'none'"],
+        formAction: ["'self'"],
+        frameAncestors: ["'none'"],
+      },
+    },
+    hsts: tls !== undefined,
+    xFrameOptions: { action: 'deny' },
+  });
+  await app.register(cookie);
+  await app.register(csrf, {
+    cookieKey: 'berth_csrf',
+    cookieOpts: { path: '/', httpOnly: true, sameSite: 'strict', secure: tls !== undefined },
+    getToken: (request) => String(request.headers['x-csrf-token'] ?? ''),
+  });
+  const access = registerSession(app, parts);
+  const closeStreams = registerStream(app, live, access, config.maxStreams);
+  registerActions(app, parts, access);
+  registerQuestions(app, parts, access);
+  await registerFiles(app);
+  return Object.assign(app, { closeStreams });
+}

@@ -1,0 +1,36 @@
+import type { ServerResponse } from 'node:http';
+
+/** Bytes that wait for a slow browser; above them it is told less often. */
+const MAX_WAITING_BYTES = 1_048_576;
+
+/** Server-sent events to one page. */
+export class EventStream {
+  constructor(private readonly response: ServerResponse) {
+    response.writeHead(200, {
+      ...(response.getHeaders() as Record<string, string>),
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    });
+    response.write('retry: 1000\n\n');
+  }
+
+  /** `json` has no line break: it is what `JSON.stringify` makes. */
+  send(event: string, json: string): void {
+    this.response.write(`event: ${event}\ndata: ${json}\n\n`);
+  }
+
+  /** Keeps proxies from closing a stream that says nothing. */
+  comment(): void {
+    this.response.write(':\n\n');
+  }
+
+  /** The browser does not keep up. */
+  get isBehind(): boolean {
+    return this.response.writableLength > MAX_WAITING_BYTES;
+  }
+
+  end(): void {
+    this.response.end();
+  }
+}

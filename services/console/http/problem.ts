@@ -1,0 +1,49 @@
+import { AuthError } from '#libs/auth/auth-error';
+import { BerthError, type ErrorCode } from '#libs/domain/errors';
+import type { Problem } from '../api/session';
+
+/** A refused request, as it is answered. */
+export interface Refusal {
+  readonly status: number;
+  readonly problem: Problem;
+}
+
+const STATUS: Readonly<Record<ErrorCode, number>> = {
+  invalid_argument: 400,
+  not_found: 404,
+  already_exists: 409,
+  permission_denied: 403,
+  failed_precondition: 409,
+  aborted: 409,
+  resource_exhausted: 429,
+  unavailable: 503,
+  deadline_exceeded: 504,
+  unimplemented: 501,
+  internal: 500,
+};
+
+/** How anything that a handler throws is answered; a defect without its details. */
+export function refusalOf(thrown: unknown): Refusal {
+  if (thrown instanceof AuthError) {
+    const code = thrown.status === 401 ? 'permission_denied' : 'unavailable';
+    const reason = thrown.status === 401 ? 'not_signed_in' : 'identity_away';
+    return { status: thrown.status, problem: { code, reason, message: thrown.message } };
+  }
+  if (thrown instanceof BerthError && thrown.code !== 'internal') {
+    return { status: STATUS[thrown.code], problem: problemOf(thrown) };
+  }
+  // Refused by fastify and its plugins: a body that is no JSON, a missing CSRF token.
+  const { statusCode: status = 500, code = '' } = thrown as { statusCode?: number; code?: string };
+  if (status >= 400 && status < 500) {
+    const reason = code.startsWith('FST_CSRF') ? 'csrf' : 'bad_request';
+    const kind = status === 403 ? 'permission_denied' : 'invalid_argument';
+    return { status, problem: { code: kind, reason, message: BerthError.from(thrown).message } };
+  }
+  const message = 'an unexpected error; the log of the console has it under the request id';
+  return { status: 500, problem: { code: 'internal', reason: 'unexpected', message } };
+}
+
+/** An error as a page is told it. */
+export function problemOf({ code, reason, message }: BerthError): Problem {
+  return { code, reason, message };
+}

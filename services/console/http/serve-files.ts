@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import files from '@fastify/static';
+import type { FastifyInstance } from 'fastify';
+import { BerthError } from '#libs/domain/errors';
+
+/** Where `npm run build` puts what browsers get: beside this file when it is built itself, else from the root's sources. */
+const FOLDERS = [join(__dirname, '../public'), join(__dirname, '../../../dist/services/console/public')];
+
+/** The addresses of pages: each is the same document, which reads its own address. */
+const PAGES = ['/', '/fleet', '/hosts/:name', '/instances/:uuid', '/explain', '/builds', '/capacity'];
+
+/** What browsers get: one document, one script, one style sheet, one picture; no secret is in them. */
+export async function registerFiles(app: FastifyInstance): Promise<void> {
+  const root = FOLDERS.find((folder) => existsSync(join(folder, 'index.html')));
+  if (root === undefined) {
+    app.get('/', async () => {
+      throw new BerthError('unavailable', 'not_built', 'the pages are not built: npm run build');
+    });
+    return;
+  }
+  // They have no version in their names: browsers ask each time whether there is a newer one.
+  await app.register(files, {
+    root,
+    index: false,
+    cacheControl: false,
+    setHeaders: (reply) => void reply.setHeader('cache-control', 'no-cache'),
+  });
+  for (const url of PAGES) app.get(url, (_request, reply) => reply.sendFile('index.html'));
+}

@@ -1,0 +1,34 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { visitDeadLetters } from '#libs/client/dead-letters';
+import { MOST_DEAD_LETTERS } from '../actions/deeds';
+import type { DeadLetterRow } from '../api/builds';
+import { explain } from '../views/explain';
+import { search } from '../views/search';
+import type { AppParts } from './app';
+import type { Access } from './session';
+
+/** What pages ask once, beside their streams. */
+export function registerQuestions(app: FastifyInstance, parts: AppParts, access: Access): void {
+  const serve = (url: string, read: (query: URLSearchParams) => unknown) => {
+    app.get(url, async (request, reply) => {
+      await access.reader(request);
+      reply.header('cache-control', 'no-store');
+      return read(queryOf(request));
+    });
+  };
+  serve('/api/search', (query) => search(parts.live, query.get('q') ?? ''));
+  serve('/api/flavors', () => parts.client.flavors());
+  serve('/api/explain', (query) => explain(parts.client, query));
+  serve('/api/dead-letters', async () => {
+    const letters: DeadLetterRow[] = [];
+    await visitDeadLetters(parts.bus, parts.clock, MOST_DEAD_LETTERS, ({ code: _code, ...letter }) => {
+      letters.push(letter);
+      return 'leave';
+    });
+    return letters;
+  });
+}
+
+function queryOf(request: FastifyRequest): URLSearchParams {
+  return new URL(request.url, 'http://console').searchParams;
+}

@@ -1,0 +1,100 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Authenticate, Principal } from '#libs/auth/auth';
+import type { AuthConfig } from '#libs/auth/options';
+import { BerthError } from '#libs/domain/errors';
+import type { Session } from '../api/session';
+import type { ConsoleConfig } from '../options';
+
+const COOKIE = 'berth_token';
+/** Whom one is without signing in, where nobody is asked who they are. */
+const NOAUTH_TOKEN = 'admin';
+/** Longer than any token of Keystone's, and within what browsers keep in a cookie. */
+const MAX_TOKEN_LENGTH = 2_048;
+
+export interface SessionDeps {
+  readonly authenticate: Authenticate;
+  readonly config: ConsoleConfig & AuthConfig;
+}
+
+/** Who may do what, by the roles of their token. */
+export interface Access {
+  /** Of a request: by its header `x-auth-token`, else by its cookie. @throws AuthError; BerthError `permission_denied`. */
+  reader(request: FastifyRequest): Promise<Principal>;
+  /** Likewise, of who may act. */
+  actor(request: FastifyRequest): Promise<Principal>;
+}
+
+/**
+ * Signing in and out. The cookie holds the token itself, out of reach of scripts and of other sites, and each request checks it
+ * anew: so any console knows it, a restart signs nobody out, and a token that is revoked ends with the next request.
+ */
+export function registerSession(app: FastifyInstance, deps: SessionDeps): Access {
+  const { authenticate, config } = deps;
+  const isSecure = config.tlsCertFile !== '';
+  const cookie = { path: '/', httpOnly: true, sameSite: 'strict', secure: isSecure } as const;
+
+  const principalOf = async (token: string): Promise<Principal> => {
+    const principal = await authenticate({ 'x-auth-token': token });
+    if (!hasAny(principal, [...config.actRoles, ...config.readRoles])) throw noRole(principal, config);
+    return principal;
+  };
+  const access: Access = {
+    reader: (request) => principalOf(tokenOf(request, config.auth)),
+    async actor(request) {
+      const principal = await principalOf(tokenOf(request, config.auth));
+      if (!hasAny(principal, config.actRoles)) throw readOnly(principal, config);
+      return principal;
+    },
+  };
+  const sessionOf = (principal: Principal, csrfToken: string): Session => ({
+    userId: principal.userId,
+    projectId: principal.projectId ?? '',
+    roles: [...principal.roles].sort(),
+    mayAct: hasAny(principal, config.actRoles),
+    csrfToken,
+    auth: config.auth,
+  });
+
+  app.get('/api/session', async (request, reply) => {
+    const principal = await access.reader(request);
+    return sessionOf(principal, reply.generateCsrf());
+  });
+  app.post('/api/session', async (request, reply) => {
+    const { token } = (request.body ?? {}) as { token?: unknown };
+    if (typeof token !== 'string' || token === '' || token.length > MAX_TOKEN_LENGTH) {
+      throw new BerthError(
+        'invalid_argument',
+        'bad_token',
+        `token must be a text of 1 to ${MAX_TOKEN_LENGTH} characters`,
+      );
+    }
+    const principal = await principalOf(token);
+    reply.setCookie(COOKIE, token, cookie);
+    return sessionOf(principal, reply.generateCsrf());
+  });
+  app.delete('/api/session', async (_request, reply) => {
+    reply.clearCookie(COOKIE, cookie);
+    return reply.code(204).send();
+  });
+  return access;
+}
+
+function tokenOf(request: FastifyRequest, auth: AuthConfig['auth']): string {
+  const header = request.headers['x-auth-token'];
+  if (typeof header === 'string' && header !== '') return header;
+  return request.cookies[COOKIE] ?? (auth === 'noauth' ? NOAUTH_TOKEN : '');
+}
+
+function hasAny({ roles, isSystemScoped }: Principal, wanted: readonly string[]): boolean {
+  return !isSystemScoped && wanted.some((role) => roles.has(role.toLowerCase()));
+}
+
+function noRole({ userId }: Principal, { actRoles, readRoles }: ConsoleConfig): BerthError {
+  const message = `user ${userId} has none of the roles ${[...actRoles, ...readRoles].join(', ')} in the token's project`;
+  return new BerthError('permission_denied', 'no_role', message);
+}
+
+function readOnly({ userId }: Principal, { actRoles }: ConsoleConfig): BerthError {
+  const message = `user ${userId} may see and not act: that takes one of the roles ${actRoles.join(', ')}`;
+  return new BerthError('permission_denied', 'read_only', message);
+}

@@ -1,0 +1,161 @@
+import type { Bus } from '#libs/bus/port';
+import { DEAD_LETTERS } from '#libs/bus/port';
+import type { Client } from '#libs/client/client';
+import { type Clock, sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import type { Host } from '#libs/domain/host';
+import type { Doubt } from '#libs/instances/doubts';
+import type { InstanceStore } from '#libs/instances/store';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { Log } from '#libs/runtime/log';
+import type { Running } from '#libs/runtime/service';
+import type { Drains } from '../actions/drains';
+import type { OperatorActions } from '../actions/operator-actions';
+import type { Shell } from '../api/stream';
+import type { ConsoleConfig } from '../options';
+import { BuildFigures } from './build-figures';
+import { FleetFeed } from './fleet-feed';
+import { History } from './history';
+import { type Beat, Pulse } from './pulse';
+
+export interface LiveParts {
+  readonly mirror: PlacementView & Pick<Running, 'readiness'>;
+  readonly instances: InstanceStore;
+  readonly bus: Bus;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly config: ConsoleConfig;
+  readonly drains: Drains;
+  readonly actions: OperatorActions;
+}
+
+/** What is not told by events or the mirror is read as often. */
+const POLL_MS = 2_000;
+
+/** All that pages show, kept current: they read it, and are told when to read again. */
+export class Live {
+  readonly fleet: FleetFeed;
+  readonly builds: BuildFigures;
+  readonly history: History;
+  readonly pulse: Pulse;
+  doubts: readonly Doubt[] = [];
+  pendingCount = 0;
+  deadLetterCount = -1;
+  readonly #fleetListeners = new Set<(change: string) => void>();
+  readonly #closing = new AbortController();
+  readonly #polling: Promise<unknown>;
+  #storeProblem = '';
+  /** Hosts that look different although the mirror shows no change. */
+  #marked = new Set<string>();
+
+  constructor(readonly parts: LiveParts) {
+    const { mirror, clock, config, drains } = parts;
+    this.builds = new BuildFigures(clock);
+    this.fleet = new FleetFeed(mirror, {
+      isDraining: ({ name, enabled }: Host) => drains.isDraining(name) || (!enabled && this.builds.isMovingFrom(name)),
+      isDoubtful: (name) => this.doubts.some(({ host }) => host === name),
+    });
+    this.history = new History({ clock, stepMs: config.historyStepMs, points: config.historyPoints });
+    this.pulse = new Pulse({ ...parts, view: mirror });
+    this.pulse.onBeat((beat) => this.#take(beat));
+    drains.onChange((host) => this.#mark(host));
+    this.#polling = Promise.all([this.#poll(), this.#sample()]);
+  }
+
+  get clock(): Clock {
+    return this.parts.clock;
+  }
+
+  shell(): Shell {
+    const { clock, drains, mirror } = this.parts;
+    return {
+      nowMs: clock.now(),
+      hosts: this.fleet.counts(),
+      instances: [...this.fleet.rows.values()].reduce((sum, { instances }) => sum + instances, 0),
+      pending: this.pendingCount,
+      stale: this.#staleness(mirror),
+      drains: drains.list(),
+    };
+  }
+
+  /** Calls with each change of the fleet, as JSON; `all` when everything is to be read anew. Returns how to stop. */
+  onFleet(listener: (change: string) => void): () => void {
+    this.#fleetListeners.add(listener);
+    return () => this.#fleetListeners.delete(listener);
+  }
+
+  /** Calls again and again. Returns how to stop. */
+  every(intervalMs: number, action: () => void): () => void {
+    let cancel = () => {};
+    const next = () => {
+      cancel = this.clock.after(intervalMs, () => {
+        action();
+        next();
+      });
+    };
+    next();
+    return () => cancel();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all([this.pulse.close(), this.#polling]);
+  }
+
+  #take(beat: Beat): void {
+    for (const event of beat.events) {
+      this.builds.take(event);
+      // A move begins or ends: whether its host is draining may be another.
+      if (event.host !== '' && this.parts.mirror.host(event.host)?.enabled === false) this.#marked.add(event.host);
+    }
+    this.#tellFleet(beat);
+  }
+
+  #mark(host: string): void {
+    this.#marked.add(host);
+    this.#tellFleet({ roots: new Set(), events: [] });
+  }
+
+  #tellFleet(beat: Beat): void {
+    const change = this.fleet.take(beat, this.#marked);
+    this.#marked = new Set();
+    if (change === undefined || this.#fleetListeners.size === 0) return;
+    const told = change === 'all' ? 'all' : JSON.stringify(change);
+    for (const listener of this.#fleetListeners) listener(told);
+  }
+
+  async #poll(): Promise<void> {
+    const { instances, bus } = this.parts;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        const doubts = await instances.listDoubts();
+        for (const { host } of [...this.doubts, ...doubts]) this.#marked.add(host);
+        this.doubts = doubts;
+        this.pendingCount = await instances.countPending();
+        this.#storeProblem = '';
+      } catch (thrown) {
+        this.#storeProblem = BerthError.from(thrown).message;
+      }
+      this.deadLetterCount = await bus.depth(DEAD_LETTERS).catch(() => -1);
+      if (this.#marked.size > 0) this.#tellFleet({ roots: new Set(), events: [] });
+      await sleep(this.clock, POLL_MS, signal);
+    }
+  }
+
+  async #sample(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      this.history.sample(this.fleet.classes, this.fleet.rows.values());
+      await sleep(this.clock, this.parts.config.historyStepMs, signal);
+    }
+  }
+
+  #staleness(mirror: LiveParts['mirror']): string {
+    const readiness = mirror.readiness();
+    if (!readiness.ready) return readiness.reason;
+    if (this.#storeProblem !== '') return `store: ${this.#storeProblem}`;
+    return this.parts.bus.isConnected() ? '' : 'the bus is away: events are missed';
+  }
+}

@@ -1,0 +1,120 @@
+import { invalidArgument } from '#libs/domain/errors';
+import { readBuildsPage } from '../views/builds-page';
+import { readCapacityPage } from '../views/capacity-page';
+import { readHostPage } from '../views/host-page';
+import { readInstancePage } from '../views/instance-page';
+import type { Live } from './live';
+import { type Sink, tell } from './topic';
+
+/** Tells a page what it shows, as long as it is open. Returns how to stop. */
+type Page = (sink: Sink) => () => void;
+
+const SHELL_MS = 1_000;
+const HOST_MS = 300;
+const FIGURES_MS = 1_000;
+const CAPACITY_MS = 2_000;
+const REREAD_MS = 3_000;
+
+/** The page that a stream's query asks for. @throws BerthError `invalid_argument / bad_page`. */
+export function openPage(live: Live, query: URLSearchParams): Page {
+  const page = pageOf(live, query);
+  return (sink) => {
+    const stops = [
+      tell(sink, live.clock, {
+        event: 'shell',
+        read: () => live.shell(),
+        watch: (changed) => live.every(SHELL_MS, changed),
+        minMs: SHELL_MS,
+      }),
+      page(sink),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  };
+}
+
+function pageOf(live: Live, query: URLSearchParams): Page {
+  const page = query.get('page') ?? '';
+  const name = query.get('name') ?? '';
+  switch (page) {
+    case 'fleet':
+      return (sink) => tellFleet(live, sink);
+    case 'host':
+      return telling(live, HOST_MS, () => readHostPage(live, name), hostWatch(live, name));
+    case 'instance':
+      return telling(live, HOST_MS, () => readInstancePage(live, name), instanceWatch(live, name));
+    case 'builds':
+      return telling(live, FIGURES_MS, () => readBuildsPage(live), buildsWatch(live));
+    case 'capacity':
+      return telling(
+        live,
+        CAPACITY_MS,
+        () => readCapacityPage(live),
+        (changed) => live.every(CAPACITY_MS, changed),
+      );
+    case '':
+      return () => () => {};
+    default:
+      throw invalidArgument(
+        'bad_page',
+        `page must be fleet, host, instance, builds or capacity, not '${page}'`,
+        'page',
+      );
+  }
+}
+
+type Watch = (changed: () => void) => () => void;
+
+function telling(live: Live, minMs: number, read: () => unknown, watch: Watch): Page {
+  return (sink) => tell(sink, live.clock, { event: 'page', read, watch, minMs });
+}
+
+/** What is on a host changes with its tree, with events of instances there, and with its drain; its doubts are read now and then. */
+function hostWatch(live: Live, name: string): Watch {
+  return (changed) => {
+    const root = live.parts.mirror.host(name)?.providerUuid ?? '';
+    return both(
+      live.pulse.onBeat(({ roots, events }) => {
+        const isOnIt = events.some(({ host, attempts }) => host === name || attempts.some((one) => one.host === name));
+        if (roots === 'all' || roots.has(root) || isOnIt) changed();
+      }),
+      live.parts.drains.onChange((host) => host === name && changed()),
+      live.every(REREAD_MS, changed),
+    );
+  };
+}
+
+/** An instance changes with its events; those that are missed, and its claim, are read now and then. */
+function instanceWatch(live: Live, uuid: string): Watch {
+  return (changed) =>
+    both(
+      live.pulse.onBeat(({ events }) => events.some(({ instanceUuid }) => instanceUuid === uuid) && changed()),
+      live.every(REREAD_MS, changed),
+    );
+}
+
+function buildsWatch(live: Live): Watch {
+  return (changed) => both(live.every(FIGURES_MS, changed), live.parts.actions.onAction(changed));
+}
+
+function both(...stops: readonly (() => void)[]): () => void {
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+/** All hosts, then what changes; all again to a browser that could not follow. */
+function tellFleet(live: Live, sink: Sink): () => void {
+  let isComplete = false;
+  const sendAll = () => {
+    sink.send('fleet_all', JSON.stringify(live.fleet.all));
+    isComplete = true;
+  };
+  sendAll();
+  return live.onFleet((change) => {
+    if (sink.isBehind) isComplete = false;
+    else if (change === 'all' || !isComplete) sendAll();
+    else sink.send('fleet', change);
+  });
+}

@@ -1,0 +1,66 @@
+import type { Clock } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import { problemOf } from '../http/problem';
+
+/** Where a page's events go. */
+export interface Sink {
+  send(event: string, json: string): void;
+  readonly isBehind: boolean;
+}
+
+export interface Told {
+  readonly event: string;
+  /** What is told: read when it is sent. */
+  readonly read: () => unknown;
+  /** Calls whenever that may be another. Returns how to stop. */
+  readonly watch: (changed: () => void) => () => void;
+  /** Between two times. */
+  readonly minMs: number;
+}
+
+/**
+ * Tells a page a state now, and again when it changed: at most every `minMs`, and not while the browser is behind. What could not
+ * be read is told as a `problem`, and tried again.
+ */
+export function tell(sink: Sink, clock: Clock, { event, read, watch, minMs }: Told): () => void {
+  let isStopped = false;
+  let isChanged = false;
+  let isReading = false;
+  let last = '';
+  let cancel: (() => void) | undefined;
+
+  const schedule = (delayMs: number) => {
+    cancel ??= clock.after(delayMs, () => {
+      cancel = undefined;
+      void send();
+    });
+  };
+  const send = async () => {
+    if (isStopped || isReading) return;
+    if (sink.isBehind) return schedule(minMs);
+    isReading = true;
+    isChanged = false;
+    try {
+      const json = JSON.stringify(await read());
+      if (!isStopped && json !== last) sink.send(event, json);
+      last = json;
+    } catch (thrown) {
+      if (!isStopped) sink.send('problem', JSON.stringify(problemOf(BerthError.from(thrown))));
+      last = '';
+      isChanged = true;
+    } finally {
+      isReading = false;
+    }
+    if (isChanged && !isStopped) schedule(minMs);
+  };
+  const stopWatching = watch(() => {
+    isChanged = true;
+    if (!isReading) schedule(minMs);
+  });
+  void send();
+  return () => {
+    isStopped = true;
+    stopWatching();
+    cancel?.();
+  };
+}

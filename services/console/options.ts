@@ -1,0 +1,72 @@
+import { type ConfigOf, durationOption, intOption, listOption, stringOption } from '#libs/runtime/config';
+
+/** Settings of the console. Who signs in is checked as the placement API does it, by its settings (`libs/auth`). */
+export const consoleOptions = {
+  host: stringOption({
+    env: 'BERTH_CONSOLE_HOST',
+    default: '127.0.0.1',
+    help: 'The address that the console listens on; 0.0.0.0 in a container.',
+  }),
+  port: intOption({
+    env: 'BERTH_CONSOLE_PORT',
+    default: 8780,
+    min: 0,
+    max: 65_535,
+    help: 'The port that the console listens on; 0 takes any free one and logs it.',
+  }),
+  tlsCertFile: stringOption({
+    env: 'BERTH_CONSOLE_TLS_CERT_FILE',
+    default: '',
+    range: 'a PEM file, or empty',
+    help: 'The certificate, with its chain, with which the console serves HTTPS; empty serves HTTP.',
+  }),
+  tlsKeyFile: stringOption({
+    env: 'BERTH_CONSOLE_TLS_KEY_FILE',
+    default: '',
+    range: 'a PEM file, or empty',
+    help: 'The private key of that certificate.',
+  }),
+  actRoles: listOption({
+    env: 'BERTH_CONSOLE_ACT_ROLES',
+    default: ['admin', 'service'],
+    help: 'Roles that may act: disable and drain hosts, terminate and move instances.',
+  }),
+  readRoles: listOption({
+    env: 'BERTH_CONSOLE_READ_ROLES',
+    default: ['reader'],
+    help: "Roles that may see everything, all projects' instances too, and can't act. Not a role that tenants have.",
+  }),
+  historyStepMs: durationOption({
+    env: 'BERTH_CONSOLE_HISTORY_STEP_MS',
+    default: 10_000,
+    min: 100,
+    max: 600_000,
+    help: 'Between two points of the history that the console keeps while it runs.',
+  }),
+  historyPoints: intOption({
+    env: 'BERTH_CONSOLE_HISTORY_POINTS',
+    default: 180,
+    min: 10,
+    max: 2_000,
+    unit: 'points',
+    help: 'How many points of history the console keeps, of each host and zone: 180 for 10,000 hosts are 22 MB.',
+  }),
+  maxStreams: intOption({
+    env: 'BERTH_CONSOLE_MAX_STREAMS',
+    default: 200,
+    min: 1,
+    max: 10_000,
+    unit: 'pages',
+    help: 'Pages that may be open at once; further ones are told to try again.',
+  }),
+  maxDrains: intOption({
+    env: 'BERTH_CONSOLE_MAX_DRAINS',
+    default: 10,
+    min: 1,
+    max: 1_000,
+    unit: 'hosts',
+    help: 'Hosts that one console drains at once; further ones are refused.',
+  }),
+} as const;
+
+export type ConsoleConfig = ConfigOf<typeof consoleOptions>;

@@ -1,0 +1,68 @@
+import { requireLoopback } from '#libs/auth/noauth';
+import { openAuth } from '#libs/auth/open';
+import type { AuthConfig } from '#libs/auth/options';
+import type { Bus } from '#libs/bus/port';
+import { Client } from '#libs/client/client';
+import { BerthError } from '#libs/domain/errors';
+import type { InstanceStore } from '#libs/instances/store';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { Running, Surroundings } from '#libs/runtime/service';
+import { Drains } from './actions/drains';
+import { OperatorActions } from './actions/operator-actions';
+import { createApp } from './http/app';
+import { Live } from './live/live';
+import type { ConsoleConfig } from './options';
+
+export interface ConsoleDeps extends Surroundings {
+  readonly bus: Bus;
+  readonly mirror: PlacementView & Pick<Running, 'readiness'>;
+  readonly instances: InstanceStore;
+  readonly config: ConsoleConfig & AuthConfig;
+}
+
+export interface RunningConsole extends Running {
+  /** Where it listens: `http://127.0.0.1:8780`. */
+  readonly url: string;
+}
+
+/** How long a call to a scheduler or a conductor may take; nothing is sent again: the page asks again. */
+const CALL_TIMEOUT_MS = 8_000;
+
+/**
+ * Serves the console. It reads by the mirror and the instance store, and acts by the messages of any other client; any number
+ * may run. The caller closes bus, mirror and stores, after this.
+ *
+ * @throws BerthError `failed_precondition / cannot_listen`, `failed_precondition / noauth_not_local`, and what `openAuth`
+ *   throws.
+ */
+export async function startConsole(deps: ConsoleDeps): Promise<RunningConsole> {
+  const { config, mirror, log, bus } = deps;
+  requireLoopback(config.host, config);
+  const auth = await openAuth(config, deps);
+  const client = new Client(bus, { ...deps, timeoutMs: CALL_TIMEOUT_MS, retryForMs: 0 });
+  const actions = await OperatorActions.open(deps);
+  const drains = new Drains({ client, clock: deps.clock, maxDrains: config.maxDrains });
+  const live = new Live({ ...deps, client, drains, actions });
+  const app = await createApp({ ...deps, authenticate: auth.authenticate, live, client, drains, actions });
+  const close = async () => {
+    app.closeStreams();
+    await app.close();
+    await drains.close();
+    await live.close();
+    await actions.close();
+    await auth.close();
+  };
+  try {
+    const url = await app.listen({ host: config.host, port: config.port });
+    log.info({ event: 'console_listening', url, auth: config.auth }, 'console listening');
+    return { url, readiness: () => mirror.readiness(), close };
+  } catch (thrown) {
+    await close();
+    throw new BerthError(
+      'failed_precondition',
+      'cannot_listen',
+      `cannot listen on ${config.host}:${config.port} (${BerthError.from(thrown).message}); check BERTH_CONSOLE_HOST and BERTH_CONSOLE_PORT`,
+      { cause: thrown },
+    );
+  }
+}

@@ -1,0 +1,28 @@
+import type { BuildsPage, PendingBuild } from '../api/builds';
+import type { Live } from '../live/live';
+
+const MOST_PENDING = 200;
+/** They come by uuid: the first of more than this may not be among them. */
+const MOST_READ = 1_000;
+
+/** Reads what the page of builds shows. */
+export async function readBuildsPage(live: Live): Promise<BuildsPage> {
+  return {
+    rates: live.builds.rates(),
+    recent: live.builds.recent(),
+    pending: { count: live.pendingCount, first: live.pendingCount === 0 ? [] : await firstPending(live) },
+    deadLetters: live.deadLetterCount,
+    actions: live.parts.actions.recent(),
+  };
+}
+
+/** The first that wait for capacity, in the order in which the conductors serve them. */
+async function firstPending({ parts: { client } }: Live): Promise<PendingBuild[]> {
+  const found = await client.instances({ state: 'pending' }, MOST_READ);
+  const rows = found.map(({ uuid, name, projectId, admission, waiting, requestSpec }) => {
+    const { place = 0, sinceMs = 0, untilMs = 0, waitsFor = [] } = waiting ?? {};
+    const { resources } = requestSpec;
+    return { uuid, name, projectId, place, priority: admission?.priority ?? 0, sinceMs, untilMs, waitsFor, resources };
+  });
+  return rows.sort((a, b) => a.place - b.place).slice(0, MOST_PENDING);
+}

@@ -1,0 +1,84 @@
+import type { Client } from '#libs/client/client';
+import type { Diagnosis, HostVerdict } from '#libs/contracts/messages';
+import { invalidArgument } from '#libs/domain/errors';
+import type { RequestSpec } from '#libs/domain/request-spec';
+import type { Explanation, FilterRefusals, Verdict } from '../api/explain';
+
+/** Hosts that are told of. */
+const MOST_HOSTS = 25;
+
+/**
+ * Asks a scheduler where the request of a query would go. `resources=VCPU:2,MEMORY_MB:4096`, `flavor`, `required`, `forbidden`
+ * and `preferred` traits, `zone`, `project`, `host` (why not this one), `extra=key:value`, `preempt=yes` with `priority`.
+ *
+ * @throws BerthError `invalid_argument / bad_query`; what the scheduler says.
+ */
+export async function explain(client: Client, query: URLSearchParams): Promise<Explanation> {
+  const flavor = query.get('flavor') ?? '';
+  const spec = {
+    projectId: query.get('project') || 'explain',
+    userId: 'console',
+    ...(flavor === '' ? { resources: amountsIn(query.get('resources')) } : { flavor: { name: flavor, version: 0 } }),
+    requiredTraits: wordsIn(query.get('required')),
+    forbiddenTraits: wordsIn(query.get('forbidden')),
+    preferredTraits: wordsIn(query.get('preferred')),
+    availabilityZone: query.get('zone') || undefined,
+    extraSpecs: pairsIn(query.get('extra')),
+  } satisfies Partial<RequestSpec>;
+  const host = query.get('host') ?? '';
+  const priority = Number(query.get('priority') ?? 0);
+  const mayPreempt = query.get('preempt') === 'yes';
+  const options = { host, limit: MOST_HOSTS, priority: Number.isInteger(priority) ? priority : 0, mayPreempt };
+  const { diagnosis, hosts, relaxations, conflict, preemption } = await client.explain(spec, options);
+  return {
+    considered: diagnosis.hostsConsidered,
+    passed: diagnosis.hostsPassed,
+    summary: diagnosis.summary,
+    filters: refusalsOf(diagnosis),
+    hosts: hosts.map(verdictOf),
+    relaxations: relaxations.map(({ sentence, hosts: count }) => ({ sentence, hosts: count })),
+    conflict,
+    preemption: preemption && { host: preemption.host, victims: preemption.victims.map((one) => one.instanceUuid) },
+  };
+}
+
+/** How many hosts each filter refused, and why. */
+export function refusalsOf({ filters }: Diagnosis): readonly FilterRefusals[] {
+  return filters.map(({ filter, refused, reasons }) => {
+    const counts = Object.entries(reasons).map(([name, count]) => ({ name, count }));
+    return { filter, refused, reasons: counts.sort((a, b) => b.count - a.count) };
+  });
+}
+
+export function verdictOf({ host, passed, refusals, weight, weights }: HostVerdict): Verdict {
+  return { host, passed, refusals, weight, weights };
+}
+
+function wordsIn(text: string | null): string[] {
+  return (text ?? '').split(/[\s,]+/).filter((word) => word !== '');
+}
+
+function pairsIn(text: string | null): Record<string, string> {
+  const pairs = (text ?? '').split(',').filter((pair) => pair.trim() !== '');
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, key, value] = /^\s*(.+?)=(.*?)\s*$/.exec(pair) ?? [];
+      if (key === undefined || value === undefined) throw badQuery('extra', `'${pair}' is not key=value`);
+      return [key, value];
+    }),
+  );
+}
+
+function amountsIn(text: string | null): Record<string, number> {
+  return Object.fromEntries(
+    wordsIn(text).map((word) => {
+      const [, name, amount] = /^([A-Z0-9_]+):(\d+)$/.exec(word) ?? [];
+      if (name === undefined || Number(amount) === 0) throw badQuery('resources', `'${word}' is not CLASS:AMOUNT`);
+      return [name, Number(amount)];
+    }),
+  );
+}
+
+function badQuery(field: string, message: string) {
+  return invalidArgument('bad_query', `${field}: ${message}`, field);
+}

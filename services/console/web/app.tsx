@@ -1,0 +1,74 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Session } from '../api/session';
+import { BuildsPage } from './builds/builds-page';
+import { CapacityPage } from './capacity/capacity-page';
+import { ExplainPage } from './explain/explain-page';
+import { FleetPage } from './fleet/fleet-page';
+import { Frame } from './frame';
+import { HostPage } from './host/host-page';
+import { InstancePage } from './instance/instance-page';
+import { SignIn } from './sign-in';
+import { ApiError, readSession, signOut } from './state/api';
+import { usePlace } from './state/router';
+import { SessionContext } from './state/session';
+import { whenSignedOut } from './state/stream';
+import { Empty, Loading } from './ui/parts';
+
+type Access =
+  | { readonly kind: 'asking' }
+  | { readonly kind: 'out'; readonly why: string }
+  | { readonly kind: 'in'; readonly session: Session };
+
+const RETRY_MS = 1_000;
+
+/** The console: who is signed in, and the page of the address. */
+export function App() {
+  const [access, setAccess] = useState<Access>({ kind: 'asking' });
+  const leave = (why: string) => setAccess({ kind: 'out', why });
+  useEffect(() => {
+    const look = () => {
+      readSession().then(
+        (session) => setAccess({ kind: 'in', session }),
+        (thrown: unknown) => {
+          const { status, problem } = thrown as ApiError;
+          if (status === 401 || status === 403) leave(status === 401 ? '' : problem.message);
+          else setTimeout(look, RETRY_MS);
+        },
+      );
+    };
+    whenSignedOut(() => leave('The token is not valid any more.'));
+    look();
+  }, []);
+  if (access.kind === 'asking') return <Loading what="who you are" />;
+  if (access.kind === 'out')
+    return <SignIn why={access.why} onDone={(session) => setAccess({ kind: 'in', session })} />;
+  return (
+    <SessionContext.Provider value={access.session}>
+      <Frame session={access.session} onSignOut={() => void signOut().finally(() => leave(''))}>
+        <Page />
+      </Frame>
+    </SessionContext.Provider>
+  );
+}
+
+function Page() {
+  const { path } = usePlace();
+  const [, noun = '', name = ''] = path.split('/').map(decodeURIComponent);
+  switch (noun) {
+    case '':
+    case 'fleet':
+      return <FleetPage />;
+    case 'hosts':
+      return <HostPage key={name} name={name} />;
+    case 'instances':
+      return <InstancePage key={name} uuid={name} />;
+    case 'explain':
+      return <ExplainPage />;
+    case 'builds':
+      return <BuildsPage />;
+    case 'capacity':
+      return <CapacityPage />;
+    default:
+      return <Empty>There is no page {path}.</Empty>;
+  }
+}

@@ -1,0 +1,77 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { DeadLetterRow } from '../../api/builds';
+import { read } from '../state/api';
+import { ActionButton } from '../ui/action';
+import { number, words } from '../ui/format';
+import { Empty, Section } from '../ui/parts';
+
+/** Messages that nobody could handle: looked at when there are others than before, and sent again by hand. */
+export function DeadLetters({ count }: { count: number }) {
+  const [letters, setLetters] = useState<readonly DeadLetterRow[]>([]);
+  const [looked, setLooked] = useState(0);
+  useEffect(() => {
+    if (count <= 0) return setLetters([]);
+    void read<readonly DeadLetterRow[]>('/api/dead-letters').then(setLetters, () => {});
+  }, [count, looked]);
+  const again = (body: Readonly<Record<string, string>>, question: string) => (
+    <ActionButton
+      label="Requeue"
+      question={question}
+      note="To the queue that it came from, after what was wrong has been mended."
+      path="/api/dead-letters/actions"
+      body={{ action: 'requeue', ...body }}
+      done="Sent again"
+    />
+  );
+  return (
+    <Section
+      title="Dead letters"
+      aside={
+        count > 0 ? (
+          <button type="button" onClick={() => setLooked(looked + 1)}>
+            Look again
+          </button>
+        ) : (
+          number(Math.max(0, count))
+        )
+      }
+    >
+      {letters.length === 0 ? (
+        <Empty>{count > 0 ? 'Reading them …' : 'There is none.'}</Empty>
+      ) : (
+        <table class="simple">
+          <thead>
+            <tr>
+              <th scope="col">Type</th>
+              <th scope="col">Queue</th>
+              <th scope="col">Reason</th>
+              <th scope="col">Why</th>
+              <th scope="col" class="num">
+                Bytes
+              </th>
+              <th scope="col">
+                <span class="visually-hidden">Action</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {letters.map(({ id, type, queue, reason, message, bytes }) => (
+              <tr key={id}>
+                <td>
+                  <code title={id}>{type.split('.').at(-1) || '–'}</code>
+                </td>
+                <td>{queue || '–'}</td>
+                <td>{words(reason)}</td>
+                <td class="because">{message}</td>
+                <td class="num">{number(bytes)}</td>
+                <td>
+                  {queue !== '' && reason !== 'expired' && again({ id }, `Send this ${type.split('.').at(-1)} again?`)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,103 @@
+import { useMemo, useState } from 'preact/hooks';
+import type { FleetHost } from '../../api/fleet';
+import { FLAG_NAMES, type FleetModel, flagsOf } from '../state/fleet-model';
+import { className, number } from '../ui/format';
+import { Ago, Bar, HostLink, State } from '../ui/parts';
+import { type Column, type Sorting, VirtualTable } from '../ui/virtual-table';
+
+/** The fleet as a table: what the map shows, in words. */
+export function FleetList({
+  model,
+  hosts,
+  drawnAt,
+}: {
+  model: FleetModel;
+  hosts: readonly FleetHost[];
+  drawnAt: number;
+}) {
+  const [sorting, setSorting] = useState<Sorting>({ key: 'host', isDescending: false });
+  const rows = useMemo(
+    () => hosts.map(({ name }) => model.hosts.get(name)).filter((host) => host !== undefined),
+    [hosts, drawnAt],
+  );
+  // They come by name: comparing ten thousand names each time would be felt.
+  const places = useMemo(() => new Map(hosts.map(({ name }, i) => [name, i])), [hosts]);
+  const columns: Column<FleetHost>[] = [
+    {
+      key: 'host',
+      head: 'Host',
+      width: 'minmax(8rem, 1.2fr)',
+      sortBy: ({ name }) => places.get(name) ?? 0,
+      cell: ({ name }) => <HostLink host={name} />,
+    },
+    {
+      key: 'status',
+      head: 'Status',
+      width: 'minmax(8rem, 1.2fr)',
+      sortBy: ({ flags }) => flags,
+      cell: (host) => {
+        const flags = flagsOf(host);
+        if (flags.length === 0) return <State state="up" />;
+        return (
+          <span class="states">
+            {flags.map((flag) => (
+              <State key={flag} state={flag} label={FLAG_NAMES[flag].toLowerCase()} />
+            ))}
+          </span>
+        );
+      },
+    },
+    { key: 'zone', head: 'Zone', width: 'minmax(5rem, 0.7fr)', sortBy: ({ zone }) => zone, cell: ({ zone }) => zone },
+    {
+      key: 'rack',
+      head: 'Rack',
+      width: 'minmax(4rem, 0.5fr)',
+      sortBy: ({ rack }) => rack,
+      cell: ({ rack }) => rack || '–',
+    },
+    {
+      key: 'instances',
+      head: 'Instances',
+      width: '5.5rem',
+      isNumber: true,
+      sortBy: ({ instances }) => instances,
+      cell: ({ instances }) => number(instances),
+    },
+    ...model.classes.slice(0, 4).map((name, i): Column<FleetHost> => {
+      return {
+        key: name,
+        head: className(name),
+        width: 'minmax(11rem, 1.4fr)',
+        sortBy: ({ used, capacity }) => (capacity[i] ? (used[i] ?? 0) / capacity[i] : -1),
+        cell: ({ used, capacity }) =>
+          capacity[i] ? <Bar name={name} used={used[i] ?? 0} capacity={capacity[i]} /> : <span class="faint">–</span>,
+      };
+    }),
+    {
+      key: 'failures',
+      head: 'Failures',
+      width: '5.5rem',
+      isNumber: true,
+      sortBy: ({ failures }) => failures,
+      cell: ({ failures }) => number(failures),
+    },
+    {
+      key: 'report',
+      head: 'Last change',
+      width: '7rem',
+      sortBy: ({ updatedAtMs }) => -updatedAtMs,
+      cell: ({ updatedAtMs }) => <Ago ms={updatedAtMs} />,
+    },
+  ];
+  return (
+    <VirtualTable
+      label="Hosts"
+      columns={columns}
+      rows={rows}
+      keyOf={({ name }) => name}
+      sorting={sorting}
+      onSort={setSorting}
+      height="calc(100vh - 15rem)"
+    />
+  );
+}

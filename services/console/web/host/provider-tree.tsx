@@ -1,0 +1,90 @@
+import type { InventoryRow, ProviderRow } from '../../api/host';
+import { amount, className, number } from '../ui/format';
+
+/** A host's providers as a tree, each with bars of what it has. */
+export function ProviderTree({ providers }: { providers: readonly ProviderRow[] }) {
+  return (
+    <ul class="providers">
+      {providers.map((provider) => (
+        <li key={provider.uuid} style={{ marginLeft: `${provider.depth * 18}px` }}>
+          <h3>
+            {provider.depth > 0 && <span aria-hidden="true">└ </span>}
+            {provider.name} <code class="faint">{provider.uuid.slice(0, 8)}</code>
+          </h3>
+          {provider.inventories.length > 0 && (
+            <div class="scroll" tabIndex={0}>
+              <table class="inventories">
+                <thead>
+                  <tr>
+                    <th scope="col">Class</th>
+                    <th scope="col">Allocated</th>
+                    <th scope="col" class="num">
+                      of capacity
+                    </th>
+                    <th scope="col" class="num">
+                      Reserved
+                    </th>
+                    <th scope="col" class="num">
+                      Ratio
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {provider.inventories.map((row) => (
+                    <Inventory key={row.resourceClass} row={row} />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
+          <Traits traits={provider.traits} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Of the whole: what is allocated, what is reserved. */
+function Inventory({ row }: { row: InventoryRow }) {
+  const { resourceClass, used, capacity, total, reserved, allocationRatio } = row;
+  const whole = Math.max(total * allocationRatio, used + reserved * allocationRatio, 1e-9);
+  return (
+    <tr>
+      <th scope="row">{className(resourceClass)}</th>
+      <td>
+        <span class="split-bar" aria-hidden="true">
+          <span class={used > capacity ? 'over' : 'used'} style={{ width: `${(used / whole) * 100}%` }} />
+          <span class="free" />
+          <span class="reserved" style={{ width: `${((reserved * allocationRatio) / whole) * 100}%` }} />
+        </span>
+      </td>
+      <td class="num">
+        {amount(resourceClass, used)} <span class="faint">/ {amount(resourceClass, capacity)}</span>
+      </td>
+      <td class="num">{reserved === 0 ? <span class="faint">–</span> : amount(resourceClass, reserved)}</td>
+      <td class="num">{number(allocationRatio)}</td>
+    </tr>
+  );
+}
+
+const SHOWN = 12;
+
+/** Standard traits are of the hardware and the hypervisor; custom ones are the site's. */
+function Traits({ traits }: { traits: readonly string[] }) {
+  if (traits.length === 0) return null;
+  const custom = traits.filter((trait) => trait.startsWith('CUSTOM_'));
+  const standard = traits.filter((trait) => !trait.startsWith('CUSTOM_'));
+  const list = (names: readonly string[]) => names.map((trait) => <code key={trait}>{trait}</code>);
+  return (
+    <div class="traits">
+      {list(custom)}
+      {list(standard.slice(0, SHOWN))}
+      {standard.length > SHOWN && (
+        <details>
+          <summary>{standard.length - SHOWN} more traits</summary>
+          {list(standard.slice(SHOWN))}
+        </details>
+      )}
+    </div>
+  );
+}

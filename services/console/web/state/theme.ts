@@ -1,0 +1,40 @@
+import { useEffect, useState } from 'preact/hooks';
+
+export type Theme = 'light' | 'dark';
+const KEY = 'berth-theme';
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const listeners = new Set<() => void>();
+
+/** The theme in force: the one that was chosen here, else that of the system. */
+export function themeNow(): Theme {
+  const chosen = localStorage.getItem(KEY);
+  if (chosen === 'light' || chosen === 'dark') return chosen;
+  return dark.matches ? 'dark' : 'light';
+}
+
+/** Chooses the other theme, until the system's is the same again. */
+export function toggleTheme(): void {
+  const next = themeNow() === 'dark' ? 'light' : 'dark';
+  if ((next === 'dark') === dark.matches) localStorage.removeItem(KEY);
+  else localStorage.setItem(KEY, next);
+  applyTheme();
+}
+
+export function applyTheme(): void {
+  document.documentElement.dataset['theme'] = themeNow();
+  for (const listener of listeners) listener();
+}
+
+export function useTheme(): Theme {
+  const [theme, setTheme] = useState(themeNow);
+  useEffect(() => {
+    const update = () => setTheme(themeNow());
+    listeners.add(update);
+    dark.addEventListener('change', applyTheme);
+    return () => {
+      listeners.delete(update);
+      dark.removeEventListener('change', applyTheme);
+    };
+  }, []);
+  return theme;
+}

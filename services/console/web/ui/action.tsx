@@ -1,0 +1,107 @@
+import type { ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { type ApiError, act } from '../state/api';
+import { useMayAct } from '../state/session';
+import { textsOf } from './form';
+import { toast } from './toasts';
+
+/** Something more that an action is told. */
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly isRequired?: boolean;
+  /** To choose from; else a text. */
+  readonly choices?: readonly string[];
+}
+
+/** A button that acts, once it is confirmed; not there for who may only see. */
+export function ActionButton({
+  label,
+  question,
+  note,
+  path,
+  body,
+  fields = [],
+  done,
+  isDanger = false,
+}: {
+  label: string;
+  /** What is asked before: a whole sentence. */
+  question: string;
+  note?: ComponentChildren;
+  path: string;
+  body: Readonly<Record<string, string>>;
+  fields?: readonly Field[];
+  /** What is said afterwards. */
+  done: string;
+  isDanger?: boolean;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  if (!useMayAct()) return null;
+  const submit = async (form: HTMLFormElement) => {
+    setBusy(true);
+    setProblem('');
+    const said = textsOf(form);
+    try {
+      await act(path, { ...body, ...said });
+      dialog.current?.close();
+      toast(done);
+    } catch (thrown) {
+      const { reason, message } = (thrown as ApiError).problem;
+      setProblem(`${message} (${reason})`);
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class={isDanger ? 'danger' : ''}
+        onClick={() => {
+          setProblem('');
+          dialog.current?.showModal();
+        }}
+      >
+        {label}
+      </button>
+      <dialog ref={dialog} aria-label={question}>
+        <form
+          onSubmit={(submitted) => {
+            submitted.preventDefault();
+            void submit(submitted.currentTarget);
+          }}
+        >
+          <h2>{question}</h2>
+          {note !== undefined && <p class="faint">{note}</p>}
+          {fields.map(({ name, label: title, isRequired, choices }) => (
+            <label key={name} class="field">
+              {title}
+              {choices === undefined ? (
+                <input name={name} required={isRequired} autocomplete="off" />
+              ) : (
+                <select name={name} required={isRequired}>
+                  {choices.map((choice) => (
+                    <option key={choice}>{choice}</option>
+                  ))}
+                </select>
+              )}
+            </label>
+          ))}
+          <p role="alert" class="alert-text">
+            {problem}
+          </p>
+          <div class="dialog-buttons">
+            <button type="button" onClick={() => dialog.current?.close()}>
+              Cancel
+            </button>
+            <button type="submit" class={isDanger ? 'danger primary' : 'primary'} disabled={isBusy}>
+              {label}
+            </button>
+          </div>
+        </form>
+      </dialog>
+    </>
+  );
+}

@@ -1,0 +1,175 @@
+import { amount, number, span } from './format';
+
+export interface Series {
+  readonly label: string;
+  readonly values: readonly (number | null)[];
+  /** 1 to 4: a colour of the theme. */
+  readonly colour: number;
+  /** A line alone, such as a capacity; else the area below is filled. */
+  readonly isLimit?: boolean;
+}
+
+const [WIDTH, HEIGHT] = [600, 100];
+
+/** Lines over time, the newest at the right. Labels are beside the picture, so that they keep their size. */
+export function LineChart({
+  label,
+  series,
+  stepMs,
+  unit,
+}: {
+  label: string;
+  series: readonly Series[];
+  stepMs: number;
+  unit: string;
+}) {
+  const most = Math.max(1e-9, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  const points = Math.max(2, ...series.map(({ values }) => values.length));
+  const newest = series.map(
+    ({ label: name, values }) => `${name} ${amount(unit, values.findLast((value) => value !== null) ?? 0)}`,
+  );
+  return (
+    <figure class="chart">
+      <figcaption>
+        {label}
+        <span class="faint">{newest.join(' · ')}</span>
+      </figcaption>
+      <div class="chart-plot">
+        <span class="chart-most">{amount(unit, Math.ceil(most))}</span>
+        <Lines label={`${label}: ${newest.join(', ')}`} series={series} most={most} points={points} />
+      </div>
+      <div class="chart-times" aria-hidden="true">
+        <span>{span((points - 1) * stepMs)} ago</span>
+        <span>now</span>
+      </div>
+    </figure>
+  );
+}
+
+/** A line without words around it: those stand beside it. */
+export function Sparkline({ label, series }: { label: string; series: readonly Series[] }) {
+  const most = Math.max(1e-9, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  const points = Math.max(2, ...series.map(({ values }) => values.length));
+  return (
+    <span class="sparkline">
+      <Lines label={label} series={series} most={most} points={points} />
+    </span>
+  );
+}
+
+function Lines({
+  label,
+  series,
+  most,
+  points,
+}: {
+  label: string;
+  series: readonly Series[];
+  most: number;
+  points: number;
+}) {
+  const x = (i: number, length: number) => ((i + points - length) / (points - 1)) * WIDTH;
+  const y = (value: number) => HEIGHT - 2 - (value / most) * (HEIGHT - 6);
+  return (
+    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
+      {series.map(({ label: name, values, colour, isLimit }) => {
+        const known = values.flatMap((value, i) => (value === null ? [] : [[x(i, values.length), y(value)] as const]));
+        const line = known.map(([px, py], i) => `${i === 0 ? 'M' : 'L'}${px.toFixed(1)} ${py.toFixed(1)}`).join('');
+        const [first, last] = [known[0], known.at(-1)];
+        const area = first && last ? `${line}L${last[0].toFixed(1)} ${HEIGHT}L${first[0].toFixed(1)} ${HEIGHT}Z` : '';
+        return (
+          <g key={name} class={`series-${colour}`}>
+            {!isLimit && <path class="area" d={area} />}
+            <path class={isLimit ? 'line limit' : 'line'} d={line} vector-effect="non-scaling-stroke" />
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+/** Counts over time as columns, one kind on the other. */
+export function ColumnChart({ label, series, stepMs }: { label: string; series: readonly Series[]; stepMs: number }) {
+  const count = series[0]?.values.length ?? 0;
+  const sums = Array.from({ length: count }, (_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0));
+  const most = Math.max(1, ...sums);
+  const width = WIDTH / Math.max(1, count);
+  const totals = series.map(
+    ({ label: name, values }) => `${name} ${number(values.reduce<number>((sum, value) => sum + (value ?? 0), 0))}`,
+  );
+  return (
+    <figure class="chart">
+      <figcaption>
+        {label}
+        <span class="legend">
+          {series.map(({ label: name, colour }, i) => (
+            <span key={name}>
+              <i class={`swatch series-${colour}`} aria-hidden="true" />
+              {totals[i]}
+            </span>
+          ))}
+        </span>
+      </figcaption>
+      <div class="chart-plot">
+        <span class="chart-most">{number(most)}</span>
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${label}: ${totals.join(', ')}`}
+        >
+          {series.map(({ label: name, values, colour }, s) => (
+            <g key={name} class={`series-${colour}`}>
+              {values.map((value, i) => {
+                if (!value) return null;
+                const below = series.slice(0, s).reduce((sum, other) => sum + (other.values[i] ?? 0), 0);
+                const [height, base] = [(value / most) * (HEIGHT - 6), (below / most) * (HEIGHT - 6)];
+                return (
+                  <rect
+                    key={i}
+                    class="column"
+                    x={i * width}
+                    width={width * 0.8}
+                    y={HEIGHT - base - height}
+                    height={height}
+                  />
+                );
+              })}
+            </g>
+          ))}
+        </svg>
+      </div>
+      <div class="chart-times" aria-hidden="true">
+        <span>{span(count * stepMs)} ago</span>
+        <span>now</span>
+      </div>
+    </figure>
+  );
+}
+
+/** Names with how often each was counted. */
+export function Tallies({
+  label,
+  rows,
+  empty,
+}: {
+  label: string;
+  rows: readonly { readonly name: string; readonly count: number }[];
+  empty: string;
+}) {
+  const most = Math.max(1, ...rows.map(({ count }) => count));
+  if (rows.length === 0) return <p class="empty">{empty}</p>;
+  return (
+    <ul class="tallies" aria-label={label}>
+      {rows.map(({ name, count }) => (
+        <li key={name}>
+          <span class="tally-name">{name.replaceAll('_', ' ')}</span>
+          <span class="tally-bar" aria-hidden="true">
+            <span style={{ width: `${(count / most) * 100}%` }} />
+          </span>
+          <span class="num">{number(count)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,6 @@
+/** What is typed into a form, by the names of its fields. */
+export function textsOf(form: HTMLFormElement): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const [name, value] of new FormData(form)) if (typeof value === 'string') texts[name] = value;
+  return texts;
+}

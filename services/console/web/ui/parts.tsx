@@ -1,0 +1,142 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { serverNow } from '../state/stream';
+import { amount, className, dateOf, percent, span, words } from './format';
+
+/** How full something is: used of capacity, with its numbers. */
+export function Bar({ name, used, capacity }: { name: string; used: number; capacity: number }) {
+  const share = capacity > 0 ? used / capacity : 0;
+  const level = share > 1 ? 'over' : share >= 0.9 ? 'high' : 'ok';
+  return (
+    <span class={`bar bar-${level}`}>
+      <span class="bar-track" aria-hidden="true">
+        <span class="bar-fill" style={{ width: `${Math.min(100, share * 100)}%` }} />
+      </span>
+      <span class="bar-text">
+        {amount(name, used)} <span class="faint">/ {amount(name, capacity)}</span>
+      </span>
+    </span>
+  );
+}
+
+/** A number with what it counts. */
+export function Figure({
+  label,
+  value,
+  note,
+  tone,
+}: {
+  label: string;
+  value: ComponentChildren;
+  note?: ComponentChildren;
+  tone?: string;
+}) {
+  return (
+    <div class={`figure ${tone ? `tone-${tone}` : ''}`}>
+      <dt>{label}</dt>
+      <dd>
+        {value}
+        {note !== undefined && <small>{note}</small>}
+      </dd>
+    </div>
+  );
+}
+
+/** The fullness of a class as a figure. */
+export function ClassFigure({ name, used, capacity }: { name: string; used: number; capacity: number }) {
+  return (
+    <Figure
+      label={className(name)}
+      value={capacity > 0 ? percent(used / capacity) : '–'}
+      note={`${amount(name, used)} of ${amount(name, capacity)}`}
+    />
+  );
+}
+
+const TONES: Readonly<Record<string, string>> = {
+  active: 'good',
+  up: 'good',
+  error: 'bad',
+  down: 'bad',
+  unknown: 'bad',
+  failed: 'bad',
+  refused: 'bad',
+  timed_out: 'bad',
+  not_claimed: 'warn',
+  pending: 'warn',
+  disabled: 'warn',
+  draining: 'warn',
+  doubtful: 'warn',
+  failing: 'warn',
+  deleted: 'quiet',
+  stopped: 'quiet',
+  shelved_offloaded: 'quiet',
+};
+
+/** A state, by its word and a shape of its own. */
+export function State({ state, label }: { state: string; label?: string }) {
+  const tone = TONES[state] ?? 'busy';
+  return <span class={`state state-${tone}`}>{label ?? words(state)}</span>;
+}
+
+/** How long ago, live; the date is its title. */
+export function Ago({ ms }: { ms: number }) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  if (ms === 0) return <span class="faint">never</span>;
+  return (
+    <time dateTime={new Date(ms).toISOString()} title={dateOf(ms)}>
+      {span(Math.max(0, serverNow() - ms))} ago
+    </time>
+  );
+}
+
+/** A part of a page with its heading. */
+export function Section({
+  title,
+  aside,
+  children,
+}: {
+  title: string;
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  const id = `section-${title.toLowerCase().replaceAll(/\W+/g, '-')}`;
+  return (
+    <section aria-labelledby={id} class="panel">
+      <header>
+        <h2 id={id}>{title}</h2>
+        {aside !== undefined && <div class="aside">{aside}</div>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}
+
+/** While the first of something is awaited. */
+export function Loading({ what }: { what: string }) {
+  return (
+    <p class="empty" role="status">
+      Reading {what} …
+    </p>
+  );
+}
+
+export function HostLink({ host }: { host: string }) {
+  return host === '' ? <span class="faint">–</span> : <a href={`/hosts/${encodeURIComponent(host)}`}>{host}</a>;
+}
+
+export function InstanceLink({ uuid, name }: { uuid: string; name: string }) {
+  return (
+    <a href={`/instances/${uuid}`} title={uuid}>
+      {name || uuid.slice(0, 8)}
+    </a>
+  );
+}

@@ -1,0 +1,159 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+
+export interface Column<T> {
+  readonly key: string;
+  readonly head: string;
+  /** As in CSS grid-template-columns. */
+  readonly width: string;
+  readonly cell: (row: T) => ComponentChildren;
+  /** Sorted by this, when its head is pressed. */
+  readonly sortBy?: (row: T) => string | number;
+  readonly isNumber?: boolean;
+}
+
+export interface Sorting {
+  readonly key: string;
+  readonly isDescending: boolean;
+}
+
+const ROW_HEIGHT = 30;
+const BEYOND = 8;
+
+/** A table of any length, of which only the rows in sight are in the document. */
+export function VirtualTable<T>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  sorting,
+  onSort,
+  height,
+}: {
+  label: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  keyOf: (row: T) => string;
+  sorting?: Sorting;
+  onSort?: (sorting: Sorting) => void;
+  /** As in CSS; as high as its rows, up to this. */
+  height: string;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    let frame = 0;
+    const look = () => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        setView({ top: element.scrollTop, height: element.clientHeight });
+      });
+    };
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    element.addEventListener('scroll', look, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', look);
+      cancelAnimationFrame(frame);
+    };
+  }, []);
+
+  const by = columns.find(({ key }) => key === sorting?.key)?.sortBy;
+  const isDescending = sorting?.isDescending ?? false;
+  // Scrolling draws anew and must not sort anew.
+  const sorted = useMemo(() => sortRows(rows, by, isDescending), [rows, sorting?.key, isDescending]);
+  const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - BEYOND);
+  const last = Math.min(sorted.length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + BEYOND);
+  const template = { gridTemplateColumns: columns.map(({ width }) => width).join(' '), minWidth: minWidthOf(columns) };
+  return (
+    <div
+      class="vtable"
+      role="table"
+      aria-label={label}
+      aria-rowcount={sorted.length + 1}
+      ref={box}
+      style={{ maxHeight: height }}
+      tabIndex={0}
+    >
+      <div class="vtable-head" role="row" aria-rowindex={1} style={template}>
+        {columns.map((column) => (
+          <Head key={column.key} column={column} sorting={sorting} onSort={onSort} />
+        ))}
+      </div>
+      <div role="rowgroup" class="vtable-body" style={{ height: `${sorted.length * ROW_HEIGHT}px` }}>
+        {sorted.slice(first, last).map((row, i) => (
+          <div
+            key={keyOf(row)}
+            class="vtable-row"
+            role="row"
+            aria-rowindex={first + i + 2}
+            style={{ ...template, transform: `translateY(${(first + i) * ROW_HEIGHT}px)` }}
+          >
+            {columns.map(({ key, cell, isNumber }) => (
+              <div key={key} role="cell" class={isNumber ? 'num' : ''}>
+                {cell(row)}
+              </div>
+            ))}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Head<T>({
+  column,
+  sorting,
+  onSort,
+}: {
+  column: Column<T>;
+  sorting: Sorting | undefined;
+  onSort: ((sorting: Sorting) => void) | undefined;
+}) {
+  const { key, head, sortBy, isNumber } = column;
+  const isSorted = sorting?.key === key;
+  const order = !isSorted ? 'none' : sorting.isDescending ? 'descending' : 'ascending';
+  if (sortBy === undefined || onSort === undefined) {
+    return (
+      <div role="columnheader" class={isNumber ? 'num' : ''}>
+        {head}
+      </div>
+    );
+  }
+  return (
+    <div role="columnheader" aria-sort={order} class={isNumber ? 'num' : ''}>
+      <button
+        type="button"
+        class="sort"
+        onClick={() => onSort({ key, isDescending: isSorted && !sorting.isDescending })}
+      >
+        {head}
+        <span aria-hidden="true">{!isSorted ? '' : sorting.isDescending ? ' ▾' : ' ▴'}</span>
+      </button>
+    </div>
+  );
+}
+
+/** Narrower than this a table is scrolled sideways. */
+function minWidthOf<T>(columns: readonly Column<T>[]): string {
+  const rems = columns.reduce((sum, { width }) => sum + Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0), 0);
+  return `calc(${rems}rem + ${columns.length * 12 + 12}px)`;
+}
+
+const natural = new Intl.Collator('en', { numeric: true });
+
+function sortRows<T>(
+  rows: readonly T[],
+  by: ((row: T) => string | number) | undefined,
+  isDescending: boolean,
+): readonly T[] {
+  if (by === undefined) return rows;
+  const sign = isDescending ? -1 : 1;
+  return rows.toSorted((a, b) => {
+    const [x, y] = [by(a), by(b)];
+    return sign * (typeof x === 'number' && typeof y === 'number' ? x - y : natural.compare(String(x), String(y)));
+  });
+}
