@@ -9,6 +9,7 @@ const common = {
   roots: ['<rootDir>/libs', '<rootDir>/services', '<rootDir>/test'],
 };
 // run.ts says that it is left out.
+// oxlint-disable-next-line no-restricted-properties -- Jest reads this file before there is a Config
 const isDockerOff = process.env.BERTH_TEST_DOCKER === 'off';
 const isContract = '[^/]*contract[^/]*\\.test\\.ts$';
 

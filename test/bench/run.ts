@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { buildsBench } from './builds';
 import { claimsBench } from './claims';
 import type { Bench, Results } from './harness';
-import { packBench } from './pack';
+import { packBench } from './packing/pack';
 import { pendingBench } from './pending';
 import { placementBench } from './placement';
 import { stalenessBench } from './staleness';

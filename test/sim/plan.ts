@@ -43,7 +43,7 @@ import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
 import { isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
 import { FORGED } from './checker';
-import { SERVICES } from './fleet';
+import { SERVICES, START_MS } from './fleet';
 
 /** Something that the world does to the fleet. */
 export interface Action {
@@ -503,6 +503,9 @@ function kill(random: Random): Action['perform'] {
   return ({ fleet }) => fleet.kill(who, restartAfterMs);
 }
 
+/** Nobody dies later: the lease of an agent is to run out, and its host to be heard again, before the fleet is to be at rest. */
+const LAST_DEATH_MS = START_MS + HORIZON_MS + 20_000;
+
 /** A process dies just before one of its messages has its effect, or just after. */
 function dieInTheMiddle(random: Random): Action['perform'] {
   const who = pick(random, SERVICES);
@@ -512,7 +515,8 @@ function dieInTheMiddle(random: Random): Action['perform'] {
   const restartAfterMs = 50 + random.next() * 2_000;
   return ({ fleet }) => {
     const { links, process } = fleet.member(who);
-    links[which]?.insteadOf(direction, after, () => process.isAlive && fleet.kill(who, restartAfterMs));
+    const dies = () => process.isAlive && fleet.time.nowMs < LAST_DEATH_MS && fleet.kill(who, restartAfterMs);
+    links[which]?.insteadOf(direction, after, dies);
   };
 }
 

@@ -8,7 +8,7 @@
 --- ARGV[4] weight
 --- ARGV[5] lease     ms
 --- ARGV[6] former    a run of the service host that is dead; '' for none
---- @return
+--- @return one of two
 ---   JSON {e: epoch, m: ...}     it is a member
 ---   '0 <left ms> <run>'         another live run of the service host is
 --- @include holder

@@ -63,8 +63,8 @@ function show(terminal: Terminal, { diagnosis, hosts, relaxations, preemption }:
     for (const { sentence } of relaxations) terminal.print(`  ${sentence}`);
   }
   if (preemption !== undefined) {
-    const hosts = [preemption.host, ...(preemption.furtherHosts ?? [])].join(', ');
-    terminal.print(`\n${terminal.colours.bold(`it would take the place of these on ${hosts}:`)}`);
+    const places = [preemption.host, ...(preemption.furtherHosts ?? [])].join(', ');
+    terminal.print(`\n${terminal.colours.bold(`it would take the place of these on ${places}:`)}`);
     for (const { instanceUuid, priority: of } of preemption.victims)
       terminal.print(`  ${instanceUuid}, priority ${of}`);
   }

@@ -1,12 +1,12 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { percentile } from '#libs/runtime/percentiles';
-import { readTrace } from '../../services/cli/trace/read-trace';
-import { type CoresAndRam, peakDemand, type TraceEvent, timelineOf } from '../../services/cli/trace/timeline';
-import { PROFILES } from '../../services/scheduler/weighers/profiles';
-import { type Bench, round } from './harness';
-import { boundOf, FLEETS, type HostKinds, hostsOf } from './packing/fleet-kinds';
-import { type Outcome, replay } from './packing/replay-trace';
+import { readTrace } from '../../../services/cli/trace/read-trace';
+import { type CoresAndRam, peakDemand, type TraceEvent, timelineOf } from '../../../services/cli/trace/timeline';
+import { PROFILES } from '../../../services/scheduler/weighers/profiles';
+import { type Bench, round } from '../harness';
+import { boundOf, FLEETS, type HostKinds, hostsOf } from './fleet-kinds';
+import { type Outcome, replay } from './replay-trace';
 
 const TRACES = '../shared/data/vm-trace';
 /** As part of the bound: how exactly the number of hosts is found. */
