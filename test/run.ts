@@ -1,6 +1,9 @@
 import { environment } from '#libs/runtime/system';
 import { runCheck, runJest, type StepResult } from './steps';
 
+/** What operators do to hosts happens in the simulation only where it is asked for. */
+const DRAINS = 'drain a host,undrain a host,delete a host,delete dead hosts,move together';
+
 /**
  * `npm test`: every check and every test, one step after the other, also after a failure. Ends with a table and the line
  * `N passed, N failed`.
@@ -17,6 +20,7 @@ const STEPS: readonly (() => Promise<StepResult>)[] = [
   () => jest('contract'),
   () => jest('simulation'),
   () => runCheck('seeds', 'node', ['dist/test/sim/run.js', '--seeds', '200']),
+  () => runCheck('seeds of drains', 'node', ['dist/test/sim/run.js', '--seeds', '40', '--focus', DRAINS]),
   () => runCheck('mutants', 'node', ['dist/test/sim/run.js', '--mutants']),
   () => runCheck('small scope', 'node', ['dist/test/sim/run.js', '--small']),
   () => jest('browser', '--runInBand'),

@@ -325,7 +325,8 @@ export class Checker {
     const ofGang = this.gangs.onRecord(instance);
     if (ofGang && !this.forgiven.has(uuid)) this.fail('gangs are kept', ofGang);
     for (const { host, number, outcome } of instance.attempts) {
-      if (GIVEN_UP.includes(outcome)) this.#givenUp.add(`${uuid} on ${host}, attempt ${number}`);
+      // Whose place another is to have is given up from the order on.
+      if (GIVEN_UP.includes(outcome) || state === 'preempting') this.#givenUp.add(`${uuid} on ${host}, attempt ${number}`);
     }
     const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
     known.states.set(version, state);
