@@ -326,7 +326,8 @@ export class Checker {
     if (ofGang && !this.forgiven.has(uuid)) this.fail('gangs are kept', ofGang);
     for (const { host, number, outcome } of instance.attempts) {
       // Whose place another is to have is given up from the order on.
-      if (GIVEN_UP.includes(outcome) || state === 'preempting') this.#givenUp.add(`${uuid} on ${host}, attempt ${number}`);
+      if (GIVEN_UP.includes(outcome) || state === 'preempting')
+        this.#givenUp.add(`${uuid} on ${host}, attempt ${number}`);
     }
     const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
     known.states.set(version, state);

@@ -1,4 +1,6 @@
+import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Running } from '#libs/runtime/service';
+import { mustCommit } from '#libs/testing/placement/placement';
 import { ConductorWorld } from '../testing/conductor-world';
 
 /* Alternates by reference to the store. */
@@ -63,4 +65,21 @@ it('claims nothing with what is sealed for another instance', async () => {
     'its allocation request is of another instance',
   );
   expect(await world.claims()).toEqual([]);
+});
+
+it('takes the place of a claim that is older than the record knows, on whichever host', async () => {
+  world.behaviour.set('h1', 'late');
+  await world.request();
+  await world.clock.advance(10);
+  const record = await world.only();
+  const { uuid, claimToken = 0 } = record;
+  const onH2 = world.opened(world.allocationRequest(uuid, 'h2'));
+  if (onH2 === undefined) throw new Error('it can not be opened');
+  const consumers = [claimWrite(onH2, { kind: 'claim', claimToken })];
+  await mustCommit(world.placement, { kind: 'write_allocations', atMs: world.clock.now(), consumers });
+  const [{ claimToken: older = 0 } = {}] = await world.placement.consumers([uuid]);
+  await world.instances.update({ ...record, claimToken: older + 5, version: record.version + 1 });
+  await world.clock.advance(15_000);
+  expect(await attemptsOf()).toEqual(['h1 timed_out', 'h2 active']);
+  expect(await world.claims()).toEqual([`${uuid} h2`]);
 });

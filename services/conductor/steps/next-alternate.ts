@@ -106,12 +106,13 @@ async function claimWith(c: Conductor, carried: Uint8Array, record: Instance): P
   let result = await claim(claimToken === undefined ? { kind: 'absent' } : { kind: 'claim', claimToken });
   if (result.kind === 'generation') {
     const [holder] = await c.placement.consumers([request.consumerUuid]);
-    if (holder) {
+    if (holder && holder.claimToken > (claimToken ?? 0)) {
       return isDeepStrictEqual(request.allocations, holder.allocations)
         ? { kind: 'claimed', claimToken: holder.claimToken, allocationRequest }
         : notClaimed('it holds another claim');
     }
-    result = await claim({ kind: 'absent' });
+    // An older claim than the record knows is what a store that went back had: by that nobody builds any more.
+    result = await claim(holder ? { kind: 'claim', claimToken: holder.claimToken } : { kind: 'absent' });
   }
   switch (result.kind) {
     case 'committed':

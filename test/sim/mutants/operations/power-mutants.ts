@@ -32,22 +32,6 @@ export const POWER_MUTANTS: readonly Mutant[] = [
       return (order, tracked, epoch) => original({ ...order, restsOnEpoch: 0 }, tracked, epoch);
     },
   ),
-  withFocus(
-    mutant(
-      'power-outlives-its-epoch',
-      'that an order to stop or to start is not done by a later run than it rests on',
-      judging,
-      'judgePowerState',
-      (original) => (order, tracked) => original(order, tracked, 0),
-    ),
-    'disk goes back',
-    'stop and start',
-    'stop',
-    'start',
-    'send twice',
-    'slow down',
-    'pause',
-  ),
   mutant(
     'stopped-is-half-built',
     'keeping what is stopped over a restart',

@@ -1,0 +1,20 @@
+import type { SetPowerState } from '#libs/contracts/messages';
+import { judgePowerState } from './judge-power-state';
+import type { TrackedInstance } from './ledger';
+
+const tracked = { state: 'running', attempt: 1, claimToken: 7, poweredAt: undefined } as TrackedInstance;
+const order = {
+  attempt: 1,
+  claimToken: 7,
+  powerState: 'shutdown',
+  restsOnEpoch: 4,
+  restsOnPosition: 2,
+} as SetPowerState;
+
+it('does an order that rests on what this run has said', () => {
+  expect(judgePowerState(order, tracked, 4)).toBe('stop');
+});
+
+it('does no order that rests on what an earlier run has said: its disk may have been set back since', () => {
+  expect(judgePowerState(order, tracked, 5)).toBe('report');
+});
