@@ -1,6 +1,4 @@
 import { MemoryBroker } from '#libs/bus/memory/broker';
-import { MemoryBus } from '#libs/bus/memory/memory-bus';
-import type { CastOptions } from '#libs/bus/port';
 import * as doubts from '#libs/instances/memory/doubt-store';
 import * as outbox from '#libs/instances/memory/outbox';
 import { Machine } from '../machine';
@@ -8,11 +6,6 @@ import { type Mutant, mutant } from './mutant';
 
 /** What bounds what is kept. */
 export const BOUND_MUTANTS: readonly Mutant[] = [
-  mutant('orders-never-expire', 'the expiry of orders', MemoryBus.prototype, 'cast', (original) => {
-    return function cast(this: MemoryBus, address, message, { expiresInMs: _none, ...options }: CastOptions = {}) {
-      return original.call(this, address, message, options);
-    };
-  }),
   mutant('journal-keeps-all', 'removing what is gone from the journal', Machine.prototype, 'journal', (original) => {
     return function journal(this: Machine) {
       return { ...original.call(this), remove: async () => {} };

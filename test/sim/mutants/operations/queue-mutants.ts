@@ -10,9 +10,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     ),
     'fleet is crowded',
     'build that preempts',
-    'build that waits',
+    'cut off',
     'slow down',
-    'pause',
   ),
   withFocus(
     withRule('time-limit-is-ignored', 'the end of what has a time limit', (_look, step) =>
