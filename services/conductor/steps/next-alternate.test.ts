@@ -77,7 +77,7 @@ it('takes the place of a claim that is older than the record knows, on whichever
   if (onH2 === undefined) throw new Error('it can not be opened');
   const consumers = [claimWrite(onH2, { kind: 'claim', claimToken })];
   await mustCommit(world.placement, { kind: 'write_allocations', atMs: world.clock.now(), consumers });
-  const [{ claimToken: older = 0 } = {}] = await world.placement.consumers([uuid]);
+  const older = (await world.placement.consumers([uuid]))[0]?.claimToken ?? 0;
   await world.instances.update({ ...record, claimToken: older + 5, version: record.version + 1 });
   await world.clock.advance(15_000);
   expect(await attemptsOf()).toEqual(['h1 timed_out', 'h2 active']);
