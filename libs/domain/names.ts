@@ -9,6 +9,12 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
+/** The uuid with some bits of one of its digits turned; turned again it is the first. */
+export function turnedUuid(uuid: string, digitAt: number, bits: number): string {
+  const digit = Number.parseInt(uuid.charAt(digitAt), 16);
+  return uuid.slice(0, digitAt) + (digit ^ bits).toString(16) + uuid.slice(digitAt + 1);
+}
+
 /** Upper case letters, digits and underscores, at most 255 of them: Placement's rule for traits and resource classes. */
 export function isClassOrTraitName(text: string): boolean {
   return CLASS_OR_TRAIT.test(text);

@@ -11,7 +11,7 @@ import type { Instance } from '#libs/domain/instance';
 import type { InstanceFilter } from '#libs/instances/store';
 import type { Conductor } from './context';
 import { faultError } from './lifecycle';
-import { PLACES_AGE_MS, placesOf } from './pending/places';
+import { PLACES_AGE_MS } from './pending/pending-queue';
 
 /**
  * Instances that match, of those that are the sender's: a page by uuid, or one by its uuid.
@@ -44,11 +44,11 @@ export async function listInstances(
 async function withPlaces(c: Conductor, instances: readonly Instance[]): Promise<InstanceView[]> {
   if (instances.every(({ state }) => state !== 'pending')) return instances.map(instanceView);
   await c.pending.refresh(PLACES_AGE_MS);
-  let { places, expectedAtMs } = await placesOf(c, c.pending.requests());
+  let { places, expectedAtMs } = await c.pending.places();
   const isUnknown = ({ state, requestId }: Instance) => state === 'pending' && !places.has(requestId);
   if (instances.some(isUnknown)) {
     await c.pending.refresh();
-    ({ places, expectedAtMs } = await placesOf(c, c.pending.requests()));
+    ({ places, expectedAtMs } = await c.pending.places());
   }
   return instances.map((instance) => {
     const view = instanceView(instance);

@@ -1,6 +1,7 @@
 import type { Consumer } from '../consumer';
 import type { HostPosition } from '../host-position';
 import type { MissedReport } from '../instance';
+import { turnedUuid } from '../names';
 import { RESERVATION_CONSUMER, reservationUuidOf } from '../queueing/place-lease';
 
 /** How an instance is moved, in Nova's words. */
@@ -94,8 +95,7 @@ export function instanceOfConsumer({ uuid, consumerType }: Pick<Consumer, 'uuid'
  * Of RFC 9562's versions none has that bit, but for 8, which has no other; those are left to other uses.
  */
 export function migrationUuidOf(instanceUuid: string): string {
-  const version = Number.parseInt(instanceUuid.charAt(VERSION_AT), 16);
-  return instanceUuid.slice(0, VERSION_AT) + (version ^ 8).toString(16) + instanceUuid.slice(VERSION_AT + 1);
+  return turnedUuid(instanceUuid, VERSION_AT, 8);
 }
 
 /** Where the version stands in a uuid's text. */

@@ -1,5 +1,6 @@
 import type { Allocations, Consumer } from '../consumer';
 import type { Resources } from '../inventory';
+import { turnedUuid } from '../names';
 
 /**
  * What holds the alternates of an instance while it is built:
@@ -71,8 +72,7 @@ export const RESERVATION_CONSUMER = 'RESERVATION';
  * turned that none of RFC 9562's variants has beside the first, as a migration's has one of its version turned.
  */
 export function reservationUuidOf(instanceUuid: string): string {
-  const variant = Number.parseInt(instanceUuid.charAt(VARIANT_AT), 16);
-  return instanceUuid.slice(0, VARIANT_AT) + (variant ^ 4).toString(16) + instanceUuid.slice(VARIANT_AT + 1);
+  return turnedUuid(instanceUuid, VARIANT_AT, 4);
 }
 
 /** Where the variant stands in a uuid's text. */
@@ -90,7 +90,7 @@ export function withoutPlace(held: Allocations, claimed: Allocations): Allocatio
   return left;
 }
 
-/** All that is held for alternates by some consumer, or undefined for any other consumer. */
+/** Whether a consumer holds what is reserved for an instance's alternates. */
 export function isReservation({ consumerType, owner }: Pick<Consumer, 'consumerType' | 'owner'>): boolean {
   return consumerType === RESERVATION_CONSUMER && owner === 'conductor';
 }

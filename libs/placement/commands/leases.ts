@@ -1,4 +1,4 @@
-import { MAX_LEASES } from '../../domain/queueing/place-lease';
+import { MAX_LEASES, type PlaceLease } from '../../domain/queueing/place-lease';
 import type { EndLeases, WriteLease } from '../port/placement-store';
 import { counters } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
@@ -15,12 +15,11 @@ export async function writeLease(tx: Transaction, { lease }: Timed<WriteLease>):
   return undefined;
 }
 
-/** Ends leases; of those that have been written anew since, none when only expired ones are meant. */
+/** Ends leases; with a time, only those that have run out by then: others may have been written anew since. */
 export async function endLeases(tx: Transaction, { consumerUuids, expiredAtMs }: Timed<EndLeases>): Decided {
   const present = await tx.getAll('lease', consumerUuids);
-  const ending = present
-    .filter((lease) => lease !== undefined)
-    .filter(({ untilMs }) => untilMs <= (expiredAtMs ?? untilMs));
+  const hasRunOut = ({ untilMs }: PlaceLease) => expiredAtMs === undefined || untilMs <= expiredAtMs;
+  const ending = present.filter((lease) => lease !== undefined).filter(hasRunOut);
   for (const { consumerUuid } of ending) tx.write({ kind: 'delete', table: 'lease', key: consumerUuid });
   if (ending.length === 0) return { kind: 'unchanged' };
   tx.write({ kind: 'count', name: counters.leases, by: -ending.length });

@@ -3,6 +3,7 @@ import type { Instance } from '#libs/domain/instance';
 import { inQueueOrder, type Waiter } from '#libs/domain/queueing/queue-order';
 import type { InstanceStore } from '#libs/instances/store';
 import { groupByRequest } from '../steps/select-destinations';
+import { type Places, placesOf } from './places';
 
 /** A request some of whose instances wait. They are placed together, all or none. */
 export interface WaitingRequest extends Waiter {
@@ -21,6 +22,10 @@ export interface WaitingRequest extends Waiter {
 const CHUNK = 500;
 /** However many may wait by the settings of another conductor. */
 const MOST = 100_000;
+/** How old the places may be that are shown. */
+export const PLACES_AGE_MS = 1_000;
+/** Instances that are looked through for those that end by their time limit. */
+const MAX_ENDING = 500;
 
 /**
  * Who waits, in order: what of it is in the store, read again as seldom as can be. The naive way is to read all who wait each
@@ -33,6 +38,10 @@ export class PendingQueue {
   #servedCount = 0;
   #ordered: readonly WaitingRequest[] | undefined = [];
   #readAtMs = -Infinity;
+  /** What was shown last, and of which order. */
+  #shown:
+    | { readonly of: readonly WaitingRequest[]; readonly atMs: number; readonly places: Promise<Places> }
+    | undefined;
 
   constructor(
     private readonly instances: InstanceStore,
@@ -67,6 +76,24 @@ export class PendingQueue {
     for (const projectId of this.#served.keys()) if (!present.has(projectId)) this.#served.delete(projectId);
     this.#ordered = inQueueOrder(requests, this.#served);
     return this.#ordered;
+  }
+
+  /**
+   * The places of all requests that wait. To read who ends soon, and to number ten thousand, takes milliseconds, and many ask at
+   * once: so one answer is kept for as long as the order is the same, but for no longer than it may be old.
+   */
+  places(): Promise<Places> {
+    const requests = this.requests();
+    const nowMs = this.clock.elapsed();
+    const isFresh = this.#shown?.of === requests && nowMs - this.#shown.atMs < PLACES_AGE_MS;
+    if (this.#shown && isFresh) return this.#shown.places;
+    const places = this.instances.nextDue(this.clock.now(), MAX_ENDING).then((ending) => placesOf(requests, ending));
+    this.#shown = { of: requests, atMs: nowMs, places };
+    // What failed is not kept.
+    places.catch(() => {
+      if (this.#shown?.places === places) this.#shown = undefined;
+    });
+    return places;
   }
 
   #drop(uuid: string): void {

@@ -153,7 +153,10 @@ export async function destroyOtherSide(c: Conductor, { uuid, host, migration }: 
   }
 }
 
-/** What the source of a move keeps is given up in the write that terminates it: a source that is dead is told until the record is forgotten. */
+/**
+ * What the source of a move keeps is given up in the write that terminates it: a source that is dead is told until the record is
+ * forgotten.
+ */
 export function attemptsWhenTerminated({ attempts, host, migration }: Instance): readonly Attempt[] {
   return migration === undefined || migration.source.host === host ? attempts : leftBehind(attempts, migration);
 }
