@@ -16,15 +16,6 @@ export function nodeSource(config: ConfigOf<typeof baremetalOptions>): NodeSourc
   }
   const login = { user, password, timeoutMs };
   const resourceClass = nodeClass === '' ? '' : classOf(nodeClass);
-  if (!nodes.startsWith(REDFISH)) return withClass(fileSource(nodes, login), resourceClass);
+  if (!nodes.startsWith(REDFISH)) return fileSource(nodes, resourceClass, login);
   return redfishSource(nodes.slice(REDFISH.length).replace(/\/+$/, ''), resourceClass, login);
-}
-
-function withClass(source: NodeSource, resourceClass: string): NodeSource {
-  return {
-    async list() {
-      return (await source.list()).map((node) => (node.resourceClass === '' ? { ...node, resourceClass } : node));
-    },
-    controller: (name) => source.controller(name),
-  };
 }

@@ -1,13 +1,19 @@
 import { BerthError } from '#libs/domain/errors';
-import { askRedfish, membersOf, mustSucceed, type RedfishAnswer, type RedfishRequest } from './redfish-http';
+import {
+  askRedfish,
+  membersOf,
+  mustSucceed,
+  openSession,
+  type RedfishAnswer,
+  type RedfishLogin,
+  type RedfishRequest,
+  SESSIONS_PATH,
+} from './redfish-http';
 
 /** How a node is reached at its Redfish service. */
-export interface RedfishAddress {
+export interface RedfishAddress extends RedfishLogin {
   /** Its ComputerSystem: `https://bmc-7/redfish/v1/Systems/1`. */
   readonly system: string;
-  readonly user: string;
-  readonly password: string;
-  readonly timeoutMs: number;
 }
 
 /** The epoch in a system's asset tag, behind what operators wrote there. */
@@ -31,6 +37,8 @@ const SERVICE_ROOT = '/redfish/v1';
  */
 export class FencedSession {
   readonly #root: string;
+  /** How the `Context` of the node's sessions begins; their epoch follows. */
+  readonly #context: string;
   #epoch = 0;
   #token: string | undefined;
   #location = '';
@@ -42,15 +50,17 @@ export class FencedSession {
   ) {
     const { system } = address;
     this.#root = system.slice(0, system.indexOf(SERVICE_ROOT));
+    this.#context = `berth ${node} `;
   }
 
   /** Asks under the epoch that was claimed; claims it once more when the session has ended meanwhile. */
   async ask(path: string, request: RedfishRequest = {}): Promise<RedfishAnswer> {
-    const first = await this.#askOnce(path, request);
+    const token = await this.#claimedToken();
+    const first = await this.#fetch(path, { ...request, token });
     if (first.status !== 401) return mustSucceed(first, path);
-    this.#token = undefined;
-    await this.claim(this.#epoch);
-    const second = await this.#askOnce(path, request);
+    // Another request may have claimed it again meanwhile.
+    if (this.#token === token) this.#token = undefined;
+    const second = await this.#fetch(path, { ...request, token: await this.#claimedToken() });
     // A later manager has ended this session in between.
     if (second.status === 401) throw superseded(this.node, this.#epoch, this.#epoch);
     return mustSucceed(second, path);
@@ -58,7 +68,8 @@ export class FencedSession {
 
   /** @throws BerthError as `NodeController.claim`. */
   async claim(epoch: number): Promise<void> {
-    if (this.#claiming) await this.#claiming.catch(() => {});
+    // One at a time: each claim ends the sessions of those before it.
+    while (this.#claiming) await this.#claiming.catch(() => {});
     if (this.#epoch === epoch && this.#token !== undefined) return;
     this.#claiming = this.#claim(epoch).finally(() => {
       this.#claiming = undefined;
@@ -75,7 +86,7 @@ export class FencedSession {
   async #claim(epoch: number): Promise<void> {
     await this.close();
     this.#epoch = epoch;
-    const { token, location } = await this.#openSession(epoch);
+    const { token, location } = await openSession(this.#root, this.address, `${this.#context}${epoch}`);
     try {
       await this.#mark(epoch, token);
       await this.#endEarlier(epoch, token, location);
@@ -85,19 +96,6 @@ export class FencedSession {
     }
     this.#token = token;
     this.#location = location;
-  }
-
-  async #openSession(epoch: number): Promise<{ readonly token: string; readonly location: string }> {
-    const { user: UserName, password: Password } = this.address;
-    const path = `${SERVICE_ROOT}/SessionService/Sessions`;
-    const body = { UserName, Password, Context: this.#contextOf(epoch) };
-    const { headers } = mustSucceed(await this.#fetch(path, { method: 'POST', body }), path);
-    const token = headers.get('x-auth-token');
-    const location = headers.get('location');
-    if (token === null || location === null) {
-      throw new BerthError('failed_precondition', 'controller_refused', `${path} opened no session`);
-    }
-    return { token, location };
   }
 
   /** Whoever writes the system in between makes the ETag another, and it is read again. */
@@ -122,22 +120,21 @@ export class FencedSession {
   }
 
   async #endEarlier(epoch: number, token: string, own: string): Promise<void> {
-    const path = `${SERVICE_ROOT}/SessionService/Sessions`;
-    const { body } = mustSucceed(await this.#fetchAs(epoch, path, { token }), path);
+    const { body } = mustSucceed(await this.#fetchAs(epoch, SESSIONS_PATH, { token }), SESSIONS_PATH);
     const others = membersOf(body).filter((link) => this.#absolute(link) !== this.#absolute(own));
     for (const link of others) {
       const session = await this.#fetchAs(epoch, link, { token });
       const { Context: context = '' } = session.body as { Context?: string };
-      const [node, of] = [context.slice(0, context.lastIndexOf(' ')), Number(context.slice(context.lastIndexOf(' ')))];
-      if (session.status >= 300 || node !== `berth ${this.node}` || of > epoch) continue;
+      if (session.status >= 300 || !context.startsWith(this.#context)) continue;
+      if (Number(context.slice(this.#context.length)) > epoch) continue;
       const ended = await this.#fetchAs(epoch, link, { method: 'DELETE', token });
       if (ended.status !== 404) mustSucceed(ended, link);
     }
   }
 
-  async #askOnce(path: string, request: RedfishRequest): Promise<RedfishAnswer> {
+  async #claimedToken(): Promise<string | undefined> {
     if (this.#token === undefined) await this.claim(this.#epoch);
-    return this.#fetch(path, { ...request, token: this.#token });
+    return this.#token;
   }
 
   /** With a session of its own, which only a later manager ends before it is used. */
@@ -154,10 +151,6 @@ export class FencedSession {
   /** Links of a service begin with /redfish. */
   #absolute(link: string): string {
     return link.startsWith('/') ? this.#root + link : link;
-  }
-
-  #contextOf(epoch: number): string {
-    return `berth ${this.node} ${epoch}`;
   }
 }
 

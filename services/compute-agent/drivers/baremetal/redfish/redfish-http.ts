@@ -48,6 +48,40 @@ export function mustSucceed(answer: RedfishAnswer, url: string): RedfishAnswer {
   throw new BerthError('failed_precondition', 'controller_refused', message);
 }
 
+/** By whom sessions are opened. */
+export interface RedfishLogin {
+  readonly user: string;
+  readonly password: string;
+  readonly timeoutMs: number;
+}
+
+export interface RedfishSession {
+  readonly token: string;
+  /** Of the session itself; absolute, or from the root of its service. */
+  readonly location: string;
+}
+
+/** Below the root of a service. */
+export const SESSIONS_PATH = '/redfish/v1/SessionService/Sessions';
+
+/**
+ * @param root     of the service: `https://bmc-7`
+ * @param context  what the session is for, if its collection is to say that
+ * @throws BerthError as `askRedfish` and `mustSucceed`
+ */
+export async function openSession(root: string, login: RedfishLogin, context?: string): Promise<RedfishSession> {
+  const { user: UserName, password: Password, timeoutMs } = login;
+  const body = { UserName, Password, Context: context };
+  const answer = await askRedfish(root + SESSIONS_PATH, { method: 'POST', body }, timeoutMs);
+  const { headers } = mustSucceed(answer, SESSIONS_PATH);
+  const token = headers.get('x-auth-token');
+  const location = headers.get('location');
+  if (token === null || location === null) {
+    throw new BerthError('failed_precondition', 'controller_refused', `${SESSIONS_PATH} opened no session`);
+  }
+  return { token, location };
+}
+
 /** The links of a collection, or of another list of references. */
 export function membersOf(body: Readonly<Record<string, unknown>>): string[] {
   const members = (body['Members'] ?? []) as readonly { readonly '@odata.id': string }[];

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { BerthError } from '#libs/domain/errors';
 import { isClassOrTraitName, isHostName } from '#libs/domain/names';
 import { isNodeClass } from '#libs/domain/nodes/node';
-import type { RedfishAddress } from '../redfish/fenced-session';
 import { redfishController } from '../redfish/redfish-controller';
+import type { RedfishLogin } from '../redfish/redfish-http';
 import type { NodeDescription, NodeSource } from './node-source';
 
 /** One node of the file: `{"name": "node-1", "class": "GOLD", "traits": [], "redfish": "https://bmc-1/redfish/v1/Systems/1"}`. */
@@ -14,14 +14,18 @@ interface FileNode {
   readonly redfish: string;
 }
 
-/** Nodes that a file names, a JSON array. It is read once, when the agent starts. */
-export function fileSource(path: string, login: Omit<RedfishAddress, 'system'>): NodeSource {
+/**
+ * Nodes that a file names, a JSON array. It is read once, when the agent starts.
+ *
+ * @param resourceClass  of those whose class it does not say; '' for none
+ */
+export function fileSource(path: string, resourceClass: string, login: RedfishLogin): NodeSource {
   const systems = new Map<string, string>();
   return {
     async list() {
       const nodes = parseNodes(path, await readFile(path, 'utf8').catch((cause: unknown) => refuse(path, cause)));
       for (const { name, redfish } of nodes) systems.set(name, redfish);
-      return nodes.map((node) => describe(node));
+      return nodes.map((node) => describe(node, resourceClass));
     },
     controller: (name) => redfishController(name, { ...login, system: systems.get(name) ?? '' }),
   };
@@ -53,8 +57,8 @@ function parseNodes(path: string, text: string): readonly FileNode[] {
   return nodes as readonly FileNode[];
 }
 
-function describe({ name, class: resourceClass = '', traits = [] }: FileNode): NodeDescription {
-  return { name, resourceClass: resourceClass === '' ? '' : classOf(resourceClass), traits };
+function describe({ name, class: own = '', traits = [] }: FileNode, otherwise: string): NodeDescription {
+  return { name, resourceClass: own === '' ? otherwise : classOf(own), traits };
 }
 
 /** `GOLD` and `CUSTOM_BAREMETAL_GOLD` are the same. */

@@ -1,8 +1,7 @@
 import { BerthError } from '#libs/domain/errors';
 import { isHostName } from '#libs/domain/names';
-import type { RedfishAddress } from '../redfish/fenced-session';
 import { redfishController } from '../redfish/redfish-controller';
-import { askRedfish, membersOf, mustSucceed } from '../redfish/redfish-http';
+import { askRedfish, membersOf, mustSucceed, openSession, type RedfishLogin } from '../redfish/redfish-http';
 import type { NodeDescription, NodeSource } from './node-source';
 
 /**
@@ -12,11 +11,7 @@ import type { NodeDescription, NodeSource } from './node-source';
  * @param service        `https://rack-7`
  * @param resourceClass  of all its nodes; '' for none
  */
-export function redfishSource(
-  service: string,
-  resourceClass: string,
-  login: Omit<RedfishAddress, 'system'>,
-): NodeSource {
+export function redfishSource(service: string, resourceClass: string, login: RedfishLogin): NodeSource {
   const systems = new Map<string, string>();
   return {
     async list() {
@@ -36,27 +31,22 @@ export function redfishSource(
   };
 }
 
-async function readSystems(service: string, { user, password, timeoutMs }: Omit<RedfishAddress, 'system'>) {
-  const ask = async (link: string, token?: string) => {
-    const answer = await askRedfish(service + link, token === undefined ? {} : { token }, timeoutMs);
-    return mustSucceed(answer, service + link);
-  };
-  const sessions = '/redfish/v1/SessionService/Sessions';
-  const body = { UserName: user, Password: password };
-  const opened = mustSucceed(await askRedfish(service + sessions, { method: 'POST', body }, timeoutMs), sessions);
-  const token = opened.headers.get('x-auth-token') ?? '';
+async function readSystems(service: string, login: RedfishLogin) {
+  const { timeoutMs } = login;
+  const { token, location } = await openSession(service, login);
+  const ask = async (link: string) =>
+    mustSucceed(await askRedfish(service + link, { token }, timeoutMs), service + link);
   try {
     const links: string[] = [];
     for (let next: string | undefined = '/redfish/v1/Systems'; next !== undefined; ) {
-      const page: Readonly<Record<string, unknown>> = (await ask(next, token)).body;
+      const page: Readonly<Record<string, unknown>> = (await ask(next)).body;
       links.push(...membersOf(page));
       next = page['Members@odata.nextLink'] as string | undefined;
     }
     const systems = [];
-    for (const link of links) systems.push({ link, body: (await ask(link, token)).body });
+    for (const link of links) systems.push({ link, body: (await ask(link)).body });
     return systems;
   } finally {
-    const location = opened.headers.get('location') ?? '';
     await askRedfish(new URL(location, service).href, { method: 'DELETE', token }, timeoutMs).catch(() => {});
   }
 }
