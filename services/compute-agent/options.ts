@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { agentSender } from '#libs/contracts/queues';
 import { placementOptions } from '#libs/placement/options';
 import { type ConfigOf, durationOption, enumOption, intOption, numberOption, stringOption } from '#libs/runtime/config';
 import { baremetalOptions } from './drivers/baremetal/baremetal-options';
@@ -159,4 +160,9 @@ export type AgentConfig = ConfigOf<typeof agentOptions>;
 /** How long a host stays with its agent without an accepted report. */
 export function leaseMsOf({ leaseReports, reportIntervalMs }: AgentConfig): number {
   return leaseReports * reportIntervalMs;
+}
+
+/** How an agent asks the store's services in its own name, not in that of one of its hosts. */
+export function callOptions({ reportTimeoutMs, host }: AgentConfig) {
+  return { timeoutMs: reportTimeoutMs, sender: agentSender(host) };
 }

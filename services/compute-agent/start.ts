@@ -127,8 +127,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
         await giveUp([one]);
       }
     };
-    const isAnyOpen = orders.consume();
-    await Promise.all([isAnyOpen, ...granted.map((one) => opening(() => openOne(one)))]);
+    await Promise.all([orders.consume(), ...granted.map((one) => opening(() => openOne(one)))]);
     allReported();
   }
 
@@ -165,7 +164,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     if (reason === 'epoch_superseded') {
       counters.superseded.inc();
       log.error(fields, 'another run of an agent has taken this host over: no order is taken, what runs there runs on');
-      byLease.get(lease)?.host?.builds.handBack();
+      one?.host?.builds.handBack();
       if (!shared && !carried.some((other) => other.lease.isHeld)) void orders.cancel();
     } else if (!isStoreNew) {
       log.warn(fields, 'the store does not know who holds this host: asking for all of them again');
@@ -219,14 +218,14 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     readiness() {
       if (failure !== undefined) return { ready: false, reason: `a host could not be opened: ${failure.message}` };
       if (!bus.isConnected()) return { ready: false, reason: 'not connected to the broker' };
-      if (membership && !membership.ring) return { ready: false, reason: 'not a member of the pool yet' };
-      const wanted = carried.filter(({ isWanted }) => isWanted?.() ?? true);
-      const heldCount = wanted.filter(({ lease }) => lease.isHeld).length;
-      // Of a pool another agent may keep some for a while.
-      if (!shared && heldCount < wanted.length)
+      // Which nodes it holds does not count: another agent of the pool may keep some for a while.
+      if (membership)
+        return membership.ring ? { ready: true } : { ready: false, reason: 'not a member of the pool yet' };
+      const heldCount = carried.filter(({ lease }) => lease.isHeld).length;
+      if (heldCount < carried.length)
         return { ready: false, reason: `${heldCount} of ${carried.length} hosts are held` };
-      if (!shared && !orders.isConsuming) return { ready: false, reason: 'the order queue is not consumed yet' };
-      if (shared || reportedCount === carried.length) return { ready: true };
+      if (!orders.isConsuming) return { ready: false, reason: 'the order queue is not consumed yet' };
+      if (reportedCount === carried.length) return { ready: true };
       return { ready: false, reason: `${reportedCount} of ${carried.length} hosts have sent a report` };
     },
     close,

@@ -2,13 +2,13 @@ import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
 import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
 import type { HostGrant } from '#libs/contracts/messages';
-import { agentSender, STATS } from '#libs/contracts/queues';
+import { STATS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { backoffMs } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
 import type { AgentMetrics } from '../metrics';
-import { type AgentConfig, leaseMsOf } from '../options';
+import { type AgentConfig, callOptions, leaseMsOf } from '../options';
 import type { HostLease } from './host-lease';
 
 export interface AcquireParts extends Surroundings {
@@ -173,8 +173,4 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
       );
     },
   };
-}
-
-function callOptions(config: AgentConfig) {
-  return { timeoutMs: config.reportTimeoutMs, sender: agentSender(config.host) };
 }

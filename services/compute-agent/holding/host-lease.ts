@@ -4,6 +4,10 @@ import type { HostPosition } from '#libs/domain/host-position';
 /** Why a host is not held any more: the store does not know the epoch, or another run has a later one. */
 export type LossReason = 'epoch_unknown' | 'epoch_superseded';
 
+export function isLoss(reason: string): reason is LossReason {
+  return reason === 'epoch_unknown' || reason === 'epoch_superseded';
+}
+
 /**
  * Whether this run holds one host: by which epoch, and until when without another accepted report. And the position of
  * what it says of the host.
@@ -42,6 +46,11 @@ export class HostLease {
   /** Whether nobody else can hold the host now: orders are taken. */
   get isCertain(): boolean {
     return this.#isHeld && this.clock.elapsed() < this.#untilMs;
+  }
+
+  /** Whether nobody else can have held the host since it was granted by that epoch. */
+  isCertainBy(epoch: number): boolean {
+    return this.#epoch === epoch && this.isCertain;
   }
 
   /**

@@ -6,6 +6,7 @@ import type { Driver } from '../drivers/driver';
 import type { HostLease } from '../holding/host-lease';
 import type { AgentMetrics } from '../metrics';
 import type { AgentConfig } from '../options';
+import type { BuildOrder } from './build-order';
 import { type Builds, createBuilds } from './builds';
 import { type ConcludedBuilds, createConcludedBuilds } from './concluded-builds';
 import { createExits, type Exits } from './exits';
@@ -54,8 +55,8 @@ export interface Host extends HostParts {
    * would leave the build alone to be redelivered, and what was destroyed would be built.
    */
   readonly ordersInHand: Map<string, Promise<unknown>>;
-  /** Instances that another run was building, and this one is yet to go on with: they are here and not tracked. */
-  readonly carriedOn: Set<string>;
+  /** By instance: builds that another run began, and this one is yet to go on with. They are here and not tracked. */
+  readonly carriedOn: Map<string, BuildOrder>;
   /** As it was seen last. */
   external: ExternalUsage;
   /** Asks for a report ahead of its time, if builds in progress or external usage are not as reported last. */
@@ -81,7 +82,7 @@ export function createHost(parts: HostParts): Host {
     exits,
     locks: createKeyedLock(),
     ordersInHand: new Map(),
-    carriedOn: new Set(),
+    carriedOn: new Map(),
     external: { workloadCount: 0, byProvider: new Map() },
     reportSoon: () => {},
     reportNow: () => {},

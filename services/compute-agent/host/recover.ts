@@ -4,21 +4,21 @@ import type { TrackedInstance } from './ledger';
 
 /**
  * What a host does first with the instances that its journal remembers: adopts what runs, keeps what is stopped,
- * and destroys what is half built, because its order was not acked and is redelivered; but not where the driver goes on with it. Resolves to those that are lost: they
- * ran and are gone.
+ * and destroys what is half built, because its order was not acked and is redelivered; but not where the driver goes on
+ * with it. Resolves to those that are lost: they ran and are gone.
  */
 export async function recoverInstances(host: Host, remembered: readonly TrackedInstance[]): Promise<TrackedInstance[]> {
-  const { driver, journal, ledger, log, facts } = host;
+  const { driver, journal, ledger, log, facts, carriedOn } = host;
   const fieldsOf = ({ uuid, requestId }: TrackedInstance) => {
     return { host: facts.name, instance_uuid: uuid, request_id: requestId };
   };
-  const goesOn = (instance: TrackedInstance) => driver.carriesOn && buildToCarryOn(instance) !== undefined;
-  const halfBuilt = remembered.filter(
-    (instance) => instance.state === 'destroying' || (instance.state === 'building' && !goesOn(instance)),
-  );
   for (const instance of remembered) {
-    if (instance.state === 'building' && goesOn(instance)) host.carriedOn.add(instance.uuid);
+    const order = driver.carriesOn && buildToCarryOn(instance);
+    if (order) carriedOn.set(instance.uuid, order);
   }
+  const halfBuilt = remembered.filter(
+    ({ uuid, state }) => state === 'destroying' || (state === 'building' && !carriedOn.has(uuid)),
+  );
   for (const instance of halfBuilt) {
     await driver.destroy(instance.uuid);
     await journal.remove(instance.uuid);

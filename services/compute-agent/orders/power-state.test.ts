@@ -158,17 +158,23 @@ it('does not take for lost what stops by itself while it is stopped, and destroy
   expect(world.outcomes()).toEqual(['1 active', '1 destroyed destroyed']);
 });
 
-it('reports as lost what stops by itself just after it was started, before that is on record', async () => {
-  await startWithOne();
-  await set('shutdown');
+/** From now on an instance stops by itself when it has been started. */
+function exitWhenStarted(then?: 'and run again'): void {
   const { driver } = world;
   const start = driver?.start.bind(driver);
   Object.assign(driver ?? {}, {
     start: async (uuid: string) => {
       await start?.(uuid);
       driver?.exit(uuid, 'exit code 1');
+      if (then) await start?.(uuid);
     },
   });
+}
+
+it('reports as lost what stops by itself just after it was started, before that is on record', async () => {
+  await startWithOne();
+  await set('shutdown');
+  exitWhenStarted();
   await set('running');
   await world.results.has(2);
   expect(said()).toEqual(['shutdown', 'running']);
@@ -179,19 +185,11 @@ it('reports as lost what stops by itself just after it was started, before that 
 it('does not report as lost what an earlier run of it ended as, if it runs', async () => {
   await startWithOne();
   await set('shutdown');
-  const { driver } = world;
-  const start = driver?.start.bind(driver);
-  Object.assign(driver ?? {}, {
-    start: async (uuid: string) => {
-      await start?.(uuid);
-      driver?.exit(uuid, 'exit code 1');
-      await start?.(uuid);
-    },
-  });
+  exitWhenStarted('and run again');
   await set('running');
   await world.settle();
   expect(world.outcomes()).toEqual(['1 active']);
-  expect(await driver?.list()).toHaveLength(1);
+  expect(await world.driver?.list()).toHaveLength(1);
 });
 
 it('is still stopped after a restart of the agent, and starts then', async () => {

@@ -1,13 +1,13 @@
 import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
 import { joinPoolMethod, leavePoolMethod } from '#libs/contracts/pools';
-import { agentSender, STATS } from '#libs/contracts/queues';
+import { STATS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { createRing, type Ring } from '#libs/ring/ring';
 import { backoffMs } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
-import { type AgentConfig, leaseMsOf } from '../options';
+import { type AgentConfig, callOptions, leaseMsOf } from '../options';
 
 export interface MembershipParts extends Surroundings {
   readonly bus: Bus;
@@ -45,7 +45,7 @@ export function keepMembership(parts: MembershipParts): Membership {
   const leaseMs = leaseMsOf(config);
   const renewalMs = Math.min(MAX_RENEWAL_MS, leaseMs / RENEWALS_PER_LEASE);
   const stopping = new AbortController();
-  const options = { timeoutMs: config.reportTimeoutMs, sender: agentSender(serviceHost) };
+  const options = callOptions(config);
   let ring: Ring | undefined;
   let epoch = 0;
   let failures = 0;

@@ -1,14 +1,15 @@
 import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
 import { readNodesMethod, writeNodeMethod } from '#libs/contracts/nodes';
-import { agentSender, STATS } from '#libs/contracts/queues';
+import { STATS } from '#libs/contracts/queues';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import { retryWithBackoff } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
 import type { WriteNode } from '../drivers/baremetal/remembered-node';
-import type { HostLease } from '../holding/host-lease';
-import type { AgentConfig } from '../options';
+import { notSurelyHeld } from '../drivers/fenced';
+import { type HostLease, isLoss } from '../holding/host-lease';
+import { type AgentConfig, callOptions } from '../options';
 
 export interface NodeStoreParts extends Surroundings {
   readonly bus: Bus;
@@ -44,17 +45,13 @@ export function nodeWriter(parts: NodeStoreParts, lease: HostLease): WriteNode {
   const { epoch, host } = lease;
   return (node) => {
     const write = async () => {
-      if (lease.epoch !== epoch || !lease.isCertain) {
-        const message = `node ${host} is not surely held under epoch ${epoch} any more`;
-        throw new BerthError('failed_precondition', 'epoch_unknown', message);
-      }
+      if (!lease.isCertainBy(epoch)) throw notSurelyHeld(host, epoch);
       const request = { serviceHost: config.host, epoch, node };
       try {
         await callMethod(bus, STATS, writeNodeMethod, request, callOptions(config));
       } catch (thrown) {
         const { reason } = BerthError.from(thrown);
-        const isLost = reason === 'epoch_superseded' || reason === 'epoch_unknown';
-        if (isLost && lease.epoch === epoch) lease.lose(reason);
+        if (isLoss(reason) && lease.epoch === epoch) lease.lose(reason);
         throw thrown;
       }
     };
@@ -75,8 +72,4 @@ function retry<T>(
   const pauses = { firstMs: 100, maxMs: config.retryMaxMs };
   const mayRetry = (thrown: unknown) => isRetryable(BerthError.from(thrown));
   return retryWithBackoff(action, { clock, random, ...pauses, signal, isRetryable: mayRetry, onFailure });
-}
-
-function callOptions(config: AgentConfig) {
-  return { timeoutMs: config.reportTimeoutMs, sender: agentSender(config.host) };
 }

@@ -48,7 +48,7 @@ export async function openNode(
     node,
     journal: nodeJournal(node),
     openDriver() {
-      const isCertain = () => lease.isCertain && lease.epoch === epoch;
+      const isCertain = () => lease.isCertainBy(epoch);
       return openBaremetalDriver({ node, controller, epoch, isCertain, clock, log, pollMs, shutdownMs, cleans });
     },
   };

@@ -1,9 +1,8 @@
-import { BerthError } from '#libs/domain/errors';
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import type { Ring } from '#libs/ring/ring';
 import { keysToGiveUp } from '#libs/ring/shares';
 import { type Carried, openHost } from '../carried-hosts';
-import { buildToCarryOn } from '../host/build-order';
+import { notSurelyHeld } from '../drivers/fenced';
 import type { HostParts } from '../host/host';
 import { takeBuild } from '../orders/take-build';
 import type { LostReports } from '../reports/report-lost';
@@ -22,7 +21,7 @@ export interface SharedNodes {
    * Opens a node that was granted, and goes on with what was begun on it. `known` is what the store remembers of it. A node
    * that is lost meanwhile is closed again.
    *
-   * @throws BerthError `aborted / epoch_unknown` then; as `nodeWriter`.
+   * @throws BerthError `failed_precondition / epoch_unknown` then; as `nodeWriter`.
    */
   open(one: Carried, known: NodeRecord | undefined): Promise<void>;
   /** Ends all that is done with a node here: another run holds it, or may. What was begun is left for the next. */
@@ -46,13 +45,12 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     if (one.host || !lease.isHeld || !description) return;
     const { epoch } = lease;
     const closing = new AbortController();
-    const isOver = () => closing.signal.aborted || lease.epoch !== epoch || !lease.isCertain;
+    const isOver = () => closing.signal.aborted || !lease.isCertainBy(epoch);
     const around = { ...parts, isOver, drainEnd: AbortSignal.any([drainEnd, closing.signal]) };
     one.closing = closing;
     const controller = nodes.controller(identity.name);
     const opened = await openNode(around, lease, description, controller, known ?? one.known);
     one.journal = opened.journal;
-    const begun = (await opened.journal.load()).map(buildToCarryOn).filter((order) => order !== undefined);
     one.host = await openHost(one, { ...around, driver: opened.openDriver }, lostReports);
     const { host } = one;
     host.driver.onCapacityChange?.(() => {
@@ -62,9 +60,9 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     one.known = opened.node.record;
     if (isOver()) {
       close(one);
-      throw new BerthError('aborted', 'epoch_unknown', `the lease of node ${lease.host} was over before it was opened`);
+      throw notSurelyHeld(lease.host, epoch);
     }
-    for (const order of begun) {
+    for (const order of host.carriedOn.values()) {
       const fields = { host: lease.host, instance_uuid: order.instanceUuid, request_id: order.requestId };
       log.info({ event: 'build_carried_on', ...fields }, 'goes on with a build that another run began');
       takeBuild(host, order)

@@ -22,8 +22,7 @@ export const DESTROYED: BuildResult = {
 
 /**
  * Reports to the conductors how an attempt ended, and retries until the broker has the report. Settles the order: acked
- * when it is reported, requeued when draining was over before, or the
- * host is another's.
+ * when it is reported, requeued when draining was over before, or the host is another's.
  */
 export async function reportBuild(host: Host, about: ReportedAttempt, result: BuildResult): Promise<Settlement> {
   const { bus, facts, log } = host;

@@ -8,7 +8,7 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import { backoffMs } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
 import { createTimerWheel } from '#libs/runtime/timer-wheel';
-import type { HostLease, LossReason } from '../holding/host-lease';
+import { type HostLease, isLoss, type LossReason } from '../holding/host-lease';
 import type { Stats } from '../host/stats';
 import type { AgentMetrics } from '../metrics';
 import type { AgentConfig } from '../options';
@@ -205,10 +205,22 @@ export function createReporter(
 
   return {
     add(lease, stats, volatile, { disabled, remember }) {
-      const sequence = sequences.get(lease.host) ?? 0;
-      const unsent = { sequence, sentAtMs: 0, nextAtMs: 0, sentVolatile: '', failures: 0, isSending: false };
-      const now = { ...unsent, isUrgent: false, isEnded: false };
-      const host: Reporting = { lease, stats, volatile, hasAllocationRequests: false, disabled, remember, ...now };
+      const host: Reporting = {
+        lease,
+        stats,
+        volatile,
+        hasAllocationRequests: false,
+        disabled,
+        remember,
+        sequence: sequences.get(lease.host) ?? 0,
+        sentAtMs: 0,
+        nextAtMs: 0,
+        sentVolatile: '',
+        failures: 0,
+        isSending: false,
+        isUrgent: false,
+        isEnded: false,
+      };
       all.add(host);
       return {
         firstSent: report(host),
@@ -238,8 +250,4 @@ export function createReporter(
       await Promise.all(held.map((host) => takeTurn(() => send(host))));
     },
   };
-}
-
-function isLoss(reason: string): reason is LossReason {
-  return reason === 'epoch_unknown' || reason === 'epoch_superseded';
 }

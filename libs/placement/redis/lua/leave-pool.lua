@@ -11,9 +11,5 @@ if not stored then return end
 local state = cjson.decode(stored)
 local mine = state.m[ARGV[2]]
 if not mine or mine[1] ~= ARGV[3] then return end
-local members, is_empty = {}, true
-for name, member in pairs(state.m) do
-  if name ~= ARGV[2] then members[name], is_empty = member, false end
-end
-local text = '{"e":' .. string.format('%.0f', state.e + 1) .. ',"m":' .. (is_empty and '{}' or cjson.encode(members)) .. '}'
-redis.call('HSET', KEYS[1], ARGV[1], text)
+state.m[ARGV[2]] = nil
+redis.call('HSET', KEYS[1], ARGV[1], cjson.encode({ e = state.e + 1, m = state.m }))

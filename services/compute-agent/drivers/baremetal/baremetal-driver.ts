@@ -6,7 +6,7 @@ import type { BootDevice } from '#libs/domain/nodes/node';
 import { isOffered } from '#libs/domain/nodes/node-state';
 import type { Log } from '#libs/runtime/log';
 import type { Driver, NodeOrder } from '../driver';
-import { isFenced } from '../fenced';
+import { isFenced, notSurelyHeld } from '../fenced';
 import type { NodeController } from './node-controller';
 import { bootOnce, type NodeWorkParts, powerOff, shutDown } from './node-work';
 import type { RememberedNode } from './remembered-node';
@@ -97,9 +97,14 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     await node.change({ isOn: order !== 'off' });
   }
 
-  async function bootInto(device: BootDevice): Promise<void> {
+  /** From its disk it boots each time, from anything else once. */
+  async function setBootDevice(device: BootDevice): Promise<void> {
     await claim();
     await controller.setBootDevice(device, device !== 'Hdd');
+  }
+
+  async function bootInto(device: BootDevice): Promise<void> {
+    await setBootDevice(device);
     await setPower((await controller.status()).isOn ? 'reboot' : 'on');
     await node.change({ bootDevice: device });
   }
@@ -134,8 +139,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     power_off: () => setPower('off'),
     reboot: () => setPower('reboot'),
     async set_boot_device({ bootDevice = 'Hdd' }) {
-      await claim();
-      await controller.setBootDevice(bootDevice, bootDevice !== 'Hdd');
+      await setBootDevice(bootDevice);
       await node.change({ bootDevice });
     },
   };
@@ -157,7 +161,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
       } catch (thrown) {
         // Whoever manages it next goes on with it.
         if (signal.reason === 'handed_back' || closing.signal.aborted || isFenced(thrown)) throw thrown;
-        if (!isCertain()) throw notHeld(node.record.host, epoch);
+        if (!isCertain()) throw notSurelyHeld(node.record.host, epoch);
         await undeploy(uuid);
         throw thrown;
       }
@@ -204,9 +208,4 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
       await controller.close();
     },
   };
-}
-
-/** What fails while another may hold the node says nothing of the build. */
-function notHeld(host: string, epoch: number): BerthError {
-  return new BerthError('aborted', 'epoch_unknown', `node ${host} is not surely held under epoch ${epoch} any more`);
 }

@@ -105,7 +105,7 @@ export function updateTo(
   // A limit is changed, not taken away.
   if (Memory === 0 && (present.HostConfig.Memory ?? 0) > 0) return undefined;
   if (CpusetMems === '' && (present.HostConfig.CpusetMems ?? '') !== '') return undefined;
-  if (!isDeepStrictEqual(told(present.Config.Env), told(Env))) return undefined;
+  if (!isDeepStrictEqual(berthVariables(present.Config.Env), berthVariables(Env))) return undefined;
   if (!isDeepStrictEqual(pathsOf(present.HostConfig), pathsOf(HostConfig))) return undefined;
   const after = factsOf({ ...present, HostConfig: { ...HostConfig, CpusetCpus } }, all);
   if (!isDeepStrictEqual(after, JSON.parse(Labels?.[LABELS.facts] ?? '{}'))) return undefined;
@@ -136,7 +136,7 @@ function environmentOf({ uuid, name, projectId, mappings }: InstanceToBuild, { n
 }
 
 /** What Berth has told it. */
-function told(env: readonly string[]): readonly string[] {
+function berthVariables(env: readonly string[]): readonly string[] {
   return env.filter((one) => one.startsWith('BERTH_') && one.includes('=')).sort();
 }
 

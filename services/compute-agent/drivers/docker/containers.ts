@@ -23,17 +23,17 @@ export class Containers {
   /** All of them, running or not. */
   async list(): Promise<readonly Listed[]> {
     const label = [`${LABELS.host}=${this.host}`];
-    return told(this.docker.listContainers({ all: true, filters: { label } }));
+    return orEngineError(this.docker.listContainers({ all: true, filters: { label } }));
   }
 
   /** Undefined when there is none. */
   async inspect(uuid: string): Promise<Docker.ContainerInspectInfo | undefined> {
-    return told(orGone(this.#container(uuid).inspect()));
+    return orEngineError(orGone(this.#container(uuid).inspect()));
   }
 
   /** Pulls the image when it is not there, if that is allowed. */
-  async create(options: Docker.ContainerCreateOptions, signal?: AbortSignal): Promise<void> {
-    const create = () => this.docker.createContainer({ ...options, ...(signal && { abortSignal: signal }) });
+  async create(options: Docker.ContainerCreateOptions, signal: AbortSignal): Promise<void> {
+    const create = () => this.docker.createContainer({ ...options, abortSignal: signal });
     try {
       await create();
     } catch (thrown) {
@@ -42,7 +42,7 @@ export class Containers {
       await this.#pull(options.Image ?? '').catch((error: unknown) => {
         throw isGone(error) ? noSuchImage(error) : engineError(error);
       });
-      await told(create());
+      await orEngineError(create());
     }
   }
 
@@ -57,11 +57,12 @@ export class Containers {
   }
 
   async stop(uuid: string): Promise<void> {
-    await this.#stop(this.#container(uuid));
+    const seconds = Math.ceil(this.config.dockerStopMs / 1_000);
+    await orEngineError(orGone(this.#container(uuid).stop({ t: seconds }).catch(unlessUnchanged)));
   }
 
   async update(uuid: string, limits: Docker.HostConfig): Promise<void> {
-    await told(this.#container(uuid).update(limits));
+    await orEngineError(this.#container(uuid).update(limits));
   }
 
   /**
@@ -72,13 +73,15 @@ export class Containers {
     const { Cmd: _sameCommand, ...rest } = options;
     const before = this.#container(uuid);
     await this.stop(uuid);
-    await told(before.commit({ repo: KEPT, tag: uuid, pause: false }));
-    await told(before.rename({ name: this.#replacedName(uuid) }));
+    await orEngineError(before.commit({ repo: KEPT, tag: uuid, pause: false }));
+    await orEngineError(before.rename({ name: this.#replacedName(uuid) }));
     const HostConfig = { ...options.HostConfig, VolumesFrom: [this.#replacedName(uuid)] };
     try {
-      await told(this.docker.createContainer({ ...rest, Image: `${KEPT}:${uuid}`, HostConfig }));
+      await orEngineError(this.docker.createContainer({ ...rest, Image: `${KEPT}:${uuid}`, HostConfig }));
     } catch (thrown) {
-      await told(this.docker.getContainer(this.#replacedName(uuid)).rename({ name: containerName(this.host, uuid) }));
+      await orEngineError(
+        this.docker.getContainer(this.#replacedName(uuid)).rename({ name: containerName(this.host, uuid) }),
+      );
       throw thrown;
     }
     await this.#removeReplaced(uuid);
@@ -91,25 +94,20 @@ export class Containers {
       if (!name.endsWith(REPLACED)) continue;
       const own = name.slice(0, -REPLACED.length);
       const container = this.docker.getContainer(name);
-      if (names.has(own)) await told(container.remove({ force: true }));
-      else await told(container.rename({ name: own }));
+      if (names.has(own)) await orEngineError(container.remove({ force: true }));
+      else await orEngineError(container.rename({ name: own }));
     }
   }
 
   /** All that there is of an instance, what was kept of it and its volumes, too. */
   async remove(uuid: string): Promise<void> {
     await this.#removeReplaced(uuid);
-    await told(orGone(this.#container(uuid).remove({ force: true, v: true })));
-    await told(orGone(this.docker.getImage(`${KEPT}:${uuid}`).remove({ force: true })));
+    await orEngineError(orGone(this.#container(uuid).remove({ force: true, v: true })));
+    await orEngineError(orGone(this.docker.getImage(`${KEPT}:${uuid}`).remove({ force: true })));
   }
 
   async #removeReplaced(uuid: string): Promise<void> {
-    await told(orGone(this.docker.getContainer(this.#replacedName(uuid)).remove({ force: true })));
-  }
-
-  async #stop(container: Docker.Container): Promise<void> {
-    const seconds = Math.ceil(this.config.dockerStopMs / 1_000);
-    await told(orGone(container.stop({ t: seconds }).catch(unlessUnchanged)));
+    await orEngineError(orGone(this.docker.getContainer(this.#replacedName(uuid)).remove({ force: true })));
   }
 
   async #pull(image: string): Promise<void> {
@@ -128,7 +126,7 @@ export class Containers {
   }
 }
 
-function told<T>(work: Promise<T>): Promise<T> {
+function orEngineError<T>(work: Promise<T>): Promise<T> {
   return work.catch((thrown: unknown) => {
     throw engineError(thrown);
   });

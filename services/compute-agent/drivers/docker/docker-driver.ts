@@ -128,9 +128,11 @@ class DockerDriver implements Driver {
 
   /** Finds the containers that earlier runs of the agent made. */
   async adopt(): Promise<void> {
-    await this.#containers.settle(await this.#containers.list());
-    const uuids = (await this.#containers.list()).map(({ Labels }) => Labels[LABELS.instance] ?? '');
-    await Promise.all(uuids.map((uuid) => this.#adoptOne(uuid)));
+    const found = await this.#containers.list();
+    await this.#containers.settle(found);
+    // One that was being replaced is there twice.
+    const uuids = new Set(found.map(({ Labels }) => Labels[LABELS.instance] ?? ''));
+    await Promise.all([...uuids].map((uuid) => this.#adoptOne(uuid)));
     const running = [...this.#entries.values()].filter(({ isRunning }) => isRunning).length;
     const counts = { containers: this.#entries.size, running };
     this.around.log.debug({ event: 'containers_adopted', ...counts }, 'adopted containers by their labels');
@@ -222,13 +224,13 @@ class DockerDriver implements Driver {
       const update = updateTo(present, options, this.#cores.shared);
       if (update) {
         await this.#containers.update(uuid, update);
-        this.#put(uuid, { facts: madeWith(instance, place), isRunning, isChanging: false });
+        this.#entries.set(uuid, { facts: madeWith(instance, place), isRunning, isChanging: false });
       } else {
         before.isChanging = true;
         await this.#containers.replace(uuid, options);
       }
     } catch (thrown) {
-      this.#put(uuid, { ...before, facts });
+      this.#entries.set(uuid, { ...before, facts });
       this.#assignments.restore(uuid, facts.cores);
       throw thrown;
     }
@@ -251,7 +253,7 @@ class DockerDriver implements Driver {
     const { uuid } = instance;
     const wanted = placeOf(instance, this.#tree, this.#cores, this.#takenDevices(uuid));
     const place = { ...wanted, cores: this.#assignments.assign(uuid, wanted.cores) };
-    this.#put(uuid, { facts: madeWith(instance, place), isRunning: false, isChanging: true });
+    this.#entries.set(uuid, { facts: madeWith(instance, place), isRunning: false, isChanging: true });
     return place;
   }
 
@@ -271,13 +273,9 @@ class DockerDriver implements Driver {
     const { State } = (await this.#containers.inspect(uuid)) ?? {};
     if (State?.Running) return;
     // Whoever heard of its end meanwhile has taken it off the list.
-    if (entry) this.#put(uuid, { ...entry, isRunning: false, isChanging: true });
+    if (entry) this.#entries.set(uuid, { ...entry, isRunning: false, isChanging: true });
     const how = State ? `with exit code ${State.ExitCode}${State.Error && `: ${State.Error}`}` : 'and was removed';
     throw new BerthError('failed_precondition', 'ended_at_once', `the container ended at once, ${how}`);
-  }
-
-  #put(uuid: string, entry: Entry): void {
-    this.#entries.set(uuid, entry);
   }
 
   #takenDevices(but: string): ReadonlySet<string> {
