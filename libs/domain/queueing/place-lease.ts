@@ -68,8 +68,9 @@ export function roomWanted(
 export const RESERVATION_CONSUMER = 'RESERVATION';
 
 /**
- * The consumer of an instance's reserved alternates, and the instance of that consumer: the one uuid is the other with a bit
- * turned that none of RFC 9562's variants has beside the first, as a migration's has one of its version turned.
+ * The consumer of an instance's reserved alternates, and the instance of that consumer: the one uuid is the other with the
+ * second bit of its variant turned. RFC 9562's variant is 10, so of the uuids that it defines none is another's reservation.
+ * (A migration's uuid differs in a bit of the version instead.)
  */
 export function reservationUuidOf(instanceUuid: string): string {
   return turnedUuid(instanceUuid, VARIANT_AT, 4);

@@ -31,9 +31,9 @@ export function hostsInUse(
     for (const [host, { cores, ram, vms }] of used) {
       const capacity = capacities.get(host);
       if (vms === 0 || !capacity) continue;
-      const free = { cores: capacity.cores - cores, ram: capacity.ram - ram };
-      sum.cores += Math.max(0, free.cores - free.ram / ramPerCore);
-      sum.ram += Math.max(0, free.ram - free.cores * ramPerCore);
+      const stranded = strandedOf({ cores: capacity.cores - cores, ram: capacity.ram - ram }, ramPerCore);
+      sum.cores += stranded.cores;
+      sum.ram += stranded.ram;
     }
   };
   for (const { kind, vm, atDays } of events) {
@@ -56,6 +56,11 @@ export function hostsInUse(
   }
   const share = (name: 'cores' | 'ram') => (all[name] === 0 ? 0 : sum[name] / samples / all[name]);
   return { most, stranded: { cores: share('cores'), ram: share('ram') } };
+}
+
+/** What of a host's free capacity is beyond the proportion in which VMs ask for it. */
+export function strandedOf({ cores, ram }: CoresAndRam, ramPerCore: number): CoresAndRam {
+  return { cores: Math.max(0, cores - ram / ramPerCore), ram: Math.max(0, ram - cores * ramPerCore) };
 }
 
 /** Ram for each core, of all that the trace asks for. */

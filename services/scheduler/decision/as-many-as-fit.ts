@@ -20,14 +20,20 @@ export function decideAsMany(
   parts: DecisionParts,
   refusedClaims: RefusedClaims,
 ): PartialDecision {
-  const forAll = decide(request, nowMs, random, parts, refusedClaims);
-  const { instanceUuids, minCount = 0 } = request;
-  if (forAll.kind === 'decided' || minCount === 0 || minCount >= instanceUuids.length) return forAll;
+  const { instanceUuids, minCount = 0, mayPreempt = false } = request;
+  if (minCount === 0 || minCount >= instanceUuids.length) return decide(request, nowMs, random, parts, refusedClaims);
+
+  // Whose place it could take is told, and looked for, only for as many as are enough.
+  const decideFor = (uuids: readonly string[]) => {
+    const some = { ...request, instanceUuids: uuids, mayPreempt: mayPreempt && uuids.length === minCount };
+    return decide(some, nowMs, random, parts, refusedClaims);
+  };
+  const forAll = decideFor(instanceUuids);
+  if (forAll.kind === 'decided') return forAll;
 
   const { held } = claimsHeld(request, parts.fleet, parts.fleet.snapshot(nowMs));
   const heldFirst = [...held.keys(), ...instanceUuids.filter((uuid) => !held.has(uuid))];
-  const forFirst = (count: number) =>
-    decide({ ...request, instanceUuids: heldFirst.slice(0, count) }, nowMs, random, parts, refusedClaims);
+  const forFirst = (count: number) => decideFor(heldFirst.slice(0, count));
 
   let best = forFirst(minCount);
   if (best.kind === 'refused') return best;

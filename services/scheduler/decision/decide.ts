@@ -6,17 +6,16 @@ import { groupKey } from '#libs/domain/server-group';
 import type { Pricing } from '../demand/pricing';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
-import type { HostState } from '../fleet/host-state';
 import { nominationsBefore } from '../fleet/leases/nominations';
-import { locate, NO_REFUSED_CLAIMS, type RefusedClaims } from '../fleet/located-request';
+import { locate, type RefusedClaims } from '../fleet/located-request';
 import { quotaExceeded } from '../fleet/quota-exceeded';
-import { requiredOn } from '../ranking/candidates';
 import { placesOf } from '../ranking/judgement';
-import { best, type RankHosts } from '../ranking/ranked-hosts';
+import type { RankHosts } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
 import { type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
 import type { SelectSettings } from '../settings';
-import { withoutReservations, withReserved } from './alternates/reserved-room';
+import { alternatesChooser } from './alternates/choose-alternates';
+import { withoutReservations } from './alternates/reserved-room';
 import type { CompleteRequest } from './complete-request';
 import { diagnose } from './diagnose';
 import { type Grounds, noteGrounds } from './grounds';
@@ -93,10 +92,10 @@ export function decide(
   nowMs: number,
   random: Random,
   parts: DecisionParts,
-  refusedClaims: RefusedClaims = NO_REFUSED_CLAIMS,
+  refusedClaims?: RefusedClaims,
 ): Decision {
   const { fleet, rankHosts, settings } = parts;
-  const { spec, instanceUuids, numAlternates } = request;
+  const { spec, instanceUuids } = request;
 
   const present = fleet.snapshot(nowMs);
   const snapshot = withoutReservations(request, fleet, present);
@@ -104,7 +103,7 @@ export function decide(
   const isOpen = placesOf(request.equivalenceClass, settings);
   const isMove = request.move !== undefined;
   const nominations = nominationsBefore(request, fleet.view, nowMs);
-  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, refusedClaims, isMove, nominations);
+  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, { refusedClaims, isMove, nominations });
   const constraints = new RequestConstraints(located, settings);
   const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));
 
@@ -112,31 +111,16 @@ export function decide(
   const groundsOf = noteGrounds(equivalenceClass, { snapshot, constraints, quotaExceeded: beyond }, parts);
   const group = spec.group && groupKey(spec.projectId, spec.group.id);
   const picked = pickHosts(unclaimed, equivalenceClass, { snapshot, constraints }, group, random, parts);
-  const ranked = rankHosts(equivalenceClass, picked.snapshot);
   if (picked.kind === 'refused') {
     const before = { placed: picked.picks.length, of: unclaimed.length };
-    const feasibility = ranked.feasibility(picked.constraints);
+    const feasibility = rankHosts(equivalenceClass, picked.snapshot).feasibility(picked.constraints);
     const diagnosis = diagnose(feasibility, beyond, before);
     const refused = { request, unclaimed, equivalenceClass, snapshot, located, nominations, picked };
     const preemption = request.mayPreempt ? decidePreemption(refused, random, parts) : undefined;
     return { kind: 'refused', diagnosis, grounds: groundsOf([], diagnosis), preemption };
   }
 
-  let rest = picked.snapshot;
-  const alternatesTo = ({ host: selected }: HostForInstance): HostForInstance[] => {
-    if (numAlternates === 0) return [];
-    const withoutIt = picked.constraints.withMembers(selected.index, -1);
-    const isWanted = (other: HostState) => other.index !== selected.index && other.host.cell === selected.host.cell;
-    const ranks = rest === picked.snapshot ? ranked : rankHosts(equivalenceClass, rest);
-    const found = best(numAlternates, ranks.bestFirst(withoutIt, random, isWanted));
-    // What is reserved for one is not there for the next.
-    if (request.alternatesHeld === 'reserved') rest = withReserved(found, rest);
-    return found.map(({ host, candidate }) =>
-      candidate.preferred.length === 0
-        ? { host, candidate }
-        : { host, candidate, required: requiredOn(equivalenceClass, host) },
-    );
-  };
+  const alternatesTo = alternatesChooser(request, equivalenceClass, picked, rankHosts, random);
   const pickOf = new Map(picked.picks.map((pick) => [pick.instanceUuid, pick]));
   const destinations = instanceUuids.map((instanceUuid): InstanceDestination => {
     const claim = held.get(instanceUuid);
@@ -158,7 +142,8 @@ function affordable(
   { view }: Fleet,
 ): EquivalenceClass {
   if (Object.keys(spec.preferredResources).length === 0) return equivalenceClass;
-  const isAffordable = quotaExceeded(spec, unclaimed, view, spec.preferredResources, move !== undefined).length === 0;
+  const terms = { more: spec.preferredResources, isMove: move !== undefined };
+  const isAffordable = quotaExceeded(spec, unclaimed, view, terms).length === 0;
   return isAffordable ? equivalenceClass : withoutPreferred(equivalenceClass);
 }
 

@@ -2,7 +2,7 @@ import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { EquivalenceClass } from '../request/equivalence-class';
 import { Demand } from './demand';
 import { NO_PRICES, type Prices, pricesOf } from './prices';
-import { shapeOf } from './shape';
+import { type Shape, shapeOf } from './shape';
 
 /** Instances between two prices: at least so many, and at least a tenth of the hosts, so that it costs a request little. */
 const INSTANCES_BETWEEN = 50;
@@ -14,6 +14,8 @@ const OF_HOSTS = 1 / 10;
  */
 export class Pricing {
   private readonly demand = new Demand();
+  /** Of the classes that are asked for again and again, which are objects of their own. */
+  private readonly shapes = new WeakMap<EquivalenceClass, Shape | undefined>();
   private kept = NO_PRICES;
   private instancesUntilNext = 0;
 
@@ -27,7 +29,7 @@ export class Pricing {
 
   /** Counts what is asked for, before it is decided. */
   note(equivalenceClass: EquivalenceClass, instances: number, snapshot: FleetSnapshot): void {
-    const shape = shapeOf(equivalenceClass);
+    const shape = this.shapeOf(equivalenceClass);
     if (shape && instances > 0) this.demand.note(shape, instances);
     this.instancesUntilNext -= instances;
     if (this.instancesUntilNext > 0) return;
@@ -38,5 +40,10 @@ export class Pricing {
   /** Prices as of a snapshot, in use or not: to explain what a placement costs. */
   of(snapshot: FleetSnapshot): Prices {
     return pricesOf(this.demand.asked(), snapshot);
+  }
+
+  private shapeOf(equivalenceClass: EquivalenceClass): Shape | undefined {
+    if (!this.shapes.has(equivalenceClass)) this.shapes.set(equivalenceClass, shapeOf(equivalenceClass));
+    return this.shapes.get(equivalenceClass);
   }
 }

@@ -1,11 +1,12 @@
 import type { RoomCost } from '#libs/contracts/messages';
-import { requiredDemands } from '../fleet/host-capacity';
+import { requiredAmounts } from '../fleet/host-capacity';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';
 import type { Prices } from './prices';
 import { lossOf } from './shape';
 
 const MOST_SHOWN = 5;
+const NONE: readonly RoomCost[] = [];
 
 /** Which later requests an instance on a host costs: the shapes of which fewer fit then, the dearest first. */
 export function roomCosts(
@@ -13,9 +14,9 @@ export function roomCosts(
   equivalenceClass: EquivalenceClass,
   prices: Prices,
 ): readonly RoomCost[] {
-  const taken = Object.fromEntries(
-    requiredDemands(equivalenceClass).map(({ resourceClass, inAll }) => [resourceClass, inAll]),
-  );
+  // As for every host of a decision that is kept.
+  if (prices.shapes.length === 0) return NONE;
+  const taken = requiredAmounts(equivalenceClass);
   const costs: RoomCost[] = [];
   for (const shape of prices.shapes) {
     const fewer = lossOf(shape, free, taken);

@@ -1,5 +1,5 @@
 import { capacityOf, type Resources } from '#libs/domain/inventory';
-import { requiredDemands } from '../fleet/host-capacity';
+import { requiredAmounts } from '../fleet/host-capacity';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';
 
@@ -12,8 +12,7 @@ export interface Shape {
 
 /** What one instance of a class requires; undefined when it asks for nothing. */
 export function shapeOf(equivalenceClass: EquivalenceClass): Shape | undefined {
-  const demands = requiredDemands({ ...equivalenceClass, batchSize: 1 });
-  return shapeFrom(demands.map(({ resourceClass, inAll }) => [resourceClass, inAll]));
+  return shapeFrom(Object.entries(requiredAmounts({ ...equivalenceClass, batchSize: 1 })));
 }
 
 /** All that a host has to give: an instance of this shape fits on it only when it is empty. */

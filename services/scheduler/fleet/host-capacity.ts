@@ -50,6 +50,13 @@ export function requiredDemands({ resources, requestGroups, batchSize }: Equival
   }));
 }
 
+/** The same as amounts. */
+export function requiredAmounts(equivalenceClass: EquivalenceClass): Resources {
+  return Object.fromEntries(
+    requiredDemands(equivalenceClass).map(({ resourceClass, inAll }) => [resourceClass, inAll]),
+  );
+}
+
 /**
  * What each preferred class asks beside what is required. Each is met by itself: the whole amount, for all instances of a
  * batch.

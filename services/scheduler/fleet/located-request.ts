@@ -41,16 +41,24 @@ type RequestWithRules = RequestSpec & { readonly group: ServerGroup | undefined 
 /** Hosts, by index, whose claim the store refused though all filters accept them; and what it said. */
 export type RefusedClaims = ReadonlyMap<number, string>;
 
-export const NO_REFUSED_CLAIMS: RefusedClaims = new Map();
+const NO_REFUSED_CLAIMS: RefusedClaims = new Map();
 
 /** The hosts that the spec's lists name, or that have the instances which they name. */
 export type NamedHosts = Readonly<
   Record<'forceHosts' | 'ignoreHosts' | 'sameHost' | 'differentHost', readonly HostState[]>
 >;
 
+/** What most requests do not have. */
+interface LocateTerms {
+  readonly refusedClaims?: RefusedClaims | undefined;
+  readonly isMove?: boolean;
+  /** Those that come before the request. */
+  readonly nominations?: readonly PlaceLease[];
+}
+
 /**
  * Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet, and what they
- * are to hold counts for the quota. `nominations` are those that come before the request. `isOpen` tells the hosts where the request may go, room or not.
+ * are to hold counts for the quota. `isOpen` tells the hosts where the request may go, room or not.
  */
 export function locate(
   spec: RequestWithRules,
@@ -58,9 +66,7 @@ export function locate(
   fleet: Fleet,
   snapshot: FleetSnapshot,
   isOpen: (host: HostState) => boolean,
-  refusedClaims: RefusedClaims = NO_REFUSED_CLAIMS,
-  isMove = false,
-  nominations: readonly PlaceLease[] = [],
+  { refusedClaims = NO_REFUSED_CLAIMS, isMove = false, nominations = [] }: LocateTerms = {},
 ): LocatedRequest {
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
     names.length === 0
@@ -78,7 +84,7 @@ export function locate(
       differentHost: found(spec.differentHost, byInstance),
     },
     refusedClaims,
-    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, {}, isMove, nominations),
+    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, { isMove, nominations }),
     nominatedHosts: nominatedHosts(nominations, spec, instanceUuids.length, fleet, snapshot),
   };
 }

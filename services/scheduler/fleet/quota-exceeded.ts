@@ -1,25 +1,39 @@
-import type { Consumer } from '#libs/domain/consumer';
-import { addResources, type Resources } from '#libs/domain/inventory';
+import { addResources, negated, type Resources } from '#libs/domain/inventory';
 import type { PlaceLease } from '#libs/domain/queueing/place-lease';
-import { countedOf, excessOf, INSTANCES, type QuotaExcess, type QuotaState } from '#libs/domain/quotas/quota';
+import {
+  countedOf,
+  excessOf,
+  type Growth,
+  INSTANCES,
+  type QuotaExcess,
+  type QuotaState,
+} from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 
 const NOTHING: readonly QuotaExcess[] = [];
+const NO_GROWTH: Growth = new Map();
+
+/** What counts besides the instances. */
+interface QuotaTerms {
+  /** What each instance takes beyond what it requires. */
+  readonly more?: Resources;
+  readonly isMove?: boolean;
+  /** They count as held. */
+  readonly nominations?: readonly PlaceLease[];
+  /** What others do not hold any more, by project. */
+  readonly givenBack?: Growth;
+}
 
 /**
- * The limits that instances of a spec would exceed, by the rule of the store: all of them with what is required, and with
- * `more` each. What they hold already is given back by their claims; of a move it stays, but no instance is added. What is
- * nominated counts as held, and what is `leaving` as given back.
+ * The limits that instances of a spec would exceed, by the rule of the store. What they hold already is given back by their
+ * claims; of a move it stays, but no instance is added.
  */
 export function quotaExceeded(
   { projectId, resources, requestGroups }: Pick<RequestSpec, 'projectId' | 'resources' | 'requestGroups'>,
   instanceUuids: readonly string[],
   view: Pick<PlacementView, 'quotas' | 'consumer'>,
-  more: Resources = {},
-  isMove = false,
-  nominations: readonly PlaceLease[] = [],
-  leaving: readonly Consumer[] = [],
+  { more = {}, isMove = false, nominations = [], givenBack = NO_GROWTH }: QuotaTerms = {},
 ): readonly QuotaExcess[] {
   const { quotas } = view;
   // Most projects have none.
@@ -31,7 +45,7 @@ export function quotaExceeded(
     const counted = Object.entries(countedOf(held)).filter(([name]) => !isMove || name === INSTANCES);
     for (const [name, amount] of counted) growth[name] = (growth[name] ?? 0) - amount;
   }
-  return excessOf(new Map([[projectId, growth]]), withOthers(quotas, nominations, leaving));
+  return excessOf(new Map([[projectId, growth]]), withOthers(quotas, nominations, givenBack));
 }
 
 /** What so many instances count for in a quota. */
@@ -46,13 +60,10 @@ export function askedOf(
   return Object.fromEntries(Object.entries(each).map(([name, amount]) => [name, amount * instanceCount]));
 }
 
-function withOthers(quotas: QuotaState, nominations: readonly PlaceLease[], leaving: readonly Consumer[]): QuotaState {
-  if (nominations.length + leaving.length === 0) return quotas;
+function withOthers(quotas: QuotaState, nominations: readonly PlaceLease[], givenBack: Growth): QuotaState {
+  if (nominations.length + givenBack.size === 0) return quotas;
   const more = new Map<string, Resources>();
-  for (const consumer of leaving) {
-    const less = Object.entries(countedOf(consumer)).map(([name, amount]) => [name, -amount]);
-    more.set(consumer.projectId, addResources(more.get(consumer.projectId) ?? {}, Object.fromEntries(less)));
-  }
+  for (const [projectId, amounts] of givenBack) more.set(projectId, negated(amounts));
   for (const { projectId, places } of nominations) {
     const counted = places.map(({ allocations }) => countedOf({ allocations, consumerType: 'INSTANCE' }));
     more.set(projectId, counted.reduce(addResources, more.get(projectId) ?? {}));

@@ -47,12 +47,12 @@ export function aggregateCalls(deps: GroupingDeps) {
     }),
     ...answer(createAggregateMethod, (request, { identity }) => {
       requireService(identity, createAggregateMethod.request.type);
-      checkMultipliers(request.metadata);
+      checkWeighing(request.metadata);
       return commit(request.uuid, { kind: 'create_aggregate', ...request });
     }),
     ...answer(updateAggregateMethod, async ({ aggregate, name, setMetadata, unsetMetadata }, { identity }) => {
       requireService(identity, updateAggregateMethod.request.type);
-      checkMultipliers(setMetadata);
+      checkWeighing(setMetadata);
       const { uuid } = await find(aggregate);
       const change = { name: name === '' ? undefined : name, set: setMetadata, unset: unsetMetadata };
       return commit(uuid, { kind: 'update_aggregate', uuid, ...change });
@@ -92,8 +92,8 @@ function viewOf(view: PlacementView, aggregate: Aggregate): AggregateView {
 const MULTIPLIER = '_weight_multiplier';
 const MOST = 1_000;
 
-/** A weight that is no number would be ignored in every decision. */
-function checkMultipliers(metadata: Aggregate['metadata']): void {
+/** A weight that is no number, or a profile that is none, would be ignored in every decision. */
+function checkWeighing(metadata: Aggregate['metadata']): void {
   for (const [key, value] of Object.entries(metadata)) {
     if (key === PROFILE_KEY && !isProfile(value)) {
       const message = `metadata ${key} must be one of ${PROFILES.join(', ')}, not '${value}'`;

@@ -4,7 +4,7 @@ import type { Check, ClassFilter, FilterSettings, Reason } from '../filters/filt
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';
-import { weightByProfile } from '../weighers/profiles';
+import { PROFILE_KEY, weightByProfile } from '../weighers/profiles';
 import { WEIGHERS, type Weights } from '../weighers/registry';
 import { type Measure, normalise } from '../weighers/weigher';
 
@@ -120,7 +120,9 @@ function weightOn(
   { weight, setting, multiplier }: Omit<WeightedMeasure, 'weigher' | 'measure'>,
   { aggregates }: HostState,
 ): number {
-  if (aggregates.length === 0 || multiplier === undefined) return weight;
+  // Few aggregates say anything of weights, and every host that is weighed asks for each weigher.
+  if (multiplier === undefined || !aggregates.some(({ metadata }) => multiplier in metadata || PROFILE_KEY in metadata))
+    return weight;
   const said = metadataOf(aggregates, multiplier).map(Number).filter(Number.isFinite);
   return said.length === 0 ? (weightByProfile(aggregates, setting) ?? weight) : Math.min(...said);
 }

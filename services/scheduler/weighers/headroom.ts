@@ -1,6 +1,6 @@
 import type { Resources } from '#libs/domain/inventory';
 import type { PricedShape } from '../demand/prices';
-import { requiredDemands } from '../fleet/host-capacity';
+import { requiredAmounts } from '../fleet/host-capacity';
 import type { ClassWeigher } from './weigher';
 
 /**
@@ -16,9 +16,7 @@ export const headroomWeigher: ClassWeigher = {
   name: 'headroom',
   prepare(equivalenceClass, { shapes, columns }) {
     if (shapes.length === 0) return undefined;
-    const taken = Object.fromEntries(
-      requiredDemands(equivalenceClass).map(({ resourceClass, inAll }) => [resourceClass, inAll]),
-    );
+    const taken = requiredAmounts(equivalenceClass);
     const before = new Float64Array(columns.length);
     const after = new Float64Array(columns.length);
     return {

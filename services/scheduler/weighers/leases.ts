@@ -1,4 +1,5 @@
 import type { Resources } from '#libs/domain/inventory';
+import { requiredAmounts } from '../fleet/host-capacity';
 import type { ClassWeigher } from './weigher';
 
 /**
@@ -11,11 +12,8 @@ import type { ClassWeigher } from './weigher';
 export const leasesWeigher: ClassWeigher = {
   kind: 'class',
   name: 'leases',
-  prepare({ resources, requestGroups, batchSize }) {
-    const taken: Record<string, number> = {};
-    for (const amounts of [resources, ...requestGroups.map((group) => group.resources)]) {
-      for (const name in amounts) taken[name] = (taken[name] ?? 0) + (amounts[name] as number) * batchSize;
-    }
+  prepare(equivalenceClass) {
+    const taken = requiredAmounts(equivalenceClass);
     return {
       lower: -1,
       upper: 0,

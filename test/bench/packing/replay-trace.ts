@@ -1,3 +1,4 @@
+import { strandedOf } from '../../../services/cli/trace/hosts-in-use';
 import type { CoresAndRam, TraceEvent } from '../../../services/cli/trace/timeline';
 import type { PendingClaim } from '../../../services/scheduler/fleet/pending-claims';
 import { PackedFleet } from './packed-fleet';
@@ -63,14 +64,11 @@ export function replay(
   };
 }
 
-/** On a host whose free cores and ram are not in the proportion of what is asked, what is beyond it is stranded. */
 function addSample(fleet: PackedFleet, asked: CoresAndRam, sums: { cores: number; ram: number; emptyHosts: number }) {
   if (asked.cores === 0) return;
-  const ratio = asked.ram / asked.cores;
+  const ramPerCore = asked.ram / asked.cores;
   fleet.forEachHost(({ free, instances }) => {
-    const [cores, ram] = [free['VCPU'] as number, free['MEMORY_MB'] as number];
-    sums.cores += Math.max(0, cores - ram / ratio);
-    sums.ram += Math.max(0, ram - cores * ratio);
+    add(sums, strandedOf({ cores: free['VCPU'] as number, ram: free['MEMORY_MB'] as number }, ramPerCore));
     if (instances === 0) sums.emptyHosts += 1;
   });
 }

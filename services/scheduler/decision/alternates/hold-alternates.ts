@@ -130,14 +130,12 @@ export function freedReservations(
   view: Pick<PlacementView, 'consumer'>,
 ): readonly ConsumerWrite[] {
   if (alternatesHeld !== 'reserved') return [];
-  return instanceUuids
-    .map((uuid) => view.consumer(reservationUuidOf(uuid)))
-    .filter((held) => held !== undefined && isReservation(held))
-    .map((held) => ({
-      ...reservation(held?.uuid ?? '', projectId, userId),
-      allocations: {},
-      expect: { kind: 'any' },
-    }));
+  return instanceUuids.flatMap((instanceUuid): readonly ConsumerWrite[] => {
+    const uuid = reservationUuidOf(instanceUuid);
+    const held = view.consumer(uuid);
+    if (held === undefined || !isReservation(held)) return [];
+    return [{ ...reservation(uuid, projectId, userId), allocations: {}, expect: { kind: 'any' } }];
+  });
 }
 
 function reservation(uuid: string, projectId: string, userId: string) {

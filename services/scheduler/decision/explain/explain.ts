@@ -5,7 +5,7 @@ import { allows } from '../../filters/filter';
 import type { FleetSnapshot } from '../../fleet/fleet-snapshot';
 import { lacksOn, requiredDemands } from '../../fleet/host-capacity';
 import { nominationsBefore } from '../../fleet/leases/nominations';
-import { locate, NO_REFUSED_CLAIMS } from '../../fleet/located-request';
+import { locate } from '../../fleet/located-request';
 import { noCandidate } from '../../ranking/candidates';
 import { Judgement, placesOf } from '../../ranking/judgement';
 import { best } from '../../ranking/ranked-hosts';
@@ -42,7 +42,7 @@ export function explain(
   const snapshot = fleet.snapshot(nowMs);
   const nominations = nominationsBefore({ instanceUuids: [], priority }, fleet.view, nowMs);
   const isOpen = placesOf(equivalenceClass, settings);
-  const located = locate(spec, [NEW_INSTANCE], fleet, snapshot, isOpen, NO_REFUSED_CLAIMS, false, nominations);
+  const located = locate(spec, [NEW_INSTANCE], fleet, snapshot, isOpen, { nominations });
   const constraints = new RequestConstraints(located, settings);
   const ranked = rankHosts(equivalenceClass, snapshot);
   const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name));

@@ -1,7 +1,6 @@
 import type { ClaimMovesResponse, Destination, Move } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';
-import type { RefusedClaims } from '../../fleet/located-request';
 import type { PendingClaim } from '../../fleet/pending-claims';
 import type { ClassifiedSpec } from '../../request/equivalence-class';
 import { catchUp, foreign, writesOf } from '../claim';
@@ -97,7 +96,7 @@ function planEach(order: readonly AskedMove[], deps: SelectDeps): Plan {
     for (const one of order) {
       const request = requestOf(one, deps);
       const random = seededRandom(seedOf(one.instanceUuid));
-      const decision = decide(request, clock.now(), random, deps, NO_REFUSALS);
+      const decision = decide(request, clock.now(), random, deps);
       if (decision.kind === 'refused') {
         const response = { destinations: [], noValidHost: decision.diagnosis, refusedInstanceUuid: one.instanceUuid };
         return { kind: 'refused', refused: one, response };
@@ -112,8 +111,6 @@ function planEach(order: readonly AskedMove[], deps: SelectDeps): Plan {
     fleet.settle(held);
   }
 }
-
-const NO_REFUSALS: RefusedClaims = new Map();
 
 function requestOf({ instanceUuid, move, ...asked }: AskedMove, { fleet }: SelectDeps): SelectRequest {
   // Who comes before it, and whether it makes room for others, stays as it is.

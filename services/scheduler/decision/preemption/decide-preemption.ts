@@ -31,7 +31,7 @@ export function decidePreemption(
   random: Random,
   parts: DecisionParts,
 ): DecidedPreemption | undefined {
-  const { request, unclaimed, equivalenceClass, located, picked } = refused;
+  const { request, unclaimed, equivalenceClass, located, nominations, picked } = refused;
   const about = {
     equivalenceClass,
     judgement: new Judgement(equivalenceClass, parts.settings, parts.pricing.prices),
@@ -67,7 +67,7 @@ export function decidePreemption(
       instanceCount,
       asked: askedOf(spec, instanceCount),
       places: anyway.kind === 'picked' ? anyway.picks.map(({ claim }) => claim) : undefined,
-      excessWithout: (left) => quotaExceeded(spec, unclaimed, fleet.view, {}, isMove, refused.nominations, left),
+      excessWithout: (givenBack) => quotaExceeded(spec, unclaimed, fleet.view, { isMove, nominations, givenBack }),
     });
   }
 }

@@ -33,9 +33,7 @@ export function nominator({ placement, mirror, clock, log, config }: NominatePar
           const lease = { kind: 'nomination', consumerUuid, projectId, priority, untilMs, places } as const;
           return { kind: 'write_lease', atMs, lease } as const;
         })
-      : givenUp(instanceUuids, mirror).map((consumerUuid) => {
-          return { kind: 'end_leases', atMs, consumerUuids: [consumerUuid] } as const;
-        });
+      : givingUp(instanceUuids, mirror, atMs);
     try {
       const results = await Promise.all(commands.map((command) => placement.commit(command)));
       for (const result of results) if (result.kind === 'committed') mirror.apply(result.change);
@@ -46,9 +44,8 @@ export function nominator({ placement, mirror, clock, log, config }: NominatePar
   };
 }
 
-function givenUp(instanceUuids: readonly string[], mirror: NominateParts['mirror']): readonly string[] {
-  const nominations = mirror.nominations();
-  if (nominations.length === 0) return [];
-  const nominated = new Set(nominations.map(({ consumerUuid }) => consumerUuid));
-  return instanceUuids.filter((uuid) => nominated.has(uuid));
+function givingUp(instanceUuids: readonly string[], mirror: NominateParts['mirror'], atMs: number) {
+  const nominated = new Set(mirror.nominations().map(({ consumerUuid }) => consumerUuid));
+  const consumerUuids = instanceUuids.filter((uuid) => nominated.has(uuid));
+  return consumerUuids.length === 0 ? [] : [{ kind: 'end_leases', atMs, consumerUuids } as const];
 }

@@ -1,7 +1,7 @@
 import type { Consumer } from '#libs/domain/consumer';
-import type { Resources } from '#libs/domain/inventory';
+import { addResources, negated, type Resources } from '#libs/domain/inventory';
 import { MAX_VICTIMS, RECLAIM_LIMIT } from '#libs/domain/queueing/admission';
-import { countedOf, limitOf, type QuotaExcess, UNLIMITED } from '#libs/domain/quotas/quota';
+import { countedOf, type Growth, limitOf, type QuotaExcess, UNLIMITED } from '#libs/domain/quotas/quota';
 import type { ProjectQuotas } from '#libs/placement/port/placement-view';
 import type { Fleet } from '../../fleet/fleet';
 import {
@@ -28,8 +28,8 @@ export interface ReclaimSearch extends PreemptionSearch {
   readonly instanceCount: number;
   /** Where they would go if there were no quota; undefined when there is no room for all of them. */
   readonly places: readonly NominatedPlace[] | undefined;
-  /** The limits that they exceed once some others have left. */
-  readonly excessWithout: (left: readonly Consumer[]) => readonly QuotaExcess[];
+  /** The limits that they exceed once others have given so much back, by project. */
+  readonly excessWithout: (givenBack: Growth) => readonly QuotaExcess[];
 }
 
 /**
@@ -42,7 +42,7 @@ export interface ReclaimSearch extends PreemptionSearch {
  * fits.
  */
 export function findReclaim(search: ReclaimSearch): FoundPreemption | undefined {
-  const excess = search.excessWithout([]);
+  const excess = search.excessWithout(new Map());
   if (!isWithinOwnLimits(excess, search)) return undefined;
   const borrowers = borrowing(excess, search);
   if (search.places) return anywhere(borrowers, search.places, search);
@@ -108,21 +108,31 @@ function anywhere(
   places: readonly NominatedPlace[],
   { excessWithout, fleet, snapshot }: ReclaimSearch,
 ): FoundPreemption | undefined {
-  const leaving: Consumer[] = [];
+  const victims = new Set<Consumer>();
+  // Kept as a sum: there may be thousands of borrowers.
+  const givenBack = new Map<string, Resources>();
+  const isEnough = () => excessWithout(givenBack).length === 0;
   for (const one of borrowers) {
-    leaving.push(one);
-    if (excessWithout(leaving).length > 0) continue;
-    const victims = new Set(leaving);
-    for (const kept of leaving.toSorted(byImportance)) {
-      victims.delete(kept);
-      if (excessWithout([...victims]).length > 0) victims.add(kept);
-    }
-    if (victims.size > MAX_VICTIMS) return undefined;
-    const hostOf = ({ allocations }: Consumer) => snapshot.at(fleet.indexOfAllocations(allocations))?.host.name;
-    const hosts = new Set([...victims].map(hostOf).filter((host) => host !== undefined));
-    return { view: viewOf([...hosts], [...victims], true), places };
+    victims.add(one);
+    addTo(givenBack, one, countedOf(one));
+    if (isEnough()) break;
   }
-  return undefined;
+  if (!isEnough()) return undefined;
+  for (const kept of [...victims].toSorted(byImportance)) {
+    victims.delete(kept);
+    addTo(givenBack, kept, negated(countedOf(kept)));
+    if (isEnough()) continue;
+    victims.add(kept);
+    addTo(givenBack, kept, countedOf(kept));
+  }
+  if (victims.size > MAX_VICTIMS) return undefined;
+  const hostOf = ({ allocations }: Consumer) => snapshot.at(fleet.indexOfAllocations(allocations))?.host.name;
+  const hosts = new Set([...victims].map(hostOf).filter((host) => host !== undefined));
+  return { view: viewOf([...hosts], [...victims], true), places };
+}
+
+function addTo(givenBack: Map<string, Resources>, { projectId }: Consumer, amounts: Resources): void {
+  givenBack.set(projectId, addResources(givenBack.get(projectId) ?? {}, amounts));
 }
 
 function onOneHost(borrowers: readonly Consumer[], search: ReclaimSearch): FoundPreemption | undefined {
@@ -139,10 +149,16 @@ function onOneHost(borrowers: readonly Consumer[], search: ReclaimSearch): Found
     const found = onHost(
       host,
       leaving,
-      (state, left) => fits(state, search) && excessWithout([...left]).length === 0,
+      (state, left) => fits(state, search) && excessWithout(givenBackBy(left)).length === 0,
       search,
     );
     if (found && (best === undefined || compare(found, best) < 0)) best = found;
   }
   return best && { view: viewOf([best.host], best.victims, true), places: [best.place] };
+}
+
+function givenBackBy(consumers: Iterable<Consumer>): Growth {
+  const givenBack = new Map<string, Resources>();
+  for (const one of consumers) addTo(givenBack, one, countedOf(one));
+  return givenBack;
 }

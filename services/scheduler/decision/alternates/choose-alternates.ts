@@ -1,0 +1,35 @@
+import type { Random } from '#libs/domain/random';
+import type { HostState } from '../../fleet/host-state';
+import { requiredOn } from '../../ranking/candidates';
+import { best, type RankHosts } from '../../ranking/ranked-hosts';
+import type { EquivalenceClass } from '../../request/equivalence-class';
+import type { SelectRequest } from '../decide';
+import type { HostForInstance, Picks } from '../pick-hosts';
+import { withReserved } from './reserved-room';
+
+/**
+ * Names the alternates of one instance after the other, given its host: the best other hosts of the same cell once all
+ * instances are placed. Instances may share them, unless they are reserved.
+ */
+export function alternatesChooser(
+  { numAlternates, alternatesHeld }: Pick<SelectRequest, 'numAlternates' | 'alternatesHeld'>,
+  equivalenceClass: EquivalenceClass,
+  picked: Picks,
+  rankHosts: RankHosts,
+  random: Random,
+): (own: HostForInstance) => readonly HostForInstance[] {
+  let { snapshot } = picked;
+  return ({ host: own }) => {
+    if (numAlternates === 0) return [];
+    const withoutIt = picked.constraints.withMembers(own.index, -1);
+    const isWanted = (other: HostState) => other.index !== own.index && other.host.cell === own.host.cell;
+    const found = best(numAlternates, rankHosts(equivalenceClass, snapshot).bestFirst(withoutIt, random, isWanted));
+    // What is reserved for one is not there for the next.
+    if (alternatesHeld === 'reserved') snapshot = withReserved(found, snapshot);
+    return found.map(({ host, candidate }) =>
+      candidate.preferred.length === 0
+        ? { host, candidate }
+        : { host, candidate, required: requiredOn(equivalenceClass, host) },
+    );
+  };
+}
