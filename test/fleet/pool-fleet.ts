@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import type { Bus } from '#libs/bus/port';
-import { callMethod, castTyped } from '#libs/bus/typed-calls';
+import { castTyped } from '#libs/bus/typed-calls';
+import { Client } from '#libs/client/client';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import type { NodeView } from '#libs/contracts/messages';
-import { listNodesMethod } from '#libs/contracts/nodes';
-import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import type { Instance } from '#libs/domain/instance';
 import { openInstanceStore } from '#libs/instances/open';
@@ -42,6 +42,8 @@ export interface PoolFleetOptions {
 /** A Berth of real processes whose agents share a pool of nodes, the controllers of which are simulated by this process. */
 export class PoolFleet {
   readonly #children = new Map<string, Child>();
+  /** An operator's. */
+  readonly client: Client;
 
   private constructor(
     readonly simulator: RedfishSimulator,
@@ -52,7 +54,10 @@ export class PoolFleet {
     readonly instances: InstanceStore,
     private readonly folder: string,
     private readonly settings: Readonly<Record<string, string>>,
-  ) {}
+  ) {
+    const calls = { timeoutMs: 20_000, retryForMs: 0, projectId: '' };
+    this.client = new Client(bus, { clock, random: systemRandom, ...calls });
+  }
 
   static async start({ nodeCount, agentCount, bootMs, settings }: PoolFleetOptions): Promise<PoolFleet> {
     const width = String(nodeCount).length;
@@ -173,14 +178,8 @@ export class PoolFleet {
     }, withinMs);
   }
 
-  async nodes(): Promise<readonly NodeView[]> {
-    const all: NodeView[] = [];
-    for (;;) {
-      const request = { host: '', marker: all.at(-1)?.host ?? '', limit: 500 };
-      const { nodes } = await callMethod(this.bus, RPC_SCHEDULER, listNodesMethod, request, { timeoutMs: 10_000 });
-      all.push(...nodes);
-      if (nodes.length < 500) return all;
-    }
+  nodes(): Promise<readonly NodeView[]> {
+    return this.client.nodes();
   }
 
   /** How many nodes each agent manages, by what schedulers know. */

@@ -1,7 +1,8 @@
 import { writeSync } from 'node:fs';
-import { Client } from '#libs/client/client';
+import type { Client } from '#libs/client/client';
 import type { NodeView } from '#libs/contracts/messages';
-import { systemClock, systemRandom } from '#libs/runtime/system';
+import { percentile } from '#libs/runtime/percentiles';
+import { systemClock } from '#libs/runtime/system';
 import { runLine } from '../../services/cli/testing/run-line';
 import { PoolFleet } from '../fleet/pool-fleet';
 
@@ -25,7 +26,7 @@ beforeAll(async () => {
       BERTH_CONDUCTOR_BUILD_TIMEOUT_MS: '90000',
     },
   });
-  client = new Client(fleet.bus, { clock, random: systemRandom, timeoutMs: 20_000, retryForMs: 0, projectId: '' });
+  ({ client } = fleet);
   await fleet.eventually(async () => {
     const managed = (await fleet.nodes()).filter(({ serviceHost = '' }) => serviceHost !== '');
     return managed.length === NODES ? undefined : `${managed.length} nodes are managed`;
@@ -135,16 +136,11 @@ it('refuses a node at the scheduler at once when it is taken out of service', as
     await refused;
     latenciesMs.push(refusedAtMs - updatedAtMs);
   }
-  const [median, p99] = [quantile(latenciesMs, 0.5), quantile(latenciesMs, 0.99)];
-  const roundTripMs = quantile(roundTripsMs, 0.5);
+  const [median, p99] = [percentile(latenciesMs, 50), percentile(latenciesMs, 99)];
+  const roundTripMs = percentile(roundTripsMs, 50);
   const measured = { median, p99, 'median of one call': roundTripMs };
   const figures = Object.entries(measured).map(([name, ms]) => `${name} ${ms.toFixed(0)} ms`);
   writeSync(process.stdout.fd, `measured: from a change of state to a scheduler's refusal: ${figures.join(', ')}\n`);
   // On a machine that has nothing else to do 50; a busy one takes as much longer as for any call.
   expect(median).toBeLessThan(Math.max(50, 10 * roundTripMs));
 });
-
-function quantile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
-}

@@ -3,7 +3,7 @@ import type { Instance } from '#libs/domain/instance';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
-import { agentOf } from './actions/common';
+import { agentOf, confirmed } from './actions/common';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
 import { CONDUCTOR } from './settings';
@@ -253,11 +253,7 @@ async function checkHosts(
 ): Promise<void> {
   const settled = instances.filter(({ uuid }) => !checker.forgiven.has(uuid));
   const statesOf = (uuid: string) => checker.known.get(uuid)?.states ?? new Map<number, string>();
-  const hasQueue = (host: string) =>
-    observer.depth(queueOf(agentOf(host))).then(
-      () => true,
-      () => false,
-    );
+  const hasQueue = (host: string) => confirmed(observer.depth(queueOf(agentOf(host))));
   const wrong = [
     ...checker.operatedHosts.wrongOfDrained(rows, settled, statesOf),
     ...(await checker.operatedHosts.leftOfDeleted(rows, settled, hasQueue)),

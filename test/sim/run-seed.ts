@@ -47,18 +47,19 @@ export async function runSeed({ seed, actionCount, kept, focus }: RunOptions): P
       await fleet.time.runUntil(Math.min(untilMs, fleet.time.nowMs + CHECK_EVERY_MS));
     }
   };
+  // What happens meanwhile may put the end off.
+  const runUntilOver = async (overAtMs: () => number) => {
+    while (checker.violation === undefined && fleet.time.nowMs < overAtMs()) await runUntil(overAtMs());
+  };
   await runUntil(START_MS + HORIZON_MS);
   fleet.heal();
   await runUntil(START_MS + HORIZON_MS + QUIET_MS - STILL_MS);
   // Who had to wait for a dead keeper of the queue has its time then.
-  while (checker.violation === undefined && fleet.time.nowMs < checker.limitsOverAtMs()) {
-    await runUntil(checker.limitsOverAtMs());
-  }
+  await runUntilOver(() => checker.limitsOverAtMs());
   const before = await measureKept(fleet);
   await runUntil(fleet.time.nowMs + STILL_MS);
   // What no other host takes is tried again as long as its host is dead: a fleet is at rest in between.
-  const isTried = () => fleet.time.nowMs < checker.triedByPolicyAtMs + TRY_MS;
-  while (checker.violation === undefined && isTried()) await runUntil(checker.triedByPolicyAtMs + TRY_MS);
+  await runUntilOver(() => checker.triedByPolicyAtMs + TRY_MS);
   if (checker.violation === undefined) {
     await checkGrowth(fleet, checker, before);
     await checkAtRest(fleet, checker);

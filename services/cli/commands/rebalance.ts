@@ -9,7 +9,7 @@ import { usageError } from '../failure';
 import { addHelp } from '../help-text';
 import { carryOut, type Moved, type MovingOptions, undo } from '../rebalance/carry-out';
 import { findPlan, type Goal, type Plan } from '../rebalance/find-plan';
-import { fleetOf } from '../rebalance/fleet-of';
+import { fleetOf } from '../rebalance/plan';
 import { startProgress } from '../views/progress';
 import { table } from '../views/table';
 import { amountOfClass, keyAndValue } from './build/request-flags';

@@ -1,5 +1,4 @@
 import { sleep } from '#libs/domain/clock';
-import { BerthError } from '#libs/domain/errors';
 import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { type Random, randomInt, seededRandom } from '#libs/domain/random';
 import { mapConcurrently } from '#libs/runtime/concurrent';
@@ -27,7 +26,7 @@ const FLAVORS = [
  * @throws BerthError as `startEmbedded` and `startConsole`.
  */
 export async function runLiveDemo(context: Context, settings: DemoSettings): Promise<void> {
-  const { terminal, interrupted } = context;
+  const { terminal } = context;
   const shape = demoShape(settings.builds, settings.hosts);
   const fleet = await startEmbedded(context, { ...settings, shape, latencyMs: BUILD_LATENCY_MS });
   try {
@@ -36,7 +35,6 @@ export async function runLiveDemo(context: Context, settings: DemoSettings): Pro
     terminal.print(`console: ${url}`);
     terminal.note(`${settings.hosts} hosts build and terminate instances until Ctrl-C`);
     await live(context, settings, fleet);
-    if (!interrupted.aborted) throw new BerthError('internal', 'unexpected', 'the fleet stopped living');
   } finally {
     await fleet.close();
   }
@@ -64,7 +62,7 @@ async function furnish({ client }: EmbeddedFleet): Promise<void> {
   }
 }
 
-/** Builds what the demo builds, and then goes on around that number. */
+/** Builds what the demo builds, and then goes on around that number until Ctrl-C. */
 async function live({ clock, interrupted, random }: Context, settings: DemoSettings, { client }: EmbeddedFleet) {
   const running: string[] = [];
   const build = async (request: ReturnType<typeof demoRequests>[number]) => {
@@ -78,11 +76,10 @@ async function live({ clock, interrupted, random }: Context, settings: DemoSetti
     if (interrupted.aborted) return;
     const isFull = running.length >= settings.builds * (0.8 + 0.4 * random.next());
     const [uuid] = isFull ? running.splice(randomInt(random, running.length), 1) : [];
+    const [request] = uuid === undefined ? demoRequests(random, 1) : [];
     // What operators do by the console is theirs: an instance may be gone or on its way.
     if (uuid !== undefined) await client.terminate(uuid).catch(() => {});
-    else
-      for (const request of demoRequests(random, 1))
-        void build({ ...request, name: `demo-${++count}` }).catch(() => {});
+    if (request !== undefined) void build({ ...request, name: `demo-${++count}` }).catch(() => {});
   }
 }
 

@@ -147,9 +147,10 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
         const mirror = await open(Mirror.open(placement, parts));
         const config = readConfig({ ...authOptions, ...consoleOptions }, env);
         const itsBus = await open(connect());
-        const running = startConsole({ ...parts, bus: itsBus, mirror, instances: stores.instances, config });
-        await open(running);
-        return (await running).url;
+        const { url } = await open(
+          startConsole({ ...parts, bus: itsBus, mirror, instances: stores.instances, config }),
+        );
+        return url;
       },
       audit: () => auditAtRest(clock, () => auditHosts(placement, drivers)),
     };

@@ -1,5 +1,5 @@
-import type { InstanceMove } from '#libs/contracts/messages';
-import { addResources, negated, type Resources } from '#libs/domain/inventory';
+import type { HostSummary, InstanceMove, InstanceView } from '#libs/contracts/messages';
+import { addResources, capacityOf, negated, type Resources } from '#libs/domain/inventory';
 
 /** A host as a plan sees it. */
 export interface PlanHost {
@@ -41,6 +41,24 @@ export interface Wish {
 /** A request is admitted by moving at most so many instances off one host. */
 const MAX_DISPLACED = 3;
 
+/** The fleet by amounts alone: which hosts an instance may go to is for the scheduler to say. */
+export function fleetOf(hosts: readonly HostSummary[], instances: readonly InstanceView[]): Fleet {
+  return {
+    hosts: hosts.map(({ host, up, enabled, quarantinedUntilMs, resources }) => {
+      const classes = Object.entries(resources);
+      const capacity = Object.fromEntries(classes.map(([name, { inventory }]) => [name, capacityOf(inventory)]));
+      const free = Object.fromEntries(classes.map(([name, { used }]) => [name, (capacity[name] ?? 0) - used]));
+      return { name: host, isOpen: up && enabled && quarantinedUntilMs === 0, capacity, free };
+    }),
+    instances: instances
+      .filter(({ host, state }) => host !== '' && state !== 'deleted' && state !== 'error')
+      .map(({ uuid, host, state, migration, requestSpec }) => {
+        const isMovable = state === 'active' && migration === undefined;
+        return { uuid, host, resources: requestSpec.resources, isMovable };
+      }),
+  };
+}
+
 /** The moves that empty some hosts: each instance there moves once, which is the fewest. */
 export function emptying({ instances }: Fleet, hosts: readonly string[]): Wish {
   return { moves: anywhere(instances.filter(({ host }) => hosts.includes(host))), leaveHosts: hosts };
@@ -71,12 +89,12 @@ export function* admitting({ hosts, instances }: Fleet, wanted: Resources): Gene
 export function evening(fleet: Fleet, stay: ReadonlySet<string> = new Set(), tolerance = 0.05): Wish {
   const moves: Move[] = [];
   let now = fleet;
-  let room = new Map(fleet.hosts.map(({ name, free }) => [name, free]));
+  const room = new Map(fleet.hosts.map(({ name, free }) => [name, free]));
   for (const _ of fleet.instances) {
     const best = narrowing(now, room, tolerance, new Set([...stay, ...moves.map(({ uuid }) => uuid)]));
     if (best === undefined) break;
     const sizes = fleet.instances.find(({ uuid }) => uuid === best.uuid)?.resources ?? {};
-    room = new Map(room).set(best.to, addResources(room.get(best.to) ?? {}, negated(sizes)));
+    room.set(best.to, addResources(room.get(best.to) ?? {}, negated(sizes)));
     moves.push(best);
     now = afterMove(now, best);
   }

@@ -1,6 +1,6 @@
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import type { Random } from '#libs/domain/random';
-import { agentOf, HOSTS, type Perform, pick, type World } from './common';
+import { agentOf, confirmed, HOSTS, type Perform, pick, type World } from './common';
 import { operatorOf } from './drains';
 import { conductorDies, operate, terminateNow } from './operations';
 
@@ -55,12 +55,7 @@ function isOn({ host = '', state }: Instance, hosts: readonly string[]): boolean
 
 async function deleteNow(world: World, host: string, isForGood: boolean): Promise<void> {
   const { storeBegan, operatedHosts } = world.checker;
-  const isDone = await operatorOf(world)
-    .deleteHost(host, { withQueue: isForGood })
-    .then(
-      () => true,
-      () => false,
-    );
-  if (isDone) world.fleet.note('operator', `has deleted ${host}${isForGood ? ' for good' : ''}`);
-  if (isDone && isForGood && world.checker.storeBegan === storeBegan) operatedHosts.deletedForGood(host);
+  if (!(await confirmed(operatorOf(world).deleteHost(host, { withQueue: isForGood })))) return;
+  world.fleet.note('operator', `has deleted ${host}${isForGood ? ' for good' : ''}`);
+  if (isForGood && world.checker.storeBegan === storeBegan) operatedHosts.deletedForGood(host);
 }

@@ -56,7 +56,7 @@ async function drainFinally(world: World, host: string, parallel: number): Promi
   const { known, operatedHosts } = world.checker;
   const versions = new Map([...known].map(([uuid, { latest }]) => [uuid, latest.version]));
   const drained = await drainNow(world, host, parallel, new AbortController().signal);
-  if (drained && world.checker.operatedHosts.toDrain.has(host)) operatedHosts.drainEnded(host, { drained, versions });
+  if (drained && operatedHosts.toDrain.has(host)) operatedHosts.drainEnded(host, { drained, versions });
 }
 
 /** Undefined when nobody answered, or there is no such host. */

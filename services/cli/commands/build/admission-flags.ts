@@ -49,8 +49,7 @@ export function admissionOf(flags: {
     isRequeued: requeue,
     ...(alternates ? { alternatesHeld: alternates } : {}),
   };
-  const isNothing = isDeepStrictEqual(admission, NO_ADMISSION);
-  return isNothing ? undefined : admission;
+  return isDeepStrictEqual(admission, NO_ADMISSION) ? undefined : admission;
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1_000, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

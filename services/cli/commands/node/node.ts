@@ -3,16 +3,7 @@ import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { table } from '../../views/table';
-import {
-  CLEAN,
-  enrollCommand,
-  maintainCommand,
-  powerCommand,
-  RESCUE,
-  UNMAINTAIN,
-  UNRESCUE,
-  wordCommand,
-} from './operate';
+import { enrollCommand, maintainCommand, plainOrderCommand, powerCommand } from './operate';
 import { classOf, printNode, showState, withoutJournal } from './show-node';
 
 /** `berth node list | show | enroll | maintain | unmaintain | clean | rescue | unrescue | power` */
@@ -23,10 +14,10 @@ export function nodeCommand(context: Context): CommandUnknownOpts {
     .addCommand(showCommand(context))
     .addCommand(enrollCommand(context))
     .addCommand(maintainCommand(context))
-    .addCommand(wordCommand(context, UNMAINTAIN))
-    .addCommand(wordCommand(context, CLEAN))
-    .addCommand(wordCommand(context, RESCUE))
-    .addCommand(wordCommand(context, UNRESCUE))
+    .addCommand(plainOrderCommand(context, 'unmaintain'))
+    .addCommand(plainOrderCommand(context, 'clean'))
+    .addCommand(plainOrderCommand(context, 'rescue'))
+    .addCommand(plainOrderCommand(context, 'unrescue'))
     .addCommand(powerCommand(context));
 }
 

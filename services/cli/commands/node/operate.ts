@@ -33,48 +33,24 @@ export function maintainCommand(context: Context): CommandUnknownOpts {
   return addHelp(command, [['berth node maintain node-17 --reason "new disk"', 'no new instance from now on']]);
 }
 
-/** A command that is one word to a node. */
-export interface Word {
-  readonly name: string;
-  readonly verb: NodeOrder['verb'];
-  readonly description: string;
-}
+/** Commands that are one order to a node, without options. */
+const PLAIN_ORDERS = {
+  unmaintain: 'End the maintenance of a node: it is what it was before.',
+  clean: 'Remove what is on a node that has no instance.',
+  rescue: 'Boot a node with an instance from the network, to mend it.',
+  unrescue: 'Boot a node in rescue from its disk again.',
+} as const satisfies Partial<Record<NodeOrder['verb'], string>>;
 
-/** `berth node unmaintain` */
-export const UNMAINTAIN: Word = {
-  name: 'unmaintain',
-  verb: 'unmaintain',
-  description: 'End the maintenance of a node: it is what it was before.',
-};
-/** `berth node clean` */
-export const CLEAN: Word = {
-  name: 'clean',
-  verb: 'clean',
-  description: 'Remove what is on a node that has no instance.',
-};
-/** `berth node rescue` */
-export const RESCUE: Word = {
-  name: 'rescue',
-  verb: 'rescue',
-  description: 'Boot a node with an instance from the network, to mend it.',
-};
-/** `berth node unrescue` */
-export const UNRESCUE: Word = {
-  name: 'unrescue',
-  verb: 'unrescue',
-  description: 'Boot a node in rescue from its disk again.',
-};
-
-/** The command of a word. */
-export function wordCommand(context: Context, { name, verb, description }: Word): CommandUnknownOpts {
-  const command = new Command(name)
-    .description(description)
+/** `berth node unmaintain | clean | rescue | unrescue` */
+export function plainOrderCommand(context: Context, verb: keyof typeof PLAIN_ORDERS): CommandUnknownOpts {
+  const command = new Command(verb)
+    .description(PLAIN_ORDERS[verb])
     .argument('<node>', 'node')
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { json }, node) => {
     printNode(context, await client.operateNode(node, { verb }), json);
   });
-  return addHelp(command, [[`berth node ${name} node-17`, `then berth node show node-17 says how far it is`]]);
+  return addHelp(command, [[`berth node ${verb} node-17`, 'then berth node show node-17 says how far it is']]);
 }
 
 const POWER_VERBS = { on: 'power_on', off: 'power_off', reboot: 'reboot' } as const;

@@ -50,8 +50,8 @@ function checkCommand(context: Context): CommandUnknownOpts {
 
 const HELP = `
 Checks: the form of the store's rows; extra specs of flavors that are not understood; resource classes and traits that
-flavors ask for and that are missing; flavors that nothing can hold; hosts without reports; nodes of bare metal without a class; what is
-counted of projects.
+flavors ask for and that are missing; flavors that nothing can hold; hosts without reports; nodes of bare metal without a
+class; what is counted of projects.
 
 Examples:
   # with the release to upgrade to, before it runs
@@ -77,8 +77,11 @@ async function runChecks(
     const instances = await openInstanceStore(config, around, within);
     try {
       const mirror = await Mirror.open(placement, { ...around, signal: within });
-      const [flavors, usages] = await Promise.all([instances.listFlavors(), placement.projectUsages()]);
-      const nodes = await readNodes(placement);
+      const [flavors, usages, nodes] = await Promise.all([
+        instances.listFlavors(),
+        placement.projectUsages(),
+        readNodes(placement),
+      ]);
       const checks = checkContents({ view: mirror, flavors, usages, nodes });
       await mirror.close();
       return [form, ...checks];

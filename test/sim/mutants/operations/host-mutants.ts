@@ -16,7 +16,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
   ),
   withFocus(
     mutant('drained-gets-more', 'that a disabled host gets nothing', computeFilter, 'prepare', (original) => {
-      return (...about) => original(...about).filter((check) => check !== original(...about)[1]);
+      return (...about) => original(...about).filter((_check, n) => n !== 1);
     }),
     'drain a host',
     'build that waits',
