@@ -176,3 +176,19 @@ it.each(['terminate', 'shelve'] as const)(
     expect((await world.only()).state).toBe(wish === 'terminate' ? 'deleted' : 'shelved_offloaded');
   },
 );
+
+it('is destroyed by all claims from before on its dead host, before its deletion is forgotten', async () => {
+  const attempts = [{ ...OPEN, outcome: 'active' as const }];
+  await restored({ state: 'deleted', host: 'h1', updatedAtMs: 1, dueAtMs: undefined, attempts });
+  const upTo = world.clock.now() * 1_000;
+  await world.setUp('h1', false);
+  await world.clock.advance(120_000);
+  expect(await world.instances.get([uuid])).toEqual([]);
+  expect(world.destroys).toMatchObject([
+    { host: 'h1', attempt: 1, claimToken: 0 },
+    { host: 'h1', attempt: 0 },
+  ]);
+  const [, later] = world.destroys;
+  expect(later?.claimToken).toBeGreaterThan(upTo - 1_000_000);
+  expect(later?.claimToken).toBeLessThanOrEqual(upTo);
+});

@@ -4,6 +4,7 @@ import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
 import { agentOf, confirmed } from './actions/common';
+import { LIE_POSITION } from './actions/liars';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
 import { CONDUCTOR } from './settings';
@@ -62,6 +63,7 @@ function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Insta
     if (state !== 'deleted' && checker.terminating.has(uuid) && !checker.forgiven.has(uuid)) {
       checker.fail('every request ends', `${uuid} was to be terminated and rests in ${state}`);
     }
+    if (isUnheard(instance)) continue;
     const hosts = [host, migration?.source.host, migration?.destination.host];
     const mayRest = hosts.every((one) => isPresent(fleet, one)) ? RESTING : [...RESTING, ...WAITING];
     if (!mayRest.includes(state)) checker.fail('every request ends', `${uuid} rests in ${state}`);
@@ -76,6 +78,14 @@ function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Insta
       checker.fail('every request ends', `${uuid} was asked for, and the broker confirmed it, but there is no record`);
     }
   }
+}
+
+/**
+ * Whether its record rests on a lie about when it was said: until another run of the agent takes the host over, the host says
+ * nothing later, and is not heard about this instance.
+ */
+function isUnheard({ activeAt }: Instance): boolean {
+  return activeAt?.position === LIE_POSITION;
 }
 
 /** What an instance is of which something was not done; whether it must be done, or may fail and say so. */
@@ -104,15 +114,16 @@ function checkOperations(checker: Checker, instances: readonly Instance[]): void
  * only if its claim is there.
  */
 function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], instances: readonly Instance[]): void {
+  const unheard = new Set(instances.filter(isUnheard).map(({ uuid }) => uuid));
   const recordedAs = (...wanted: readonly Instance['state'][]) =>
     instances
-      .filter(({ state, host }) => wanted.includes(state) && isPresent(fleet, host))
+      .filter(({ uuid, state, host }) => wanted.includes(state) && isPresent(fleet, host) && !unheard.has(uuid))
       .map(({ uuid, host }) => `${uuid} on ${host}`);
   const isHow = (how: 'running' | 'stopped', isInDoubt = false) =>
     [...fleet.machines.values()]
       .filter(({ name }) => isPresent(fleet, name))
       .flatMap((machine) => [...machine[how].keys()].map((uuid) => ({ uuid, name: machine.name })))
-      .filter(({ uuid, name }) => checker.isInDoubt(uuid, name) === isInDoubt)
+      .filter(({ uuid, name }) => (checker.isInDoubt(uuid, name) || unheard.has(uuid)) === isInDoubt)
       .map(({ uuid, name }) => `${uuid} on ${name}`);
   const running = isHow('running');
   // What the source of a move keeps until that is decided is held by the migration.
@@ -129,7 +140,7 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
       const hosts = new Set(Object.keys(allocations).map((on) => names.get(on)?.split(':')[0]));
       return [...hosts].map((host) => ({ uuid, host }));
     })
-    .filter(({ host }) => isPresent(fleet, host))
+    .filter(({ uuid, host }) => isPresent(fleet, host) && !unheard.has(uuid))
     .map(({ uuid, host }) => `${uuid} on ${host}`);
   const hostsOf = new Map<string, string[]>();
   for (const one of there) {

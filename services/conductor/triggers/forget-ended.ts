@@ -2,6 +2,7 @@ import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
+import { readLostWrites } from '../lost-writes';
 import { orderDestroy } from '../steps/orders';
 
 /** The store does nothing else meanwhile: about a millisecond. */
@@ -27,7 +28,8 @@ export async function forgetEnded(c: Conductor, beforeMs: number): Promise<numbe
  * Of records that are about to be forgotten: tells the dead hosts that they were on, or where an attempt was given up without
  * their word, once more to destroy what they come back with. The first order may have been lost, with the conductor that was
  * to give it too, and once the record is gone no report brings it out. A host that has come back meanwhile has shown what it
- * runs.
+ * runs. What a record from before the store went back does not know of, a later attempt on its host, is to go with it: by all
+ * claims from before then.
  */
 export async function destroyBeforeForgetting(c: Conductor, records: readonly Instance[], beforeMs: number) {
   const ended = records.filter(({ state, updatedAtMs }) => {
@@ -37,14 +39,24 @@ export async function destroyBeforeForgetting(c: Conductor, records: readonly In
   if (left.length === 0) return;
   const hosts = await c.placement.hosts([...new Set(left.map(({ host }) => host))]);
   const dead = new Set(hosts.filter(({ up }) => !up).map(({ name }) => name));
-  for (const { uuid, host, number } of left.filter((one) => dead.has(one.host))) {
-    await orderDestroy(c, uuid, { kind: 'destroy', host, attempt: number, claimToken: 0, reports: false }).catch(
-      (thrown: unknown) => {
-        // One full queue is no reason to forget nothing any more.
-        if (BerthError.from(thrown).code !== 'resource_exhausted') throw thrown;
-      },
-    );
+  const lost = await readLostWrites(c);
+  for (const { number, ...record } of left.filter(({ host }) => dead.has(host))) {
+    await orderDestroyed(c, record, { attempt: number, claimToken: 0 });
+    const mayBeLater = record.state === 'deleted' && record.createdAtMs <= lost.upToMs;
+    if (mayBeLater) await orderDestroyed(c, record, { attempt: 0, claimToken: lost.beforeToken - 1 });
   }
+}
+
+/** Up to an attempt, or a claim. */
+async function orderDestroyed(
+  c: Conductor,
+  { uuid, host }: { readonly uuid: string; readonly host: string },
+  upTo: { readonly attempt: number; readonly claimToken: number },
+): Promise<void> {
+  await orderDestroy(c, uuid, { kind: 'destroy', host, ...upTo, reports: false }).catch((thrown: unknown) => {
+    // One full queue is no reason to forget nothing any more.
+    if (BerthError.from(thrown).code !== 'resource_exhausted') throw thrown;
+  });
 }
 
 /** Where something of it may be that is to go, and its last attempt there: what is destroyed is all up to it. */

@@ -6,6 +6,9 @@ import { type Random, randomInt } from '#libs/domain/random';
 import type { Machine } from '../machine';
 import { agentOf, confirmed, HOSTS, type Perform, pick, type World } from './common';
 
+/** Where a lie stands among what its host says: after all the rest. */
+export const LIE_POSITION = Number.MAX_SAFE_INTEGER;
+
 /** An agent reports what it was never asked to run: some of it, far more than it has, or less than nothing. */
 export function inventsInstances(random: Random): Perform {
   const host = pick(random, HOSTS);
@@ -81,7 +84,7 @@ function report(
     agentRun: 'a liar',
     sequence: 2 * Math.ceil((sequence + 1) / 2),
     epoch,
-    position: Number.MAX_SAFE_INTEGER,
+    position: LIE_POSITION,
     ...machine.capacity(),
     nestedProviders: machine.capacity().nested.map((one) => ({ ...one, externalUsage: {} })),
     aggregates: undefined,
