@@ -11,6 +11,8 @@ const common = {
 // run.ts says that it is left out.
 // oxlint-disable-next-line no-restricted-properties -- Jest reads this file before there is a Config
 const isDockerOff = process.env.BERTH_TEST_DOCKER === 'off';
+// oxlint-disable-next-line no-restricted-properties -- likewise
+const isPowerLossOff = process.env.BERTH_TEST_POWER_LOSS === 'off';
 const isContract = '[^/]*contract[^/]*\\.test\\.ts$';
 
 module.exports = {
@@ -43,7 +45,12 @@ module.exports = {
     // All of Berth on virtual time.
     { ...common, displayName: 'simulation', testMatch: ['<rootDir>/test/sim/**/*.test.ts'] },
     // Servers and processes are killed while they work.
-    { ...common, displayName: 'fault', testMatch: ['<rootDir>/test/faults/**/*.test.ts'] },
+    {
+      ...common,
+      displayName: 'fault',
+      testMatch: ['<rootDir>/test/faults/**/*.test.ts'],
+      testPathIgnorePatterns: isPowerLossOff ? ['<rootDir>/test/faults/store/power-loss'] : [],
+    },
     // Fleets of many hosts, which take minutes: not part of `npm test`.
     { ...common, displayName: 'fleet', testMatch: ['<rootDir>/test/fleet/**/*.test.ts'] },
   ],

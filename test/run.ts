@@ -44,12 +44,20 @@ async function main(): Promise<number> {
   const sum = (key: 'passed' | 'failed' | 'skipped' | 'seconds') => results.reduce((all, r) => all + r[key], 0);
   print(`\n${HEAD}\n${results.map(line).join('\n')}`);
   if (sum('skipped') > 0) print(`\n${sum('skipped')} skipped: each counts as a failure`);
-  if (environment()['BERTH_TEST_DOCKER'] === 'off') print('\nleft out: the docker driver (BERTH_TEST_DOCKER=off)');
+  for (const [setting, tests] of Object.entries(MAY_BE_OFF)) {
+    if (environment()[setting] === 'off') print(`\nleft out: ${tests} (${setting}=off)`);
+  }
   const failed = sum('failed') + sum('skipped');
   print(`${Math.round(sum('seconds'))} s in all`);
   print(`${sum('passed')} passed, ${failed} failed`);
   return failed === 0 && sum('passed') > 0 ? 0 : 1;
 }
+
+/** Tests that need root, and more of the machine than other tests do. */
+const MAY_BE_OFF = {
+  BERTH_TEST_DOCKER: 'the docker driver',
+  BERTH_TEST_POWER_LOSS: 'the store on a machine that loses power',
+};
 
 const HEAD = `   ${'step'.padEnd(16)}${'passed'.padStart(8)}${'failed'.padStart(8)}${'skipped'.padStart(9)}${'time'.padStart(9)}`;
 

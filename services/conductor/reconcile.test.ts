@@ -209,3 +209,16 @@ it('takes nothing for stopped that its source may be starting, to which it goes 
   expect(seenStopped.length).toBeGreaterThan(0);
   expect(seenStopped.filter((one) => stepOf(one).kind === 'record_returned')).toEqual([]);
 });
+
+it('moves by no claim that is older than its own: the scheduler has not heard that an earlier move was undone', () => {
+  const selected = cases.filter(
+    ({ record, observed }) => record?.migration?.phase === 'selecting' && observed.kind === 'claimed',
+  );
+  expect(selected.length).toBeGreaterThan(0);
+  for (const { record, holds, observed } of selected) {
+    if (record === undefined || observed.kind !== 'claimed') continue;
+    const stepBy = (claimToken: number) => reconcile({ ...record, claimToken }, holds, observed, NOW_MS).kind;
+    const { claimToken } = observed.target;
+    expect([stepBy(claimToken - 1), stepBy(claimToken)]).toEqual(['record_handing_over', 'wait']);
+  }
+});

@@ -1,4 +1,6 @@
 import { DEAD_LETTERS } from '#libs/bus/port';
+import { agentQueue } from '#libs/contracts/queues';
+import { agentOf, confirmed, HOSTS } from './actions/common';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
 import { CONDUCTOR } from './settings';
@@ -15,8 +17,9 @@ export const STILL_MS = 6_000;
 /** How long a doubt is shown that nobody finds any more, and until an audit looks. */
 const DOUBT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DOUBT_MS) + 2 * Number(CONDUCTOR.BERTH_CONDUCTOR_AUDIT_INTERVAL_MS);
 
-/** What is kept now. */
+/** What is kept now. An order that has expired goes to the dead letters when somebody looks at its queue; RabbitMQ looks by itself. */
 export async function measureKept({ server, observer }: Fleet): Promise<Kept> {
+  for (const host of HOSTS) await confirmed(observer.depth(agentQueue(agentOf(host).replace('agent-', '')).name));
   return { revision: await server.stores.placement.revision(), deadLetterCount: await observer.depth(DEAD_LETTERS) };
 }
 

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { environment } from '../../runtime/system';
 import { type Binary, findBinary } from './find-binary';
+import { mountPoint, type OwnDisk, onOwnDisk } from './own-disk';
 import { freePort, serverFolder, startServer, type TestServer } from './server-process';
 
 /** A private RabbitMQ: `amqp://guest:guest@127.0.0.1:<port>`. */
@@ -164,31 +165,22 @@ export interface RedisServerOptions {
   readonly shipped?: { readonly configFile: string; readonly aclFile: string };
   /** Further settings of redis.conf. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Gives it a disk of its own, of so many megabytes, and starts it again whenever it ends, as a supervisor would. */
-  readonly diskMb?: number;
-}
-
-/** Runs a command again and again, in a mount namespace that ends with it: size of the disk, its folder, command. */
-const ON_OWN_DISK =
-  'mount -t tmpfs -o "size=$1m" redis-of-a-test "$2" && cd "$2" && shift 2 && while :; do "$@"; sleep 0.2; done';
-
-/** The disk of a Redis that was started with `diskMb`, as this process sees it. */
-export function diskOf({ pid, folder }: TestServer): string {
-  return `/proc/${pid}/root${join(folder, 'disk')}`;
+  /** Gives it a disk of its own for its data. */
+  readonly disk?: OwnDisk;
 }
 
 /**
  * Starts a private Redis (7 or later), ready to take commands. With `appendOnly` its data survives a restart, a killed
  * one included; without, each start is empty.
  *
- * @throws BerthError as `findBinary` and `startServer`.
+ * @throws BerthError as `findBinary`, `onOwnDisk` and `startServer`.
  */
 export async function startRedis(options: RedisServerOptions = {}): Promise<TestServer> {
   const { appendfsync = 'everysec' } = options;
   const command = findBinary(REDIS_SERVER);
   const port = await freePort();
   const folder = serverFolder('redis');
-  const dir = options.diskMb === undefined ? folder : join(folder, 'disk');
+  const dir = options.disk === undefined ? folder : mountPoint(folder);
   const own = { bind: '127.0.0.1', port: String(port), dir };
   const settings = {
     ...own,
@@ -202,12 +194,9 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Test
     : configText(settings);
   const configFile = join(folder, 'redis.conf');
   writeFileSync(configFile, config);
-  if (options.diskMb !== undefined) mkdirSync(join(folder, 'disk'));
-  const supervised = ['--map-root-user', '--mount', '/bin/sh', '-c', ON_OWN_DISK, 'redis', String(options.diskMb)];
-  const [program, args] =
-    options.diskMb === undefined
-      ? [command, [configFile]]
-      : ['unshare', [...supervised, join(folder, 'disk'), command, configFile]];
+  const [program, args] = options.disk
+    ? onOwnDisk(options.disk, folder, [command, configFile])
+    : [command, [configFile]];
   return startServer({
     name: 'Redis',
     url: `redis://127.0.0.1:${port}`,

@@ -45,6 +45,8 @@ function selecting(record: Moving, observed: Observation, nowMs: number): Step {
     case 'interrupted':
       return { kind: 'select_destinations' };
     case 'claimed':
+      // A scheduler has not heard yet that an earlier move, by the same uuid, was undone.
+      if (observed.target.claimToken <= (record.claimToken ?? 0)) return wait(record);
       return { kind: 'record_handing_over', target: observed.target };
     case 'no_host':
       return { kind: 'record_not_moved', fault: observed.fault };

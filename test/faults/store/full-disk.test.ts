@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { sleep } from '#libs/domain/clock';
 import { systemClock } from '#libs/runtime/system';
-import { diskOf } from '#libs/testing/servers/servers';
+import { diskOf } from '#libs/testing/servers/own-disk';
 import { printFigure } from '../fleet/figures';
 import { TestFleet } from '../fleet/test-fleet';
 
@@ -22,7 +22,9 @@ it.each([
   ['always', 'ends, as often as it is started'],
 ])('loses nothing with appendfsync %s, with which Redis %s', async (appendfsync) => {
   const settings = { BERTH_AGENT_FAKE_FAILURE_RATE: '0', BERTH_STORE_TIMEOUT_MS: '1000' };
-  fleet = await TestFleet.start(settings, { redis: { appendfsync, diskMb: DISK_MB } });
+  fleet = await TestFleet.start(settings, {
+    redis: { appendfsync, disk: { kind: 'small', sizeMb: DISK_MB } },
+  });
   const first = await fleet.request(BUILDS);
   expect(await fleet.problems(first)).toEqual([]);
   const uuids = await fleet.request(BUILDS);

@@ -1,6 +1,4 @@
 import { setTimeout as pass } from 'node:timers/promises';
-import { BerthError } from '#libs/domain/errors';
-import { inventory } from '#libs/domain/inventory';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
@@ -8,11 +6,10 @@ import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
-import { aProvider, aWrite, claim, contentsOf } from '#libs/testing/placement/placement';
-import { violationsOf } from '#libs/testing/placement/placement-invariants';
 import { type SentinelGroup, startSentinelGroup } from '../../redis-groups';
 import { printFigure } from '../fleet/figures';
 import { TestFleet } from '../fleet/test-fleet';
+import { ClaimLoad } from './claim-load';
 
 /* A Redis with two replicas and three Sentinels: its primary is killed in the middle of work, and one of the replicas follows. */
 
@@ -50,39 +47,15 @@ async function killPrimary(): Promise<void> {
 
 it('loses no claim that was answered before its primary was killed', async () => {
   const store = await open();
-  const host = await aProvider(store, { VCPU: inventory(100_000) });
-  const answered = new Map<string, number>();
-  const stopping = new AbortController();
-  let timesAway = 0;
-  const work = async () => {
-    while (!stopping.signal.aborted) {
-      const write = aWrite({ [host]: { VCPU: 1 } });
-      try {
-        const result = await claim(store, write);
-        if (result.kind !== 'committed') throw new Error(`refused: ${JSON.stringify(result)}`);
-        answered.set(write.uuid, result.claimToken);
-      } catch (thrown) {
-        if (BerthError.from(thrown).code !== 'unavailable') throw thrown;
-        timesAway++;
-        await pass(20);
-      }
-    }
-  };
-  const workers = Promise.all(Array.from({ length: 8 }, work));
-  while (answered.size < 500) await pass(5);
+  const claims = await ClaimLoad.start(store);
+  await claims.answers(500);
   // What is written from here on is lost, and must not be answered.
   await group.cutReplicasOff();
   await pass(500);
   await killPrimary();
-  const atFailover = answered.size;
-  while (answered.size < atFailover + 200) await pass(5);
-  stopping.abort();
-  await workers;
-  expect(timesAway).toBeGreaterThan(0);
-  const contents = await contentsOf(store);
-  expect(violationsOf(contents)).toEqual([]);
-  const tokens = new Map(contents.consumers.map(({ uuid, claimToken }) => [uuid, claimToken]));
-  expect([...answered].filter(([uuid, token]) => tokens.get(uuid) !== token)).toEqual([]);
+  await claims.answers(200);
+  expect(await claims.stop()).toEqual([]);
+  expect(claims.timesAway).toBeGreaterThan(0);
 });
 
 it('loses no build when its primary is killed in the middle of 300', async () => {
