@@ -2,6 +2,7 @@
 //
 //   BERTH_<USER>_PASSWORD   for SCHEDULER, CONDUCTOR, PLACEMENT and OPERATOR
 //   BERTH_USER_PASSWORDS    of agents and tenants: agent.host-1=...,service-host.rack=...,project.demo=...
+//   BERTH_BROKER_CLUSTER    on where several brokers are one cluster: all queues are replicated then
 //   BERTH_PLACEMENT_TOKEN   the token of the placement API's one user, who may do everything
 //   BERTH_REDIS_DEFAULT_PASSWORD   lets Redis' user `default` log in, as Kubernetes' operators of Redis do
 //
@@ -42,6 +43,8 @@ for (const entry of (process.env.BERTH_USER_PASSWORDS ?? '').split(',').filter((
   if (!isKnown) problems.push(`BERTH_USER_PASSWORDS: ${user} is neither agent.HOST, service-host.HOST nor project.ID`);
   users.set(user, checked(`the password of ${user} in BERTH_USER_PASSWORDS`, password));
 }
+const cluster = process.env.BERTH_BROKER_CLUSTER || 'off';
+if (!['on', 'off'].includes(cluster)) problems.push(`BERTH_BROKER_CLUSTER is '${cluster}': on or off`);
 const token = secret('BERTH_PLACEMENT_TOKEN');
 const redisDefault = process.env.BERTH_REDIS_DEFAULT_PASSWORD && secret('BERTH_REDIS_DEFAULT_PASSWORD');
 if (problems.length > 0) {
@@ -65,7 +68,7 @@ const acl = [
 const tokens = [{ token_sha256: sha256(token), user_id: 'operator', project_id: 'operators', roles: ['admin', 'service'] }];
 
 for (const [file, text] of [
-  ['rabbitmq-definitions.json', JSON.stringify(brokerDefinitions(VHOST, users), null, 2)],
+  ['rabbitmq-definitions.json', JSON.stringify(brokerDefinitions(VHOST, users, cluster === 'on'), null, 2)],
   ['redis-users.acl', `${acl.join('\n')}\n`],
   ['placement-tokens.json', JSON.stringify(tokens, null, 2)],
 ]) {

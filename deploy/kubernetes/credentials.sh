@@ -27,5 +27,5 @@ for host in "$@"; do
   [ -f "$file" ] || echo "BERTH_BUS_URL=amqp://agent.$host:$(draw)@rabbitmq.berth:5672/berth" > "$file"
   BERTH_USER_PASSWORDS=$BERTH_USER_PASSWORDS,agent.$host=$(sed 's/.*:\(.*\)@.*/\1/' "$file")
 done
-export BERTH_USER_PASSWORDS
+export BERTH_USER_PASSWORDS BERTH_BROKER_CLUSTER=on
 exec node "$(dirname "$0")/../credentials.mjs" "$folder"

@@ -10,8 +10,10 @@ import { queueArguments } from './queue-arguments';
  * what restricted users need before a service has run: the exchanges, and the order queue of each agent.
  *
  * @param users  `scheduler`, `conductor`, `operator`, and those of agents and projects (`userOf`); others have no rights
+ * @param isCluster  several brokers are one: all queues that outlive a connection are replicated (quorum), so that none of them is
+ *   away with a broker. RabbitMQ gives the type of its virtual host to queues that are declared without one.
  */
-export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, string>): object {
+export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, string>, isCluster = false): object {
   const identities = [...users.keys()].map(identityOf);
   const queues = identities.flatMap((identity) => (identity.kind === 'agent' ? [agentQueue(identity.host)] : []));
   const declared = [DEAD_LETTER_QUEUE, ...queues];
@@ -20,7 +22,9 @@ export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, stri
     return found === undefined ? [] : [{ user, ...found }];
   });
   return {
-    vhosts: [{ name: vhost }],
+    vhosts: [
+      { name: vhost, ...(isCluster && { metadata: { default_queue_type: 'quorum', description: '', tags: [] } }) },
+    ],
     users: [...users].map(([name, password]) => ({
       name,
       password_hash: passwordHash(password),
@@ -33,7 +37,14 @@ export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, stri
       return { name, vhost, type: 'topic', durable: true, auto_delete: false, internal: false, arguments: {} };
     }),
     queues: declared.map((spec) => {
-      return { name: spec.name, vhost, durable: true, auto_delete: false, arguments: queueArguments(spec) };
+      const type = isCluster ? { 'x-queue-type': 'quorum' } : {};
+      return {
+        name: spec.name,
+        vhost,
+        durable: true,
+        auto_delete: false,
+        arguments: { ...type, ...queueArguments(spec) },
+      };
     }),
     bindings: declared.flatMap((spec) => bindingOf(spec, vhost)),
   };

@@ -18,7 +18,7 @@ export interface DeployedCredentials {
 }
 
 /** Runs `deploy/credentials.mjs`, with users of agents and projects beside those that it always writes. */
-export function deployedCredentials(users: readonly string[] = []): DeployedCredentials {
+export function deployedCredentials(users: readonly string[] = [], isCluster = false): DeployedCredentials {
   const folder = mkdtempSync(join(tmpdir(), 'berth-credentials-'));
   const passwordOf = (user: string) => `password-of-${user}`;
   const services = ['scheduler', 'conductor', 'placement', 'operator'];
@@ -27,6 +27,7 @@ export function deployedCredentials(users: readonly string[] = []): DeployedCred
     ...Object.fromEntries(services.map((user) => [`BERTH_${user.toUpperCase()}_PASSWORD`, passwordOf(user)])),
     BERTH_USER_PASSWORDS: users.map((user) => `${user}=${passwordOf(user)}`).join(','),
     BERTH_PLACEMENT_TOKEN: 'the-token-of-the-test',
+    BERTH_BROKER_CLUSTER: isCluster ? 'on' : 'off',
   };
   const asSources = ['--conditions=berth-source', '--require', join(ROOT, 'libs/testing/typescript.cjs')];
   const script = join(ROOT, 'deploy/credentials.mjs');

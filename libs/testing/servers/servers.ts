@@ -24,6 +24,8 @@ export interface RabbitmqOptions {
   readonly hasManagement?: boolean;
   /** Serves its metrics to Prometheus, too. */
   readonly hasMetrics?: boolean;
+  /** Joins the cluster of this one, with its users and queues. */
+  readonly clusterOf?: RabbitmqServer;
 }
 
 // The plain script of Debian's package comes first: the wrapper on PATH wants to be another user.
@@ -70,6 +72,10 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
   const server = await startServer({ name: 'RabbitMQ', url, port, folder, command, args: [], env, probe });
   const ctl = async (...args: string[]) =>
     (await promisify(execFile)(join(dirname(command), 'rabbitmqctl'), ['-q', ...args], { env })).stdout;
+  if (options.clusterOf) {
+    for (const words of [['stop_app'], ['join_cluster', nodeName(options.clusterOf.port)], ['start_app']])
+      await ctl(...words);
+  }
   const kill = server.kill.bind(server);
   return Object.assign(server, {
     ctl,
@@ -88,6 +94,10 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
  */
 const SAVE_NAMES_OF_QUORUM_QUEUES = 'dets:sync(ra_directory_reverse).';
 
+const nodeName = (port: number) => `berth-${port}@localhost`;
+/** By which the brokers of a cluster know each other. */
+const COOKIE = 'brokers-of-a-test';
+
 /** Settings that keep a broker to itself and its folder, and make it start fast. */
 function rabbitmqEnvironment(
   command: string,
@@ -98,10 +108,11 @@ function rabbitmqEnvironment(
 ): NodeJS.ProcessEnv {
   const plugins = join(folder, 'enabled-plugins');
   writeFileSync(plugins, `[${pluginNames.join(',')}].`);
+  writeFileSync(join(folder, '.erlang.cookie'), COOKIE, { mode: 0o400 });
   return {
     PATH: environment()['PATH'],
     HOME: folder,
-    RABBITMQ_NODENAME: `berth-${port}@localhost`,
+    RABBITMQ_NODENAME: nodeName(port),
     RABBITMQ_NODE_PORT: String(port),
     RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
     RABBITMQ_DIST_PORT: String(distPort),

@@ -25,12 +25,14 @@ export class Proxy {
   readonly #server: NetServer;
   readonly #links = new Set<Link>();
   #cut: Cut | undefined;
+  #targetPort: number;
 
   private constructor(server: NetServer, targetPort: number) {
     this.#server = server;
+    this.#targetPort = targetPort;
     this.port = (server.address() as AddressInfo).port;
     server.on('connection', (client) => {
-      const link = new Link(client, connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true }));
+      const link = new Link(client, connect({ port: this.#targetPort, host: '127.0.0.1', allowHalfOpen: true }));
       this.#links.add(link);
       link.onClosed = () => this.#links.delete(link);
       if (this.#cut !== undefined && this.#cut !== 'half-open') link.cut(this.#cut);
@@ -41,6 +43,11 @@ export class Proxy {
     const server = createServer({ allowHalfOpen: true, noDelay: true }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new Proxy(server, targetPort);
+  }
+
+  /** Sends new connections to another server, as a balancer does when one is gone. */
+  pointTo(targetPort: number): void {
+    this.#targetPort = targetPort;
   }
 
   /** Of the connections that there are, and, but for `half-open`, of new ones. */

@@ -56,6 +56,8 @@ export interface FleetOptions {
   readonly hasProxies?: boolean;
   readonly redis?: RedisServerOptions;
   readonly rabbitmq?: RabbitmqOptions;
+  /** So many brokers are one cluster, and processes are connected to them in turn; with proxies. */
+  readonly brokerCount?: number;
   /** The HTTP ports of processes, by name; any free one for the others. */
   readonly httpPorts?: ReadonlyMap<string, number>;
 }
@@ -72,6 +74,8 @@ export class TestFleet {
   readonly #settings: Readonly<Record<string, string>>;
 
   private constructor(
+    /** All of its cluster. The first is `rabbitmq`. */
+    readonly brokers: readonly RabbitmqServer[],
     readonly rabbitmq: RabbitmqServer,
     readonly redis: TestServer,
     readonly credentials: DeployedCredentials,
@@ -93,14 +97,21 @@ export class TestFleet {
    * `BERTH_STORE_URL` among them the fleet uses that store, not the private Redis.
    */
   static async start(settings: Readonly<Record<string, string>> = {}, options: FleetOptions = {}): Promise<TestFleet> {
-    const credentials = deployedCredentials([...AGENTS.map((name) => `service-host.${name}`), TENANT]);
+    const { brokerCount = 1 } = options;
+    const users = [...AGENTS.map((name) => `service-host.${name}`), TENANT];
+    const credentials = deployedCredentials(users, brokerCount > 1);
     const [rabbitmq, redis] = await Promise.all([
       startRabbitmq({ ...options.rabbitmq, config: { load_definitions: credentials.definitionsFile } }),
       startRedis({ appendOnly: true, ...options.redis }),
     ]);
+    const brokers = [rabbitmq];
+    while (brokers.length < brokerCount) brokers.push(await startRabbitmq({ clusterOf: rabbitmq }));
     const ports = { broker: rabbitmq.port, store: redis.port };
     const everybody = [...SCHEDULERS, ...CONDUCTORS, ...AGENTS, TENANT];
     const proxies = options.hasProxies ? await Proxies.start(everybody, ports) : undefined;
+    for (const [n, name] of everybody.entries()) {
+      proxies?.of(name, 'broker').pointTo(brokers[n % brokers.length]?.port ?? rabbitmq.port);
+    }
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const addresses = { BERTH_STORE_URL: redis.url };
     const store = readConfig(placementOptions, { ...addresses, ...settings });
@@ -116,6 +127,7 @@ export class TestFleet {
       child: () => tenantLog,
     };
     const fleet = new TestFleet(
+      brokers,
       rabbitmq,
       redis,
       credentials,
@@ -385,7 +397,7 @@ export class TestFleet {
     await Promise.all([...this.#children.values()].map(({ exit }) => exit));
     await Promise.allSettled([this.bus.close(), this.tenant.close(), this.placement.close(), this.instances.close()]);
     this.proxies?.close();
-    await Promise.all([this.rabbitmq.stop(), this.redis.stop()]);
+    await Promise.all([...this.brokers.map((broker) => broker.stop()), this.redis.stop()]);
     rmSync(this.stateDir, { recursive: true, force: true });
     this.credentials.remove();
   }

@@ -1,0 +1,36 @@
+import { systemClock } from '#libs/runtime/system';
+import { printFigure } from './fleet/figures';
+import { CONDUCTORS, SCHEDULERS, TestFleet } from './fleet/test-fleet';
+
+/* Three brokers are one cluster, and the one that an agent, a scheduler and a conductor are connected to is lost in the middle of builds. */
+
+const BUILDS = 20;
+jest.setTimeout(300_000);
+
+const clock = systemClock();
+let fleet: TestFleet;
+afterEach(() => fleet?.stop());
+
+it('builds on when one broker of a cluster is lost, and loses nothing', async () => {
+  const settings = { BERTH_AGENT_FAKE_FAILURE_RATE: '0' };
+  fleet = await TestFleet.start(settings, { hasProxies: true, brokerCount: 3 });
+  const uuids = await fleet.request(BUILDS);
+  await fleet.atRest(uuids, BUILDS / 4);
+
+  const [, lost, other] = fleet.brokers;
+  await lost?.kill('SIGKILL');
+  const lostAtMs = clock.elapsed();
+  // As a balancer does.
+  for (const name of [...SCHEDULERS, ...CONDUCTORS, 'agent-a', 'agent-b']) {
+    fleet.proxies?.of(name, 'broker').pointTo(other?.port ?? 0);
+    fleet.proxies?.of(name, 'broker').drop();
+  }
+  const meanwhile = await fleet.request(BUILDS / 2);
+  expect(await fleet.problems([...uuids, ...meanwhile])).toEqual([]);
+  printFigure('A broker of three is lost', { right: clock.elapsed() - lostAtMs });
+
+  const backAtMs = clock.elapsed();
+  await lost?.restart();
+  expect(await fleet.problems([...uuids, ...meanwhile])).toEqual([]);
+  printFigure('A broker of three is back', { right: clock.elapsed() - backAtMs });
+});
