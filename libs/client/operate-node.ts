@@ -5,7 +5,7 @@ import { operateNodeCodec } from '../contracts/nodes';
 import { agentQueue } from '../contracts/queues';
 import { type Clock, sleep } from '../domain/clock';
 import { BerthError } from '../domain/errors';
-import { nextNodeState } from '../domain/nodes/node-state';
+import { nextNodeState, requirePowerFree } from '../domain/nodes/node-state';
 
 /** What an operator wants of a node. */
 export type NodeOrder = Pick<OperateNode, 'verb'> & Partial<Pick<OperateNode, 'reason' | 'bootDevice'>>;
@@ -22,7 +22,8 @@ const POLL_MS = 100;
 
 /**
  * Orders the agent that manages a node, and resolves to the node as it is when the order shows there. What follows of it,
- * such as the end of a cleaning, is not waited for.
+ * such as the end of a cleaning, is not waited for. An order that comes late or twice finds that the node has changed, and is
+ * not done.
  *
  * @throws BerthError `not_found / unknown_node`, `failed_precondition / node_state`, `/ node_unmanaged`, `deadline_exceeded /
  *   node_not_operated`.
@@ -40,6 +41,7 @@ export async function operateNode(
     case 'power_off':
     case 'reboot':
     case 'set_boot_device':
+      requirePowerFree(state);
       break;
     default:
       nextNodeState(state, verb, stateBefore);
@@ -48,17 +50,22 @@ export async function operateNode(
     const message = `no agent manages node ${host} now: start one of its pool, or wait for it`;
     throw new BerthError('failed_precondition', 'node_unmanaged', message);
   }
-  const order = { host, verb, reason, bootDevice, epoch: 0 };
-  let ordered = serviceHost;
-  await castTyped(bus, agentQueue(ordered), operateNodeCodec, order);
+  const order = { host, verb, reason, bootDevice, epoch: 0, restsOnUpdatedAtMs: updatedAtMs };
   const untilMs = clock.elapsed() + timeoutMs;
+  // Nobody waits for it any longer, and a node that an operator has forgotten is not to be rebooted.
+  const cast = () =>
+    castTyped(bus, agentQueue(ordered), operateNodeCodec, order, {
+      expiresInMs: Math.max(1, untilMs - clock.elapsed()),
+    });
+  let ordered = serviceHost;
+  await cast();
   while (clock.elapsed() < untilMs) {
     const [now] = await show(host);
     if (now && now.updatedAtMs !== updatedAtMs) return now;
     // The agent before has given it up, and did not do it.
     if (now?.serviceHost && now.serviceHost !== ordered) {
       ordered = now.serviceHost;
-      await castTyped(bus, agentQueue(ordered), operateNodeCodec, order);
+      await cast();
     }
     await sleep(clock, POLL_MS);
   }

@@ -127,12 +127,13 @@ export const operateNodeCodec: Codec<OperateNode> = codec(
     verb: VERBS.toWire(order.verb),
     bootDevice: bootDevice ? BOOT_DEVICES.toWire(bootDevice) : NO_DEVICE,
   }),
-  ({ host, verb, reason, bootDevice, epoch }) => ({
+  ({ host, verb, reason, bootDevice, epoch, restsOnUpdatedAtMs }) => ({
     host: hostName(host, 'host'),
     verb: VERBS.fromWire(verb, 'verb'),
     reason: text(reason, 'reason'),
     bootDevice: bootDevice === NO_DEVICE ? undefined : BOOT_DEVICES.fromWire(bootDevice, 'boot_device'),
     epoch: whole(epoch, 'epoch'),
+    restsOnUpdatedAtMs: whole(restsOnUpdatedAtMs, 'rests_on_updated_at_ms'),
   }),
 );
 

@@ -65,6 +65,16 @@ export function isOffered(state: NodeState): boolean {
   return OFFERED.includes(state);
 }
 
+/** The states in which a node's power and boot device are nobody's but Berth's own: it works on it, or it is not its yet. */
+const POWER_IS_BUSY: readonly NodeState[] = ['enroll', 'cleaning', 'deploying'];
+
+/** @throws BerthError `failed_precondition / node_state` when an operator may not touch the power or the boot device. */
+export function requirePowerFree(state: NodeState): void {
+  if (!POWER_IS_BUSY.includes(state)) return;
+  const message = `the power and the boot device of a node in state ${state} are left alone: wait, or manage it first`;
+  throw new BerthError('failed_precondition', 'node_state', message);
+}
+
 /**
  * The state after a verb.
  *

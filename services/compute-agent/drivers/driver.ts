@@ -59,7 +59,7 @@ export interface Driver {
   /** Whether it is in the middle of something that another agent had better not take over now. */
   isBusy?(): boolean;
 
-  /** Does what an operator wants of a node of bare metal. @throws BerthError `failed_precondition / node_state`. */
+  /** Does what an operator wants of a node of bare metal. @throws BerthError `failed_precondition / node_state, node_changed`. */
   operate?(order: NodeOrder): Promise<void>;
 }
 
@@ -70,6 +70,8 @@ export interface NodeOrder {
   readonly reason: string;
   /** Of `set_boot_device`. */
   readonly bootDevice?: BootDevice | undefined;
+  /** When the node had changed last as whoever ordered it saw it; 0 for not known. */
+  readonly restsOnUpdatedAtMs: number;
 }
 
 /** How a driver moves instances from one host to another, and from one size to another. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { NodeOperation } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import { requestSpec } from '#libs/domain/request-spec';
@@ -15,6 +16,8 @@ let simulator: RedfishSimulator;
 let stored: NodeRecord;
 /** The epoch of the node's holder. */
 let holder: number;
+/** How often a node was changed: the clock of this test. */
+let changes = 0;
 const clock = systemClock();
 
 beforeEach(async () => {
@@ -45,7 +48,7 @@ async function open(epoch: number) {
     if (epoch !== holder) throw new BerthError('failed_precondition', 'epoch_superseded', 'another holds it');
     stored = record;
   };
-  const node = new RememberedNode(stored, write, () => 0);
+  const node = new RememberedNode(stored, write, () => ++changes);
   const login = { user: 'berth', password: 'secret', timeoutMs: 5_000 };
   const controller = redfishController('n1', { system: simulator.systemUrl('n1'), ...login });
   const settings = { pollMs: 10, shutdownMs: 100, cleans: true };
@@ -59,6 +62,8 @@ async function open(epoch: number) {
     ...settings,
   });
 }
+
+const order = (verb: NodeOperation, reason = '', restsOnUpdatedAtMs = 0) => ({ verb, reason, restsOnUpdatedAtMs });
 
 const anInstance = (uuid = randomUUID()): InstanceToBuild => ({
   uuid,
@@ -96,9 +101,9 @@ it('says at once that it is not free, before what it does next', async () => {
   const driver = await open(1);
   const seen: string[] = [];
   driver.onCapacityChange?.(() => seen.push(`${isFree(driver)}`));
-  await driver.operate?.({ verb: 'maintain', reason: 'new disk' });
+  await driver.operate?.(order('maintain', 'new disk'));
   expect([seen, stored.state, stored.reason]).toEqual([['0'], 'maintenance', 'new disk']);
-  await driver.operate?.({ verb: 'unmaintain', reason: '' });
+  await driver.operate?.(order('unmaintain'));
   expect([seen, stored.state, stored.reason]).toEqual([['0', '1'], 'available', '']);
   await driver.close();
 });
@@ -107,9 +112,33 @@ it('refuses what the state does not allow', async () => {
   const driver = await open(1);
   await driver.build(anInstance(), never);
   await expect(driver.build(anInstance(), never)).rejects.toMatchObject({ reason: 'node_state' });
-  await expect(driver.operate?.({ verb: 'clean', reason: '' })).rejects.toMatchObject({ reason: 'node_state' });
+  await expect(driver.operate?.(order('clean'))).rejects.toMatchObject({ reason: 'node_state' });
   await driver.close();
 });
+
+it('does what rests on the node as it is, and not again when the order comes twice', async () => {
+  stored = { ...stored, updatedAtMs: ++changes };
+  const driver = await open(1);
+  const reboot = order('reboot', '', stored.updatedAtMs);
+  await driver.operate?.(reboot);
+  const { length } = boots();
+  await expect(driver.operate?.(reboot)).rejects.toMatchObject({ reason: 'node_changed' });
+  expect([length, boots().length]).toEqual([1, 1]);
+  await driver.close();
+});
+
+it.each(['power_on', 'power_off', 'reboot', 'set_boot_device'] as const)(
+  'leaves a node alone that is being deployed: %s',
+  async (verb) => {
+    const driver = await open(1);
+    const building = driver.build(anInstance(), never);
+    await until(() => stored.state === 'deploying');
+    await expect(driver.operate?.(order(verb))).rejects.toMatchObject({ reason: 'node_state' });
+    await building;
+    expect([stored.state, boots()]).toEqual(['active', ['Pxe']]);
+    await driver.close();
+  },
+);
 
 it('goes on with a build that another holder began, wherever that was, and boots the node once for it', async () => {
   for (let stopAt = 1; stopAt <= 14; stopAt++) {
@@ -147,7 +176,7 @@ it('leaves a node alone that another holds since', async () => {
   const instance = anInstance();
   await first.build(instance, never);
   const second = await open(2);
-  await second.operate?.({ verb: 'power_off', reason: '' });
+  await second.operate?.(order('power_off'));
   await expect(first.start(instance.uuid)).rejects.toMatchObject({ reason: 'epoch_superseded' });
   await expect(first.destroy(instance.uuid)).rejects.toMatchObject({ reason: 'epoch_superseded' });
   expect([stored.instanceUuid, simulator.system('n1').isOn]).toEqual([instance.uuid, false]);
@@ -172,7 +201,7 @@ it('is in error when it can not be cleaned, and is cleaned when an operator says
   await until(() => stored.state === 'error');
   expect([stored.reason, isFree(driver)]).toEqual([expect.stringContaining('cleaning failed'), 0]);
   simulator.onRequest = () => {};
-  await driver.operate?.({ verb: 'clean', reason: '' });
+  await driver.operate?.(order('clean'));
   await until(() => stored.state === 'available');
   await driver.close();
 });
@@ -188,10 +217,10 @@ it('cleans what failed to build, and the node of an instance that is destroyed i
   expect([stored.state, stored.instanceUuid]).toEqual(['cleaning', '']);
   await until(() => stored.state === 'available');
   await driver.build(instance, never);
-  await driver.operate?.({ verb: 'maintain', reason: '' });
+  await driver.operate?.(order('maintain'));
   await driver.destroy(instance.uuid);
   expect([stored.state, stored.stateBefore, isFree(driver)]).toEqual(['maintenance', 'cleaning', 0]);
-  await driver.operate?.({ verb: 'unmaintain', reason: '' });
+  await driver.operate?.(order('unmaintain'));
   await until(() => stored.state === 'available');
   await driver.close();
 });

@@ -3,7 +3,7 @@ import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { inventory } from '#libs/domain/inventory';
 import type { BootDevice } from '#libs/domain/nodes/node';
-import { isOffered } from '#libs/domain/nodes/node-state';
+import { isOffered, requirePowerFree } from '#libs/domain/nodes/node-state';
 import type { Log } from '#libs/runtime/log';
 import type { Driver, NodeOrder } from '../driver';
 import { isFenced, notSurelyHeld } from '../fenced';
@@ -91,6 +91,11 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     }
   }
 
+  async function operatePower(order: 'on' | 'off' | 'reboot'): Promise<void> {
+    requirePowerFree(node.record.state);
+    await setPower(order);
+  }
+
   async function setPower(order: 'on' | 'off' | 'reboot'): Promise<void> {
     await claim();
     await controller.setPower(order);
@@ -135,10 +140,11 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
       await node.move('unmaintain', { step: '' });
       cleanIfDue();
     },
-    power_on: () => setPower('on'),
-    power_off: () => setPower('off'),
-    reboot: () => setPower('reboot'),
+    power_on: () => operatePower('on'),
+    power_off: () => operatePower('off'),
+    reboot: () => operatePower('reboot'),
     async set_boot_device({ bootDevice = 'Hdd' }) {
+      requirePowerFree(node.record.state);
       await setBootDevice(bootDevice);
       await node.change({ bootDevice });
     },
@@ -199,6 +205,11 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     isBusy: () => node.record.state === 'deploying' || cleaning !== undefined,
 
     async operate(order) {
+      const { updatedAtMs } = node.record;
+      if (order.restsOnUpdatedAtMs !== 0 && order.restsOnUpdatedAtMs !== updatedAtMs) {
+        const message = `node ${node.record.host} has changed since it was looked at: look again, and order it again`;
+        throw new BerthError('failed_precondition', 'node_changed', message);
+      }
       await operations[order.verb](order);
     },
 
