@@ -137,7 +137,7 @@ const OPERATED: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = 
   resize: ['verify_resize', 'active', 'stopped', 'error', 'deleted'],
   migrate: ['verify_resize', 'active', 'stopped', 'error', 'deleted'],
   live_migrate: ['active', 'stopped', 'error', 'deleted'],
-  confirm: ['active', 'error', 'deleted'],
+  confirm: ['active', 'stopped', 'error', 'deleted'],
   revert: ['active', 'stopped', 'error', 'deleted'],
 };
 /** Rows in a page of an answer. */

@@ -36,7 +36,7 @@ const POLL_MS = 200;
 
 /**
  * Carries out moves that are claimed, some at once. When one fails no more is begun, and all are undone, the last first: what waits gives
- * its claims back, what has arrived goes back, and what was moved live is moved live to where it was. When all ended well, what its
+ * its claims back, what has arrived goes back, and what was moved for good is moved back, live if it runs. When all ended well, what its
  * source keeps is confirmed.
  *
  * It keeps nothing of its own. What is claimed says so itself: whoever begins again goes on with that, or undoes it.
@@ -111,6 +111,8 @@ async function undoOne(parts: MovingParts, move: PlannedMove, { timeoutMs }: Mov
   try {
     const { state, host, migration } = await client.instance(uuid);
     if (migration?.phase === 'claimed' || state === 'verify_resize') await client.operate(uuid, 'revert');
+    else if (host !== sourceHost && state === 'stopped')
+      await client.operate(uuid, 'migrate', { targetHost: sourceHost, confirmAfterMs: 1 });
     else if (host !== sourceHost) await client.operate(uuid, 'live_migrate', { targetHost: sourceHost });
     const after = await untilAtRest(parts, uuid, timeoutMs);
     if (after === undefined) return notUndone(`it was not back in ${timeoutMs / 1_000} s`);
@@ -144,9 +146,10 @@ async function untilAtRest(
 
 /** On its way, or confirming what is left at its source. */
 function isOnItsWay({ state, migration }: InstanceView): boolean {
-  return ON_ITS_WAY.includes(state) || (state === 'active' && migration !== undefined);
+  return ON_ITS_WAY.includes(state) || (AT_REST.includes(state) && migration !== undefined);
 }
 
+const AT_REST: readonly InstanceView['state'][] = ['active', 'stopped'];
 const ON_ITS_WAY: readonly InstanceView['state'][] = ['resize', 'migrating', 'revert_resize'];
 
 function isOver({ state }: InstanceView): boolean {
