@@ -88,6 +88,14 @@ it('gives back what was stopped and is not begun in time', async () => {
   expect(world.stopped).toEqual(new Set([`${uuid} h1`]));
 });
 
+it('keeps the name of the plan that a move is part of, and shows it', async () => {
+  const [planned = '', other = ''] = await active(2);
+  await move([planned], { plan: 'empty-h1' });
+  await move([other]);
+  expect((await world.view(planned))?.migration).toMatchObject({ phase: 'claimed', plan: 'empty-h1' });
+  expect((await world.view(other))?.migration).toMatchObject({ phase: 'claimed', plan: undefined });
+});
+
 it('claims none when one finds no host', async () => {
   const uuids = await active(3);
   expect(await move(uuids)).toMatchObject({ moves: [], refusal: '0 of 3 hosts fit' });

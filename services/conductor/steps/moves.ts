@@ -177,7 +177,7 @@ async function recordMove(
   c: Conductor,
   look: Look,
   record: Instance,
-  { kind, requestSpec, targetHost, confirmAfterMs }: WantedMove,
+  { kind, requestSpec, targetHost, confirmAfterMs, plan }: WantedMove,
   claimed?: ClaimedHost,
 ): Promise<Look | undefined> {
   const { uuid, host = '', claimToken = 0, activeAt, allocationRequest } = record;
@@ -200,6 +200,7 @@ async function recordMove(
       requestSpec: textOf(requestSpec),
     },
     targetHost,
+    plan,
     claimToken: claimed?.claimToken,
     handover: '',
     confirmAfterMs,
