@@ -137,7 +137,7 @@ const OPERATED: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = 
   resize: ['verify_resize', 'active', 'stopped', 'error', 'deleted'],
   migrate: ['verify_resize', 'active', 'stopped', 'error', 'deleted'],
   live_migrate: ['active', 'stopped', 'error', 'deleted'],
-  confirm: ['active', 'error', 'deleted'],
+  confirm: ['active', 'stopped', 'error', 'deleted'],
   revert: ['active', 'stopped', 'error', 'deleted'],
 };
 /** Rows in a page of an answer. */
@@ -241,7 +241,8 @@ export class Client {
 
   /**
    * Has several instances migrated together: a destination is claimed for each, all at once or for none; or says where they would go
-   * (`dryRun`). Then each runs where it was until `operate` asks for its move, with no target, or reverts it. For operators.
+   * (`dryRun`). Then each runs where it was until `operate` asks for its move, with no target, or reverts it; `plan` is a name by which
+   * they are known until then. For operators.
    *
    * @returns no moves when one has no host: which, and why
    * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` of one that can not be moved now.
@@ -249,9 +250,13 @@ export class Client {
   moveInstances(
     operation: MoveInstancesRequest['operation'],
     moves: MoveInstancesRequest['moves'],
-    { leaveHosts = [], dryRun = false }: Partial<Pick<MoveInstancesRequest, 'leaveHosts' | 'dryRun'>> = {},
+    {
+      leaveHosts = [],
+      dryRun = false,
+      plan,
+    }: Partial<Pick<MoveInstancesRequest, 'leaveHosts' | 'dryRun' | 'plan'>> = {},
   ): Promise<MoveInstancesResponse> {
-    return this.#call(RPC_CONDUCTOR, moveInstancesMethod, { operation, moves, leaveHosts, dryRun });
+    return this.#call(RPC_CONDUCTOR, moveInstancesMethod, { operation, moves, leaveHosts, dryRun, plan });
   }
 
   /** As `operate`, and waits until it is done. @throws BerthError also `deadline_exceeded / not_settled`. */

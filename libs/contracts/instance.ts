@@ -8,6 +8,7 @@ import {
   hostNameOrEmpty,
   list,
   name,
+  optionalName,
   pageLimit,
   projectId,
   text,
@@ -129,7 +130,7 @@ export function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
     admission: admissionToWire(view.admission),
     waiting: (view.waiting as Mutable<WaitingView> | undefined) ?? null,
     endsAtMs: view.endsAtMs ?? 0,
-    migration: view.migration ? { ...view.migration, phase: view.migration.phase ?? '' } : null,
+    migration: view.migration ? migrationToWire(view.migration) : null,
   };
 }
 
@@ -158,6 +159,10 @@ export function viewFromWire(value: berth.conductor.v1.IInstance, field: string)
   };
 }
 
+function migrationToWire({ phase, plan, ...migration }: MigrationView): berth.conductor.v1.IMigration {
+  return { ...migration, phase: phase ?? '', plan: plan ?? '' };
+}
+
 function migrationFromWire(value: berth.conductor.v1.IMigration, field: string): MigrationView {
   const migration = value as berth.conductor.v1.Migration;
   return {
@@ -167,6 +172,7 @@ function migrationFromWire(value: berth.conductor.v1.IMigration, field: string):
     destHost: hostNameOrEmpty(migration.destHost, `${field}.dest_host`),
     confirmAtMs: whole(migration.confirmAtMs, `${field}.confirm_at_ms`),
     phase: migration.phase === '' ? undefined : word(migration.phase, MIGRATION_PHASES, `${field}.phase`),
+    plan: optionalName(migration.plan, `${field}.plan`),
   };
 }
 

@@ -322,10 +322,12 @@ export interface InstanceView
   readonly migration?: MigrationView | undefined;
 }
 
-export interface MigrationView extends Fields<berth.conductor.v1.Migration, 'kind' | 'phase'> {
+export interface MigrationView extends Fields<berth.conductor.v1.Migration, 'kind' | 'phase' | 'plan'> {
   readonly kind: MigrationKind;
   /** Undefined by the word of a conductor of an older version. */
   readonly phase?: MigrationPhase | undefined;
+  /** Undefined when it has none. */
+  readonly plan?: string | undefined;
 }
 
 export type WaitingView = Fields<berth.conductor.v1.Waiting>;
@@ -367,9 +369,11 @@ export interface OperateInstanceRequest
 }
 
 /** Migrations that are claimed at once; of a dry run, where they would go. */
-export interface MoveInstancesRequest extends Fields<berth.conductor.v1.MoveInstancesRequest, 'operation'> {
+export interface MoveInstancesRequest extends Fields<berth.conductor.v1.MoveInstancesRequest, 'operation' | 'plan'> {
   readonly operation: 'migrate' | 'live_migrate';
   readonly moves: readonly InstanceMove[];
+  /** What they are for, by any name; undefined for none. */
+  readonly plan?: string | undefined;
 }
 
 /** `targetHost` is '' for any host. */

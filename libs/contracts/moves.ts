@@ -1,5 +1,16 @@
 import { berth } from '#generated/berth';
-import { enumeration, hostName, hostNameOrEmpty, hostNames, list, missing, text, uuid, uuidOrEmpty } from './checks';
+import {
+  enumeration,
+  hostName,
+  hostNameOrEmpty,
+  hostNames,
+  list,
+  missing,
+  optionalName,
+  text,
+  uuid,
+  uuidOrEmpty,
+} from './checks';
 import { codec, type Method, type Mutable } from './codec';
 import { diagnosisFromWire } from './diagnosis';
 import { MAX_MOVES } from './limits';
@@ -29,19 +40,21 @@ export const moveInstancesMethod: Method<MoveInstancesRequest, MoveInstancesResp
   request: codec(
     'berth.conductor.v1.MoveInstancesRequest',
     conductor.MoveInstancesRequest,
-    ({ operation, moves, leaveHosts, dryRun }) => ({
+    ({ operation, moves, leaveHosts, dryRun, plan = '' }) => ({
+      plan,
       operation: OPERATIONS.toWire(operation),
       moves: moves as InstanceMove[],
       leaveHosts: leaveHosts as string[],
       dryRun,
     }),
-    ({ operation, moves, leaveHosts, dryRun }) => {
+    ({ operation, moves, leaveHosts, dryRun, plan }) => {
       if (moves.length === 0) throw missing('moves');
       return {
         operation: OPERATIONS.fromWire(operation, 'operation'),
         moves: list(moves, 'moves', MAX_MOVES, instanceMoveFromWire),
         leaveHosts: hostNames(leaveHosts, 'leave_hosts'),
         dryRun,
+        plan: optionalName(plan, 'plan'),
       };
     },
   ),

@@ -56,9 +56,9 @@ export type PowerState = 'running' | 'shutdown';
  *   each of these ──▶ rebuilding ──▶ building, then as it was; or back, when no other host takes it
  *   each of these ──▶ preempting ──▶ pending
  *   building, rebuilding, active, ... ──▶ undoing ──▶ error: its gang has failed
- *   active ──▶ resize ──▶ verify_resize ──▶ active          (resize, cold migration)
+ *   active, stopped ──▶ resize ──▶ verify_resize ──▶ as it was (resize, cold migration)
  *   active ──▶ migrating ──▶ active                         (live migration)
- *   resize, verify_resize, migrating ──▶ revert_resize ──▶ active, or stopped when it could not be started
+ *   resize, verify_resize, migrating ──▶ revert_resize ──▶ as it was, or stopped when it could not be started
  *   active, stopped ──▶ shelving ──▶ shelved_offloaded ──▶ unshelving ──▶ building, or back when no host takes it
  * ```
  *
@@ -98,15 +98,26 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   ],
   unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
   stopping: ['stopping', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
-  stopped: ['stopped', 'starting', 'active', 'rebuilding', 'shelving', 'preempting', 'undoing', 'error', 'deleting'],
+  stopped: [
+    'stopped',
+    'starting',
+    'active',
+    'rebuilding',
+    'shelving',
+    'resize',
+    'preempting',
+    'undoing',
+    'error',
+    'deleting',
+  ],
   starting: ['starting', 'active', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
   rebuilding: ['unknown', 'building', 'active', 'stopping', 'stopped', 'starting', 'undoing', 'deleting'],
   shelving: ['shelving', 'shelved_offloaded', 'undoing', 'deleting'],
   shelved_offloaded: ['active', 'stopped', 'unshelving', 'error', 'deleting'],
   unshelving: ['shelved_offloaded', 'building', 'active', 'stopped', 'error', 'deleting'],
-  resize: ['resize', 'verify_resize', 'revert_resize', 'active', 'undoing', 'error', 'deleting'],
+  resize: ['resize', 'verify_resize', 'revert_resize', 'active', 'stopped', 'undoing', 'error', 'deleting'],
   migrating: ['migrating', 'revert_resize', 'active', 'undoing', 'error', 'deleting'],
-  verify_resize: ['verify_resize', 'revert_resize', 'active', 'undoing', 'error', 'deleting'],
+  verify_resize: ['verify_resize', 'revert_resize', 'active', 'stopped', 'undoing', 'error', 'deleting'],
   revert_resize: ['revert_resize', 'active', 'stopped', 'undoing', 'error', 'deleting'],
   preempting: ['pending', 'active', 'stopped', 'undoing', 'deleting'],
   undoing: ['error', 'deleting'],
@@ -196,7 +207,10 @@ export interface Instance {
   readonly waiting?: Waiting | undefined;
   /** When its time limit ends it; from when it was ACTIVE for the first time. */
   readonly endsAtMs?: number | undefined;
-  /** While it is built on another host: what it was before, which it comes up as (Nova's `old_vm_state`). */
+  /**
+   * While it is built on another host, or moved though it is stopped: what it was before, which it comes up as (Nova's
+   * `old_vm_state`). What runs is moved without it.
+   */
   readonly formerState?: InstanceState | undefined;
   readonly version: number;
   readonly createdAtMs: number;
@@ -228,7 +242,7 @@ export function hasBeenActive({ attempts }: Pick<Instance, 'attempts'>): boolean
 /** A member of a gang is not preempted before it is ACTIVE. */
 const BEEN_ACTIVE: readonly Attempt['outcome'][] = ['active', 'evacuated', 'preempted', 'shelved', 'moved', 'reverted'];
 
-/** How an instance is to come up that is being built: as it was before, if it was built before. */
+/** How an instance is to come up that is being built, or moved: as it was before, if it was built before. */
 export function powerStateToBuild({ formerState }: Pick<Instance, 'formerState'>): PowerState {
   return formerState === 'stopping' || formerState === 'stopped' ? 'shutdown' : 'running';
 }

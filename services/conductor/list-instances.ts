@@ -98,6 +98,6 @@ function waitingView({ waiting }: Instance): WaitingView | undefined {
 
 function migrationView({ migration }: Instance): MigrationView | undefined {
   if (migration === undefined) return undefined;
-  const { uuid, kind, phase, source, destination, confirmAtMs = 0 } = migration;
-  return { uuid, kind, phase, sourceHost: source.host, destHost: destination.host, confirmAtMs };
+  const { uuid, kind, phase, plan, source, destination, confirmAtMs = 0 } = migration;
+  return { uuid, kind, phase, plan, sourceHost: source.host, destHost: destination.host, confirmAtMs };
 }

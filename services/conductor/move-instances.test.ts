@@ -56,6 +56,46 @@ it('claims all at once; each runs where it is until it is its turn', async () =>
   expect(world.harmed).toEqual([]);
 });
 
+it('moves what is stopped cold beside what goes live, and leaves it stopped', async () => {
+  const uuids = await active(2);
+  const [stopped = '', running = ''] = uuids;
+  await world.operate(stopped, 'stop');
+  await world.clock.advance(0);
+  await move(uuids);
+  expect(await recordsOf([stopped, running])).toMatchObject([
+    { state: 'resize', formerState: 'stopped', migration: { kind: 'migrate', phase: 'claimed' } },
+    { state: 'migrating', migration: { kind: 'live_migrate', phase: 'claimed' } },
+  ]);
+  await world.operate(stopped, 'migrate', undefined, { confirmAfterMs: 1 });
+  await world.operate(running, 'revert');
+  await world.clock.advance(2_000);
+  expect(await recordsOf([stopped, running])).toMatchObject([
+    { state: 'stopped', host: 'h2', migration: undefined },
+    { state: 'active', host: 'h1', migration: undefined },
+  ]);
+  expect(world.stopped).toEqual(new Set([`${stopped} h2`]));
+});
+
+it('gives back what was stopped and is not begun in time', async () => {
+  const [uuid = ''] = await active(1);
+  await world.operate(uuid, 'stop');
+  await world.clock.advance(0);
+  await move([uuid]);
+  await world.clock.advance(TURN_MS + 2_000);
+  const said = { fault: { reason: 'not_begun' }, migration: undefined };
+  expect(await recordsOf([uuid])).toMatchObject([{ state: 'stopped', host: 'h1', ...said }]);
+  expect(await world.claims()).toEqual([`${uuid} h1`]);
+  expect(world.stopped).toEqual(new Set([`${uuid} h1`]));
+});
+
+it('keeps the name of the plan that a move is part of, and shows it', async () => {
+  const [planned = '', other = ''] = await active(2);
+  await move([planned], { plan: 'empty-h1' });
+  await move([other]);
+  expect((await world.view(planned))?.migration).toMatchObject({ phase: 'claimed', plan: 'empty-h1' });
+  expect((await world.view(other))?.migration).toMatchObject({ phase: 'claimed', plan: undefined });
+});
+
 it('claims none when one finds no host', async () => {
   const uuids = await active(3);
   expect(await move(uuids)).toMatchObject({ moves: [], refusal: '0 of 3 hosts fit' });
@@ -105,7 +145,7 @@ it('leaves to the audit what was claimed by a conductor that died before it was 
 it('refuses what can not be moved, what is named twice, and who is no operator', async () => {
   const [uuid = ''] = await active(1);
   expect(await move([uuid, uuid])).toBe('duplicate_uuid');
-  await world.operate(uuid, 'stop');
+  await world.operate(uuid, 'shelve');
   await world.clock.advance(0);
   expect(await move([uuid])).toBe('instance_state');
 });

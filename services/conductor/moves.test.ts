@@ -249,6 +249,122 @@ describe('a resize', () => {
   });
 });
 
+describe('what is stopped', () => {
+  async function aStopped(): Promise<string> {
+    const uuid = await anActive();
+    await operate(uuid, 'stop');
+    expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h1' });
+    return uuid;
+  }
+
+  /** What hosts were told to run since. */
+  const toldToRun = () => [
+    ...world.orders.slice(1).filter(({ powerState }) => powerState !== 'shutdown'),
+    ...world.powerOrders.filter(({ powerState }) => powerState === 'running'),
+  ];
+
+  it('is migrated cold, stays stopped when that is confirmed, and is started where it is then', async () => {
+    const uuid = await aStopped();
+    expect(await operate(uuid, 'migrate')).toBe('resize');
+    expect(await world.only()).toMatchObject({ state: 'verify_resize', host: 'h2', formerState: 'stopped' });
+    expect(world.orders.at(-1)?.arrival).toEqual({ inPlace: false, handover: Buffer.from(`data of ${uuid}`) });
+    expect(await world.claims()).toEqual([`${uuid} h2`, `${migrationUuidOf(uuid)} h1`].sort());
+    expect(await operate(uuid, 'confirm')).toBe('stopped');
+    expect(await world.only()).toMatchObject({ state: 'stopped', migration: undefined, formerState: undefined });
+    expect(await world.claims()).toEqual([`${uuid} h2`]);
+    expect(world.stopped).toEqual(new Set([`${uuid} h2`]));
+    expect(toldToRun()).toEqual([]);
+    await operate(uuid, 'start');
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h2' });
+    expect(world.runs()).toEqual([`${uuid} h2`]);
+    expect(world.harmed).toEqual([]);
+  });
+
+  it('is reverted to its source, and stopped there', async () => {
+    const uuid = await aStopped();
+    await operate(uuid, 'migrate');
+    await operate(uuid, 'revert');
+    const attempts = [{ outcome: 'active' }, { outcome: 'reverted' }, { host: 'h1', number: 3, outcome: 'active' }];
+    expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h1', fault: undefined, attempts });
+    expect(await world.only()).toMatchObject({ migration: undefined, formerState: undefined });
+    expect(await world.claims()).toEqual([`${uuid} h1`]);
+    expect(world.stopped).toEqual(new Set([`${uuid} h1`]));
+    expect(toldToRun()).toEqual([]);
+  });
+
+  it.each(['confirm', 'revert'] as const)('is resized on its host (%s)', async (decision) => {
+    const uuid = await aStopped();
+    await operate(uuid, 'resize', toVcpus(3));
+    expect(await world.only()).toMatchObject({ state: 'verify_resize', host: 'h1' });
+    expect(await world.claims()).toEqual([`${uuid} h1`, `${migrationUuidOf(uuid)} h1`].sort());
+    await operate(uuid, decision);
+    expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h1', migration: undefined });
+    const [claim] = await world.placement.consumers([uuid]);
+    expect(Object.values(claim?.allocations ?? {})).toEqual([{ VCPU: decision === 'confirm' ? 3 : 1 }]);
+    expect(world.stopped).toEqual(new Set([`${uuid} h1`]));
+    expect(toldToRun()).toEqual([]);
+  });
+
+  it('stays as it is without a host for it, and goes back stopped when its destination fails', async () => {
+    const uuid = await aStopped();
+    world.behaviour.set('h2', 'fails');
+    await operate(uuid, 'migrate', { targetHost: 'h2' });
+    expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h1', fault: { reason: 'not_arrived' } });
+    world.hosts = ['h1'];
+    await operate(uuid, 'migrate');
+    const said = { fault: { reason: 'no_valid_host' }, formerState: undefined, migration: undefined };
+    expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h1', ...said });
+    expect(world.stopped).toEqual(new Set([`${uuid} h1`]));
+    expect(toldToRun()).toEqual([]);
+  });
+
+  it('goes back when its source can not hand it over', async () => {
+    const uuid = await aStopped();
+    world.behaviour.set('h1', 'is silent');
+    await operate(uuid, 'migrate');
+    const order = world.powerOrders.at(-1);
+    if (!order) throw new Error('nothing was ordered');
+    world.behaviour.delete('h1');
+    const { instanceUuid, host, attempt, claimToken, powerState, restsOnEpoch, restsOnPosition, migrationUuid } = order;
+    const about = { instanceUuid, host, attempt, claimToken, powerState, restsOnEpoch, restsOnPosition, migrationUuid };
+    const refused = { reason: 'moves_unsupported', message: 'it can not' };
+    await world.sendPowerReport({ ...about, ...refused, ...world.nextPosition('h1') });
+    await world.clock.advance(0);
+    expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h1', fault: refused });
+    expect(await world.claims()).toEqual([`${uuid} h1`]);
+  });
+
+  it('is stopped by what an agent of an older version says of it, which runs what it builds', async () => {
+    const uuid = await aStopped();
+    world.heedsPowerState = false;
+    await operate(uuid, 'migrate');
+    await world.sendDiscrepancy(world.discrepancy('h2', { present: [world.runningInstance(uuid, 'h2')] }));
+    await world.clock.advance(0);
+    expect(world.stopped).toEqual(new Set([`${uuid} h1`, `${uuid} h2`]));
+    await operate(uuid, 'confirm');
+    expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h2' });
+  });
+
+  it('is not moved live', async () => {
+    const uuid = await aStopped();
+    expect(await operate(uuid, 'live_migrate')).toBe('instance_state');
+    expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h1' });
+  });
+
+  it('is destroyed at its source by audits that find it kept there after it was confirmed', async () => {
+    const uuid = await aStopped();
+    await operate(uuid, 'migrate');
+    world.heedsDestroy = false;
+    await operate(uuid, 'confirm');
+    expect(await world.only()).toMatchObject({ state: 'stopped', migration: { phase: 'confirming' } });
+    world.heedsDestroy = true;
+    await world.clock.advance(42_000);
+    expect(await world.only()).toMatchObject({ state: 'stopped', migration: undefined });
+    expect(await world.claims()).toEqual([`${uuid} h2`]);
+    expect(world.harmed).toEqual([]);
+  });
+});
+
 it('moves live without waiting to be confirmed', async () => {
   const uuid = await anActive();
   expect(await operate(uuid, 'live_migrate')).toBe('migrating');

@@ -51,6 +51,8 @@ export interface WantedMove {
   readonly targetHost: string;
   /** 0 for never. */
   readonly confirmAfterMs: number;
+  /** What it is claimed for together with others. */
+  readonly plan?: string | undefined;
 }
 
 /** What somebody saw of an instance, or what came of the step before. */

@@ -11,7 +11,7 @@ const BEHAVIOURS: readonly Behaviour[] = ['builds', 'fails', 'refuses', 'is sile
 
 type Action =
   | { readonly kind: 'request'; readonly count: number; readonly minCount: number }
-  | { readonly kind: 'stop' | 'start'; readonly which: number }
+  | { readonly kind: 'stop' | 'start' | 'migrate' | 'confirm' | 'revert'; readonly which: number }
   | { readonly kind: 'request again' | 'terminate' | 'report again' | 'stop by itself'; readonly which: number }
   | { readonly kind: 'report of host' | 'fall silent' | 'come back' | 'new holder'; readonly host: number }
   | { readonly kind: 'old discrepancy again' | 'release claim'; readonly which: number }
@@ -30,7 +30,8 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constant('request' as const), count: fc.integer({ min: 1, max: 4 }), minCount: fc.nat(4) }),
   fc.record({ kind: fc.constantFrom('request again' as const, 'report again' as const), which }),
   fc.record({ kind: fc.constantFrom('terminate' as const, 'stop by itself' as const), which }),
-  fc.record({ kind: fc.constantFrom('stop' as const, 'start' as const), which }),
+  fc.record({ kind: fc.constantFrom('stop' as const, 'start' as const, 'migrate' as const), which }),
+  fc.record({ kind: fc.constantFrom('confirm' as const, 'revert' as const), which }),
   fc.record({ kind: fc.constant('report of host' as const), host }),
   fc.record({ kind: fc.constantFrom('fall silent' as const, 'come back' as const, 'new holder' as const), host }),
   fc.record({ kind: fc.constantFrom('old discrepancy again' as const, 'release claim' as const), which }),
@@ -93,9 +94,14 @@ class Fleet {
         return;
       }
       case 'stop':
-      case 'start': {
+      case 'start':
+      case 'migrate':
+      case 'confirm':
+      case 'revert': {
         const instance = pick(await world.all(), action.which);
-        if (instance) void world.operate(instance.uuid, action.kind).catch(() => {});
+        // What nobody decides is confirmed in time.
+        const options = action.kind === 'migrate' ? { confirmAfterMs: 5_000 } : {};
+        if (instance) void world.operate(instance.uuid, action.kind, undefined, options).catch(() => {});
         return;
       }
       case 'report again': {

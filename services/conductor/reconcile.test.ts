@@ -222,3 +222,26 @@ it('moves by no claim that is older than its own: the scheduler has not heard th
     expect([stepBy(claimToken - 1), stepBy(claimToken)]).toEqual(['record_handing_over', 'wait']);
   }
 });
+
+it('takes what was stopped before its move back as stopped, and whatever ran as running if its source could start it', () => {
+  const returning = cases.filter(({ phase, attempt }) => phase === 'returning' && attempt === 'open');
+  const steps = returning.map((one) => ({ one, step: stepOf(one) }));
+  const back = steps.flatMap(({ one, step }) => (step.kind === 'record_returned' ? [{ one, step }] : []));
+  for (const { one, step } of back) {
+    const hasFailed = step.why !== undefined;
+    expect({ case: one, isStopped: step.isStopped }).toEqual({
+      case: one,
+      isStopped: hasFailed || one.former === 'stopped',
+    });
+  }
+  expect(new Set(back.map(({ one, step }) => `${one.former} ${step.isStopped}`)).size).toBe(3);
+});
+
+it('moves what is stopped by every move but a live one', () => {
+  const asked = cases.filter(({ state, phase, hasHost }) => state === 'stopped' && phase === '' && hasHost);
+  const stepsOf = (wanted: string) =>
+    new Set(asked.filter(({ observation }) => observation === wanted).map((one) => stepOf(one).kind));
+  expect(stepsOf('move requested')).toEqual(new Set(['record_move']));
+  expect(stepsOf('its move is claimed')).toEqual(new Set(['record_move_claimed']));
+  expect(stepsOf('live migration requested')).toEqual(new Set(['none']));
+});

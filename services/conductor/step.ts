@@ -58,7 +58,7 @@ export type Step =
   | { readonly kind: 'dispatch_arrival'; readonly handover: Uint8Array }
   /** Order its destination, or its source where it goes back: agents know the attempt. Again: only one that is not silent. */
   | { readonly kind: 'order_arrival'; readonly isAgain?: boolean; readonly finding?: Finding }
-  /** It runs at its destination. */
+  /** It is at its destination, running if it was so before. */
   | { readonly kind: 'record_arrived'; readonly at: HostPosition }
   /** See that the migration holds what its source keeps. */
   | { readonly kind: 'hold_source' }
@@ -74,7 +74,7 @@ export type Step =
   | { readonly kind: 'record_returning' }
   /** Give its old claim back to it and the new one away, in one commit; then its source is told to go on with it. */
   | { readonly kind: 'give_back' }
-  /** Its source has it again; stopped, where it could not be started. */
+  /** Its source has it again; stopped, where it was so before, or could not be started. */
   | {
       readonly kind: 'record_returned';
       readonly at: HostPosition;

@@ -44,7 +44,7 @@ export function schedulerMetrics(
     (gauge) => {
       const nominations = mirror.nominations().length;
       gauge.set({ kind: 'nomination' }, nominations);
-      gauge.set({ kind: 'alternates' }, [...mirror.leases()].length - nominations);
+      gauge.set({ kind: 'alternates' }, mirror.leaseCount - nominations);
     },
   );
   metrics.gauge('berth_scheduler_mirror_revision', 'The store revision that this scheduler sees.', [], (gauge) =>
@@ -64,6 +64,11 @@ export function schedulerMetrics(
     conflicts: metrics.counter(
       'berth_scheduler_claim_conflicts_total',
       'Decisions that were made again because somebody was faster.',
+    ),
+    notHeld: metrics.counter(
+      'berth_scheduler_not_held_total',
+      'Instances of which alternates, or the room that others make, could not be held, by what and why.',
+      ['kind', 'reason'],
     ),
     stats: metrics.counter(
       'berth_scheduler_stats_total',

@@ -19,6 +19,7 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { sealer } from '#libs/placement/sealed/allocation-request';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { alternateHolder } from './decision/alternates/hold-alternates';
+import { notHeldNoter } from './decision/alternates/not-held';
 import { sweepLeases } from './decision/alternates/sweep-leases';
 import { catchUp } from './decision/claim';
 import { explain } from './decision/explain/explain';
@@ -68,6 +69,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const pricing = new Pricing(weighsHeadroom(settings));
   const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
   const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror, config);
+  const notHeld = notHeldNoter(deps.log, measured.notHeld);
   const seal = sealer(config.claimKey, () => clock.now() + config.claimTtlMs);
   const keepDecision = decisionKeeper(placement, config.keptDecisions, deps.log);
   const scheduler = new Scheduler(
@@ -83,8 +85,8 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
       clock,
       sealer: seal,
       refer: referrer(deps),
-      holdAlternates: alternateHolder(deps),
-      nominate: nominator(deps),
+      holdAlternates: alternateHolder({ ...deps, notHeld }),
+      nominate: nominator({ ...deps, notHeld }),
     },
     measured,
   );

@@ -1,5 +1,6 @@
 import type { Client } from '#libs/client/client';
 import { connect } from '#libs/client/connect';
+import { drainHost } from '#libs/client/drain/drain-host';
 import { migrationUuidOf } from '#libs/domain/moves/migration';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
@@ -143,6 +144,48 @@ it('migrates live where what runs changes slowly enough, and else leaves it wher
   expect(await held(uuid)).toEqual([SPEC.resources, undefined]);
   await tenant.terminateAndWait(uuid, LIMIT);
 });
+
+it('moves what is stopped, which stays so until it is started where it is then', async () => {
+  const uuid = await anInstance();
+  await tenant.operateAndWait(uuid, 'stop', LIMIT);
+  const { host } = await operator.instance(uuid);
+  const other = host === 'host-1' ? 'host-2' : 'host-1';
+  await expect(operator.operate(uuid, 'live_migrate')).rejects.toMatchObject({ reason: 'instance_state' });
+  expect(await operator.operateAndWait(uuid, 'migrate', LIMIT)).toMatchObject({ state: 'verify_resize', host: other });
+  expect(await held(uuid)).toEqual([SPEC.resources, SPEC.resources]);
+  expect(await tenant.operateAndWait(uuid, 'revert', LIMIT)).toMatchObject({ state: 'stopped', host });
+  expect(await held(uuid)).toEqual([SPEC.resources, undefined]);
+
+  const resizeTo = { resources: { VCPU: 2, MEMORY_MB: 128 } };
+  expect(await tenant.operateAndWait(uuid, 'resize', { resizeTo, ...LIMIT })).toMatchObject({ state: 'verify_resize' });
+  expect(await tenant.operateAndWait(uuid, 'confirm', LIMIT)).toMatchObject({ state: 'stopped', fault: undefined });
+  await eventually('only the new size is held', async () => (await held(uuid))[1] === undefined);
+  expect(await held(uuid)).toEqual([resizeTo.resources, undefined]);
+  expect(await tenant.operateAndWait(uuid, 'start', LIMIT)).toMatchObject({ state: 'active' });
+  await tenant.terminateAndWait(uuid, LIMIT);
+});
+
+it('drains a host of what runs there and of what is stopped', async () => {
+  const all = [await anInstance(), await anInstance(), await anInstance(), await anInstance()];
+  const [stopped = ''] = all;
+  await tenant.operateAndWait(stopped, 'stop', LIMIT);
+  const { host } = await operator.instance(stopped);
+  const other = host === 'host-1' ? 'host-2' : 'host-1';
+  const signal = new AbortController().signal;
+  const parts = { client: operator, clock: systemClock(), signal, onProgress: () => {} };
+  const drained = await drainHost(parts, { host, reason: 'disks', parallel: 2, timeoutMs: LIMIT.timeoutMs });
+  expect(drained.filter(({ stays }) => stays !== undefined)).toEqual([]);
+  await eventually('nothing is left there', async () => (await vcpusClaimedOn(host)) === 0);
+  expect(await operator.instance(stopped)).toMatchObject({ state: 'stopped', host: other, migration: undefined });
+  expect(await tenant.operateAndWait(stopped, 'start', LIMIT)).toMatchObject({ state: 'active', host: other });
+  await operator.setHostEnabled(host, true);
+  await Promise.all(all.map((uuid) => tenant.terminateAndWait(uuid, LIMIT)));
+});
+
+/** How many VCPUs are claimed on a host. */
+async function vcpusClaimedOn(name: string): Promise<number | undefined> {
+  return (await operator.hosts()).find(({ host }) => host === name)?.resources['VCPU']?.used;
+}
 
 it('terminates what is being moved on both sides', async () => {
   const uuid = await anInstance();

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Instance } from '#libs/domain/instance';
+import { type Instance, type PowerState, powerStateToBuild } from '#libs/domain/instance';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
@@ -115,9 +115,10 @@ function checkOperations(checker: Checker, instances: readonly Instance[]): void
  */
 function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], instances: readonly Instance[]): void {
   const unheard = new Set(instances.filter(isUnheard).map(({ uuid }) => uuid));
-  const recordedAs = (...wanted: readonly Instance['state'][]) =>
+  const recordedAs = (wanted: readonly Instance['state'][], powerState: PowerState) =>
     instances
       .filter(({ uuid, state, host }) => wanted.includes(state) && isPresent(fleet, host) && !unheard.has(uuid))
+      .filter((instance) => instance.state !== 'verify_resize' || powerStateToBuild(instance) === powerState)
       .map(({ uuid, host }) => `${uuid} on ${host}`);
   const isHow = (how: 'running' | 'stopped', isInDoubt = false) =>
     [...fleet.machines.values()]
@@ -127,7 +128,9 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
       .map(({ uuid, name }) => `${uuid} on ${name}`);
   const running = isHow('running');
   // What the source of a move keeps until that is decided is held by the migration.
-  const kept = instances.flatMap(({ uuid, migration }) => (migration ? [`${uuid} on ${migration.source.host}`] : []));
+  const kept = instances.flatMap(({ uuid, host, migration }) =>
+    migration && migration.source.host !== host ? [`${uuid} on ${migration.source.host}`] : [],
+  );
   const isKept = (one: string) => kept.includes(one) && !running.includes(one);
   const stopped = isHow('stopped').filter((one) => !isKept(one));
   const there = [...running, ...stopped];
@@ -150,13 +153,13 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
   for (const [uuid, hosts] of hostsOf) {
     if (hosts.length > 1) checker.fail('one host each', `${uuid} runs on ${hosts.join(' and ')} at rest`);
   }
-  compare(recordedAs('stopped'), stopped, (only, both) => {
+  compare(recordedAs(['stopped', 'verify_resize'], 'shutdown'), stopped, (only, both) => {
     checker.fail(
       'claims are what runs',
       `${only} ${both ? 'is stopped, but is not STOPPED' : 'is STOPPED, but is not kept there'}`,
     );
   });
-  compare(recordedAs('active', 'verify_resize'), running, (only, both) => {
+  compare(recordedAs(['active', 'verify_resize'], 'running'), running, (only, both) => {
     checker.fail('claims are what runs', `${only} ${both ? 'runs, but is not ACTIVE' : 'is ACTIVE, but does not run'}`);
   });
   const all = [...there, ...isHow('stopped').filter(isKept)];

@@ -313,6 +313,7 @@ export class Checker {
     if (version === 1 && !this.isAskedFor(uuid)) this.fail('nobody acts for another', `nobody asked for ${uuid}`);
     const hasArrived = state === 'verify_resize' && before?.state === 'resize';
     if (hasArrived || (state === 'active' && before?.state === 'building')) this.#checkActive(instance);
+    if (before?.migration && before.formerState === 'stopped') this.#checkStaysStopped(instance);
     if (state === 'preempting') this.#operationIsUndone(uuid);
     if (state === 'stopped') this.#checkStopped(instance);
     if (state === 'shelved_offloaded' && before) this.#checkShelved(before);
@@ -390,6 +391,12 @@ export class Checker {
     if (this.forgiven.has(uuid) || this.#takeOvers.has(uuid, host)) return;
     if (!this.fleet.machines.get(host)?.running.has(uuid)) return;
     this.fail('claims are what runs', `${uuid} is STOPPED and runs on ${host}`);
+  }
+
+  /** A move starts nothing that was stopped before it. */
+  #checkStaysStopped({ uuid, state }: Instance): void {
+    if (state !== 'active' || this.forgiven.has(uuid)) return;
+    this.fail('what was asked is done', `${uuid} was stopped when its move began, and is ACTIVE after it`);
   }
 
   /** No host is given up before its time, whatever the clock of a conductor says. */

@@ -42,7 +42,7 @@ const POLL_MS = 200;
 
 /**
  * Takes a host out of service and moves away what is there: while it runs where the driver can, else stopped and started, and
- * confirmed at once. What is under way there is waited for, and what was claimed there before it was out of service is found when all
+ * confirmed at once; what is stopped stays so. What is under way there is waited for, and what was claimed there before it was out of service is found when all
  * else has left. It keeps nothing of its own: the host is disabled, and what is left
  * is what is still there, so that a drain which was interrupted, or left something, is begun again.
  *

@@ -5,7 +5,7 @@ import type { InstanceState } from '../../domain/instance';
 export type NextMove =
   /** It has left, with what was kept for it. */
   | { readonly kind: 'gone' }
-  /** By a move that is not under way yet: live, or cold where that can't be. */
+  /** By a move that is not under way yet: live, or cold where that can't be, or where it does not run. */
   | { readonly kind: 'move'; readonly operation: 'live_migrate' | 'migrate' }
   /** What was kept for it on the host is to go. */
   | { readonly kind: 'confirm' }
@@ -32,15 +32,16 @@ export function nextMove(
   if (ENDED.includes(state)) return { kind: 'gone' };
   if (state === 'verify_resize' && isKeptHere) return { kind: 'confirm' };
   if (state === 'verify_resize') return stays('it was moved here, and nobody has confirmed or reverted that');
-  if (state === 'stopped') return stays('it is stopped: start, shelve or terminate it');
   if (state === 'unknown') return stays('its host is silent: evacuate it when the host is dead');
-  if (state !== 'active' || migration !== undefined) return { kind: 'wait' };
-  if (tried.length === 0) return { kind: 'move', operation: 'live_migrate' };
+  if (!AT_REST.includes(state) || migration !== undefined) return { kind: 'wait' };
+  // What is stopped goes cold, and stays stopped.
+  if (tried.length === 0) return { kind: 'move', operation: state === 'stopped' ? 'migrate' : 'live_migrate' };
   const why = fault === undefined ? 'it came back' : `${fault.reason}: ${fault.message}`;
-  const mayGoCold = tried.length === 1 && fault !== undefined && !NOWHERE.includes(fault.reason);
+  const mayGoCold = !tried.includes('migrate') && fault !== undefined && !NOWHERE.includes(fault.reason);
   return mayGoCold ? { kind: 'move', operation: 'migrate' } : stays(why);
 }
 
+const AT_REST: readonly InstanceState[] = ['active', 'stopped'];
 const ENDED: readonly InstanceState[] = ['shelved_offloaded', 'error', 'deleted'];
 
 function stays(reason: string): NextMove {

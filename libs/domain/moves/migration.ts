@@ -58,6 +58,8 @@ export interface Migration {
   readonly destination: MigrationEnd;
   /** The host that was asked for; '' for any. */
   readonly targetHost: string;
+  /** What it was claimed for together with others; undefined for a move of its own, and without a name. */
+  readonly plan?: string | undefined;
   /** Of both claims; undefined before they are made. */
   readonly claimToken: number | undefined;
   /** What the source's driver handed over; '' before. */

@@ -259,11 +259,17 @@ export class Mirror implements PlacementView {
   consumersOn(providerUuid: string): ReadonlySet<string> {
     return this.state.byProvider.get(providerUuid);
   }
+  consumersOf(projectId: string): ReadonlySet<string> {
+    return this.state.projects.consumers(projectId);
+  }
   groupMembers(group: string): ReadonlySet<string> {
     return this.state.byGroup.get(group);
   }
   leases(): Iterable<PlaceLease> {
     return this.state.leases.values();
+  }
+  get leaseCount(): number {
+    return this.state.leases.size;
   }
   leasesOn(rootUuid: string): Iterable<PlaceLease> {
     const uuids = this.state.leasesByRoot.get(rootUuid);

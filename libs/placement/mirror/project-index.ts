@@ -11,6 +11,7 @@ const NOTHING: Resources = {};
 export class ProjectIndex implements QuotaState {
   readonly rows = new VersionedRows<ProjectQuota>();
   readonly #byCohort = new SetIndex();
+  readonly #consumers = new SetIndex();
   readonly #held = new Map<string, Record<string, number>>();
 
   quota(projectId: string): Revised<ProjectQuota> | undefined {
@@ -27,6 +28,11 @@ export class ProjectIndex implements QuotaState {
 
   members(cohort: string): readonly string[] {
     return [...this.#byCohort.get(cohort)];
+  }
+
+  /** Uuids of the consumers of a project. */
+  consumers(projectId: string): ReadonlySet<string> {
+    return this.#consumers.get(projectId);
   }
 
   /** Projects that have a quota, and those that hold something. */
@@ -46,6 +52,8 @@ export class ProjectIndex implements QuotaState {
 
   /** A consumer is another than before, or new, or gone. */
   move(before: Consumer | undefined, after: Consumer | undefined): void {
+    if (before && before.projectId !== after?.projectId) this.#consumers.delete(before.projectId, before.uuid);
+    if (after && after.projectId !== before?.projectId) this.#consumers.add(after.projectId, after.uuid);
     if (before) this.#add(before, -1);
     if (after) this.#add(after, 1);
   }

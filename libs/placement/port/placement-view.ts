@@ -51,12 +51,15 @@ export interface PlacementView {
   consumers(): Iterable<Consumer>;
   /** Uuids of consumers that hold anything on a provider. */
   consumersOn(providerUuid: string): ReadonlySet<string>;
+  /** Uuids of consumers of a project. */
+  consumersOf(projectId: string): ReadonlySet<string>;
   /** Uuids of consumers in a server group, by its `groupKey`. */
   groupMembers(group: string): ReadonlySet<string>;
 
   /** Leases that have a place on the host with this root. Those whose time is over are among them until somebody ends them. */
   leasesOn(rootUuid: string): Iterable<PlaceLease>;
   leases(): Iterable<PlaceLease>;
+  readonly leaseCount: number;
   /** Those by which room is made for somebody; most often none. */
   nominations(): readonly PlaceLease[];
 

@@ -7,12 +7,15 @@ import { useClient } from '../client/with-client';
 import type { Context } from '../context';
 import { usageError } from '../failure';
 import { addHelp } from '../help-text';
-import { carryOut, type Moved, type MovingOptions, undo } from '../rebalance/carry-out';
-import { findPlan, type Goal, type Plan } from '../rebalance/find-plan';
+import { carryOut } from '../rebalance/carry-out';
+import { findPlan, type Plan } from '../rebalance/find-plan';
+import { goalOf, hasGoal, planNameOf, wrongUse } from '../rebalance/goal';
+import type { Moved, MovingOptions } from '../rebalance/looks';
 import { fleetOf } from '../rebalance/plan';
+import { undo } from '../rebalance/undo';
 import { startProgress } from '../views/progress';
 import { table } from '../views/table';
-import { amountOfClass, keyAndValue } from './build/request-flags';
+import { amountOfClass, keyAndValue, planName } from './build/request-flags';
 import { amount } from './number-flags';
 import { repeatable } from './repeatable-flag';
 
@@ -24,7 +27,8 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
     )
     .option('--plan', 'print the moves; nothing is changed', false)
     .option('--apply', 'claim all of them at once, and make them; undone when one fails', false)
-    .option('--undo', 'give back what an earlier run has claimed and not begun', false)
+    .option('--undo', 'give back what an earlier run for the same goal has claimed and not begun', false)
+    .option('--name <plan>', 'a name for the plan, instead of one that follows from its goal', planName)
     .addOption(repeatable('--empty <host>', 'nothing is left on this host', (text) => text))
     .option('--empty-rack <rack>', 'nothing is left on the hosts of this rack (as --empty-in rack=RACK)')
     .addOption(repeatable('--empty-in <NAME=VALUE>', 'nothing is left where an aggregate says so', keyAndValue))
@@ -38,16 +42,18 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
     const { plan: isPlan, apply: isApply, undo: isUndo, cold, parallel, timeout, json } = options;
     if ([isPlan, isApply, isUndo].filter(Boolean).length !== 1) throw wrongUse();
     const how = { parallel, timeoutMs: timeout * 1_000 };
-    if (isUndo) return showMoved(context, json, await undoClaimed(context, client, how));
+    if (isUndo && options.name === undefined && !hasGoal(options)) throw await whichPlan(client);
+    const name = options.name ?? planNameOf(options);
+    if (isUndo) return showMoved(context, json, await undoClaimed(context, client, name, how));
     const goal = await goalOf(client, options);
     const operation = cold ? 'migrate' : 'live_migrate';
-    const resumed = isApply ? await resume(context, client, goal, how) : [];
+    const resumed = isApply ? await resume(context, client, name, how) : [];
     if (!resumed.every(isDone)) return showMoved(context, json, resumed);
     const [hosts, instances] = await Promise.all([client.hosts(), client.instances()]);
     const plan = await findPlan(client, operation, fleetOf(hosts, instances), goal);
     if (plan.kind === 'impossible' || isPlan) return showPlan(context, json, plan, instances);
     if (!json) showPlan(context, json, plan, instances);
-    const moved = await apply(context, client, plan, operation, how);
+    const moved = await apply(context, client, { plan, operation, name, how });
     showMoved(context, json, [...resumed, ...moved]);
   });
   return addHelp(command, [
@@ -56,70 +62,61 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
       'where all of it would go, by the scheduler that decides it',
     ],
     ['berth rebalance --apply --empty-rack r12 --parallel 8', 'empties a rack; disable its hosts first'],
-    [
-      'berth rebalance --apply --empty-rack r12',
-      'again, after it was interrupted: goes on; --undo: gives back what waits',
-    ],
+    ['berth rebalance --apply --empty-rack r12', 'again, after it was interrupted: goes on with what is its own'],
+    ['berth rebalance --undo --empty-rack r12', 'gives back what that has claimed and not begun'],
     ['berth rebalance --plan --admit VCPU=16 --admit MEMORY_MB=65536', 'what would have to move for that'],
     ['berth rebalance --plan --even-out', 'which moves bring the fullest and the emptiest hosts closer'],
   ]);
 }
 
-interface GoalFlags {
-  readonly empty: readonly string[];
-  readonly emptyRack?: string | undefined;
-  readonly emptyIn: readonly (readonly [string, string])[];
-  readonly admit: readonly (readonly [string, number])[];
-  readonly evenOut: boolean;
-}
-
-/** @throws BerthError `not_found / no_such_domain` when no host is where it is to be empty. */
-async function goalOf(client: Client, { empty, emptyRack, emptyIn, admit, evenOut }: GoalFlags): Promise<Goal> {
-  const domains = emptyRack === undefined ? emptyIn : [...emptyIn, ['rack', emptyRack] as const];
-  const isEmptying = empty.length > 0 || domains.length > 0;
-  if ([isEmptying, admit.length > 0, evenOut].filter(Boolean).length !== 1) throw wrongUse();
-  if (evenOut) return { kind: 'even_out' };
-  if (admit.length > 0) return { kind: 'admit', resources: Object.fromEntries(admit) };
-  const [hosts, aggregates] = await Promise.all([client.hosts(), domains.length > 0 ? client.aggregates.list() : []]);
-  const inDomains = domains.flatMap(([name, value]) => {
-    const uuids = aggregates.filter(({ metadata }) => metadata[name] === value).map(({ uuid }) => uuid);
-    const found = hosts.filter((host) => host.aggregates.some((uuid) => uuids.includes(uuid))).map(({ host }) => host);
-    if (found.length > 0) return found;
-    throw new BerthError('not_found', 'no_such_domain', `no host is in an aggregate with ${name}=${value}`);
-  });
-  return { kind: 'empty', hosts: [...new Set([...empty, ...inDomains])] };
+interface Apply {
+  readonly plan: Extract<Plan, { kind: 'moves' }>;
+  readonly operation: 'migrate' | 'live_migrate';
+  readonly name: string;
+  readonly how: MovingOptions;
 }
 
 /** Claims a plan as it was shown, and carries it out. */
 async function apply(
   context: Context,
   client: Client,
-  { moves, leaveHosts }: Extract<Plan, { kind: 'moves' }>,
-  operation: 'migrate' | 'live_migrate',
-  how: MovingOptions,
+  { plan: { moves, leaveHosts }, operation, name: plan, how }: Apply,
 ): Promise<readonly Moved[]> {
   if (moves.length === 0) return [];
   const wanted = moves.map(({ instanceUuid, destHost: targetHost }) => ({ instanceUuid, targetHost }));
-  const claimed = await client.moveInstances(operation, wanted, { leaveHosts });
-  if (claimed.moves.length > 0) return carryOut(partsOf(context, client, moves.length), claimed.moves, how);
+  const claimed = await client.moveInstances(operation, wanted, { leaveHosts, plan });
+  if (claimed.moves.length > 0) {
+    context.terminal.note(`claimed as plan ${plan}`);
+    return carryOut(partsOf(context, client, moves.length), claimed.moves, how);
+  }
   const message = `${claimed.refusedInstanceUuid} finds no host any more: ${claimed.refusal}; nothing was claimed, plan again`;
   throw new BerthError('aborted', 'plan_changed', message);
 }
 
-/** Goes on with what an earlier run has claimed; of what has arrived cold from where it is to be empty, that is confirmed. */
-async function resume(context: Context, client: Client, goal: Goal, how: MovingOptions): Promise<readonly Moved[]> {
-  const left = goal.kind === 'empty' ? goal.hosts : [];
-  const isArrived = ({ state, migration }: InstanceView) =>
-    state === 'verify_resize' && migration?.kind === 'migrate' && left.includes(migration.sourceHost);
-  const moves = movesOf((await onAMove(client)).filter((one) => isWaiting(one) || isArrived(one)));
+/** Goes on with what an earlier run of this plan has claimed; of what has arrived cold, that is confirmed. */
+async function resume(context: Context, client: Client, name: string, how: MovingOptions): Promise<readonly Moved[]> {
+  const isArrived = ({ state }: InstanceView) => state === 'verify_resize';
+  const ofPlan = (await onAMove(client)).filter(({ migration }) => migration?.plan === name);
+  const moves = movesOf(ofPlan.filter((one) => isWaiting(one) || isArrived(one)));
   if (moves.length === 0) return [];
-  context.terminal.note(`going on with ${moves.length} moves of an earlier run`);
+  context.terminal.note(`going on with ${moves.length} moves of an earlier run, of plan ${name}`);
   return carryOut(partsOf(context, client, moves.length), moves, how);
 }
 
-async function undoClaimed(context: Context, client: Client, how: MovingOptions): Promise<readonly Moved[]> {
-  const moves = movesOf((await onAMove(client)).filter(isWaiting));
+async function undoClaimed(context: Context, client: Client, name: string, how: MovingOptions) {
+  const ofPlan = (await onAMove(client)).filter(({ migration }) => migration?.plan === name);
+  const moves = movesOf(ofPlan.filter(isWaiting));
   return undo(partsOf(context, client, moves.length), moves, [], how);
+}
+
+/** What waits may be of several plans, and of others who carry theirs out: which of them is meant must be said. */
+async function whichPlan(client: Client): Promise<BerthError> {
+  const names = (await onAMove(client)).filter(isWaiting).map(({ migration }) => migration?.plan ?? '');
+  const counts = [...new Set(names)].sort().map((name) => {
+    return `${name || '(without a name)'} (${names.filter((one) => one === name).length})`;
+  });
+  const waiting = counts.length === 0 ? 'no move waits' : `moves wait of: ${counts.join(', ')}`;
+  return usageError(`say whose moves are undone; ${waiting}`, 'berth rebalance --undo --name PLAN, or with its goal');
 }
 
 async function onAMove(client: Client): Promise<readonly InstanceView[]> {
@@ -179,6 +176,7 @@ function showMoved(context: Context, json: boolean, moved: readonly Moved[]): vo
 
 const WORDS: Readonly<Record<Moved['outcome'], string>> = {
   moved: 'moved',
+  not_confirmed: 'moved, not confirmed',
   failed: 'failed',
   undone: 'undone',
   not_undone: 'not undone',
@@ -186,7 +184,3 @@ const WORDS: Readonly<Record<Moved['outcome'], string>> = {
   ended: 'ended meanwhile',
 };
 const OUTCOMES = Object.keys(WORDS) as readonly Moved['outcome'][];
-
-function wrongUse(): BerthError {
-  return usageError('say --plan or --apply and one goal, or --undo', 'berth rebalance --plan --empty host-7');
-}

@@ -1,7 +1,8 @@
 import type { InstanceOperation, InstanceView, PlannedMove } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { fakeClock } from '#libs/testing/fake-clock';
-import { carryOut, type Moved, type MovingClient } from './carry-out';
+import { carryOut } from './carry-out';
+import type { Moved, MovingClient } from './looks';
 
 const KIND = 'live_migrate';
 
@@ -85,6 +86,90 @@ it('says what could not be undone', async () => {
   };
   const moved = await carriedOut(client);
   expect(moved.find(({ outcome }) => outcome === 'not_undone')).toMatchObject({ why: 'instance_state: it is stopped' });
+});
+
+const away = () => new BerthError('unavailable', 'no_such_queue', 'nobody serves it now');
+
+it('goes on with a move whose call was not answered, though it was begun', async () => {
+  const client = new FakeClient(moves);
+  const operate = client.operate.bind(client);
+  const look = client.instance.bind(client);
+  let lost = 2;
+  client.operate = async (uuid, operation, options) => {
+    const after = await operate(uuid, operation, options);
+    if (lost-- > 0) throw away();
+    return after;
+  };
+  let silent = 3;
+  client.instance = async (uuid) => {
+    if (silent-- > 0) throw away();
+    return look(uuid);
+  };
+  expect(outcomes(await carriedOut(client))).toEqual(moves.map(({ instanceUuid }) => `${instanceUuid} moved`));
+  expect(client.asked).toHaveLength(moves.length);
+});
+
+it('takes back what has failed and is still on its way', async () => {
+  const client = new FakeClient(moves);
+  const operate = client.operate.bind(client);
+  client.operate = async (uuid, operation, options) => {
+    const before = await client.instance(uuid);
+    if (uuid !== 'i1' || operation !== KIND) return operate(uuid, operation, options);
+    // Begun, and it never arrives.
+    const phase = 'arriving' as const;
+    client.all.set(uuid, { ...before, migration: before.migration && { ...before.migration, phase } });
+    return client.instance(uuid);
+  };
+  const moved = await carriedOut(client);
+  expect(outcomes(moved)).toEqual(['i0 undone', 'i1 failed', 'i2 undone', 'i3 undone']);
+  expect(moved.find(({ outcome }) => outcome === 'failed')?.why).toBe('it has not arrived in 10 s');
+  expect([...client.all.values()].every(({ host, migration }) => host === 'h1' && migration === undefined)).toBe(true);
+});
+
+it('says what has failed and could not be taken back, with both reasons', async () => {
+  const client = new FakeClient(moves, ['i1']);
+  const look = client.instance.bind(client);
+  let isAway = false;
+  const operate = client.operate.bind(client);
+  client.operate = async (uuid, operation, options) => {
+    if (uuid === 'i1') throw new BerthError('failed_precondition', 'instance_state', 'it can not');
+    if (operation === 'revert') isAway = true;
+    return operate(uuid, operation, options);
+  };
+  client.instance = async (uuid) => {
+    if (isAway && uuid === 'i1') throw away();
+    return look(uuid);
+  };
+  const moved = await carriedOut(client);
+  const why = 'instance_state: it can not; it was not back in 10 s, no_such_queue: nobody serves it now';
+  expect(moved.find(({ move }) => move.instanceUuid === 'i1')).toMatchObject({ outcome: 'not_undone', why });
+});
+
+it('tells of each move how it went when one can not be confirmed', async () => {
+  const client = new FakeClient(moves, [], 'migrate');
+  const operate = client.operate.bind(client);
+  client.operate = async (uuid, operation, options) => {
+    if (operation === 'confirm' && uuid === 'i1') throw new BerthError('internal', 'broken', 'it broke');
+    return operate(uuid, operation, options);
+  };
+  const moved = await carriedOut(client);
+  expect(outcomes(moved)).toEqual(['i0 moved', 'i1 not_confirmed', 'i2 moved', 'i3 moved']);
+  expect(moved.find(({ outcome }) => outcome === 'not_confirmed')?.why).toBe('broken: it broke');
+});
+
+it('confirms no more at once than it may', async () => {
+  const client = new FakeClient(moves, [], 'migrate');
+  const operate = client.operate.bind(client);
+  let now = 0;
+  let most = 0;
+  client.operate = async (uuid, operation, options) => {
+    most = Math.max(most, ++now);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    now--;
+    return operate(uuid, operation, options);
+  };
+  await carriedOut(client);
+  expect(most).toBe(1);
 });
 
 it('leaves claimed what it has not begun when it is interrupted, and goes on with that when it is begun again', async () => {

@@ -53,7 +53,7 @@ export function fleetOf(hosts: readonly HostSummary[], instances: readonly Insta
     instances: instances
       .filter(({ host, state }) => host !== '' && state !== 'deleted' && state !== 'error')
       .map(({ uuid, host, state, migration, requestSpec }) => {
-        const isMovable = state === 'active' && migration === undefined;
+        const isMovable = (state === 'active' || state === 'stopped') && migration === undefined;
         return { uuid, host, resources: requestSpec.resources, isMovable };
       }),
   };

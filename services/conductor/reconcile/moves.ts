@@ -1,4 +1,4 @@
-import type { Instance } from '#libs/domain/instance';
+import { type Instance, powerStateToBuild } from '#libs/domain/instance';
 import type { Migration, MigrationKind } from '#libs/domain/moves/migration';
 import type { Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
@@ -28,10 +28,10 @@ export function moveAsked(record: Instance, wish: MoveWish): Step {
     case 'move_requested':
       if (isTurnOf(record, wish.wanted.kind))
         return { kind: 'record_turn', confirmAfterMs: wish.wanted.confirmAfterMs };
-      return isFree(record) ? { kind: 'record_move', wanted: wish.wanted } : none('not on its host');
+      return isFree(record, wish.wanted.kind) ? { kind: 'record_move', wanted: wish.wanted } : none('not on its host');
     case 'move_claimed': {
       const { wanted, target } = wish;
-      return isFree(record) ? { kind: 'record_move_claimed', wanted, target } : none('not on its host');
+      return isFree(record, wanted.kind) ? { kind: 'record_move_claimed', wanted, target } : none('not on its host');
     }
     case 'confirm_requested':
       return state === 'verify_resize' ? { kind: 'record_confirming' } : none('not on its host');
@@ -43,9 +43,15 @@ export function moveAsked(record: Instance, wish: MoveWish): Step {
   }
 }
 
-/** Of one whose claim is not known yet, nothing can pass to a migration. */
-function isFree(record: Instance): boolean {
-  return record.state === 'active' && !isMoving(record) && record.claimToken !== undefined;
+/** What is stopped is not moved live. Of one whose claim is not known yet, nothing can pass to a migration. */
+function isFree(record: Instance, kind: MigrationKind): boolean {
+  const isAtRest = record.state === 'active' || (record.state === 'stopped' && kind !== 'live_migrate');
+  return isAtRest && !isMoving(record) && record.claimToken !== undefined;
+}
+
+/** Of what was stopped before its move: it is kept, and does not run, wherever it goes. */
+export function isKeptStopped(record: Instance): boolean {
+  return powerStateToBuild(record) === 'shutdown';
 }
 
 /** Whether its move is claimed and only waits to be asked for again. */
@@ -84,8 +90,9 @@ export function confirming(record: Instance, observed: Observation, nowMs: numbe
       return isOverdue(record, nowMs) && !isChanging(record.state) ? destroy : undefined;
     case 'audited': {
       // Whether it is known is more than what is left of it.
-      const isAsItsHost = record.state === 'active' ? observed.hostIs !== 'down' : observed.hostIs !== 'up';
-      return isAsItsHost ? destroy : undefined;
+      const { state } = record;
+      const isAsItsHost = state === 'active' ? observed.hostIs !== 'down' : observed.hostIs !== 'up';
+      return isAsItsHost || state === 'stopped' ? destroy : undefined;
     }
     default:
       return undefined;

@@ -1,11 +1,12 @@
 import { attemptNumber, type Instance } from '#libs/domain/instance';
-import { isOfPresentBuild, isOfPresentPlace, isWhereItBelongs } from '../evidence';
+import { isLaterWhereItBelongs, isOfPresentBuild, isOfPresentPlace, isWhereItBelongs } from '../evidence';
 import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { audited, missing } from './built';
-import { isAtSource, isReturnOrdered, type Moving } from './moves';
+import { isAtSource, isKeptStopped, isReturnOrdered, type Moving } from './moves';
 import { isNews } from './power';
 import {
+  adopt,
   adoptOrElsewhere,
   claimedWhereItRuns,
   isOverdue,
@@ -111,7 +112,10 @@ function isInPlace({ migration: { source, destination } }: Moving): boolean {
   return source.host === destination.host;
 }
 
-/** What goes on in place has the new attempt before it runs. Whether it could be started, its host says in answer to the order. */
+/**
+ * What goes on in place has the new attempt before it runs, or before it has its new size. Whether it could be started, or
+ * resized, its host says in answer to the order.
+ */
 function isYetToRun({ instance }: RunningAt): boolean {
   return instance.powerState === 'shutdown';
 }
@@ -124,12 +128,13 @@ function handedOver(record: Moving, report: Extract<Observation, { kind: 'power_
   if (report.migrationUuid !== record.migration.uuid || !isOfPresentPlace(record, report)) return none('late report');
   // All migrations of an instance have one uuid: an earlier one was answered before its host said that it runs there again.
   if (!isNews(record, report)) return none('late report');
-  if (report.powerState === 'shutdown') return { kind: 'dispatch_arrival', handover: report.handover };
+  // What was stopped before its move is so whether it could be handed over or not.
   if (report.fault) return { kind: 'record_reverting', fault: report.fault };
+  if (report.powerState === 'shutdown') return { kind: 'dispatch_arrival', handover: report.handover };
   return { kind: 'record_position', at: report.at };
 }
 
-/** VERIFY_RESIZE: it runs at its destination, and its source keeps it. Lost there, it goes back. */
+/** VERIFY_RESIZE: it is at its destination, running if it was so before, and its source keeps it. Lost there, it goes back. */
 export function arrived(record: Moving, holds: Holds, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'terminate_requested':
@@ -143,7 +148,12 @@ export function arrived(record: Moving, holds: Holds, observed: Observation, now
     case 'running':
       // What its source keeps must not run.
       if (isAtSource(record, observed) && observed.instance.powerState === 'shutdown') return none('its move holds it');
+      // Resized in place, and decided since: the store has forgotten that.
+      if (isInPlace(record) && isLaterWhereItBelongs(record, observed)) return adopt(observed);
       if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
+      // An agent of an older version runs what it builds.
+      if (isKeptStopped(record) && !isYetToRun(observed))
+        return { kind: 'set_power_state', powerState: 'shutdown', isFirst: false };
       return claimedWhereItRuns(record, observed);
     case 'audited': {
       const step = audited(record, holds);
@@ -204,7 +214,8 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
     case 'running': {
       const { at, host, instance } = observed;
       if (!isOfPresentBuild(record, { host, ...instance })) return elsewhere(record, observed);
-      if (!isYetToRun(observed)) return { kind: 'record_returned', at, attempt: instance.attempt, isStopped: false };
+      if (!isYetToRun(observed))
+        return { kind: 'record_returned', at, attempt: instance.attempt, isStopped: isKeptStopped(record) };
       return isOverdue(record, nowMs) ? ORDER_AGAIN : wait(record);
     }
     default:
@@ -221,10 +232,11 @@ function isLaterThere(record: Moving, { host, attempt, outcome }: Reported): boo
 }
 
 /** Its source has it, running or not; or has lost it. */
-function returned({ migration }: Moving, { outcome, at, why, attempt }: Reported): Step {
+function returned(record: Moving, { outcome, at, why, attempt }: Reported): Step {
+  const { migration } = record;
   switch (outcome) {
     case 'active':
-      return { kind: 'record_returned', at, attempt, isStopped: false };
+      return { kind: 'record_returned', at, attempt, isStopped: isKeptStopped(record) };
     case 'failed':
       return { kind: 'record_returned', at, attempt, isStopped: true, why };
     default: {

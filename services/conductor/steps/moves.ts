@@ -14,7 +14,7 @@ import {
   writeRecord,
 } from '../lifecycle';
 import type { ClaimedHost, Look, Observation, WantedMove } from '../observation';
-import { isReturnOrdered, type Moving } from '../reconcile/moves';
+import { isKeptStopped, isReturnOrdered, type Moving } from '../reconcile/moves';
 import { isChanging } from '../reconcile/power';
 import type { Step } from '../step';
 import { after } from './after';
@@ -67,7 +67,7 @@ export async function performMove(
   switch (step.kind) {
     case 'record_not_moved':
       c.measured.moves.inc({ kind: migration.kind, outcome: 'not_moved' });
-      return write({ state: 'active', migration: undefined, fault: step.fault, dueAtMs: undefined });
+      return write({ ...asBefore(record), migration: undefined, fault: step.fault, dueAtMs: undefined });
     case 'record_handing_over': {
       const { host, claimToken, allocationRequest } = step.target;
       const destination = { ...migration.destination, host, allocationRequest: textOf(allocationRequest) };
@@ -94,7 +94,7 @@ export async function performMove(
     case 'record_confirming':
       return write(
         {
-          state: 'active',
+          ...asBefore(record),
           migration: { ...migration, phase: 'confirming' },
           attempts: leftBehind(record.attempts, migration),
           fault: undefined,
@@ -117,11 +117,12 @@ export async function performMove(
     case 'give_back':
       return giveBack(c, look, moving);
     case 'record_returned': {
-      const { at, isStopped, why = '' } = step;
-      const fault = isStopped && record.fault === undefined ? { reason: 'not_started', message: why } : record.fault;
+      const { at, isStopped, why } = step;
+      const fault = record.fault ?? (why === undefined ? undefined : { reason: 'not_started', message: why });
       return write({
         state: isStopped ? 'stopped' : 'active',
-        attempts: concludeAttempt(record, 'active', why, nowMs).map((one, n, all) =>
+        formerState: undefined,
+        attempts: concludeAttempt(record, 'active', why ?? '', nowMs).map((one, n, all) =>
           n === all.length - 1 && step.attempt > 0 ? { ...one, number: step.attempt } : one,
         ),
         migration: undefined,
@@ -161,6 +162,11 @@ export function attemptsWhenTerminated({ attempts, host, migration }: Instance):
   return migration === undefined || migration.source.host === host ? attempts : leftBehind(attempts, migration);
 }
 
+/** What is not on its way any more: what was stopped stays so. */
+function asBefore(record: Instance): RecordChange {
+  return { state: isKeptStopped(record) ? 'stopped' : 'active', formerState: undefined };
+}
+
 /** By then its source must have handed it over; what is copied while it runs takes longer. */
 function handedOverByMs({ clock, config }: Conductor, { kind }: Migration): number {
   return clock.now() + (kind === 'live_migrate' ? config.buildTimeoutMs : config.powerTimeoutMs);
@@ -171,7 +177,7 @@ async function recordMove(
   c: Conductor,
   look: Look,
   record: Instance,
-  { kind, requestSpec, targetHost, confirmAfterMs }: WantedMove,
+  { kind, requestSpec, targetHost, confirmAfterMs, plan }: WantedMove,
   claimed?: ClaimedHost,
 ): Promise<Look | undefined> {
   const { uuid, host = '', claimToken = 0, activeAt, allocationRequest } = record;
@@ -194,6 +200,7 @@ async function recordMove(
       requestSpec: textOf(requestSpec),
     },
     targetHost,
+    plan,
     claimToken: claimed?.claimToken,
     handover: '',
     confirmAfterMs,
@@ -201,7 +208,8 @@ async function recordMove(
   };
   const state = kind === 'live_migrate' ? 'migrating' : 'resize';
   const withinMs = claimed ? c.config.moveTurnTimeoutMs : c.config.schedulingTimeoutMs;
-  const change = { state, migration, fault: undefined, dueAtMs: c.clock.now() + withinMs } as const;
+  const formerState = record.state === 'stopped' ? record.state : undefined;
+  const change = { state, formerState, migration, fault: undefined, dueAtMs: c.clock.now() + withinMs } as const;
   const result = await writeRecord(c, record, claimed ? { ...change, claimToken: claimed.claimToken } : change);
   return after(look, result, claimed ? undefined : { kind: 'interrupted' });
 }

@@ -83,3 +83,21 @@ it('takes the place of a claim that is older than the record knows, on whichever
   expect(await attemptsOf()).toEqual(['h1 timed_out', 'h2 active']);
   expect(await world.claims()).toEqual([`${uuid} h2`]);
 });
+
+it('passes an alternate over that was taken out of service after it was selected, and says so', async () => {
+  world.behaviour.set('h1', 'late');
+  await world.request();
+  await world.clock.advance(1_000);
+  const atMs = world.clock.now();
+  const result = await world.placement.commit({
+    kind: 'set_host_enabled',
+    atMs,
+    host: 'h2',
+    enabled: false,
+    reason: '',
+  });
+  expect(result.kind).toBe('committed');
+  await world.clock.advance(12_000);
+  expect(await attemptsOf()).toEqual(['h1 timed_out', 'h2 not_claimed', 'h3 active']);
+  expect((await world.only()).attempts[1]?.reason).toMatch(/^host_disabled: /);
+});

@@ -13,8 +13,8 @@ import { openRequest } from './claims';
 
 /**
  * Claims the next alternate of an instance whose attempt is concluded, with its allocation request: one commit releases
- * the failed host's claim and takes the new one. An alternate that filled up meanwhile is passed over, and noted. When none is
- * left because allocation requests have expired, destinations are to be selected again.
+ * the failed host's claim and takes the new one. An alternate that filled up meanwhile, or that an operator has taken out of
+ * service, is passed over, and noted. When none is left because allocation requests have expired, destinations are to be selected again.
  *
  * The naive way is to move the claim and then write the record. It fails when the host answers after all in between: one
  * conductor writes ACTIVE on the old host while this one takes its claim away. So the attempt is concluded in the record
@@ -27,9 +27,10 @@ export async function claimNextHost(c: Conductor, record: Instance): Promise<Obs
   const passedOver: Attempt[] = [];
   let hasExpired = false;
   const tried = triedBy(record);
-  for (const [i, alternate] of alternates.entries()) {
-    if (tried.length >= c.config.maxAttempts) break;
-    const result = await claimAlternate(c, alternate, record);
+  const mayTry = tried.length < c.config.maxAttempts;
+  const disabled = await disabledAmong(c, mayTry ? alternates : []);
+  for (const [i, alternate] of (mayTry ? alternates : []).entries()) {
+    const result = disabled.has(alternate.host) ? DISABLED : await claimAlternate(c, alternate, record);
     if (result.kind === 'claimed') {
       const { host, serviceHost, epoch } = alternate;
       const { claimToken, allocationRequest } = result;
@@ -60,6 +61,15 @@ type AlternateClaim =
   | { readonly kind: 'claimed'; readonly claimToken: number; readonly allocationRequest: Uint8Array }
   /** `hasExpired`: nobody can claim with it any more, though the host may have room. */
   | { readonly kind: 'not_claimed'; readonly reason: string; readonly hasExpired?: boolean };
+
+/** The hosts among alternates that get no new instances: they were selected before. */
+async function disabledAmong(c: Conductor, alternates: readonly Selection[]): Promise<ReadonlySet<string>> {
+  if (alternates.length === 0) return new Set();
+  const hosts = await c.placement.hosts(alternates.map(({ host }) => host));
+  return new Set(hosts.filter(({ enabled }) => !enabled).map(({ name }) => name));
+}
+
+const DISABLED = notClaimed('host_disabled: it was taken out of service after it was selected');
 
 /** Claims an alternate with what the instance prefers, or, when that is taken by now, without. */
 async function claimAlternate(

@@ -84,8 +84,8 @@ function recordOf({ state, attempt, hasHost, isMissing, owesGang, former, phase 
     case 'migrating':
     case 'verify_resize':
     case 'revert_resize': {
-      const words = phase.replaceAll('_', ' ');
-      return phase === 'returning' && attempt === 'open' ? `${state}, ${words}, ordered` : `${state}, ${words}`;
+      const words = `${state}, ${phase.replaceAll('_', ' ')}${former === '' ? '' : `, was ${former}`}`;
+      return phase === 'returning' && attempt === 'open' ? `${words}, ordered` : words;
     }
     default:
       return state;

@@ -357,7 +357,7 @@ export class ConductorWorld {
     if (order.arrival?.inPlace) {
       if (this.behaviour.get(host) === 'is silent') return;
       const isHere = this.running.get(instanceUuid)?.has(host) ?? false;
-      if (isHere) this.stopped.delete(`${instanceUuid} ${host}`);
+      if (isHere && order.powerState !== 'shutdown') this.stopped.delete(`${instanceUuid} ${host}`);
       return this.report(order, isHere ? 'active' : 'refused');
     }
     switch (this.behaviour.get(host) ?? 'builds') {

@@ -124,6 +124,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['shelve requested', { kind: 'shelve_requested' }],
   ['unshelve requested', { kind: 'unshelve_requested' }],
   ['move requested', { kind: 'move_requested', wanted: WANTED }],
+  ['live migration requested', { kind: 'move_requested', wanted: { ...WANTED, kind: 'live_migrate' } }],
   ['its move is claimed', { kind: 'move_claimed', wanted: WANTED, target: TARGET }],
   ['confirm requested', { kind: 'confirm_requested' }],
   ['revert requested', { kind: 'revert_requested' }],
@@ -132,6 +133,14 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   [
     'can not be handed over',
     { ...powerReportOf('running'), migrationUuid: MIGRATION_UUID, fault: { reason: 'moves_unsupported', message: '' } },
+  ],
+  [
+    'can not be handed over, and is stopped',
+    {
+      ...powerReportOf('shutdown'),
+      migrationUuid: MIGRATION_UUID,
+      fault: { reason: 'moves_unsupported', message: '' },
+    },
   ],
   ...(['running', 'shutdown'] as const).flatMap(powerReports),
   ['can not be started', { ...powerReportOf('shutdown'), fault: { reason: 'not_started', message: '' } }],
@@ -257,12 +266,20 @@ const VARIANTS: Readonly<Record<string, readonly Variant[]>> = {
     ['', ''],
     ['confirming', ''],
   ],
+  stopped: [
+    ['', ''],
+    ['confirming', ''],
+  ],
   resize: ON_THE_WAY,
   migrating: ON_THE_WAY,
-  verify_resize: [['arrived', '']],
+  verify_resize: [
+    ['arrived', ''],
+    ['arrived', 'stopped'],
+  ],
   revert_resize: [
     ['leaving', ''],
     ['returning', ''],
+    ['returning', 'stopped'],
   ],
 };
 

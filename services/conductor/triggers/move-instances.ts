@@ -16,7 +16,8 @@ import { wantedMove } from './wanted-move';
 
 /**
  * An operator wants several instances migrated: a scheduler claims a destination for each, all in one commit or none, or says where they
- * would go. What is claimed waits for its turn, which `OperateInstance` gives it; what is not begun in time is given back.
+ * would go. What is claimed waits for its turn, which `OperateInstance` gives it; what is not begun in time is given back. Of a live
+ * migration, what is stopped is migrated cold. The name of a plan is on record with each.
  *
  * The claims are made before they are on record, because only then they are all made or none. Whoever dies in between leaves
  * instances whose claims are elsewhere, and migrations that no record knows: the audit gives both back. Until it has, asking again
@@ -28,7 +29,7 @@ import { wantedMove } from './wanted-move';
  */
 export async function moveInstances(
   c: Conductor,
-  { operation, moves, leaveHosts, dryRun }: MoveInstancesRequest,
+  { operation, moves, leaveHosts, dryRun, plan }: MoveInstancesRequest,
   sender: Identity,
 ): Promise<MoveInstancesResponse> {
   requireService(sender, moveInstancesMethod.request.type);
@@ -55,7 +56,9 @@ export async function moveInstances(
 
   async function withMove(record: Instance): Promise<AskedMove> {
     const { targetHost = '' } = moves.find(({ instanceUuid }) => instanceUuid === record.uuid) ?? {};
-    const wanted = await wantedMove(c, operation, { targetHost }, record);
+    // What is stopped has nothing that could be moved while it runs.
+    const kind = record.state === 'stopped' ? 'migrate' : operation;
+    const wanted = { ...(await wantedMove(c, kind, { targetHost }, record)), plan };
     const isMovable = reconcile(record, { kind: 'unread' }, { kind: 'move_requested', wanted }, c.clock.now());
     if (isMovable.kind !== 'record_move') throw notMovable(record);
     return { record, wanted };

@@ -117,6 +117,10 @@ function wrongState({ uuid, state }: Instance, operation: InstanceOperation): Be
   return new BerthError(
     'failed_precondition',
     'instance_state',
-    `instance ${uuid} is ${state}: it can not ${operation}`,
+    `instance ${uuid} is ${state}: it can not ${operation}${hintOf(state, operation)}`,
   );
+}
+
+function hintOf(state: InstanceState, operation: InstanceOperation): string {
+  return state === 'stopped' && operation === 'live_migrate' ? '; migrate it, and it stays stopped' : '';
 }

@@ -84,7 +84,7 @@ async function placeOf({ parts: { client } }: Live, uuid: string): Promise<numbe
 /** What operators may ask in each state; the conductor has the last word. */
 const ACTIONS: Partial<Readonly<Record<InstanceState, readonly string[]>>> = {
   active: ['stop', 'live_migrate', 'migrate', 'resize', 'shelve', 'terminate'],
-  stopped: ['start', 'shelve', 'terminate'],
+  stopped: ['start', 'migrate', 'resize', 'shelve', 'terminate'],
   shelved_offloaded: ['unshelve', 'terminate'],
   verify_resize: ['confirm', 'revert', 'terminate'],
   resize: ['revert', 'terminate'],

@@ -6,7 +6,7 @@ import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { ServerGroup } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
-import type { ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
+import type { CommitResult, ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import { domainOf } from '../fleet/host-domains';
 import { type ClaimConflict, type ConflictMirror, refusedHosts, wasStale } from './claim-conflict';
@@ -49,6 +49,23 @@ export async function claimAll(
   const writes = writesOf(picks, spec, spreadAmong, move, mirror);
   const consumers = freed.length === 0 ? writes : [...freed, ...writes];
   const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), withinQuota: true, consumers });
+  return judgeCommit(result, { picks, specs: [spec], decidedAtRevision }, caller, { placement, mirror });
+}
+
+/** What was committed: the picks, what was asked for them, and the revision that the decision saw. */
+interface Committed {
+  readonly picks: readonly PickedHost[];
+  readonly specs: readonly Pick<CompleteSpec, 'projectId' | 'group'>[];
+  readonly decidedAtRevision: number;
+}
+
+/** What the answer to a commit of claims means. After a conflict, brings the mirror up to date. @throws as `claimAll`. */
+export async function judgeCommit(
+  result: CommitResult,
+  { picks, specs, decidedAtRevision }: Committed,
+  caller: { readonly signal: AbortSignal },
+  { placement, mirror }: { readonly placement: PlacementStore; readonly mirror: ClaimMirror },
+): Promise<Claimed> {
   switch (result.kind) {
     case 'committed':
       mirror.apply(result.change);
@@ -80,9 +97,8 @@ export async function claimAll(
   /** Members, a claim or a provider that the mirror did not know: sees all that the store has seen. */
   async function caughtUp(conflict: ClaimConflict): Promise<Claimed> {
     await catchUp({ placement, mirror }, caller);
-    return wasStale(conflict, decidedAtRevision, spec, mirror)
-      ? { kind: 'stale' }
-      : { kind: 'contradicted', hosts: refusedHosts(conflict, picks) };
+    const isStale = specs.some((spec) => wasStale(conflict, decidedAtRevision, spec, mirror));
+    return isStale ? { kind: 'stale' } : { kind: 'contradicted', hosts: refusedHosts(conflict, picks) };
   }
 }
 

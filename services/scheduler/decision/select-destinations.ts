@@ -71,7 +71,7 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
   const lacksClaim = asked.move !== undefined && stageOf(asked.move, moved, fleet.view) === 'changed';
   if (lacksClaim || lacksGroup(asked, fleet)) await catchUp(deps, caller);
   const request: SelectRequest = { ...asked, ...completeRequest(asked, fleet) };
-  deps.pricing.note(request.equivalenceClass, request.instanceUuids.length, fleet.snapshot(clock.now()));
+  deps.pricing.note(request.equivalenceClass, request.instanceUuids, fleet.snapshot(clock.now()));
   const random = seededRandom(seedOf(request.requestId));
   const refusedClaims = new Map<number, string>();
   let mayWait = true;

@@ -1,12 +1,14 @@
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { EquivalenceClass } from '../request/equivalence-class';
-import { Demand } from './demand';
+import { type AskedShape, Demand } from './demand';
 import { NO_PRICES, type Prices, pricesOf } from './prices';
 import { type Shape, shapeOf } from './shape';
 
 /** Instances between two prices: at least so many, and at least a tenth of the hosts, so that it costs a request little. */
 const INSTANCES_BETWEEN = 50;
 const OF_HOSTS = 1 / 10;
+/** Instances that are remembered as counted: more than demand remembers of (`HALF_LIFE_INSTANCES`). */
+const MAX_COUNTED = 50_000;
 
 /**
  * What this scheduler is asked for, and the prices that follow from it. Prices are kept for some time, because
@@ -16,6 +18,8 @@ export class Pricing {
   private readonly demand = new Demand();
   /** Of the classes that are asked for again and again, which are objects of their own. */
   private readonly shapes = new WeakMap<EquivalenceClass, Shape | undefined>();
+  /** Instances with the shape that they were counted as, those counted first before others. */
+  private readonly counted = new Map<string, string>();
   private kept = NO_PRICES;
   private instancesUntilNext = 0;
 
@@ -27,19 +31,38 @@ export class Pricing {
     return this.kept;
   }
 
-  /** Counts what is asked for, before it is decided. */
-  note(equivalenceClass: EquivalenceClass, instances: number, snapshot: FleetSnapshot): void {
+  /**
+   * Counts what is asked for, before it is decided. Who is asked for again, because he waits or because no answer came, is not
+   * asked for by more; one that is to be of another size is.
+   */
+  note(equivalenceClass: EquivalenceClass, instanceUuids: readonly string[], snapshot: FleetSnapshot): void {
     const shape = this.shapeOf(equivalenceClass);
-    if (shape && instances > 0) this.demand.note(shape, instances);
-    this.instancesUntilNext -= instances;
+    const unknown = shape ? instanceUuids.filter((uuid) => this.counted.get(uuid) !== shape.key) : [];
+    if (shape && unknown.length > 0) {
+      this.demand.note(shape, unknown.length);
+      for (const uuid of unknown) this.remember(uuid, shape);
+    }
+    this.instancesUntilNext -= instanceUuids.length;
     if (this.instancesUntilNext > 0) return;
     this.instancesUntilNext = Math.max(INSTANCES_BETWEEN, snapshot.hostCount * OF_HOSTS);
     this.kept = this.isInUse(snapshot) ? this.of(snapshot) : NO_PRICES;
   }
 
+  /** The shapes that are asked for, with their shares. */
+  asked(): readonly AskedShape[] {
+    return this.demand.asked();
+  }
+
   /** Prices as of a snapshot, in use or not: to explain what a placement costs. */
   of(snapshot: FleetSnapshot): Prices {
-    return pricesOf(this.demand.asked(), snapshot);
+    return pricesOf(this.asked(), snapshot);
+  }
+
+  private remember(uuid: string, { key }: Shape): void {
+    this.counted.delete(uuid);
+    this.counted.set(uuid, key);
+    const [first] = this.counted.keys();
+    if (this.counted.size > MAX_COUNTED && first !== undefined) this.counted.delete(first);
   }
 
   private shapeOf(equivalenceClass: EquivalenceClass): Shape | undefined {

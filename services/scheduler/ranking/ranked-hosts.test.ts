@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { tenantsOf, zoneOf } from '#libs/domain/grouping/aggregate';
 import { addResources, capacityOf, type Inventory, refusalOf } from '#libs/domain/inventory';
@@ -81,7 +82,8 @@ it('ranks brought from snapshot to snapshot, forward and back, are those of a fu
           const equivalenceClass = forBatch(classified(spec).equivalenceClass, count);
           const constraints = constraintsOf(scheduler, { ...spec, ...rest }, snapshot);
           // Every so often prices change.
-          scheduler.pricing.note(equivalenceClass, 20, snapshot);
+          const asked = Array.from({ length: 20 }, () => randomUUID());
+          scheduler.pricing.note(equivalenceClass, asked, snapshot);
           const full = fullRanking(scheduler.settings, scheduler.pricing.prices);
           const kept = scheduler.rankHosts(equivalenceClass, snapshot);
           expect(answers(kept, constraints)).toEqual(answers(full(equivalenceClass, snapshot), constraints));

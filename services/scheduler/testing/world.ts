@@ -15,6 +15,7 @@ import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { aReport, aWrite, mustCommit } from '#libs/testing/placement/placement';
 import { alternateHolder } from '../decision/alternates/hold-alternates';
+import type { NoteNotHeld } from '../decision/alternates/not-held';
 import type { SelectRequest } from '../decision/decide';
 import { explain } from '../decision/explain/explain';
 import { type AskedMove, claimMoves } from '../decision/moves/claim-moves';
@@ -33,6 +34,8 @@ import { selectSettings } from '../settings';
 
 /** The deciding parts of one scheduler, with a mirror of its own. */
 export interface TestScheduler {
+  /** What could not be held: of what, for whom, and why. */
+  readonly unheld: readonly string[];
   readonly mirror: Mirror;
   readonly fleet: Fleet;
   readonly ranks: KeptRanks;
@@ -155,6 +158,8 @@ async function openScheduler(
   const rankHosts = ranks.rank;
   const keepDecision = decisionKeeper(placement, config.keptDecisions, silentLog);
   const refer = referrer({ placement, clock, random: seededRandom(5), config });
+  const unheld: string[] = [];
+  const notHeld: NoteNotHeld = (what, uuid, reason) => void unheld.push(`${what} of ${uuid}: ${reason}`);
   const deps = {
     keepDecision,
     placement,
@@ -166,10 +171,11 @@ async function openScheduler(
     clock,
     sealer: sealer(config.claimKey),
     refer,
-    holdAlternates: alternateHolder({ placement, mirror, clock, log: silentLog, config }),
-    nominate: nominator({ placement, mirror, clock, log: silentLog, config }),
+    holdAlternates: alternateHolder({ placement, mirror, clock, notHeld, config }),
+    nominate: nominator({ placement, mirror, clock, notHeld, config }),
   };
   return {
+    unheld,
     mirror,
     fleet,
     ranks,

@@ -84,12 +84,26 @@ it('tells which later requests a placement costs, the dearest first', async () =
   await world.report('only', { inventories: { VCPU: inventory(8) } });
   const scheduler = await world.scheduler();
   const { equivalenceClass } = classified({ resources: { VCPU: 4 } });
-  scheduler.pricing.note(equivalenceClass, 1, scheduler.fleet.snapshot(world.clock.now()));
+  scheduler.pricing.note(equivalenceClass, ['one'], scheduler.fleet.snapshot(world.clock.now()));
   const [verdict] = scheduler.explain({ resources: { VCPU: 3 } }).hosts;
   expect(verdict?.roomCosts).toEqual([
     { resources: { VCPU: 4 }, fewer: 1, fits: 2, cost: expect.any(Number) as number },
     { resources: { VCPU: 8 }, fewer: 1, fits: 1, cost: expect.any(Number) as number },
   ]);
+});
+
+it('counts an instance once, however often it is asked for, and again by another size', async () => {
+  await world.report('only', { inventories: { VCPU: inventory(64) } });
+  const scheduler = await world.scheduler();
+  const snapshot = scheduler.fleet.snapshot(world.clock.now());
+  const note = (vcpus: number, uuids: readonly string[]) =>
+    scheduler.pricing.note(classified({ resources: { VCPU: vcpus } }).equivalenceClass, uuids, snapshot);
+  const shares = () => scheduler.pricing.asked().map(({ share }) => Number(share.toFixed(3)));
+  note(1, ['a', 'b']);
+  for (let times = 0; times < 50; times++) note(2, ['waits']);
+  expect(shares()).toEqual([0.667, 0.333]);
+  note(2, ['a', 'waits']);
+  expect(shares()).toEqual([0.5, 0.5]);
 });
 
 describe('demand', () => {

@@ -30,6 +30,7 @@ export class PackedFleet {
   private readonly random: Random = seededRandom(18);
   private readonly requests = new Map<string, ClassifiedSpec & { readonly constraints: RequestConstraints }>();
   private snapshot: FleetSnapshot;
+  private asked = 0;
 
   /** `profile` as `BERTH_SCHEDULER_PROFILE` has it. */
   constructor(hosts: readonly CoresAndRam[], profile: string) {
@@ -49,7 +50,7 @@ export class PackedFleet {
   place({ cores, ram }: CoresAndRam): PendingClaim | undefined {
     const { equivalenceClass, constraints } = this.requestFor(cores, ram);
     const { snapshot, random, settings } = this;
-    this.pricing.note(equivalenceClass, 1, snapshot);
+    this.pricing.note(equivalenceClass, [`vm-${this.asked++}`], snapshot);
     const parts = { rankHosts: this.ranks.rank, settings };
     const picked = pickHosts([VM], equivalenceClass, { snapshot, constraints }, undefined, random, parts);
     const claim = picked.picks[0]?.claim;

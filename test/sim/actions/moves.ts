@@ -10,7 +10,7 @@ import { call, conductorDies, noteAsked, operate } from './operations';
 
 type Options = Pick<OperateInstanceRequest, 'resizeTo' | 'targetHost' | 'confirmAfterMs'>;
 
-/** A tenant resizes an instance, or an operator moves one; and then it is confirmed, or reverted, or neither. */
+/** A tenant resizes an instance, or an operator moves one, running or stopped; then it is confirmed, or reverted, or neither. */
 export function move(random: Random): Perform {
   const place = random.next();
   const operation = pick(random, ['resize', 'migrate', 'live_migrate'] as const);
@@ -20,10 +20,9 @@ export function move(random: Random): Perform {
   const isRough = random.next() < 0.6;
   const copiesAfterMs = 300 + random.next() * 6_000;
   const dies = random.next() < 0.4 ? conductorDies(random) : () => {};
-  return (world) => {
+  const stopsMs = stopsBefore(random);
+  const begin = (world: World, instance: Instance) => {
     const { fleet, checker } = world;
-    const instance = inState(world, place, 'active');
-    if (instance === undefined) return;
     const { uuid, projectId, version } = instance;
     if (isRough) {
       for (const who of ['conductor-1', 'conductor-2', agentOf(instance.host ?? 'h1')]) {
@@ -43,11 +42,38 @@ export function move(random: Random): Perform {
       if (latest) operate(world, latest, decision);
     });
   };
+  return (world) => {
+    const instance = inState(world, place, operation === 'live_migrate' ? ['active'] : AT_REST);
+    if (instance) afterStop(world, instance, operation === 'live_migrate' ? undefined : stopsMs, begin);
+  };
+}
+
+/** How long before its move an instance is stopped; undefined for one that is moved as it is. */
+function stopsBefore(random: Random): number | undefined {
+  const isStopped = random.next() < 0.3;
+  const afterMs = 300 + random.next() * 1_500;
+  return isStopped ? afterMs : undefined;
+}
+
+/** Goes on with an instance as it is when its tenant has had it stopped for so long; at once if it is not to be stopped. */
+function afterStop(
+  world: World,
+  instance: Instance,
+  stopsMs: number | undefined,
+  goOn: (world: World, instance: Instance) => void,
+): void {
+  if (stopsMs === undefined || instance.state !== 'active') return goOn(world, instance);
+  operate(world, instance, 'stop');
+  const { time } = world.fleet;
+  time.at(time.nowMs + stopsMs, () => {
+    const latest = world.checker.known.get(instance.uuid)?.latest;
+    if (latest && AT_REST.includes(latest.state)) goOn(world, latest);
+  });
 }
 
 /**
- * An operator has several instances moved together. Claimed at once, each is begun after a while, reverted, or left to wait until its time
- * is over; a conductor may die between the claims and the records, or later.
+ * An operator has several instances moved together, running or stopped. Claimed at once, each is begun after a while, reverted, or left to
+ * wait until its time is over; a conductor may die between the claims and the records, or later.
  */
 export function moveTogether(random: Random): Perform {
   const operation = pick(random, ['migrate', 'live_migrate'] as const);
@@ -55,13 +81,15 @@ export function moveTogether(random: Random): Perform {
   const decisions = places.map(() => pick(random, [operation, operation, operation, 'revert', undefined] as const));
   const pausesMs = places.map(() => random.next() ** 2 * 6_000);
   const dies = random.next() < 0.5 ? conductorDies(random) : () => {};
-  return (world) => {
+  const stopsMs = stopsBefore(random);
+  const begin = (world: World, uuids: readonly string[]) => {
     const { fleet, checker } = world;
-    const all = places.map((place) => inState(world, place, 'active')).filter((one) => one !== undefined);
-    const uuids = [...new Set(all.map(({ uuid }) => uuid))];
-    if (uuids.length === 0) return;
     dies(world);
-    for (const uuid of uuids) noteAsked(checker, uuid, operation);
+    for (const uuid of uuids) {
+      noteAsked(checker, uuid, operation);
+      // What is stopped goes cold.
+      noteAsked(checker, uuid, 'migrate');
+    }
     const moves = uuids.map((instanceUuid) => ({ instanceUuid, targetHost: '' }));
     const request = { operation, moves, leaveHosts: [], dryRun: false };
     const { bus } = fleet.member('operator');
@@ -71,9 +99,16 @@ export function moveTogether(random: Random): Perform {
       if (decision === undefined) continue;
       fleet.time.at(fleet.time.nowMs + 500 + (pausesMs[n] ?? 0), () => {
         const latest = checker.known.get(uuid)?.latest;
-        if (latest?.migration?.phase === 'claimed') operate(world, latest, decision, true);
+        if (latest?.migration?.phase !== 'claimed') return;
+        operate(world, latest, decision === 'revert' ? decision : latest.migration.kind, true);
       });
     }
+  };
+  return (world) => {
+    const all = places.map((place) => inState(world, place, AT_REST)).filter((one) => one !== undefined);
+    const uuids = [...new Set(all.map(({ uuid }) => uuid))];
+    const [first] = all;
+    if (first) afterStop(world, first, stopsMs, () => begin(world, uuids));
   };
 }
 
@@ -82,7 +117,7 @@ export function decide(random: Random): Perform {
   const place = random.next();
   const operation = pick(random, ['confirm', 'revert'] as const);
   return (world) => {
-    const instance = inState(world, place, 'verify_resize');
+    const instance = inState(world, place, ['verify_resize']);
     if (instance) operate(world, instance, operation);
   };
 }
@@ -93,7 +128,7 @@ export function moveForeign(random: Random): Perform {
   const isOwn = random.next() < 0.5;
   const options = optionsOf(random, 'resize');
   return (world) => {
-    const instance = inState(world, place, 'active');
+    const instance = inState(world, place, AT_REST);
     if (instance === undefined) return;
     const { uuid, projectId } = instance;
     const other = projectId === 'tenant-a' ? 'tenant-b' : 'tenant-a';
@@ -112,7 +147,10 @@ function optionsOf(random: Random, operation: InstanceOperation): Options {
   return random.next() < 0.3 ? { targetHost: host } : operation === 'migrate' ? { confirmAfterMs } : {};
 }
 
-function inState({ checker }: World, place: number, wanted: Instance['state']): Instance | undefined {
-  const fitting = [...checker.known.values()].map(({ latest }) => latest).filter(({ state }) => state === wanted);
+/** In which an instance may be moved. */
+const AT_REST: readonly Instance['state'][] = ['active', 'stopped'];
+
+function inState({ checker }: World, place: number, wanted: readonly Instance['state'][]): Instance | undefined {
+  const fitting = [...checker.known.values()].map(({ latest }) => latest).filter(({ state }) => wanted.includes(state));
   return fitting[Math.floor(place * fitting.length)];
 }

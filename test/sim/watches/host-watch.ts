@@ -86,7 +86,7 @@ export class HostWatch {
 }
 
 /** What a drain moves. */
-const THERE: readonly Instance['state'][] = ['active', 'verify_resize'];
+const THERE: readonly Instance['state'][] = ['active', 'stopped', 'verify_resize'];
 /** Records of what a drain has tried to move are in one of these by then. */
 const MOVED: readonly string[] = ['migrating', 'resize'];
 /** So says a drain of what it moved and what was back then. */

@@ -132,6 +132,12 @@ export function groupName(text: string): string {
   throw new InvalidArgumentError('It must be the name of a group: letters, digits, dots, dashes, underscores.');
 }
 
+/** The parser of the names of plans to move instances. */
+export function planName(text: string): string {
+  if (isFlavorName(text)) return text;
+  throw new InvalidArgumentError('It must be the name of a plan: letters, digits, dots, dashes, underscores.');
+}
+
 /** The parser of host names. */
 export function hostName(text: string): string {
   if (isHostName(text)) return text;

@@ -121,7 +121,8 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
   terminal.print(`\n${table(terminal, ['ATTEMPT', 'HOST', 'OUTCOME', 'TOOK', 'REASON'], rows)}`);
 }
 
-function moveOf({ kind, sourceHost, destHost, confirmAtMs }: NonNullable<InstanceView['migration']>): string {
+function moveOf({ kind, sourceHost, destHost, confirmAtMs, plan }: NonNullable<InstanceView['migration']>): string {
   const confirmed = confirmAtMs > 0 ? `, confirmed ${new Date(confirmAtMs).toISOString()} unless it is reverted` : '';
-  return `${kind} from ${sourceHost} to ${destHost || '(not known yet)'}${confirmed}`;
+  const planned = plan === undefined ? '' : `, by the plan ${plan}`;
+  return `${kind} from ${sourceHost} to ${destHost || '(not known yet)'}${planned}${confirmed}`;
 }

@@ -18,7 +18,7 @@ const UUID = '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11';
 export function resizeCommand(context: Context): CommandUnknownOpts {
   const command = base(
     'resize',
-    'Give an ACTIVE instance other resources, on its host or another; then confirm or revert.',
+    'Give an instance other resources, on its host or another, running or stopped; then confirm or revert.',
   )
     .option('--flavor <name>', 'a flavor, instead of resources and extra specs', flavorName)
     .option('--vcpu <n>', 'virtual CPUs', amount)
@@ -43,14 +43,15 @@ export function resizeCommand(context: Context): CommandUnknownOpts {
     await run(context, client, instanceUuid, 'resize', flags, move);
   });
   return addHelp(command, [
-    [`berth instance resize ${UUID} --flavor large --wait`, 'it runs with the new size: VERIFY_RESIZE'],
+    [`berth instance resize ${UUID} --flavor large --wait`, 'it has the new size: VERIFY_RESIZE'],
     [`berth instance confirm ${UUID} --wait`, 'keep it; or revert: it is as it was'],
   ]);
 }
 
 /** `berth instance migrate`: an operator has it stopped here and started on another host. */
 export function migrateCommand(context: Context): CommandUnknownOpts {
-  const command = base('migrate', 'Stop an ACTIVE instance, and start it on another host; then confirm or revert.')
+  const purpose = 'Stop an instance, and start it on another host; what is STOPPED stays so. Then confirm or revert.';
+  const command = base('migrate', purpose)
     .option('--host <name>', 'where to; any host when not given', hostName)
     .option('--confirm-after <seconds>', 'confirm it by itself, so long after it has arrived', amount);
   useClient(context, command, (client, { confirmAfter = 0, ...flags }, instanceUuid) =>
@@ -82,7 +83,9 @@ export function liveMigrateCommand(context: Context): CommandUnknownOpts {
 export function confirmCommand(context: Context): CommandUnknownOpts {
   const command = base('confirm', 'Keep an instance that was resized or migrated; what its source kept of it goes.');
   useClient(context, command, (client, flags, instanceUuid) => run(context, client, instanceUuid, 'confirm', flags));
-  return addHelp(command, [[`berth instance confirm ${UUID} --wait`, 'ACTIVE; the old claim is free']]);
+  return addHelp(command, [
+    [`berth instance confirm ${UUID} --wait`, 'ACTIVE, or STOPPED if it was; the old claim is free'],
+  ]);
 }
 
 /** `berth instance revert`: what was moved, or is on its way, is as it was. */
@@ -92,7 +95,7 @@ export function revertCommand(context: Context): CommandUnknownOpts {
     'Take an instance that was resized or migrated, or is on its way, back to its source.',
   );
   useClient(context, command, (client, flags, instanceUuid) => run(context, client, instanceUuid, 'revert', flags));
-  return addHelp(command, [[`berth instance revert ${UUID} --wait`, 'ACTIVE, where and as it was']]);
+  return addHelp(command, [[`berth instance revert ${UUID} --wait`, 'where and as it was']]);
 }
 
 function base(name: string, purpose: string) {
@@ -132,5 +135,5 @@ async function run(
   if (wait && (fault !== undefined || !WANTED.includes(state))) context.exit(EXIT.failed);
 }
 
-/** Where a move ends that went well. */
-const WANTED: readonly string[] = ['verify_resize', 'active'];
+/** Where a move ends that went well; with a fault, none of them is. */
+const WANTED: readonly string[] = ['verify_resize', 'active', 'stopped'];

@@ -1,40 +1,48 @@
 import { drainHost } from '#libs/client/drain/drain-host';
 import type { Scenario, Stage } from './stage';
 
-/** A host is drained while its instances run; one of them can't leave. */
+/** A host is drained while its instances run, or are stopped; one of them can't leave until there is a host for it. */
 export const drain: Scenario = {
   name: 'drain',
   purpose:
-    'a host is drained: its instances leave while they run, one that can not says why, and it comes back to service',
+    'a host is drained: its instances leave, running or stopped, one that can not says why, and it comes back to service',
   fleet: { hosts: 4, shape: { VCPU: 8, MEMORY_MB: 16_384 } },
 
   async play(stage) {
     const { client } = stage.fleet;
-    const uuids = await stage.build(12, { VCPU: 2, MEMORY_MB: 2_048 });
-    const [first = ''] = uuids;
-    const { host } = await client.instance(first);
-    const there = (await client.instances({ host })).length;
-    await client.operateAndWait(first, 'stop', { timeoutMs: LIMIT_MS });
-    stage.tell(`${uuids.length} instances run; of ${there} on ${host}, one is stopped`);
+    const group = { id: 'quorum', policy: 'anti-affinity', maxPerHost: 1 } as const;
+    const members = await stage.build(4, { VCPU: 2, MEMORY_MB: 2_048 }, { group });
+    const others = await stage.build(8, { VCPU: 2, MEMORY_MB: 2_048 });
+    const [stopped = ''] = others;
+    const { host } = await client.instance(stopped);
+    const there = await client.instances({ host });
+    const member = there.find(({ uuid }) => members.includes(uuid));
+    await client.operateAndWait(stopped, 'stop', { timeoutMs: LIMIT_MS });
+    stage.tell(
+      `of ${there.length} instances on ${host} one is stopped, and one is of a group with a member on each host`,
+    );
     await stage.show('before');
 
     stage.tell(`berth host drain ${host} --parallel 2`);
     const drained = await drainNow(stage, host);
     const [stays] = drained.filter((one) => one.stays !== undefined);
     stage.tell(`${drained.length - 1} have left; ${stays?.name} stays: ${stays?.stays}`);
-    await stage.until('only what is stopped is still there', async () => {
+    await stage.until('only what no other host may take is still there', async () => {
       const left = await client.instances({ host });
-      return left.length === 1 && left[0]?.uuid === first;
+      return left.length === 1 && left[0]?.uuid === member?.uuid;
     });
-    await stage.until('what has left runs elsewhere, and holds nothing here', async () => {
-      const views = await Promise.all(
-        drained.filter((one) => one.uuid !== first).map(({ uuid }) => client.instance(uuid)),
-      );
-      return views.every((one) => one.state === 'active' && one.host !== host && !one.migration);
+    await stage.until('what has left is as it was elsewhere, and holds nothing here', async () => {
+      const left = drained.filter(({ uuid }) => uuid !== member?.uuid).map(({ uuid }) => client.instance(uuid));
+      return (await Promise.all(left)).every(({ uuid, state, host: where, migration }) => {
+        return state === (uuid === stopped ? 'stopped' : 'active') && where !== host && !migration;
+      });
     });
+    await client.operateAndWait(stopped, 'start', { timeoutMs: LIMIT_MS });
+    stage.tell(`what was stopped is started, on ${(await client.instance(stopped)).host}`);
 
-    await client.operateAndWait(first, 'start', { timeoutMs: LIMIT_MS });
-    stage.tell('it is started, and the drain goes on');
+    const another = members.find((uuid) => uuid !== member?.uuid) ?? '';
+    await client.terminateAndWait(another, { timeoutMs: LIMIT_MS });
+    stage.tell('another member of the group is terminated, and the drain goes on');
     await drainNow(stage, host);
     await stage.until('the host is empty', async () => (await client.instances({ host })).length === 0);
     await stage.show('drained');

@@ -11,11 +11,11 @@ import {
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { ConsumerGuard, ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import type { Log } from '#libs/runtime/log';
 import type { SchedulerConfig } from '../../options';
 import type { InstanceDestination, SelectRequest } from '../decide';
 import type { HostForInstance } from '../pick-hosts';
 import { failureRate } from './failure-rate';
+import type { NoteNotHeld } from './not-held';
 
 /** Holds the alternates of a request's instances, as far as it can: they are alternates all the same where it can't. */
 export type HoldAlternates = (destinations: readonly InstanceDestination[], request: SelectRequest) => Promise<void>;
@@ -24,7 +24,7 @@ export interface HoldParts {
   readonly placement: Pick<PlacementStore, 'commit'>;
   readonly mirror: PlacementView & Pick<Mirror, 'apply'>;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly notHeld: NoteNotHeld;
   readonly config: Pick<SchedulerConfig, 'leaseMs' | 'failureHalfLifeMs'>;
 }
 
@@ -43,28 +43,24 @@ export function alternateHolder(parts: HoldParts): HoldAlternates {
   return async (destinations, request) => {
     const { alternatesHeld } = request;
     if (alternatesHeld === undefined) return;
-    const hold = alternatesHeld === 'leased' ? lease : reserve;
+    const [hold, what] =
+      alternatesHeld === 'leased' ? [lease, 'alternates' as const] : [reserve, 'reservation' as const];
     const withAlternates = destinations.filter(({ alternates }) => alternates.length > 0);
     await Promise.all(
-      withAlternates.map((one) =>
-        hold(one, request, parts).catch((thrown: unknown) => {
-          const fields = {
-            event: 'alternates_not_held',
-            instance_uuid: one.instanceUuid,
-            reason: BerthError.from(thrown).reason,
-          };
-          parts.log.warn(fields, 'alternates are neither leased nor reserved');
-        }),
-      ),
+      withAlternates.map(async (one) => {
+        const why = await hold(one, request, parts).catch((thrown: unknown) => BerthError.from(thrown).reason);
+        if (why !== undefined) parts.notHeld(what, one.instanceUuid, why);
+      }),
     );
   };
 }
 
+/** Why not, if it could not: as `reserve`. */
 async function lease(
   { instanceUuid: consumerUuid, selected, alternates }: InstanceDestination,
   { spec: { projectId }, priority = 0 }: SelectRequest,
   { placement, mirror, clock, config }: HoldParts,
-): Promise<void> {
+): Promise<string | undefined> {
   const nowMs = clock.now();
   // Each is needed when all before it have failed.
   let likelihood = 1;
@@ -77,18 +73,24 @@ async function lease(
   const untilMs = nowMs + config.leaseMs;
   const about = { kind: 'alternates', consumerUuid, projectId, priority, untilMs, places } as const;
   const result = await placement.commit({ kind: 'write_lease', atMs: nowMs, lease: about });
-  if (result.kind === 'committed') mirror.apply(result.change);
+  if (result.kind !== 'committed') return result.kind;
+  mirror.apply(result.change);
+  return undefined;
 }
 
-/** All of them in one claim, or, when some do not fit any more, those that do; the best come last to be left out. */
+/**
+ * All of them in one claim, or, when some do not fit any more, those that do; the best come last to be left out.
+ *
+ * @returns why nothing is reserved, if it is for another reason
+ */
 async function reserve(
   { instanceUuid, alternates }: InstanceDestination,
   { spec: { projectId, userId } }: SelectRequest,
   { placement, mirror, clock }: HoldParts,
-): Promise<void> {
+): Promise<string | undefined> {
   const uuid = reservationUuidOf(instanceUuid);
   const present = mirror.consumer(uuid);
-  if (present && !isReservation(present)) return;
+  if (present && !isReservation(present)) return 'owner';
   const expect: ConsumerGuard = present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' };
   let left = alternates;
   for (;;) {
@@ -99,9 +101,20 @@ async function reserve(
       withinQuota: true,
       consumers: [write],
     });
-    if (result.kind === 'committed') mirror.apply(result.change);
-    const isRefused = result.kind === 'capacity' || result.kind === 'quota' || result.kind === 'not_found';
-    if (!isRefused || left.length === 0) return;
+    switch (result.kind) {
+      case 'committed':
+        mirror.apply(result.change);
+        return undefined;
+      case 'unchanged':
+        return undefined;
+      case 'capacity':
+      case 'quota':
+      case 'not_found':
+        if (left.length === 0) return undefined;
+        break;
+      default:
+        return result.kind;
+    }
     left = without(left, result.kind === 'capacity' ? result.providerUuid : undefined);
   }
 }

@@ -85,3 +85,30 @@ it('leaves the only place of one that came late to it', async () => {
   await world.occupy('d', { VCPU: 4 });
   expect(hostsOf(await scheduler.claimMoves([anywhere, picky]))).toEqual(['b', 'd']);
 });
+
+describe('a host that the store refuses although nothing changed', () => {
+  const group = { id: 'group-1', policy: 'anti-affinity', maxPerHost: 1 } as ServerGroup;
+  // No filter knows of groups, so the commit alone refuses.
+  const BLIND = { claimAttempts: 3, filters: ['compute', 'ignore_hosts', 'capacity'] };
+
+  it('is left out of the next decision', async () => {
+    for (const host of ['a', 'b', 'c']) await world.report(host);
+    const one = await onA(2, { group });
+    await world.occupy('b', { VCPU: 1 }, group);
+    await world.occupy('c', { VCPU: 6 });
+    const blind = await world.scheduler(BLIND);
+    expect(hostsOf(await blind.claimMoves([one]))).toEqual(['c']);
+    expect(await holds(one.instanceUuid)).toEqual(on('c', 2));
+  });
+
+  it('ends in no valid host when there is no other, and not in asking for ever', async () => {
+    for (const host of ['a', 'b']) await world.report(host);
+    const one = await onA(2, { group });
+    await world.occupy('b', { VCPU: 1 }, group);
+    const blind = await world.scheduler(BLIND);
+    const refused = await blind.claimMoves([one]);
+    expect(refused).toMatchObject({ destinations: [], refusedInstanceUuid: one.instanceUuid });
+    expect(refused.noValidHost?.filters).toContainEqual({ filter: 'claim', refused: 1, reasons: { claim_refused: 1 } });
+    expect(await holds(one.instanceUuid)).toEqual(on('a', 2));
+  });
+});

@@ -1,11 +1,13 @@
 import type { ClaimMovesResponse, Destination, Move } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';
+import type { RefusedClaims } from '../../fleet/located-request';
 import type { PendingClaim } from '../../fleet/pending-claims';
 import type { ClassifiedSpec } from '../../request/equivalence-class';
-import { catchUp, foreign, writesOf } from '../claim';
+import { catchUp, judgeCommit, writesOf } from '../claim';
 import { completeRequest } from '../complete-request';
 import { type Decision, decide, type SelectRequest } from '../decide';
+import { diagnoseRefusedClaims } from '../diagnose';
 import { sealDestination } from '../seal-destination';
 import type { Caller, SelectDeps } from '../select-destinations';
 
@@ -18,7 +20,8 @@ export interface AskedMove extends ClassifiedSpec {
 /**
  * Claims a destination for each of some instances that are moved, all in one commit, or says where they would go. Each is decided by
  * the same filters and weighers as any request, as if those before were placed; the largest first, and one that finds no host is tried
- * before all others, once: a place that any would do for is then left to it. What they leave is not free before they have left.
+ * before all others, once: a place that any would do for is then left to it. What they leave is not free before they have left. A host
+ * that the commit refuses though the decision was not stale is left out from then on, as in `selectDestinations`.
  *
  * Asked again for moves that are claimed it answers the same.
  *
@@ -34,9 +37,10 @@ export async function claimMoves(
   const { fleet, mirror, placement, clock, settings } = deps;
   // What is moved may have been claimed just now, by another scheduler.
   await catchUp(deps, caller);
+  const refusedClaims = new Map<number, string>();
   for (let conflicts = 0; conflicts < settings.claimAttempts; conflicts++) {
     if (caller.isAborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
-    const plan = planInSomeOrder(asked, deps);
+    const plan = planInSomeOrder(asked, deps, refusedClaims);
     if (plan.kind === 'refused') return plan.response;
     const toClaim = plan.moves.filter(({ decision }) => decision.toClaim.length > 0);
     if (dryRun || toClaim.length === 0) return { ...NONE, destinations: inOrderOf(asked, plan.moves, 0, deps) };
@@ -44,19 +48,26 @@ export async function claimMoves(
       writesOf(decision.toClaim, { ...request.spec, ...request }, decision.spreadAmong, request.move, mirror),
     );
     const claims = toClaim.flatMap(({ decision }) => decision.toClaim.map(({ claim }) => claim));
+    const decidedAtRevision = mirror.revision;
     for (const claim of claims) fleet.pending.add(claim);
     try {
       const terms = { kind: 'write_allocations', atMs: clock.now(), withinQuota: true } as const;
       const result = await placement.commit({ ...terms, consumers });
-      if (result.kind === 'owner') throw foreign(result.uuid);
-      if (result.kind === 'committed') {
-        mirror.apply(result.change);
-        return { ...NONE, destinations: inOrderOf(asked, plan.moves, result.claimToken, deps) };
+      const picks = toClaim.flatMap(({ decision }) => decision.toClaim);
+      const specs = toClaim.map(({ request }) => request.spec);
+      const claimed = await judgeCommit(result, { picks, specs, decidedAtRevision }, caller, deps);
+      if (claimed.kind === 'claimed') {
+        return { ...NONE, destinations: inOrderOf(asked, plan.moves, claimed.claimToken, deps) };
       }
+      if (claimed.kind === 'contradicted') for (const [index, why] of claimed.hosts) refusedClaims.set(index, why);
     } finally {
       fleet.settle(claims);
     }
-    await catchUp(deps, caller);
+  }
+  if (refusedClaims.size > 0) {
+    const { hostCount } = fleet.snapshot(clock.now());
+    const noValidHost = diagnoseRefusedClaims(refusedClaims, hostCount, settings.claimAttempts);
+    return { ...NONE, noValidHost, refusedInstanceUuid: asked[0]?.instanceUuid ?? '' };
   }
   throw new BerthError('aborted', 'claim_conflicts', 'others took the hosts first each time; ask again');
 }
@@ -75,11 +86,11 @@ type Plan =
   | { readonly kind: 'refused'; readonly refused: AskedMove; readonly response: ClaimMovesResponse };
 
 /** Each may be the first once. */
-function planInSomeOrder(asked: readonly AskedMove[], deps: SelectDeps): Plan {
+function planInSomeOrder(asked: readonly AskedMove[], deps: SelectDeps, refusedClaims: RefusedClaims): Plan {
   let order = asked.toSorted((a, b) => sizeOf(b) - sizeOf(a) || (a.instanceUuid < b.instanceUuid ? -1 : 1));
   const wasFirst = new Set<AskedMove>(order.slice(0, 1));
   for (;;) {
-    const plan = planEach(order, deps);
+    const plan = planEach(order, deps, refusedClaims);
     if (plan.kind === 'planned' || wasFirst.has(plan.refused)) return plan;
     const { refused } = plan;
     wasFirst.add(refused);
@@ -88,7 +99,7 @@ function planInSomeOrder(asked: readonly AskedMove[], deps: SelectDeps): Plan {
 }
 
 /** One after the other. Those before are held as on their way, so that the members of a group see one another. */
-function planEach(order: readonly AskedMove[], deps: SelectDeps): Plan {
+function planEach(order: readonly AskedMove[], deps: SelectDeps, refusedClaims: RefusedClaims): Plan {
   const { fleet, clock } = deps;
   const held: PendingClaim[] = [];
   const moves: PlannedMove[] = [];
@@ -96,7 +107,7 @@ function planEach(order: readonly AskedMove[], deps: SelectDeps): Plan {
     for (const one of order) {
       const request = requestOf(one, deps);
       const random = seededRandom(seedOf(one.instanceUuid));
-      const decision = decide(request, clock.now(), random, deps);
+      const decision = decide(request, clock.now(), random, deps, refusedClaims);
       if (decision.kind === 'refused') {
         const response = { destinations: [], noValidHost: decision.diagnosis, refusedInstanceUuid: one.instanceUuid };
         return { kind: 'refused', refused: one, response };

@@ -3,8 +3,8 @@ import { BerthError } from '#libs/domain/errors';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import type { Log } from '#libs/runtime/log';
 import type { SchedulerConfig } from '../../options';
+import type { NoteNotHeld } from '../alternates/not-held';
 import type { DecidedPreemption, SelectRequest } from '../decide';
 
 /** Keeps the room that others are about to make for a request, or gives up what was kept for it. */
@@ -14,7 +14,7 @@ export interface NominateParts {
   readonly placement: Pick<PlacementStore, 'commit'>;
   readonly mirror: Pick<PlacementView, 'nominations'> & Pick<Mirror, 'apply'>;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly notHeld: NoteNotHeld;
   readonly config: Pick<SchedulerConfig, 'nominationMs'>;
 }
 
@@ -23,7 +23,7 @@ export interface NominateParts {
  * nobody of the same or a lower priority there meanwhile (`filters/limits/nominated.ts`). It ends with the claim, or by its time. What
  * can't be noted is not kept: then a new request may come first, and the preemptor looks for other room.
  */
-export function nominator({ placement, mirror, clock, log, config }: NominateParts): Nominate {
+export function nominator({ placement, mirror, clock, notHeld, config }: NominateParts): Nominate {
   return async ({ instanceUuids, spec: { projectId }, priority = 0 }, preemption) => {
     const atMs = clock.now();
     const commands = preemption
@@ -34,13 +34,17 @@ export function nominator({ placement, mirror, clock, log, config }: NominatePar
           return { kind: 'write_lease', atMs, lease } as const;
         })
       : givingUp(instanceUuids, mirror, atMs);
-    try {
-      const results = await Promise.all(commands.map((command) => placement.commit(command)));
-      for (const result of results) if (result.kind === 'committed') mirror.apply(result.change);
-    } catch (thrown) {
-      const { reason } = BerthError.from(thrown);
-      log.warn({ event: 'not_nominated', reason }, 'the room that others are to make is not kept from new requests');
-    }
+    const note = async (command: (typeof commands)[number]) => {
+      const uuid = command.kind === 'write_lease' ? command.lease.consumerUuid : (command.consumerUuids[0] ?? '');
+      try {
+        const result = await placement.commit(command);
+        if (result.kind === 'committed') mirror.apply(result.change);
+        else if (result.kind !== 'unchanged') notHeld('nomination', uuid, result.kind);
+      } catch (thrown) {
+        notHeld('nomination', uuid, BerthError.from(thrown).reason);
+      }
+    };
+    await Promise.all(commands.map(note));
   };
 }
 

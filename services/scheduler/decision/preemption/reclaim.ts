@@ -67,19 +67,21 @@ function borrowing(excess: readonly QuotaExcess[], { projectId, view, priority }
     lent.set(project, known);
     return known;
   };
+  // Others have borrowed nothing of these cohorts.
+  const borrowers = new Set(excess.flatMap(({ name }) => quotas.members(name)).filter((one) => one !== projectId));
+  const held = [...borrowers].flatMap((project) => [...view.consumersOf(project)].map((uuid) => view.consumer(uuid)));
   const mayGo = (one: Consumer) =>
-    one.projectId !== projectId &&
     isInstance(one) &&
     !one.isProtected &&
     lentTo(one.projectId).size > 0 &&
     (priorityOf(one) < priority || priorityOf(one) <= givenUpBy(one.projectId, quotas));
-  const consumers = asGroupsCanSpare([...view.consumers()].filter(mayGo), view);
+  const consumers = asGroupsCanSpare(held.filter((one) => one !== undefined).filter(mayGo), view);
   // With each that goes its project has borrowed less, and what is its own is not taken.
   return consumers.filter((one) => {
     const left = lentTo(one.projectId);
-    const held = Object.entries(countedOf(one)).filter(([name]) => (left.get(name) ?? 0) > 0);
-    for (const [name, amount] of held) left.set(name, (left.get(name) as number) - amount);
-    return held.length > 0;
+    const given = Object.entries(countedOf(one)).filter(([name]) => (left.get(name) ?? 0) > 0);
+    for (const [name, amount] of given) left.set(name, (left.get(name) as number) - amount);
+    return given.length > 0;
   });
 }
 

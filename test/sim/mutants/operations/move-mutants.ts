@@ -16,4 +16,10 @@ export const MOVE_MUTANTS: readonly Mutant[] = [
     ),
     'move together',
   ),
+  withFocus(
+    withRule('takes-it-back-running', 'that what was stopped before its move is so after it', ({ record }, step) =>
+      record?.formerState === 'stopped' && step.kind === 'record_returned' ? { ...step, isStopped: false } : undefined,
+    ),
+    'move',
+  ),
 ];

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import type { Client } from '#libs/client/client';
+import { BerthError } from '#libs/domain/errors';
+import { usageError } from '../failure';
+import type { Goal } from './find-plan';
+
+/** What the command line says of a goal. */
+export interface GoalFlags {
+  readonly empty: readonly string[];
+  readonly emptyRack?: string | undefined;
+  readonly emptyIn: readonly (readonly [string, string])[];
+  readonly admit: readonly (readonly [string, number])[];
+  readonly evenOut: boolean;
+}
+
+/** Whether they say any. */
+export function hasGoal(flags: GoalFlags): boolean {
+  return kindsOf(flags).length > 0;
+}
+
+/**
+ * The goal that flags say.
+ *
+ * @throws BerthError `invalid_argument / usage` unless they say one; `not_found / no_such_domain` when no host is where it is to be
+ *   empty.
+ */
+export async function goalOf(client: Pick<Client, 'hosts' | 'aggregates'>, flags: GoalFlags): Promise<Goal> {
+  const { empty, admit } = flags;
+  switch (kindOf(flags)) {
+    case 'even-out':
+      return { kind: 'even_out' };
+    case 'admit':
+      return { kind: 'admit', resources: Object.fromEntries(admit) };
+    case 'empty':
+      return { kind: 'empty', hosts: [...new Set([...empty, ...(await hostsIn(client, domainsOf(flags)))])] };
+  }
+}
+
+/**
+ * The name of the plan that reaches a goal: the same for the same flags in any order, so that a run which was interrupted is gone on with
+ * by saying the same again, and never by whoever says something else. `empty-1b4f0e98`.
+ *
+ * @throws BerthError `invalid_argument / usage` unless they say one goal.
+ */
+export function planNameOf(flags: GoalFlags): string {
+  const kind = kindOf(flags);
+  const said = [flags.empty, domainsOf(flags), flags.admit].map((all) => all.map((one) => JSON.stringify(one)).sort());
+  return `${kind}-${createHash('sha256').update(JSON.stringify(said)).digest('hex').slice(0, 8)}`;
+}
+
+/** Not one of what is to be done, or not one goal. */
+export function wrongUse(): BerthError {
+  return usageError('say --plan or --apply and one goal, or --undo', 'berth rebalance --plan --empty host-7');
+}
+
+type Kind = 'empty' | 'admit' | 'even-out';
+
+function kindOf(flags: GoalFlags): Kind {
+  const [kind, another] = kindsOf(flags);
+  if (kind === undefined || another !== undefined) throw wrongUse();
+  return kind;
+}
+
+function kindsOf(flags: GoalFlags): readonly Kind[] {
+  const { empty, admit, evenOut } = flags;
+  const isEmptying = empty.length > 0 || domainsOf(flags).length > 0;
+  return [
+    ...(isEmptying ? (['empty'] as const) : []),
+    ...(admit.length > 0 ? (['admit'] as const) : []),
+    ...(evenOut ? (['even-out'] as const) : []),
+  ];
+}
+
+function domainsOf({ emptyRack, emptyIn }: GoalFlags): GoalFlags['emptyIn'] {
+  return emptyRack === undefined ? emptyIn : [...emptyIn, ['rack', emptyRack]];
+}
+
+async function hostsIn(
+  client: Pick<Client, 'hosts' | 'aggregates'>,
+  domains: GoalFlags['emptyIn'],
+): Promise<readonly string[]> {
+  if (domains.length === 0) return [];
+  const [hosts, aggregates] = await Promise.all([client.hosts(), client.aggregates.list()]);
+  return domains.flatMap(([name, value]) => {
+    const uuids = aggregates.filter(({ metadata }) => metadata[name] === value).map(({ uuid }) => uuid);
+    const found = hosts.filter((host) => host.aggregates.some((uuid) => uuids.includes(uuid))).map(({ host }) => host);
+    if (found.length > 0) return found;
+    throw new BerthError('not_found', 'no_such_domain', `no host is in an aggregate with ${name}=${value}`);
+  });
+}
