@@ -1,0 +1,97 @@
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { environment } from '#libs/runtime/system';
+import { findBinary } from '#libs/testing/servers/find-binary';
+
+/* What `npm pack` makes, in an empty folder as a stranger has it: installed, run, and under systemd's units. */
+
+const ROOT = join(__dirname, '../../..');
+const UNITS = join(ROOT, 'deploy/systemd');
+/** The most that is unpacked: what grows beyond it has taken something along. */
+const MAX_UNPACKED_BYTES = 12_000_000;
+/** Of `systemd-analyze security`, in tenths: 0 is shut in, 100 is open. */
+const MAX_EXPOSURE = 25;
+
+interface Packed {
+  readonly filename: string;
+  readonly shasum: string;
+  readonly size: number;
+  readonly unpackedSize: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+jest.setTimeout(300_000);
+
+let folder: string;
+let packed: Packed;
+const env = { ...environment(), NO_COLOR: '1' };
+const inFolder = (command: string, ...args: string[]) =>
+  execFileSync(command, args, { cwd: folder, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+const berth = () => join(folder, 'node_modules/.bin/berth');
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-package-'));
+  // What is packed is what was built: `npm test` builds first.
+  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+  [packed] = JSON.parse(execFileSync('npm', args, { cwd: ROOT, env, encoding: 'utf8' })) as [Packed];
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }');
+  inFolder('npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, packed.filename));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it('has what runs, its contract and its licence, and no tests', () => {
+  const { size, unpackedSize, shasum, files } = packed;
+  process.stdout.write(`package: ${size} bytes, ${unpackedSize} unpacked, shasum ${shasum}\n`);
+  const paths = files.map(({ path }) => path);
+  expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'proto/README.md']));
+  expect(paths.filter((path) => /\.test\.|\/testing\/|^test\//.test(path))).toEqual([]);
+  expect(unpackedSize).toBeLessThan(MAX_UNPACKED_BYTES);
+});
+
+it('places the builds of its demo, without a build and without a server', () => {
+  const told = inFolder(berth(), 'demo', '--hosts', '4', '--builds', '20');
+  expect(told).toMatch(/placed +20/);
+  expect(told).toContain('over-allocated 0, leaked 0');
+});
+
+it('gives programs its client, with types', () => {
+  const client = `const { connect } = require('berth/client'); process.stdout.write(typeof connect)`;
+  expect(inFolder(process.execPath, '-e', client)).toBe('function');
+  expect(existsSync(join(folder, 'node_modules/berth/dist/libs/client/index.d.ts'))).toBe(true);
+});
+
+it('has systemd units that systemd accepts, each in a sandbox', () => {
+  const analyze = findBinary({ name: 'systemd-analyze', folders: ['/usr/bin'], debianPackage: 'systemd' });
+  const units = join(folder, 'units');
+  mkdirSync(units);
+  const names = readdirSync(UNITS).filter((name) => name.endsWith('.service'));
+  const files = names.map((name) => {
+    const file = join(units, name.replace('@.', '@1.'));
+    copyFileSync(join(UNITS, name), file);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('/usr/bin/berth', berth()));
+    return file;
+  });
+  inFolder(analyze, 'verify', '--man=no', ...files);
+  const told = inFolder(analyze, 'security', '--offline=true', `--threshold=${MAX_EXPOSURE}`, ...files);
+  for (const file of files) expect(told).toContain(`Overall exposure level for ${basename(file)}`);
+});
+
+it('has a unit for each process, by the command that it has', () => {
+  const commands = readdirSync(UNITS).flatMap((name) => {
+    const [, command] = /^ExecStart=\/usr\/bin\/berth (\S+)$/m.exec(readFileSync(join(UNITS, name), 'utf8')) ?? [];
+    return command ?? [];
+  });
+  expect(commands.sort()).toEqual(['compute-agent', 'conductor', 'console', 'placement-api', 'scheduler']);
+  for (const command of commands) expect(inFolder(berth(), command, '--help')).toContain(`Usage: berth ${command}`);
+});
