@@ -1,9 +1,13 @@
 import type { Clock } from '../domain/clock';
 import { BerthError } from '../domain/errors';
 import type { Metrics } from '../runtime/metrics';
+import { inSpan } from '../runtime/tracing';
 import type { PlacementStore } from './port/placement-store';
 
-/** `commit` of a store, timed: how long the store took to answer, by how the commit ended (an error's reason among them). */
+/**
+ * `commit` of a store, timed and traced: how long the store took to answer, by how the commit ended (an error's reason among
+ * them).
+ */
 export function measureCommits(
   store: PlacementStore,
   { clock, metrics }: { readonly clock: Clock; readonly metrics: Metrics },
@@ -16,7 +20,10 @@ export function measureCommits(
     const startedMs = clock.elapsed();
     const note = (outcome: string) => seconds.observe({ outcome }, (clock.elapsed() - startedMs) / 1_000);
     try {
-      const result = await commit(command);
+      const result = await inSpan(
+        { name: `commit ${command.kind}`, kind: 'client', attributes: { 'db.system.name': 'redis' } },
+        () => commit(command),
+      );
       note(result.kind);
       return result;
     } catch (thrown) {

@@ -9,6 +9,7 @@ import type { ProcessConfig } from './options';
 import { createLog } from './pino-log';
 import type { Running, Surroundings } from './service';
 import { systemClock, systemRandom } from './system';
+import { startTracing } from './tracing';
 
 /** What a starting service gets: its surroundings, and a way to have what it opens closed for it. */
 export interface Opening extends Surroundings {
@@ -81,6 +82,8 @@ export async function runService(
   };
 
   try {
+    const who = { service: `berth-${name}`, instance: config.processName, log };
+    await opening.open('tracing', startTracing(config, who));
     const { httpHost: host, httpPort: port } = config;
     const operations = serveOperations({ host, port, metrics, readiness: () => readiness() });
     const { url } = await opening.open('operations endpoint', operations);

@@ -1,6 +1,6 @@
 import { BerthError } from '../../domain/errors';
+import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
-import { endsWithin } from '../handling/running-handlers';
 import type { BusConfig } from '../options';
 import type { Bus } from '../port';
 import { AmqpBus } from './amqp-bus';

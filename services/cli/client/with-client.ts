@@ -8,6 +8,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { ConfigOf } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
+import { inTrace, startTracing } from '#libs/runtime/tracing';
 import type { Context } from '../context';
 import { usageError } from '../failure';
 import { addSettingFlags, readSettings } from '../settings';
@@ -68,14 +69,24 @@ export async function withBus(
   requireServer(config.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@host:5672');
   const { clock, random } = context;
   const around = { clock, random, log: silentLog, metrics: createMetrics({}) };
-  const bus = await openBus({ busUrl: config.busUrl, connectTimeoutMs: config.timeoutMs }, around);
+  const tracing = await startTracing(config, { service: 'berth', instance: `cli-${process.pid}`, log: silentLog });
   try {
-    // Declared here, too, so that a request is kept although no conductor has run on this broker yet.
-    await bus.declare(BUILD_REQUESTS);
-    await work(bus, config);
+    const bus = await openBus({ busUrl: config.busUrl, connectTimeoutMs: config.timeoutMs }, around);
+    try {
+      // Declared here, too, so that a request is kept although no conductor has run on this broker yet.
+      await bus.declare(BUILD_REQUESTS);
+      await inTrace({ name: commandLine(command), kind: 'client' }, () => work(bus, config));
+    } finally {
+      await bus.close();
+    }
   } finally {
-    await bus.close();
+    await tracing.close();
   }
+}
+
+/** `berth instance list`. */
+function commandLine(command: CommandUnknownOpts): string {
+  return command.parent ? `${commandLine(command.parent)} ${command.name()}` : command.name();
 }
 
 /** The project whose user the command's bus URL names; undefined when it names none. */
