@@ -20,8 +20,6 @@ export interface Opening extends Surroundings {
 /** A service as a process of its own: what `berth <name>` runs. */
 export interface ServiceProcess<T extends Tables = Tables> {
   readonly name: string;
-  /** One sentence for `berth --help`. */
-  readonly purpose: string;
   /** What the names of its own settings start with, `BERTH_SCHEDULER_`. */
   readonly prefix: string;
   /** All settings that the service reads, beside `processOptions`. */

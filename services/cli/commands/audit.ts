@@ -15,9 +15,7 @@ export interface AuditLine extends DoubtView {
 /** `berth audit` */
 export function auditCommand(context: Context): CommandUnknownOpts {
   const { terminal, clock } = context;
-  const command = new Command('audit')
-    .description('Show what is in doubt, since when and who says so, and what can be done about it.')
-    .option('--json', 'print one JSON value', false);
+  const command = new Command('audit').option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { json }) => {
     const [{ doubts, storeBornAtMs, storeJumpsAtMs }, silent, overAllocated] = await Promise.all([
       client.doubts(),

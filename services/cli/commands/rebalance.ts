@@ -19,9 +19,6 @@ import { repeatable } from './repeatable-flag';
 /** `berth rebalance --plan | --apply | --undo`: the fewest moves that reach a goal. */
 export function rebalanceCommand(context: Context): CommandUnknownOpts {
   const command = new Command('rebalance')
-    .description(
-      'Find the fewest moves that reach a goal (empty hosts or a rack, admit a request, even out), and make them.',
-    )
     .option('--plan', 'print the moves; nothing is changed', false)
     .option('--apply', 'claim all of them at once, and make them; undone when one fails', false)
     .option('--undo', 'give back what an earlier run has claimed and not begun', false)

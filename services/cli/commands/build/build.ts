@@ -17,9 +17,7 @@ import { addRequestFlags, hostName, requestSpecOf } from './request-flags';
 
 /** `berth build`: requests instances; with --wait, prints their outcome. */
 export function buildCommand(context: Context): CommandUnknownOpts {
-  const command = addAdmissionFlags(
-    addRequestFlags(new Command('build').description('Ask for one or more instances to be placed and built.')),
-  )
+  const command = addAdmissionFlags(addRequestFlags(new Command('build')))
     .optionsGroup('How many, and what to wait for:')
     .option('--count <n>', 'instances, all placed or none', amount, 1)
     .option('--min-count <n>', 'a gang: so many of --count must become ACTIVE, or none stays', amount)

@@ -10,7 +10,6 @@ import { amount } from '../number-flags';
 /** `berth events`: follows the events of instances. */
 export function eventsCommand(context: Context): CommandUnknownOpts {
   const command = new Command('events')
-    .description('Follow what happens to instances, from now until Ctrl-C.')
     .addOption(new Option('--state <state>', 'only this state').choices(INSTANCE_STATES))
     .option('--project <id>', 'only this project; for a tenant its own')
     .option('--instance <uuid>', 'only this instance')

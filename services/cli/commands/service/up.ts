@@ -26,7 +26,6 @@ const SETTINGS = {
 export function upCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command('up')
-    .description('Start every service on this machine, each as its own process, on the servers named.')
     .option('--schedulers <n>', 'schedulers', amount, 2)
     .option('--conductors <n>', 'conductors', amount, 2)
     .option('--placement-apis <n>', 'placement APIs, on BERTH_PLACEMENT_PORT and the ports after it', wholeFrom(0), 1)

@@ -24,7 +24,7 @@ const UNEXPECTED = 255;
 
 /** `berth upgrade check`: reads the store itself, so that it needs no service to run. */
 export function upgradeCommand(context: Context): CommandUnknownOpts {
-  return new Command('upgrade').description('Before and after an upgrade of Berth.').addCommand(checkCommand(context));
+  return new Command('upgrade').addCommand(checkCommand(context));
 }
 
 function checkCommand(context: Context): CommandUnknownOpts {
