@@ -7,6 +7,8 @@ export interface Entry {
   readonly name: string;
   /** One sentence, for `berth --help` and its own. */
   readonly description: string;
+  /** Not in the help: for programs. */
+  readonly isHidden?: boolean;
   load(context: Context): Promise<CommandUnknownOpts>;
 }
 
@@ -164,6 +166,19 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         name: 'config',
         description: 'List every setting: default, range, unit, help, and what it is now. Secrets are hidden.',
         load: async (context) => (await import('#services/cli/commands/service/config')).configCommand(context),
+      },
+      {
+        name: 'completion',
+        description: 'Print what makes a shell complete commands, flags, hosts and instances.',
+        load: async (context) =>
+          (await import('#services/cli/commands/completion/completion')).completionCommand(context),
+      },
+      {
+        name: '__complete',
+        description: 'What a word may become, for the scripts of completion.',
+        isHidden: true,
+        load: async (context) =>
+          (await import('#services/cli/commands/completion/completion')).completeCommand(context),
       },
     ],
   },

@@ -33,7 +33,7 @@ async function createProgram(context: Context, args: readonly string[]): Promise
     program.commandsGroup(heading);
     for (const entry of commands) {
       const command = entry.name === named ? await entry.load(context) : new Command(entry.name);
-      program.addCommand(command.description(entry.description));
+      program.addCommand(command.description(entry.description), { hidden: entry.isHidden ?? false });
     }
   }
   configure(program, context);
