@@ -10,10 +10,10 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { inTrace, startTracing } from '#libs/runtime/tracing';
 import type { Context } from '../context';
-import { usageError } from '../failure';
 import { addSettingFlags, readSettings } from '../settings';
 import { type clientOptions, clientSettings, placementSettings } from './client-options';
 import { createPlacementClient, type PlacementClient } from './placement-client';
+import { requireServer } from './require-server';
 
 /** Makes a command ask Berth: adds the flags for the broker's address; `work` gets a client and what was typed. */
 export function useClient<Args extends unknown[], Flags extends OptionValues>(
@@ -71,7 +71,7 @@ export async function withBus(
   const around = { clock, random, log: silentLog, metrics: createMetrics({}) };
   const tracing = await startTracing(config, { service: 'berth', instance: `cli-${process.pid}`, log: silentLog });
   try {
-    const bus = await openBus({ busUrl: config.busUrl, connectTimeoutMs: config.timeoutMs }, around);
+    const bus = await openBus({ busUrl: config.busUrl, connectTimeoutMs: config.timeoutMs, isHasty: true }, around);
     try {
       // Declared here, too, so that a request is kept although no conductor has run on this broker yet.
       await bus.declare(BUILD_REQUESTS);
@@ -92,13 +92,6 @@ function commandLine(command: CommandUnknownOpts): string {
 /** The project whose user the command's bus URL names; undefined when it names none. */
 export function ownProject({ env }: Context, command: CommandUnknownOpts): string | undefined {
   return projectOf(readSettings(clientSettings, command, env).client.busUrl);
-}
-
-/** @throws BerthError `invalid_argument / usage` for `memory:`, which exists within one process only. */
-export function requireServer(url: string, env: string, example: string): void {
-  if (url !== 'memory:') return;
-  const hint = `set ${env}=${example}; 'berth demo' needs no server`;
-  throw usageError(`${env} is memory:, which lives within one process and cannot be shared with others`, hint);
 }
 
 /** Makes a command ask the placement API: adds the flags for its address and token; `work` as that of `useBus`. */

@@ -5,6 +5,7 @@ import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
+import { withUuid } from '../../views/with-uuid';
 import { amount } from '../number-flags';
 
 /** `berth events`: follows the events of instances. */
@@ -32,7 +33,7 @@ export function eventsCommand(context: Context): CommandUnknownOpts {
 }
 
 function show({ terminal }: Context, json: boolean, event: InstanceEvent): void {
-  if (json) return terminal.json(event);
+  if (json) return terminal.json(withUuid(event));
   const time = terminal.colours.dim(new Date(event.atMs).toISOString());
   const { instanceUuid, name, host } = event;
   const summary = event.state === 'error' ? attemptSummary(event) : '';

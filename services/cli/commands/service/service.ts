@@ -2,9 +2,11 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { processOptions } from '#libs/runtime/options';
 import { runService, type ServiceProcess } from '#libs/runtime/run-service';
+import type { Environment } from '#libs/runtime/system';
+import { requireServer } from '../../client/require-server';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
-import { addSettingFlags, readSettings } from '../../settings';
+import { addSettingFlags, readSettings, withFlags } from '../../settings';
 
 /** Runs one service as this process until it is told to stop: `berth scheduler`, `berth conductor`, ... */
 export function serviceCommand(context: Context, service: ServiceProcess): CommandUnknownOpts {
@@ -12,6 +14,7 @@ export function serviceCommand(context: Context, service: ServiceProcess): Comma
   const command = new Command(service.name);
   addSettingFlags(command, settings).action(async () => {
     const config = readSettings(settings, command, context.env);
+    requireBus(withFlags(settings, command, context.env), service);
     await runService(service.name, config.process, (opening) => service.start(config, opening));
   });
   return addHelp(
@@ -22,4 +25,10 @@ export function serviceCommand(context: Context, service: ServiceProcess): Comma
     ],
     [[EXIT.failed, 'it did not stop cleanly, or not in time']],
   );
+}
+
+/** Alone on a bus of its own a service has nobody to work for. (The placement API needs none, and is of use alone.) */
+function requireBus(env: Environment, { tables }: ServiceProcess): void {
+  const hasBus = Object.values(tables).some((table) => 'busUrl' in table);
+  if (hasBus) requireServer(env['BERTH_BUS_URL'] ?? 'memory:', 'BERTH_BUS_URL', 'amqp://user:password@host:5672');
 }

@@ -5,7 +5,7 @@ import { EXIT } from '#libs/runtime/exit-codes';
 import { addressOptions } from '#libs/runtime/options';
 import { consoleOptions } from '../../../console/options';
 import { placementApiOptions } from '../../../placement-api/options';
-import { requireServer } from '../../client/with-client';
+import { requireServer } from '../../client/require-server';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags, readSettings, withFlags } from '../../settings';
