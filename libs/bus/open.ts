@@ -2,7 +2,7 @@ import { identityOf } from '../contracts/identity';
 import { BerthError } from '../domain/errors';
 import { readConfig } from '../runtime/config';
 import type { Surroundings } from '../runtime/service';
-import { connectAmqp } from './amqp/connect-amqp';
+import { type AmqpSettings, connectAmqp } from './amqp/connect-amqp';
 import { MemoryBroker } from './memory/broker';
 import { MemoryBus } from './memory/memory-bus';
 import { type BusConfig, busOptions } from './options';
@@ -10,7 +10,7 @@ import type { Bus } from './port';
 import { userOfUrl } from './user-of-url';
 
 /** Where the bus is, and how to use it; what is not given has its default. */
-export type OpenBusConfig = { readonly busUrl: string } & Partial<BusConfig>;
+export type OpenBusConfig = Pick<AmqpSettings, 'busUrl' | 'isHasty'> & Partial<BusConfig>;
 
 /**
  * Opens the bus that a URL names: `amqp:` and `amqps:` are RabbitMQ, `memory:` is the broker given (buses that shall talk

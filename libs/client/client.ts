@@ -50,6 +50,7 @@ import { type Admission, NO_ADMISSION } from '../domain/queueing/admission';
 import type { Random } from '../domain/random';
 import { type RequestSpec, requestSpec } from '../domain/request-spec';
 import { retryWithBackoff } from '../runtime/backoff';
+import { inTrace, type SpanFacts } from '../runtime/tracing';
 import { type EventFilter, listen } from './event-stream';
 import { AggregateCalls, type AskScheduler, GroupCalls } from './grouping';
 import { eventOf, type InstanceWatch, watchInstances } from './instance-watch';
@@ -174,7 +175,7 @@ export class Client {
   /** Asks for instances. Resolves when the broker has confirmed the request. */
   async build(options: BuildOptions): Promise<Build> {
     const build = this.#named(options);
-    await this.#publish(build, options);
+    await inTrace(spanOf(build), () => this.#publish(build, options));
     return build;
   }
 
@@ -185,6 +186,10 @@ export class Client {
    */
   async buildAndWait(options: BuildOptions, { timeoutMs }: WaitOptions = {}): Promise<InstanceEvent[]> {
     const build = this.#named(options);
+    return inTrace(spanOf(build), () => this.#buildAndWait(build, options, timeoutMs));
+  }
+
+  #buildAndWait(build: Build, options: BuildOptions, timeoutMs: number | undefined): Promise<InstanceEvent[]> {
     const { requestId, instanceUuids } = build;
     return this.#whileWatching(async (watch, signal) => {
       const ends = instanceUuids.map((uuid) => watch.until(uuid, BUILT, { timeoutMs, requestId, signal }));
@@ -562,4 +567,9 @@ async function allPages<T>(
     rows.push(...page);
     if (page.length < pageLimit || rows.length >= limit) return rows;
   }
+}
+
+function spanOf({ requestId, instanceUuids }: Build): SpanFacts {
+  const attributes = { 'berth.request.id': requestId, 'berth.instances': instanceUuids.length };
+  return { name: 'build', kind: 'internal', attributes };
 }

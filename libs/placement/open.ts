@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock';
 import { connectToCell } from '../redis/schema';
 import type { Surroundings } from '../runtime/service';
+import { measureCommits } from './measure-commits';
 import { MemoryPlacementStore } from './memory/placement-store';
 import type { PlacementConfig } from './options';
 import type { PlacementStore } from './port/placement-store';
@@ -46,6 +47,7 @@ export async function openPlacementStore(
   const close = store.close.bind(store);
   return Object.assign(store, {
     clock,
+    commit: measureCommits(store, surroundings),
     close() {
       closing.abort();
       return close();

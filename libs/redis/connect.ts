@@ -128,7 +128,7 @@ export class RedisClient {
         else resolve();
       };
       const onReady = () => settle();
-      const onAbort = () => settle(new BerthError('aborted', 'cancelled', 'stopped waiting for the store'));
+      const onAbort = () => settle(stoppedWaiting(this.#lastError));
       const onClose = () => {
         const refusal = this.#lastError && storeError(this.#lastError);
         if (refusal?.code === 'permission_denied') settle(refusal);
@@ -184,4 +184,9 @@ export class RedisClient {
     this.#isReported = false;
     this.#lastError = undefined;
   }
+}
+
+function stoppedWaiting(lastError: Error | undefined): BerthError {
+  const why = lastError === undefined ? '' : `: ${lastError.message}`;
+  return new BerthError('aborted', 'cancelled', `stopped waiting for the store${why}`);
 }

@@ -27,8 +27,9 @@ export function storeError(thrown: unknown): BerthError {
     return new BerthError('internal', 'store_reply', message, { cause: error });
   }
   const isUnsent = error.name === 'ReplyError' || NOT_DONE.test(message) || isConnect(error);
+  const why = message.startsWith("Stream isn't writeable") ? 'the connection to it is down' : message;
   return isUnsent
-    ? new BerthError('unavailable', 'store_away', `the store can't be reached: ${message}`, { cause: error })
+    ? new BerthError('unavailable', 'store_away', `the store can't be reached: ${why}`, { cause: error })
     : new BerthError('unavailable', 'outcome_unknown', `the store did not answer: ${message}`, { cause: error });
 }
 

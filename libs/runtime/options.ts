@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { type ConfigOf, durationOption, enumOption, intOption, stringOption } from './config';
+import { traceOptions } from './tracing';
 
 /** Where messages go and where the truth is: every process has these two. */
 export const addressOptions = {
@@ -24,6 +25,7 @@ export const addressOptions = {
 
 /** What every long-running process has besides its own options. */
 export const processOptions = {
+  ...traceOptions,
   httpHost: stringOption({
     env: 'BERTH_HTTP_HOST',
     default: '127.0.0.1',

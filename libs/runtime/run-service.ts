@@ -9,6 +9,7 @@ import type { ProcessConfig } from './options';
 import { createLog } from './pino-log';
 import type { Running, Surroundings } from './service';
 import { systemClock, systemRandom } from './system';
+import { startTracing } from './tracing';
 
 /** What a starting service gets: its surroundings, and a way to have what it opens closed for it. */
 export interface Opening extends Surroundings {
@@ -19,8 +20,6 @@ export interface Opening extends Surroundings {
 /** A service as a process of its own: what `berth <name>` runs. */
 export interface ServiceProcess<T extends Tables = Tables> {
   readonly name: string;
-  /** One sentence for `berth --help`. */
-  readonly purpose: string;
   /** What the names of its own settings start with, `BERTH_SCHEDULER_`. */
   readonly prefix: string;
   /** All settings that the service reads, beside `processOptions`. */
@@ -81,6 +80,8 @@ export async function runService(
   };
 
   try {
+    const who = { service: `berth-${name}`, instance: config.processName, log };
+    await opening.open('tracing', startTracing(config, who));
     const { httpHost: host, httpPort: port } = config;
     const operations = serveOperations({ host, port, metrics, readiness: () => readiness() });
     const { url } = await opening.open('operations endpoint', operations);

@@ -45,6 +45,7 @@ const BY_REASON: Readonly<Record<string, string>> = {
   bad_config: "'berth config' lists every setting with its range and present value",
   queue_full: 'the services are behind; wait, or start more conductors and schedulers',
   no_such_queue: "no such service has run on this broker yet; 'berth up' starts everything on this machine",
+  store_away: 'is Redis running, and is BERTH_STORE_URL right? nothing was done, so it is safe to ask again',
   no_such_host: "'berth host list' shows the hosts",
   no_such_provider: "'berth provider list' shows the providers",
   no_such_decision: 'the last decisions are kept, BERTH_SCHEDULER_KEPT_DECISIONS of them; explain the request instead',

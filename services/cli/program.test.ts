@@ -40,6 +40,7 @@ describe('what is typed wrong', () => {
     ['build --vcpus 1', "unknown option '--vcpus' (Did you mean --vcpu?)"],
     ['build --vcpu 1 --count 2 --min-count 3', '--min-count is above --count'],
     ['build --vcpu many', "argument 'many' is invalid. It must be a whole number"],
+    ['build --vcpu 1 --image-property a=b', "No host is asked for 'a'"],
     ['instance show web', "uuid must be a UUID, not 'web'"],
     ['terminate', "missing required argument 'uuid'"],
     ['build --zone east --bus-url amqp://127.0.0.1:1', 'the request asks for no resources'],
@@ -47,6 +48,8 @@ describe('what is typed wrong', () => {
     ['trace replay none.csv', 'there is no file none.csv'],
     ['host list', 'BERTH_BUS_URL is memory:'],
     ['up', 'BERTH_BUS_URL is memory:'],
+    ['scheduler', 'BERTH_BUS_URL is memory:'],
+    ['conductor --store-url redis://127.0.0.1:1', 'BERTH_BUS_URL is memory:'],
     ['scheduler --http-port x', "BERTH_HTTP_PORT must be a whole number from 0 to 65535, not 'x'"],
   ])('berth %s ends with 2, a line that says so and a hint', async (line, problem) => {
     const { code, out, err } = await berth(line);
@@ -68,6 +71,23 @@ it('ends with 3 when the broker is not there', async () => {
   const { code, err } = await berth('host list --bus-url amqp://127.0.0.1:1 --client-timeout-ms 300');
   expect(err).toMatch(/^berth: .*127\.0\.0\.1/);
   expect(code).toBe(3);
+});
+
+it('says at once that no broker listens', async () => {
+  const startedMs = performance.now();
+  const { code, err } = await berth('host list --bus-url amqp://127.0.0.1:1');
+  expect({ code, err }).toMatchObject({
+    code: 3,
+    err: expect.stringMatching(/no RabbitMQ at 127\.0\.0\.1:1 \(.*BERTH_BUS_URL/),
+  });
+  expect(performance.now() - startedMs).toBeLessThan(5_000);
+});
+
+it('names the store, and its setting, when that is away', async () => {
+  const { code, err } = await berth('upgrade check --store-url redis://127.0.0.1:1 --store-timeout-ms 300');
+  expect(err).toMatch(/^berth: stopped waiting for the store: .*ECONNREFUSED 127\.0\.0\.1:1/);
+  expect(err).toContain('is BERTH_STORE_URL right?');
+  expect(code).toBe(255);
 });
 
 it('prints its version', async () => {

@@ -1,31 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
-import { auditCommand } from './commands/audit';
-import { agentCommand, projectCommand } from './commands/broker-user';
-import { buildCommand } from './commands/build/build';
-import { explainCommand } from './commands/build/explain';
-import { deadLettersCommand } from './commands/dead-letters';
-import { demoCommand } from './commands/demo';
-import { flavorCommand } from './commands/flavor';
-import { aggregateCommand } from './commands/grouping/aggregate';
-import { groupCommand } from './commands/grouping/group';
-import { zoneCommand } from './commands/grouping/zone';
-import { hostCommand } from './commands/host';
-import { eventsCommand } from './commands/instance/events';
-import { instanceCommand } from './commands/instance/instance';
-import { terminateCommand } from './commands/instance/terminate';
-import { nodeCommand } from './commands/node/node';
-import { allocationCommand } from './commands/provider/allocation';
-import { candidatesCommand } from './commands/provider/candidates';
-import { providerCommand } from './commands/provider/provider';
-import { usageCommand } from './commands/provider/usage';
-import { quotaCommand } from './commands/quota';
-import { rebalanceCommand } from './commands/rebalance';
-import { configCommand } from './commands/service/config';
-import { serviceCommands } from './commands/service/service';
-import { upCommand } from './commands/service/up';
-import { traceCommand } from './commands/trace';
-import { upgradeCommand } from './commands/upgrade/upgrade';
+import { CATALOGUE } from './catalogue';
 import type { Context } from './context';
 import { reportFailure } from './failure';
 
@@ -39,51 +14,30 @@ export async function runBerth(args: readonly string[], outside: Omit<Context, '
     exitCode = code;
   };
   try {
-    await createProgram({ ...outside, exit }).parseAsync(args, { from: 'user' });
+    const program = await createProgram({ ...outside, exit }, args);
+    await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (thrown) {
     return reportFailure(thrown, outside.terminal);
   }
 }
 
-function createProgram(context: Context): CommandUnknownOpts {
+/** All commands by name, and the code of the one that is named. */
+async function createProgram(context: Context, args: readonly string[]): Promise<CommandUnknownOpts> {
   const program = new Command('berth')
     .description('Berth places workloads on hosts: a placement and scheduling service.')
     .version(version(), '-V, --version', 'print the version')
-    .addHelpText('after', "\nStart with 'berth demo'. Each command's --help has examples and exit codes.")
-    .commandsGroup('See it work:')
-    .addCommand(demoCommand(context))
-    .addCommand(traceCommand(context))
-    .addCommand(upCommand(context))
-    .commandsGroup('Use it:')
-    .addCommand(buildCommand(context))
-    .addCommand(terminateCommand(context, 'terminate'))
-    .addCommand(instanceCommand(context))
-    .addCommand(explainCommand(context))
-    .addCommand(flavorCommand(context))
-    .addCommand(groupCommand(context))
-    .addCommand(zoneCommand(context))
-    .addCommand(eventsCommand(context))
-    .commandsGroup('See its resources (asks the placement API):')
-    .addCommand(providerCommand(context))
-    .addCommand(candidatesCommand(context))
-    .addCommand(allocationCommand(context))
-    .addCommand(usageCommand(context))
-    .commandsGroup('Operate it:')
-    .addCommand(hostCommand(context))
-    .addCommand(nodeCommand(context))
-    .addCommand(rebalanceCommand(context))
-    .addCommand(aggregateCommand(context))
-    .addCommand(quotaCommand(context))
-    .addCommand(auditCommand(context))
-    .addCommand(agentCommand(context))
-    .addCommand(projectCommand(context))
-    .addCommand(deadLettersCommand(context))
-    .addCommand(upgradeCommand(context))
-    .addCommand(configCommand(context))
-    .commandsGroup('Run its services:');
-  for (const command of serviceCommands(context)) program.addCommand(command);
-  return configure(program, context);
+    .addHelpText('after', "\nStart with 'berth demo'. Each command's --help has examples and exit codes.");
+  const named = args.find((arg) => !arg.startsWith('-'));
+  for (const { heading, commands } of CATALOGUE) {
+    program.commandsGroup(heading);
+    for (const entry of commands) {
+      const command = entry.name === named ? await entry.load(context) : new Command(entry.name);
+      program.addCommand(command.description(entry.description), { hidden: entry.isHidden ?? false });
+    }
+  }
+  configure(program, context);
+  return program.configureHelp({ ...program.configureHelp(), subcommandTerm: (command) => command.name() });
 }
 
 /** As commander writes it, without `(default: [])` and `(default: false)`. */

@@ -29,7 +29,6 @@ const tables = { bus: { busUrl: addressOptions.busUrl, ...busOptions }, agent: a
 /** `berth compute-agent`: a service host of one host, or of many fake ones. */
 export const computeAgent: ServiceProcess<typeof tables> = {
   name: 'compute-agent',
-  purpose: 'Run a compute agent: builds instances on its host (or on many fake hosts) and reports what it has.',
   prefix: 'BERTH_AGENT_',
   tables,
   async start(config, opening) {

@@ -20,8 +20,6 @@ const tables = {
 /** `berth conductor`: takes build requests and sees them through. */
 export const conductor: ServiceProcess<typeof tables> = {
   name: 'conductor',
-  purpose:
-    'Run a conductor: takes build requests, asks schedulers, orders builds, retries on alternates, audits claims.',
   prefix: 'BERTH_CONDUCTOR_',
   tables,
   async start(config, opening) {

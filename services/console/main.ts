@@ -20,7 +20,6 @@ const tables = {
 /** `berth console`: the fleet, its hosts, instances and builds in a browser. */
 export const webConsole: ServiceProcess<typeof tables> = {
   name: 'console',
-  purpose: 'Run the console: the fleet, its hosts, instances, builds and capacity in a browser, live.',
   prefix: 'BERTH_CONSOLE_',
   tables,
   async start(config, opening) {

@@ -10,7 +10,6 @@ const tables = { placement: placementOptions, api: placementApiOptions } as cons
 /** `berth placement-api`: OpenStack Placement's HTTP API on Berth's store. */
 export const placementApi: ServiceProcess<typeof tables> = {
   name: 'placement-api',
-  purpose: "Run the placement API: OpenStack Placement's HTTP API, microversions 1.0 to 1.39, on Berth's store.",
   prefix: 'BERTH_PLACEMENT_',
   tables,
   async start(config, opening) {

@@ -18,7 +18,6 @@ const tables = {
 /** `berth scheduler`: finds a host for each instance and claims it. */
 export const scheduler: ServiceProcess<typeof tables> = {
   name: 'scheduler',
-  purpose: 'Run a scheduler: finds a host for each instance, claims it, and says why when there is none.',
   prefix: 'BERTH_SCHEDULER_',
   tables,
   async start(config, opening) {

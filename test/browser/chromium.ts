@@ -1,5 +1,5 @@
 import axe from 'axe-core';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 import { findBinary } from '#libs/testing/servers/find-binary';
 
 /** Debian's; installed when the tests run as root. */
@@ -34,6 +34,13 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
     if (message.type() === 'error') problems.push(`${message.text()} ${message.location().url}`);
   });
   return { page, problems };
+}
+
+/** The map of the fleet page, once it has laid out so many hosts: before that, keys and the pointer find none on it. */
+export async function drawnMap(page: Page, hosts: number): Promise<Locator> {
+  const map = page.getByRole('application', { name: `Map of ${hosts} hosts` }).and(page.locator('[aria-busy="false"]'));
+  await map.waitFor();
+  return map;
 }
 
 /** What axe finds wrong for people who do not see the page, or use no mouse: WCAG 2.2 A and AA, and best practices. */

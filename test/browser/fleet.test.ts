@@ -1,5 +1,5 @@
 import type { Browser } from 'playwright-core';
-import { accessibilityProblems, openPage, startChromium } from './chromium';
+import { accessibilityProblems, drawnMap, openPage, startChromium } from './chromium';
 import { build, type LivingFleet, startLivingFleet } from './living-fleet';
 
 let browser: Browser;
@@ -19,7 +19,7 @@ it.each(['light', 'dark'] as const)(
   async (colorScheme) => {
     const { page, problems } = await openPage(browser, fleet.url, { colorScheme });
     await page.goto('/fleet');
-    await page.getByRole('application', { name: /Map of 8 hosts/ }).waitFor();
+    await drawnMap(page, 8);
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole('button', { name: 'List' }).click();
     await page.getByRole('link', { name: 'host-8' }).waitFor();
@@ -47,7 +47,7 @@ it('shows what happens while it happens', async () => {
 it('is walked over by keys', async () => {
   const { page } = await openPage(browser, fleet.url);
   await page.goto('/fleet');
-  await page.getByRole('application').focus();
+  await (await drawnMap(page, 8)).focus();
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
   await page.getByText('host-2', { exact: true }).waitFor();

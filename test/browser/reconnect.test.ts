@@ -30,6 +30,7 @@ it('says that the server was killed, and is live again with the next one', async
   const { page } = await openPage(browser, `http://127.0.0.1:${port}`);
   await page.goto('/fleet?view=list');
   await page.getByText('Live', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'host-3' }).waitFor();
   demo.process.kill('SIGKILL');
   await demo.exit;
   await page.getByText('Reconnecting').waitFor();

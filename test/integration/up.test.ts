@@ -49,10 +49,10 @@ afterAll(async () => {
 
 it('builds from outside, shows what it built, and gives it back', async () => {
   const request = ['--vcpu', '2', '--memory-mb', '512', '--group', 'web:anti-affinity', '--count', '2'];
-  const built = await berthJson<{ instanceUuid: string; state: string; host: string }[]>('build', ...request, '--wait');
+  const built = await berthJson<{ uuid: string; state: string; host: string }[]>('build', ...request, '--wait');
   expect(built.map(({ state }) => state)).toEqual(['active', 'active']);
   expect(new Set(built.map(({ host }) => host)).size).toBe(2);
-  const uuid = built[0]?.instanceUuid ?? '';
+  const uuid = built[0]?.uuid ?? '';
   expect(await berthJson('instance', 'show', uuid)).toMatchObject({ uuid, state: 'active', host: built[0]?.host });
   expect((await berth('terminate', uuid, '--wait')).out).toBe(`${uuid} is deleted\n`);
   expect(await berthJson('instance', 'list', '--state', 'active')).toHaveLength(1);
@@ -93,10 +93,10 @@ it('shows what is in doubt, and takes no word of an operator on anything else', 
 it('shows through its placement API what the instances hold', async () => {
   const [, url = ''] = /^placement-api-1 .*"event":"api_listening".*"url":"([^"]+)"/m.exec(up?.stdout() ?? '') ?? [];
   const ask = (...args: string[]) => berth(...args, '--placement-url', url);
-  const [built] = await berthJson<{ instanceUuid: string; host: string }[]>('build', '--vcpu', '1', '--wait');
-  const held = await ask('allocation', 'show', built?.instanceUuid ?? '');
+  const [built] = await berthJson<{ uuid: string; host: string }[]>('build', '--vcpu', '1', '--wait');
+  const held = await ask('allocation', 'show', built?.uuid ?? '');
   expect(held).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`${built?.host} .* VCPU +1\\n`)) });
-  expect((await ask('provider', 'show', built?.host ?? '')).out).toContain(`\n${built?.instanceUuid}  VCPU 1\n`);
+  expect((await ask('provider', 'show', built?.host ?? '')).out).toContain(`\n${built?.uuid}  VCPU 1\n`);
   expect((await ask('candidates', '--resources', 'VCPU:1')).out).toMatch(/#1 +host-\d /);
 }, 60_000);
 
@@ -109,8 +109,8 @@ it('serves its console', async () => {
 }, 60_000);
 
 it('stops an instance and starts it again', async () => {
-  const [built] = await berthJson<{ instanceUuid: string }[]>('build', '--vcpu', '1', '--wait');
-  const uuid = built?.instanceUuid ?? '';
+  const [built] = await berthJson<{ uuid: string }[]>('build', '--vcpu', '1', '--wait');
+  const uuid = built?.uuid ?? '';
   expect(await berth('instance', 'stop', uuid, '--wait')).toMatchObject({ code: 0, out: `${uuid} is STOPPED\n` });
   expect((await berth('instance', 'list', '--state', 'stopped')).out).toContain(uuid);
   expect(await berth('instance', 'start', uuid, '--wait')).toMatchObject({ code: 0, out: `${uuid} is ACTIVE\n` });
@@ -120,9 +120,9 @@ it('stops an instance and starts it again', async () => {
 it('follows events until it has as many as asked for', async () => {
   const events = startChild(BERTH, ['events', '--state', 'active', '--count', '1', '--json'], env);
   await events.says('listening');
-  const [built] = await berthJson<{ instanceUuid: string }[]>('build', '--vcpu', '1', '--wait');
+  const [built] = await berthJson<{ uuid: string }[]>('build', '--vcpu', '1', '--wait');
   expect(await events.exit).toEqual({ code: 0, signal: null });
-  expect(JSON.parse(events.stdout())).toMatchObject({ instanceUuid: built?.instanceUuid, state: 'active' });
+  expect(JSON.parse(events.stdout())).toMatchObject({ uuid: built?.uuid, state: 'active' });
 }, 60_000);
 
 it('stops every service cleanly on Ctrl-C, and the others when one of them dies', async () => {

@@ -172,6 +172,12 @@ export const RULES: readonly Rule[] = [
   ...Object.entries({
     'npm:amqplib': ['libs/bus/amqp/'],
     'npm:ioredis': ['libs/redis/'],
+    ...Object.fromEntries(
+      ['api', 'exporter-trace-otlp-http', 'resources', 'sdk-trace-node'].map((part) => [
+        `npm:@opentelemetry/${part}`,
+        ['libs/runtime/open-telemetry.ts'],
+      ]),
+    ),
     'npm:pino': ['libs/runtime/pino-log.ts'],
     'npm:pino-pretty': ['libs/runtime/pino-log.ts'],
     'npm:fastify': ['services/placement-api/', 'services/console/http/', 'libs/runtime/http.ts'],

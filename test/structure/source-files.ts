@@ -91,6 +91,7 @@ function targetOf(source: Node | null | undefined, path: string): string | undef
   if (specifier.startsWith('node:')) return specifier;
   if (specifier.startsWith('#generated/'))
     return `libs/contracts/generated/${specifier.slice('#generated/'.length)}.ts`;
+  if (specifier.startsWith('#services/')) return `${specifier.slice(1)}.ts`;
   if (specifier.startsWith('#libs/')) return `libs/${specifier.slice('#libs/'.length)}.ts`;
   return specifier.startsWith('.') ? `${posix.join(posix.dirname(path), specifier)}.ts` : `npm:${specifier}`;
 }

@@ -1,10 +1,11 @@
 import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
+import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
 import { cancelled, checkSize, closing, noSuchQueue, queueInUse } from '../errors';
 import { type BusMetrics, busMetrics } from '../handling/bus-metrics';
 import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
-import { endsWithin } from '../handling/running-handlers';
+import { traceCall, traceCast } from '../handling/trace-messages';
 import type { BusConfig } from '../options';
 import {
   type Bus,
@@ -65,12 +66,12 @@ export class AmqpBus implements Bus {
   async call(queue: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
     this.#checkOutgoing(message);
     if (options.signal?.aborted) throw cancelled(queueName(queue));
-    return this.#caller.call(queue, message, options);
+    return traceCall(queueName(queue), message, () => this.#caller.call(queue, message, options));
   }
 
   async cast(queue: QueueAddress, message: OutgoingMessage, options: CastOptions = {}): Promise<void> {
     this.#checkOutgoing(message);
-    return this.#caster.cast(queue, message, options);
+    return traceCast(queueName(queue), message, () => this.#caster.cast(queue, message, options));
   }
 
   async publish(topic: string, message: OutgoingMessage): Promise<void> {

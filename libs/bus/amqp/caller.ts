@@ -5,6 +5,7 @@ import type { Surroundings } from '../../runtime/service';
 import { nobodyServes } from '../errors';
 import { type BusMetrics, countNotSent } from '../handling/bus-metrics';
 import { PendingCalls } from '../handling/pending-calls';
+import { traceHeaders } from '../handling/trace-messages';
 import type { BusConfig } from '../options';
 import type { CallOptions, OutgoingMessage } from '../port';
 import { BatchingPublisher } from './batching/batching-publisher';
@@ -75,6 +76,8 @@ export class Caller {
     properties.expiration = expirationOf(timeoutMs);
     properties.mandatory = true;
     properties.userId = this.#user;
+    const headers = traceHeaders();
+    if (headers !== undefined) properties.headers = headers;
     const publication = {
       exchange,
       routingKey,

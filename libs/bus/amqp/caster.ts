@@ -6,6 +6,7 @@ import { noSuchQueue } from '../errors';
 import { type BusMetrics, countNotSent } from '../handling/bus-metrics';
 import { DEAD_LETTER_QUEUE, deadLetterHeaders } from '../handling/dead-letter';
 import type { Delivery } from '../handling/delivery';
+import { keptTrace, traceHeaders } from '../handling/trace-messages';
 import type { BusConfig } from '../options';
 import type { CastOptions, OutgoingMessage } from '../port';
 import { BatchingPublisher } from './batching/batching-publisher';
@@ -75,7 +76,7 @@ export class Caster {
       ...outgoingProperties(type, id, sender, correlationId),
       ...(replyTo === undefined ? {} : { replyTo }),
       ...(deadlineMs === undefined ? {} : { expiration: expirationOf(deadlineMs - this.#around.clock.elapsed()) }),
-      headers: { ...headers, ...onBehalfOf(identity) },
+      headers: { ...keptTrace(delivery), ...headers, ...onBehalfOf(identity) },
       persistent: true,
     });
   }
@@ -83,7 +84,8 @@ export class Caster {
   #propertiesOf({ type, sender }: OutgoingMessage, options: CastOptions): Options.Publish {
     const { id = this.#around.random.uuid(), correlationId, onBehalfOf: identity } = options;
     const properties = outgoingProperties(type, id, sender, correlationId);
-    if (identity !== undefined) properties.headers = onBehalfOf(identity);
+    const traced = traceHeaders();
+    if (identity !== undefined || traced !== undefined) properties.headers = { ...traced, ...onBehalfOf(identity) };
     return properties;
   }
 

@@ -1,6 +1,6 @@
 import { BerthError } from '../../domain/errors';
+import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
-import { endsWithin } from '../handling/running-handlers';
 import type { BusConfig } from '../options';
 import type { Bus } from '../port';
 import { AmqpBus } from './amqp-bus';
@@ -12,6 +12,8 @@ export type AmqpSettings = BusConfig & {
   readonly busUrl: string;
   /** Names the connection in RabbitMQ's own lists. */
   readonly processName?: string;
+  /** For who is waited for by a person: where no broker listens it gives up at once, and does not wait for one to start. */
+  readonly isHasty?: boolean;
 };
 
 /**
@@ -24,16 +26,16 @@ export type AmqpSettings = BusConfig & {
 export async function connectAmqp(settings: AmqpSettings, around: Surroundings): Promise<Bus> {
   const url = addressOf(settings);
   const where = `${url.hostname}:${url.port || (url.protocol === 'amqps:' ? 5671 : 5672)}`;
-  const { reconnectDelayMs, connectTimeoutMs, processName = 'berth' } = settings;
+  const { reconnectDelayMs, connectTimeoutMs, processName = 'berth', isHasty = false } = settings;
   const connectionThat = (does: string) =>
     new Connection({ url: url.href, reconnectDelayMs, connectionName: `${processName} ${does}` }, around);
   const publishing = connectionThat('publishes');
   const consuming = connectionThat('consumes');
   const bus = new AmqpBus({ publishing, consuming }, settings, around);
-  const settled = bothUpOrRefused(upOrRefused(consuming, where), upOrRefused(publishing, where));
+  const settled = bothUpOrRefused(upOrRefused(consuming, where, isHasty), upOrRefused(publishing, where, isHasty));
   await Promise.all([consuming.open(), publishing.open()]);
   const isSettled = await endsWithin(settled, connectTimeoutMs, around.clock);
-  const problem = isSettled ? await settled : unreachable(where, connectTimeoutMs, consuming.lastError);
+  const problem = isSettled ? await settled : unreachable(where, ` within ${connectTimeoutMs} ms`, consuming.lastError);
   if (problem !== undefined) {
     await bus.close();
     throw problem;
@@ -50,7 +52,7 @@ async function bothUpOrRefused(
 }
 
 /** Resolves when a connection is up for the first time, or to why waiting does not help; amqplib has that in the text alone. */
-function upOrRefused(connection: Connection, where: string): Promise<BerthError | undefined> {
+function upOrRefused(connection: Connection, where: string, isHasty: boolean): Promise<BerthError | undefined> {
   let closedCount = 0;
   return new Promise((resolve) => {
     connection.onUp = () => resolve(undefined);
@@ -60,6 +62,7 @@ function upOrRefused(connection: Connection, where: string): Promise<BerthError 
       closedCount = /got <ConnectionClose/.test(error.message) ? closedCount + 1 : 0;
       const isRefused = /Handshake terminated by server: 403/.test(error.message);
       if (isRefused || closedCount >= 3) resolve(refused(where, error));
+      else if (isHasty && isNobodyThere(error)) resolve(unreachable(where, '', error));
     };
   });
 }
@@ -80,12 +83,17 @@ function addressOf({ busUrl, heartbeatS }: AmqpSettings): URL {
   }
 }
 
-function unreachable(where: string, timeoutMs: number, lastError: NodeJS.ErrnoException | undefined): BerthError {
+/** No such port, or no such name: not a broker that is slow. */
+function isNobodyThere({ message }: Error): boolean {
+  return /\b(ECONNREFUSED|ENOTFOUND)\b/.test(message);
+}
+
+function unreachable(where: string, within: string, lastError: NodeJS.ErrnoException | undefined): BerthError {
   const why = lastError?.message || lastError?.code || 'no answer';
   return new BerthError(
     'unavailable',
     'broker_unreachable',
-    `no RabbitMQ at ${where} within ${timeoutMs} ms (${why}); start it, or set BERTH_BUS_URL`,
+    `no RabbitMQ at ${where}${within} (${why}); start it, or set BERTH_BUS_URL`,
     { cause: lastError },
   );
 }

@@ -1,8 +1,8 @@
 import type { Channel, ChannelModel } from 'amqplib';
 import type { BerthError } from '../../domain/errors';
+import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
 import { closing } from '../errors';
-import { endsWithin } from '../handling/running-handlers';
 import { Acks } from './batching/acks';
 import type { Connection } from './connection';
 import type { Consumer } from './consumer';

@@ -6,6 +6,7 @@ import { deliveryLimit } from '../errors';
 import { type CallHandler, type CastHandler, DEAD_LETTERS, drop, REQUEUE, type Settlement } from '../port';
 import type { BusMetrics } from './bus-metrics';
 import type { Delivery } from './delivery';
+import { traceAnswer, traceHandling } from './trace-messages';
 
 /** What an adapter can do with a message. None of these throws or rejects: a broker that is gone gives it out again. */
 export interface MessageActions {
@@ -96,7 +97,7 @@ async function settlementOf(
   // Whoever reads the dead letters reads those, too, that are dead because they have no type.
   if (delivery.type === '' && queue.name !== DEAD_LETTERS) return drop(missingType());
   try {
-    return await handler(delivery);
+    return await traceHandling(queue.name, delivery, () => handler(delivery));
   } catch (thrown) {
     const error = BerthError.from(thrown);
     const { type, id, redelivered } = delivery;
@@ -128,7 +129,7 @@ async function handleCall(
   if (delivery.replyTo === undefined) return await bury(delivery, actions, missingReplyTo(), options);
   if (delivery.isExpired) return actions.ack();
   try {
-    const body = await answerOf(delivery, handlers);
+    const body = await traceAnswer(options.queue.name, delivery, async () => answerOf(delivery, handlers));
     delivery.finish();
     if (!delivery.isExpired) reply(actions, body, options);
   } catch (thrown) {

@@ -1,4 +1,3 @@
-import type { Clock } from '../../domain/clock';
 import type { BerthError } from '../../domain/errors';
 import type { Delivery } from './delivery';
 
@@ -31,16 +30,4 @@ export class RunningHandlers {
   abort(reason: BerthError): void {
     for (const delivery of this.#running) delivery.abort(reason);
   }
-}
-
-/** Whether `work` came to its end within the time. */
-export function endsWithin(work: Promise<unknown>, timeoutMs: number, clock: Clock): Promise<boolean> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(timeoutMs, () => resolve(false));
-    const end = () => {
-      cancel();
-      resolve(true);
-    };
-    work.then(end, end);
-  });
 }

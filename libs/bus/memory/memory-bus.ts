@@ -1,12 +1,13 @@
 import { type Identity, isRestricted } from '../../contracts/identity';
 import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
+import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
 import { cancelled, checkSize, closing, nobodyServes, noSuchQueue, queueFull, queueInUse } from '../errors';
 import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
 import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
 import { PendingCalls } from '../handling/pending-calls';
-import { endsWithin } from '../handling/running-handlers';
+import { traceCall, traceCast, traceHeaders } from '../handling/trace-messages';
 import type { BusConfig } from '../options';
 import type {
   Bus,
@@ -22,6 +23,8 @@ import type {
 import type { MemoryBroker } from './broker';
 import type { Envelope, MemoryQueue } from './queue';
 import { deliveryOf, MemorySubscription } from './subscription';
+
+const NO_HEADERS = {};
 
 /** A bus within one process. Buses on one broker talk to each other, each with its own life. */
 export class MemoryBus implements Bus {
@@ -54,6 +57,10 @@ export class MemoryBus implements Bus {
 
   async call(address: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
     this.#check(message);
+    return traceCall(queueName(address), message, () => this.#call(address, message, options));
+  }
+
+  async #call(address: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
     const queue = queueName(address);
     if (options.signal?.aborted) throw cancelled(queue);
     const target = this.#broker.find(queue);
@@ -70,6 +77,10 @@ export class MemoryBus implements Bus {
 
   async cast(address: QueueAddress, message: OutgoingMessage, options: CastOptions = {}): Promise<void> {
     this.#check(message);
+    return traceCast(queueName(address), message, () => this.#cast(address, message, options));
+  }
+
+  async #cast(address: QueueAddress, message: OutgoingMessage, options: CastOptions): Promise<void> {
     const queue = queueName(address);
     const target = this.#broker.find(queue);
     if (target === undefined) throw countNotSent(this.#metrics, noSuchQueue(queue));
@@ -190,7 +201,7 @@ export class MemoryBus implements Bus {
       id: id ?? this.#around.random.uuid(),
       replyTo,
       correlationId,
-      headers: {},
+      headers: traceHeaders() ?? NO_HEADERS,
       expiresAtMs,
       deliveries: 0,
     };

@@ -10,6 +10,8 @@ export interface PrometheusServer extends TestServer {
   scrape(targets: Readonly<Record<string, readonly string[]>>): void;
   /** The names of the alerts that fire now. */
   firing(): Promise<string[]>;
+  /** How many series a query has now; @throws Error what Prometheus says of a query that is wrong. */
+  query(expression: string): Promise<number>;
 }
 
 export interface PrometheusOptions {
@@ -61,6 +63,12 @@ export async function startPrometheus({ rules, intervalMs, jobs }: PrometheusOpt
   const server = await startServer({ name: 'Prometheus', url, port, folder, command, args, env: environment(), probe });
   return Object.assign(server, {
     scrape,
+    async query(expression: string) {
+      const answer = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(expression)}`);
+      const { data, error } = (await answer.json()) as Answer;
+      if (data === undefined) throw new Error(`${expression}: ${error}`);
+      return data.result.length;
+    },
     async firing() {
       const answer = await fetch(`${url}/api/v1/alerts`);
       const { data } = (await answer.json()) as Alerts;
@@ -74,4 +82,10 @@ interface Alerts {
   readonly data: {
     readonly alerts: readonly { readonly labels: { readonly alertname: string }; readonly state: string }[];
   };
+}
+
+/** Of a query. */
+interface Answer {
+  readonly data?: { readonly result: readonly unknown[] };
+  readonly error?: string;
 }

@@ -1,5 +1,6 @@
 import { durationOption, stringOption } from '#libs/runtime/config';
 import { addressOptions } from '#libs/runtime/options';
+import { traceOptions } from '#libs/runtime/tracing';
 
 const timeoutMs = durationOption({
   env: 'BERTH_CLIENT_TIMEOUT_MS',
@@ -10,7 +11,7 @@ const timeoutMs = durationOption({
 });
 
 /** Settings of commands that use the bus. */
-export const clientOptions = { busUrl: addressOptions.busUrl, timeoutMs } as const;
+export const clientOptions = { busUrl: addressOptions.busUrl, timeoutMs, ...traceOptions } as const;
 
 /** Settings of commands that use the placement API. */
 export const placementClientOptions = {

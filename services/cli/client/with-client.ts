@@ -8,11 +8,12 @@ import { BerthError } from '#libs/domain/errors';
 import type { ConfigOf } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
+import { inTrace, startTracing } from '#libs/runtime/tracing';
 import type { Context } from '../context';
-import { usageError } from '../failure';
 import { addSettingFlags, readSettings } from '../settings';
 import { type clientOptions, clientSettings, placementSettings } from './client-options';
 import { createPlacementClient, type PlacementClient } from './placement-client';
+import { requireServer } from './require-server';
 
 /** Makes a command ask Berth: adds the flags for the broker's address; `work` gets a client and what was typed. */
 export function useClient<Args extends unknown[], Flags extends OptionValues>(
@@ -68,26 +69,29 @@ export async function withBus(
   requireServer(config.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@host:5672');
   const { clock, random } = context;
   const around = { clock, random, log: silentLog, metrics: createMetrics({}) };
-  const bus = await openBus({ busUrl: config.busUrl, connectTimeoutMs: config.timeoutMs }, around);
+  const tracing = await startTracing(config, { service: 'berth', instance: `cli-${process.pid}`, log: silentLog });
   try {
-    // Declared here, too, so that a request is kept although no conductor has run on this broker yet.
-    await bus.declare(BUILD_REQUESTS);
-    await work(bus, config);
+    const bus = await openBus({ busUrl: config.busUrl, connectTimeoutMs: config.timeoutMs, isHasty: true }, around);
+    try {
+      // Declared here, too, so that a request is kept although no conductor has run on this broker yet.
+      await bus.declare(BUILD_REQUESTS);
+      await inTrace({ name: commandLine(command), kind: 'client' }, () => work(bus, config));
+    } finally {
+      await bus.close();
+    }
   } finally {
-    await bus.close();
+    await tracing.close();
   }
+}
+
+/** `berth instance list`. */
+function commandLine(command: CommandUnknownOpts): string {
+  return command.parent ? `${commandLine(command.parent)} ${command.name()}` : command.name();
 }
 
 /** The project whose user the command's bus URL names; undefined when it names none. */
 export function ownProject({ env }: Context, command: CommandUnknownOpts): string | undefined {
   return projectOf(readSettings(clientSettings, command, env).client.busUrl);
-}
-
-/** @throws BerthError `invalid_argument / usage` for `memory:`, which exists within one process only. */
-export function requireServer(url: string, env: string, example: string): void {
-  if (url !== 'memory:') return;
-  const hint = `set ${env}=${example}; 'berth demo' needs no server`;
-  throw usageError(`${env} is memory:, which lives within one process and cannot be shared with others`, hint);
 }
 
 /** Makes a command ask the placement API: adds the flags for its address and token; `work` as that of `useBus`. */

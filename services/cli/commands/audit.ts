@@ -5,6 +5,7 @@ import type { Context } from '../context';
 import { addHelp } from '../help-text';
 import { ageOf } from '../views/format';
 import { table } from '../views/table';
+import { withUuid } from '../views/with-uuid';
 
 /** What an operator may want to settle: since when, who says so, and what can be done about it. */
 export interface AuditLine extends DoubtView {
@@ -15,9 +16,7 @@ export interface AuditLine extends DoubtView {
 /** `berth audit` */
 export function auditCommand(context: Context): CommandUnknownOpts {
   const { terminal, clock } = context;
-  const command = new Command('audit')
-    .description('Show what is in doubt, since when and who says so, and what can be done about it.')
-    .option('--json', 'print one JSON value', false);
+  const command = new Command('audit').option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { json }) => {
     const [{ doubts, storeBornAtMs, storeJumpsAtMs }, silent, overAllocated] = await Promise.all([
       client.doubts(),
@@ -25,7 +24,7 @@ export function auditCommand(context: Context): CommandUnknownOpts {
       client.overAllocated(),
     ]);
     const lines = [...doubts, ...silent.map(onSilentHost), ...overAllocated.map(aboveCapacity)].map(withRemedies);
-    if (json) return terminal.json({ doubts: lines, storeBornAtMs, storeJumpsAtMs });
+    if (json) return terminal.json({ doubts: lines.map(withUuid), storeBornAtMs, storeJumpsAtMs });
     const rows = lines.map((one) => [
       one.finding,
       one.instanceUuid || '-',

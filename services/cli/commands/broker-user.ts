@@ -15,7 +15,6 @@ import { facts } from '../views/table';
 /** `berth agent enrol`: a host's user on the broker, and its order queue. */
 export function agentCommand(context: Context): CommandUnknownOpts {
   const enrol = new Command('enrol')
-    .description("Make, or renew, the broker's user of a host's agent and its order queue, and print its credentials.")
     .argument('<host>', 'the BERTH_AGENT_HOST of the agent')
     .option('--carries', 'it carries the hosts <host>-1, <host>-2, ..., too', false)
     .option('--revoke', 'remove the user instead, and close its connections; the order queue stays', false)
@@ -33,7 +32,6 @@ export function agentCommand(context: Context): CommandUnknownOpts {
 /** `berth project credentials`: a tenant's user on the broker. */
 export function projectCommand(context: Context): CommandUnknownOpts {
   const credentials = new Command('credentials')
-    .description("Make, or renew, the broker's user of a project, and print its credentials.")
     .argument('<project>', 'the project that it may act for')
     .option('--revoke', 'remove the user instead, and close its connections', false)
     .option('--json', 'print one JSON value', false);

@@ -8,10 +8,7 @@ import { wholeFrom } from './number-flags';
 
 /** `berth dead-letters list | requeue` */
 export function deadLettersCommand(context: Context): CommandUnknownOpts {
-  return new Command('dead-letters')
-    .description('See messages that nobody could handle, and send them again.')
-    .addCommand(listCommand(context))
-    .addCommand(requeueCommand(context));
+  return new Command('dead-letters').addCommand(listCommand(context)).addCommand(requeueCommand(context));
 }
 
 function listCommand(context: Context): CommandUnknownOpts {

@@ -14,7 +14,6 @@ import { share, wholeFrom } from './number-flags';
 /** `berth demo`: everything in this process, without any server. */
 export function demoCommand(context: Context): CommandUnknownOpts {
   const command = new Command('demo')
-    .description('Place builds on fake hosts, all in this process; no server is needed.')
     .option('--hosts <n>', 'fake hosts', wholeFrom(1), 20)
     .option('--builds <n>', 'instances to build', wholeFrom(1), 200)
     .option('--failure-rate <share>', 'share of build attempts that fail, 0 to 1', share, 0.1)

@@ -14,7 +14,6 @@ import { repeatable } from './repeatable-flag';
 /** `berth flavor create | list | show | set | unset | delete` */
 export function flavorCommand(context: Context): CommandUnknownOpts {
   return new Command('flavor')
-    .description('Named sizes of instances, for build --flavor.')
     .addCommand(createCommand(context))
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))

@@ -12,7 +12,6 @@ import { drainCommand, undrainCommand } from './host-drain';
 /** `berth host list | show | disable | enable | drain | undrain | trust | delete` */
 export function hostCommand(context: Context): CommandUnknownOpts {
   return new Command('host')
-    .description('See hosts; take them out of service and back.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(disableCommand(context))

@@ -18,7 +18,6 @@ type Limits = Readonly<Record<string, number>>;
 /** `berth quota show | list | set | unset` */
 export function quotaCommand(context: Context): CommandUnknownOpts {
   return new Command('quota')
-    .description('What projects may hold: limits by resource class and on instances, checked by every claim.')
     .addCommand(showCommand(context))
     .addCommand(listCommand(context))
     .addCommand(setCommand(context))

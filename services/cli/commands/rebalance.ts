@@ -15,6 +15,7 @@ import { fleetOf } from '../rebalance/plan';
 import { undo } from '../rebalance/undo';
 import { startProgress } from '../views/progress';
 import { table } from '../views/table';
+import { withUuid } from '../views/with-uuid';
 import { amountOfClass, keyAndValue, planName } from './build/request-flags';
 import { amount } from './number-flags';
 import { repeatable } from './repeatable-flag';
@@ -22,9 +23,6 @@ import { repeatable } from './repeatable-flag';
 /** `berth rebalance --plan | --apply | --undo`: the fewest moves that reach a goal. */
 export function rebalanceCommand(context: Context): CommandUnknownOpts {
   const command = new Command('rebalance')
-    .description(
-      'Find the fewest moves that reach a goal (empty hosts or a rack, admit a request, even out), and make them.',
-    )
     .option('--plan', 'print the moves; nothing is changed', false)
     .option('--apply', 'claim all of them at once, and make them; undone when one fails', false)
     .option('--undo', 'give back what an earlier run for the same goal has claimed and not begun', false)
@@ -146,7 +144,7 @@ function isDone({ outcome }: Moved): boolean {
 function showPlan(context: Context, json: boolean, plan: Plan, instances: readonly InstanceView[]): void {
   const { terminal } = context;
   if (plan.kind === 'impossible') context.exit(EXIT.failed);
-  if (json) return terminal.json(plan);
+  if (json) return terminal.json(plan.kind === 'impossible' ? plan : { ...plan, moves: plan.moves.map(withUuid) });
   if (plan.kind === 'impossible') return terminal.print(`there is no such plan: ${plan.why}`);
   if (plan.moves.length === 0) return terminal.print('nothing has to move');
   const names = new Map(instances.map(({ uuid, name }) => [uuid, name]));
@@ -162,7 +160,7 @@ function showMoved(context: Context, json: boolean, moved: readonly Moved[]): vo
   if (interrupted.aborted) context.exit(EXIT.interrupted);
   else if (!moved.every(isDone) && !isUndone) context.exit(EXIT.failed);
   const flat = moved.map(({ move, outcome, why }) => ({ ...move, outcome, why }));
-  if (json) return terminal.json({ moves: flat });
+  if (json) return terminal.json({ moves: flat.map(withUuid) });
   const count = (wanted: Moved['outcome']) => moved.filter(({ outcome }) => outcome === wanted).length;
   const said = OUTCOMES.filter((outcome) => count(outcome) > 0).map((outcome) => `${count(outcome)} ${WORDS[outcome]}`);
   terminal.print(said.length === 0 ? 'nothing was moved' : said.join(', '));

@@ -7,7 +7,7 @@ import { clientSettings } from '../client/client-options';
 import { withClient } from '../client/with-client';
 import type { Context } from '../context';
 import type { Audit } from '../embedded/audit';
-import { startEmbedded } from '../embedded/fleet';
+import { startLate } from '../embedded/start-late';
 import { addHelp } from '../help-text';
 import { addSettingFlags, readSettings } from '../settings';
 import { hostsInUse } from '../trace/hosts-in-use';
@@ -25,7 +25,7 @@ const HEADROOM = 1.1;
 
 /** `berth trace replay FILE` */
 export function traceCommand(context: Context): CommandUnknownOpts {
-  return new Command('trace').description('Work with traces of VM requests.').addCommand(replayCommand(context));
+  return new Command('trace').addCommand(replayCommand(context));
 }
 
 function replayCommand(context: Context): CommandUnknownOpts {
@@ -76,7 +76,7 @@ function replayCommand(context: Context): CommandUnknownOpts {
       `${formatNumber(vms.length)} VMs, ${formatNumber(events.length)} events, on ${formatNumber(hosts)} hosts of ${cores}/${ram}`,
     );
     const shape = { VCPU: host.cores, MEMORY_MB: host.ram };
-    const fleet = await startEmbedded(context, { ...flags, hosts, shape, failureRate: 0, latencyMs: 0 });
+    const fleet = await startLate(context, { ...flags, hosts, shape, failureRate: 0, latencyMs: 0 });
     try {
       await run(fleet.client, () => fleet.audit());
     } finally {

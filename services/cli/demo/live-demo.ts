@@ -3,7 +3,8 @@ import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { type Random, randomInt, seededRandom } from '#libs/domain/random';
 import { mapConcurrently } from '#libs/runtime/concurrent';
 import type { Context } from '../context';
-import { type EmbeddedFleet, startEmbedded } from '../embedded/fleet';
+import type { EmbeddedFleet } from '../embedded/fleet';
+import { startLate } from '../embedded/start-late';
 import type { DemoSettings } from './run-demo';
 import { demoRequests, demoShape } from './workload';
 
@@ -28,7 +29,7 @@ const FLAVORS = [
 export async function runLiveDemo(context: Context, settings: DemoSettings): Promise<void> {
   const { terminal } = context;
   const shape = demoShape(settings.builds, settings.hosts);
-  const fleet = await startEmbedded(context, { ...settings, shape, latencyMs: BUILD_LATENCY_MS });
+  const fleet = await startLate(context, { ...settings, shape, latencyMs: BUILD_LATENCY_MS });
   try {
     await furnish(fleet);
     const url = await fleet.openConsole();

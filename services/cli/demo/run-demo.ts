@@ -5,7 +5,8 @@ import { seededRandom } from '#libs/domain/random';
 import { mapConcurrently } from '#libs/runtime/concurrent';
 import type { Context } from '../context';
 import type { Audit } from '../embedded/audit';
-import { type EmbeddedFleet, type FleetSettings, startEmbedded } from '../embedded/fleet';
+import type { EmbeddedFleet, FleetSettings } from '../embedded/fleet';
+import { startLate } from '../embedded/start-late';
 import { startProgress } from '../views/progress';
 import { demoRequests, demoShape } from './workload';
 
@@ -37,7 +38,7 @@ const BUILD_WAIT = { timeoutMs: 300_000 };
 export async function runDemo(context: Context, settings: DemoSettings): Promise<DemoOutcome> {
   const { clock, interrupted } = context;
   const shape = demoShape(settings.builds, settings.hosts);
-  const fleet = await startEmbedded(context, { ...settings, shape, latencyMs: BUILD_LATENCY_MS });
+  const fleet = await startLate(context, { ...settings, shape, latencyMs: BUILD_LATENCY_MS });
   try {
     const { schedulers, conductors, hosts, builds } = settings;
     context.terminal.note(

@@ -4,7 +4,6 @@ import { inventory } from '#libs/domain/inventory';
 import { randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import type { Surroundings } from '#libs/runtime/service';
 import type { AgentConfig } from '../options';
-import { openDockerDriver } from './docker/docker-driver';
 import type { OpenDriver } from './driver';
 import { type FakeDriver, fakeDriver } from './fake';
 import { parseAmounts, parseCapabilities, parseInventories, parseTraits, roundRobin } from './host-shape';
@@ -49,7 +48,11 @@ function dockerDriver(config: AgentConfig, around: Surroundings): OpenDriver {
     throw new BerthError('invalid_argument', 'bad_config', message);
   }
   const capacity = capacityOfMachine(config);
-  return ({ name }) => openDockerDriver({ name, capacity }, config, around);
+  return async ({ name }) => {
+    // Its client takes longer to load than all the rest of an agent.
+    const { openDockerDriver } = await import('#services/compute-agent/drivers/docker/docker-driver');
+    return openDockerDriver({ name, capacity }, config, around);
+  };
 }
 
 /** Of what is not configured a driver finds out what the machine has. */

@@ -1,6 +1,7 @@
 import limitConcurrency from 'p-limit';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import { continueTrace, type SpanFacts, traceparent } from '#libs/runtime/tracing';
 import { type Driver, type InstanceToBuild, movesUnsupported } from '../drivers/driver';
 import { isFenced } from '../drivers/fenced';
 import { type BuildOrder, builtState, carriedBuild, instanceToBuild, trackedInstance } from './build-order';
@@ -49,6 +50,8 @@ interface BuildControl {
   /** By `Clock.elapsed`; 0 for none. */
   deadlineAtMs: number;
   isInLine: boolean;
+  /** Of the order's trace: turns are given by whoever ends, in whose trace the build has no place. */
+  readonly traceparent: string | undefined;
 }
 
 type CancelReason = 'destroyed' | 'deadline' | 'handed_back';
@@ -102,7 +105,8 @@ export function createBuilds({
     control.isInLine = false;
     try {
       await journal.put(driver.carriesOn ? carriedBuild(order) : trackedInstance(order, 'building'));
-      await make(instanceToBuild(order, facts.providerUuid, driver.capacity()), order, signal);
+      const instance = instanceToBuild(order, facts.providerUuid, driver.capacity());
+      await continueTrace(control.traceparent, spanOf(order), () => make(instance, order, signal));
       await journalBuilt(order);
       const isUnwanted = signal.aborted && signal.reason === 'destroyed';
       return isUnwanted ? { kind: 'destroyed' } : { kind: 'active' };
@@ -113,7 +117,7 @@ export function createBuilds({
     }
   }
 
-  function make(instance: InstanceToBuild, { arrival }: BuildOrder, signal: AbortSignal): Promise<void> {
+  async function make(instance: InstanceToBuild, { arrival }: BuildOrder, signal: AbortSignal): Promise<void> {
     if (arrival === undefined) return driver.build(instance, signal);
     if (!driver.moves) throw movesUnsupported();
     return driver.moves.arrive(instance, arrival.handover, signal);
@@ -153,7 +157,8 @@ export function createBuilds({
       if (isDraining) return Promise.resolve({ kind: 'handed_back' });
       ledger.put(trackedInstance(order, 'building'));
       const { deadlineAtMs } = order;
-      const control = { cancelling: new AbortController(), deadlineAtMs, isInLine: true };
+      const cancelling = new AbortController();
+      const control = { cancelling, deadlineAtMs, isInLine: true, traceparent: traceparent() };
       const end = exits.holdBack(order.instanceUuid, () => buildToEnd(order, control));
       inProgress.set(order.instanceUuid, { control, end });
       return end;
@@ -181,6 +186,11 @@ export function createBuilds({
       drainEnd.addEventListener('abort', () => handBackWhere(() => true), { once: true });
     },
   };
+}
+
+function spanOf({ instanceUuid, attempt }: BuildOrder): SpanFacts {
+  const attributes = { 'berth.instance.uuid': instanceUuid, 'berth.attempt': attempt };
+  return { name: 'driver build', kind: 'internal', attributes };
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

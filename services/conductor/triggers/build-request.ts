@@ -6,6 +6,7 @@ import type { BuildRequest, EncodedRequestSpec } from '#libs/contracts/messages'
 import { refusalTopic } from '#libs/contracts/queues';
 import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import { inTrace } from '#libs/runtime/tracing';
 import type { Conductor } from '../context';
 import { fillInFlavor, readSpec } from '../flavors/fill-in-flavor';
 import { createRecords } from '../lifecycle';
@@ -20,6 +21,12 @@ import { requirePriority } from './priority-allowed';
  * instances by their request id and goes on with each where it stands.
  */
 export async function onBuildRequest(c: Conductor, message: IncomingMessage, isRepeated: boolean): Promise<void> {
+  // Of a client that traces nothing, the trace begins here.
+  const span = { name: 'build request', kind: 'internal', attributes: { 'messaging.message.id': message.id } } as const;
+  return inTrace(span, () => build(c, message, isRepeated));
+}
+
+async function build(c: Conductor, message: IncomingMessage, isRepeated: boolean): Promise<void> {
   const { request, instances, isNew } = await accept(c, message);
   if (message.replyTo !== undefined) {
     const answer = { requestId: request.requestId, instanceUuids: instances.map(({ uuid }) => uuid) };

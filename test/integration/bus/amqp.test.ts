@@ -182,7 +182,7 @@ const MALFORMED: readonly (readonly [string, () => Buffer])[] = [
 function frameOf(texts: readonly string[], type = TYPE): Buffer {
   const messages = texts.map((text) => {
     const [messageId, correlationId, body] = [`id of ${text}`, `about ${text}`, Buffer.from(text)];
-    return { type, messageId, correlationId, appId: '', body };
+    return { type, messageId, correlationId, appId: '', traceparent: '', body };
   });
   return Buffer.from(frameCodec.encode(messages));
 }

@@ -24,6 +24,28 @@ it('has a test for every alert', () => {
   expect(alerts.filter((name) => !tests.includes(`alertname: ${name}`))).toEqual([]);
 });
 
+it('links each alert to a paragraph that says what to look at and what to do', () => {
+  const rules = readFileSync(join(PROMETHEUS, 'rules.yml'), 'utf8');
+  const runbooks = [...rules.matchAll(/- alert: (\w+)(?:(?!- alert:)[^])*?runbook_url: (\S+)/g)];
+  const links = runbooks.map(([, alert = '', url = '']) => [alert, url.split('#')] as const);
+  expect(links.map(([alert]) => alert)).toEqual([...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name));
+  const broken = links.filter(([, [path = '', anchor = '']]) => {
+    const paragraph = paragraphsOf(readFileSync(join(ROOT, path), 'utf8')).get(anchor) ?? '';
+    return !paragraph.includes('**Look at**') || !/\*\*Do\*\*/.test(paragraph);
+  });
+  expect(broken).toEqual([]);
+  const written = [...paragraphsOf(readFileSync(join(PROMETHEUS, 'README.md'), 'utf8')).keys()].filter((one) =>
+    one.startsWith('berth'),
+  );
+  expect(written).toEqual(links.map(([, [, anchor]]) => anchor));
+});
+
+/** What stands below each heading, by the anchor that forges make of it. */
+function paragraphsOf(markdown: string): Map<string, string> {
+  const parts = markdown.split(/^#+ /m).map((part) => [part.split('\n', 1)[0] ?? '', part] as const);
+  return new Map(parts.map(([heading, text]) => [heading.toLowerCase().replaceAll(' ', '-'), text]));
+}
+
 it('asks only for metrics that processes have', () => {
   const rules = readFileSync(join(PROMETHEUS, 'rules.yml'), 'utf8');
   const asked = new Set([...rules.matchAll(/\bberth_\w+/g)].map(([name]) => name.replace(/_bucket$/, '')));

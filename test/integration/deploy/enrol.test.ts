@@ -59,7 +59,7 @@ it('enrols a host and a project, which then do all that is theirs and nothing el
   const build = ['build', '--vcpu', '1', '--memory-mb', '64', '--wait'];
   const built = await berth(demo, ...build);
   expect(built).toMatchObject({ code: 0, json: [{ state: 'active', host: 'host-1', projectId: 'demo' }] });
-  const uuid = (built.json as { instanceUuid: string }[])[0]?.instanceUuid ?? '';
+  const uuid = (built.json as { uuid: string }[])[0]?.uuid ?? '';
   expect(await berth(demo, 'instance', 'show', uuid)).toMatchObject({ code: 0, json: { uuid } });
   expect(await berth(demo, 'explain', '--vcpu', '1')).toMatchObject({ code: 0 });
 

@@ -71,12 +71,12 @@ it('connects processes to the broker and to the store', async () => {
 it.each(['sentinel', 'cluster'] as const)('connects processes to a store that is a %s', async (kind) => {
   const group = await startTlsGroup(kind, settingsOf('redis/tls.conf', ' ', ['include', 'port', 'tls-port']));
   try {
-    const store = { BERTH_BUS_URL: 'memory:', BERTH_STORE_URL: group.url };
-    const conductor = start(['conductor'], store);
-    await conductor.says('"msg":"running"');
-    conductor.process.kill('SIGTERM');
-    await conductor.exit;
-    const stranger = start(['conductor'], { ...store, NODE_EXTRA_CA_CERTS: '' });
+    const store = { BERTH_STORE_URL: group.url, BERTH_PLACEMENT_PORT: '0' };
+    const api = start(['placement-api'], store);
+    await api.says('"msg":"running"');
+    api.process.kill('SIGTERM');
+    await api.exit;
+    const stranger = start(['placement-api'], { ...store, NODE_EXTRA_CA_CERTS: '' });
     await stranger.says('"event":"store_unavailable"');
     expect(stranger.stdout()).not.toContain('"msg":"running"');
     stranger.process.kill('SIGTERM');
@@ -87,10 +87,10 @@ it.each(['sentinel', 'cluster'] as const)('connects processes to a store that is
 });
 
 it.each([
-  ['broker', { BERTH_STORE_URL: 'memory:', BERTH_BUS_CONNECT_TIMEOUT_MS: '2000' }],
-  ['store', { BERTH_BUS_URL: 'memory:' }],
-])('does not trust a %s whose authority it does not know', async (_, more) => {
-  const child = start(['conductor'], { ...more, NODE_EXTRA_CA_CERTS: '' });
+  ['broker', 'conductor', { BERTH_STORE_URL: 'memory:', BERTH_BUS_CONNECT_TIMEOUT_MS: '2000' }],
+  ['store', 'placement-api', { BERTH_PLACEMENT_PORT: '0' }],
+])('does not trust a %s whose authority it does not know', async (_, service, more) => {
+  const child = start([service], { ...more, NODE_EXTRA_CA_CERTS: '' });
   await child.says(/certificate/);
   expect(child.stdout()).not.toContain('"msg":"running"');
 });

@@ -4,6 +4,7 @@ import { BerthError } from '../../../domain/errors';
 import type { Surroundings } from '../../../runtime/service';
 import { Delivery } from '../../handling/delivery';
 import type { MessageActions } from '../../handling/handle-message';
+import { TRACE_HEADER } from '../../handling/trace-messages';
 import { DELIVERIES_HEADER, deliveryOf, expirationOf, outgoingProperties } from '../message';
 import { onBehalfOf } from '../origin';
 import type { Acks } from './acks';
@@ -93,7 +94,7 @@ export class FrameReader {
       correlationId: message.correlationId || undefined,
       redelivered: deliveries > 1,
       deadlineMs: whole.deadlineMs,
-      headers: whole.headers,
+      headers: message.traceparent === '' ? whole.headers : { ...whole.headers, [TRACE_HEADER]: message.traceparent },
       deliveries,
     };
     return new Delivery(fields, this.#around.clock);
@@ -130,7 +131,11 @@ function propertiesOf(
     ...outgoingProperties(message.type, message.messageId, message.appId, message.correlationId),
     ...(replyTo === undefined ? {} : { replyTo }),
     ...(deadlineMs === undefined ? {} : { expiration: expirationOf(deadlineMs - clock.elapsed()) }),
-    headers: { ...onBehalfOf(identity), ...(count === 0 ? {} : { [DELIVERIES_HEADER]: count }) },
+    headers: {
+      ...(message.traceparent === '' ? {} : { [TRACE_HEADER]: message.traceparent }),
+      ...onBehalfOf(identity),
+      ...(count === 0 ? {} : { [DELIVERIES_HEADER]: count }),
+    },
     persistent: deliveryMode === 2,
   };
 }

@@ -55,7 +55,14 @@ describe('on the wire', () => {
   const text = fc.string();
 
   it('messages come out as they went in', () => {
-    const message = fc.record({ type: text, messageId: text, correlationId: text, appId: text, body });
+    const message = fc.record({
+      type: text,
+      messageId: text,
+      correlationId: text,
+      appId: text,
+      traceparent: text,
+      body,
+    });
     const messages = fc.array(message, { minLength: 1, maxLength: MAX_FRAME_MESSAGES });
     fc.assert(
       fc.property(messages, (sent) => {

@@ -3,6 +3,7 @@ import { berth } from '#generated/berth';
 import { type Codec, codec } from '../../../contracts/codec';
 import { invalidArgument } from '../../../domain/errors';
 import { inGroups } from '../../../runtime/batch-per-tick';
+import { TRACE_HEADER } from '../../handling/trace-messages';
 import { MAX_PROPERTY_BYTES } from '../message';
 
 /** Messages of one frame at most. */
@@ -17,6 +18,8 @@ export interface FramedMessage {
   readonly messageId: string;
   readonly correlationId: string;
   readonly appId: string;
+  /** Of the trace that it belongs to. */
+  readonly traceparent: string;
   readonly body: Uint8Array;
 }
 
@@ -34,8 +37,16 @@ export function isFrame({ properties }: ConsumeMessage): boolean {
 
 /** A message as it goes into a frame. */
 export function framedMessage(options: Options.Publish, body: Uint8Array): FramedMessage {
-  const { type = '', messageId = '', correlationId = '', appId = '' } = options;
-  return { type, messageId, correlationId, appId, body };
+  const { type = '', messageId = '', correlationId = '', appId = '', headers } = options;
+  const traceparent = (headers as Record<string, unknown> | undefined)?.[TRACE_HEADER];
+  return {
+    type,
+    messageId,
+    correlationId,
+    appId,
+    traceparent: typeof traceparent === 'string' ? traceparent : '',
+    body,
+  };
 }
 
 /** The messages of a frame, or the one message that is none. @throws BerthError as `frameCodec`. */
@@ -47,7 +58,7 @@ export function unframed(message: ConsumeMessage): readonly FramedMessage[] {
 /** Whether AMQP could carry it alone: what it could not is refused alone, too, and takes no others with it. */
 export function fitsInFrame(options: Options.Publish): boolean {
   const { type = '', messageId = '', correlationId = '', appId = '', headers } = options;
-  if (headers !== undefined) return false;
+  if (headers !== undefined && Object.keys(headers as object).some((name) => name !== TRACE_HEADER)) return false;
   return type !== frameCodec.type && fits(type) && fits(messageId) && fits(correlationId) && fits(appId);
 }
 

@@ -10,6 +10,7 @@ import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
 import { attemptSummary, showState } from '../../views/attempt-summary';
 import { table } from '../../views/table';
+import { withUuid } from '../../views/with-uuid';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
 import { addAdmissionFlags, admissionOf } from './admission-flags';
@@ -17,9 +18,7 @@ import { addRequestFlags, hostName, requestSpecOf } from './request-flags';
 
 /** `berth build`: requests instances; with --wait, prints their outcome. */
 export function buildCommand(context: Context): CommandUnknownOpts {
-  const command = addAdmissionFlags(
-    addRequestFlags(new Command('build').description('Ask for one or more instances to be placed and built.')),
-  )
+  const command = addAdmissionFlags(addRequestFlags(new Command('build')))
     .optionsGroup('How many, and what to wait for:')
     .option('--count <n>', 'instances, all placed or none', amount, 1)
     .option('--min-count <n>', 'a gang: so many of --count must become ACTIVE, or none stays', amount)
@@ -68,14 +67,14 @@ export function buildCommand(context: Context): CommandUnknownOpts {
 }
 
 function showRequested({ terminal }: Context, json: boolean, { requestId, instanceUuids }: Build): void {
-  if (json) return terminal.json({ requestId, instanceUuids });
+  if (json) return terminal.json({ requestId, uuids: instanceUuids });
   for (const uuid of instanceUuids) terminal.print(uuid);
   terminal.note(`requested; 'berth instance list --request ${requestId}' shows their state`);
 }
 
 function showOutcome(context: Context, json: boolean, events: readonly InstanceEvent[], least: number): void {
   const { terminal } = context;
-  if (json) terminal.json(events);
+  if (json) terminal.json(events.map(withUuid));
   else {
     const rows = events.map((e) => [e.instanceUuid, e.name, showState(terminal, e.state), e.host, attemptSummary(e)]);
     terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'ATTEMPTS'], rows));

@@ -16,9 +16,7 @@ import { showDiagnosis, showHosts, showRoomCosts } from './show-explanation';
 
 /** `berth explain`: a decision as a dry run, with the reasons of every refusal. */
 export function explainCommand(context: Context): CommandUnknownOpts {
-  const command = addRequestFlags(
-    new Command('explain').description('Say where an instance would go and why not elsewhere; nothing is claimed.'),
-  )
+  const command = addRequestFlags(new Command('explain'))
     .optionsGroup('What to explain:')
     .option('--instance <UUID>', 'instead of a request: what was decided for this instance, and why')
     .option('--host <name>', 'why, or why not, this host', '')

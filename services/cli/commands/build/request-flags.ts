@@ -8,6 +8,9 @@ import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
 import { parseRequestGroup } from './request-group-flag';
 
+/** Of an image, what the filter image_properties looks at. */
+const IMAGE_PROPERTIES: readonly string[] = ['hw_architecture', 'img_hv_type', 'hw_vm_mode'];
+
 /** Adds the flags of a request spec, for `build` and `explain`. */
 export function addRequestFlags(command: Command) {
   return command
@@ -20,7 +23,13 @@ export function addRequestFlags(command: Command) {
     .addOption(repeatable('--trait <NAME>', 'a trait the host must have', traitName))
     .addOption(repeatable('--forbid-trait <NAME>', 'a trait the host must not have', traitName))
     .option('--zone <name>', 'the availability zone; any when not given')
-    .addOption(repeatable('--image-property <key=value>', 'hw_architecture, img_hv_type or hw_vm_mode', keyAndValue))
+    .addOption(
+      repeatable(
+        '--image-property <key=value>',
+        `${IMAGE_PROPERTIES.join(', ')}: what hosts say of these`,
+        imageProperty,
+      ),
+    )
     .addOption(
       repeatable(
         '--extra-spec <key=value>',
@@ -160,6 +169,13 @@ export function amountOfClass(text: string): [resourceClass: string, amount: num
   const [resourceClass, value] = splitPair(text, 'CLASS=N, such as VGPU=1');
   if (isClassOrTraitName(resourceClass)) return [resourceClass, amount(value)];
   throw new InvalidArgumentError('Resource classes are upper case letters, digits and underscores, such as VGPU.');
+}
+
+/** Any other would be asked of no host, and taken in silence. */
+function imageProperty(text: string): [key: string, value: string] {
+  const [key, value] = keyAndValue(text);
+  if (IMAGE_PROPERTIES.includes(key)) return [key, value];
+  throw new InvalidArgumentError(`No host is asked for '${key}'; it must be one of ${IMAGE_PROPERTIES.join(', ')}.`);
 }
 
 /** The parser of pairs. */

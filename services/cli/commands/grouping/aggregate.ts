@@ -13,7 +13,6 @@ import { repeatable } from '../repeatable-flag';
 /** `berth aggregate create | list | show | set | unset | add-host | remove-host | delete` */
 export function aggregateCommand(context: Context): CommandUnknownOpts {
   return new Command('aggregate')
-    .description('Groups of hosts and facts about them: zones, racks, tenants, weights.')
     .addCommand(createCommand(context))
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))

@@ -16,7 +16,6 @@ import { repeatable } from '../repeatable-flag';
 /** `berth group create | list | show | delete` */
 export function groupCommand(context: Context): CommandUnknownOpts {
   return new Command('group')
-    .description('Server groups, for build --group: which instances belong together, or apart.')
     .addCommand(createCommand(context))
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))

@@ -6,10 +6,7 @@ import { facts, table } from '../../views/table';
 
 /** `berth zone list | show` */
 export function zoneCommand(context: Context): CommandUnknownOpts {
-  return new Command('zone')
-    .description('Availability zones, for build --zone. An aggregate with metadata availability_zone makes one.')
-    .addCommand(listCommand(context))
-    .addCommand(showCommand(context));
+  return new Command('zone').addCommand(listCommand(context)).addCommand(showCommand(context));
 }
 
 function listCommand(context: Context): CommandUnknownOpts {

@@ -5,12 +5,12 @@ import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
+import { withUuid } from '../../views/with-uuid';
 import { amount } from '../number-flags';
 
 /** `berth events`: follows the events of instances. */
 export function eventsCommand(context: Context): CommandUnknownOpts {
   const command = new Command('events')
-    .description('Follow what happens to instances, from now until Ctrl-C.')
     .addOption(new Option('--state <state>', 'only this state').choices(INSTANCE_STATES))
     .option('--project <id>', 'only this project; for a tenant its own')
     .option('--instance <uuid>', 'only this instance')
@@ -33,7 +33,7 @@ export function eventsCommand(context: Context): CommandUnknownOpts {
 }
 
 function show({ terminal }: Context, json: boolean, event: InstanceEvent): void {
-  if (json) return terminal.json(event);
+  if (json) return terminal.json(withUuid(event));
   const time = terminal.colours.dim(new Date(event.atMs).toISOString());
   const { instanceUuid, name, host } = event;
   const summary = event.state === 'error' ? attemptSummary(event) : '';

@@ -18,7 +18,6 @@ import { terminateCommand } from './terminate';
 /** `berth instance list | show | stop | start | resize | migrate | live-migrate | confirm | revert | evacuate | ...` */
 export function instanceCommand(context: Context): CommandUnknownOpts {
   return new Command('instance')
-    .description('See, stop, start, move and destroy instances.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(stopCommand(context))
@@ -31,7 +30,7 @@ export function instanceCommand(context: Context): CommandUnknownOpts {
     .addCommand(shelveCommand(context))
     .addCommand(unshelveCommand(context))
     .addCommand(evacuateCommand(context))
-    .addCommand(terminateCommand(context, 'delete'))
+    .addCommand(terminateCommand(context, 'delete').description('Destroy instances, as terminate does.'))
     .addCommand(adoptCommand(context))
     .addCommand(destroyCommand(context));
 }

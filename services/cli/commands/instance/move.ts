@@ -130,7 +130,7 @@ async function run(
     : await client.operate(instanceUuid, operation, move);
   const { state, host, fault } = reached;
   const summary = attemptSummary({ attempts: [], fault });
-  if (json) terminal.json({ instanceUuid, state, host, fault: fault?.reason });
+  if (json) terminal.json({ uuid: instanceUuid, state, host, fault: fault?.reason });
   else terminal.print(`${instanceUuid} is ${showState(terminal, state)} on ${host}  ${summary}`.trimEnd());
   if (wait && (fault !== undefined || !WANTED.includes(state))) context.exit(EXIT.failed);
 }

@@ -59,7 +59,7 @@ function operateCommand(
       : await client.operate(instanceUuid, operation);
     const { state } = reached;
     const hasFailed = wait && !WANTED[operation].includes(state);
-    if (json) terminal.json({ instanceUuid, state, fault: reached.fault?.reason });
+    if (json) terminal.json({ uuid: instanceUuid, state, fault: reached.fault?.reason });
     else terminal.print(`${instanceUuid} is ${showState(terminal, state)}  ${attemptSummary(reached)}`.trimEnd());
     if (hasFailed) context.exit(EXIT.failed);
   });

@@ -36,7 +36,7 @@ function settleCommand(
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { host, json }, instanceUuid) => {
     await client.settleDoubt({ instanceUuid, host, action });
-    if (json) terminal.json({ instanceUuid, host, action });
+    if (json) terminal.json({ uuid: instanceUuid, host, action });
     else terminal.print(`${instanceUuid} ${done} on ${host}`);
   });
   const line = `berth instance ${action} 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11 --host host-7`;

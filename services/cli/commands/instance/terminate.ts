@@ -10,7 +10,6 @@ import { amount } from '../number-flags';
 export function terminateCommand(context: Context, name: 'terminate' | 'delete'): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command(name)
-    .description('Destroy instances and give back what they hold.')
     .argument('<uuid...>', 'instances', addUuid)
     .option('--wait', 'wait until each is gone', false)
     .option('--timeout <seconds>', 'how long --wait waits', amount, 120)

@@ -9,7 +9,6 @@ import { classOf, printNode, showState, withoutJournal } from './show-node';
 /** `berth node list | show | enroll | maintain | unmaintain | clean | rescue | unrescue | power` */
 export function nodeCommand(context: Context): CommandUnknownOpts {
   return new Command('node')
-    .description('See and operate nodes of bare metal.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(enrollCommand(context))

@@ -14,9 +14,7 @@ import { compareNames } from '../../views/tree-table';
 
 /** `berth allocation show` */
 export function allocationCommand(context: Context): CommandUnknownOpts {
-  return new Command('allocation')
-    .description('See what a consumer (an instance, a migration) holds of which providers.')
-    .addCommand(showCommand(context));
+  return new Command('allocation').addCommand(showCommand(context));
 }
 
 function showCommand(context: Context): CommandUnknownOpts {

@@ -18,9 +18,7 @@ import { countByCondition } from './condition-counts';
 /** `berth candidates`: allocation candidates for a request, from the placement API. */
 export function candidatesCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
-  const plain = new Command('candidates')
-    .description('List allocation candidates: which providers could take a request together. Nothing is claimed.')
-    .optionsGroup('What is asked for:');
+  const plain = new Command('candidates').optionsGroup('What is asked for:');
   const command = addFilterFlags(plain)
     .option('--root-required <TRAIT,...>', "traits of the tree's root, !TRAIT without", String)
     .optionsGroup('Request groups, each met by one provider:')

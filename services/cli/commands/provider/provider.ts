@@ -16,7 +16,6 @@ import { providerTreeCommand } from './provider-tree';
 /** `berth provider list | show | tree` */
 export function providerCommand(context: Context): CommandUnknownOpts {
   return new Command('provider')
-    .description('See resource providers: their trees, what they have, how full they are.')
     .addCommand(listCommand(context))
     .addCommand(providerShowCommand(context))
     .addCommand(providerTreeCommand(context));

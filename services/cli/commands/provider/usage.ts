@@ -21,7 +21,6 @@ const HINT = 'berth usage --project ID, or berth usage --provider UUID|NAME';
 export function usageCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command('usage')
-    .description('Sum up what a project holds, by type of consumer, or what is in use of a provider.')
     .option('--project <id>', 'of this project')
     .option('--user <id>', 'only what this user of the project holds')
     .option('--type <TYPE>', 'only consumers of this type, such as INSTANCE; all sums them into one')

@@ -16,7 +16,6 @@ const LONGEST_CELL = 36;
 /** `berth config`: all settings, with their present values. */
 export function configCommand(context: Context): CommandUnknownOpts {
   const command = new Command('config')
-    .description('List every setting: default, range, unit, help, and what it is now. Secrets are hidden.')
     .option('--set', 'only what is set here', false)
     .option('--json', 'print one JSON value', false)
     .action(({ set, json }) => {

@@ -2,28 +2,19 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { processOptions } from '#libs/runtime/options';
 import { runService, type ServiceProcess } from '#libs/runtime/run-service';
-import { computeAgent } from '../../../compute-agent/main';
-import { conductor } from '../../../conductor/main';
-import { webConsole } from '../../../console/main';
-import { placementApi } from '../../../placement-api/main';
-import { scheduler } from '../../../scheduler/main';
+import type { Environment } from '#libs/runtime/system';
+import { requireServer } from '../../client/require-server';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
-import { addSettingFlags, readSettings } from '../../settings';
+import { addSettingFlags, readSettings, withFlags } from '../../settings';
 
-const SERVICES: readonly ServiceProcess[] = [scheduler, conductor, computeAgent, placementApi, webConsole];
-
-/** The commands that run a service: `berth scheduler`, `berth conductor`, ... */
-export function serviceCommands(context: Context): CommandUnknownOpts[] {
-  return SERVICES.map((service) => serviceCommand(context, service));
-}
-
-/** Runs one service as this process until it is told to stop. */
-function serviceCommand(context: Context, service: ServiceProcess): CommandUnknownOpts {
+/** Runs one service as this process until it is told to stop: `berth scheduler`, `berth conductor`, ... */
+export function serviceCommand(context: Context, service: ServiceProcess): CommandUnknownOpts {
   const settings = { tables: { process: processOptions, ...service.tables }, ownPrefix: service.prefix };
-  const command = new Command(service.name).description(service.purpose);
+  const command = new Command(service.name);
   addSettingFlags(command, settings).action(async () => {
     const config = readSettings(settings, command, context.env);
+    requireBus(withFlags(settings, command, context.env), service);
     await runService(service.name, config.process, (opening) => service.start(config, opening));
   });
   return addHelp(
@@ -34,4 +25,10 @@ function serviceCommand(context: Context, service: ServiceProcess): CommandUnkno
     ],
     [[EXIT.failed, 'it did not stop cleanly, or not in time']],
   );
+}
+
+/** Alone on a bus of its own a service has nobody to work for. (The placement API needs none, and is of use alone.) */
+function requireBus(env: Environment, { tables }: ServiceProcess): void {
+  const hasBus = Object.values(tables).some((table) => 'busUrl' in table);
+  if (hasBus) requireServer(env['BERTH_BUS_URL'] ?? 'memory:', 'BERTH_BUS_URL', 'amqp://user:password@host:5672');
 }

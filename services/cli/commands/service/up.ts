@@ -5,7 +5,7 @@ import { EXIT } from '#libs/runtime/exit-codes';
 import { addressOptions } from '#libs/runtime/options';
 import { consoleOptions } from '../../../console/options';
 import { placementApiOptions } from '../../../placement-api/options';
-import { requireServer } from '../../client/with-client';
+import { requireServer } from '../../client/require-server';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags, readSettings, withFlags } from '../../settings';
@@ -26,7 +26,6 @@ const SETTINGS = {
 export function upCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command('up')
-    .description('Start every service on this machine, each as its own process, on the servers named.')
     .option('--schedulers <n>', 'schedulers', amount, 2)
     .option('--conductors <n>', 'conductors', amount, 2)
     .option('--placement-apis <n>', 'placement APIs, on BERTH_PLACEMENT_PORT and the ports after it', wholeFrom(0), 1)

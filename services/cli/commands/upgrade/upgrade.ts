@@ -1,5 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { nodeCodec } from '#libs/contracts/nodes';
+import { BerthError } from '#libs/domain/errors';
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import { openInstanceStore } from '#libs/instances/open';
 import { Mirror } from '#libs/placement/mirror/mirror';
@@ -10,7 +11,7 @@ import { readForm } from '#libs/redis/schema';
 import type { ConfigOf } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
-import { requireServer } from '../../client/with-client';
+import { requireServer } from '../../client/require-server';
 import type { Context } from '../../context';
 import { reportFailure } from '../../failure';
 import { addSettingFlags, readSettings } from '../../settings';
@@ -24,7 +25,7 @@ const UNEXPECTED = 255;
 
 /** `berth upgrade check`: reads the store itself, so that it needs no service to run. */
 export function upgradeCommand(context: Context): CommandUnknownOpts {
-  return new Command('upgrade').description('Before and after an upgrade of Berth.').addCommand(checkCommand(context));
+  return new Command('upgrade').addCommand(checkCommand(context));
 }
 
 function checkCommand(context: Context): CommandUnknownOpts {
@@ -35,7 +36,9 @@ function checkCommand(context: Context): CommandUnknownOpts {
   addSettingFlags(command, SETTINGS).action(async ({ json }) => {
     try {
       const { placement } = readSettings(SETTINGS, command, env);
-      const checks = await runChecks(placement, context);
+      const checks = await runChecks(placement, context).catch((thrown: unknown) => {
+        throw storeIsAway(thrown, context);
+      });
       const result = worst(checks);
       if (json) terminal.json({ result, checks });
       else terminal.print(table(terminal, ['CHECK', 'RESULT', 'DETAILS'], checks.flatMap(rowsOf)));
@@ -63,13 +66,35 @@ Exit codes, as nova-status upgrade check:
     2  at least one is a failure: mend it before the upgrade
   255  an unexpected error`;
 
-async function runChecks(
-  config: ConfigOf<typeof placementOptions>,
-  { clock, random, interrupted }: Context,
-): Promise<readonly Check[]> {
+/** Who waited for the store no longer than it may take was not cancelled by anybody. */
+function storeIsAway(thrown: unknown, { interrupted }: Context): unknown {
+  const error = BerthError.from(thrown);
+  if (error.reason !== 'cancelled' || interrupted.aborted) return thrown;
+  return new BerthError('unavailable', 'store_away', error.message, { cause: error });
+}
+
+async function runChecks(config: ConfigOf<typeof placementOptions>, context: Context): Promise<readonly Check[]> {
   requireServer(config.storeUrl, 'BERTH_STORE_URL', 'redis://host:6379');
+  const { clock, interrupted } = context;
+  const stop = new AbortController();
+  const abort = () => stop.abort();
+  interrupted.addEventListener('abort', abort, { once: true });
+  // Not AbortSignal.timeout: one that only AbortSignal.any refers to may be collected before its time.
+  const cancelTimer = clock.after(config.storeTimeoutMs, abort);
+  try {
+    return await checkStore(config, context, stop.signal);
+  } finally {
+    cancelTimer();
+    interrupted.removeEventListener('abort', abort);
+  }
+}
+
+async function checkStore(
+  config: ConfigOf<typeof placementOptions>,
+  { clock, random }: Context,
+  within: AbortSignal,
+): Promise<readonly Check[]> {
   const around = { clock, random, log: silentLog, metrics: createMetrics({}), onlyReads: true };
-  const within = AbortSignal.any([interrupted, AbortSignal.timeout(config.storeTimeoutMs)]);
   const form = checkForm(await readForm(config, around, within));
   if (form.result === 'failure') return [form];
   const placement = await openPlacementStore(config, around, within);

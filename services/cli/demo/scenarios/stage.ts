@@ -6,7 +6,8 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Environment } from '#libs/runtime/system';
 import type { Context } from '../../context';
 import type { Audit } from '../../embedded/audit';
-import { type EmbeddedFleet, startEmbedded } from '../../embedded/fleet';
+import type { EmbeddedFleet } from '../../embedded/fleet';
+import { startLate } from '../../embedded/start-late';
 import { bar, table } from '../../views/table';
 import { requestFor } from '../workload';
 
@@ -63,7 +64,7 @@ export async function playScenario(context: Context, scenario: Scenario): Promis
     latencyMs: BUILD_LATENCY_MS,
     hasOwnAgents,
   };
-  const fleet = await startEmbedded(around, size);
+  const fleet = await startLate(around, size);
   const startedMs = clock.elapsed();
   const stage = new Stage(context, fleet, startedMs);
   try {

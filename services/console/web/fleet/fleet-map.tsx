@@ -122,6 +122,7 @@ export function FleetMap({
         onKeyDown={walk}
         tabIndex={0}
         role="application"
+        aria-busy={mapHeight === 0}
         aria-label={`Map of ${plural(count, 'host')} coloured by ${measure.label}. Arrow keys walk, Enter opens a host. The list tells the same.`}
       >
         <div class="map-canvas">

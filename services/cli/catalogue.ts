@@ -1,0 +1,223 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { ServiceProcess } from '#libs/runtime/run-service';
+import type { Context } from './context';
+
+/** A command of `berth`. Its code is loaded when it is named: all of it takes longer to load than most commands run. */
+export interface Entry {
+  readonly name: string;
+  /** One sentence, for `berth --help` and its own. */
+  readonly description: string;
+  /** Not in the help: for programs. */
+  readonly isHidden?: boolean;
+  load(context: Context): Promise<CommandUnknownOpts>;
+}
+
+/** The commands, in the order and under the headings of `berth --help`. */
+export const CATALOGUE: readonly { readonly heading: string; readonly commands: readonly Entry[] }[] = [
+  {
+    heading: 'See it work:',
+    commands: [
+      {
+        name: 'demo',
+        description: 'Place builds on fake hosts, all in this process; no server is needed.',
+        load: async (context) => (await import('#services/cli/commands/demo')).demoCommand(context),
+      },
+      {
+        name: 'trace',
+        description: 'Work with traces of VM requests.',
+        load: async (context) => (await import('#services/cli/commands/trace')).traceCommand(context),
+      },
+      {
+        name: 'up',
+        description: 'Start every service on this machine, each as its own process, on the servers named.',
+        load: async (context) => (await import('#services/cli/commands/service/up')).upCommand(context),
+      },
+    ],
+  },
+  {
+    heading: 'Use it:',
+    commands: [
+      {
+        name: 'build',
+        description: 'Ask for one or more instances to be placed and built.',
+        load: async (context) => (await import('#services/cli/commands/build/build')).buildCommand(context),
+      },
+      {
+        name: 'terminate',
+        description: 'Destroy instances and give back what they hold.',
+        load: async (context) =>
+          (await import('#services/cli/commands/instance/terminate')).terminateCommand(context, 'terminate'),
+      },
+      {
+        name: 'instance',
+        description: 'See, stop, start, move and destroy instances.',
+        load: async (context) => (await import('#services/cli/commands/instance/instance')).instanceCommand(context),
+      },
+      {
+        name: 'explain',
+        description: 'Say where an instance would go and why not elsewhere; nothing is claimed.',
+        load: async (context) => (await import('#services/cli/commands/build/explain')).explainCommand(context),
+      },
+      {
+        name: 'flavor',
+        description: 'Named sizes of instances, for build --flavor.',
+        load: async (context) => (await import('#services/cli/commands/flavor')).flavorCommand(context),
+      },
+      {
+        name: 'group',
+        description: 'Server groups, for build --group: which instances belong together, or apart.',
+        load: async (context) => (await import('#services/cli/commands/grouping/group')).groupCommand(context),
+      },
+      {
+        name: 'zone',
+        description: 'Availability zones, for build --zone. An aggregate with metadata availability_zone makes one.',
+        load: async (context) => (await import('#services/cli/commands/grouping/zone')).zoneCommand(context),
+      },
+      {
+        name: 'events',
+        description: 'Follow what happens to instances, from now until Ctrl-C.',
+        load: async (context) => (await import('#services/cli/commands/instance/events')).eventsCommand(context),
+      },
+    ],
+  },
+  {
+    heading: 'See its resources (asks the placement API):',
+    commands: [
+      {
+        name: 'provider',
+        description: 'See resource providers: their trees, what they have, how full they are.',
+        load: async (context) => (await import('#services/cli/commands/provider/provider')).providerCommand(context),
+      },
+      {
+        name: 'candidates',
+        description: 'List allocation candidates: which providers could take a request together. Nothing is claimed.',
+        load: async (context) =>
+          (await import('#services/cli/commands/provider/candidates')).candidatesCommand(context),
+      },
+      {
+        name: 'allocation',
+        description: 'See what a consumer (an instance, a migration) holds of which providers.',
+        load: async (context) =>
+          (await import('#services/cli/commands/provider/allocation')).allocationCommand(context),
+      },
+      {
+        name: 'usage',
+        description: 'Sum up what a project holds, by type of consumer, or what is in use of a provider.',
+        load: async (context) => (await import('#services/cli/commands/provider/usage')).usageCommand(context),
+      },
+    ],
+  },
+  {
+    heading: 'Operate it:',
+    commands: [
+      {
+        name: 'host',
+        description: 'See hosts; take them out of service and back.',
+        load: async (context) => (await import('#services/cli/commands/host')).hostCommand(context),
+      },
+      {
+        name: 'node',
+        description: 'See and operate nodes of bare metal.',
+        load: async (context) => (await import('#services/cli/commands/node/node')).nodeCommand(context),
+      },
+      {
+        name: 'rebalance',
+        description:
+          'Find the fewest moves that reach a goal (empty hosts or a rack, admit a request, even out), and make them.',
+        load: async (context) => (await import('#services/cli/commands/rebalance')).rebalanceCommand(context),
+      },
+      {
+        name: 'aggregate',
+        description: 'Groups of hosts and facts about them: zones, racks, tenants, weights.',
+        load: async (context) => (await import('#services/cli/commands/grouping/aggregate')).aggregateCommand(context),
+      },
+      {
+        name: 'quota',
+        description: 'What projects may hold: limits by resource class and on instances, checked by every claim.',
+        load: async (context) => (await import('#services/cli/commands/quota')).quotaCommand(context),
+      },
+      {
+        name: 'audit',
+        description: 'Show what is in doubt, since when and who says so, and what can be done about it.',
+        load: async (context) => (await import('#services/cli/commands/audit')).auditCommand(context),
+      },
+      {
+        name: 'agent',
+        description:
+          "Make, or renew, the broker's user of a host's agent and its order queue, and print its credentials.",
+        load: async (context) => (await import('#services/cli/commands/broker-user')).agentCommand(context),
+      },
+      {
+        name: 'project',
+        description: "Make, or renew, the broker's user of a project, and print its credentials.",
+        load: async (context) => (await import('#services/cli/commands/broker-user')).projectCommand(context),
+      },
+      {
+        name: 'dead-letters',
+        description: 'See messages that nobody could handle, and send them again.',
+        load: async (context) => (await import('#services/cli/commands/dead-letters')).deadLettersCommand(context),
+      },
+      {
+        name: 'upgrade',
+        description: 'Before and after an upgrade of Berth.',
+        load: async (context) => (await import('#services/cli/commands/upgrade/upgrade')).upgradeCommand(context),
+      },
+      {
+        name: 'config',
+        description: 'List every setting: default, range, unit, help, and what it is now. Secrets are hidden.',
+        load: async (context) => (await import('#services/cli/commands/service/config')).configCommand(context),
+      },
+      {
+        name: 'completion',
+        description: 'Print what makes a shell complete commands, flags, hosts and instances.',
+        load: async (context) =>
+          (await import('#services/cli/commands/completion/completion')).completionCommand(context),
+      },
+      {
+        name: '__complete',
+        description: 'What a word may become, for the scripts of completion.',
+        isHidden: true,
+        load: async (context) =>
+          (await import('#services/cli/commands/completion/completion')).completeCommand(context),
+      },
+    ],
+  },
+  {
+    heading: 'Run its services:',
+    commands: [
+      {
+        name: 'scheduler',
+        description: 'Run a scheduler: finds a host for each instance, claims it, and says why when there is none.',
+        load: async (context) => runs(context, (await import('#services/scheduler/main')).scheduler),
+      },
+      {
+        name: 'conductor',
+        description:
+          'Run a conductor: takes build requests, asks schedulers, orders builds, retries on alternates, audits claims.',
+        load: async (context) => runs(context, (await import('#services/conductor/main')).conductor),
+      },
+      {
+        name: 'compute-agent',
+        description:
+          'Run a compute agent: builds instances on its host (or on many fake hosts) and reports what it has.',
+        load: async (context) => runs(context, (await import('#services/compute-agent/main')).computeAgent),
+      },
+      {
+        name: 'placement-api',
+        description:
+          "Run the placement API: OpenStack Placement's HTTP API, microversions 1.0 to 1.39, on Berth's store.",
+        load: async (context) => runs(context, (await import('#services/placement-api/main')).placementApi),
+      },
+      {
+        name: 'console',
+        description: 'Run the console: the fleet, its hosts, instances, builds and capacity in a browser, live.',
+        load: async (context) => runs(context, (await import('#services/console/main')).webConsole),
+      },
+    ],
+  },
+];
+
+async function runs(context: Context, service: ServiceProcess): Promise<CommandUnknownOpts> {
+  const { serviceCommand } = await import('#services/cli/commands/service/service');
+  return serviceCommand(context, service);
+}

@@ -1,0 +1,51 @@
+import { runLine } from '../../testing/run-line';
+import { SHELLS } from './scripts';
+
+/** What the last word of a line may become. */
+async function completed(line: string): Promise<string[]> {
+  const { code, out, err } = await runLine(`__complete -- ${line}`);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return out
+    .trimEnd()
+    .split('\n')
+    .map((candidate) => candidate.split('\t', 1)[0] ?? '');
+}
+
+it.each([
+  ['ho', ['host']],
+  ['host d', ['disable', 'drain', 'delete']],
+  ['instance list --state un', ['unknown', 'unshelving', 'undoing']],
+  ['build --wait-f', ['--wait-for-capacity']],
+  ['completion ', ['bash', 'zsh', 'fish']],
+  ['agent enrol host-1 --ca', ['--carries']],
+  ['demo --scenario he', ['heal']],
+  ['--v', ['--version']],
+  ['no-such-command ', ['']],
+  ['build --vcpu ', ['']],
+  ['build --vcpu 1', ['']],
+])('completes berth %s', async (line, candidates) => {
+  expect(await completed(line)).toEqual(candidates);
+});
+
+it('offers every command but itself, with its sentence', async () => {
+  const { out } = await runLine('__complete -- ');
+  expect(out).toContain('host\tSee hosts; take them out of service and back.\n');
+  expect(out).toContain('\nscheduler\t');
+  expect(out).not.toContain('__complete');
+});
+
+it('says nothing of a bus that is away', async () => {
+  const { code, out, err } = await runLine('__complete -- host show ', { BERTH_BUS_URL: 'amqp://127.0.0.1:1' });
+  expect({ code, out, err }).toEqual({ code: 0, out: '', err: '' });
+});
+
+it.each(SHELLS)('prints what %s is told', async (shell) => {
+  expect(await runLine(`completion ${shell}`)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('__complete --'),
+  });
+});
+
+it('names the shells that it knows', async () => {
+  expect(await runLine('completion tcsh')).toMatchObject({ code: 2, err: expect.stringContaining('bash, zsh, fish') });
+});

@@ -1,0 +1,43 @@
+/** The shells that complete for berth. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+export type Shell = (typeof SHELLS)[number];
+
+/**
+ * What each shell is told to do: to ask `berth __complete -- WORD...` for what the last word may become, a line each, its
+ * description after a tab. The last word is what stands before the cursor, perhaps nothing. Where berth knows nothing the shell offers files.
+ */
+export const SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `# bash completion for berth: source <(berth completion bash)
+_berth() {
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    COMPREPLY+=("\${line%%$'\\t'*}")
+  done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _berth berth`,
+  zsh: `#compdef berth
+# zsh completion for berth: source <(berth completion zsh), after compinit
+_berth() {
+  local line
+  local -a values shown
+  while IFS= read -r line; do
+    values+=("\${line%%$'\\t'*}")
+    shown+=("\${line/$'\\t'/  -- }")
+  done < <("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
+  if (( \${#values} )); then
+    compadd -U -l -d shown -a values
+  else
+    _files
+  fi
+}
+if (( \${+functions[compdef]} )); then compdef _berth berth; fi`,
+  fish: `# fish completion for berth: berth completion fish | source
+function __berth_complete
+    set -l words (commandline -opc) (commandline -ct)
+    command $words[1] __complete -- $words[2..-1] 2>/dev/null
+end
+complete -c berth -f -a '(__berth_complete)'
+complete -c berth -n '__fish_seen_subcommand_from replay' -F`,
+};

@@ -1,0 +1,104 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from '#libs/client/client';
+import { connect } from '#libs/client/connect';
+import { environment } from '#libs/runtime/system';
+import { type Child, startChild } from '#libs/testing/servers/child';
+import { findBinary } from '#libs/testing/servers/find-binary';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+
+/* What each shell completes on a real fleet, by the shell itself. */
+
+jest.setTimeout(120_000);
+
+const ROOT = join(__dirname, '../..');
+const BERTH = join(ROOT, 'services/cli/main.ts');
+const folder = mkdtempSync(join(tmpdir(), 'berth-completion-'));
+const children: Child[] = [];
+let servers: readonly TestServer[] = [];
+let client: Client;
+let uuid = '';
+
+beforeAll(async () => {
+  const [broker, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+  servers = [broker, redis];
+  const env = { BERTH_BUS_URL: broker.url, BERTH_STORE_URL: redis.url };
+  for (const args of [['scheduler'], ['conductor'], ['compute-agent', '--host', 'rack', '--hosts', '3']]) {
+    const child = startChild('services/cli/main.ts', args, env);
+    children.push(child);
+    await child.says('"running"');
+  }
+  client = await connect({ url: broker.url });
+  const spec = { projectId: 'p', userId: 'u', resources: { VCPU: 1, MEMORY_MB: 64 } };
+  const [event] = await client.buildAndWait({ spec, name: 'web' });
+  uuid = event?.instanceUuid ?? '';
+  const program = join(folder, 'berth');
+  const flags = ['--conditions=berth-source', '--require', join(ROOT, 'libs/testing/typescript.cjs'), BERTH];
+  const variables = `BERTH_BUS_URL='${broker.url}'`;
+  writeFileSync(program, `#!/bin/sh\n${variables} exec '${process.execPath}' ${flags.join(' ')} "$@"\n`);
+  chmodSync(program, 0o755);
+});
+afterAll(async () => {
+  await client?.close();
+  for (const child of children) child.process.kill('SIGTERM');
+  await Promise.all(children.map(({ exit }) => exit));
+  await Promise.all(servers.map((server) => server.stop()));
+  rmSync(folder, { recursive: true });
+});
+
+/** How each shell is had to complete the words that `berth` is followed by. */
+const SHELLS: Readonly<Record<string, (words: readonly string[]) => readonly string[]>> = {
+  bash: (words) => [
+    '-c',
+    `source <(berth completion bash); COMP_WORDS=(berth "$@"); COMP_CWORD=$#; _berth; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    'bash',
+    ...words,
+  ],
+  zsh: (words) => [
+    '-fc',
+    'compadd() { print -rl -- $values }; source <(berth completion zsh); words=(berth "$@"); CURRENT=$#words; _berth',
+    'zsh',
+    ...words,
+  ],
+  fish: (words) => [
+    '-c',
+    `berth completion fish | source; complete -C '${['berth', ...words].join(' ')}' | string split -f1 \\t`,
+  ],
+};
+
+describe.each(Object.entries(SHELLS))('%s', (shell, argsFor) => {
+  function completed(...words: readonly string[]): string[] {
+    const command = findBinary({ name: shell, folders: ['/usr/bin', '/bin'], debianPackage: shell });
+    const env = { PATH: `${folder}:${environment()['PATH'] ?? ''}`, HOME: folder };
+    const { stdout, stderr } = spawnSync(command, argsFor(words), { encoding: 'utf8', env });
+    expect(stderr).toBe('');
+    return stdout.trimEnd().split('\n').sort();
+  }
+
+  it('completes commands', () => {
+    expect(completed('instance', 'sh')).toEqual(['shelve', 'show']);
+  });
+
+  it('completes flags', () => {
+    expect(completed('build', '--prio')).toEqual(['--priority']);
+  });
+
+  it('completes the names of hosts, as arguments and as values of flags', () => {
+    expect(completed('host', 'show', 'rack-')).toEqual(['rack-1', 'rack-2', 'rack-3']);
+    expect(completed('instance', 'list', '--host', 'rack-2')).toEqual(['rack-2']);
+  });
+
+  it('completes instances by their uuids', () => {
+    expect(completed('instance', 'show', uuid.slice(0, 6))).toEqual([uuid]);
+  });
+});
+
+it('finds an instance by its name, too', () => {
+  const { stdout } = spawnSync(join(folder, 'berth'), ['__complete', '--', 'instance', 'show', 'we'], {
+    encoding: 'utf8',
+  });
+  expect(stdout).toMatch(new RegExp(`^${uuid}\tweb active rack-[123]\n$`));
+});
