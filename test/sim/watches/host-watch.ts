@@ -31,6 +31,11 @@ export class HostWatch {
     this.#gone.add(host);
   }
 
+  /** An agent of this name was started again: what was deleted becomes a host anew. */
+  isBack(host: string): void {
+    this.#gone.delete(host);
+  }
+
   /**
    * What is wrong at rest: a drained host keeps what the drain did not name, or what it did not try to move; or gets new
    * instances though nobody has put it into service.
