@@ -13,12 +13,12 @@ import { turnedUuid } from '../names';
 export type AlternatesHeld = 'leased' | 'reserved';
 
 /**
- * Places that an instance may come to need. A lease takes no capacity: claims are not checked against it. Of each instance
- * there is one; it ends by itself, when its time is over, and counts for nothing on a host where the instance holds a claim.
+ * Places that an instance may come to need. A lease takes no capacity. Of each instance there is one; it ends by itself, when its
+ * time is over, and counts for nothing on a host where the instance holds a claim.
  *
- * - `alternates`  others are placed elsewhere as long as there is room elsewhere
+ * - `alternates`  others are placed elsewhere as long as there is room elsewhere; claims are not checked against it
  * - `nomination`  others make room there for it: requests that are not of a higher priority do not get it (kube-scheduler's
- *                 `nominatedNodeName`)
+ *                 `nominatedNodeName`), neither by a scheduler's decision nor, when that was made before, by the commit
  */
 export interface PlaceLease {
   readonly kind: 'alternates' | 'nomination';

@@ -1,11 +1,11 @@
 import type { Consumer } from '../../domain/consumer';
-import { type Inventories, refusalOf } from '../../domain/inventory';
+import { type Inventories, type Inventory, refusalOf } from '../../domain/inventory';
 import { excessOf, type Growth, type Quota } from '../../domain/quotas/quota';
 import { type GroupDomain, groupKey, isForbidden, isSkewed, type Membership } from '../../domain/server-group';
 import type { ConsumerWrite, RefusedCommit } from '../port/placement-store';
 import { isCustom } from './catalogue';
 import { grownUsages, growthOf, namedExcess, quotaStateOf } from './project-usage';
-import { type ConsumerBody, counters, type Stored, type Tables } from './tables';
+import { type ConsumerBody, counters, type NominatedRoom, type Stored, type Tables } from './tables';
 import type { Write } from './transaction';
 
 /** What the decision reads, synchronously, so that nothing changes under it. */
@@ -16,6 +16,8 @@ export interface AllocationState {
   inventories(providerUuid: string): Inventories | undefined;
   count(name: string): number;
   hasClass(name: string): boolean;
+  /** What is nominated on a provider. */
+  nominated(providerUuid: string): NominatedRoom | undefined;
   /** By project key, as the following. */
   quota(project: string): Quota | undefined;
   projectUsage(project: string): Tables['project_usage'] | undefined;
@@ -45,7 +47,8 @@ export interface AllocationTerms {
  *
  * In order: owners and guards of all consumers; quotas; what they hold is released; then consumer by consumer, provider by provider and class
  * by class what they take is checked and taken, and the consumer's group is checked. A provider that is over its
- * capacity takes what, over the whole command, is no more than before. `writes` have been through `checkedWrites`.
+ * capacity takes what, over the whole command, is no more than before. Of what makes it more, a conductor's write leaves the room that
+ * is nominated for others of its priority or a higher one. `writes` have been through `checkedWrites`.
  */
 export function decideAllocations(
   state: AllocationState,
@@ -61,7 +64,7 @@ export function decideAllocations(
   const growth = growthOf(writes, olds);
   const overQuota = terms.withinQuota && !terms.force ? refusalOfQuota(growth, state) : undefined;
   if (overQuota) return overQuota;
-  const tally = new Tally(state, terms);
+  const tally = new Tally(state, terms, new Set(writes.map(({ uuid }) => uuid)));
   for (const [i, old] of olds.entries()) if (old) tally.release(old, writes[i]?.raisesReleased);
   for (const write of writes) tally.expectGrowth(write);
   for (const write of writes) {
@@ -90,6 +93,8 @@ class Tally {
   constructor(
     private readonly state: AllocationState,
     private readonly terms: AllocationTerms,
+    /** The consumers of the command: what is nominated for them is theirs. */
+    private readonly own: ReadonlySet<string>,
   ) {}
 
   release(old: Consumer, raises = false): void {
@@ -116,7 +121,7 @@ class Tally {
       if (!inventories) return { kind: 'not_found', subject: 'provider', key: providerUuid };
       this.raised.add(providerUuid);
       for (const [resourceClass, amount] of Object.entries(resources)) {
-        const refusal = this.takeClass(providerUuid, inventories, resourceClass, amount);
+        const refusal = this.takeClass(write, providerUuid, inventories, resourceClass, amount);
         if (refusal) return refusal;
       }
     }
@@ -134,6 +139,7 @@ class Tally {
   }
 
   private takeClass(
+    write: ConsumerWrite,
     providerUuid: string,
     inventories: Inventories,
     resourceClass: string,
@@ -152,8 +158,30 @@ class Tally {
     if (refusal && !(refusal === 'capacity' && isNoWorse)) {
       return { kind: 'capacity', providerUuid, resourceClass, refusal, usage: this.present(providerUuid) };
     }
+    if (!isNoWorse && !this.terms.force && this.isNominated(write, providerUuid, inv, resourceClass, amount)) {
+      return { kind: 'nominated', providerUuid, resourceClass };
+    }
     this.add(providerUuid, resourceClass, amount);
     return undefined;
+  }
+
+  /** Whether what is left would be too little for those for whom others make room. */
+  private isNominated(
+    { owner, priority = 0 }: ConsumerWrite,
+    providerUuid: string,
+    inv: Inventory,
+    resourceClass: string,
+    amount: number,
+  ): boolean {
+    const room = owner === 'conductor' ? this.state.nominated(providerUuid) : undefined;
+    if (room === undefined) return false;
+    let kept = 0;
+    for (const [uuid, one] of Object.entries(room)) {
+      const isBefore = one.priority >= priority && one.untilMs > this.terms.atMs && !this.own.has(uuid);
+      if (isBefore && this.state.consumer(uuid) === undefined) kept += one.resources[resourceClass] ?? 0;
+    }
+    const used = this.usedOf(providerUuid)[resourceClass] ?? 0;
+    return kept > 0 && refusalOf(inv, used + kept, amount) === 'capacity';
   }
 
   private takeMembership({ projectId, group: membership }: ConsumerWrite): RefusedCommit | undefined {

@@ -99,6 +99,8 @@ async function readState(
     },
     count: (name) => counts.get(name) ?? 0,
     hasClass: (name) => known.has(name),
+    // It moves what is held.
+    nominated: () => undefined,
     // It is bound by no quota.
     quota: () => undefined,
     cohort: () => [],

@@ -44,9 +44,20 @@ export interface Tables {
   readonly project_days: { readonly days: StoredUsage['accrued'] };
   /** By instance. */
   readonly lease: PlaceLease;
+  /** By provider uuid: what is nominated there; none where nothing is. */
+  readonly nomination: NominatedRoom;
 }
 
 export type TableName = keyof Tables;
+
+/** What is to be had of a provider by instances for which others make room, by instance. */
+export type NominatedRoom = Readonly<Record<string, NominatedAmounts>>;
+
+export interface NominatedAmounts {
+  readonly priority: number;
+  readonly untilMs: number;
+  readonly resources: Resources;
+}
 
 /** What is kept of a report besides the rows that it changes. */
 export interface LastReport {

@@ -198,6 +198,7 @@ export class MemoryPlacementStore implements PlacementStore {
       inventories: (uuid) => tables.get('provider', uuid)?.row.inventories,
       count: (name) => tables.count(name),
       hasClass: (name) => tables.get('resource_class', name) !== undefined,
+      nominated: (uuid) => tables.get('nomination', uuid)?.row,
       quota: (key) => tables.get('quota', key)?.row,
       projectUsage: (key) => tables.get('project_usage', key)?.row,
       cohort: (name) => tables.get('cohort', projectKey(name))?.row.members ?? [],

@@ -39,6 +39,7 @@ export class MemoryTables implements Reader {
     project_usage: new Map(),
     project_days: new Map(),
     lease: new Map(),
+    nomination: new Map(),
   };
   readonly #counts = new Map<string, number>();
   readonly #heartbeats = new Map<string, number>();

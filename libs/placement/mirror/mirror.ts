@@ -275,10 +275,10 @@ export class Mirror implements PlacementView {
     const uuids = this.state.leasesByRoot.get(rootUuid);
     return uuids.size === 0 ? NO_LEASES : this.#leasesOf(uuids);
   }
-  nominations(): readonly PlaceLease[] {
+  nominations(): readonly Revised<PlaceLease>[] {
     return this.state.nominations.size === 0 ? NO_LEASES : this.#leasesOf(this.state.nominations);
   }
-  #leasesOf(uuids: ReadonlySet<string>): readonly PlaceLease[] {
+  #leasesOf(uuids: ReadonlySet<string>): readonly Revised<PlaceLease>[] {
     return [...uuids].map((uuid) => this.state.leases.get(uuid)).filter((lease) => lease !== undefined);
   }
   hasResourceClass(name: string): boolean {
@@ -308,4 +308,4 @@ function withStandard(standard: readonly string[], custom: VersionedRows<Catalog
   );
 }
 
-const NO_LEASES: readonly PlaceLease[] = [];
+const NO_LEASES: readonly Revised<PlaceLease>[] = [];

@@ -17,6 +17,8 @@ export type CommitResult =
       readonly refusal: CapacityRefusal;
       readonly usage: Revised<Usage>;
     }
+  /** It would fit, but into what is kept there for an instance of the same or a higher priority, for which others make room. */
+  | { readonly kind: 'nominated'; readonly providerUuid: string; readonly resourceClass: string }
   /** A generation or claim token is not the present one; undefined when there is no such thing. */
   | {
       readonly kind: 'generation';

@@ -40,6 +40,7 @@ export function commitTransaction(
     k.aggregate,
     k.server_group,
     k.lease,
+    k.nomination,
   ];
   return async (tx) => {
     const reply = (await client.runScript(script, keys, [streamLength, encodeTransaction(tx)])) as CommitReply;

@@ -54,7 +54,17 @@ export function groupCommit(
   streamLength: number,
 ): (command: AllocationCommand) => Promise<CommitResult> {
   const tables = [k.usage, k.inventory, k.consumer, k.resource_class, k.counters];
-  const keys = [k.revision, k.changes, ...tables, k.claimToken, k.birth, k.quota, k.cohort, k.project_usage];
+  const keys = [
+    k.revision,
+    k.changes,
+    ...tables,
+    k.claimToken,
+    k.birth,
+    k.quota,
+    k.cohort,
+    k.project_usage,
+    k.nomination,
+  ];
   const sizeOf = ({ write }: Commit) => write.consumers.length;
   const commit = batchPerTick(MAX_CONSUMERS, sizeOf, async (batch): Promise<CommitResult[]> => {
     const args = [streamLength, batch.length, ...batch.flatMap(argsOf)];
@@ -143,6 +153,8 @@ function decodeRefusal([, kind, a = '', b = '', c = '', d = '']: RefusalReply): 
     }
     case 'owner':
       return { kind, uuid: a, owner: b as ConsumerOwner };
+    case 'nominated':
+      return { kind, providerUuid: a, resourceClass: b };
     case 'group':
       return { kind, groupId: a, host: b };
     case 'quota':

@@ -177,6 +177,7 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   project_usage: ({ used, atMs, accrued }) => `${atMs} ${JSON.stringify(used)} ${JSON.stringify(accrued)}`,
   project_days: ({ days }) => JSON.stringify(days),
   lease: (lease) => JSON.stringify({ ...lease, consumerUuid: undefined }),
+  nomination: (room) => JSON.stringify(room),
 };
 
 const decoders: { readonly [T in TableName]: (key: string, content: string) => Tables[T] } = {
@@ -227,6 +228,7 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
   },
   project_days: (_, content) => ({ days: JSON.parse(content) }),
   lease: (consumerUuid, content) => ({ ...JSON.parse(content), consumerUuid }),
+  nomination: (_, content) => JSON.parse(content),
 };
 
 /** A holder of hosts as scripts compare it. */

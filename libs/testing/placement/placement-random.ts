@@ -114,6 +114,7 @@ const consumerWrites: Arbitrary<ConsumerWrite> = record({
   owner: constantFrom('conductor', 'conductor', 'conductor', 'api'),
   projectId: projects,
   consumerType: constantFrom('INSTANCE', undefined),
+  priority: constantFrom(0, 0, 5),
 }).map(({ group, ...rest }) => ({
   userId: 'user-1',
   mappings: {},
@@ -190,6 +191,31 @@ const actions: Arbitrary<Plain<Command> | Plain<HostReport>> = oneof(
       consumerUuid: consumers,
       claimToken: claimTokens(),
     }),
+  },
+  {
+    weight: 3,
+    arbitrary: record({
+      kind: constant('write_lease' as const),
+      lease: record({
+        kind: constantFrom('nomination' as const, 'nomination' as const, 'alternates' as const),
+        consumerUuid: consumers,
+        projectId: projects,
+        priority: constantFrom(0, 5, 9),
+        untilMs: constantFrom(AT_MS - 1, AT_MS + 60_000),
+        places: array(
+          record({
+            rootUuid: providers,
+            allocations: dictionary(providers, resources, { maxKeys: 2, noNullPrototype: true }),
+            likelihood: constant(1),
+          }),
+          { maxLength: 2 },
+        ),
+      }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({ kind: constant('end_leases' as const), consumerUuids: array(consumers, { maxLength: 2 }) }),
   },
   {
     weight: 4,

@@ -129,6 +129,8 @@ async function claimWith(c: Conductor, carried: Uint8Array, record: Instance): P
       return { kind: 'claimed', claimToken: result.claimToken, allocationRequest };
     case 'capacity':
       return notClaimed(`${result.resourceClass}: ${result.refusal}`);
+    case 'nominated':
+      return notClaimed(`${result.resourceClass}: others make room there for an instance of no lower priority`);
     case 'quota':
       return notClaimed(`quota_exceeded: ${sentenceOf(result.excess)}`);
     case 'group':

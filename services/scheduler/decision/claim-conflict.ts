@@ -1,3 +1,4 @@
+import type { LeasedPlace } from '#libs/domain/queueing/place-lease';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
@@ -5,10 +6,16 @@ import type { CommitResult } from '#libs/placement/port/placement-store';
 import type { PickedHost } from './pick-hosts';
 
 /** A claim that the store refused, though filters had accepted the host. */
-export type ClaimConflict = Extract<CommitResult, { kind: 'capacity' | 'group' | 'generation' | 'not_found' }>;
+export type ClaimConflict = Extract<
+  CommitResult,
+  { kind: 'capacity' | 'nominated' | 'group' | 'generation' | 'not_found' }
+>;
 
 /** What tells a stale decision. */
-export type ConflictMirror = Pick<Mirror, 'revision' | 'provider' | 'consumer' | 'groupMembers' | 'hasResourceClass'>;
+export type ConflictMirror = Pick<
+  Mirror,
+  'revision' | 'provider' | 'consumer' | 'groupMembers' | 'hasResourceClass' | 'nominations'
+>;
 
 /**
  * Whether somebody wrote what the refusal is about after the revision of the decision, so that another decision will see
@@ -25,6 +32,10 @@ export function wasStale(
   switch (conflict.kind) {
     case 'capacity':
       return isNewer(conflict.usage) || isNewer(mirror.provider(conflict.providerUuid));
+    case 'nominated': {
+      const isThere = (place: LeasedPlace) => conflict.providerUuid in place.allocations;
+      return mirror.nominations().some((one) => isNewer(one) && one.places.some(isThere));
+    }
     case 'generation':
       return conflict.present === undefined
         ? mirror.consumer(conflict.uuid) === undefined
@@ -55,6 +66,10 @@ function subjectOf(conflict: ClaimConflict): readonly [isMeant: (pick: PickedHos
     case 'capacity': {
       const { providerUuid, resourceClass, refusal } = conflict;
       return [({ candidate }) => providerUuid in candidate.allocations, `${resourceClass}: ${refusal}`];
+    }
+    case 'nominated': {
+      const { providerUuid, resourceClass } = conflict;
+      return [({ candidate }) => providerUuid in candidate.allocations, `${resourceClass}: nominated`];
     }
     case 'group':
       return [({ host: { host } }) => host.name === conflict.host, `group ${conflict.groupId}`];

@@ -75,6 +75,7 @@ export async function judgeCommit(
       // Others took it: the usual case, which needs no more than their row.
       if (result.usage.revision > decidedAtRevision) return { kind: 'stale' };
       return caughtUp(result);
+    case 'nominated':
     case 'group':
     case 'generation':
     case 'not_found':

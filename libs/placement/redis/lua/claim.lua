@@ -3,7 +3,7 @@
 --- commits that are made share one revision and one change in the stream; each has a claim token of its own.
 ---
 --- Within a commit, the owners and guards of all consumers come first, then quotas; then what they hold is given back; then consumer by consumer
---- and amount by amount what they take is checked and taken. `commands/allocations.ts` states the same for the memory
+--- and amount by amount what they take is checked and taken: against the capacity, and against what is nominated for others. `commands/allocations.ts` states the same for the memory
 --- store. All of it happens to what was read of the store; rows are written once, at the end.
 ---
 --- Rows: usage '<revision> <generation> <used>', used being JSON, and consumer '<revision> <claim token> <generation>
@@ -24,6 +24,7 @@
 --- KEYS[10] quotas          project -> '<revision> <JSON>', limits, borrowLimits, lendLimits and cohort; the default's is ''
 --- KEYS[11] cohorts         name -> '<revision> <JSON>', the list of members
 --- KEYS[12] project usages  project -> row
+--- KEYS[13] nominations     provider uuid -> '<revision> <JSON>', consumer uuid -> { priority, untilMs, resources }
 --- ARGV[1] max length       of the stream, about
 --- ARGV[2] commit count
 --- ARGV[3..] for each commit: '<at ms> <force> <quotas> <consumer count>', force 1 takes what does not fit, quotas 1 refuses
@@ -42,6 +43,7 @@
 ---         {i, 'generation', uuid, present}               present is '' when there is no such consumer
 ---         {i, 'not_found', subject, key}                 provider, resource_class or inventory
 ---         {i, 'capacity', provider uuid, class, why, usage row}
+---         {i, 'nominated', provider uuid, class}
 ---         {i, 'group', group id, host}
 ---         {i, 'quota', JSON}                             a list of {scope, name, class, used, asked, limit}
 --- @include capacity
@@ -78,7 +80,7 @@ local function text_or_nil(value) return type(value) == 'string' and value or ni
 
 local function next_commit()
   local at_ms, force, quotas, count = string.match(next_arg(), '^(%S+) (%d) (%d) (%d+)$')
-  local commit = { at_ms = at_ms, force = force == '1', is_within_quota = quotas == '1', writes = {} }
+  local commit = { at_ms = at_ms, force = force == '1', is_within_quota = quotas == '1', writes = {}, own = {} }
   for i = 1, tonumber(count) do
     local uuid = next_arg()
     local guard, expected, raises, owner, instance, project_key =
@@ -97,6 +99,7 @@ local function next_commit()
       spread = spread and { by = spread[1], max_skew = spread[2], domain = text_or_nil(spread[3]), among = spread[4] },
       taken = 0, has_joined = false,
     }
+    commit.own[uuid] = true
   end
   return commit
 end
@@ -146,6 +149,19 @@ local function inventories_of(provider)
     inventories[provider] = json and cjson.decode(json)
   end
   return inventories[provider]
+end
+
+-- What is nominated on a provider: most often nothing anywhere, which one command tells.
+local has_nominations
+local nominations = {}
+local function nominations_of(provider)
+  if has_nominations == nil then has_nominations = redis.call('HLEN', KEYS[13]) > 0 end
+  if not has_nominations then return {} end
+  if not nominations[provider] then
+    local row = redis.call('HGET', KEYS[13], provider)
+    nominations[provider] = row and cjson.decode(string.match(row, '^%d+ (.*)$')) or {}
+  end
+  return nominations[provider]
 end
 
 -- What the rule of quotas reads.
@@ -283,7 +299,27 @@ local function grow(growth, at_ms)
   end
 end
 
-local function refusal_of_take(take, commit)
+-- The eleventh of a body's list.
+local function priority_of(write)
+  if not write.priority then
+    write.priority = tonumber(cjson.decode(string.match(write.body, '\t(.*)$'))[11] or 0) or 0
+  end
+  return write.priority
+end
+
+-- Whether what is left would be too little for those for whom others make room.
+local function is_nominated(take, write, commit, inventory)
+  if write.owner ~= 'conductor' then return false end
+  local kept = 0
+  for uuid, one in pairs(nominations_of(take.provider)) do
+    local is_before = one.priority >= priority_of(write) and one.untilMs > tonumber(commit.at_ms) and not commit.own[uuid]
+    if is_before and not consumer_of(uuid) then kept = kept + (one.resources[take.class] or 0) end
+  end
+  local used = usage_of(take.provider).used[take.class] or 0
+  return kept > 0 and refusal_of(inventory, used + kept, take.amount) == 'capacity'
+end
+
+local function refusal_of_take(take, write, commit)
   local provider, class, amount = take.provider, take.class, take.amount
   local all = inventories_of(provider)
   if not all then return { 'not_found', 'provider', provider } end
@@ -296,14 +332,20 @@ local function refusal_of_take(take, commit)
   if commit.force then return nil end
   local why = refusal_of(inventory, usage_of(provider).used[class] or 0, amount)
   -- Over its capacity already: what makes it no worse is accepted.
-  if why == 'capacity' and growth_by(commit, provider, class) <= 0 then return nil end
-  return why and { 'capacity', provider, class, why }
+  if why then
+    if why == 'capacity' and growth_by(commit, provider, class) <= 0 then return nil end
+    return { 'capacity', provider, class, why }
+  end
+  if is_nominated(take, write, commit, inventory) and growth_by(commit, provider, class) > 0 then
+    return { 'nominated', provider, class }
+  end
+  return nil
 end
 
 -- Takes what a consumer is to hold; nil, or why it is refused, with all before the refusal taken.
 local function refusal_of_write(write, commit)
   for i, take in ipairs(write.takes) do
-    local refusal = refusal_of_take(take, commit)
+    local refusal = refusal_of_take(take, write, commit)
     if refusal then return refusal end
     use(take, 1)
     write.taken = i

@@ -39,6 +39,7 @@
 --- KEYS[22] aggregate
 --- KEYS[23] server_group
 --- KEYS[24] lease
+--- KEYS[25] nomination
 --- ARGV[1] max length   of the stream, about
 --- ARGV[2] transaction  JSON
 --- @return {'committed', revision, claim token, rows}
@@ -54,7 +55,7 @@ local tables = {
   provider = KEYS[5], usage = KEYS[6], inventory = KEYS[7], host = KEYS[8], consumer = KEYS[9],
   resource_class = KEYS[10], trait = KEYS[11], name = KEYS[12], tree = KEYS[13], sequence = KEYS[14], holder = KEYS[17],
   quota = KEYS[18], cohort = KEYS[19], project_usage = KEYS[20], project_days = KEYS[21],
-  aggregate = KEYS[22], server_group = KEYS[23], lease = KEYS[24],
+  aggregate = KEYS[22], server_group = KEYS[23], lease = KEYS[24], nomination = KEYS[25],
 }
 local is_mirrored = {
   provider = true, usage = true, host = true, consumer = true, resource_class = true, trait = true,

@@ -108,6 +108,7 @@ async function reserve(
       case 'unchanged':
         return undefined;
       case 'capacity':
+      case 'nominated':
       case 'quota':
       case 'not_found':
         if (left.length === 0) return undefined;
@@ -115,7 +116,7 @@ async function reserve(
       default:
         return result.kind;
     }
-    left = without(left, result.kind === 'capacity' ? result.providerUuid : undefined);
+    left = without(left, 'providerUuid' in result ? result.providerUuid : undefined);
   }
 }
 
