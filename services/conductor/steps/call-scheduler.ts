@@ -7,7 +7,8 @@ import type { Conductor } from '../context';
 /**
  * Asks any scheduler.
  *
- * @throws BerthError  what it answers, and `unavailable / no_scheduler` before the first one has started: its queue is not there then.
+ * @throws BerthError  what it answers; `unavailable / no_scheduler` before the first one has started: its queue is not there then;
+ *   `unavailable / scheduler_outdated` from one of an older version that does not know the call: another may, or it will be upgraded.
  */
 export async function callScheduler<Q, A>(c: Conductor, method: Method<Q, A>, request: Q): Promise<A> {
   try {
@@ -15,8 +16,13 @@ export async function callScheduler<Q, A>(c: Conductor, method: Method<Q, A>, re
     return await callMethod(c.bus, RPC_SCHEDULER, method, request, options);
   } catch (thrown) {
     const error = BerthError.from(thrown);
-    throw error.reason === 'no_such_queue'
-      ? new BerthError('unavailable', 'no_scheduler', 'no scheduler runs yet')
-      : error;
+    switch (error.reason) {
+      case 'no_such_queue':
+        throw new BerthError('unavailable', 'no_scheduler', 'no scheduler runs yet');
+      case 'unknown_type':
+        throw new BerthError('unavailable', 'scheduler_outdated', `a scheduler is too old for this: ${error.message}`);
+      default:
+        throw error;
+    }
   }
 }
