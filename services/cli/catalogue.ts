@@ -111,6 +111,11 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
     heading: 'Operate it:',
     commands: [
       {
+        name: 'top',
+        description: 'Watch hosts and builds, as htop does processes.',
+        load: async (context) => (await import('#services/cli/commands/top')).topCommand(context),
+      },
+      {
         name: 'host',
         description: 'See hosts; take them out of service and back.',
         load: async (context) => (await import('#services/cli/commands/host')).hostCommand(context),

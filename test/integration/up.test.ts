@@ -66,6 +66,13 @@ it('ends with 1 and says why when an instance cannot be placed', async () => {
   expect(explained).toMatchObject({ code: 1, out: expect.stringMatching(/host-1 +no .*VCPU/) });
 }, 60_000);
 
+it('shows hosts and builds at a glance', async () => {
+  const { code, out } = await berth('top', '--once', '--sort', 'name');
+  expect(out).toMatch(/^hosts 3: 3 up\n/);
+  expect(out).toMatch(/\nhost-1 +up +\S+ +\d.*\nhost-2 /);
+  expect(code).toBe(0);
+}, 60_000);
+
 it('takes a host out of service and back', async () => {
   expect((await berth('host', 'disable', 'host-2', '--reason', 'new disk')).out).toBe('host-2 is disabled\n');
   const hosts = await berthJson<{ host: string; enabled: boolean }[]>('host', 'list');

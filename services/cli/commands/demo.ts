@@ -3,7 +3,7 @@ import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
 import type { Context } from '../context';
 import { runLiveDemo } from '../demo/live-demo';
-import { type DemoOutcome, type DemoSettings, runDemo } from '../demo/run-demo';
+import { BUILD_LATENCY_MS, type DemoOutcome, type DemoSettings, runDemo } from '../demo/run-demo';
 import { SCENARIOS } from '../demo/scenarios/registry';
 import { playScenario, type Scenario } from '../demo/scenarios/stage';
 import { addHelp } from '../help-text';
@@ -59,6 +59,8 @@ async function playAndShow(context: Context, scenario: Scenario, json: boolean):
   if (json) terminal.json(outcome);
 }
 
+const NEXT = `\nnext: 'berth demo --console' to look at a fleet in a browser, 'berth demo --scenario heal' for a story,\n'berth up' on a RabbitMQ and a Redis of yours`;
+
 /** What `--json` prints; the names are a contract. */
 function figuresOf({ built, audit, seconds }: DemoOutcome) {
   const count = (test: (b: DemoOutcome['built'][number]) => boolean) => built.filter(test).length;
@@ -86,7 +88,7 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
     ['placed', figures.active, `on ${spread.length} hosts, ${Math.min(...spread)} to ${Math.max(...spread)} each`],
     ['retried on an alternate', figures.retried, `${active.filter(isRetried).length} of them placed`],
     ...reasons.map(([reason, count]) => [`failed: ${reason}`, count, '']),
-    ['time to place, p50', percentile(times, 50), 'ms'],
+    ['time to place, p50', percentile(times, 50), `ms, of which a fake host builds for about ${BUILD_LATENCY_MS}`],
     ['time to place, p99', percentile(times, 99), 'ms'],
   ];
   terminal.print(`\n${table(terminal, ['OUTCOME', '', ''], rows)}`);
@@ -95,6 +97,7 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
   terminal.print(`\n${bold(verdict)}: over-allocated ${audit.overAllocated}, leaked ${audit.leaked}`);
   const { schedulers, conductors, hosts } = settings;
   terminal.print(`${schedulers} schedulers, ${conductors} conductors, ${hosts} hosts, ${figures.seconds} s`);
+  terminal.note(NEXT);
 }
 
 function isRetried({ event }: DemoOutcome['built'][number]): boolean {

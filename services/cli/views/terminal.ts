@@ -18,6 +18,18 @@ export interface Terminal {
   progress(text: string): void;
   /** Whether `progress` prints. */
   readonly isInteractive: boolean;
+  /** All of the terminal, to draw on; undefined when `out` is none. */
+  readonly screen: Screen | undefined;
+}
+
+/** A terminal that is drawn on as a whole. */
+export interface Screen {
+  /** How many lines it has now. */
+  readonly rows: number;
+  /** Shows these lines, each cut to the width, in place of what it shows. */
+  draw(lines: readonly string[]): void;
+  /** Shows again what was there before. */
+  end(): void;
 }
 
 /**
@@ -26,7 +38,7 @@ export interface Terminal {
  */
 export type Glyphs = typeof UNICODE;
 
-type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
 
 /** Colours only on a terminal, and never when NO_COLOR is set (no-color.org). */
 export function createTerminal(out: Stream, err: Stream, env: Environment): Terminal {
@@ -43,6 +55,7 @@ export function createTerminal(out: Stream, err: Stream, env: Environment): Term
     colours: pc.createColors(wantsColour),
     glyphs: glyphsFor(env),
     isInteractive,
+    screen: out.isTTY === true && env['TERM'] !== 'dumb' ? screenOn(out) : undefined,
     print: (text) => printLine(out, text),
     json: (value) => printLine(out, JSON.stringify(value)),
     note: (text) => printLine(err, text),
@@ -50,6 +63,25 @@ export function createTerminal(out: Stream, err: Stream, env: Environment): Term
       if (!isInteractive) return;
       err.write(`${CLEAR_LINE}${cutTo((err.columns ?? 80) - 1, text)}`);
       hasProgress = true;
+    },
+  };
+}
+
+/** On the terminal's other screen, so that what was there before comes back. */
+function screenOn(out: Stream): Screen {
+  let isOn = false;
+  return {
+    get rows() {
+      return out.rows ?? 24;
+    },
+    draw(lines) {
+      const shown = lines.slice(0, this.rows).map((line) => `${cutTo(out.columns ?? 80, line)}\x1b[K`);
+      out.write(`${isOn ? '' : '\x1b[?1049h\x1b[?25l'}\x1b[H${shown.join('\r\n')}\x1b[J`);
+      isOn = true;
+    },
+    end() {
+      if (isOn) out.write('\x1b[?25h\x1b[?1049l');
+      isOn = false;
     },
   };
 }

@@ -1,0 +1,60 @@
+import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import type { Client } from '#libs/client/client';
+import type { InstanceEvent } from '#libs/contracts/messages';
+import { sleep } from '#libs/domain/clock';
+import { useClient } from '../client/with-client';
+import type { Context } from '../context';
+import { addHelp } from '../help-text';
+import { SORTINGS, type Sorting, topLines } from '../top/top-view';
+import { wholeFrom } from './number-flags';
+
+/** Rates are over this time. */
+const WINDOW_MS = 10_000;
+/** So many events are remembered at most. */
+const MOST_EVENTS = 10_000;
+/** Lines of an answer that is no screen. */
+const PRINTED_LINES = 60;
+
+/** `berth top` */
+export function topCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('top')
+    .addOption(new Option('--sort <by>', 'how hosts are sorted').choices(SORTINGS).default('use' as const))
+    .option('--interval <seconds>', 'between two looks', wholeFrom(1), 2)
+    .option('--once', 'print one look and end; so it is where the output is no terminal', false);
+  useClient(context, command, async (client, { sort, interval, once }) => {
+    if (once || !context.terminal.screen) {
+      const moment = { hosts: await client.hosts(), events: [], windowMs: WINDOW_MS };
+      context.terminal.print(topLines(context.terminal, context.clock, moment, PRINTED_LINES, sort).join('\n'));
+    } else await watch(context, client, sort, interval * 1_000);
+  });
+  return addHelp(command, [
+    ['berth top', 'the fullest hosts and the newest builds, live, until Ctrl-C'],
+    ['berth top --sort failures --once', 'one look, for a report'],
+  ]);
+}
+
+/** Draws again and again, until Ctrl-C; the screen is given back however it ends. */
+async function watch(context: Context, client: Client, sort: Sorting, intervalMs: number): Promise<void> {
+  const { terminal, clock, interrupted } = context;
+  const { screen } = terminal;
+  if (!screen) return;
+  const events: InstanceEvent[] = [];
+  const listening = remember(client, events);
+  try {
+    while (!interrupted.aborted) {
+      const hosts = await Promise.race([client.hosts(), listening]);
+      if (hosts === undefined) return;
+      screen.draw(topLines(terminal, clock, { hosts, events, windowMs: WINDOW_MS }, screen.rows, sort));
+      await sleep(clock, intervalMs, interrupted);
+    }
+  } finally {
+    screen.end();
+  }
+}
+
+async function remember(client: Client, events: InstanceEvent[]): Promise<undefined> {
+  for await (const event of client.events()) {
+    events.push(event);
+    if (events.length > MOST_EVENTS) events.splice(0, MOST_EVENTS / 2);
+  }
+}
