@@ -118,7 +118,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       {
         name: 'host',
         description: 'See hosts; take them out of service and back.',
-        load: async (context) => (await import('#services/cli/commands/host')).hostCommand(context),
+        load: async (context) => (await import('#services/cli/commands/host/host')).hostCommand(context),
       },
       {
         name: 'node',
@@ -171,6 +171,11 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         name: 'config',
         description: 'List every setting: default, range, unit, help, and what it is now. Secrets are hidden.',
         load: async (context) => (await import('#services/cli/commands/service/config')).configCommand(context),
+      },
+      {
+        name: 'context',
+        description: 'Settings that belong together, by name: which broker and which placement API commands ask.',
+        load: async (context) => (await import('#services/cli/commands/context')).contextCommand(context),
       },
       {
         name: 'completion',

@@ -5,7 +5,10 @@ import type { Terminal } from './views/terminal';
 
 /** What every command is given. */
 export interface Context {
+  /** What was set, and what the chosen context of the contexts file sets below it. */
   readonly env: Environment;
+  /** What was set. */
+  readonly outside: Environment;
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly random: Random;

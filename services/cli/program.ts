@@ -2,19 +2,24 @@ import { readFileSync } from 'node:fs';
 import { Command, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
 import { CATALOGUE } from './catalogue';
 import type { Context } from './context';
+import { withContext } from './contexts/contexts-file';
+import { takeGlobalFlags } from './contexts/global-flags';
 import { reportFailure } from './failure';
 
 /**
  * Runs `berth` with these arguments (without the name of the program) and returns its exit code. Never throws:
  * failures are printed on the terminal. Commands that run a service end the process themselves.
  */
-export async function runBerth(args: readonly string[], outside: Omit<Context, 'exit'>): Promise<number> {
+export async function runBerth(words: readonly string[], outside: Omit<Context, 'exit' | 'outside'>): Promise<number> {
   let exitCode = 0;
   const exit = (code: number) => {
     exitCode = code;
   };
   try {
-    const program = await createProgram({ ...outside, exit }, args);
+    const { args, env } = takeGlobalFlags(words, outside.env);
+    // Who lists contexts or chooses one must not need one that is there.
+    const settings = args[0] === 'context' ? env : await withContext(env);
+    const program = await createProgram({ ...outside, env: settings, outside: env, exit }, args);
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (thrown) {
@@ -27,6 +32,7 @@ async function createProgram(context: Context, args: readonly string[]): Promise
   const program = new Command('berth')
     .description('Berth places workloads on hosts: a placement and scheduling service.')
     .version(version(), '-V, --version', 'print the version')
+    .option('--context <name>', "use the settings of this context: 'berth context --help'")
     .addHelpText('after', "\nStart with 'berth demo'. Each command's --help has examples and exit codes.");
   const named = args.find((arg) => !arg.startsWith('-'));
   for (const { heading, commands } of CATALOGUE) {

@@ -9,6 +9,7 @@ import { consoleOptions } from '../console/options';
 import { placementApiOptions } from '../placement-api/options';
 import { schedulerOptions } from '../scheduler/options';
 import { brokerOptions, clientOptions, placementClientOptions } from './client/client-options';
+import { contextOptions } from './contexts/options';
 
 /**
  * Every setting of Berth, by who reads it. A `BERTH_*` variable that is not here is refused as unknown. Of a setting in
@@ -24,5 +25,5 @@ export const settingsTables: readonly { readonly of: string; readonly options: O
   { of: 'compute agents', options: agentOptions },
   { of: 'the placement API', options: placementApiOptions },
   { of: 'the console', options: consoleOptions },
-  { of: 'commands', options: { ...placementClientOptions, ...clientOptions, ...brokerOptions } },
+  { of: 'commands', options: { ...contextOptions, ...placementClientOptions, ...clientOptions, ...brokerOptions } },
 ];

@@ -1,12 +1,12 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type Drained, drainHost } from '#libs/client/drain/drain-host';
 import { EXIT } from '#libs/runtime/exit-codes';
-import { useClient } from '../client/with-client';
-import type { Context } from '../context';
-import { addHelp } from '../help-text';
-import { startProgress } from '../views/progress';
-import { table } from '../views/table';
-import { amount } from './number-flags';
+import { useClient } from '../../client/with-client';
+import type { Context } from '../../context';
+import { addHelp } from '../../help-text';
+import { startProgress } from '../../views/progress';
+import { table } from '../../views/table';
+import { amount } from '../number-flags';
 
 /** `berth host drain`: nothing new comes to a host, and what is there leaves. */
 export function drainCommand(context: Context): CommandUnknownOpts {

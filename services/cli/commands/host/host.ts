@@ -1,12 +1,12 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { HostSummary } from '#libs/contracts/messages';
 import { capacityOf } from '#libs/domain/inventory';
-import { useClient } from '../client/with-client';
-import type { Context } from '../context';
-import { addHelp } from '../help-text';
-import { ageOf, formatNumber } from '../views/format';
-import { bar, facts, table } from '../views/table';
-import type { Terminal } from '../views/terminal';
+import { useClient } from '../../client/with-client';
+import type { Context } from '../../context';
+import { addHelp } from '../../help-text';
+import { ageOf, formatNumber } from '../../views/format';
+import { bar, facts, table } from '../../views/table';
+import type { Terminal } from '../../views/terminal';
 import { drainCommand, undrainCommand } from './host-drain';
 
 /** `berth host list | show | disable | enable | drain | undrain | trust | delete` */

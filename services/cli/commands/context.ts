@@ -1,0 +1,72 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { Context } from '../context';
+import { readContexts } from '../contexts/contexts-file';
+import { usageError } from '../failure';
+import { addHelp } from '../help-text';
+import { table } from '../views/table';
+
+const EXAMPLE = `
+A file with two:
+
+  current-context: lab
+  contexts:
+    lab:
+      bus-url: amqp://operator:secret@lab:5672/berth
+      placement-url: http://lab:8778
+    prod:
+      bus-url: amqps://project.web:secret@rabbit.example:5671/berth
+
+Each setting is called as its flag. Flags go before the environment, that before the file. Keep it to yourself: chmod 600.`;
+
+/** `berth context list | use` */
+export function contextCommand(context: Context): CommandUnknownOpts {
+  return new Command('context')
+    .addCommand(listCommand(context))
+    .addCommand(useCommand(context))
+    .addHelpText('after', EXAMPLE);
+}
+
+function listCommand({ terminal, outside }: Context): CommandUnknownOpts {
+  const command = new Command('list')
+    .description('List the contexts of the file.')
+    .option('--json', 'print one JSON value', false)
+    .action(async ({ json }) => {
+      const file = await readContexts(outside);
+      const names = Object.keys(file?.contexts ?? {});
+      const chosen = outside['BERTH_CONTEXT'] || file?.current;
+      if (json) return terminal.json(names.map((name) => ({ name, current: name === chosen })));
+      const rows = names.map((name) => [
+        name === chosen ? '*' : '',
+        name,
+        Object.keys(file?.contexts[name] ?? {}).join(' '),
+      ]);
+      terminal.print(rows.length === 0 ? 'no contexts' : table(terminal, ['', 'CONTEXT', 'SETTINGS'], rows));
+    });
+  return addHelp(command, [['berth context list', 'which there are; * is the one in use']]);
+}
+
+function useCommand({ terminal, outside }: Context): CommandUnknownOpts {
+  const command = new Command('use')
+    .description("Make a context the file's current one.")
+    .argument('<context>', 'its name')
+    .action(async (name) => {
+      const file = await readContexts(outside);
+      if (file?.contexts[name] === undefined) {
+        throw usageError(
+          `there is no context '${name}'`,
+          "'berth context list' shows them, 'berth context --help' a file",
+        );
+      }
+      const { parseDocument } = await import('yaml');
+      // As it is written, comments too, but for this.
+      const document = parseDocument(readFileSync(file.path, 'utf8'));
+      document.set('current-context', name);
+      writeFileSync(file.path, document.toString());
+      terminal.print(`commands use ${name} now`);
+    });
+  return addHelp(command, [
+    ['berth context use lab', 'from now on'],
+    ['berth --context prod host list', 'this once; or BERTH_CONTEXT=prod'],
+  ]);
+}

@@ -1,0 +1,29 @@
+import type { Environment } from '#libs/runtime/system';
+import { usageError } from '../failure';
+
+const FLAGS: Readonly<Record<string, string>> = { '--context': 'BERTH_CONTEXT', '--config': 'BERTH_CONFIG' };
+
+/**
+ * Takes `--context NAME` and `--config FILE` out of a command line, wherever they stand before a `--`, as they hold for every
+ * command; the environment has them then.
+ *
+ * @throws BerthError `invalid_argument / usage` for one without a value.
+ */
+export function takeGlobalFlags(args: readonly string[], env: Environment): { args: string[]; env: Environment } {
+  const end = args.indexOf('--');
+  const before = end === -1 ? args : args.slice(0, end);
+  const left: string[] = [];
+  const given: Record<string, string> = {};
+  for (let i = 0; i < before.length; i++) {
+    const word = before[i] ?? '';
+    const [flag = '', ...value] = word.split('=');
+    const name = FLAGS[flag];
+    if (name === undefined) left.push(word);
+    else {
+      const said = value.length > 0 ? value.join('=') : before[++i];
+      if (!said) throw usageError(`${flag} needs a value`, `as in 'berth ${flag} NAME host list'`);
+      given[name] = said;
+    }
+  }
+  return { args: [...left, ...args.slice(before.length)], env: { ...env, ...given } };
+}

@@ -1,0 +1,17 @@
+import { stringOption } from '#libs/runtime/config';
+
+/** Which settings of a contexts file commands start from; each is a flag of every command, too. */
+export const contextOptions = {
+  config: stringOption({
+    env: 'BERTH_CONFIG',
+    default: '',
+    range: 'a file; berth/berth.yaml in XDG_CONFIG_HOME or ~/.config when empty',
+    help: "The file with contexts ('berth context --help' shows one), below environment and flags.",
+  }),
+  context: stringOption({
+    env: 'BERTH_CONTEXT',
+    default: '',
+    range: "a context's name; the file's current-context when empty",
+    help: 'The context whose settings are used.',
+  }),
+} as const;
