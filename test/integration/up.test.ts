@@ -73,6 +73,12 @@ it('shows hosts and builds at a glance', async () => {
   expect(code).toBe(0);
 }, 60_000);
 
+it('lists hosts as names, as YAML, and with amounts', async () => {
+  expect(await berth('host', 'list', '-o', 'name')).toMatchObject({ code: 0, out: 'host-1\nhost-2\nhost-3\n' });
+  expect((await berth('host', 'list', '--output', 'yaml')).out).toMatch(/^- host: host-1\n/);
+  expect((await berth('host', 'list', '-o', 'wide')).out).toMatch(/\nhost-1 .* \d+ of [\d,]+ /);
+}, 60_000);
+
 it('takes a host out of service and back', async () => {
   expect((await berth('host', 'disable', 'host-2', '--reason', 'new disk')).out).toBe('host-2 is disabled\n');
   const hosts = await berthJson<{ host: string; enabled: boolean }[]>('host', 'list');

@@ -5,8 +5,9 @@ import type { Context } from '../context';
 import { usageError } from '../failure';
 import { addHelp } from '../help-text';
 import { ageOf } from '../views/format';
+import { type Listing, listingCommand, showListing } from '../views/listing';
 import { pairs } from '../views/pairs';
-import { facts, table } from '../views/table';
+import { facts } from '../views/table';
 import { amountOfClass, flavorName, keyAndValue, resourcesOf } from './build/request-flags';
 import { amount } from './number-flags';
 import { repeatable } from './repeatable-flag';
@@ -53,19 +54,19 @@ function createCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const { terminal, clock } = context;
-  const command = new Command('list').description('List flavors.').option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }) => {
-    const flavors = await client.flavors();
-    if (json) return terminal.json(flavors);
-    const rows = flavors.map(({ name, resources, extraSpecs, updatedAtMs, description }) => [
-      name,
-      pairs(resources) || '-',
-      pairs(extraSpecs) || '-',
-      ageOf(clock, updatedAtMs),
-      description,
-    ]);
-    terminal.print(table(terminal, ['FLAVOR', 'RESOURCES', 'EXTRA SPECS', 'AGE', 'DESCRIPTION'], rows));
+  const command = listingCommand('list').description('List flavors.');
+  const listing: Listing<Flavor> = {
+    nameOf: ({ name }) => name,
+    columns: [
+      { head: 'FLAVOR', cell: ({ name }) => name },
+      { head: 'RESOURCES', cell: ({ resources }) => pairs(resources) || '-' },
+      { head: 'EXTRA SPECS', cell: ({ extraSpecs }) => pairs(extraSpecs) || '-' },
+      { head: 'AGE', cell: ({ updatedAtMs }) => ageOf(context.clock, updatedAtMs) },
+      { head: 'DESCRIPTION', cell: ({ description }) => description },
+    ],
+  };
+  useClient(context, command, async (client, flags) => {
+    await showListing(context, flags, listing, () => client.flavors());
   });
   return addHelp(command, [['berth flavor list', 'what there is to build from']]);
 }

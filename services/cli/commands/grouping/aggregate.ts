@@ -5,8 +5,9 @@ import type { Context } from '../../context';
 import { usageError } from '../../failure';
 import { addHelp } from '../../help-text';
 import { ageOf } from '../../views/format';
+import { type Listing, listingCommand, showListing } from '../../views/listing';
 import { pairs } from '../../views/pairs';
-import { facts, table } from '../../views/table';
+import { facts } from '../../views/table';
 import { hostName, keyAndValue } from '../build/request-flags';
 import { repeatable } from '../repeatable-flag';
 
@@ -44,19 +45,19 @@ function createCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const { terminal, clock } = context;
-  const command = new Command('list').description('List aggregates.').option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }) => {
-    const aggregates = await client.aggregates.list();
-    if (json) return terminal.json(aggregates);
-    const rows = aggregates.map(({ name, uuid, hostCount, metadata, updatedAtMs }) => [
-      name,
-      uuid,
-      hostCount,
-      pairs(metadata) || '-',
-      ageOf(clock, updatedAtMs),
-    ]);
-    terminal.print(table(terminal, ['AGGREGATE', 'UUID', 'HOSTS', 'METADATA', 'AGE'], rows));
+  const command = listingCommand('list').description('List aggregates.');
+  const listing: Listing<AggregateView> = {
+    nameOf: ({ name }) => name,
+    columns: [
+      { head: 'AGGREGATE', cell: ({ name }) => name },
+      { head: 'UUID', cell: ({ uuid }) => uuid },
+      { head: 'HOSTS', cell: ({ hostCount }) => hostCount },
+      { head: 'METADATA', cell: ({ metadata }) => pairs(metadata) || '-' },
+      { head: 'AGE', cell: ({ updatedAtMs }) => ageOf(context.clock, updatedAtMs) },
+    ],
+  };
+  useClient(context, command, async (client, flags) => {
+    await showListing(context, flags, listing, () => client.aggregates.list());
   });
   return addHelp(command, [['berth aggregate list', 'how the fleet is divided']]);
 }

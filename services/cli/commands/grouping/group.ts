@@ -7,8 +7,9 @@ import type { Context } from '../../context';
 import { usageError } from '../../failure';
 import { addHelp } from '../../help-text';
 import { ageOf } from '../../views/format';
+import { type Listing, listingCommand, showListing } from '../../views/listing';
 import { pairs } from '../../views/pairs';
-import { facts, table } from '../../views/table';
+import { facts } from '../../views/table';
 import { groupName, keyAndValue } from '../build/request-flags';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
@@ -62,23 +63,23 @@ function createCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const { terminal, clock } = context;
-  const command = new Command('list')
+  const command = listingCommand('list')
     .description('List groups: of the own project, or, for operators, of all.')
-    .option('--project <id>', 'of this project only')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { project, json }) => {
-    const groups = await client.groups.list(project ?? ownProject(context, command));
-    if (json) return terminal.json(groups);
-    const rows = groups.map((group) => [
-      group.projectId,
-      group.name,
-      rulesOf(group),
-      group.memberCount,
-      pairs(group.metadata) || '-',
-      ageOf(clock, group.createdAtMs),
-    ]);
-    terminal.print(table(terminal, ['PROJECT', 'GROUP', 'RULES', 'MEMBERS', 'METADATA', 'AGE'], rows));
+    .option('--project <id>', 'of this project only');
+  const listing: Listing<GroupView> = {
+    nameOf: ({ name }) => name,
+    columns: [
+      { head: 'PROJECT', cell: ({ projectId }) => projectId },
+      { head: 'GROUP', cell: ({ name }) => name },
+      { head: 'RULES', cell: rulesOf },
+      { head: 'MEMBERS', cell: ({ memberCount }) => memberCount },
+      { head: 'METADATA', cell: ({ metadata }) => pairs(metadata) || '-' },
+      { head: 'AGE', cell: ({ createdAtMs }) => ageOf(context.clock, createdAtMs) },
+    ],
+  };
+  useClient(context, command, async (client, flags) => {
+    const project = flags.project ?? ownProject(context, command);
+    await showListing(context, flags, listing, () => client.groups.list(project));
   });
   return addHelp(command, [['berth group list', 'what there is to belong to']]);
 }

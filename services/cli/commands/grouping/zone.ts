@@ -1,8 +1,10 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { ListZonesResponse } from '#libs/contracts/messages';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
-import { facts, table } from '../../views/table';
+import { type Listing, listingCommand, showListing } from '../../views/listing';
+import { facts } from '../../views/table';
 
 /** `berth zone list | show` */
 export function zoneCommand(context: Context): CommandUnknownOpts {
@@ -10,13 +12,17 @@ export function zoneCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const { terminal } = context;
-  const command = new Command('list').description('List zones.').option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }) => {
-    const { zones } = await client.aggregates.zones();
-    if (json) return terminal.json(zones);
-    const rows = zones.map(({ name, hostCount, availableCount }) => [name, hostCount, availableCount]);
-    terminal.print(table(terminal, ['ZONE', 'HOSTS', 'AVAILABLE'], rows));
+  const command = listingCommand('list').description('List zones.');
+  const listing: Listing<ListZonesResponse['zones'][number]> = {
+    nameOf: ({ name }) => name,
+    columns: [
+      { head: 'ZONE', cell: ({ name }) => name },
+      { head: 'HOSTS', cell: ({ hostCount }) => hostCount },
+      { head: 'AVAILABLE', cell: ({ availableCount }) => availableCount },
+    ],
+  };
+  useClient(context, command, async (client, flags) => {
+    await showListing(context, flags, listing, async () => (await client.aggregates.zones()).zones);
   });
   return addHelp(command, [['berth zone list', 'where one can build; nova is the zone of hosts without one']]);
 }

@@ -5,6 +5,7 @@ import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { ageOf, formatNumber } from '../../views/format';
+import { type Column, type Listing, listingCommand, showListing } from '../../views/listing';
 import { bar, facts, table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 import { drainCommand, undrainCommand } from './host-drain';
@@ -23,23 +24,44 @@ export function hostCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const { terminal } = context;
-  const command = new Command('list')
-    .description('List hosts with what they have in use.')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }) => {
-    const hosts = await client.hosts();
-    if (json) return terminal.json(hosts);
-    const rows = hosts.map((host) => [
-      host.host,
-      showStatus(terminal, host),
-      host.availabilityZone || '-',
-      host.instances,
-      ...['VCPU', 'MEMORY_MB', 'DISK_GB'].map((name) => capacityBar(terminal, host, name)),
-    ]);
-    terminal.print(table(terminal, ['HOST', 'STATUS', 'ZONE', 'INSTANCES', 'VCPU', 'MEMORY', 'DISK'], rows));
+  const command = listingCommand('list').description('List hosts with what they have in use.');
+  useClient(context, command, async (client, flags) => {
+    await showListing(context, flags, listingOf(context), () => client.hosts());
   });
-  return addHelp(command, [['berth host list', 'the fleet at a glance']]);
+  return addHelp(command, [
+    ['berth host list', 'the fleet at a glance'],
+    ['berth host list -o wide --watch', 'amounts, too, again and again'],
+    ['berth host list -o name', 'names alone, for a script'],
+  ]);
+}
+
+function listingOf({ terminal, clock }: Context): Listing<HostSummary> {
+  const classes = [
+    ['VCPU', 'VCPU'],
+    ['MEMORY', 'MEMORY_MB'],
+    ['DISK', 'DISK_GB'],
+  ] as const;
+  return {
+    nameOf: ({ host }) => host,
+    columns: [
+      { head: 'HOST', cell: ({ host }) => host },
+      { head: 'STATUS', cell: (host) => showStatus(terminal, host) },
+      { head: 'ZONE', cell: (host) => host.availabilityZone || '-' },
+      { head: 'INSTANCES', cell: ({ instances }) => instances },
+      ...classes.flatMap(([head, name]): Column<HostSummary>[] => [
+        { head, cell: (host) => capacityBar(terminal, host, name) },
+        { head: '', cell: (host) => amountsOf(host, name), isWide: true },
+      ]),
+      { head: 'FAILURES', cell: ({ failures }) => failures, isWide: true },
+      { head: 'SERVICE HOST', cell: ({ serviceHost }) => serviceHost, isWide: true },
+      { head: 'CHANGED', cell: ({ updatedAtMs }) => `${ageOf(clock, updatedAtMs)} ago`, isWide: true },
+    ],
+  };
+}
+
+function amountsOf({ resources }: HostSummary, resourceClass: string): string {
+  const found = resources[resourceClass];
+  return found ? `${formatNumber(found.used)} of ${formatNumber(capacityOf(found.inventory))}` : '-';
 }
 
 function showCommand(context: Context): CommandUnknownOpts {

@@ -7,6 +7,7 @@ import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
 import { ageOf } from '../../views/format';
+import { type Listing, listingCommand, showListing } from '../../views/listing';
 import { facts, table } from '../../views/table';
 import { admissionSummary, waitingSummary } from '../../views/waiting-summary';
 import { amount } from '../number-flags';
@@ -36,19 +37,18 @@ export function instanceCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('list')
+  const command = listingCommand('list')
     .description('List instances, with failed attempts and faults.')
     .addOption(new Option('--state <state>', 'only in this state').choices(INSTANCE_STATES))
     .option('--host <name>', 'only on this host', '')
     .option('--project <id>', 'only of this project', '')
     .option('--request <uuid>', 'only of this build request', '')
-    .option('--limit <n>', 'at most so many', amount, 1000)
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { state, host, project: projectId, request: requestId, limit, json }) => {
-    const instances = await client.instances({ state, host, projectId, requestId }, limit);
-    if (json) return context.terminal.json(instances);
-    list(context, instances);
-    if (instances.length === limit) {
+    .option('--limit <n>', 'at most so many', amount, 1000);
+  useClient(context, command, async (client, flags) => {
+    const { state, host, project: projectId, request: requestId, limit } = flags;
+    const read = () => client.instances({ state, host, projectId, requestId }, limit);
+    const instances = await showListing(context, flags, listingOf(context), read);
+    if (instances.length === limit && !flags.json) {
       context.terminal.note(`the first ${limit}; there may be more: --limit shows them`);
     }
   });
@@ -59,17 +59,23 @@ function listCommand(context: Context): CommandUnknownOpts {
   ]);
 }
 
-function list({ terminal, clock }: Context, instances: readonly InstanceView[]): void {
-  const rows = instances.map((i) => [
-    i.uuid,
-    i.name,
-    showState(terminal, i.state),
-    i.host || '-',
-    i.projectId,
-    ageOf(clock, i.createdAtMs),
-    [waitingSummary(clock, i), attemptSummary(i)].filter((part) => part !== '').join('; '),
-  ]);
-  terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'PROJECT', 'AGE', 'ATTEMPTS'], rows));
+function listingOf({ terminal, clock }: Context): Listing<InstanceView> {
+  return {
+    nameOf: ({ uuid }) => uuid,
+    columns: [
+      { head: 'INSTANCE', cell: ({ uuid }) => uuid },
+      { head: 'NAME', cell: ({ name }) => name },
+      { head: 'STATE', cell: ({ state }) => showState(terminal, state) },
+      { head: 'HOST', cell: ({ host }) => host || '-' },
+      { head: 'PROJECT', cell: ({ projectId }) => projectId },
+      { head: 'REQUEST', cell: ({ requestId }) => requestId, isWide: true },
+      { head: 'AGE', cell: ({ createdAtMs }) => ageOf(clock, createdAtMs) },
+      {
+        head: 'ATTEMPTS',
+        cell: (i) => [waitingSummary(clock, i), attemptSummary(i)].filter((part) => part !== '').join('; '),
+      },
+    ],
+  };
 }
 
 function showCommand(context: Context): CommandUnknownOpts {

@@ -1,8 +1,9 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { NodeView } from '#libs/contracts/messages';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
-import { table } from '../../views/table';
+import { type Listing, listingCommand, showListing } from '../../views/listing';
 import { enrollCommand, maintainCommand, plainOrderCommand, powerCommand } from './operate';
 import { classOf, printNode, showState, withoutJournal } from './show-node';
 
@@ -22,24 +23,25 @@ export function nodeCommand(context: Context): CommandUnknownOpts {
 
 function listCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
-  const command = new Command('list')
+  const command = listingCommand('list')
     .description('List nodes: what each is, has on it, and who manages it.')
-    .option('--state <state>', 'only those in this state')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json, state }) => {
-    const nodes = (await client.nodes()).filter((node) => state === undefined || node.state === state);
-    if (json) return terminal.json(nodes.map(withoutJournal));
-    const rows = nodes.map((node) => [
-      node.host,
-      showState(terminal, node),
-      classOf(node),
-      node.isOn ? 'on' : 'off',
-      node.instanceUuid || '-',
-      node.serviceHost || '-',
-      node.reason || '-',
-    ]);
-    const head = ['NODE', 'STATE', 'CLASS', 'POWER', 'INSTANCE', 'AGENT', 'REASON'];
-    terminal.print(table(terminal, head, rows));
+    .option('--state <state>', 'only those in this state');
+  const listing: Listing<NodeView> = {
+    nameOf: ({ host }) => host,
+    plainOf: withoutJournal,
+    columns: [
+      { head: 'NODE', cell: ({ host }) => host },
+      { head: 'STATE', cell: (node) => showState(terminal, node) },
+      { head: 'CLASS', cell: classOf },
+      { head: 'POWER', cell: ({ isOn }) => (isOn ? 'on' : 'off') },
+      { head: 'INSTANCE', cell: ({ instanceUuid }) => instanceUuid || '-' },
+      { head: 'AGENT', cell: ({ serviceHost }) => serviceHost || '-' },
+      { head: 'REASON', cell: ({ reason }) => reason || '-' },
+    ],
+  };
+  useClient(context, command, async (client, flags) => {
+    const isAsked = ({ state }: NodeView) => flags.state === undefined || state === flags.state;
+    await showListing(context, flags, listing, async () => (await client.nodes()).filter(isAsked));
   });
   return addHelp(command, [
     ['berth node list', 'the pool at a glance'],
