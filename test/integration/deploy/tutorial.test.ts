@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { environment } from '#libs/runtime/system';
+import { type Child, startChild } from '#libs/testing/servers/child';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+
+/* The tutorial, as a reader types it: every line of its `sh` blocks, in one shell, on a broker and a store of its own. */
+
+const ROOT = join(__dirname, '../../..');
+const TUTORIAL = join(ROOT, 'services/console/docs/tutorial.md');
+const BERTH = 'services/cli/main.ts';
+/** Commands that go on until Ctrl-C, and what they say once they are up. */
+const LASTING: readonly (readonly [command: RegExp, isUp: RegExp])[] = [
+  [/^berth up\b/, /^compute-agent .*"msg":"running"/m],
+  [/^berth demo --console/, /http:\/\/127\.0\.0\.1:\d+/],
+];
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-tutorial-'));
+const children: Child[] = [];
+let servers: readonly TestServer[] = [];
+let env: Record<string, string> = {};
+let shell: ReturnType<typeof openShell> | undefined;
+
+beforeAll(async () => {
+  servers = await Promise.all([startRabbitmq(), startRedis()]);
+  env = {
+    BERTH_BUS_URL: servers[0]?.url ?? '',
+    BERTH_STORE_URL: servers[1]?.url ?? '',
+    BERTH_AGENT_HOST: 'host',
+    BERTH_PLACEMENT_PORT: '0',
+    BERTH_CONSOLE_PORT: '0',
+  };
+  const hook = `--conditions=berth-source --require ${join(ROOT, 'libs/testing/typescript.cjs')}`;
+  const program = join(folder, 'berth');
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' ${hook} ${join(ROOT, BERTH)} "$@"\n`);
+  chmodSync(program, 0o755);
+}, 60_000);
+
+afterAll(async () => {
+  shell?.end();
+  for (const child of children) child.process.kill('SIGTERM');
+  await Promise.all(children.map(({ exit }) => exit));
+  await Promise.all(servers.map((server) => server.stop()));
+  rmSync(folder, { recursive: true });
+}, 60_000);
+
+it('does what it says, command by command', async () => {
+  const commands = commandsOf(readFileSync(TUTORIAL, 'utf8'));
+  expect(commands.length).toBeGreaterThan(15);
+  shell = openShell();
+  for (const { line, exitCode } of commands) {
+    const lasting = LASTING.find(([command]) => command.test(line));
+    const outcome = await (lasting ? startLasting(line, lasting[1]) : shell.run(line));
+    expect({ line, ...outcome }).toMatchObject({ line, exitCode });
+  }
+}, 300_000);
+
+interface Command {
+  readonly line: string;
+  /** 0, or what a comment behind the command says. */
+  readonly exitCode: number;
+}
+
+function commandsOf(markdown: string): Command[] {
+  const blocks = [...markdown.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, text = '']) => text);
+  const lines = blocks.flatMap((text) => text.trimEnd().split('\n'));
+  return lines.map((text) => {
+    const [, line = text, code = '0'] = /^(.*?)\s+# exit code (\d+)$/.exec(text) ?? [];
+    return { line, exitCode: Number(code) };
+  });
+}
+
+/** Resolves once it is up; a demo ends with Ctrl-C then, the rest with the tests. */
+async function startLasting(line: string, isUp: RegExp): Promise<{ exitCode: number | null }> {
+  // The demo has no server; what is set for the others is not for it.
+  const isDemo = line.startsWith('berth demo');
+  const child = startChild(BERTH, line.split(' ').slice(1), isDemo ? { BERTH_CONSOLE_PORT: '0' } : env);
+  children.push(child);
+  await child.says(isUp);
+  if (!isDemo) return { exitCode: 0 };
+  child.process.kill('SIGINT');
+  const { code } = await child.exit;
+  return { exitCode: code };
+}
+
+/** One shell for all commands, because some set a variable for those after them. */
+function openShell() {
+  const bash = spawn('bash', { cwd: ROOT, env: { PATH: `${folder}:${environment()['PATH'] ?? ''}`, ...env } });
+  let said = '';
+  let onSaid = () => {};
+  for (const stream of [bash.stdout, bash.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      onSaid();
+    });
+  }
+  return {
+    run: (line: string) =>
+      new Promise<{ exitCode: number; said: string }>((resolve) => {
+        said = '';
+        onSaid = () => {
+          const [, before = '', code] = /^([^]*)^done with (\d+)\n/m.exec(said) ?? [];
+          if (code !== undefined) resolve({ exitCode: Number(code), said: before });
+        };
+        bash.stdin.write(`${line}\necho "done with $?"\n`);
+      }),
+    end: () => bash.stdin.end(),
+  };
+}
