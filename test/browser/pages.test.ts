@@ -148,6 +148,15 @@ it('counts how many more of a flavor fit', async () => {
   await page.context().close();
 });
 
+it('leads to the documentation', async () => {
+  const { page } = await openPage(browser, fleet.url);
+  await page.goto('/fleet');
+  await page.getByRole('link', { name: 'Docs' }).click();
+  await page.getByRole('link', { name: 'Ten minutes with Berth' }).first().waitFor();
+  expect(page.url()).toBe(`${fleet.url}/docs/`);
+  await page.context().close();
+});
+
 it('finds hosts and instances', async () => {
   const { page } = await openPage(browser, fleet.url);
   await page.goto('/fleet');

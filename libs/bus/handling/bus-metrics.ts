@@ -22,12 +22,16 @@ export interface BusState {
 
 /** The metrics of one bus; a process's metrics take one bus. */
 export function busMetrics(metrics: Metrics, state: BusState): BusMetrics {
-  const ask = (name: string, help: string, value: () => number) =>
-    metrics.gauge(name, help, [], (gauge) => gauge.set(value()));
-  ask('berth_bus_connected', '1 while messages flow.', () => Number(state.isConnected()));
-  ask('berth_bus_calls_waiting', 'Calls that wait for their answers.', () => state.callsWaiting);
-  ask('berth_bus_messages_unconfirmed', 'Casts and events that the broker has not confirmed.', () => state.unconfirmed);
-  ask('berth_bus_messages_in_hand', 'Messages that handlers work on.', () => state.inHand);
+  const gauge = (name: string, help: string, value: () => number) =>
+    metrics.gauge(name, help, [], (its) => its.set(value()));
+  gauge('berth_bus_connected', '1 while messages flow.', () => Number(state.isConnected()));
+  gauge('berth_bus_calls_waiting', 'Calls that wait for their answers.', () => state.callsWaiting);
+  gauge(
+    'berth_bus_messages_unconfirmed',
+    'Casts and events that the broker has not confirmed.',
+    () => state.unconfirmed,
+  );
+  gauge('berth_bus_messages_in_hand', 'Messages that handlers work on.', () => state.inHand);
   return {
     notSent: metrics.counter('berth_bus_not_sent_total', 'Messages that the broker did not get or take.', ['reason']),
     deadLetters: metrics.counter('berth_bus_dead_letters_total', 'Messages moved to the dead letters.', ['reason']),

@@ -10,7 +10,10 @@ const FOLDERS = [join(__dirname, '../public'), join(__dirname, '../../../dist/se
 /** The addresses of pages: each is the same document, which reads its own address. */
 const PAGES = ['/', '/fleet', '/hosts/:name', '/instances/:uuid', '/explain', '/builds', '/capacity'];
 
-/** What browsers get: one document, one script, one style sheet, one picture; no secret is in them. */
+/**
+ * What browsers get: one document, one script, one style sheet, one picture, and the documentation below `/docs/`. No secret is in
+ * them, so nobody has to sign in for them.
+ */
 export async function registerFiles(app: FastifyInstance): Promise<void> {
   const root = FOLDERS.find((folder) => existsSync(join(folder, 'index.html')));
   if (root === undefined) {
@@ -26,5 +29,7 @@ export async function registerFiles(app: FastifyInstance): Promise<void> {
     cacheControl: false,
     setHeaders: (reply) => void reply.setHeader('cache-control', 'no-cache'),
   });
+  app.get('/docs', (_request, reply) => reply.redirect('/docs/'));
+  app.get('/docs/', (_request, reply) => reply.sendFile('docs/index.html'));
   for (const url of PAGES) app.get(url, (_request, reply) => reply.sendFile('index.html'));
 }

@@ -55,6 +55,7 @@ export function Frame({
               </a>
             );
           })}
+          <a href="/docs/">Docs</a>
         </nav>
         <Search />
         <span class={`connection connection-${connection}`} role="status">

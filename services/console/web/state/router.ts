@@ -42,12 +42,16 @@ export function usePlace(): Place {
   return place;
 }
 
+/** Pages that are documents of their own. */
+const DOCUMENTS = '/docs/';
+
 /** Has plain clicks on links within the console change the page without loading it anew. */
 export function followLinks(): void {
   document.addEventListener('click', (click) => {
     const link = (click.target as Element).closest('a');
     const isPlain = click.button === 0 && !click.ctrlKey && !click.metaKey && !click.shiftKey && !click.altKey;
     if (!link || !isPlain || link.target !== '' || link.origin !== location.origin) return;
+    if (link.pathname.startsWith(DOCUMENTS)) return;
     click.preventDefault();
     go(link.pathname + link.search);
   });

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { openWorld, type World } from '../../services/console/testing/world';
+import { accessibilityProblems, openPage, startChromium } from './chromium';
+
+/* The documentation as the console serves it; a private console without a fleet. */
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-docs-'));
+let browser: Browser;
+let world: World;
+
+beforeAll(async () => {
+  // Nobody has a token: nothing here is asked for by somebody who is signed in.
+  writeFileSync(join(folder, 'tokens.json'), '[]');
+  [browser, world] = await Promise.all([
+    startChromium(),
+    openWorld({ BERTH_PLACEMENT_AUTH: 'tokens', BERTH_PLACEMENT_TOKENS_FILE: join(folder, 'tokens.json') }),
+  ]);
+});
+afterAll(async () => {
+  await browser.close();
+  await world.close();
+  rmSync(folder, { recursive: true });
+});
+
+const PAGES = ['', 'tutorial.html', 'reference/settings.html', 'services/console.html', 'deploy.html'];
+
+it.each(PAGES.flatMap((path) => [[path, 'light'] as const, [path, 'dark'] as const]))(
+  'shows /docs/%s (%s) without an accessibility problem, to somebody who is not signed in',
+  async (path, colorScheme) => {
+    const { page, problems } = await openPage(browser, world.url, { colorScheme });
+    await page.goto(`/docs/${path}`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  },
+);
+
+it.each(PAGES)('fits /docs/%s into a narrow window', async (path) => {
+  const { page } = await openPage(browser, world.url, { viewport: { width: 390, height: 800 } });
+  await page.goto(`/docs/${path}`);
+  const root = page.locator('html');
+  expect(await root.evaluate(({ scrollWidth }) => scrollWidth)).toBe(390);
+  await page.context().close();
+});
+
+it('needs no script', async () => {
+  const { page } = await openPage(browser, world.url, { javaScriptEnabled: false });
+  await page.goto('/docs');
+  await page.getByRole('navigation').getByRole('link', { name: 'Ten minutes with Berth' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Ten minutes with Berth' }).waitFor();
+  expect(page.url()).toBe(`${world.url}/docs/tutorial.html`);
+  await page.context().close();
+});
+
+it('answers 404 for a page that is not there, and 200 for every page of the navigation', async () => {
+  const statusOf = async (path: string) => (await fetch(new URL(path, `${world.url}/docs/`))).status;
+  expect(await statusOf('nothing.html')).toBe(404);
+  expect(await statusOf('../../package.json')).toBe(404);
+  const { page } = await openPage(browser, world.url);
+  await page.goto('/docs/');
+  const links = await page.getByRole('navigation').getByRole('link').all();
+  const paths = await Promise.all(links.map((link) => link.getAttribute('href')));
+  expect(paths.length).toBeGreaterThan(30);
+  expect([...new Set(await Promise.all(paths.map((path) => statusOf(path ?? ''))))]).toEqual([200]);
+  await page.context().close();
+});
