@@ -10,6 +10,13 @@ import type { Resources } from '#libs/domain/inventory';
 const MAX_REFUSALS = 256;
 
 /** What one top scheduler knows of one cell. */
+interface Refusal {
+  readonly count: number;
+  readonly untilMs: number;
+  /** What was known of the cell when it refused. */
+  readonly summary: CellSummary | undefined;
+}
+
 export class KnownCell implements CellCandidate {
   record: CellRecord;
   summary: CellSummary | undefined;
@@ -20,7 +27,7 @@ export class KnownCell implements CellCandidate {
   #summaryBytes = 0;
   #lastError: BerthError | undefined;
   /** What it refused when it was asked: later than its summary tells. */
-  readonly #refusals = new Map<string, { readonly count: number; readonly untilMs: number }>();
+  readonly #refusals = new Map<string, Refusal>();
 
   constructor(
     readonly link: CellLink,
@@ -67,8 +74,18 @@ export class KnownCell implements CellCandidate {
     this.wrongGuessCount += 1;
     const known = this.#refusals.get(shape)?.count ?? count;
     if (this.#refusals.size >= MAX_REFUSALS) this.#refusals.delete(this.#refusals.keys().next().value ?? '');
-    this.#refusals.set(shape, { count: Math.min(count, known), untilMs: this.clock.elapsed() + forMs });
+    this.#refusals.set(shape, {
+      count: Math.min(count, known),
+      untilMs: this.clock.elapsed() + forMs,
+      summary: this.summary,
+    });
   }
+
+  refusedSince = (shape: string): number => {
+    const own = this.#refusals.get(shape);
+    const isNewest = own !== undefined && own.summary === this.summary && own.untilMs > this.clock.elapsed();
+    return isNewest ? own.count : Number.POSITIVE_INFINITY;
+  };
 
   refusedCount = (shape: string): number => {
     const own = this.#refusals.get(shape);

@@ -17,10 +17,7 @@ export interface SelectCellDeps {
 }
 
 /** Why a cell was not chosen: by what its summary says, or by its own word. */
-type Refusal = Omit<CellRefusal, 'filter'> & {
-  readonly filter: CellRefusal['filter'] | 'asked';
-  readonly says?: string;
-};
+type Refusal = CellRefusal & { readonly says?: string };
 
 /**
  * Chooses a cell for a request and has its schedulers claim hosts there: one decision.

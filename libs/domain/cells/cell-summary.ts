@@ -41,7 +41,7 @@ export interface RefusedShape {
   readonly count: number;
 }
 
-export const MAX_HOST_CLASSES = 64;
+export const MAX_HOST_CLASSES = 128;
 export const MAX_REFUSED_SHAPES = 32;
 /** A shape that takes more to say is not remembered. */
 export const MAX_SHAPE_CHARS = 512;

@@ -12,9 +12,10 @@ const summary = (...classes: HostClass[]): CellSummary => {
   const counts = { hostCount: 1, availableCount: 1, instanceCount: 0 };
   return { digest: 1, ...counts, commonTraits: new Set(['COMPUTE_NODE']), classes, refused: [] };
 };
+const never = () => Number.POSITIVE_INFINITY;
 const cell = (name: string, fields: Partial<CellCandidate> = {}): CellCandidate => {
   const usual = { state: 'enabled', unreachable: '', summary: summary(hosts(10, 8)), assumed: {} } as const;
-  return { name, ...usual, refusedCount: () => Number.POSITIVE_INFINITY, ...fields };
+  return { name, ...usual, refusedSince: never, refusedCount: never, ...fields };
 };
 const asks = (vcpu: number, fields: Partial<RequestSpec> = {}) =>
   cellRequestOf(resolveSpec(requestSpec({ VCPU: vcpu }, { projectId: 'p', userId: 'u', ...fields }), 'spec'));
@@ -50,6 +51,7 @@ it.each<[string, Partial<CellCandidate>, ReturnType<typeof asks>, { filter: stri
   ['without the trait', {}, asks(2, { requiredTraits: ['CUSTOM_A'] }), { filter: 'traits', reason: 'traits' }],
   ['with a forbidden one', {}, asks(2, { forbiddenTraits: ['COMPUTE_NODE'] }), { filter: 'traits', reason: 'traits' }],
   ['too small', {}, asks(9), { filter: 'capacity', reason: 'capacity_vcpu' }],
+  ['known to refuse', { refusedSince: () => 1 }, asks(2), { filter: 'asked', reason: 'refused_just_now' }],
 ])('a cell that is %s is not asked, and it is said why', (_what, fields, request, refusal) => {
   expect(rank([cell('a', fields)], request)).toEqual({ ranked: [], refusals: [{ cell: 'a', ...refusal }] });
 });

@@ -24,13 +24,15 @@ export interface CellCandidate {
   readonly summary: CellSummary | undefined;
   /** Given to builds since the summary was made. */
   readonly assumed: Resources;
+  /** The least count of instances of this shape that it refused after its summary; infinite when it did not: it would again. */
+  readonly refusedSince: (shape: string) => number;
   /** The least count of instances of this shape that it has refused lately; infinite when it has not. */
   readonly refusedCount: (shape: string) => number;
 }
 
 export interface CellRefusal {
   readonly cell: string;
-  readonly filter: 'enabled' | 'reachable' | 'zone' | 'traits' | 'capacity';
+  readonly filter: 'enabled' | 'reachable' | 'zone' | 'traits' | 'capacity' | 'asked';
   /** A stable symbol: `draining`, `capacity_vcpu`. */
   readonly reason: string;
 }
@@ -77,10 +79,11 @@ export function rankCells(
 ): RankedCells {
   const refusals: CellRefusal[] = [];
   const open: { name: string; tier: number; weight: number }[] = [];
-  for (const { name, state, unreachable, summary, assumed, refusedCount } of cells) {
+  for (const { name, state, unreachable, summary, assumed, refusedSince, refusedCount } of cells) {
     const refuse = (filter: CellRefusal['filter'], reason: string) => refusals.push({ cell: name, filter, reason });
     if (state !== 'enabled') refuse('enabled', state);
     else if (unreachable !== '') refuse('reachable', unreachable);
+    else if (refusedSince(request.shape) <= count) refuse('asked', 'refused_just_now');
     else if (summary === undefined) open.push({ name, tier: 2, weight: random.next() });
     else {
       const room = roomIn(summary, request);

@@ -69,6 +69,7 @@ it('is small, and refuses no request that one of the hosts would take', () => {
         unreachable: '',
         summary,
         assumed: {},
+        refusedSince: () => Number.POSITIVE_INFINITY,
         refusedCount: () => Number.POSITIVE_INFINITY,
       } as const;
       const { ranked } = rankCells(cellRequestOf(resolveSpec(spec, 'spec')), 1, [cell], seededRandom(1));
