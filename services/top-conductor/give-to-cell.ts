@@ -18,21 +18,24 @@ import { changeRecord, dueIn } from './records';
  * asks that cell alone, which selects the same again or, for a request that it has already, finds the instances by the request's
  * id. It costs that a build waits for its cell when that becomes unreachable between the selection and the handover.
  *
- * All of it may be done twice. What can't be done now is done when the records are due again.
+ * Meanwhile they are not due, so that nobody else asks for them (`givingMs`). All of it may be done twice. What can't be done now is done when the records are due again.
  */
 export async function giveToCell(t: TopConductor, records: readonly Instance[]): Promise<void> {
-  const open = records.filter(({ state, cell }) => state === 'scheduling' && !cell?.isHandedOver);
+  const waiting = records.filter(({ state, cell }) => state === 'scheduling' && !cell?.isHandedOver);
+  const decided = waiting.find(({ cell }) => cell !== undefined)?.cell;
+  const open = waiting.filter(({ cell }) => cell === undefined || cell.name === decided?.name);
   const [first] = open;
   if (first === undefined) return;
   try {
-    const response = await selectFor(t, open, first);
+    const response = await selectFor(t, open, first, decided?.name);
     const { destinations, noValidHost, cell: named } = response;
     if (destinations.length > 0) return await handOver(t, open, destinations, named ?? '');
     const waits = (first.admission?.waitForCapacityMs ?? 0) > 0 && named !== undefined;
     if (waits) return await handOver(t, open, [], named);
     const fault = { reason: 'no_valid_host', message: noValidHost?.summary ?? 'no cell takes it' };
-    // The cell that could be its own may come back.
-    const mayChange = isDelayed(response) && t.clock.now() - first.createdAtMs < t.config.schedulingTimeoutMs;
+    // A cell that could take it may come back; one that may have it already is waited for however long that takes.
+    const isEarly = t.clock.now() - first.createdAtMs < t.config.schedulingTimeoutMs;
+    const mayChange = isDelayed(response) && (isEarly || decided !== undefined);
     t.measured.requests.inc({ outcome: mayChange ? 'delayed' : 'no_valid_host' });
     await Promise.all(open.map((record) => (mayChange ? noteFault(t, record, fault) : fail(t, record, fault))));
   } catch (thrown) {
@@ -47,7 +50,8 @@ export async function giveToCell(t: TopConductor, records: readonly Instance[]):
 async function selectFor(
   t: TopConductor,
   open: readonly Instance[],
-  { requestId, requestSpec, admission, gang, cell }: Instance,
+  { requestId, requestSpec, admission, gang }: Instance,
+  cell: string | undefined,
 ): Promise<SelectDestinationsResponse> {
   const request = {
     requestId,
@@ -58,7 +62,7 @@ async function selectFor(
     priority: admission?.priority ?? 0,
     isProtected: admission?.isProtected ?? false,
     alternatesHeld: admission?.alternatesHeld,
-    ...(cell ? { cell: cell.name } : {}),
+    ...(cell === undefined ? {} : { cell }),
   };
   // By an alternate of before, or by a claim that has no record yet: asked again, the cell answers the same.
   const options = { timeoutMs: t.config.selectTimeoutMs, signal: t.stopping, id: requestId };
@@ -78,6 +82,8 @@ async function handOver(
     open.map(({ uuid }) =>
       changeRecord(t, uuid, (record) => {
         if (record.state !== 'scheduling' || record.cell?.isHandedOver) return undefined;
+        // Somebody else was faster: what was claimed for it here has no record, and goes with the cell's audit.
+        if (record.cell && record.cell.name !== cell) return undefined;
         const before = record.cell ?? { version: 0, isHandedOver: false, isEnding: false };
         return { cell: { ...before, name: cell }, fault: undefined, dueAtMs: dueIn(t, 'scheduling', false) };
       }),
@@ -121,7 +127,9 @@ function isDelayed({ noValidHost }: SelectDestinationsResponse): boolean {
 
 /** Why it waits, for whoever looks at it. */
 export async function noteFault(t: TopConductor, { uuid }: Instance, fault: NonNullable<Instance['fault']>) {
-  await changeRecord(t, uuid, (record) => (record.fault?.message === fault.message ? undefined : { fault }));
+  await changeRecord(t, uuid, (record) =>
+    record.fault?.message === fault.message ? undefined : { fault, dueAtMs: t.clock.now() + t.config.syncIntervalMs },
+  );
 }
 
 async function fail(t: TopConductor, { uuid }: Instance, fault: NonNullable<Instance['fault']>) {

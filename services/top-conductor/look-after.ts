@@ -4,7 +4,7 @@ import type { Instance } from '#libs/domain/instance';
 import type { TopConductor } from './context';
 import { askCell, compareCell, forgottenBy } from './follow-cells';
 import { giveToCell, noteFault } from './give-to-cell';
-import { publish } from './records';
+import { givingMs, publish } from './records';
 import { endInCell } from './take-requests';
 
 /** The lease of whoever compares cells, empties the outbox and forgets what is old. */
@@ -26,7 +26,7 @@ export async function keepLookingAfter(t: TopConductor): Promise<void> {
 }
 
 async function lookAfterDue(t: TopConductor): Promise<void> {
-  const due = await t.instances.takeDue(t.clock.now(), t.config.syncIntervalMs, MAX_DUE);
+  const due = await t.instances.takeDue(t.clock.now(), givingMs(t), MAX_DUE);
   const byRequest = new Map<string, Instance[]>();
   for (const record of due) byRequest.set(record.requestId, [...(byRequest.get(record.requestId) ?? []), record]);
   await Promise.all([...byRequest.values()].map((records) => lookAfter(t, records)));

@@ -22,7 +22,7 @@ export const topConductorOptions = {
   }),
   selectTimeoutMs: durationOption({
     env: 'BERTH_TOP_CONDUCTOR_SELECT_TIMEOUT_MS',
-    default: 20_000,
+    default: 10_000,
     min: 100,
     max: 600_000,
     help: 'How long a top scheduler may take to choose a cell, the calls to cells included.',

@@ -51,6 +51,11 @@ export async function publish(t: TopConductor, versions: readonly Instance[]): P
   }
 }
 
+/** So long one conductor has for what is due, the choice of a cell included, before another looks after it. */
+export function givingMs({ config }: TopConductor): number {
+  return config.selectTimeoutMs + config.syncIntervalMs;
+}
+
 /** The states in which the top need not look after an instance: its cell tells when it leaves them. */
 const RESTING: readonly Instance['state'][] = ['active', 'stopped', 'shelved_offloaded', 'error', 'deleted', 'unknown'];
 

@@ -16,7 +16,7 @@ import type { Instance } from '#libs/domain/instance';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { TopConductor } from './context';
 import { giveToCell } from './give-to-cell';
-import { changeRecord, dueIn, publish } from './records';
+import { changeRecord, dueIn, givingMs, publish } from './records';
 
 /**
  * Takes one request of a client. It is acknowledged when it is on record: what is left of it to do is done when the record is due,
@@ -101,7 +101,7 @@ function newInstances(t: TopConductor, request: BuildRequest, { projectId, userI
     missingIn: undefined,
     ...(request.minCount ? { gang: { minCount: request.minCount, count: request.count } } : {}),
     ...(request.admission ? { admission: request.admission } : {}),
-    dueAtMs: nowMs + t.config.syncIntervalMs,
+    dueAtMs: nowMs + givingMs(t),
     version: 1,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,

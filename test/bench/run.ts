@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { buildsBench } from './builds';
-import { cellsBench } from './cells';
+import { cellsBench } from './cells/cells';
 import { claimsBench } from './claims';
 import type { Bench, Results } from './harness';
 import { packBench } from './packing/pack';
