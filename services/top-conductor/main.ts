@@ -18,8 +18,6 @@ const tables = {
 /** `berth top-conductor`: takes build requests for a fleet of several cells. */
 export const topConductor: ServiceProcess<typeof tables> = {
   name: 'top-conductor',
-  purpose:
-    'Run a conductor of the top: takes build requests for the fleet, gives each to a cell, follows what becomes of it.',
   prefix: 'BERTH_TOP_CONDUCTOR_',
   tables,
   async start(config, opening) {

@@ -18,8 +18,6 @@ const tables = {
 /** `berth top-scheduler`: chooses a cell for each request of the fleet. */
 export const topScheduler: ServiceProcess<typeof tables> = {
   name: 'top-scheduler',
-  purpose:
-    'Run a scheduler of the top: chooses a cell for each request of the fleet, by summaries, and asks its schedulers.',
   prefix: 'BERTH_TOP_SCHEDULER_',
   tables,
   async start(config, opening) {
