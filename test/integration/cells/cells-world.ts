@@ -19,6 +19,9 @@ import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/se
 
 export const clock = systemClock();
 
+/** A Redis, or a Cluster of several. */
+export type StoreServer = Pick<TestServer, 'url' | 'stop'>;
+
 /** One cell, or the top, as a test sees it. */
 export interface OpenedCell {
   readonly cell: string;
@@ -40,12 +43,16 @@ export class CellsWorld {
 
   private constructor(
     readonly rabbitmq: RabbitmqServer,
-    readonly redis: TestServer,
+    readonly redis: StoreServer,
     readonly credentials: DeployedCredentials,
   ) {}
 
   /** @param hosts  by which names agents of each cell may run */
-  static async start(cells: readonly string[], hosts: readonly string[]): Promise<CellsWorld> {
+  static async start(
+    cells: readonly string[],
+    hosts: readonly string[],
+    startStore: () => Promise<StoreServer> = () => startRedis({ appendOnly: true }),
+  ): Promise<CellsWorld> {
     const users = cells.flatMap((cell) => {
       const services = cell === 'cell1' ? [] : ['scheduler', 'conductor'];
       return [...services, ...hosts.map((host) => `agent.${host}`)].map((user) => inCell(cell, user));
@@ -53,7 +60,7 @@ export class CellsWorld {
     const credentials = deployedCredentials(users);
     const [rabbitmq, redis] = await Promise.all([
       startRabbitmq({ config: { load_definitions: credentials.definitionsFile } }),
-      startRedis({ appendOnly: true }),
+      startStore(),
     ]);
     return new CellsWorld(rabbitmq, redis, credentials);
   }

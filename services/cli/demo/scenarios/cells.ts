@@ -1,5 +1,6 @@
-import { type EmbeddedFleet, startEmbedded } from '../../embedded/fleet';
-import { type EmbeddedTop, startEmbeddedTop } from '../../embedded/top';
+import type { EmbeddedFleet } from '../../embedded/fleet';
+import { startLate, startTopLate } from '../../embedded/start-late';
+import type { EmbeddedTop } from '../../embedded/top';
 import { table } from '../../views/table';
 import { requestFor } from '../workload';
 import type { Scenario, Stage } from './stage';
@@ -21,11 +22,11 @@ export const cells: Scenario = {
     const { context, fleet } = stage;
     const around = { ...context, env: { ...SETTINGS, ...context.env } };
     const size = { schedulers: 2, conductors: 2, failureRate: 0, latencyMs: 400 };
-    const second = await startEmbedded(
+    const second = await startLate(
       { ...around, env: { ...around.env, BERTH_CELL: B } },
       { ...size, hosts: 3, shape: { VCPU: 16, MEMORY_MB: 65_536 }, broker: fleet.broker },
     );
-    const top = await startEmbeddedTop(around, fleet.broker, ['cell1', B]);
+    const top = await startTopLate(around, fleet.broker, ['cell1', B]);
     try {
       await playWith(stage, second, top);
       const { overAllocated, leaked } = await second.audit();
