@@ -1,13 +1,14 @@
 // Writes the users of the broker and of Redis into a folder that both mount, from the environment:
 //
 //   BERTH_<USER>_PASSWORD   for SCHEDULER, CONDUCTOR, PLACEMENT and OPERATOR
-//   BERTH_USER_PASSWORDS    of agents and tenants: agent.host-1=...,service-host.rack=...,project.demo=...
+//   BERTH_USER_PASSWORDS    of agents and tenants: agent.host-1=...,service-host.rack=...,project.demo=...; and of other cells
+//                           and the top, their services, too: cell.b.scheduler=...,cell.b.agent.host-1=...,cell.top.conductor=...
 //   BERTH_BROKER_CLUSTER    on where several brokers are one cluster: all queues are replicated then
 //   BERTH_PLACEMENT_TOKEN   the token of the placement API's one user, who may do everything
 //   BERTH_REDIS_DEFAULT_PASSWORD   lets Redis' user `default` log in, as Kubernetes' operators of Redis do
 //
 // The broker gets a virtual host and users with what each may declare, write and read (libs/bus/broker-users); Redis gets
-// users that see only the keys of Berth's cells. Passwords and the token are stored hashed. Run by `docker-compose up` first.
+// users that see only the keys of their cell. Passwords and the token are stored hashed. Run by `docker-compose up` first.
 import { createHash } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,7 +16,9 @@ import { join } from 'node:path';
 
 const require = createRequire(import.meta.url);
 const { brokerDefinitions } = require('#libs/bus/broker-definitions');
+const { cellOf, withoutCell } = require('#libs/contracts/cells');
 const { canHaveUser, identityOf } = require('#libs/contracts/identity');
+const { CELL_NAME, DEFAULT_CELL } = require('#libs/domain/cells/cell');
 
 const VHOST = 'berth';
 const folder = process.argv[2];
@@ -36,12 +39,19 @@ function checked(name, value) {
 const secret = (name) => checked(name, process.env[name] ?? '');
 const passwords = new Map([...new Set([...BROKER_USERS, ...REDIS_USERS])].map((user) => [user, secret(`BERTH_${user.toUpperCase()}_PASSWORD`)]));
 const users = new Map(BROKER_USERS.map((user) => [user, passwords.get(user)]));
+const redisUsers = new Map(REDIS_USERS.map((user) => [user, passwords.get(user)]));
 for (const entry of (process.env.BERTH_USER_PASSWORDS ?? '').split(',').filter((text) => text !== '')) {
   const [user, password = ''] = entry.split('=');
-  const identity = identityOf(user);
-  const isKnown = identity.kind !== 'service' && canHaveUser(identity.host ?? identity.projectId);
-  if (!isKnown) problems.push(`BERTH_USER_PASSWORDS: ${user} is neither agent.HOST, service-host.HOST nor project.ID`);
-  users.set(user, checked(`the password of ${user} in BERTH_USER_PASSWORDS`, password));
+  const cell = cellOf(user);
+  const identity = identityOf(user, cell);
+  const service = cell === DEFAULT_CELL ? undefined : REDIS_USERS.find((name) => name === withoutCell(user));
+  const isKnown = service !== undefined || (identity.kind !== 'service' && canHaveUser(identity.host ?? identity.projectId));
+  if (!isKnown || !CELL_NAME.test(cell)) {
+    problems.push(`BERTH_USER_PASSWORDS: ${user} is neither agent.HOST, service-host.HOST nor project.ID, nor one of cell.NAME.`);
+  }
+  const its = checked(`the password of ${user} in BERTH_USER_PASSWORDS`, password);
+  if (service !== undefined) redisUsers.set(user, its);
+  if (service !== 'placement') users.set(user, its);
 }
 const cluster = process.env.BERTH_BROKER_CLUSTER || 'off';
 if (!['on', 'off'].includes(cluster)) problems.push(`BERTH_BROKER_CLUSTER is '${cluster}': on or off`);
@@ -60,8 +70,8 @@ const acl = [
   // Off: nobody can log in as it. But Redis replays its append-only file as this user, so it must be allowed everything, or
   // a restart comes back empty (redis issue 14541).
   `user default ${redisDefault ? `on #${sha256(redisDefault)}` : 'off'} +@all ~* &*`,
-  ...REDIS_USERS.map((name) => {
-    return `user ${name} on #${sha256(passwords.get(name))} ~{*}:* -@all +@connection +@read +@write +@scripting +@transaction -@dangerous +info +time +cluster|slots +cluster|info`;
+  ...[...redisUsers].map(([name, password]) => {
+    return `user ${name} on #${sha256(password)} ~{${cellOf(name)}}:* -@all +@connection +@read +@write +@scripting +@transaction -@dangerous +info +time +cluster|slots +cluster|info`;
   }),
 ];
 

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { cellOf, inCell, queueInCell, withoutCell } from '../contracts/cells';
 import { identityOf, isRestricted } from '../contracts/identity';
 import { agentQueue, EVENTS_EXCHANGE, type QueueSpec, REPORTS_EXCHANGE, REQUESTS_EXCHANGE } from '../contracts/queues';
-import { type BrokerRights, rightsOf, SERVICE_RIGHTS } from './broker-users';
+import { type BrokerRights, rightsOf, type ServiceUser, serviceRightsOf } from './broker-users';
 import { DEAD_LETTER_QUEUE } from './handling/dead-letter';
 import { queueArguments } from './queue-arguments';
 
@@ -9,14 +10,19 @@ import { queueArguments } from './queue-arguments';
  * What RabbitMQ loads at its start (`load_definitions`): a virtual host, users by name and password with their rights, and
  * what restricted users need before a service has run: the exchanges, and the order queue of each agent.
  *
- * @param users  `scheduler`, `conductor`, `operator`, and those of agents and projects (`userOf`); others have no rights
+ * @param users  `scheduler`, `conductor`, `operator`, and those of agents and projects (`userOf`), of other cells than the first
+ *   with its name before theirs (`cell.b.scheduler`); others have no rights
  * @param isCluster  several brokers are one: all queues that outlive a connection are replicated (quorum), so that none of them is
  *   away with a broker. RabbitMQ gives the type of its virtual host to queues that are declared without one.
  */
 export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, string>, isCluster = false): object {
-  const identities = [...users.keys()].map(identityOf);
-  const queues = identities.flatMap((identity) => (identity.kind === 'agent' ? [agentQueue(identity.host)] : []));
-  const declared = [DEAD_LETTER_QUEUE, ...queues];
+  const cells = [...new Set([...users.keys()].map(cellOf))];
+  const queues = [...users.keys()].flatMap((user) => {
+    const identity = identityOf(user, cellOf(user));
+    return identity.kind === 'agent' ? [queueInCell(cellOf(user), agentQueue(identity.host))] : [];
+  });
+  const declared = [...cells.map((cell) => queueInCell(cell, DEAD_LETTER_QUEUE)), ...queues];
+  const exchanges = cells.flatMap((cell) => EXCHANGES.map((name) => inCell(cell, name)));
   const rights = [...users.keys()].flatMap((user) => {
     const found = rightsOfUser(user);
     return found === undefined ? [] : [{ user, ...found }];
@@ -33,7 +39,7 @@ export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, stri
     })),
     permissions: rights.map(({ user, configure, write, read }) => ({ user, vhost, configure, write, read })),
     topic_permissions: rights.flatMap(({ user, topics }) => topics.map((topic) => ({ user, vhost, ...topic }))),
-    exchanges: [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE].map((name) => {
+    exchanges: exchanges.map((name) => {
       return { name, vhost, type: 'topic', durable: true, auto_delete: false, internal: false, arguments: {} };
     }),
     queues: declared.map((spec) => {
@@ -52,10 +58,15 @@ export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, stri
 
 /** The rights of a user by its name; undefined for a name that Berth does not know. */
 function rightsOfUser(user: string): BrokerRights | undefined {
-  const identity = identityOf(user);
-  if (isRestricted(identity)) return rightsOf(identity);
-  return SERVICE_RIGHTS[user as keyof typeof SERVICE_RIGHTS];
+  const cell = cellOf(user);
+  const identity = identityOf(user, cell);
+  if (isRestricted(identity)) return rightsOf(identity, cell);
+  const service = SERVICES.find((name) => name === withoutCell(user));
+  return service && serviceRightsOf(service, cell);
 }
+
+const SERVICES: readonly ServiceUser[] = ['scheduler', 'conductor', 'operator'];
+const EXCHANGES = [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE];
 
 function bindingOf({ name, entrance }: QueueSpec, vhost: string): object[] {
   if (entrance === undefined) return [];

@@ -1,3 +1,4 @@
+import { inCell, queueInCell } from '../contracts/cells';
 import { type RestrictedIdentity, userOf } from '../contracts/identity';
 import {
   agentQueue,
@@ -12,6 +13,7 @@ import {
   RPC_SCHEDULER,
   STATS,
 } from '../contracts/queues';
+import { DEFAULT_CELL, TOP } from '../domain/cells/cell';
 import { DEAD_LETTERS } from './port';
 
 /** What a user of the broker may do: regular expressions of names, and of routing keys on topic exchanges. */
@@ -31,25 +33,27 @@ const NOTHING = '^$';
 const DEFAULT_EXCHANGE = 'amq.default';
 
 /**
- * The rights of an agent's or a tenant's user.
+ * The rights of an agent's or a tenant's user in a cell; it has none in any other.
  *
  * It publishes to one topic exchange, under routing keys that end in its own name, and reads its own queues. It declares
  * queues for answers and events only, whose names begin with its own and end in a uuid, so that `agent.h1` can't take a
  * queue of `agent.h1.example`. RabbitMQ checks the patterns of the topics that it binds, too.
  */
-export function rightsOf(identity: RestrictedIdentity): BrokerRights {
-  const user = userOf(identity);
+export function rightsOf(identity: RestrictedIdentity, cell = DEFAULT_CELL): BrokerRights {
+  const user = userOf(identity, cell);
+  const [requests, reports, events] = ENTRANCES.map((exchange) => inCell(cell, exchange)) as [string, string, string];
   const own = `private\\.${escaped(user)}\\.${UUID}`;
-  const keys = (queues: readonly string[]) => `^(${queues.map(escaped).join('|')})\\.${escaped(user)}$`;
+  const keys = (queues: readonly string[]) => `^(${queues.map(escaped).join('|')})\\.${escaped(userOf(identity))}$`;
   if (identity.kind === 'agent') {
     const orders = agentQueue(identity.host).name;
+    const ordersQueue = inCell(cell, orders);
     return {
       configure: `^${own}$`,
-      write: `^${escaped(REPORTS_EXCHANGE)}$`,
-      read: `^(${escaped(orders)}|${own})$`,
+      write: `^${escaped(reports)}$`,
+      read: `^(${escaped(ordersQueue)}|${own})$`,
       topics: [
         {
-          exchange: REPORTS_EXCHANGE,
+          exchange: reports,
           write: keys([BUILD_RESULTS.name, STATS.name, DEAD_LETTERS, orders]),
           read: NOTHING,
         },
@@ -59,16 +63,16 @@ export function rightsOf(identity: RestrictedIdentity): BrokerRights {
   const word = escaped(projectWord(identity.projectId));
   return {
     configure: `^${own}$`,
-    write: `^(${escaped(REQUESTS_EXCHANGE)}|${own})$`,
-    read: `^(${escaped(EVENTS_EXCHANGE)}|${own})$`,
+    write: `^(${escaped(requests)}|${own})$`,
+    read: `^(${escaped(events)}|${own})$`,
     topics: [
       {
-        exchange: REQUESTS_EXCHANGE,
+        exchange: requests,
         write: keys([BUILD_REQUESTS.name, RPC_CONDUCTOR.name, RPC_SCHEDULER.name]),
         read: NOTHING,
       },
       {
-        exchange: EVENTS_EXCHANGE,
+        exchange: events,
         write: NOTHING,
         read: `^(instance\\.(\\*|[a-z_]+)\\.${word}\\.(\\*|#|${UUID})|request\\.refused\\.${word})$`,
       },
@@ -76,23 +80,51 @@ export function rightsOf(identity: RestrictedIdentity): BrokerRights {
   };
 }
 
-/** The rights of services: what each declares and consumes; and the default exchange, by which they write to every queue. */
-export const SERVICE_RIGHTS: Readonly<Record<'scheduler' | 'conductor' | 'operator', BrokerRights>> = {
-  scheduler: serviceRights('scheduler', [RPC_SCHEDULER, STATS], []),
-  conductor: serviceRights('conductor', [RPC_CONDUCTOR, BUILD_REQUESTS, BUILD_RESULTS], [EVENTS_EXCHANGE]),
-  operator: { configure: '.*', write: '.*', read: '.*', topics: [] },
-};
+/** The services that have a user of their own. */
+export type ServiceUser = 'scheduler' | 'conductor' | 'operator';
 
-function serviceRights(user: string, queues: readonly QueueSpec[], publishes: readonly string[]): BrokerRights {
-  const own = `private\\.${user}\\.${UUID}`;
-  const entrances = [REQUESTS_EXCHANGE, REPORTS_EXCHANGE];
-  const declared = [...queues.map(({ name }) => name), DEAD_LETTERS];
-  const patterns = (names: readonly string[]) => `^(${[...names.map(escaped), own].join('|')})$`;
+/**
+ * The rights of a service in a cell: what it declares and consumes; and the default exchange, by which it writes to every
+ * queue. Those of the top also hear the events of all cells. An operator may do all, in all cells.
+ */
+export function serviceRightsOf(service: ServiceUser, cell = DEFAULT_CELL): BrokerRights {
+  switch (service) {
+    case 'scheduler':
+      return serviceRights(service, cell, [RPC_SCHEDULER, STATS], []);
+    case 'conductor':
+      return serviceRights(service, cell, [RPC_CONDUCTOR, BUILD_REQUESTS, BUILD_RESULTS], [EVENTS_EXCHANGE]);
+    case 'operator':
+      return { configure: '.*', write: '.*', read: '.*', topics: [] };
+  }
+}
+
+const ENTRANCES = [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE] as const;
+/** The exchange of events of any cell, and its queues for what goes there, which who opens a cell's bus declares. */
+const EVENTS_OF_CELLS = `(cell\\.[^.]+\\.)?${escaped(EVENTS_EXCHANGE)}`;
+const BASE_OF_CELLS = `(cell\\.[^.]+\\.)?(${[DEAD_LETTERS, ...ENTRANCES, BUILD_REQUESTS.name].map(escaped).join('|')})`;
+
+function serviceRights(
+  service: ServiceUser,
+  cell: string,
+  specs: readonly QueueSpec[],
+  publishes: readonly string[],
+): BrokerRights {
+  const queues = specs.map((spec) => queueInCell(cell, spec));
+  const own = `private\\.${escaped(inCell(cell, service))}\\.${UUID}`;
+  const names = (plain: readonly string[]) => plain.map((name) => inCell(cell, name));
+  const entrances = names([REQUESTS_EXCHANGE, REPORTS_EXCHANGE]);
+  const declared = [...queues.map(({ name }) => name), ...names([DEAD_LETTERS])];
+  const isTop = cell === TOP;
+  const patterns = (plain: readonly string[], ...further: readonly string[]) =>
+    `^(${[...plain.map(escaped), own, ...further].join('|')})$`;
   return {
-    configure: patterns([...declared, ...entrances, EVENTS_EXCHANGE]),
-    write: patterns([...declared, DEFAULT_EXCHANGE, ...publishes]),
+    configure: patterns([...declared, ...entrances, ...names([EVENTS_EXCHANGE])], ...(isTop ? [BASE_OF_CELLS] : [])),
+    write: patterns([...declared, DEFAULT_EXCHANGE, ...names(publishes)], ...(isTop ? [BASE_OF_CELLS] : [])),
     // Not the dead letters: only operators read them.
-    read: patterns([...queues.map(({ name }) => name), ...entrances]),
+    read: patterns(
+      [...queues.map(({ name }) => name), ...entrances],
+      ...(isTop ? [EVENTS_OF_CELLS, `(cell\\.[^.]+\\.)?${escaped(REPORTS_EXCHANGE)}`] : []),
+    ),
     topics: [],
   };
 }

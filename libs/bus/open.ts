@@ -1,3 +1,4 @@
+import { cellOf } from '../contracts/cells';
 import { identityOf } from '../contracts/identity';
 import { BerthError } from '../domain/errors';
 import { readConfig } from '../runtime/config';
@@ -16,7 +17,9 @@ export type OpenBusConfig = Pick<AmqpSettings, 'busUrl' | 'isHasty'> & Partial<B
  * Opens the bus that a URL names: `amqp:` and `amqps:` are RabbitMQ, `memory:` is the broker given (buses that shall talk
  * to each other share one); `memory://agent.host-1@broker` is that of a user.
  *
- * @throws BerthError as `connectAmqp`; `invalid_argument / bad_bus_url`.
+ * Queues, exchanges and topics are those of the cell: a bus of one cell neither hears another's nor sends there.
+ *
+ * @throws BerthError as `connectAmqp`; `invalid_argument / bad_bus_url`, `invalid_argument / user_of_other_cell`.
  */
 export async function openBus(
   config: OpenBusConfig,
@@ -25,9 +28,12 @@ export async function openBus(
 ): Promise<Bus> {
   const settings = { ...readConfig(busOptions, {}), ...config };
   const [scheme = ''] = config.busUrl.split(':');
+  const user = userOfUrl(config.busUrl);
+  const identity = identityOf(user, settings.cell);
+  if (identity.kind === 'nobody') throw userOfOtherCell(user, settings.cell);
   switch (scheme) {
     case 'memory':
-      return new MemoryBus(broker, identityOf(userOfUrl(config.busUrl)), settings, around);
+      return new MemoryBus(broker, identity, settings, around);
     case 'amqp':
     case 'amqps':
       return await connectAmqp(settings, around);
@@ -38,4 +44,9 @@ export async function openBus(
         `a bus URL starts with amqp:, amqps: or memory:, not '${scheme}'`,
       );
   }
+}
+
+function userOfOtherCell(user: string, cell: string): BerthError {
+  const message = `the broker's user ${user} is of cell ${cellOf(user)}, and BERTH_CELL is ${cell}; set one to the other's`;
+  return new BerthError('invalid_argument', 'user_of_other_cell', message);
 }

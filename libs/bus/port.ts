@@ -1,3 +1,4 @@
+import { withoutCell } from '../contracts/cells';
 import type { Identity } from '../contracts/identity';
 import type { QueueAddress, QueueSpec } from '../contracts/queues';
 import type { BerthError } from '../domain/errors';
@@ -180,3 +181,8 @@ export interface Subscription {
 
 /** Where dropped messages go. Headers: `berth-error-code`, `berth-error-reason`, `berth-error-message`, `berth-queue`. */
 export const DEAD_LETTERS = 'dead-letters';
+
+/** Whether a queue is the dead letters of some cell. */
+export function isDeadLetters(queue: string): boolean {
+  return withoutCell(queue) === DEAD_LETTERS;
+}

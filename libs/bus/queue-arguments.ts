@@ -1,6 +1,7 @@
+import { cellOf, inCell } from '../contracts/cells';
 import type { QueueSpec } from '../contracts/queues';
 import { MAX_DEAD_LETTERS } from './handling/dead-letter';
-import { DEAD_LETTERS } from './port';
+import { DEAD_LETTERS, isDeadLetters } from './port';
 
 /** How long a queue of calls stays when nobody serves it any more. */
 const UNSERVED_MS = 30 * 60_000;
@@ -11,9 +12,9 @@ const UNSERVED_MS = 30 * 60_000;
  */
 export function queueArguments({ name, kind, maxLength, deliveryLimit }: QueueSpec): Record<string, string | number> {
   // Above the limit the oldest dead letters go.
-  if (name === DEAD_LETTERS) return { 'x-max-length': MAX_DEAD_LETTERS };
+  if (isDeadLetters(name)) return { 'x-max-length': MAX_DEAD_LETTERS };
   const refuse = maxLength === undefined ? {} : { 'x-max-length': maxLength, 'x-overflow': 'reject-publish' };
-  const bury = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': DEAD_LETTERS };
+  const bury = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': inCell(cellOf(name), DEAD_LETTERS) };
   switch (kind) {
     case 'work': {
       const limit = deliveryLimit === undefined ? {} : { 'x-delivery-limit': deliveryLimit };

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Bus } from '../bus/port';
 import { callMethod, castTyped } from '../bus/typed-calls';
+import { type CellView, listCellsMethod, setCellStateMethod } from '../contracts/cell-methods';
 import type { Method } from '../contracts/codec';
 import { buildRequestCodec, terminateInstanceCodec } from '../contracts/conductor';
 import { explainInstanceMethod, explainMethod } from '../contracts/diagnosis';
@@ -41,6 +42,7 @@ import { operateInstanceMethod } from '../contracts/operations';
 import { agentQueue, BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
 import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } from '../contracts/quotas';
 import { requestSpecCodec } from '../contracts/request-spec';
+import type { CellState } from '../domain/cells/cell-summary';
 import type { Clock } from '../domain/clock';
 import { BerthError, isRetryable } from '../domain/errors';
 import { resolveSpec } from '../domain/extra-specs/resolve';
@@ -329,6 +331,16 @@ export class Client {
       const request = { host, marker: last?.host ?? '', limit };
       return (await this.#call(RPC_SCHEDULER, listHostsMethod, request)).hosts;
     });
+  }
+
+  /** The cells of the fleet, from a client of its top; or the named one. @throws BerthError `not_found / no_such_cell`. */
+  async cells(cell = ''): Promise<readonly CellView[]> {
+    return (await this.#call(RPC_SCHEDULER, listCellsMethod, { cell })).cells;
+  }
+
+  /** Whether the top gives a cell new builds, from a client of the top. What is in the cell goes on. */
+  async setCellState(cell: string, state: CellState, reason = ''): Promise<CellView> {
+    return (await this.#call(RPC_SCHEDULER, setCellStateMethod, { cell, state, reason })).cell;
   }
 
   /** Takes a host out of service, or back; what runs there stays. */

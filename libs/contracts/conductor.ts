@@ -1,14 +1,14 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { admissionFromWire, admissionToWire } from './admission';
-import { missing, name, projectId, uuid, uuids, whole } from './checks';
+import { list, missing, name, projectId, uuid, uuids, whole } from './checks';
 import { type Codec, codec, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_BYTES } from './limits';
-import type { BuildAccepted, BuildRefused, BuildRequest, TerminateInstance } from './messages';
+import type { BuildAccepted, BuildRefused, BuildRequest, Destination, TerminateInstance } from './messages';
 import { cutField } from './opaque-field';
 import { codecAroundSpec } from './request-spec';
-import { distinctUuids } from './selection';
+import { destinationFromWire, distinctUuids } from './selection';
 
 const wire = berth.conductor.v1;
 /** Of `BuildRequest.request_spec`. */
@@ -19,7 +19,7 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
   'berth.conductor.v1.BuildRequest',
   wire.BuildRequest,
   SPEC_FIELD,
-  ({ requestId, count, name: base, instanceUuids, publishedAtMs = 0, minCount = 0, admission }) => ({
+  ({ requestId, count, name: base, instanceUuids, publishedAtMs = 0, minCount = 0, admission, destinations = [] }) => ({
     requestId,
     count,
     name: base,
@@ -27,6 +27,7 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
     publishedAtMs,
     minCount,
     admission: admissionToWire(admission),
+    destinations: destinations as Mutable<Destination>[],
   }),
   (request, requestSpec) => {
     const count = request.count || 1;
@@ -47,6 +48,7 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
       publishedAtMs: whole(request.publishedAtMs, 'published_at_ms'),
       minCount,
       admission: admissionFromWire(request.admission, 'admission'),
+      ...(request.destinations.length > 0 ? { destinations: selectedFor(request.destinations, count) } : {}),
     };
   },
 );
@@ -95,6 +97,10 @@ export const terminateInstanceCodec: Codec<TerminateInstance> = codec(
     projectId: projectId(terminate.projectId, 'project_id'),
   }),
 );
+
+function selectedFor(values: readonly berth.scheduler.v1.IDestination[], count: number): readonly Destination[] {
+  return list(values, 'destinations', count, destinationFromWire);
+}
 
 function chosenUuids(values: readonly string[], count: number): readonly string[] {
   if (values.length === 0) return [];

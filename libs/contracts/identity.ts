@@ -1,4 +1,6 @@
+import { DEFAULT_CELL, TOP } from '../domain/cells/cell';
 import { BerthError } from '../domain/errors';
+import { cellOf, inCell, withoutCell } from './cells';
 
 /**
  * Who sent a message, as the broker knows it: the name of its user says for whom it may speak.
@@ -23,14 +25,28 @@ export type RestrictedIdentity = Extract<Identity, { kind: 'agent' | 'project' }
 /** The names of hosts and projects that can have a user: they stand, twice, in routing keys of 255 bytes. */
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
 
-/** The name of the broker's user of a host or a project. */
-export function userOf(identity: RestrictedIdentity): string {
-  if (identity.kind === 'project') return `project.${identity.projectId}`;
-  return `${identity.carriesOthers ? 'service-host' : 'agent'}.${identity.host}`;
+/** The name of the broker's user of a host or a project of a cell. */
+export function userOf(identity: RestrictedIdentity, cell = DEFAULT_CELL): string {
+  if (identity.kind === 'project') return inCell(cell, `project.${identity.projectId}`);
+  return inCell(cell, `${identity.carriesOthers ? 'service-host' : 'agent'}.${identity.host}`);
 }
 
-/** Whom the broker's user of this name speaks for. */
-export function identityOf(user: string): Identity {
+/** The users of services that belong to one cell, each under its cell's name. */
+const SERVICE_USERS: readonly string[] = ['scheduler', 'conductor'];
+
+/**
+ * Whom the broker's user of this name speaks for in a cell. A user of another cell speaks for nobody there, but services of
+ * the top do, who hand builds to all cells, and users that carry the name of no cell's service: `guest`, `operator`.
+ */
+export function identityOf(user: string, cell = DEFAULT_CELL): Identity {
+  const [its, name] = [cellOf(user), withoutCell(user)];
+  const identity = identityByName(name);
+  if (its === cell || (identity.kind === 'service' && its === TOP)) return identity;
+  const isAnyCells = its === DEFAULT_CELL && identity.kind === 'service' && !SERVICE_USERS.includes(name);
+  return isAnyCells ? SERVICE : NOBODY;
+}
+
+function identityByName(user: string): Identity {
   const dot = user.indexOf('.');
   const name = user.slice(dot + 1);
   switch (user.slice(0, Math.max(0, dot))) {

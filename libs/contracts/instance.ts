@@ -130,6 +130,7 @@ export function viewToWire(view: InstanceView): berth.conductor.v1.IInstance {
     admission: admissionToWire(view.admission),
     waiting: (view.waiting as Mutable<WaitingView> | undefined) ?? null,
     endsAtMs: view.endsAtMs ?? 0,
+    cell: view.cell ?? '',
     migration: view.migration ? migrationToWire(view.migration) : null,
   };
 }
@@ -155,6 +156,7 @@ export function viewFromWire(value: berth.conductor.v1.IInstance, field: string)
     admission: admissionFromWire(view.admission, `${field}.admission`),
     waiting: waitingFromWire(view.waiting, `${field}.waiting`),
     endsAtMs: whole(view.endsAtMs, `${field}.ends_at_ms`),
+    ...(view.cell === '' ? {} : { cell: name(view.cell, `${field}.cell`) }),
     migration: view.migration ? migrationFromWire(view.migration, `${field}.migration`) : undefined,
   };
 }

@@ -39,7 +39,7 @@ type WithSpec<W extends { requestSpec?: unknown }> = Fields<W, 'requestSpec'> & 
 export type SelectDestinationsRequest = WithSpec<
   Omit<
     berth.scheduler.v1.SelectDestinationsRequest,
-    keyof OfPriority | 'minRevision' | 'minCount' | 'move' | 'alternatesHeld'
+    keyof OfPriority | 'minRevision' | 'minCount' | 'move' | 'alternatesHeld' | 'cell'
   >
 > &
   OfPriority & {
@@ -49,6 +49,8 @@ export type SelectDestinationsRequest = WithSpec<
     readonly move?: Move | undefined;
     /** What is to hold the alternates; nothing when not given. */
     readonly alternatesHeld?: AlternatesHeld | undefined;
+    /** To the top: in this cell only. */
+    readonly cell?: string;
   };
 
 /** Who comes first; nobody in particular unless given. */
@@ -96,6 +98,8 @@ export interface SelectDestinationsResponse {
   readonly noValidHost: Diagnosis | undefined;
   /** Whose place the request could take, where there was no host. */
   readonly preemption?: PreemptionView | undefined;
+  /** By the top: the cell that was chosen, or of those that may get room for it the best. */
+  readonly cell?: string;
 }
 
 export interface PreemptionView extends Fields<berth.scheduler.v1.Preemption, 'furtherHosts' | 'reclaims'> {
@@ -269,13 +273,15 @@ export type ListNodesRequest = Fields<berth.scheduler.v1.ListNodesRequest>;
 // berth.conductor.v1
 
 export type BuildRequest = WithSpec<
-  Omit<berth.conductor.v1.BuildRequest, 'publishedAtMs' | 'minCount' | 'admission'>
+  Omit<berth.conductor.v1.BuildRequest, 'publishedAtMs' | 'minCount' | 'admission' | 'destinations'>
 > & {
   /** Left out, or 0, by a client that does not say it. */
   readonly publishedAtMs?: number;
   /** Left out, or 0, where the instances are no gang. */
   readonly minCount?: number;
   readonly admission?: Admission | undefined;
+  /** From the top alone. */
+  readonly destinations?: readonly Destination[];
 };
 
 export type BuildAccepted = Fields<berth.conductor.v1.BuildAccepted>;
@@ -306,6 +312,7 @@ export interface InstanceView
     | 'waiting'
     | 'endsAtMs'
     | 'migration'
+    | 'cell'
   > {
   readonly state: InstanceState;
   readonly fault: BerthError | undefined;
@@ -320,6 +327,8 @@ export interface InstanceView
   readonly endsAtMs?: number;
   /** The move that it is on. */
   readonly migration?: MigrationView | undefined;
+  /** By the top: the cell that it was given to. */
+  readonly cell?: string;
 }
 
 export interface MigrationView extends Fields<berth.conductor.v1.Migration, 'kind' | 'phase' | 'plan'> {

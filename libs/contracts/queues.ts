@@ -27,7 +27,7 @@ export interface QueueSpec {
  * which the broker lets each user use its own only.
  */
 export interface Entrance {
-  readonly exchange: typeof REQUESTS_EXCHANGE | typeof REPORTS_EXCHANGE;
+  readonly exchange: string;
   /** The routing keys that lead to the queue. */
   readonly pattern: string;
 }
@@ -54,7 +54,8 @@ export function isBatching(queue: QueueAddress): boolean {
 
 /**
  * Names of queues and topics: a public contract, documented in `proto/README.md`. Everyone declares a queue with the
- * spec given here, so that it does not matter who comes first.
+ * spec given here, so that it does not matter who comes first. Of another cell than the first they have its name before
+ * them (`cells.ts`), which the bus adds.
  */
 export const BUILD_REQUESTS: QueueSpec = {
   name: 'build.requests',

@@ -40,6 +40,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       minRevision = 0,
       move,
       alternatesHeld,
+      cell = '',
     }) => ({
       requestId,
       instanceUuids: instanceUuids as string[],
@@ -51,6 +52,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       minRevision,
       move: move ?? null,
       alternatesHeld: alternatesHeldToWire(alternatesHeld),
+      cell,
     }),
     (request, requestSpec) => ({
       requestId: uuid(request.requestId, 'request_id'),
@@ -63,6 +65,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       mayPreempt: request.mayPreempt,
       minRevision: whole(request.minRevision, 'min_revision'),
       alternatesHeld: alternatesHeldFromWire(request.alternatesHeld, 'alternates_held'),
+      ...(request.cell === '' ? {} : { cell: name(request.cell, 'cell') }),
       ...(request.move ? { move: moveFromWire(request.move, request.instanceUuids.length) } : {}),
     }),
   ),
@@ -73,11 +76,13 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       destinations: response.destinations as Mutable<Destination>[],
       noValidHost: response.noValidHost as Mutable<Diagnosis> | null,
       preemption: preemptionToWire(response.preemption),
+      cell: response.cell ?? '',
     }),
     (response) => ({
       destinations: list(response.destinations, 'destinations', MAX_INSTANCES_PER_REQUEST, destinationFromWire),
       noValidHost: response.noValidHost ? diagnosisFromWire(response.noValidHost, 'no_valid_host') : undefined,
       preemption: preemptionFromWire(response.preemption, 'preemption'),
+      ...(response.cell === '' ? {} : { cell: name(response.cell, 'cell') }),
     }),
   ),
 };

@@ -212,9 +212,22 @@ export interface Instance {
    * `old_vm_state`). What runs is moved without it.
    */
   readonly formerState?: InstanceState | undefined;
+  /** At the top of a fleet: the cell that it was given to. Within a cell nothing says which. */
+  readonly cell?: CellOfInstance | undefined;
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+}
+
+/** Where the top has an instance, and how far it knows of it. */
+export interface CellOfInstance {
+  readonly name: string;
+  /** Of the cell's own record, as it was heard of last; 0 before that. */
+  readonly version: number;
+  /** The cell's broker has the build request. Before that, the instance stays with this cell all the same. */
+  readonly isHandedOver: boolean;
+  /** Its client wants it gone: the cell is told until it has heard. */
+  readonly isEnding: boolean;
 }
 
 /** What a request of several instances wants of them together: of `count`, so many are to become ACTIVE, or none is to run. */

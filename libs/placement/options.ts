@@ -1,16 +1,10 @@
-import { type ConfigOf, durationOption, intOption, stringOption } from '../runtime/config';
+import { type ConfigOf, durationOption, intOption } from '../runtime/config';
 import { addressOptions } from '../runtime/options';
 
 /** Settings of services that use the placement store. */
 export const placementOptions = {
   storeUrl: addressOptions.storeUrl,
-  cell: stringOption({
-    env: 'BERTH_CELL',
-    default: 'cell1',
-    pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
-    range: 'letters, digits, . _ -',
-    help: 'The cell: one store and the hosts, schedulers and conductors that share it.',
-  }),
+  cell: addressOptions.cell,
   storeTimeoutMs: durationOption({
     env: 'BERTH_STORE_TIMEOUT_MS',
     default: 5_000,

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
+import { CELL_NAME, DEFAULT_CELL } from '../domain/cells/cell';
 import { type ConfigOf, durationOption, enumOption, intOption, stringOption } from './config';
 import { traceOptions } from './tracing';
 
-/** Where messages go and where the truth is: every process has these two. */
+/** Where messages go, where the truth is, and of which cell both are: every process has these. */
 export const addressOptions = {
   busUrl: stringOption({
     env: 'BERTH_BUS_URL',
@@ -21,11 +22,19 @@ export const addressOptions = {
     help: 'The store: Redis, or memory: for everything in one process. The password in it is not shown.',
     secret: true,
   }),
+  cell: stringOption({
+    env: 'BERTH_CELL',
+    default: DEFAULT_CELL,
+    pattern: CELL_NAME,
+    range: '1 to 40 letters, digits, _ -',
+    help: "The cell: a store's keys, a broker's queues, and who shares them. Commands that ask the top of a fleet say top.",
+  }),
 } as const;
 
 /** What every long-running process has besides its own options. */
 export const processOptions = {
   ...traceOptions,
+  cell: addressOptions.cell,
   httpHost: stringOption({
     env: 'BERTH_HTTP_HOST',
     default: '127.0.0.1',

@@ -46,9 +46,9 @@ export async function runService(
   config: ProcessConfig,
   start: (opening: Opening) => Promise<Running>,
 ): Promise<never> {
-  const fields = { service: name, process: config.processName };
+  const fields = { service: name, cell: config.cell, process: config.processName };
   const log = createLog({ level: config.logLevel, format: config.logFormat, to: 'stdout', fields });
-  const metrics = createMetrics({ service: name, process: config.processName }, true);
+  const metrics = createMetrics(fields, true);
   const clock = systemClock();
   const opened: Opened[] = [];
   const opening: Opening = {

@@ -121,6 +121,11 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         load: async (context) => (await import('#services/cli/commands/host/host')).hostCommand(context),
       },
       {
+        name: 'cell',
+        description: 'See the cells of a fleet; give them no new builds, and some again. Asks the top.',
+        load: async (context) => (await import('#services/cli/commands/cell')).cellCommand(context),
+      },
+      {
         name: 'node',
         description: 'See and operate nodes of bare metal.',
         load: async (context) => (await import('#services/cli/commands/node/node')).nodeCommand(context),
@@ -222,6 +227,18 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         name: 'console',
         description: 'Run the console: the fleet, its hosts, instances, builds and capacity in a browser, live.',
         load: async (context) => runs(context, (await import('#services/console/main')).webConsole),
+      },
+      {
+        name: 'top-scheduler',
+        description:
+          'Run a scheduler of the top: chooses a cell for each request of the fleet, by summaries, and asks its schedulers.',
+        load: async (context) => runs(context, (await import('#services/top-scheduler/main')).topScheduler),
+      },
+      {
+        name: 'top-conductor',
+        description:
+          'Run a conductor of the top: takes build requests for the fleet, gives each to a cell, follows what becomes of it.',
+        load: async (context) => runs(context, (await import('#services/top-conductor/main')).topConductor),
       },
     ],
   },

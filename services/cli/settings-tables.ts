@@ -8,6 +8,8 @@ import { conductorOptions } from '../conductor/options';
 import { consoleOptions } from '../console/options';
 import { placementApiOptions } from '../placement-api/options';
 import { schedulerOptions } from '../scheduler/options';
+import { topConductorOptions } from '../top-conductor/options';
+import { topSchedulerOptions } from '../top-scheduler/options';
 import { brokerOptions, clientOptions, placementClientOptions } from './client/client-options';
 import { contextOptions } from './contexts/options';
 
@@ -25,5 +27,7 @@ export const settingsTables: readonly { readonly of: string; readonly options: O
   { of: 'compute agents', options: agentOptions },
   { of: 'the placement API', options: placementApiOptions },
   { of: 'the console', options: consoleOptions },
+  { of: 'schedulers of the top', options: topSchedulerOptions },
+  { of: 'conductors of the top', options: topConductorOptions },
   { of: 'commands', options: { ...contextOptions, ...placementClientOptions, ...clientOptions, ...brokerOptions } },
 ];

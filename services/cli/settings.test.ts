@@ -20,7 +20,7 @@ it('takes a flag before the environment before the default', () => {
   const env = { BERTH_HTTP_PORT: '9000', BERTH_LOG_LEVEL: 'warn' };
   const config = read(['--http-port', '9001'], env);
   expect(config.process).toMatchObject({ httpPort: 9001, logLevel: 'warn' });
-  expect(config.addresses).toEqual({ busUrl: 'memory:', storeUrl: 'memory:' });
+  expect(config.addresses).toEqual({ busUrl: 'memory:', storeUrl: 'memory:', cell: 'cell1' });
 });
 
 it('reports wrong flags and wrong variables together', () => {

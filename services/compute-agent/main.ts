@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
+import { refuseTop } from '#libs/domain/cells/cell';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
 import { nodeSource } from './drivers/baremetal/open-nodes';
@@ -32,6 +33,7 @@ export const computeAgent: ServiceProcess<typeof tables> = {
   prefix: 'BERTH_AGENT_',
   tables,
   async start(config, opening) {
+    refuseTop(config.agent.cell);
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const formerRun = await opening.open('state folder', formerRunOf(config.agent));
     const nodes = await poolNodes(config.agent);

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { agentSender } from '#libs/contracts/queues';
-import { placementOptions } from '#libs/placement/options';
 import { type ConfigOf, durationOption, enumOption, intOption, numberOption, stringOption } from '#libs/runtime/config';
+import { addressOptions } from '#libs/runtime/options';
 import { baremetalOptions } from './drivers/baremetal/baremetal-options';
 import { dockerDriverOptions } from './drivers/docker/docker-options';
 import { fakeOptions } from './drivers/fake-options';
@@ -24,7 +24,7 @@ export const agentOptions = {
     unit: 'hosts',
     help: 'How many hosts this process carries; more than one only with the fake driver.',
   }),
-  cell: placementOptions.cell,
+  cell: addressOptions.cell,
   driver: enumOption({
     env: 'BERTH_AGENT_DRIVER',
     default: 'fake',

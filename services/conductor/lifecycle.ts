@@ -123,11 +123,6 @@ export function concludeAttempt(
   return [...attempts.slice(0, -1), { ...last, outcome, reason, endedAtMs: nowMs }];
 }
 
-/** A fault as errors travel. */
-export function faultError({ fault }: Instance): BerthError | undefined {
-  return fault && new BerthError('failed_precondition', fault.reason, fault.message);
-}
-
 function badTransition(uuid: string, from: InstanceState | 'none', to: InstanceState): BerthError {
   return new BerthError('internal', 'bad_transition', `instance ${uuid} can not go from '${from}' to '${to}'`);
 }

@@ -1,16 +1,9 @@
 import { type Identity, requireProject, speaksForProject } from '#libs/contracts/identity';
-import type {
-  InstanceView,
-  ListInstancesRequest,
-  ListInstancesResponse,
-  MigrationView,
-  WaitingView,
-} from '#libs/contracts/messages';
-import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { instanceView } from '#libs/contracts/instance-view';
+import type { InstanceView, ListInstancesRequest, ListInstancesResponse } from '#libs/contracts/messages';
 import type { Instance } from '#libs/domain/instance';
 import type { InstanceFilter } from '#libs/instances/store';
 import type { Conductor } from './context';
-import { faultError } from './lifecycle';
 import { PLACES_AGE_MS } from './pending/pending-queue';
 
 /**
@@ -57,47 +50,4 @@ async function withPlaces(c: Conductor, instances: readonly Instance[]): Promise
     const place = places.get(requestId) ?? 0;
     return { ...view, waiting: { ...view.waiting, place, expectedAtMs: expectedAtMs.get(requestId) ?? 0 } };
   });
-}
-
-/** An instance as clients see it. */
-export function instanceView(instance: Instance): InstanceView {
-  const { uuid, requestId, name, projectId, userId, state, attempts, createdAtMs, updatedAtMs, version } = instance;
-  return {
-    uuid,
-    requestId,
-    name,
-    projectId,
-    userId,
-    state,
-    host: instance.host ?? '',
-    attempts,
-    fault: faultError(instance),
-    createdAtMs,
-    updatedAtMs,
-    requestSpec: requestSpecCodec.decode(instance.requestSpec),
-    version,
-    ...(instance.gang && { minCount: instance.gang.minCount, gangSize: instance.gang.count }),
-    admission: instance.admission,
-    waiting: waitingView(instance),
-    endsAtMs: instance.endsAtMs ?? 0,
-    migration: migrationView(instance),
-  };
-}
-
-function waitingView({ waiting }: Instance): WaitingView | undefined {
-  if (waiting === undefined) return undefined;
-  const { sinceMs, untilMs, waitsFor, preemption } = waiting;
-  const by = {
-    preemptingOn: preemption?.host ?? '',
-    preemptingOnFurther: preemption?.furtherHosts ?? [],
-    victims: preemption?.victims ?? [],
-    reclaims: preemption?.reclaims ?? false,
-  };
-  return { sinceMs, untilMs, waitsFor, place: 0, expectedAtMs: 0, ...by };
-}
-
-function migrationView({ migration }: Instance): MigrationView | undefined {
-  if (migration === undefined) return undefined;
-  const { uuid, kind, phase, plan, source, destination, confirmAtMs = 0 } = migration;
-  return { uuid, kind, phase, plan, sourceHost: source.host, destHost: destination.host, confirmAtMs };
 }

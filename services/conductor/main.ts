@@ -1,10 +1,11 @@
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
+import { refuseTop } from '#libs/domain/cells/cell';
 import { openInstanceStore } from '#libs/instances/open';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import { open } from '#libs/placement/sealed/allocation-request';
-import { claimKeyOption, refusePublishedKey } from '#libs/placement/sealed/claim-key';
+import { claimKeyOf, claimKeyOption, refusePublishedKey } from '#libs/placement/sealed/claim-key';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
 import { conductorOptions } from './options';
@@ -24,7 +25,9 @@ export const conductor: ServiceProcess<typeof tables> = {
   tables,
   async start(config, opening) {
     const { claimKey } = config.claim;
+    refuseTop(config.placement.cell);
     refusePublishedKey(claimKey, config.bus.busUrl, config.placement.storeUrl);
+    const cellKey = claimKeyOf(config.placement.cell, claimKey);
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
     const instances = await opening.open('instance store', openInstanceStore(config.placement, opening));
     const bus = await opening.open('bus', openBus(config.bus, opening));
@@ -37,7 +40,7 @@ export const conductor: ServiceProcess<typeof tables> = {
       leases: instances,
       flavors: instances,
       config: config.conductor,
-      open: (sealed, nowMs) => open(sealed, claimKey, nowMs),
+      open: (sealed, nowMs) => open(sealed, cellKey, nowMs),
     });
   },
 };

@@ -1,9 +1,10 @@
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
+import { refuseTop } from '#libs/domain/cells/cell';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
-import { refusePublishedKey } from '#libs/placement/sealed/claim-key';
+import { claimKeyOf, refusePublishedKey } from '#libs/placement/sealed/claim-key';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
 import { schedulerOptions } from './options';
@@ -21,10 +22,13 @@ export const scheduler: ServiceProcess<typeof tables> = {
   prefix: 'BERTH_SCHEDULER_',
   tables,
   async start(config, opening) {
+    refuseTop(config.placement.cell);
     refusePublishedKey(config.scheduler.claimKey, config.bus.busUrl, config.placement.storeUrl);
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
-    return startScheduler({ ...opening, clock: placement.clock, bus, placement, mirror, config: config.scheduler });
+    const claimKey = claimKeyOf(config.placement.cell, config.scheduler.claimKey);
+    const own = { ...config.scheduler, claimKey };
+    return startScheduler({ ...opening, clock: placement.clock, bus, placement, mirror, config: own });
   },
 };

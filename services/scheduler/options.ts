@@ -22,6 +22,13 @@ function byProfile(option: Option<number>): Option<number | undefined> {
 
 /** Settings of the scheduler. `services/scheduler/README.md` tells what each filter and weigher does. */
 export const schedulerOptions = {
+  summaryIntervalMs: durationOption({
+    env: 'BERTH_SCHEDULER_SUMMARY_INTERVAL_MS',
+    default: 1_000,
+    min: 10,
+    max: 60_000,
+    help: 'How long a summary of the cell for the top of the fleet is good before it is made anew.',
+  }),
   claimKey: claimKeyOption,
   claimTtlMs: claimTtlOption,
   allocationRequests: enumOption({

@@ -1,5 +1,6 @@
 import type { Bus } from '#libs/bus/port';
 import { answer } from '#libs/bus/typed-calls';
+import { describeCellMethod } from '#libs/contracts/cell-methods';
 import { explainInstanceMethod, explainMethod } from '#libs/contracts/diagnosis';
 import {
   clearHostFailuresMethod,
@@ -48,6 +49,7 @@ import { sweepHosts } from './reports/sweep';
 import { reportCalls } from './reports/take-reports';
 import { specClassifier } from './request/equivalence-class';
 import { selectSettings } from './settings';
+import { type CellSummaries, cellSummaries } from './summary/cell-summaries';
 
 export interface SchedulerDeps extends Surroundings {
   readonly bus: Bus;
@@ -89,6 +91,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
       nominate: nominator({ ...deps, notHeld }),
     },
     measured,
+    cellSummaries(fleet, clock, config.summaryIntervalMs),
   );
   const closing = new AbortController();
   const isListening = () => bus.isConnected() && mirror.readiness().ready;
@@ -127,6 +130,7 @@ class Scheduler {
     private readonly deps: SchedulerDeps,
     private readonly select: SelectDeps,
     private readonly metrics: SchedulerMetrics,
+    private readonly summaries: CellSummaries,
   ) {}
 
   calls() {
@@ -160,6 +164,12 @@ class Scheduler {
         this.requireReady();
         return listOverAllocated(this.deps.mirror);
       }),
+      ...answer(describeCellMethod, async ({ knownDigest }, { identity }) => {
+        requireService(identity, describeCellMethod.request.type);
+        this.requireReady();
+        const summary = this.summaries.newest();
+        return { summary: summary.digest === knownDigest ? undefined : summary };
+      }),
       ...quotaCalls(this.deps, () => this.requireReady()),
       ...answer(setHostEnabledMethod, (request, { identity }) => {
         requireService(identity, setHostEnabledMethod.request.type);
@@ -185,6 +195,7 @@ class Scheduler {
       const { response, conflicts } = await selectDestinations(asked, caller, this.select);
       this.metrics.conflicts.inc(conflicts);
       outcome = response.destinations.length === 0 ? 'no_valid_host' : 'selected';
+      this.summaries.note(asked.spec, request.instanceUuids.length, outcome === 'selected');
       if (response.noValidHost) {
         const { summary } = response.noValidHost;
         const selected = response.destinations.length;

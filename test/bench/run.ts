@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { buildsBench } from './builds';
+import { cellsBench } from './cells/cells';
 import { claimsBench } from './claims';
 import type { Bench, Results } from './harness';
 import { packBench } from './packing/pack';
@@ -8,7 +9,15 @@ import { placementBench } from './placement';
 import { stalenessBench } from './staleness';
 
 /** Every benchmark; adding one is a line here. */
-const BENCHES: readonly Bench[] = [buildsBench, claimsBench, packBench, pendingBench, placementBench, stalenessBench];
+const BENCHES: readonly Bench[] = [
+  buildsBench,
+  cellsBench,
+  claimsBench,
+  packBench,
+  pendingBench,
+  placementBench,
+  stalenessBench,
+];
 
 /** `npm run bench -- NAME [--json] [--flag value ...]`: notes go to stderr, results to stdout. */
 async function main(args: readonly string[]): Promise<number> {

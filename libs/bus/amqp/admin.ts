@@ -1,4 +1,5 @@
 import type { Channel, ChannelModel } from 'amqplib';
+import { cellOf } from '../../contracts/cells';
 import { identityOf, isRestricted } from '../../contracts/identity';
 import type { QueueSpec } from '../../contracts/queues';
 import type { Clock } from '../../domain/clock';
@@ -20,16 +21,18 @@ const ANSWER_TIMEOUT_MS = 10_000;
 export class Admin implements Attachment {
   readonly #log: Log;
   readonly #clock: Clock;
+  readonly #cell: string;
   readonly #declares: boolean;
   readonly #declared = new Map<string, QueueSpec>();
   #model: ChannelModel | undefined;
   #channel: Channel | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(user: string, { log, clock }: Surroundings) {
+  constructor(user: string, cell: string, { log, clock }: Surroundings) {
+    this.#cell = cell;
     this.#log = log;
     this.#clock = clock;
-    this.#declares = !isRestricted(identityOf(user));
+    this.#declares = !isRestricted(identityOf(user, cellOf(user)));
   }
 
   async attach(model: ChannelModel): Promise<void> {
@@ -40,7 +43,7 @@ export class Admin implements Attachment {
       work().catch((error: unknown) =>
         this.#log.error({ event: 'bus_declare_failed', queue, error }, 'could not declare a queue'),
       );
-    await declareAgain('dead-letters', () => this.run('dead-letters', declareBase));
+    await declareAgain('dead-letters', () => this.run('dead-letters', (channel) => declareBase(channel, this.#cell)));
     for (const spec of this.#declared.values()) await declareAgain(spec.name, () => this.#ensure(spec));
   }
 

@@ -1,3 +1,4 @@
+import { addressInCell, inCell, queueInCell } from '../../contracts/cells';
 import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
@@ -54,7 +55,7 @@ export class AmqpBus implements Bus {
     this.#config = config;
     this.#around = around;
     // In the order in which they come back: queues before those who write to them.
-    this.#admin = new Admin(consuming.user, around);
+    this.#admin = new Admin(consuming.user, config.cell, around);
     consuming.add(this.#admin);
     this.#metrics = busMetrics(around.metrics, this);
     consuming.onReconnect = () => this.#metrics.reconnects.inc();
@@ -63,15 +64,17 @@ export class AmqpBus implements Bus {
     this.#answers = new Answers(publishing, around);
   }
 
-  async call(queue: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
+  async call(address: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
     this.#checkOutgoing(message);
+    const queue = addressInCell(this.#config.cell, address);
     if (options.signal?.aborted) throw cancelled(queueName(queue));
     return traceCall(queueName(queue), message, () => this.#caller.call(queue, message, options));
   }
 
   async cast(queue: QueueAddress, message: OutgoingMessage, options: CastOptions = {}): Promise<void> {
     this.#checkOutgoing(message);
-    return traceCast(queueName(queue), message, () => this.#caster.cast(queue, message, options));
+    const address = addressInCell(this.#config.cell, queue);
+    return traceCast(queueName(address), message, () => this.#caster.cast(address, message, options));
   }
 
   async publish(topic: string, message: OutgoingMessage): Promise<void> {
@@ -80,14 +83,16 @@ export class AmqpBus implements Bus {
   }
 
   async serve(
-    queue: QueueSpec,
+    spec: QueueSpec,
     handlers: Readonly<Record<string, CallHandler>>,
     options?: ConsumeOptions,
   ): Promise<Subscription> {
+    const queue = queueInCell(this.#config.cell, spec);
     return this.#consume(queue, options, handleCalls(handlers, this.#handling(queue)));
   }
 
-  async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
+  async consume(spec: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
+    const queue = queueInCell(this.#config.cell, spec);
     return this.#consume(queue, options, handleCasts(handler, this.#handling(queue)));
   }
 
@@ -96,7 +101,10 @@ export class AmqpBus implements Bus {
       queue: pattern,
       prefetch: 0,
       noAck: true,
-      declare: () => this.#admin.run(pattern, (channel) => declareEventQueue(channel, this.#newPrivateName(), pattern)),
+      declare: () =>
+        this.#admin.run(pattern, (channel) =>
+          declareEventQueue(channel, this.#newPrivateName(), this.#config.cell, pattern),
+        ),
       frames: undefined,
       bury: async () => {},
       postpone: async () => {},
@@ -113,11 +121,12 @@ export class AmqpBus implements Bus {
 
   async declare(queue: QueueSpec): Promise<void> {
     this.#refuseClosed();
-    return this.#admin.declare(queue);
+    return this.#admin.declare(queueInCell(this.#config.cell, queue));
   }
 
-  async depth(queue: string): Promise<number> {
+  async depth(name: string): Promise<number> {
     this.#refuseClosed();
+    const queue = inCell(this.#config.cell, name);
     try {
       return await this.#admin.run(queue, async (channel) => (await channel.checkQueue(queue)).messageCount);
     } catch (error) {
@@ -125,8 +134,9 @@ export class AmqpBus implements Bus {
     }
   }
 
-  async remove(queue: string): Promise<void> {
+  async remove(name: string): Promise<void> {
     this.#refuseClosed();
+    const queue = inCell(this.#config.cell, name);
     const isRemoved = await this.#admin.remove(queue).catch((error: unknown) => {
       if ((error as { code?: unknown }).code === 404) return true;
       throw refusalOf(error, queue);

@@ -1,4 +1,5 @@
 import type { Options } from 'amqplib';
+import { cellOf, inCell, queueInCell } from '../../contracts/cells';
 import { EVENTS_EXCHANGE, isBatching, type QueueAddress, type QueueSpec } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
@@ -28,11 +29,13 @@ export class Caster {
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
   readonly #user: string;
+  readonly #events: string;
   readonly publisher: BatchingPublisher;
 
   constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
     this.#metrics = metrics;
     this.#user = connection.user;
+    this.#events = inCell(config.cell, EVENTS_EXCHANGE);
     this.#around = around;
     const settings = { ...config, name: 'casts', noQueue: noSuchQueue, outcomeUnknown: connectionLost };
     this.publisher = new BatchingPublisher(connection, settings, around);
@@ -51,7 +54,7 @@ export class Caster {
   publish(topic: string, message: OutgoingMessage): Promise<void> {
     const properties = this.#propertiesOf(message, {});
     properties.persistent = true;
-    return this.#publish({ exchange: EVENTS_EXCHANGE, routingKey: topic }, message.body, properties, false);
+    return this.#publish({ exchange: this.#events, routingKey: topic }, message.body, properties, false);
   }
 
   /** Puts a message into a queue as a message of its own, with the properties given. Errors as `Bus.cast`. */
@@ -59,9 +62,9 @@ export class Caster {
     return this.#publish(routeTo(queue, this.#user), body, { ...cutProperties(properties), mandatory: true }, false);
   }
 
-  /** Puts a message of `queue` into the dead letters as it came, with the reason in its headers. */
+  /** Puts a message of `queue` into the dead letters of its cell as it came, with the reason in its headers. */
   bury(delivery: Delivery, error: BerthError, queue: string): Promise<void> {
-    return this.#sendOn(DEAD_LETTER_QUEUE, delivery, deadLetterHeaders(error, queue));
+    return this.#sendOn(queueInCell(cellOf(queue), DEAD_LETTER_QUEUE), delivery, deadLetterHeaders(error, queue));
   }
 
   /** Puts a message to the end of its queue, this delivery not counted. It expires when it would have. */

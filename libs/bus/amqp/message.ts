@@ -4,7 +4,7 @@ import { type Identity, isRestricted, userOf } from '../../contracts/identity';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { Delivery } from '../handling/delivery';
-import { originOf, privateQueuePrefix } from './origin';
+import { cellOfMessage, originOf, privateQueuePrefix } from './origin';
 
 /** How often a message was given out before the adapter published it again. The adapter's own; callers never see it. */
 export const DELIVERIES_HEADER = 'berth-deliveries';
@@ -29,7 +29,7 @@ export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect
       id: text(properties.messageId) ?? around.random.uuid(),
       sender: text(properties.appId) ?? '',
       identity,
-      replyTo: ownQueue(text(properties.replyTo), identity),
+      replyTo: ownQueue(text(properties.replyTo), identity, cellOfMessage(fields)),
       correlationId: text(properties.correlationId),
       redelivered: deliveriesBefore > 0 || headers[POSTPONED_HEADER] === true,
       // From now on: the broker does not say how long it waited, and clocks differ. Too late is harmless, the caller
@@ -52,9 +52,9 @@ function deliveriesBeforeOf(headers: Record<string, unknown>, isRedelivered: boo
 }
 
 /** Nobody has services answer into a queue that it may not write to itself. */
-function ownQueue(replyTo: string | undefined, identity: Identity): string | undefined {
+function ownQueue(replyTo: string | undefined, identity: Identity, cell: string): string | undefined {
   if (!isRestricted(identity)) return replyTo;
-  return replyTo?.startsWith(privateQueuePrefix(userOf(identity))) ? replyTo : undefined;
+  return replyTo?.startsWith(privateQueuePrefix(userOf(identity, cell))) ? replyTo : undefined;
 }
 
 function text(value: unknown): string | undefined {

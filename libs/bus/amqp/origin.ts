@@ -1,4 +1,5 @@
 import type { ConsumeMessage, Options } from 'amqplib';
+import { cellOf, withoutCell } from '../../contracts/cells';
 import { type Identity, identityOf, isRestricted, NOBODY, SERVICE, userOf } from '../../contracts/identity';
 import { REPORTS_EXCHANGE, REQUESTS_EXCHANGE } from '../../contracts/queues';
 
@@ -23,11 +24,11 @@ const USER_HEADER = 'berth-user';
 export function originOf({ fields, properties }: ConsumeMessage): Identity {
   const headers: Record<string, unknown> = properties.headers ?? {};
   const user: unknown = properties.userId;
-  const sender = typeof user === 'string' && user !== '' ? identityOf(user) : undefined;
-  switch (fields.exchange) {
+  const sender = typeof user === 'string' && user !== '' ? identityOf(user, cellOfMessage(fields)) : undefined;
+  switch (withoutCell(fields.exchange)) {
     case REQUESTS_EXCHANGE:
     case REPORTS_EXCHANGE:
-      return sender !== undefined && fields.routingKey.endsWith(`.${String(user)}`) ? sender : NOBODY;
+      return sender !== undefined && fields.routingKey.endsWith(`.${withoutCell(String(user))}`) ? sender : NOBODY;
     case '': {
       if (sender !== undefined && sender.kind !== 'service') return sender;
       const holder = headers[USER_HEADER];
@@ -37,6 +38,14 @@ export function originOf({ fields, properties }: ConsumeMessage): Identity {
     default:
       return NOBODY;
   }
+}
+
+/** The cell whose queue a message was put into: by its entrance, or by the queue's name. */
+export function cellOfMessage({
+  exchange,
+  routingKey,
+}: Pick<ConsumeMessage['fields'], 'exchange' | 'routingKey'>): string {
+  return cellOf(exchange === '' ? routingKey : exchange);
 }
 
 /** Headers that keep a message its sender's when a service sends it on. */

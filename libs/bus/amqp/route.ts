@@ -1,3 +1,4 @@
+import { cellOf, withoutCell } from '../../contracts/cells';
 import { identityOf, isRestricted } from '../../contracts/identity';
 import { type QueueAddress, queueName } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
@@ -15,8 +16,13 @@ export interface Route {
  */
 export function routeTo(queue: QueueAddress, user: string): Route {
   const name = queueName(queue);
-  if (!isRestricted(identityOf(user))) return { exchange: '', routingKey: name };
+  if (!isRestricted(identityOf(user, cellOf(user)))) return { exchange: '', routingKey: name };
   const entrance = typeof queue === 'string' ? undefined : queue.entrance;
-  if (entrance !== undefined) return { exchange: entrance.exchange, routingKey: `${name}.${user}` };
+  if (entrance !== undefined) return { exchange: entrance.exchange, routingKey: entranceKey(name, user) };
   throw new BerthError('permission_denied', 'no_entrance', `the broker's user ${user} may not send to '${name}'`);
+}
+
+/** Under which key a user publishes at a queue's entrance. The exchange is the cell's, so the key need not name it. */
+function entranceKey(queue: string, user: string): string {
+  return `${withoutCell(queue)}.${withoutCell(user)}`;
 }

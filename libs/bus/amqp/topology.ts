@@ -1,4 +1,5 @@
 import type { Channel } from 'amqplib';
+import { inCell, queueInCell } from '../../contracts/cells';
 import { EVENTS_EXCHANGE, type QueueSpec } from '../../contracts/queues';
 import { BerthError, invalidArgument } from '../../domain/errors';
 import { noSuchQueue, queueMismatch } from '../errors';
@@ -8,10 +9,10 @@ import { queueArguments } from '../queue-arguments';
 /** A listener that is slower than the events loses the oldest above this many. */
 const MAX_UNHEARD_EVENTS = 100_000;
 
-/** What must be there before anything else: the exchange of events and the queue of dead letters. */
-export async function declareBase(channel: Channel): Promise<void> {
-  await channel.assertExchange(EVENTS_EXCHANGE, 'topic', { durable: true });
-  await declareQueue(channel, DEAD_LETTER_QUEUE);
+/** What must be there before anything else in a cell: the exchange of events and the queue of dead letters. */
+export async function declareBase(channel: Channel, cell: string): Promise<void> {
+  await channel.assertExchange(inCell(cell, EVENTS_EXCHANGE), 'topic', { durable: true });
+  await declareQueue(channel, queueInCell(cell, DEAD_LETTER_QUEUE));
 }
 
 /** Declares a queue and its entrance. @throws BerthError `failed_precondition / queue_mismatch`; the channel is closed then. */
@@ -46,11 +47,16 @@ export async function declareAnswerQueue(channel: Channel, name: string): Promis
   return queue;
 }
 
-/** A queue of this connection alone that hears topics. */
-export async function declareEventQueue(channel: Channel, name: string, pattern: string): Promise<string> {
+/** A queue of this connection alone that hears topics of a cell. */
+export async function declareEventQueue(
+  channel: Channel,
+  name: string,
+  cell: string,
+  pattern: string,
+): Promise<string> {
   const options = { exclusive: true, durable: false, autoDelete: true, maxLength: MAX_UNHEARD_EVENTS };
   const { queue } = await channel.assertQueue(name, options);
-  await channel.bindQueue(queue, EVENTS_EXCHANGE, pattern);
+  await channel.bindQueue(queue, inCell(cell, EVENTS_EXCHANGE), pattern);
   return queue;
 }
 

@@ -3,7 +3,7 @@ import type { QueueSpec } from '../../contracts/queues';
 import { BerthError, invalidArgument } from '../../domain/errors';
 import type { Log } from '../../runtime/log';
 import { deliveryLimit } from '../errors';
-import { type CallHandler, type CastHandler, DEAD_LETTERS, drop, REQUEUE, type Settlement } from '../port';
+import { type CallHandler, type CastHandler, drop, isDeadLetters, REQUEUE, type Settlement } from '../port';
 import type { BusMetrics } from './bus-metrics';
 import type { Delivery } from './delivery';
 import { traceAnswer, traceHandling } from './trace-messages';
@@ -64,14 +64,14 @@ async function handleCast(
       return await actions.postpone();
     case 'drop':
       // A dead letter that is dropped is gone; it must not come round again.
-      if (options.queue.name === DEAD_LETTERS) return actions.ack();
+      if (isDeadLetters(options.queue.name)) return actions.ack();
       return await bury(delivery, actions, settlement.error, options);
   }
 }
 
 /** Why a message is given to no handler. Dead letters are read whatever they are. */
 function defectOf({ defect, identity }: Delivery, { name }: QueueSpec): BerthError | undefined {
-  if (defect !== undefined || identity.kind !== 'nobody' || name === DEAD_LETTERS) return defect;
+  if (defect !== undefined || identity.kind !== 'nobody' || isDeadLetters(name)) return defect;
   const message =
     'the broker does not vouch for its sender: an agent or a tenant must set user_id and publish by its exchange';
   return new BerthError('permission_denied', 'unknown_sender', message);
@@ -95,7 +95,7 @@ async function settlementOf(
   { queue, log, metrics }: HandlingOptions,
 ): Promise<Settlement> {
   // Whoever reads the dead letters reads those, too, that are dead because they have no type.
-  if (delivery.type === '' && queue.name !== DEAD_LETTERS) return drop(missingType());
+  if (delivery.type === '' && !isDeadLetters(queue.name)) return drop(missingType());
   try {
     return await traceHandling(queue.name, delivery, () => handler(delivery));
   } catch (thrown) {

@@ -1,10 +1,11 @@
+import { cellOf, queueInCell } from '../../contracts/cells';
 import type { QueueSpec } from '../../contracts/queues';
 import type { Clock } from '../../domain/clock';
 import type { BerthError } from '../../domain/errors';
 import type { Log } from '../../runtime/log';
 import { queueMismatch } from '../errors';
 import { DEAD_LETTER_QUEUE, deadLetterHeaders } from '../handling/dead-letter';
-import { DEAD_LETTERS } from '../port';
+import { isDeadLetters } from '../port';
 import { type Envelope, MemoryQueue } from './queue';
 import { topicMatches } from './topic';
 
@@ -12,6 +13,8 @@ import { topicMatches } from './topic';
 const ROUNDS_IN_A_ROW = 256;
 
 interface Listener {
+  /** Of the cell that it listens in. */
+  readonly exchange: string;
   readonly pattern: string;
   hear(topic: string, envelope: Envelope): void;
 }
@@ -38,7 +41,7 @@ export class MemoryBroker {
   /** @throws BerthError `failed_precondition / queue_mismatch`. */
   declare(spec: QueueSpec): MemoryQueue {
     const declared = this.#queues.get(spec.name);
-    if (spec.name === DEAD_LETTERS && declared !== undefined) return declared;
+    if (isDeadLetters(spec.name) && declared !== undefined) return declared;
     if (declared === undefined) {
       const queue = new MemoryQueue(spec, this);
       this.#queues.set(spec.name, queue);
@@ -69,15 +72,21 @@ export class MemoryBroker {
     return () => this.#listeners.delete(listener);
   }
 
-  publish(topic: string, envelope: Envelope): void {
+  publish(exchange: string, topic: string, envelope: Envelope): void {
     for (const listener of this.#listeners) {
-      if (topicMatches(listener.pattern, topic)) this.later(() => listener.hear(topic, envelope));
+      if (listener.exchange === exchange && topicMatches(listener.pattern, topic))
+        this.later(() => listener.hear(topic, envelope));
     }
   }
 
   bury(envelope: Envelope, error: BerthError, queue: QueueSpec): void {
     const headers = deadLetterHeaders(error, queue.name);
-    this.declare(DEAD_LETTER_QUEUE).put({ ...envelope, headers, expiresAtMs: undefined, deliveries: 0 });
+    this.declare(queueInCell(cellOf(queue.name), DEAD_LETTER_QUEUE)).put({
+      ...envelope,
+      headers,
+      expiresAtMs: undefined,
+      deliveries: 0,
+    });
   }
 
   /**

@@ -1,10 +1,12 @@
+import { addressInCell, inCell, queueInCell } from '../../contracts/cells';
 import { type Identity, isRestricted } from '../../contracts/identity';
-import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
+import { EVENTS_EXCHANGE, type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
 import { cancelled, checkSize, closing, nobodyServes, noSuchQueue, queueFull, queueInUse } from '../errors';
 import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
+import { DEAD_LETTER_QUEUE } from '../handling/dead-letter';
 import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
 import { PendingCalls } from '../handling/pending-calls';
 import { traceCall, traceCast, traceHeaders } from '../handling/trace-messages';
@@ -47,6 +49,7 @@ export class MemoryBus implements Bus {
     this.#around = around;
     this.#pending = new PendingCalls(around.clock);
     this.#metrics = busMetrics(around.metrics, this);
+    broker.declare(queueInCell(config.cell, DEAD_LETTER_QUEUE));
     this.#answers = broker.declarePrivate('answers');
     this.#answers.add({
       prefetch: Infinity,
@@ -57,11 +60,11 @@ export class MemoryBus implements Bus {
 
   async call(address: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
     this.#check(message);
-    return traceCall(queueName(address), message, () => this.#call(address, message, options));
+    return traceCall(this.#nameOf(address), message, () => this.#call(address, message, options));
   }
 
   async #call(address: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array> {
-    const queue = queueName(address);
+    const queue = this.#nameOf(address);
     if (options.signal?.aborted) throw cancelled(queue);
     const target = this.#broker.find(queue);
     if (target === undefined) throw countNotSent(this.#metrics, nobodyServes(queue));
@@ -77,11 +80,11 @@ export class MemoryBus implements Bus {
 
   async cast(address: QueueAddress, message: OutgoingMessage, options: CastOptions = {}): Promise<void> {
     this.#check(message);
-    return traceCast(queueName(address), message, () => this.#cast(address, message, options));
+    return traceCast(this.#nameOf(address), message, () => this.#cast(address, message, options));
   }
 
   async #cast(address: QueueAddress, message: OutgoingMessage, options: CastOptions): Promise<void> {
-    const queue = queueName(address);
+    const queue = this.#nameOf(address);
     const target = this.#broker.find(queue);
     if (target === undefined) throw countNotSent(this.#metrics, noSuchQueue(queue));
     const { expiresInMs } = options;
@@ -91,26 +94,28 @@ export class MemoryBus implements Bus {
   }
 
   async serve(
-    queue: QueueSpec,
+    spec: QueueSpec,
     handlers: Readonly<Record<string, CallHandler>>,
     options?: ConsumeOptions,
   ): Promise<Subscription> {
+    const queue = queueInCell(this.#config.cell, spec);
     return this.#subscribe(queue, options, handleCalls(handlers, this.#handling(queue)));
   }
 
-  async consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
+  async consume(spec: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
+    const queue = queueInCell(this.#config.cell, spec);
     return this.#subscribe(queue, options, handleCasts(handler, this.#handling(queue)));
   }
 
   async publish(topic: string, message: OutgoingMessage): Promise<void> {
     this.#check(message);
-    this.#broker.publish(topic, { ...this.#seal(message, {}), deliveries: 1 });
+    this.#broker.publish(this.#events, topic, { ...this.#seal(message, {}), deliveries: 1 });
   }
 
   async subscribe(pattern: string, handler: EventHandler): Promise<Subscription> {
     this.#refuseClosed();
     const hear = (topic: string, envelope: Envelope) => handler(topic, deliveryOf(envelope, this.#broker));
-    const unlisten = this.#broker.listen({ pattern, hear });
+    const unlisten = this.#broker.listen({ exchange: this.#events, pattern, hear });
     this.#unlisten.add(unlisten);
     return {
       cancel: async () => {
@@ -122,18 +127,20 @@ export class MemoryBus implements Bus {
 
   async declare(queue: QueueSpec): Promise<void> {
     this.#refuseClosed();
-    if (!isRestricted(this.#identity)) this.#broker.declare(queue);
+    if (!isRestricted(this.#identity)) this.#broker.declare(queueInCell(this.#config.cell, queue));
   }
 
-  async depth(queue: string): Promise<number> {
+  async depth(name: string): Promise<number> {
     this.#refuseClosed();
+    const queue = inCell(this.#config.cell, name);
     const target = this.#broker.find(queue);
     if (target === undefined) throw noSuchQueue(queue);
     return target.depth;
   }
 
-  async remove(queue: string): Promise<void> {
+  async remove(name: string): Promise<void> {
     this.#refuseClosed();
+    const queue = inCell(this.#config.cell, name);
     const target = this.#broker.find(queue);
     if (target?.hasConsumers) throw queueInUse(queue);
     if (target) this.#broker.delete(target);
@@ -185,6 +192,14 @@ export class MemoryBus implements Bus {
         this.#subscriptions.delete(subscription);
       },
     };
+  }
+
+  get #events(): string {
+    return inCell(this.#config.cell, EVENTS_EXCHANGE);
+  }
+
+  #nameOf(address: QueueAddress): string {
+    return queueName(addressInCell(this.#config.cell, address));
   }
 
   #handling(queue: QueueSpec) {

@@ -3,7 +3,7 @@ import type { Identity } from '../../contracts/identity';
 import type { QueueSpec } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
 import { deliveryLimit } from '../errors';
-import { DEAD_LETTERS } from '../port';
+import { isDeadLetters } from '../port';
 import type { MemoryBroker } from './broker';
 
 /** A message as the broker keeps it. */
@@ -58,7 +58,7 @@ export class MemoryQueue {
 
   put(envelope: Envelope): 'stored' | 'full' {
     if (this.depth >= (this.spec.maxLength ?? Infinity)) {
-      if (this.spec.name !== DEAD_LETTERS) return 'full';
+      if (!isDeadLetters(this.spec.name)) return 'full';
       this.#ready.shift();
     }
     this.#ready.push(envelope);

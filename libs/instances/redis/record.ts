@@ -25,6 +25,7 @@ export function toRecord(instance: Instance): string {
     endsAtMs: instance.endsAtMs,
     formerState: instance.formerState,
     migration: instance.migration,
+    cell: instance.cell,
   };
   const { requestSpec, alternates, allocationRequest } = instance;
   const bytes = `${toBase64(requestSpec)} ${toBase64(alternates)} ${toBase64(allocationRequest)}`;
@@ -60,6 +61,7 @@ export function fromRecord(record: string): Instance {
     endsAtMs: body.endsAtMs,
     formerState: body.formerState,
     ...(body.migration ? { migration: body.migration } : {}),
+    ...(body.cell ? { cell: body.cell } : {}),
     dueAtMs: dueAtMs === NONE ? undefined : Number(dueAtMs),
     version: Number(version),
     createdAtMs: body.createdAtMs,

@@ -1,3 +1,4 @@
+import { DEFAULT_CELL } from '../../domain/cells/cell';
 import { BerthError } from '../../domain/errors';
 import { durationOption, stringOption } from '../../runtime/config';
 
@@ -20,6 +21,15 @@ export const claimTtlOption = durationOption({
   max: 2_592_000_000,
   help: 'How long an alternate may be claimed after it was selected; later, destinations are selected again.',
 });
+
+/** The keys of a cell, so that what one cell has sealed can't be claimed in another, though their hosts have equal uuids. */
+export function claimKeyOf(cell: string, claimKey: string): string {
+  if (cell === DEFAULT_CELL) return claimKey;
+  return claimKey
+    .split(',')
+    .map((key) => `${key} of ${cell}`)
+    .join(',');
+}
 
 /**
  * @throws BerthError `invalid_argument / bad_config` for the published key on servers that others can reach: everybody could

@@ -23,10 +23,10 @@ export class BrokerManagement {
   }
 
   /** Makes the user with its rights; one that is there gets this password. */
-  async putUser(identity: RestrictedIdentity, password: string): Promise<void> {
-    const user = encodeURIComponent(userOf(identity));
+  async putUser(identity: RestrictedIdentity, cell: string, password: string): Promise<void> {
+    const user = encodeURIComponent(userOf(identity, cell));
     const vhost = encodeURIComponent(this.address.vhost);
-    const { topics, ...permission } = rightsOf(identity);
+    const { topics, ...permission } = rightsOf(identity, cell);
     await this.#ask('PUT', `/users/${user}`, { password, tags: '' });
     // Topics first: without rights on topics RabbitMQ would allow all of them.
     for (const topic of topics) await this.#ask('PUT', `/topic-permissions/${vhost}/${user}`, topic);

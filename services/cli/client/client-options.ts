@@ -11,7 +11,12 @@ const timeoutMs = durationOption({
 });
 
 /** Settings of commands that use the bus. */
-export const clientOptions = { busUrl: addressOptions.busUrl, timeoutMs, ...traceOptions } as const;
+export const clientOptions = {
+  busUrl: addressOptions.busUrl,
+  cell: addressOptions.cell,
+  timeoutMs,
+  ...traceOptions,
+} as const;
 
 /** Settings of commands that use the placement API. */
 export const placementClientOptions = {

@@ -71,7 +71,10 @@ export async function withBus(
   const around = { clock, random, log: silentLog, metrics: createMetrics({}) };
   const tracing = await startTracing(config, { service: 'berth', instance: `cli-${process.pid}`, log: silentLog });
   try {
-    const bus = await openBus({ busUrl: config.busUrl, connectTimeoutMs: config.timeoutMs, isHasty: true }, around);
+    const bus = await openBus(
+      { busUrl: config.busUrl, cell: config.cell, connectTimeoutMs: config.timeoutMs, isHasty: true },
+      around,
+    );
     try {
       // Declared here, too, so that a request is kept although no conductor has run on this broker yet.
       await bus.declare(BUILD_REQUESTS);

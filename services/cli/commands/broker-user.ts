@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { cellOf, withoutCell } from '#libs/contracts/cells';
 import { canHaveUser, carries, identityOf, type RestrictedIdentity, userOf } from '#libs/contracts/identity';
 import { agentQueue } from '#libs/contracts/queues';
+import { DEFAULT_CELL } from '#libs/domain/cells/cell';
 import { BerthError } from '#libs/domain/errors';
 import { BrokerManagement } from '../client/broker-management';
 import { brokerSettings } from '../client/client-options';
@@ -68,43 +70,46 @@ function issue(
   return withBus(context, command, async (bus) => {
     const busUrl = new URL(client.busUrl);
     const management = managementOf(busUrl, broker.managementUrl);
-    const user = userOf(identity);
+    const { cell } = client;
+    const user = userOf(identity, cell);
     if (revoke) {
       await management.removeUser(user);
       if (json) terminal.json({ user, revoked: true });
       else terminal.print(`${user} is revoked`);
       return;
     }
-    refuseOverlap(identity, await management.users());
+    refuseOverlap(identity, cell, await management.users());
     const password = randomBytes(24).toString('base64url');
     if (identity.kind === 'agent') await bus.declare(agentQueue(identity.host));
-    await management.putUser(identity, password);
+    await management.putUser(identity, cell, password);
     busUrl.username = user;
     busUrl.password = password;
-    if (json) terminal.json({ user, password, busUrl: busUrl.href });
+    if (json) terminal.json({ user, password, busUrl: busUrl.href, cell });
     else
       terminal.print(
         facts(terminal, [
           ['user', user],
           ['password', password],
           ['BERTH_BUS_URL', busUrl.href],
+          ...(cell === DEFAULT_CELL ? [] : [['BERTH_CELL', cell] as const]),
         ]),
       );
   });
 }
 
 /** @throws BerthError `failed_precondition / host_enrolled` when two users could report for one host. */
-function refuseOverlap(identity: RestrictedIdentity, users: readonly string[]): void {
+function refuseOverlap(identity: RestrictedIdentity, cell: string, users: readonly string[]): void {
   if (identity.kind === 'project') return;
-  const other = users.find((user) => user !== userOf(identity) && overlaps(identity, user));
+  const other = users.find((user) => user !== userOf(identity, cell) && overlaps(identity, cell, user));
   if (other === undefined) return;
-  const hint = `berth agent enrol ${other.slice(other.indexOf('.') + 1)} --revoke`;
-  const message = `the broker's user ${other} may report for a host that ${userOf(identity)} would report for`;
+  const hint = `berth agent enrol ${withoutCell(other).slice(withoutCell(other).indexOf('.') + 1)} --revoke`;
+  const message = `the broker's user ${other} may report for a host that ${userOf(identity, cell)} would report for`;
   throw new BerthError('failed_precondition', 'host_enrolled', message, { details: { hint } });
 }
 
-function overlaps(one: Extract<RestrictedIdentity, { kind: 'agent' }>, user: string): boolean {
-  const other = identityOf(user);
+function overlaps(one: Extract<RestrictedIdentity, { kind: 'agent' }>, cell: string, user: string): boolean {
+  if (cellOf(user) !== cell) return false;
+  const other = identityOf(user, cell);
   if (other.kind !== 'agent') return false;
   const isCarried = (host: string, by: typeof other) => by.carriesOthers && carries(by.host, host);
   return one.host === other.host || isCarried(one.host, other) || isCarried(other.host, one);

@@ -18,6 +18,7 @@ import { claimKeyOption } from '#libs/placement/sealed/claim-key';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
+import { addressOptions } from '#libs/runtime/options';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import type { Environment } from '#libs/runtime/system';
 import type { FakeDriver } from '../../compute-agent/drivers/fake';
@@ -47,6 +48,8 @@ export interface FleetSettings {
   readonly latencyMs: number;
   /** Whether each host has an agent of its own, which can be killed; else one agent carries all. */
   readonly hasOwnAgents?: boolean;
+  /** The broker of another cell or of a top in this process, to be on the same; one of its own when not given. */
+  readonly broker?: MemoryBroker;
 }
 
 /** All of Berth in this process. */
@@ -60,6 +63,10 @@ export interface EmbeddedFleet {
   readonly machines: ReadonlyMap<string, Machine>;
   /** Serves the console for this fleet, by the settings of the environment; where it listens. It closes with the fleet. */
   openConsole(): Promise<string>;
+  /** Where its queues are. */
+  readonly broker: MemoryBroker;
+  /** Stops all schedulers, for good. */
+  stopSchedulers(): Promise<void>;
   /** Compares the store with what runs on the hosts, once no request is under way. */
   audit(): Promise<Audit>;
   close(): Promise<void>;
@@ -74,7 +81,7 @@ const START_TIMEOUT_MS = 60_000;
 const LATENCY_SPREAD = 0.5;
 
 /**
- * Starts schedulers, conductors and one agent with fake hosts on one bus and one store in memory. Each service has a bus
+ * Starts a cell, that of the environment: schedulers, conductors and one agent with fake hosts on one bus and one store in memory. Each service has a bus
  * connection and a mirror of its own, as if it were a process, and the settings of the environment. Resolves when every
  * host takes builds.
  */
@@ -82,8 +89,9 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
   const { clock, random, env } = context;
   refuseUnknownSettings(env);
   const around = (): Surroundings => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
-  const broker = new MemoryBroker(clock, silentLog);
-  const connect = () => openBus({ busUrl: 'memory:' }, around(), broker);
+  const { broker = new MemoryBroker(clock, silentLog) } = settings;
+  const { cell } = readConfig({ cell: addressOptions.cell }, env);
+  const connect = () => openBus({ busUrl: 'memory:', cell }, around(), broker);
   const placement = new MemoryPlacementStore();
   const stores = {
     placement,
@@ -102,11 +110,14 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
 
   try {
     const services: Running[] = [];
+    const schedulers: Running[] = [];
     for (let i = 0; i < settings.schedulers; i++) {
       const bus = await open(connect());
       const mirror = await open(Mirror.open(placement, { clock, random, log: silentLog }));
       const config = readConfig(schedulerOptions, env);
-      services.push(await open(startScheduler({ ...around(), bus, placement, mirror, config })));
+      const started = await open(startScheduler({ ...around(), bus, placement, mirror, config }));
+      services.push(started);
+      schedulers.push(started);
     }
     for (let i = 0; i < settings.conductors; i++) {
       const bus = await open(connect());
@@ -141,6 +152,13 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       placement,
       drivers,
       machines,
+      broker,
+      async stopSchedulers() {
+        for (const started of schedulers.splice(0)) {
+          opened.splice(opened.indexOf(started), 1);
+          await started.close();
+        }
+      },
       close,
       async openConsole() {
         const parts = around();

@@ -1,10 +1,10 @@
 import type { Bus } from '#libs/bus/port';
 import { instanceEventCodec } from '#libs/contracts/instance';
+import { instanceEvent } from '#libs/contracts/instance-view';
 import { instanceTopic } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import type { InstanceStore } from '#libs/instances/store';
 import type { Log } from '#libs/runtime/log';
-import { faultError } from '../lifecycle';
 
 /** Publishes versions of instances, in order, and takes them out of the outbox. */
 export interface EventPublisher {
@@ -83,17 +83,6 @@ export function eventPublisher(bus: Bus, instances: InstanceStore, log: Log): Ev
 
 function publishVersion(bus: Bus, version: Instance): Promise<void> {
   const topic = instanceTopic(version.state, version.projectId, version.uuid);
-  const body = instanceEventCodec.encode({
-    instanceUuid: version.uuid,
-    requestId: version.requestId,
-    projectId: version.projectId,
-    state: version.state,
-    host: version.host ?? '',
-    atMs: version.updatedAtMs,
-    version: version.version,
-    fault: faultError(version),
-    attempts: version.attempts,
-    name: version.name,
-  });
+  const body = instanceEventCodec.encode(instanceEvent(version));
   return bus.publish(topic, { type: instanceEventCodec.type, body });
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
 import { buildAcceptedCodec, buildRefusedCodec, buildRequestCodec, requestIdOf } from '#libs/contracts/conductor';
-import { requireProject } from '#libs/contracts/identity';
-import type { BuildRequest, EncodedRequestSpec } from '#libs/contracts/messages';
+import { requireProject, requireService } from '#libs/contracts/identity';
+import type { BuildRequest, Destination, EncodedRequestSpec } from '#libs/contracts/messages';
 import { refusalTopic } from '#libs/contracts/queues';
 import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
@@ -12,6 +12,7 @@ import { fillInFlavor, readSpec } from '../flavors/fill-in-flavor';
 import { createRecords } from '../lifecycle';
 import { lookAt, type Observation } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
+import { claimedHostOf } from '../steps/select-destinations';
 import { requirePriority } from './priority-allowed';
 
 /**
@@ -33,10 +34,30 @@ async function build(c: Conductor, message: IncomingMessage, isRepeated: boolean
     await castTyped(c.bus, message.replyTo, buildAcceptedCodec, answer, answerOptions(message)).catch(clientIsGone);
   }
   const observed = observationOf(isNew, isRepeated);
+  const selected = request.destinations && (await claimedByTop(c, request.destinations, instances));
   await reconcileLoop(
     c,
-    instances.map((instance) => lookAt(instance, observed)),
+    instances.map((instance) => lookAt(instance, selected?.get(instance.uuid) ?? observed)),
   );
+}
+
+/**
+ * What the top of the fleet has had selected for instances that have no host yet, where those claims still are. Between the
+ * selection and this request the claims had no record: when the request was long on its way, an audit has released them, and
+ * the instances ask a scheduler as any others.
+ */
+async function claimedByTop(
+  c: Conductor,
+  destinations: readonly Destination[],
+  instances: readonly Instance[],
+): Promise<ReadonlyMap<string, Observation>> {
+  const waiting = new Set(instances.filter(({ state }) => state === 'scheduling').map(({ uuid }) => uuid));
+  const wanted = destinations.filter(({ instanceUuid }) => waiting.has(instanceUuid));
+  if (wanted.length === 0) return new Map();
+  const held = await c.placement.consumers(wanted.map(({ instanceUuid }) => instanceUuid));
+  const tokens = new Map(held.map(({ uuid, claimToken }) => [uuid, claimToken]));
+  const present = wanted.filter(({ instanceUuid, claimToken }) => tokens.get(instanceUuid) === claimToken);
+  return new Map(present.map((one) => [one.instanceUuid, { kind: 'claimed', target: claimedHostOf(one) }]));
 }
 
 function observationOf(isNew: boolean, isRepeated: boolean): Observation {
@@ -50,6 +71,7 @@ async function accept(c: Conductor, message: IncomingMessage) {
     const request = buildRequestCodec.decode(message.body);
     const { projectId } = readSpec(request.requestSpec);
     requireProject(message.identity, projectId);
+    if (request.destinations) requireService(message.identity, 'BuildRequest.destinations');
     if (request.admission) await requirePriority(c, projectId, request.admission);
     const { created, instances } = await createOnce(c, request);
     if (instances.some((instance) => instance.projectId !== projectId)) throw requestExists(request.requestId);

@@ -1,11 +1,11 @@
 import { type Identity, requireService, speaksForProject } from '#libs/contracts/identity';
+import { instanceView } from '#libs/contracts/instance-view';
 import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance, InstanceState } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { readRecord } from '../lifecycle';
-import { instanceView } from '../list-instances';
 import { lookAt, type Observation } from '../observation';
 import { reconcile } from '../reconcile';
 import { reconcileLoop } from '../reconcile-loop';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pass } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -28,9 +29,14 @@ const around = () => ({ clock: systemClock(), random: systemRandom, log: silentL
 
 let credentials: DeployedCredentials;
 let server: TestServer;
+let deployedKeys: readonly string[];
 
 beforeAll(async () => {
-  credentials = deployedCredentials();
+  credentials = deployedCredentials(['cell.b.scheduler']);
+  // Each user has the keys of its cell. The contract suites take a new cell for each test: here, it has those of all cells.
+  const acl = readFileSync(credentials.aclFile, 'utf8');
+  deployedKeys = [...acl.matchAll(/^user (\S+) on .*(~\S+)/gm)].map(([, user, keys]) => `${user} ${keys}`);
+  writeFileSync(credentials.aclFile, acl.replaceAll('~{cell1}:*', '~{*}:*'));
   server = await startRedis({
     shipped: { configFile: join(DEPLOY, 'redis/redis.conf'), aclFile: credentials.aclFile },
   });
@@ -87,6 +93,15 @@ it('has its data after a restart, and after it was killed', async () => {
   await server.restart();
   const reopened = await openInstances('conductor', cell);
   expect(await reopened.get([instance.uuid])).toEqual([instance]);
+});
+
+it('gives each user the keys of its own cell only', () => {
+  expect(deployedKeys).toEqual([
+    'scheduler ~{cell1}:*',
+    'conductor ~{cell1}:*',
+    'placement ~{cell1}:*',
+    'cell.b.scheduler ~{b}:*',
+  ]);
 });
 
 it.each(['', 'default:whatever@'])('lets nobody in who is no user of it (%p)', async (who) => {

@@ -1,4 +1,5 @@
 import type { Options } from 'amqplib';
+import { withoutCell } from '../../../contracts/cells';
 import { EVENTS_EXCHANGE } from '../../../contracts/queues';
 import type { Surroundings } from '../../../runtime/service';
 import type { Connection } from '../connection';
@@ -42,7 +43,7 @@ export class BatchingPublisher {
       return this.#batches.add(`${routingKey} ${persistent} ${expiration} ${replyTo}`, publication);
     }
     // An event goes to another exchange, and may overtake.
-    if (exchange !== EVENTS_EXCHANGE) this.#batches.flush();
+    if (withoutCell(exchange) !== EVENTS_EXCHANGE) this.#batches.flush();
     this.#publisher.send(publication);
   }
 

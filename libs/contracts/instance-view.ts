@@ -1,0 +1,80 @@
+import { BerthError } from '../domain/errors';
+import type { Instance } from '../domain/instance';
+import type { InstanceEvent, InstanceView, MigrationView, WaitingView } from './messages';
+import { requestSpecCodec } from './request-spec';
+
+/** An instance as clients see it. */
+export function instanceView(instance: Instance): InstanceView {
+  const { uuid, requestId, name, projectId, userId, state, attempts, createdAtMs, updatedAtMs, version } = instance;
+  return {
+    uuid,
+    requestId,
+    name,
+    projectId,
+    userId,
+    state,
+    host: instance.host ?? '',
+    attempts,
+    fault: faultError(instance),
+    createdAtMs,
+    updatedAtMs,
+    requestSpec: requestSpecCodec.decode(instance.requestSpec),
+    version,
+    ...(instance.gang && { minCount: instance.gang.minCount, gangSize: instance.gang.count }),
+    admission: instance.admission,
+    waiting: waitingView(instance),
+    endsAtMs: instance.endsAtMs ?? 0,
+    migration: migrationView(instance),
+    ...(instance.cell ? { cell: instance.cell.name } : {}),
+  };
+}
+
+function waitingView({ waiting }: Instance): WaitingView | undefined {
+  if (waiting === undefined) return undefined;
+  const { sinceMs, untilMs, waitsFor, preemption } = waiting;
+  const by = {
+    preemptingOn: preemption?.host ?? '',
+    preemptingOnFurther: preemption?.furtherHosts ?? [],
+    victims: preemption?.victims ?? [],
+    reclaims: preemption?.reclaims ?? false,
+  };
+  return { sinceMs, untilMs, waitsFor, place: 0, expectedAtMs: 0, ...by };
+}
+
+function migrationView({ migration }: Instance): MigrationView | undefined {
+  if (migration === undefined) return undefined;
+  const { uuid, kind, phase, plan, source, destination, confirmAtMs = 0 } = migration;
+  return { uuid, kind, phase, plan, sourceHost: source.host, destHost: destination.host, confirmAtMs };
+}
+
+/** A version of an instance as listeners hear of it. */
+export function instanceEvent(instance: Instance): InstanceEvent {
+  const {
+    uuid: instanceUuid,
+    requestId,
+    projectId,
+    state,
+    host = '',
+    updatedAtMs: atMs,
+    version,
+    attempts,
+    name,
+  } = instance;
+  return {
+    instanceUuid,
+    requestId,
+    projectId,
+    state,
+    host,
+    atMs,
+    version,
+    fault: faultError(instance),
+    attempts,
+    name,
+  };
+}
+
+/** Why an instance is as it is, as an error. */
+export function faultError({ fault }: Pick<Instance, 'fault'>): BerthError | undefined {
+  return fault && new BerthError('failed_precondition', fault.reason, fault.message);
+}

@@ -1,0 +1,58 @@
+/**
+ * What the top of a fleet knows of a cell: never its hosts, but classes of hosts that are alike. Of bounded size however many
+ * hosts the cell has; where it says too little it says too much room, not too little.
+ */
+export interface CellSummary {
+  /** Equal for equal contents. */
+  readonly digest: number;
+  readonly hostCount: number;
+  /** Up, enabled, and not in quarantine: only these are in the classes. */
+  readonly availableCount: number;
+  readonly instanceCount: number;
+  /** That all available hosts have. */
+  readonly commonTraits: ReadonlySet<string>;
+  readonly classes: readonly HostClass[];
+  readonly refused: readonly RefusedShape[];
+}
+
+/** Hosts that are alike: of one zone, with the same traits, and with about as much free. */
+export interface HostClass {
+  /** '' where hosts of several zones had to be put together. */
+  readonly zone: string;
+  readonly hostCount: number;
+  /** That all of these hosts have, besides the common ones. */
+  readonly traits: ReadonlySet<string>;
+  /** That only some of them have. */
+  readonly someTraits: ReadonlySet<string>;
+  /** By resource class. */
+  readonly free: Readonly<Record<string, FreeAmount>>;
+}
+
+export interface FreeAmount {
+  /** That one host has. */
+  readonly most: number;
+  /** Of all hosts together. */
+  readonly total: number;
+}
+
+/** What no host of the cell took lately: so many instances of a shape, and any more. */
+export interface RefusedShape {
+  readonly shape: string;
+  readonly count: number;
+}
+
+export const MAX_HOST_CLASSES = 128;
+export const MAX_REFUSED_SHAPES = 32;
+/** A shape that takes more to say is not remembered. */
+export const MAX_SHAPE_CHARS = 512;
+
+/** What operators say of a cell, and why. */
+export interface CellRecord {
+  readonly name: string;
+  readonly state: CellState;
+  readonly reason: string;
+  readonly changedAtMs: number;
+}
+
+/** `disabled` gets no new builds; `draining` neither, and is to become empty. */
+export type CellState = 'enabled' | 'disabled' | 'draining';

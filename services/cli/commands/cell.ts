@@ -1,0 +1,135 @@
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { CellView } from '#libs/contracts/cell-methods';
+import { TOP } from '#libs/domain/cells/cell';
+import type { CellState } from '#libs/domain/cells/cell-summary';
+import { useClient } from '../client/with-client';
+import type { Context } from '../context';
+import { addHelp } from '../help-text';
+import { ageOf } from '../views/format';
+import { facts, table } from '../views/table';
+import type { Terminal } from '../views/terminal';
+
+/** `berth cell list | show | disable | drain | enable`: asks the top of the fleet, whatever BERTH_CELL is. */
+export function cellCommand(outside: Context): CommandUnknownOpts {
+  const context = { ...outside, env: { ...outside.env, BERTH_CELL: TOP } };
+  return new Command('cell')
+    .description('See the cells of a fleet; give them no new builds, and some again. Asks the top.')
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(
+      stateCommand(context, 'disable', 'disabled', 'Give a cell no new builds; what runs there stays.', [
+        ['berth cell disable b --reason "new store"', 'the top gives it none; its own clients still can'],
+      ]),
+    )
+    .addCommand(
+      stateCommand(context, 'drain', 'draining', 'Give a cell no new builds, because it is to become empty.', [
+        [
+          'berth cell drain b --reason "moves to another hall"',
+          "'berth cell show b' says what is left; nothing is moved",
+        ],
+      ]),
+    )
+    .addCommand(
+      stateCommand(context, 'enable', 'enabled', 'Give a cell new builds again.', [
+        ['berth cell enable b', 'back in service'],
+      ]),
+    );
+}
+
+function listCommand(context: Context): CommandUnknownOpts {
+  const { terminal } = context;
+  const command = new Command('list')
+    .description('List the cells of the fleet, with what the top knows of each.')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { json }) => {
+    const cells = await client.cells();
+    if (json) return terminal.json(cells.map(plain));
+    const rows = cells.map((cell) => {
+      const { summary, selectedCount, wrongGuessCount } = cell;
+      const free = (name: string) =>
+        summary?.classes.reduce((sum, one) => sum + (one.free[name]?.total ?? 0), 0) ?? '-';
+      const hosts = summary ? `${summary.availableCount} of ${summary.hostCount}` : '-';
+      const instances = summary?.instanceCount ?? '-';
+      const guesses = `${wrongGuessCount} of ${selectedCount + wrongGuessCount}`;
+      return [cell.name, showState(terminal, cell), hosts, instances, free('VCPU'), free('MEMORY_MB'), guesses];
+    });
+    const head = ['CELL', 'STATE', 'HOSTS', 'INSTANCES', 'VCPU FREE', 'MEMORY FREE', 'WRONG GUESSES'];
+    terminal.print(table(terminal, head, rows));
+  });
+  return addHelp(command, [['berth cell list', 'the cells at a glance; hosts are those that take instances now']]);
+}
+
+function showCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('show')
+    .description('Show one cell: its state, and the classes of hosts that the top chooses by.')
+    .argument('<cell>', 'cell')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { json }, name) => {
+    const [cell] = await client.cells(name);
+    // An unknown cell is an error of the scheduler's, so there is always one.
+    if (cell === undefined) return;
+    if (json) context.terminal.json(plain(cell));
+    else show(context, cell);
+  });
+  return addHelp(command, [['berth cell show b', 'what the top knows of it, and how old that is']]);
+}
+
+function show({ terminal, clock }: Context, cell: CellView): void {
+  const { summary } = cell;
+  const left = summary?.instanceCount ?? 0;
+  const said = cell.changedAtMs === 0 ? '-' : `${ageOf(clock, cell.changedAtMs)} ago ${cell.reason}`.trim();
+  const drained = left === 0 ? 'nothing is left' : `${left} instances are left`;
+  const pairs: [string, string][] = [
+    ['cell', cell.name],
+    ['state', showState(terminal, cell)],
+    ['since', said],
+    ...(cell.state === 'draining' ? ([['drained', drained]] as [string, string][]) : []),
+    ...(cell.isReachable ? [] : ([['unreachable', cell.unreachableReason]] as [string, string][])),
+    ['builds', `${cell.selectedCount} selected, ${cell.wrongGuessCount} refused when it was asked`],
+    ['summary', summary ? `${cell.summaryBytes} bytes, ${cell.summaryAgeMs} ms old` : 'none yet'],
+    ['hosts', summary ? `${summary.availableCount} of ${summary.hostCount} take instances` : '-'],
+    ['instances', String(summary?.instanceCount ?? '-')],
+    ['traits', [...(summary?.commonTraits ?? [])].join(' ') || '-'],
+    ['refused lately', summary?.refused.map(({ shape, count }) => `${count} of ${shape}`).join('; ') || '-'],
+  ];
+  terminal.print(facts(terminal, pairs));
+  if (summary === undefined) return;
+  const rows = summary.classes.map(({ zone, hostCount, traits, free }) => {
+    const amounts = Object.entries(free).map(([name, { most, total }]) => `${name} ${total} (${most})`);
+    return [zone || 'several', hostCount, amounts.join(', ') || '-', [...traits].join(' ') || '-'];
+  });
+  terminal.print(`\n${table(terminal, ['ZONE', 'HOSTS', 'FREE (ON ONE HOST AT MOST)', 'FURTHER TRAITS'], rows)}`);
+}
+
+function stateCommand(
+  context: Context,
+  name: string,
+  state: CellState,
+  description: string,
+  examples: [string, string][],
+): CommandUnknownOpts {
+  const { terminal } = context;
+  const command = new Command(name)
+    .description(description)
+    .argument('<cell>', 'cell')
+    .option('--reason <text>', 'for whoever asks later', '')
+    .option('--json', 'print one JSON value', false);
+  useClient(context, command, async (client, { json, reason }, cell) => {
+    const changed = await client.setCellState(cell, state, reason);
+    if (json) terminal.json(plain(changed));
+    else terminal.print(`${changed.name} is ${showState(terminal, changed)}`);
+  });
+  return addHelp(command, examples);
+}
+
+function showState({ colours }: Terminal, { isReachable, state }: CellView): string {
+  const said = state === 'enabled' ? colours.green(state) : colours.yellow(state);
+  return isReachable ? said : `${colours.red('unreachable')}${state === 'enabled' ? '' : ` ${said}`}`;
+}
+
+/** With lists for sets, as JSON has them. */
+function plain({ summary, ...cell }: CellView) {
+  if (summary === undefined) return { ...cell, summary: null };
+  const classes = summary.classes.map((one) => ({ ...one, traits: [...one.traits], someTraits: [...one.someTraits] }));
+  return { ...cell, summary: { ...summary, commonTraits: [...summary.commonTraits], classes } };
+}

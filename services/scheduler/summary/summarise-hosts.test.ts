@@ -1,0 +1,104 @@
+import * as fc from 'fast-check';
+import { cellSummaryCodec } from '#libs/contracts/cell-methods';
+import { MAX_HOST_CLASSES } from '#libs/domain/cells/cell-summary';
+import { cellRequestOf, rankCells } from '#libs/domain/cells/rank-cells';
+import { resolveSpec } from '#libs/domain/extra-specs/resolve';
+import { DEFAULT_ZONE, ZONE_KEY } from '#libs/domain/grouping/aggregate';
+import { seededRandom } from '#libs/domain/random';
+import { requestSpec } from '#libs/domain/request-spec';
+import type { HostState } from '../fleet/host-state';
+import { summariseHosts } from './summarise-hosts';
+
+/** As much of a host as a summary reads. */
+function aHost(free: Record<string, number>, zone = DEFAULT_ZONE, traits: readonly string[] = []): HostState {
+  const aggregates = zone === DEFAULT_ZONE ? [] : [{ uuid: '', name: zone, metadata: { [ZONE_KEY]: zone } }];
+  const host = { up: true, enabled: true };
+  return {
+    host,
+    aggregates,
+    traits: new Set(traits),
+    free,
+    instances: 1,
+    quarantine: undefined,
+  } as unknown as HostState;
+}
+
+const TRAITS = ['A', 'B', 'C', 'D', 'E', 'F', 'G'];
+const hosts = fc.array(
+  fc.record({
+    free: fc.record({ VCPU: fc.nat(4_000), MEMORY_MB: fc.nat(1_000_000) }),
+    zone: fc.constantFrom(...Array.from({ length: 90 }, (_, n) => `z${n}`)),
+    traits: fc.subarray(TRAITS),
+  }),
+  { minLength: 1, maxLength: 400 },
+);
+const request = fc.record({
+  vcpu: fc.integer({ min: 1, max: 4_000 }),
+  zone: fc.option(fc.constantFrom('z1', 'z2', 'z89'), { nil: undefined }),
+  required: fc.subarray(TRAITS, { maxLength: 3 }),
+  forbidden: fc.subarray(TRAITS, { maxLength: 2 }),
+});
+
+it('is small, and refuses no request that one of the hosts would take', () => {
+  fc.assert(
+    fc.property(hosts, request, (rows, { vcpu, zone, required, forbidden }) => {
+      const summary = cellSummaryCodec.decode(
+        cellSummaryCodec.encode(summariseHosts(rows.map((row) => aHost(row.free, row.zone, row.traits)))),
+      );
+      expect(summary.classes.length).toBeLessThanOrEqual(MAX_HOST_CLASSES);
+      const spec = requestSpec(
+        { VCPU: vcpu },
+        {
+          projectId: 'p',
+          userId: 'u',
+          requiredTraits: required,
+          forbiddenTraits: forbidden,
+          ...(zone === undefined ? {} : { availabilityZone: zone }),
+        },
+      );
+      const isTaken = rows.some(
+        (row) =>
+          row.free.VCPU >= vcpu &&
+          (zone === undefined || row.zone === zone) &&
+          required.every((trait) => row.traits.includes(trait)) &&
+          !forbidden.some((trait) => row.traits.includes(trait)),
+      );
+      const cell = {
+        name: 'a',
+        state: 'enabled',
+        unreachable: '',
+        summary,
+        assumed: {},
+        refusedSince: () => Number.POSITIVE_INFINITY,
+        refusedCount: () => Number.POSITIVE_INFINITY,
+      } as const;
+      const { ranked } = rankCells(cellRequestOf(resolveSpec(spec, 'spec')), 1, [cell], seededRandom(1));
+      expect({ isTaken, isAsked: ranked.length > 0 }).not.toEqual({ isTaken: true, isAsked: false });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it('10,000 hosts that are alike are one class of some 100 bytes', () => {
+  const summary = summariseHosts(
+    Array.from({ length: 10_000 }, (_, n) => aHost({ VCPU: 33 + (n % 20) }, 'east', ['A'])),
+  );
+  expect(summary.classes).toMatchObject([{ zone: 'east', hostCount: 10_000, free: { VCPU: { most: 52 } } }]);
+  expect([...summary.commonTraits]).toEqual(['A']);
+  expect(cellSummaryCodec.encode(summary).length).toBeLessThan(120);
+});
+
+it('leaves out hosts that take nothing, and counts them', () => {
+  const down = { ...aHost({ VCPU: 1 }), host: { up: false, enabled: true } } as HostState;
+  expect(summariseHosts([aHost({ VCPU: 1 }), down])).toMatchObject({
+    hostCount: 2,
+    availableCount: 1,
+    instanceCount: 2,
+  });
+});
+
+it('has another digest when a shape was refused', () => {
+  const rows = [aHost({ VCPU: 1 })];
+  expect(summariseHosts(rows).digest).not.toBe(summariseHosts(rows, [{ shape: 'x', count: 1 }]).digest);
+  expect(summariseHosts(rows).digest).toBe(summariseHosts(rows).digest);
+});

@@ -1,0 +1,23 @@
+import type { Bus } from '#libs/bus/port';
+import type { CellLink } from '#libs/cells/cell-link';
+import type { InstanceStore, LeaseStore } from '#libs/instances/store';
+import type { Surroundings } from '#libs/runtime/service';
+import type { TopConductorMetrics } from './metrics';
+import type { TopConductorConfig } from './options';
+
+/** What a conductor of the top works with. */
+export interface TopConductorDeps extends Surroundings {
+  /** Of the top. */
+  readonly bus: Bus;
+  /** Which instance is in which cell, and how it is there. */
+  readonly instances: InstanceStore;
+  readonly leases: LeaseStore;
+  readonly links: ReadonlyMap<string, CellLink>;
+  readonly config: TopConductorConfig;
+}
+
+/** The same, once it runs. */
+export interface TopConductor extends TopConductorDeps {
+  readonly measured: TopConductorMetrics;
+  readonly stopping: AbortSignal;
+}

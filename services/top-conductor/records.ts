@@ -1,0 +1,66 @@
+import { instanceEventCodec } from '#libs/contracts/instance';
+import { instanceEvent } from '#libs/contracts/instance-view';
+import { instanceTopic } from '#libs/contracts/queues';
+import type { Instance } from '#libs/domain/instance';
+import type { TopConductor } from './context';
+
+/** What a change of a record says: the rest stays. */
+export type RecordChange = Partial<Omit<Instance, 'uuid' | 'version' | 'updatedAtMs'>>;
+
+/** Tries of one change while others write the record. */
+const MAX_TRIES = 10;
+
+/**
+ * Changes a record by what it is then, and publishes the new version; again, when somebody else wrote it meanwhile.
+ *
+ * @param change  undefined when there is nothing to change
+ * @returns the record as it is after
+ */
+export async function changeRecord(
+  t: TopConductor,
+  uuid: string,
+  change: (record: Instance) => RecordChange | undefined,
+): Promise<Instance | undefined> {
+  let [record] = await t.instances.get([uuid]);
+  for (let tries = 0; record !== undefined && tries < MAX_TRIES; tries++) {
+    const changed = change(record);
+    if (changed === undefined) return record;
+    const next: Instance = { ...record, ...changed, version: record.version + 1, updatedAtMs: t.clock.now() };
+    const { updated, instance, unpublished } = await t.instances.update(next);
+    if (updated) {
+      await publish(t, unpublished);
+      return instance;
+    }
+    record = instance;
+  }
+  return record;
+}
+
+/** Publishes versions of one instance, oldest first. What the broker does not take stays in the outbox. */
+export async function publish(t: TopConductor, versions: readonly Instance[]): Promise<void> {
+  try {
+    for (const version of versions) {
+      const body = instanceEventCodec.encode(instanceEvent(version));
+      const topic = instanceTopic(version.state, version.projectId, version.uuid);
+      await t.bus.publish(topic, { type: instanceEventCodec.type, body });
+    }
+    const last = versions.at(-1);
+    if (last) await t.instances.markPublished(last.uuid, last.version);
+  } catch (err) {
+    t.log.debug({ event: 'event_not_published', err, instance_uuid: versions[0]?.uuid }, 'event stays in the outbox');
+  }
+}
+
+/** So long one conductor has for what is due, the choice of a cell included, before another looks after it. */
+export function givingMs({ config }: TopConductor): number {
+  return config.selectTimeoutMs + config.syncIntervalMs;
+}
+
+/** The states in which the top need not look after an instance: its cell tells when it leaves them. */
+const RESTING: readonly Instance['state'][] = ['active', 'stopped', 'shelved_offloaded', 'error', 'deleted', 'unknown'];
+
+/** When an instance in this state is to be looked after again. */
+export function dueIn(t: TopConductor, state: Instance['state'], isEnding: boolean): number | undefined {
+  const isOver = state === 'deleted' || (!isEnding && RESTING.includes(state));
+  return isOver ? undefined : t.clock.now() + t.config.syncIntervalMs;
+}

@@ -1,0 +1,150 @@
+import type { Bus } from '#libs/bus/port';
+import { answer, callMethod } from '#libs/bus/typed-calls';
+import type { CellLink } from '#libs/cells/cell-link';
+import type { CellStore } from '#libs/cells/cell-store';
+import { describeCellMethod, listCellsMethod, setCellStateMethod } from '#libs/contracts/cell-methods';
+import { explainMethod } from '#libs/contracts/diagnosis';
+import { requireProject, requireService } from '#libs/contracts/identity';
+import type { SelectDestinationsRequest } from '#libs/contracts/messages';
+import { RPC_SCHEDULER } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import { resolveSpec } from '#libs/domain/extra-specs/resolve';
+import type { Running, Surroundings } from '#libs/runtime/service';
+import { KnownCell } from './known-cell';
+import { topSchedulerMetrics } from './metrics';
+import type { TopSchedulerConfig } from './options';
+import { explainCells, type SelectCellDeps, selectCell } from './select-cell';
+
+export interface TopSchedulerDeps extends Surroundings {
+  /** Of the top. */
+  readonly bus: Bus;
+  readonly cells: CellStore;
+  readonly links: readonly CellLink[];
+  readonly config: TopSchedulerConfig;
+}
+
+/**
+ * Starts a scheduler of the top: it answers `SelectDestinations` by choosing a cell and asking its schedulers. All that it knows
+ * are summaries, which it asks the cells for, so any number may run, and a cell need not know that there is a top.
+ */
+export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running> {
+  const { bus, clock, config, log } = deps;
+  const cells = new Map(deps.links.map((link) => [link.cell, new KnownCell(link, clock)]));
+  const measured = topSchedulerMetrics(deps.metrics, cells);
+  const onAsked: SelectCellDeps['onAsked'] = (outcome) => measured.asked.inc({ outcome });
+  const selecting: SelectCellDeps = { cells, random: deps.random, config, onAsked };
+  const closing = new AbortController();
+
+  const select = async (request: SelectDestinationsRequest) => {
+    const startedAtMs = clock.elapsed();
+    let outcome = 'error';
+    try {
+      const spec = resolveSpec(requestSpecCodec.decode(request.requestSpec), 'request_spec');
+      const response = await selectCell(spec, request, selecting);
+      outcome = response.destinations.length > 0 ? 'selected' : 'no_valid_host';
+      const subject = {
+        request_id: request.requestId,
+        instances: request.instanceUuids.length,
+        to_cell: response.cell,
+      };
+      if (response.noValidHost && outcome === 'no_valid_host')
+        log.info({ event: 'no_cell', ...subject }, `no cell: ${response.noValidHost.summary}`);
+      else log.debug({ event: 'cell_selected', ...subject }, 'cell selected');
+      return response;
+    } finally {
+      measured.selectSeconds.observe({ outcome }, (clock.elapsed() - startedAtMs) / 1_000);
+    }
+  };
+
+  const requireCell = (name: string): KnownCell => {
+    const cell = cells.get(name);
+    if (cell) return cell;
+    throw new BerthError('not_found', 'no_such_cell', `there is no cell '${name}'`, { details: { cell: name } });
+  };
+
+  const calls = await bus.serve(
+    RPC_SCHEDULER,
+    {
+      ...answer(selectDestinationsMethod, (request, { identity }) => {
+        requireService(identity, selectDestinationsMethod.request.type);
+        return select(request);
+      }),
+      ...answer(explainMethod, async ({ requestSpec }, { identity }) => {
+        const spec = resolveSpec(requestSpecCodec.decode(requestSpec), 'request_spec');
+        requireProject(identity, spec.projectId);
+        const { ranked, refusals, diagnosis } = explainCells(spec, selecting);
+        const passed = ranked.map((host) => verdict(host, true, []));
+        const refused = refusals.map(({ cell, reason }) => verdict(cell, false, [reason]));
+        return { diagnosis, hosts: [...passed, ...refused], relaxations: [], conflict: [] };
+      }),
+      ...answer(listCellsMethod, async ({ cell }, { identity }) => {
+        requireService(identity, listCellsMethod.request.type);
+        const asked = cell === '' ? [...cells.values()] : [requireCell(cell)];
+        return { cells: asked.map((one) => one.view()) };
+      }),
+      ...answer(setCellStateMethod, async ({ cell: name, state, reason }, { identity }) => {
+        requireService(identity, setCellStateMethod.request.type);
+        const cell = requireCell(name);
+        const record = { name, state, reason, changedAtMs: clock.now() };
+        await deps.cells.putCell(record);
+        cell.record = record;
+        return { cell: cell.view() };
+      }),
+    },
+    { prefetch: config.prefetch },
+  );
+
+  const listen = async (cell: KnownCell) => {
+    while (!closing.signal.aborted) {
+      const known = cell.summary?.digest ?? 0;
+      try {
+        const options = { timeoutMs: config.askTimeoutMs, signal: closing.signal };
+        const request = { knownDigest: known };
+        cell.heard((await callMethod(cell.link.bus, RPC_SCHEDULER, describeCellMethod, request, options)).summary);
+      } catch (thrown) {
+        if (!closing.signal.aborted) cell.failed(BerthError.from(thrown));
+      }
+      // Spread, so that cells do not answer all at once.
+      await sleep(clock, config.summaryIntervalMs * (0.75 + deps.random.next() / 2), closing.signal);
+    }
+  };
+  const readStates = async () => {
+    while (!closing.signal.aborted) {
+      await deps.cells.listCells().then(
+        (records) => {
+          for (const record of records) {
+            const cell = cells.get(record.name);
+            if (cell && record.changedAtMs >= cell.record.changedAtMs) cell.record = record;
+          }
+        },
+        (err: unknown) =>
+          log.warn({ event: 'cell_states_not_read', err }, 'goes on with the states of cells as they were'),
+      );
+      await sleep(clock, config.summaryIntervalMs, closing.signal);
+    }
+  };
+  const loops = [readStates(), ...[...cells.values()].map(listen)];
+
+  return {
+    readiness() {
+      if (!bus.isConnected()) return { ready: false, reason: 'bus: not connected' };
+      const known = [...cells.values()].filter(
+        ({ unreachable, summary }) => summary !== undefined || unreachable !== '',
+      );
+      if (known.length === cells.size) return { ready: true };
+      return { ready: false, reason: `${known.length} of ${cells.size} cells have been asked` };
+    },
+    async close() {
+      closing.abort();
+      await Promise.all([calls.cancel(), ...loops]);
+    },
+  };
+}
+
+/** A cell in the place of a host. */
+function verdict(host: string, passed: boolean, refusals: readonly string[]) {
+  return { host, passed, refusals, weight: 0, weights: {}, roomCosts: [] };
+}

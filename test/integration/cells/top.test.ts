@@ -1,0 +1,147 @@
+import { sleep } from '#libs/domain/clock';
+import type { RequestSpec } from '#libs/domain/request-spec';
+import { systemRandom } from '#libs/runtime/system';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
+import { CellsWorld, clock, type OpenedCell } from './cells-world';
+
+/*
+ * Two cells and a top, of real processes on a RabbitMQ and a Redis: requests through the top, what it does without a cell, and
+ * what cells do without it.
+ */
+
+jest.setTimeout(120_000);
+
+const B = 'b';
+const TOP = { BERTH_TOP_CELLS: 'cell1,b', BERTH_TOP_SCHEDULER_SUMMARY_INTERVAL_MS: '200' };
+const CONDUCTOR = {
+  ...TOP,
+  BERTH_TOP_CONDUCTOR_SYNC_INTERVAL_MS: '500',
+  BERTH_TOP_CONDUCTOR_SELECT_TIMEOUT_MS: '2000',
+  BERTH_TOP_CONDUCTOR_SCHEDULING_TIMEOUT_MS: '4000',
+};
+
+let world: CellsWorld;
+let top: OpenedCell;
+let first: OpenedCell;
+let second: OpenedCell;
+
+beforeAll(async () => {
+  world = await CellsWorld.start(['cell1', B, 'top'], ['h1', 'h2', 'h3']);
+  [top, first, second] = await Promise.all([world.open('top'), world.open('cell1'), world.open(B)]);
+  await Promise.all(['cell1', B].flatMap((cell) => [world.launch(cell, 'scheduler'), world.launch(cell, 'conductor')]));
+  await Promise.all([world.launch('top', 'top-scheduler', TOP), world.launch('top', 'top-conductor', CONDUCTOR)]);
+  // Cell1 has little, b has more.
+  await Promise.all([
+    world.launch('cell1', 'agent.h1', { BERTH_AGENT_INVENTORY: 'VCPU=4,MEMORY_MB=16384' }),
+    world.launch(B, 'agent.h1', { BERTH_AGENT_INVENTORY: 'VCPU=5,MEMORY_MB=16384' }),
+    world.launch(B, 'agent.h2', { BERTH_AGENT_INVENTORY: 'VCPU=16,MEMORY_MB=65536' }),
+  ]);
+  await eventually('the top knows all hosts', async () => {
+    const cells = await top.client.cells();
+    return cells.map(({ summary }) => summary?.availableCount).join() === '1,2';
+  });
+});
+afterAll(() => world?.stop());
+
+async function eventually(what: string, isSo: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+  for (const untilMs = clock.elapsed() + timeoutMs; !(await isSo().catch(() => false)); await sleep(clock, 50)) {
+    if (clock.elapsed() > untilMs) throw new Error(`never became true: ${what}\n${world.said().slice(-6_000)}`);
+  }
+}
+
+const wanted = (vcpu: number, fields: Partial<RequestSpec> = {}) => {
+  return { spec: aRequestSpec({ resources: { VCPU: vcpu }, ...fields }) };
+};
+const there = ({ client }: OpenedCell, uuid: string) => client.instance(uuid).catch(() => undefined);
+
+it('a request to the top is built in a cell with room, listed and ended through the top', async () => {
+  const [event] = await top.client.buildAndWait(wanted(6), { timeoutMs: 30_000 });
+  const uuid = event?.instanceUuid ?? '';
+  expect(event).toMatchObject({ state: 'active', host: 'h2' });
+  expect(await top.client.instance(uuid)).toMatchObject({ state: 'active', host: 'h2', cell: B });
+  expect(await there(second, uuid)).toMatchObject({ state: 'active' });
+  expect(await there(first, uuid)).toBeUndefined();
+  await top.client.terminateAndWait(uuid, { timeoutMs: 20_000 });
+  expect(await there(second, uuid)).toMatchObject({ state: 'deleted' });
+});
+
+it('a request that no cell takes says of each cell why', async () => {
+  const [event] = await top.client.buildAndWait(wanted(100), { timeoutMs: 20_000 });
+  expect(event?.state).toBe('error');
+  expect(event?.fault?.message).toMatch(/2 cells considered, 0 passed; .*cell1: no host there has enough free/);
+  const explained = await top.client.explain(wanted(1, { availabilityZone: 'mars' }).spec);
+  expect(explained.diagnosis.filters).toEqual([{ filter: 'cell_zone', refused: 2, reasons: { zone: 2 } }]);
+});
+
+it('a request sent twice is built once', async () => {
+  const ids = { requestId: systemRandom.uuid(), instanceUuids: [systemRandom.uuid()] };
+  const [event] = await top.client.buildAndWait({ ...wanted(1), ...ids }, { timeoutMs: 30_000 });
+  await top.client.build({ ...wanted(1), ...ids });
+  await top.client.terminateAndWait(event?.instanceUuid ?? '', { timeoutMs: 20_000 });
+  const rows = await Promise.all([first, second].map(({ client }) => client.instances({ requestId: ids.requestId })));
+  expect(rows.flat()).toHaveLength(1);
+});
+
+it('a cell that is disabled gets nothing new, also from a top scheduler that starts later', async () => {
+  await top.client.setCellState(B, 'disabled', 'a test');
+  await world.kill('top', 'top-scheduler');
+  await world.launch('top', 'top-scheduler', TOP);
+  await eventually('the next one knows', async () => (await top.client.cells(B))[0]?.state === 'disabled');
+  const [event] = await top.client.buildAndWait(wanted(6), { timeoutMs: 20_000 });
+  expect(event?.fault?.message).toContain('b: disabled, gets no new builds');
+  await top.client.setCellState(B, 'enabled');
+});
+
+it('without the top and without schedulers a cell takes its builds to the end, and the top hears of it when it is back', async () => {
+  // The most room is where all builds fail.
+  await world.launch(B, 'agent.h3', {
+    BERTH_AGENT_INVENTORY: 'VCPU=64,MEMORY_MB=262144',
+    BERTH_AGENT_FAKE_FAILURE_RATE: '1',
+    BERTH_AGENT_FAKE_LATENCY_MS: '3000',
+  });
+  await eventually('b has it', async () => (await top.client.cells(B))[0]?.summary?.availableCount === 3);
+  const { instanceUuids } = await top.client.build(wanted(6));
+  await eventually('the first host builds', async () => {
+    const rows = await second.instances.get(instanceUuids);
+    return rows.length === 1 && rows.some(({ state, host }) => state === 'building' && host === 'h3');
+  });
+  await Promise.all([
+    world.kill('top', 'top-conductor'),
+    world.kill('top', 'top-scheduler'),
+    world.kill(B, 'scheduler'),
+  ]);
+  await eventually('the cell is done', async () => {
+    const rows = await second.instances.get(instanceUuids);
+    return rows.every(({ state, host }) => state === 'active' && host === 'h2');
+  });
+  const rows = await second.instances.get(instanceUuids);
+  const failedOver = rows.find(({ attempts }) => attempts.length > 1);
+  expect(failedOver?.attempts.map(({ host, outcome }) => [host, outcome])).toEqual([
+    ['h3', 'failed'],
+    ['h2', 'active'],
+  ]);
+  expect((await top.instances.get(instanceUuids)).map(({ state }) => state)).not.toContain('active');
+  await world.launch('top', 'top-conductor', CONDUCTOR);
+  await eventually('the top has heard', async () => {
+    return (await top.instances.get(instanceUuids)).every(({ state, host }) => state === 'active' && host === 'h2');
+  });
+});
+
+it('an unreachable cell delays its own builds, clearly, and no others', async () => {
+  await world.launch('top', 'top-scheduler', TOP);
+  await eventually('b is silent', async () => (await top.client.cells(B))[0]?.isReachable === false);
+  const [others] = await top.client.buildAndWait(wanted(1), { timeoutMs: 20_000 });
+  expect(others).toMatchObject({ state: 'active' });
+  const { instanceUuids } = await top.client.build(wanted(16));
+  const uuid = instanceUuids[0] ?? '';
+  await eventually('it says what it waits for', async () => {
+    const row = await top.client.instance(uuid);
+    return row.state === 'scheduling' && /b: unreachable/.test(row.fault?.message ?? '');
+  });
+  const ended = await top.client.wait(uuid, ['error'], { timeoutMs: 20_000 });
+  expect(ended.fault?.message).toMatch(/b: unreachable/);
+  await world.launch(B, 'scheduler');
+  await eventually('b is back', async () => (await top.client.cells(B))[0]?.isReachable === true);
+  const [event] = await top.client.buildAndWait(wanted(5), { timeoutMs: 30_000 });
+  expect(event).toMatchObject({ state: 'active' });
+});
