@@ -22,7 +22,15 @@ ${parts.join('\n\n')}
 async function partsOf(entry: Entry): Promise<string[]> {
   const terminal = createTerminal(process.stdout, process.stderr, {});
   const interrupted = new AbortController().signal;
-  const context = { env: {}, terminal, clock: systemClock(), random: systemRandom, interrupted, exit: () => {} };
+  const context = {
+    env: {},
+    outside: {},
+    terminal,
+    clock: systemClock(),
+    random: systemRandom,
+    interrupted,
+    exit: () => {},
+  };
   const lines = linesOf(await entry.load(context), entry.name);
   const parts: string[] = [];
   for (const line of lines) {
