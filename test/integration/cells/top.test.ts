@@ -97,7 +97,7 @@ it('without the top and without schedulers a cell takes its builds to the end, a
   await world.launch(B, 'agent.h3', {
     BERTH_AGENT_INVENTORY: 'VCPU=64,MEMORY_MB=262144',
     BERTH_AGENT_FAKE_FAILURE_RATE: '1',
-    BERTH_AGENT_FAKE_LATENCY_MS: '4000',
+    BERTH_AGENT_FAKE_LATENCY_MS: '2000',
   });
   await eventually('b has it', async () => (await top.client.cells(B))[0]?.summary?.availableCount === 3);
   const { instanceUuids } = await top.client.build({ ...wanted(6), count: 2 });
