@@ -97,13 +97,13 @@ it('without the top and without schedulers a cell takes its builds to the end, a
   await world.launch(B, 'agent.h3', {
     BERTH_AGENT_INVENTORY: 'VCPU=64,MEMORY_MB=262144',
     BERTH_AGENT_FAKE_FAILURE_RATE: '1',
-    BERTH_AGENT_FAKE_LATENCY_MS: '3000',
+    BERTH_AGENT_FAKE_LATENCY_MS: '2000',
   });
   await eventually('b has it', async () => (await top.client.cells(B))[0]?.summary?.availableCount === 3);
-  const { instanceUuids } = await top.client.build(wanted(6));
+  const { instanceUuids } = await top.client.build({ ...wanted(6), count: 2 });
   await eventually('the first host builds', async () => {
     const rows = await second.instances.get(instanceUuids);
-    return rows.length === 1 && rows.some(({ state, host }) => state === 'building' && host === 'h3');
+    return rows.length === 2 && rows.some(({ state, host }) => state === 'building' && host === 'h3');
   });
   await Promise.all([
     world.kill('top', 'top-conductor'),
