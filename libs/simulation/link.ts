@@ -5,6 +5,9 @@ import type { SimulatedProcess } from './simulated-process';
 /** Where something on a link goes. */
 export type Direction = 'out' | 'back';
 
+/** What happens in place of a message; false when nothing does, and the message arrives. */
+type Spring = (what: string) => false | void;
+
 /** Most messages take this long at most, some of them more. */
 const USUAL_MS = 2;
 const SLOW_SHARE = 0.05;
@@ -25,7 +28,7 @@ export class Link {
   #isCut = false;
   #held: (() => void)[] = [];
   /** What happens in place of a later message of a direction, and after how many. */
-  readonly #traps: Partial<Record<Direction, { left: number; readonly spring: (what: string) => void }>> = {};
+  readonly #traps: Partial<Record<Direction, { left: number; readonly spring: Spring }>> = {};
 
   constructor(
     readonly process: SimulatedProcess,
@@ -69,7 +72,7 @@ export class Link {
   }
 
   /** In place of the n-th message from now in a direction something happens; the message is lost. */
-  insteadOf(direction: Direction, messageCount: number, spring: (what: string) => void): void {
+  insteadOf(direction: Direction, messageCount: number, spring: Spring): void {
     this.#traps[direction] = { left: messageCount, spring };
   }
 
@@ -113,8 +116,7 @@ export class Link {
     // What a dead process has sent last, its end for instance, arrives.
     if (trap === undefined || !this.process.isAlive || --trap.left > 0) return false;
     delete this.#traps[direction];
-    trap.spring(what);
-    return true;
+    return trap.spring(what) !== false;
   }
 
   #delayMs(): number {
