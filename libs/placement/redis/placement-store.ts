@@ -144,7 +144,7 @@ export class RedisPlacementStore implements PlacementStore {
     );
     const failed = replies?.find(([error]) => error !== null)?.[0];
     if (failed) throw storeError(failed);
-    type Replies = [time: number[], [born?: string, revision?: string], info: string];
+    type Replies = [time: string[], [born?: string, revision?: string], info: string];
     const [time, [born, present], info] = (replies ?? []).map(([, reply]) => reply) as Replies;
     const server = /master_replid:(\w+)/.exec(info)?.[1];
     return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time, server);

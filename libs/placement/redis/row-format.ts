@@ -84,9 +84,10 @@ export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody)
 export function decodeIdentity(
   text: string,
   revision: number,
-  [seconds = 0, us = 0]: readonly number[],
+  time: readonly string[],
   server: string | undefined,
 ): StoreIdentity {
+  const [seconds = 0, us = 0] = time.map(Number);
   const [birthId = '', bornUs = '0', lastServer, ...jumps] = text.split(' ');
   if (birthId !== '' && server !== lastServer) jumps.push(`${revision}-${seconds * 1_000_000 + us}`);
   return {
