@@ -19,6 +19,7 @@ import { MAX_USAGE_PROJECTS } from '../contracts/limits';
 import type {
   CreateFlavorRequest,
   Decision,
+  ExplainRequest,
   ExplainResponse,
   HostSummary,
   InstanceEvent,
@@ -404,14 +405,15 @@ export class Client {
 
   /**
    * Where a request would go, and what refuses the other hosts. A `host` asks about that one alone. A flavor is explained as
-   * it is now. One that may preempt is told whose place it would take.
+   * it is now. One that may preempt is told whose place it would take; one that may displace, for operators, which instances
+   * would have to be moved away.
    */
   async explain(
     spec: SpecFields,
-    { host = '', limit = 10, priority = 0, mayPreempt = false } = {},
+    { host = '', limit = 10, ...asked }: Partial<Omit<ExplainRequest, 'requestSpec'>> = {},
   ): Promise<ExplainResponse> {
-    const asked = { requestSpec: encodedSpec(await this.#spelledOut(spec)), host, limit, priority, mayPreempt };
-    return this.#call(RPC_SCHEDULER, explainMethod, asked);
+    const request = { requestSpec: encodedSpec(await this.#spelledOut(spec)), host, limit, ...asked };
+    return this.#call(RPC_SCHEDULER, explainMethod, request);
   }
 
   /** What was decided for an instance last, and why. @throws BerthError `not_found / no_such_decision`. */

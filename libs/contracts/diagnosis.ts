@@ -1,4 +1,5 @@
 import { berth } from '#generated/berth';
+import { MAX_VICTIMS } from '#libs/domain/queueing/admission';
 import { preemptionFromWire, preemptionToWire, priorityFromWire } from './admission';
 import {
   amounts,
@@ -15,10 +16,11 @@ import {
   whole,
 } from './checks';
 import { type Codec, codec, type Method, type Mutable } from './codec';
-import { MAX_INSTANCES_PER_REQUEST, MAX_NAMES, MAX_PAGE } from './limits';
+import { MAX_INSTANCES_PER_HOST, MAX_INSTANCES_PER_REQUEST, MAX_NAMES, MAX_PAGE } from './limits';
 import type {
   Decision,
   Diagnosis,
+  Displacement,
   ExplainInstanceResponse,
   ExplainRequest,
   ExplainResponse,
@@ -39,13 +41,17 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
     'berth.scheduler.v1.ExplainRequest',
     berth.scheduler.v1.ExplainRequest,
     1,
-    ({ host, limit, priority = 0, mayPreempt = false }) => ({ host, limit, priority, mayPreempt }),
+    ({ host, limit, priority = 0, mayPreempt = false, mayDisplace = false, stayingInstanceUuids = [] }) => {
+      return { host, limit, priority, mayPreempt, mayDisplace, stayingInstanceUuids: [...stayingInstanceUuids] };
+    },
     (request, requestSpec) => ({
       requestSpec,
       host: hostNameOrEmpty(request.host, 'host'),
       limit: pageLimit(request.limit, 'limit', DEFAULT_EXPLAINED_HOSTS, MAX_PAGE),
       priority: priorityFromWire(request.priority, 'priority'),
       mayPreempt: request.mayPreempt,
+      mayDisplace: request.mayDisplace,
+      stayingInstanceUuids: list(request.stayingInstanceUuids, 'staying_instance_uuids', MAX_INSTANCES_PER_HOST, uuid),
     }),
   ),
   response: codec(
@@ -57,6 +63,7 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
       relaxations: response.relaxations as Mutable<Relaxation>[],
       conflict: [...response.conflict],
       preemption: preemptionToWire(response.preemption),
+      displacement: (response.displacement as Mutable<Displacement>) ?? null,
     }),
     (response) => ({
       diagnosis: diagnosisFromWire(response.diagnosis, 'diagnosis'),
@@ -64,6 +71,7 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
       relaxations: list(response.relaxations, 'relaxations', MAX_NAMES, relaxationFromWire),
       conflict: list(response.conflict, 'conflict', MAX_NAMES, requiredName),
       preemption: preemptionFromWire(response.preemption, 'preemption'),
+      displacement: displacementFromWire(response.displacement, 'displacement'),
     }),
   ),
 };
@@ -130,6 +138,18 @@ function filterFromWire(wire: berth.scheduler.v1.IFilterDiagnosis, field: string
     filter: requiredName(filter, `${field}.filter`),
     refused,
     reasons: pairs(reasons, `${field}.reasons`, (count) => count),
+  };
+}
+
+function displacementFromWire(
+  wire: berth.scheduler.v1.IDisplacement | null | undefined,
+  field: string,
+): Displacement | undefined {
+  if (!wire) return undefined;
+  const { host, instanceUuids } = wire as berth.scheduler.v1.Displacement;
+  return {
+    host: hostName(host, `${field}.host`),
+    instanceUuids: list(instanceUuids, `${field}.instance_uuids`, MAX_VICTIMS, uuid),
   };
 }
 

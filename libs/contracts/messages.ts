@@ -118,8 +118,19 @@ export interface Diagnosis extends Fields<berth.scheduler.v1.Diagnosis> {
 export type FilterDiagnosis = Fields<berth.scheduler.v1.FilterDiagnosis>;
 
 /** `host` is '' for all. */
-export type ExplainRequest = WithSpec<Omit<berth.scheduler.v1.ExplainRequest, keyof OfPriority>> &
-  Omit<OfPriority, 'isProtected'>;
+export type ExplainRequest = WithSpec<
+  Omit<berth.scheduler.v1.ExplainRequest, keyof OfPriority | keyof OfDisplacement>
+> &
+  Omit<OfPriority, 'isProtected'> &
+  OfDisplacement;
+
+/** Which instances would have to be moved away; not asked unless given. */
+interface OfDisplacement {
+  readonly mayDisplace?: boolean;
+  readonly stayingInstanceUuids?: readonly string[];
+}
+
+export type Displacement = Fields<berth.scheduler.v1.Displacement>;
 
 export interface ExplainResponse {
   readonly diagnosis: Diagnosis;
@@ -127,6 +138,7 @@ export interface ExplainResponse {
   readonly relaxations: readonly Relaxation[];
   readonly conflict: readonly string[];
   readonly preemption?: PreemptionView | undefined;
+  readonly displacement?: Displacement | undefined;
 }
 
 export interface ExplainInstanceResponse {

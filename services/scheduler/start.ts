@@ -147,6 +147,7 @@ class Scheduler {
       ...answer(explainMethod, async (request, { identity }) => {
         this.requireReady();
         const { requestSpec, ...about } = request;
+        if (about.mayDisplace) requireService(identity, explainMethod.request.type);
         const classified = this.classify(requestSpec);
         requireProject(identity, classified.spec.projectId);
         return explain({ ...classified, ...about }, clock.now(), this.select);

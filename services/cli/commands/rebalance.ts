@@ -16,7 +16,7 @@ import { undo } from '../rebalance/undo';
 import { startProgress } from '../views/progress';
 import { table } from '../views/table';
 import { withUuid } from '../views/with-uuid';
-import { amountOfClass, keyAndValue, planName } from './build/request-flags';
+import { amountOfClass, flavorName, keyAndValue, planName, traitName } from './build/request-flags';
 import { amount } from './number-flags';
 import { repeatable } from './repeatable-flag';
 
@@ -30,7 +30,11 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
     .addOption(repeatable('--empty <host>', 'nothing is left on this host', (text) => text))
     .option('--empty-rack <rack>', 'nothing is left on the hosts of this rack (as --empty-in rack=RACK)')
     .addOption(repeatable('--empty-in <NAME=VALUE>', 'nothing is left where an aggregate says so', keyAndValue))
-    .addOption(repeatable('--admit <CLASS=N>', 'some host has room for so much', amountOfClass))
+    .addOption(repeatable('--admit <CLASS=N>', 'some host has room for a request of so much', amountOfClass))
+    .option('--admit-flavor <name>', 'for one of this flavor, instead of amounts', flavorName)
+    .addOption(repeatable('--admit-trait <NAME>', 'that request needs this trait', traitName))
+    .option('--admit-zone <name>', 'and this availability zone')
+    .option('--admit-project <id>', 'and is of this project', 'default')
     .option('--even-out', 'the fullest and the emptiest hosts come closer', false)
     .option('--cold', 'stop, move and start instead of moving live: what fails later is undone more surely', false)
     .option('--parallel <n>', 'so many instances at once', amount, 4)
@@ -54,17 +58,22 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
     const moved = await apply(context, client, { plan, operation, name, how });
     showMoved(context, json, [...resumed, ...moved]);
   });
-  return addHelp(command, [
+  return addHelp(
+    command,
     [
-      'berth rebalance --plan --empty host-7 --empty host-8',
-      'where all of it would go, by the scheduler that decides it',
+      [
+        'berth rebalance --plan --empty host-7 --empty host-8',
+        'where all of it would go, by the scheduler that decides it',
+      ],
+      ['berth rebalance --apply --empty-rack r12 --parallel 8', 'empties a rack; disable its hosts first'],
+      ['berth rebalance --apply --empty-rack r12', 'again, after it was interrupted: goes on with what is its own'],
+      ['berth rebalance --undo --empty-rack r12', 'gives back what that has claimed and not begun'],
+      ['berth rebalance --plan --admit VCPU=16 --admit MEMORY_MB=65536', 'what would have to move for that'],
+      ['berth rebalance --plan --admit-flavor gpu.large --admit-zone z1', 'on hosts where that flavor may be'],
+      ['berth rebalance --plan --even-out', 'which moves bring the fullest and the emptiest hosts closer'],
     ],
-    ['berth rebalance --apply --empty-rack r12 --parallel 8', 'empties a rack; disable its hosts first'],
-    ['berth rebalance --apply --empty-rack r12', 'again, after it was interrupted: goes on with what is its own'],
-    ['berth rebalance --undo --empty-rack r12', 'gives back what that has claimed and not begun'],
-    ['berth rebalance --plan --admit VCPU=16 --admit MEMORY_MB=65536', 'what would have to move for that'],
-    ['berth rebalance --plan --even-out', 'which moves bring the fullest and the emptiest hosts closer'],
-  ]);
+    [[EXIT.failed, 'there is no such plan, or a move failed']],
+  );
 }
 
 interface Apply {

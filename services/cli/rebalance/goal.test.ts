@@ -1,6 +1,6 @@
 import { type GoalFlags, goalOf, hasGoal, planNameOf } from './goal';
 
-const NONE: GoalFlags = { empty: [], emptyIn: [], admit: [], evenOut: false };
+const NONE: GoalFlags = { empty: [], emptyIn: [], admit: [], admitTrait: [], admitProject: 'default', evenOut: false };
 const nobody = undefined as unknown as Parameters<typeof goalOf>[0];
 
 it('names a plan by its goal, in whatever order that is said', () => {
@@ -17,6 +17,9 @@ it('names plans for other goals otherwise', () => {
     { ...NONE, emptyIn: [['rack', 'h-1']] as const },
     { ...NONE, admit: [['VCPU', 2]] as const },
     { ...NONE, admit: [['VCPU', 3]] as const },
+    { ...NONE, admit: [['VCPU', 3]] as const, admitTrait: ['HW_GPU'] },
+    { ...NONE, admitFlavor: 'm1.large' },
+    { ...NONE, admitFlavor: 'm1.large', admitZone: 'z1' },
     { ...NONE, evenOut: true },
   ];
   expect(new Set(all.map(planNameOf)).size).toBe(all.length);

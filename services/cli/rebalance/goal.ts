@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Client } from '#libs/client/client';
 import { BerthError } from '#libs/domain/errors';
+import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import { usageError } from '../failure';
 import type { Goal } from './find-plan';
 
@@ -10,6 +11,10 @@ export interface GoalFlags {
   readonly emptyRack?: string | undefined;
   readonly emptyIn: readonly (readonly [string, string])[];
   readonly admit: readonly (readonly [string, number])[];
+  readonly admitFlavor?: string | undefined;
+  readonly admitTrait: readonly string[];
+  readonly admitZone?: string | undefined;
+  readonly admitProject: string;
   readonly evenOut: boolean;
 }
 
@@ -25,14 +30,13 @@ export function hasGoal(flags: GoalFlags): boolean {
  *   empty.
  */
 export async function goalOf(client: Pick<Client, 'hosts' | 'aggregates'>, flags: GoalFlags): Promise<Goal> {
-  const { empty, admit } = flags;
   switch (kindOf(flags)) {
     case 'even-out':
       return { kind: 'even_out' };
     case 'admit':
-      return { kind: 'admit', resources: Object.fromEntries(admit) };
+      return { kind: 'admit', spec: admittedBy(flags) };
     case 'empty':
-      return { kind: 'empty', hosts: [...new Set([...empty, ...(await hostsIn(client, domainsOf(flags)))])] };
+      return { kind: 'empty', hosts: [...new Set([...flags.empty, ...(await hostsIn(client, domainsOf(flags)))])] };
   }
 }
 
@@ -44,13 +48,33 @@ export async function goalOf(client: Pick<Client, 'hosts' | 'aggregates'>, flags
  */
 export function planNameOf(flags: GoalFlags): string {
   const kind = kindOf(flags);
-  const said = [flags.empty, domainsOf(flags), flags.admit].map((all) => all.map((one) => JSON.stringify(one)).sort());
+  const lists = [flags.empty, domainsOf(flags), flags.admit, flags.admitTrait];
+  const said = [...lists.map((all) => all.map((one) => JSON.stringify(one)).sort()), ...singles(flags)];
   return `${kind}-${createHash('sha256').update(JSON.stringify(said)).digest('hex').slice(0, 8)}`;
 }
 
 /** Not one of what is to be done, or not one goal. */
 export function wrongUse(): BerthError {
   return usageError('say --plan or --apply and one goal, or --undo', 'berth rebalance --plan --empty host-7');
+}
+
+/** What an instance asks for that is to be admitted. */
+function admittedBy(flags: GoalFlags): RequestSpec {
+  const { admit, admitFlavor, admitTrait, admitZone, admitProject } = flags;
+  if (admitFlavor !== undefined && admit.length > 0) {
+    throw usageError('a flavor says the amounts', 'take --admit or --admit-flavor out');
+  }
+  return requestSpec(Object.fromEntries(admit), {
+    projectId: admitProject,
+    userId: 'operator',
+    flavor: admitFlavor === undefined ? undefined : { name: admitFlavor, version: 0 },
+    requiredTraits: admitTrait,
+    availabilityZone: admitZone,
+  });
+}
+
+function singles({ admitFlavor = '', admitZone = '', admitProject }: GoalFlags): readonly string[] {
+  return [admitFlavor, admitZone, admitProject];
 }
 
 type Kind = 'empty' | 'admit' | 'even-out';
@@ -62,11 +86,11 @@ function kindOf(flags: GoalFlags): Kind {
 }
 
 function kindsOf(flags: GoalFlags): readonly Kind[] {
-  const { empty, admit, evenOut } = flags;
+  const { empty, admit, admitFlavor, evenOut } = flags;
   const isEmptying = empty.length > 0 || domainsOf(flags).length > 0;
   return [
     ...(isEmptying ? (['empty'] as const) : []),
-    ...(admit.length > 0 ? (['admit'] as const) : []),
+    ...(admit.length > 0 || admitFlavor !== undefined ? (['admit'] as const) : []),
     ...(evenOut ? (['even-out'] as const) : []),
   ];
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { addResources, negated, type Resources } from '#libs/domain/inventory';
-import { admitting, afterMove, emptying, evening, type Fleet, fits, fullness, type PlanInstance } from './plan';
+import { afterMove, emptying, evening, type Fleet, fits, fullness, type PlanInstance } from './plan';
 
 const CAPACITY = { VCPU: 8, MEMORY_MB: 32 };
 
@@ -57,30 +57,6 @@ it('empties hosts by one move of each of their instances, to none of them', () =
       const { moves, leaveHosts } = emptying(fleet, ['h0', 'h1']);
       expect(leaveHosts).toEqual(['h0', 'h1']);
       expect(moves.map(({ instanceUuid }) => instanceUuid)).toEqual(there.map(({ uuid }) => uuid));
-    }),
-  );
-});
-
-it('admits a request by freeing one host, the fewest moves first, and by none where it fits', () => {
-  fc.assert(
-    fc.property(fleets, fc.integer({ min: 1, max: 8 }), (fleet, vcpus) => {
-      const wanted = { VCPU: vcpus };
-      const hasRoom = fleet.hosts.some(({ free }) => fits(wanted, free));
-      const counts: number[] = [];
-      for (const { moves, leaveHosts } of admitting(fleet, wanted)) {
-        counts.push(moves.length);
-        const leaving = fleet.instances.filter(({ uuid }) => moves.some((move) => move.instanceUuid === uuid));
-        const room = fleet.hosts.find(({ name }) => name === leaveHosts[0])?.free ?? {};
-        if (hasRoom) continue;
-        expect(leaving.every(({ host, isMovable }) => isMovable && host === leaveHosts[0])).toBe(true);
-        expect(
-          fits(
-            wanted,
-            leaving.reduce((sum, { resources }) => addResources(sum, resources), room),
-          ),
-        ).toBe(true);
-      }
-      expect(counts).toEqual(hasRoom ? [0] : counts.toSorted((a, b) => a - b));
     }),
   );
 });

@@ -38,9 +38,6 @@ export interface Wish {
   readonly leaveHosts: readonly string[];
 }
 
-/** A request is admitted by moving at most so many instances off one host. */
-const MAX_DISPLACED = 3;
-
 /** The fleet by amounts alone: which hosts an instance may go to is for the scheduler to say. */
 export function fleetOf(hosts: readonly HostSummary[], instances: readonly InstanceView[]): Fleet {
   return {
@@ -64,19 +61,9 @@ export function emptying({ instances }: Fleet, hosts: readonly string[]): Wish {
   return { moves: anywhere(instances.filter(({ host }) => hosts.includes(host))), leaveHosts: hosts };
 }
 
-/** What moves to have some host admit a request: nothing, if one has room; else the wishes that free one, fewest moves first. */
-export function* admitting({ hosts, instances }: Fleet, wanted: Resources): Generator<Wish> {
-  const open = hosts.filter(({ isOpen, capacity }) => isOpen && fits(wanted, capacity));
-  if (open.some(({ free }) => fits(wanted, free))) return yield { moves: [], leaveHosts: [] };
-  for (let count = 1; count <= MAX_DISPLACED; count++) {
-    for (const { name, free } of open) {
-      const there = instances.filter((one) => one.host === name && one.isMovable);
-      for (const leaving of subsets(there, count)) {
-        const room = leaving.reduce((sum, { resources }) => addResources(sum, resources), free);
-        if (fits(wanted, room)) yield { moves: anywhere(leaving), leaveHosts: [name] };
-      }
-    }
-  }
+/** The moves that free a host of some of its instances. */
+export function freeing(host: string, uuids: readonly string[]): Wish {
+  return { moves: uuids.map((instanceUuid) => ({ instanceUuid, targetHost: '' })), leaveHosts: [host] };
 }
 
 /**
@@ -150,11 +137,4 @@ function narrowing(
 
 function anywhere(instances: readonly PlanInstance[]): InstanceMove[] {
   return instances.map(({ uuid }) => ({ instanceUuid: uuid, targetHost: '' }));
-}
-
-function* subsets<T>(items: readonly T[], size: number, from = 0): Generator<readonly T[]> {
-  if (size === 0) return yield [];
-  for (let n = from; n < items.length; n++) {
-    for (const rest of subsets(items, size - 1, n + 1)) yield [items[n] as T, ...rest];
-  }
 }

@@ -17,7 +17,7 @@ import { aReport, aWrite, mustCommit } from '#libs/testing/placement/placement';
 import { alternateHolder } from '../decision/alternates/hold-alternates';
 import type { NoteNotHeld } from '../decision/alternates/not-held';
 import type { SelectRequest } from '../decision/decide';
-import { explain } from '../decision/explain/explain';
+import { type ExplainedRequest, explain } from '../decision/explain/explain';
 import { type AskedMove, claimMoves } from '../decision/moves/claim-moves';
 import { nominator } from '../decision/preemption/nominate';
 import { referrer } from '../decision/refer';
@@ -46,7 +46,7 @@ export interface TestScheduler {
   /** The host as the next decision sees it. */
   host(name: string): HostState | undefined;
   /** The dry run of a request for one instance; of one host, or of the best. */
-  explain(spec?: Partial<RequestSpec>, host?: string, limit?: number, rank?: Rank): ExplainResponse;
+  explain(spec?: Partial<RequestSpec>, host?: string, limit?: number, more?: ExplainedMore): ExplainResponse;
   /** Selects for `count` new instances, or for the ones given. */
   select(
     spec?: Partial<RequestSpec>,
@@ -65,6 +65,7 @@ type MoveOfTest = Pick<AskedMove, 'instanceUuid' | 'move'> & { readonly spec: Pa
 
 /** Who comes first, and whether it may take others' places. */
 type Rank = Pick<SelectRequest, 'minCount' | 'priority' | 'isProtected' | 'mayPreempt' | 'alternatesHeld'>;
+type ExplainedMore = Omit<ExplainedRequest, keyof ClassifiedSpec | 'host' | 'limit'>;
 
 /** The cell that schedulers of a test share. */
 export interface World {
@@ -184,8 +185,8 @@ async function openScheduler(
     settings,
     config,
     host: (name) => fleet.snapshot(clock.now()).at(fleet.indexOfHost(name)),
-    explain: (spec = {}, host = '', limit = 100, rank = {}) =>
-      explain({ ...classified(spec), host, limit, ...rank }, clock.now(), deps),
+    explain: (spec = {}, host = '', limit = 100, more = {}) =>
+      explain({ ...classified(spec), host, limit, ...more }, clock.now(), deps),
     select(spec = {}, instances = 1, numAlternates = 0, rank = {}) {
       const instanceUuids =
         typeof instances === 'number' ? Array.from({ length: instances }, () => randomUUID()) : instances;

@@ -113,3 +113,21 @@ it('empties a rack as its groups allow, goes on after it was killed, and gives b
   expect(stayed).toHaveLength(1);
   expect(stayed[0]).toMatchObject({ state: 'active', migration: undefined });
 });
+
+it('makes room for one of a flavor where it may be', async () => {
+  for (const { uuid } of await operator.instances()) await operator.terminateAndWait(uuid, LIMIT);
+  await berth('aggregate create z1 --property availability_zone=z1');
+  await berth('aggregate add-host z1 h-2');
+  for (const host of ['h-1', 'h-3', 'h-4']) await operator.setHostEnabled(host, false);
+  for (const VCPU of [1, 3]) {
+    await operator.buildAndWait({ spec: { ...SPEC, resources: { VCPU, MEMORY_MB: 64 } } }, LIMIT);
+  }
+  for (const host of ['h-1', 'h-3', 'h-4']) await operator.setHostEnabled(host, true);
+  await berth('flavor create big --vcpu 6 --memory-mb 64');
+  expect(await berth('rebalance --plan --admit-flavor big')).toContain('nothing has to move');
+  expect(await berth('rebalance --apply --admit-flavor big --admit-zone z1')).toMatch(/h-2 +h-[134]\b[^]*1 moved/);
+  const spec = { projectId: 'demo', userId: 'me', flavor: { name: 'big', version: 0 }, availabilityZone: 'z1' };
+  const [{ host } = { host: '' }] = await operator.buildAndWait({ spec }, LIMIT);
+  expect(host).toBe('h-2');
+  expect((await runLine('rebalance --plan --admit VCPU=9', env())).code).toBe(1);
+});

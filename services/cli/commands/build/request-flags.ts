@@ -159,7 +159,8 @@ function instanceUuid(text: string): string {
   throw new InvalidArgumentError('It must be the UUID of an instance.');
 }
 
-function traitName(text: string): string {
+/** The parser of traits' names. */
+export function traitName(text: string): string {
   if (isClassOrTraitName(text)) return text;
   throw new InvalidArgumentError('Traits are upper case letters, digits and underscores, such as HW_CPU_X86_AVX2.');
 }

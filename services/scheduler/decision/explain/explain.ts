@@ -14,6 +14,7 @@ import type { ClassifiedSpec, EquivalenceClass } from '../../request/equivalence
 import { completeRequest } from '../complete-request';
 import type { DecisionParts } from '../decide';
 import { diagnose } from '../diagnose';
+import { findDisplacement } from '../preemption/find-displacement';
 import { findPreemption } from '../preemption/find-preemption';
 import { verdictOn } from '../verdict';
 import { type RefusedHost, relaxationsOf } from './relaxations';
@@ -25,6 +26,8 @@ export interface ExplainedRequest extends ClassifiedSpec {
   readonly limit: number;
   readonly priority?: number;
   readonly mayPreempt?: boolean;
+  readonly mayDisplace?: boolean;
+  readonly stayingInstanceUuids?: readonly string[];
 }
 
 /**
@@ -34,7 +37,7 @@ export interface ExplainedRequest extends ClassifiedSpec {
  * @throws BerthError `not_found / no_such_host`; what `completeRequest` throws.
  */
 export function explain(
-  { host: name, limit, priority = 0, mayPreempt = false, ...asked }: ExplainedRequest,
+  { host: name, limit, priority = 0, mayPreempt, mayDisplace, stayingInstanceUuids, ...asked }: ExplainedRequest,
   nowMs: number,
   { fleet, pricing, rankHosts, settings }: DecisionParts,
 ): ExplainResponse {
@@ -53,16 +56,26 @@ export function explain(
   const feasibility = ranked.feasibility(constraints);
   const refused =
     named || feasibility.feasibleCount > 0 ? [] : refusedHosts(snapshot, equivalenceClass, judgement, constraints);
-  const search = { snapshot, equivalenceClass, constraints, view: fleet.view, random: seededRandom(0) };
-  const isAsked = mayPreempt && feasibility.feasibleCount === 0;
-  const preemption = isAsked ? findPreemption({ ...search, judgement, priority })?.view : undefined;
+  const search = { snapshot, equivalenceClass, constraints, judgement, view: fleet.view };
+  const isRefused = feasibility.feasibleCount === 0;
+  const preemption = isRefused && mayPreempt ? preemptionFor() : undefined;
+  const displacement = isRefused && mayDisplace ? displacementFor() : undefined;
   const prices = pricing.of(snapshot);
   return {
     diagnosis: diagnose(feasibility, located.quotaExceeded),
     hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints, prices)),
     ...relaxationsOf(refused),
     ...(preemption ? { preemption } : {}),
+    ...(displacement ? { displacement } : {}),
   };
+
+  function preemptionFor() {
+    return findPreemption({ ...search, priority, random: seededRandom(0) })?.view;
+  }
+
+  function displacementFor() {
+    return findDisplacement(search, isOpen, new Set(stayingInstanceUuids));
+  }
 }
 
 /** The one to be placed: nobody has this uuid. */

@@ -13,7 +13,7 @@ import type { RequestConstraints } from '../../ranking/request-constraints';
 import { type EquivalenceClass, forBatch } from '../../request/equivalence-class';
 
 /** Hosts on which others could make room, that are looked at closely: enough for a good choice (kube-scheduler's 100). */
-const MAX_DRY_RUNS = 100;
+export const MAX_DRY_RUNS = 100;
 /** Metadata of a stored group none of whose members makes room (`never`). */
 const NEVER_KEY = 'preemption';
 /** And of one of which so many members stay, at least: a disruption budget. */
@@ -112,7 +112,7 @@ function onOneHost(search: PreemptionSearch, gone: ReadonlyMap<string, Consumer>
     // Of several instances one may find room that was made for another.
     if (host === undefined || (leaving.length === 0 && gone.size === 0)) continue;
     dryRuns++;
-    const found = onHost(host, leaving, (state) => fits(state, search), search);
+    const found = onHost(host, leaving.toSorted(byImportance), (state) => fits(state, search), search);
     if (found && gone.size + found.victims.length <= MAX_VICTIMS && (!best || compare(found, best) < 0)) best = found;
   }
   return best;
@@ -128,6 +128,7 @@ export interface HostPreemption {
 /**
  * Who of those who may leave a host has to, so that the instance is placed; undefined when it is not, or too many have to.
  *
+ * @param leaving   those who matter most first: they are the first to be put back
  * @param isEnough  whether the host as it is then, and who has left by then, will do
  */
 export function onHost(
@@ -140,7 +141,7 @@ export function onHost(
   const victims = new Set(leaving);
   if (!isEnough(state, victims)) return undefined;
   let staying = 0;
-  for (const consumer of leaving.toSorted(byImportance)) {
+  for (const consumer of leaving) {
     const withIt = withClaim(state, claimOf(consumer, host));
     victims.delete(consumer);
     if (isEnough(withIt, victims)) state = withIt;
@@ -154,7 +155,10 @@ export function onHost(
   return place && { host: host.host.name, index: host.index, victims: [...victims], place };
 }
 
-export function fits(host: HostState, { equivalenceClass, judgement }: PreemptionSearch): boolean {
+export function fits(
+  host: HostState,
+  { equivalenceClass, judgement }: Pick<PreemptionSearch, 'equivalenceClass' | 'judgement'>,
+): boolean {
   if (judgement.refusals(host).length > 0) return false;
   return !needsSearch(equivalenceClass, host) || requiredOn(equivalenceClass, host) !== undefined;
 }
@@ -165,12 +169,17 @@ function whoMayGo(
   { priority, view }: PreemptionSearch,
   gone: ReadonlyMap<string, Consumer>,
 ): Consumer[] {
-  const uuids = new Set(view.tree(host.root.uuid).flatMap(({ uuid }) => [...view.consumersOn(uuid)]));
-  const lower = [...uuids]
-    .map((uuid) => view.consumer(uuid))
-    .filter((one) => one !== undefined)
-    .filter((one) => !gone.has(one.uuid) && isInstance(one) && !one.isProtected && priorityOf(one) < priority);
+  const lower = instancesOn(host, view).filter((one) => {
+    return !gone.has(one.uuid) && !one.isProtected && priorityOf(one) < priority;
+  });
   return asGroupsCanSpare(lower, view, gone.values());
+}
+
+/** The instances that hold something of a host's providers. */
+export function instancesOn({ root }: HostState, view: PlacementView): Consumer[] {
+  const uuids = new Set(view.tree(root.uuid).flatMap(({ uuid }) => [...view.consumersOn(uuid)]));
+  const consumers = [...uuids].map((uuid) => view.consumer(uuid));
+  return consumers.filter((one) => one !== undefined).filter(isInstance);
 }
 
 /** Of consumers as many of each group as it can spare, the least important first, when some are to go already. */

@@ -150,7 +150,7 @@ function onOneHost(borrowers: readonly Consumer[], search: ReclaimSearch): Found
     if (host === undefined || !constraints.allows(host.index)) continue;
     const found = onHost(
       host,
-      leaving,
+      leaving.toSorted(byImportance),
       (state, left) => fits(state, search) && excessWithout(givenBackBy(left)).length === 0,
       search,
     );
