@@ -3,7 +3,7 @@ import { type Instance, type PowerState, powerStateToBuild } from '#libs/domain/
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
-import { agentOf, confirmed } from './actions/common';
+import { agentOf } from './actions/common';
 import { LIE_POSITION } from './actions/liars';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
@@ -49,7 +49,7 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   checkBounds(fleet, checker, instances);
   checkEvents(checker);
   checkMirrors(fleet, checker, rows);
-  await checkHosts(fleet, checker, rows, instances);
+  checkHosts(fleet, checker, rows, instances);
   for (const projectId of checker.quotas.miscounted(await placement.projectUsages())) {
     checker.fail('quotas are kept', `the store counts something else than ${projectId} holds`);
   }
@@ -259,18 +259,13 @@ function checkMirrors(fleet: Fleet, checker: Checker, rows: readonly Rows[]): vo
 }
 
 /** Drained hosts keep what their drains named, and nothing is left of those that were deleted for good. */
-async function checkHosts(
-  { observer }: Fleet,
-  checker: Checker,
-  rows: readonly Rows[],
-  instances: readonly Instance[],
-): Promise<void> {
+function checkHosts(fleet: Fleet, checker: Checker, rows: readonly Rows[], instances: readonly Instance[]): void {
   const settled = instances.filter(({ uuid }) => !checker.forgiven.has(uuid));
   const statesOf = (uuid: string) => checker.known.get(uuid)?.states ?? new Map<number, string>();
-  const hasQueue = (host: string) => confirmed(observer.depth(queueOf(agentOf(host))));
+  const hasQueue = (host: string) => fleet.hasQueue(queueOf(agentOf(host)));
   const wrong = [
     ...checker.operatedHosts.wrongOfDrained(rows, settled, statesOf),
-    ...(await checker.operatedHosts.leftOfDeleted(rows, settled, hasQueue)),
+    ...checker.operatedHosts.leftOfDeleted(rows, settled, hasQueue),
   ];
   for (const what of wrong) checker.fail('what operators did to hosts is done', what);
 }

@@ -149,6 +149,7 @@ export class Checker {
     this.queue = new QueueWatch(fleet.history);
     fleet.onMachineEvent = (event) => this.#onMachineEvent(event);
     fleet.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
+    fleet.onClone = (agent) => this.operatedHosts.isBack(agent);
     fleet.onDoubt = (uuid, host, finding) => {
       this.#doubts.set(`${uuid} on ${host}`, { finding, atMs: fleet.time.nowMs });
     };
@@ -531,6 +532,7 @@ export class Checker {
   /** A host goes only when it is dead, and no record has anything there. */
   #onHostDeleted(name: string): void {
     this.hosts.delete(name);
+    this.operatedHosts.isDeleted(name);
     if (this.#takeOvers.isAlive(name)) this.fail('nothing healthy is destroyed', `${name} is deleted and alive`);
     const there = [...this.known.values()]
       .map(({ latest }) => latest)

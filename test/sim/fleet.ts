@@ -81,6 +81,8 @@ export class Fleet {
   onDefect: (name: string, error: BerthError) => void = () => {};
   /** A conductor shows a doubt: it keeps an instance as it is, on a host. */
   onDoubt: (uuid: string, host: string, finding: string) => void = () => {};
+  /** An agent is started a second time, on other machines. */
+  onClone: (agent: string) => void = () => {};
   readonly #memoryBroker: MemoryBroker;
   readonly #gone = new Set<string>();
   readonly #away = new Set<string>();
@@ -176,8 +178,9 @@ export class Fleet {
   /** Starts an agent's process a second time, on other machines, and ends it after a while. */
   launchClone(name: string, endsAfterMs: number): void {
     const clone = `${name}-clone`;
-    if (this.members.get(clone)?.process.isAlive) return;
+    if (this.hasClone(name)) return;
     this.note(name, 'is started a second time, on another machine');
+    this.onClone(name);
     const member = this.launch(clone);
     this.later(endsAfterMs, () => {
       this.note(name, 'ends on the other machine');
@@ -212,7 +215,16 @@ export class Fleet {
   /** Of all connections that there ever were, the queues for answers that are left. */
   get answerQueueCount(): number {
     const names = Array.from(this.sessions, (_, n) => `answers.${n + 1}`);
-    return names.filter((name) => this.#memoryBroker.find(name) !== undefined).length;
+    return names.filter((name) => this.hasQueue(name)).length;
+  }
+
+  hasQueue(name: string): boolean {
+    return this.#memoryBroker.find(name) !== undefined;
+  }
+
+  /** Whether the second of an agent's processes is there. */
+  hasClone(agent: string): boolean {
+    return this.members.get(`${agent}-clone`)?.process.isAlive === true;
   }
 
   /** Whether a machine has an agent that works. */

@@ -12,7 +12,7 @@ import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/rando
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
 import { deletesAllocations, givesAggregate, givesTrait, novaMoves, reserves } from './actions/api-clients';
-import { agentOf, confirmed, cutFor, HOSTS, instanceAt, pick, type World } from './actions/common';
+import { confirmed, cutFor, HOSTS, instanceAt, pick, type World } from './actions/common';
 import { deleteDeadHosts, deleteHost } from './actions/deletions';
 import { drain, undrain } from './actions/drains';
 import { deviceMoves, machineShrinks, partVanishes } from './actions/hardware';
@@ -679,8 +679,5 @@ function storeGoesBack(random: Random): Action['perform'] {
 function secondAgent(random: Random): Action['perform'] {
   const agent = pick(random, ['agent-h1', 'agent-h2']);
   const forMs = 500 + random.next() * 8_000;
-  return ({ fleet, checker }) => {
-    fleet.launchClone(agent, forMs);
-    for (const host of HOSTS) if (agentOf(host) === agent) checker.operatedHosts.isBack(host);
-  };
+  return ({ fleet }) => fleet.launchClone(agent, forMs);
 }

@@ -53,7 +53,7 @@ export class TakeOvers {
     this.#epochs.set(host, epoch);
     const agent = agentOf(host);
     const { process, links } = this.fleet.member(agent);
-    const isContested = this.fleet.members.get(`${agent}-clone`)?.process.isAlive === true;
+    const isContested = this.fleet.hasClone(agent);
     const isCut = !process.isAlive || process.isPaused || links.some((link) => link.isCut);
     const isHeard = !isCut && silentForMs < LEASE_MS - CLOCK_TOLERANCE_MS;
     if (!isContested) this.#holders.set(host, process);

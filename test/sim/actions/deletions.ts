@@ -54,8 +54,11 @@ function isOn({ host = '', state }: Instance, hosts: readonly string[]): boolean
 }
 
 async function deleteNow(world: World, host: string, isForGood: boolean): Promise<void> {
-  const { storeBegan, operatedHosts } = world.checker;
+  const { fleet, checker } = world;
+  const { storeBegan, operatedHosts } = checker;
   if (!(await confirmed(operatorOf(world).deleteHost(host, { withQueue: isForGood })))) return;
-  world.fleet.note('operator', `has deleted ${host}${isForGood ? ' for good' : ''}`);
-  if (isForGood && world.checker.storeBegan === storeBegan) operatedHosts.deletedForGood(host);
+  fleet.note('operator', `has deleted ${host}${isForGood ? ' for good' : ''}`);
+  // A second process of its agent may have asked for it by the time that this is heard.
+  const isGone = isForGood && !fleet.hasClone(agentOf(host));
+  if (isGone && checker.storeBegan === storeBegan) operatedHosts.deletedForGood(host);
 }

@@ -1,6 +1,7 @@
 import type { Drained } from '#libs/client/drain/drain-host';
 import type { Instance } from '#libs/domain/instance';
 import type { Rows } from '#libs/placement/port/placement-store';
+import { agentOf } from '../actions/common';
 
 /** A drain that ended, of a host that nobody has put into service since. */
 interface EndedDrain {
@@ -31,9 +32,15 @@ export class HostWatch {
     this.#gone.add(host);
   }
 
-  /** An agent of this name was started again: what was deleted becomes a host anew. */
-  isBack(host: string): void {
-    this.#gone.delete(host);
+  /** With a host goes that it is out of service: what comes back of that name is in service, as a new host is. */
+  isDeleted(host: string): void {
+    this.toDrain.delete(host);
+    this.#drains.delete(host);
+  }
+
+  /** An agent was started again: what was deleted of it becomes a host anew. */
+  isBack(agent: string): void {
+    for (const host of this.#gone) if (agentOf(host) === agent) this.#gone.delete(host);
   }
 
   /**
@@ -64,11 +71,7 @@ export class HostWatch {
   }
 
   /** What is left at rest of hosts that were deleted for good. */
-  async leftOfDeleted(
-    rows: readonly Rows[],
-    instances: readonly Instance[],
-    hasQueue: (host: string) => Promise<boolean>,
-  ): Promise<string[]> {
+  leftOfDeleted(rows: readonly Rows[], instances: readonly Instance[], hasQueue: (host: string) => boolean): string[] {
     const providers = rows.flatMap((some) => some.providers ?? []);
     const hosts = rows.flatMap((some) => some.hosts ?? []);
     const consumers = rows.flatMap((some) => some.consumers ?? []);
@@ -84,7 +87,7 @@ export class HostWatch {
           .filter((one) => one.host === host && one.state !== 'deleted' && one.state !== 'error')
           .map(({ uuid, state }) => `${uuid} is ${state} on ${host}, which is deleted`),
       );
-      if (await hasQueue(host)) left.push(`${host} is deleted, and its agent's queue is there`);
+      if (hasQueue(host)) left.push(`${host} is deleted, and its agent's queue is there`);
     }
     return left;
   }
