@@ -68,9 +68,6 @@ interface Kind {
   readonly prepare: (random: Random) => Action['perform'];
 }
 
-/** The share of kinds that happen only where `--focus` names them: so that the plans of seeds stay as they were before these. */
-const WITH_FOCUS = 0;
-
 function kind(share: number, weight: number, prepare: Kind['prepare']): Kind {
   return { share, weight, prepare };
 }
@@ -165,11 +162,11 @@ const KINDS = {
   'host into a zone': kind(0.4, 6, putIntoZone),
   'build in a zone': kind(0.5, 8, buildInZone),
   'hosts for one tenant': kind(0.3, 4, isolatesTenant),
-  'drain a host': kind(WITH_FOCUS, 7, drain),
-  'undrain a host': kind(WITH_FOCUS, 3, undrain),
-  'delete a host': kind(WITH_FOCUS, 4, deleteHost),
-  'delete dead hosts': kind(WITH_FOCUS, 4, deleteDeadHosts),
-  'move together': kind(WITH_FOCUS, 6, moveTogether),
+  'drain a host': kind(0.3, 7, drain),
+  'undrain a host': kind(0.3, 3, undrain),
+  'delete a host': kind(0.3, 4, deleteHost),
+  'delete dead hosts': kind(0.3, 4, deleteDeadHosts),
+  'move together': kind(0.3, 6, moveTogether),
 } satisfies Readonly<Record<string, Kind>>;
 
 export type ActionKind = keyof typeof KINDS;
