@@ -4,7 +4,7 @@ import { NO_BYTES, writeRecord } from '../lifecycle';
 import type { Fault, Look, NoHost } from '../observation';
 import type { Step } from '../step';
 import { after } from './after';
-import { releaseHeld } from './claims';
+import { readClaim, release } from './claims';
 
 /**
  * Records that an instance waits, for what, and whose place it takes. One that comes new is refused when as many wait as
@@ -51,9 +51,14 @@ export async function recordPreempting(
   return after(look, result, { kind: 'interrupted' });
 }
 
-/** Its host has destroyed it: releases its claim, and records that it waits again, in the place of its first arrival. */
+/**
+ * Its host has destroyed it: releases its claim, and records that it waits again, in the place of its first arrival. What is claimed
+ * by a later claim than its record names has had its turn already: this is a copy of what its host said.
+ */
 export async function recordRequeued(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
-  await releaseHeld(c, record.uuid);
+  const holds = await readClaim(c, record.uuid);
+  const isOwn = holds.kind === 'claim' && holds.claimToken <= (record.claimToken ?? Infinity);
+  if (isOwn) await release(c, record.uuid, holds.claimToken);
   const waiting = { ...waitFrom(record, c.clock.now()), waitsFor: [] };
   const result = await writeRecord(c, record, {
     state: 'pending',
