@@ -111,6 +111,23 @@ it.each([
   expect(await world.only()).toMatchObject({ state, host: 'h1', fault: { reason: 'no_valid_host' } });
 });
 
+it('gives back what a move claimed that never came on record, and claims anew', async () => {
+  const uuid = await onDeadHost();
+  const atMs = world.clock.now();
+  const claimed = await world.placement.commit({
+    kind: 'write_allocations',
+    atMs,
+    consumers: [world.writeFor(uuid, 'h3')],
+  });
+  await evacuate(uuid);
+  const { host, claimToken } = await world.only();
+  expect({ host, isAnew: claimToken !== ('claimToken' in claimed && claimed.claimToken) }).toEqual({
+    host: 'h2',
+    isAnew: true,
+  });
+  expect(await world.claims()).toEqual([`${uuid} h2`]);
+});
+
 it('is refused while the lease of the host lives, and changes nothing', async () => {
   const uuid = await onDeadHost();
   const holder = { agentRun: 'a run', serviceHost: 'h1' };

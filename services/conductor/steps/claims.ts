@@ -38,6 +38,16 @@ export async function releaseHeld(c: Conductor, uuid: string): Promise<void> {
   if (holds.kind === 'claim') await release(c, uuid, holds.claimToken);
 }
 
+/**
+ * Releases what an instance holds elsewhere than on its host, by another claim than its record names: it is left of a move that never
+ * came on record. A scheduler would answer with it, while an audit takes it back.
+ */
+export async function releaseElsewhere(c: Conductor, record: Instance): Promise<void> {
+  const holds = await readClaim(c, record.uuid, record);
+  const isLeft = holds.kind === 'claim' && !holds.isOnHost && holds.claimToken !== record.claimToken;
+  if (isLeft) await release(c, record.uuid, holds.claimToken);
+}
+
 export type ClaimedAgain =
   | { readonly kind: 'claimed'; readonly claimToken: number }
   /** It holds something by now. */

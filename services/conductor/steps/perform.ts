@@ -16,7 +16,7 @@ import { isChanging } from '../reconcile/power';
 import type { Finding, Step } from '../step';
 import { adopt } from './adopt';
 import { after } from './after';
-import { claimAgain, readClaim, release } from './claims';
+import { claimAgain, readClaim, release, releaseElsewhere } from './claims';
 import { isMoveStep, type MoveStep, performMove } from './moves';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
@@ -100,8 +100,9 @@ async function performOnRecord(
     }
     case 'record_rebuilding': {
       const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
-      const change = { state: 'rebuilding', formerState: record.state, dueAtMs } as const;
-      return after(look, await writeRecord(c, record, change), { kind: 'interrupted' });
+      const result = await writeRecord(c, record, { state: 'rebuilding', formerState: record.state, dueAtMs });
+      if (result.kind === 'written') await releaseElsewhere(c, result.record);
+      return after(look, result, { kind: 'interrupted' });
     }
     case 'record_not_rebuilt':
       return after(look, await writeRecord(c, record, asBefore(c, record, step.fault)), undefined);
