@@ -139,14 +139,24 @@ export class Checker {
   readonly #providers = new Map<string, Provider>();
   readonly #generations = new Map<string, number>();
   readonly #consumers = new Map<string, Consumer>();
+  /** When each consumer was given what it holds. */
+  readonly #claimedAtMs = new Map<string, number>();
   readonly #brokenByForce = new Set<string>();
   readonly #unevenByForce = new Set<string>();
+  /** When more was taken of a provider than it has, last. */
+  readonly #aboveCapacityAtMs = new Map<string, number>();
   /** Amounts taken, by provider and class. */
   readonly #used = new Map<string, number>();
 
   constructor(private readonly fleet: Fleet) {
     this.#takeOvers = new TakeOvers(fleet);
-    this.queue = new QueueWatch(fleet.history);
+    this.queue = new QueueWatch(fleet.history, {
+      latestOf: (uuid) => this.known.get(uuid)?.latest,
+      claimedAtMs: (uuid) => this.#claimedAtMs.get(uuid),
+      isAlone: (uuid) => this.#isAlone(uuid),
+      hasBorrowed: (projectId, sinceMs) => this.quotas.hasBorrowed(projectId, sinceMs),
+      isOvercommitted: (host, sinceMs) => this.#isOvercommitted(host, sinceMs),
+    });
     fleet.onMachineEvent = (event) => this.#onMachineEvent(event);
     fleet.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
     fleet.onClone = (agent) => this.operatedHosts.isBack(agent);
@@ -183,6 +193,7 @@ export class Checker {
     this.quotas.reset();
     this.queue.reset();
     this.operatedHosts.reset();
+    this.#takeOvers.storeGoesBackTo(atMs);
     await this.fleet.server.stores.placement.snapshot((rows) => {
       this.quotas.load(rows);
       const { providers = [], consumers = [], usages = [], hosts = [] } = rows;
@@ -208,7 +219,7 @@ export class Checker {
     this.operating.delete(uuid);
   }
 
-  /** A host has something again, of an older disk, that was destroyed there: its record may be forgotten by now. */
+  /** A host may have something again that was destroyed there, or lost, by an older disk or a new one: its record may be forgotten by now. */
   comesBack(uuid: string, host: string): void {
     this.#cameBack.add(`${uuid} on ${host}`);
   }
@@ -293,7 +304,7 @@ export class Checker {
     const before = this.known.get(uuid)?.latest;
     if (isByPolicy(instance) || (before && isByPolicy(before))) this.triedByPolicyAtMs = this.fleet.time.nowMs;
     if (state === 'deleted' && before) this.#checkDeleted(before);
-    const wrong = this.queue.take(instance, this.fleet.time.nowMs, (one) => this.known.get(one)?.latest);
+    const wrong = this.queue.take(instance, this.fleet.time.nowMs);
     if (wrong !== undefined && !this.forgiven.has(uuid)) this.fail('who waits and who makes room', wrong);
     // By its own terms, or for another: as if somebody had terminated it.
     if (state === 'deleting' && this.queue.isEnded(instance)) this.terminated.add(uuid);
@@ -423,12 +434,31 @@ export class Checker {
   /** A group without members forbids one instance no host, whoever else has a group of its name. */
   #checkNoHost({ uuid, projectId, fault, requestSpec }: Instance): void {
     const isByGroup = /group_is_(here|elsewhere)/.test(fault?.message ?? '');
-    const isAlone = this.requests.some(({ uuids }) => uuids.length === 1 && uuids[0] === uuid);
-    if (!isByGroup || !isAlone || this.forgiven.has(uuid)) return;
+    if (!isByGroup || !this.#isAlone(uuid) || this.forgiven.has(uuid)) return;
     const { group } = requestSpecCodec.decode(requestSpec);
     if (group === undefined || this.#groups.has(`${projectId} ${group.id}`)) return;
     if (this.#isBeingPlaced(uuid, projectId, group.id)) return;
     this.fail('nobody acts for another', `${uuid} of ${projectId} was refused for another project's ${group.id}`);
+  }
+
+  /** Whether it was asked for by itself. */
+  #isAlone(uuid: string): boolean {
+    return this.requests.some(({ uuids }) => uuids.length === 1 && uuids[0] === uuid);
+  }
+
+  /** Whether more is taken of a host than it has, or was at some time since. */
+  #isOvercommitted(host: string, sinceMs: number): boolean {
+    const rootUuid = this.hosts.get(host)?.providerUuid;
+    const tree = [...this.#providers.values()].filter((one) => one.rootUuid === rootUuid);
+    return tree.some(
+      (one) => this.#isAboveCapacity(one) || (this.#aboveCapacityAtMs.get(one.uuid) ?? -Infinity) >= sinceMs,
+    );
+  }
+
+  #isAboveCapacity({ uuid, inventories }: Provider): boolean {
+    return Object.entries(inventories).some(
+      ([name, one]) => (this.#used.get(`${uuid} ${name}`) ?? 0) > capacityOf(one),
+    );
   }
 
   /** Whether another member of its group is SCHEDULING: the claim on its way counts. */
@@ -454,6 +484,9 @@ export class Checker {
   }
 
   #onChange(by: string, what: string, change: Change): void {
+    for (const provider of this.#providers.values()) {
+      if (this.#isAboveCapacity(provider)) this.#aboveCapacityAtMs.set(provider.uuid, this.fleet.time.nowMs);
+    }
     for (const provider of change.providers ?? []) this.#providers.set(provider.uuid, provider);
     for (const host of change.hosts ?? []) this.#onHost(host);
     for (const host of change.deletedHosts ?? []) this.#onHostDeleted(host);
@@ -475,7 +508,7 @@ export class Checker {
         }
       }
     }
-    const exceeded = this.quotas.take(change);
+    const exceeded = this.quotas.take(change, this.fleet.time.nowMs);
     if (exceeded.length > 0 && what.startsWith('write_allocations') && !what.includes('by force')) {
       this.fail('quotas are kept', `${by} took ${exceeded.join(', ')}`);
     }
@@ -487,7 +520,11 @@ export class Checker {
     if (!what.includes('by force')) this.#checkZones(change);
     const joining = this.#joiningSpread(change);
     for (const uuid of change.deletedConsumers ?? []) this.#consumers.delete(uuid);
-    for (const consumer of change.consumers ?? []) this.#consumers.set(consumer.uuid, consumer);
+    for (const consumer of change.consumers ?? []) {
+      const isNew = this.#consumers.get(consumer.uuid)?.claimToken !== consumer.claimToken;
+      if (isNew) this.#claimedAtMs.set(consumer.uuid, this.fleet.time.nowMs);
+      this.#consumers.set(consumer.uuid, consumer);
+    }
     this.#checkGroups(what.includes('by force'));
     this.#checkSpread(joining, what.includes('by force'));
     for (const { uuid, owner, consumerType } of change.consumers ?? []) {

@@ -39,7 +39,7 @@ import {
 } from './actions/operations';
 import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
 import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
-import { LIMITED_TENANT, lastOfQuota, limitsTenant } from './actions/quotas';
+import { LIMITED_TENANT, lastOfQuota, lendEachOther, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
 import { isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
 import { FORGED } from './checker';
@@ -167,6 +167,8 @@ const KINDS = {
   'delete a host': kind(0.3, 4, deleteHost),
   'delete dead hosts': kind(0.3, 4, deleteDeadHosts),
   'move together': kind(0.3, 6, moveTogether),
+  'tenants lend each other': kind(0.3, 5, lendEachOther(buildOfCohort)),
+  'several make room': kind(0.3, 5, severalMakeRoom),
 } satisfies Readonly<Record<string, Kind>>;
 
 export type ActionKind = keyof typeof KINDS;
@@ -234,7 +236,7 @@ interface Request {
   readonly requestSpec: Uint8Array;
   /** Of a gang. */
   readonly minCount?: number;
-  readonly admission?: Admission;
+  readonly admission?: Admission | undefined;
 }
 
 function requestOf(random: Random, uuidsIn: Request['uuidsIn']): Request {
@@ -401,6 +403,38 @@ function fleetIsCrowded(random: Random): Action['perform'] {
       for (const { uuid } of crowd.slice(0, 3)) terminateNow(world, uuid);
     });
   };
+}
+
+/** One for which several must make room, or several at once, on a fleet with many that may. */
+function severalMakeRoom(random: Random): Action['perform'] {
+  const who = tenant(random);
+  const small = Array.from({ length: 6 }, () => {
+    const uuid = random.uuid();
+    return { ...requestIn(undefined, tenant(random), random, () => [uuid]), admission: ofACrowd(random) };
+  });
+  const isOne = random.next() < 0.6;
+  const uuids = Array.from({ length: isOne ? 1 : 2 + randomInt(random, 2) }, () => random.uuid());
+  const spec = requestSpec({ VCPU: isOne ? 2 + randomInt(random, 3) : 2 }, { projectId: who, userId: 'user' });
+  const about = { who, requestId: random.uuid(), uuidsIn: () => uuids, requestSpec: requestSpecCodec.encode(spec) };
+  const large = { ...about, admission: aPreemptor(random) };
+  const afterMs = 1_500 + random.next() * 2_500;
+  const dies = random.next() < 0.5 ? dieInTheMiddle(random) : () => {};
+  return (world) => {
+    const { time } = world.fleet;
+    for (const request of small) send(world, request);
+    time.at(time.nowMs + afterMs, () => {
+      send(world, large);
+      dies(world);
+    });
+  };
+}
+
+/** Of a tenant who may have borrowed what it asks for, or take back what it has lent. */
+function buildOfCohort(random: Random, who: string): Action['perform'] {
+  const uuids = Array.from({ length: 1 + randomInt(random, 2) }, () => random.uuid());
+  const admissionOf = pick(random, [() => undefined, anAdmission, aPreemptor, aPreemptor]);
+  const request = { ...requestIn(undefined, who, random, () => uuids), admission: admissionOf(random) };
+  return (world) => send(world, request);
 }
 
 /** A client that changes its mind at once. */

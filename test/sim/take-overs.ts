@@ -31,6 +31,11 @@ export class TakeOvers {
     return this.fleet.time.nowMs - (this.#reportedAtMs.get(host) ?? 0) < LEASE_MS - CLOCK_TOLERANCE_MS;
   }
 
+  /** The store goes back: what it heard since is lost. */
+  storeGoesBackTo(atMs: number): void {
+    for (const [host, reportedAtMs] of this.#reportedAtMs) if (reportedAtMs > atMs) this.#reportedAtMs.delete(host);
+  }
+
   /** Hears of an effect on the stores. */
   onWrite({ atMs }: Asking, what: string, result: unknown): void {
     const [name, ...hosts] = what.split(/,? /);

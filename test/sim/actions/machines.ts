@@ -9,10 +9,14 @@ const AWAY_UNTIL_MS = 45_000;
 
 export function replaceMachine(random: Random): Perform {
   const agent = pick(random, SINGLE);
-  return ({ fleet }) => {
+  return ({ fleet, checker }) => {
+    const host = agent.slice('agent-'.length);
+    const machine = fleet.machines.get(host);
     fleet.kill(agent, 1_000);
     fleet.note(agent, 'gets a new machine');
-    fleet.machines.get(agent.slice('agent-'.length))?.replace();
+    // A copy of an order to build, which waits for the agent, brings it back where nothing is known of it any more.
+    for (const uuid of machine?.running.keys() ?? []) checker.comesBack(uuid, host);
+    machine?.replace();
   };
 }
 

@@ -2,16 +2,20 @@ import { callMethod } from '#libs/bus/typed-calls';
 import type { SetQuotaRequest } from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { setQuotaMethod } from '#libs/contracts/quotas';
+import { RECLAIM_LIMIT } from '#libs/domain/queueing/admission';
+import { UNLIMITED } from '#libs/domain/quotas/quota';
 import { type Random, randomInt } from '#libs/domain/random';
-import { confirmed, type Perform, type World } from './common';
+import { confirmed, type Perform, pick, type World } from './common';
 
-/** The tenant whose quota changes; the other has none. */
+/** The tenant whose quota changes by itself; the other has one only as of a cohort. */
 export const LIMITED_TENANT = 'tenant-b';
+const TENANTS = ['tenant-a', LIMITED_TENANT] as const;
+const COHORT = 'tenants';
 
 /** An operator limits a tenant, perhaps below what it holds, or lifts the limit. */
 export function limitsTenant(random: Random): Perform {
   const limits = { VCPU: randomInt(random, 9) - 1, instances: randomInt(random, 6) - 1 };
-  return (world) => void setLimits(world, limits);
+  return (world) => void setQuota(world, LIMITED_TENANT, { limits });
 }
 
 /** A tenant has one instance left, and asks for several at once, each by itself: `build` asks for one. */
@@ -20,15 +24,54 @@ export function lastOfQuota(build: (random: Random) => Perform): (random: Random
     const builds = Array.from({ length: 4 }, () => build(random));
     return (world) => {
       const { instances = 0 } = world.checker.quotas.held(LIMITED_TENANT);
-      const request = { VCPU: -1, instances: instances + 1 };
-      void setLimits(world, request).then(() => builds.forEach((perform) => perform(world)));
+      const limits = { VCPU: UNLIMITED, instances: instances + 1 };
+      void setQuota(world, LIMITED_TENANT, { limits }).then(() => builds.forEach((perform) => perform(world)));
     };
   };
 }
 
-function setLimits({ fleet }: World, limits: SetQuotaRequest['limits']): Promise<boolean> {
+/**
+ * Two tenants lend each other what they do not use, each perhaps not all of it, and may borrow so much or all; then both ask for
+ * several at once. One may leave the others with what it has borrowed. `build` asks for a tenant.
+ */
+export function lendEachOther(build: (random: Random, who: string) => Perform): (random: Random) => Perform {
+  return (random) => {
+    const terms = TENANTS.map((projectId) => ({ projectId, ...termsOf(random) }));
+    const builds = Array.from({ length: 6 }, (_, n) => build(random, TENANTS[n % 2] as string));
+    const leaver = random.next() < 0.3 ? pick(random, TENANTS) : undefined;
+    const leavesAfterMs = 2_000 + random.next() * 10_000;
+    return (world) => {
+      const set = terms.map(({ projectId, spare, borrowLimits, lendLimits, gives }) => {
+        const limits = { VCPU: (world.checker.quotas.held(projectId)['VCPU'] ?? 0) + spare, [RECLAIM_LIMIT]: gives };
+        return setQuota(world, projectId, { limits, borrowLimits, lendLimits, cohort: COHORT });
+      });
+      void Promise.all(set).then(() => builds.forEach((perform) => perform(world)));
+      if (leaver) world.fleet.later(leavesAfterMs, () => void setQuota(world, leaver, { cohort: '' }));
+    };
+  };
+}
+
+function termsOf(random: Random) {
+  return {
+    /** Of its own, above what it holds. */
+    spare: randomInt(random, 4),
+    borrowLimits: { VCPU: random.next() < 0.6 ? randomInt(random, 3) : UNLIMITED },
+    lendLimits: { VCPU: random.next() < 0.3 ? randomInt(random, 3) : 1_000 },
+    /** The priority up to which what it has borrowed is taken back, whoever wants it. */
+    gives: randomInt(random, 5),
+  };
+}
+
+function setQuota({ fleet }: World, projectId: string, terms: Partial<SetQuotaRequest>): Promise<boolean> {
   const { bus } = fleet.member('operator');
-  const subject = { projectId: LIMITED_TENANT, isDefault: false, version: 0 };
-  const request = { ...subject, limits, borrowLimits: {}, cohort: undefined };
+  const request = {
+    projectId,
+    isDefault: false,
+    version: 0,
+    limits: {},
+    borrowLimits: {},
+    cohort: undefined,
+    ...terms,
+  };
   return confirmed(callMethod(bus, RPC_SCHEDULER, setQuotaMethod, request, { timeoutMs: 1_000 }));
 }

@@ -1,5 +1,7 @@
-import type { Instance } from '#libs/domain/instance';
-import { BUILT_STATES } from '#libs/domain/instance';
+import { isDeepStrictEqual } from 'node:util';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { BUILT_STATES, type Instance } from '#libs/domain/instance';
+import { MAX_VICTIMS } from '#libs/domain/queueing/admission';
 import type { History } from '#libs/simulation/history';
 
 /** Longer than whoever keeps the queue takes to know of one who waits. */
@@ -12,6 +14,22 @@ const ENDED_AFTER_MS = 12_000;
 /** Whoever keeps the queue sleeps for so long before it gives turns again, in order: what is asked within this is of one round. */
 const ROUND_MS = 500;
 
+/** A scheduler may have decided by what it saw so long before. */
+const DECIDED_WITHIN_MS = 15_000;
+
+/** What else is known of the fleet. */
+interface Surroundings {
+  latestOf(uuid: string): Instance | undefined;
+  /** When it was given what it holds. */
+  claimedAtMs(uuid: string): number | undefined;
+  /** Whether it was asked for by itself. */
+  isAlone(uuid: string): boolean;
+  /** Whether a project has held more than its own limits at some time since. */
+  hasBorrowed(projectId: string, sinceMs: number): boolean;
+  /** Whether more was taken of a host than it has, at some time since. */
+  isOvercommitted(host: string, sinceMs: number): boolean;
+}
+
 /** Watches who waits, who makes room for whom, and what ends by its time limit. */
 export class QueueWatch {
   /** Whom each instance was to have the place of, by what was ever on record. */
@@ -19,10 +37,13 @@ export class QueueWatch {
   readonly #waiting = new Map<string, { readonly record: Instance; readonly sinceMs: number }>();
 
   /** @param history  of the fleet, with what schedulers answer */
-  constructor(private readonly history: History) {}
+  constructor(
+    private readonly history: History,
+    private readonly about: Surroundings,
+  ) {}
 
   /** A version of a record; answers what is wrong with it. */
-  take(record: Instance, nowMs: number, latestOf: (uuid: string) => Instance | undefined): string | undefined {
+  take(record: Instance, nowMs: number): string | undefined {
     const { uuid, state, waiting } = record;
     const before = this.#waiting.get(uuid);
     for (const victim of waiting?.preemption?.victims ?? []) {
@@ -31,8 +52,9 @@ export class QueueWatch {
     if (state === 'pending') this.#waiting.set(uuid, { record, sinceMs: before?.sinceMs ?? nowMs });
     else this.#waiting.delete(uuid);
     if (state === 'building' && before) return this.#overtaken(before.record, nowMs);
-    if (state === 'deleting' || state === 'preempting') return this.#wronglyEnded(record, nowMs, latestOf);
-    return undefined;
+    if (state === 'deleting' || state === 'preempting') return this.#wronglyEnded(record, nowMs);
+    const isChosenAnew = !isDeepStrictEqual(waiting?.preemption, before?.record.waiting?.preemption);
+    return isChosenAnew ? this.#wronglyChosen(record, nowMs) : undefined;
   }
 
   /** The store went back: who waits, and who was to make room, may be forgotten. */
@@ -71,6 +93,8 @@ export class QueueWatch {
   #overtaken({ uuid, admission, requestSpec, requestId }: Instance, nowMs: number): string | undefined {
     const { priority = 0, mayPreempt = false } = admission ?? {};
     if (mayPreempt) return undefined;
+    // One whose scheduler's answer was lost goes on with what it was given then.
+    const servedAtMs = this.about.claimedAtMs(uuid) ?? nowMs;
     for (const { record: other, sinceMs } of this.#waiting.values()) {
       const isAlike = !other.admission?.mayPreempt && Buffer.compare(other.requestSpec, requestSpec) === 0;
       const isHigher = (other.admission?.priority ?? 0) > priority && other.requestId !== requestId;
@@ -80,7 +104,7 @@ export class QueueWatch {
         isAlike &&
         isHigher &&
         isAlone &&
-        nowMs - sinceMs > KNOWN_AFTER_MS &&
+        servedAtMs - sinceMs > KNOWN_AFTER_MS &&
         !this.#isJustRefused(other.uuid, uuid)
       ) {
         return `${uuid}, of priority ${priority}, is served before ${other.uuid}, of ${other.admission?.priority}`;
@@ -89,20 +113,50 @@ export class QueueWatch {
     return undefined;
   }
 
+  /**
+   * Of those who are to make room: none is protected, and all of them must go for what is to come. What is taken back is taken from
+   * projects that have borrowed.
+   */
+  #wronglyChosen({ uuid, projectId, requestSpec, waiting }: Instance, nowMs: number): string | undefined {
+    const { host = '', reclaims = false, victims = [] } = waiting?.preemption ?? {};
+    if (victims.length > MAX_VICTIMS) return `${victims.length} are to make room for ${uuid}`;
+    const { latestOf, isAlone, hasBorrowed, isOvercommitted } = this.about;
+    const records = victims.map(latestOf).filter((one) => one !== undefined);
+    const isProtected = records.find(({ admission }) => admission?.isProtected);
+    if (isProtected) return `${isProtected.uuid} is to make room for ${uuid}, though it is protected`;
+    const sinceMs = nowMs - DECIDED_WITHIN_MS;
+    if (reclaims) {
+      const other = records.find((one) => one.projectId === projectId || !hasBorrowed(one.projectId, sinceMs));
+      return other && `${uuid} takes back from ${other.uuid} of ${other.projectId}, which has not borrowed`;
+    }
+    // By what each has: the least of them must go, too, as long as nothing else has changed on its host.
+    const areThere = records.every((one) => one.host === host && one.migration === undefined);
+    if (records.length < 2 || !areThere || !isAlone(uuid) || isOvercommitted(host, sinceMs)) return undefined;
+    const amounts = records.map(vcpusOf);
+    const withoutOne = amounts.reduce((sum, amount) => sum + amount, 0) - Math.min(...amounts);
+    const asked = vcpusOf({ requestSpec });
+    return withoutOne < asked
+      ? undefined
+      : `${victims.length} with ${amounts.join(' and ')} VCPU are to make room for ${uuid}, which needs ${asked}`;
+  }
+
   #wronglyEnded(
-    { uuid, state, fault, admission, endsAtMs = Infinity }: Instance,
+    { uuid, projectId, state, fault, admission, endsAtMs = Infinity }: Instance,
     nowMs: number,
-    latestOf: (uuid: string) => Instance | undefined,
   ): string | undefined {
     if (fault?.reason === 'time_limit' && state === 'deleting') {
       return endsAtMs - CLOCKS_MS > nowMs ? `${uuid} is ended ${endsAtMs - nowMs} ms before its time limit` : undefined;
     }
-    if (fault?.reason !== 'preempted') return undefined;
+    if (fault?.reason !== 'preempted' && fault?.reason !== 'reclaimed') return undefined;
     const by = [...this.#victims].filter(([, victims]) => victims.has(uuid)).map(([preemptor]) => preemptor);
     const preemptor = by.find((one) => fault.message.includes(one));
     if (preemptor === undefined) return `${uuid} makes room, and no record says for whom: ${fault.message}`;
-    const [own = 0, others = 0] = [admission?.priority, latestOf(preemptor)?.admission?.priority];
+    const other = this.about.latestOf(preemptor);
+    const [own = 0, others = 0] = [admission?.priority, other?.admission?.priority];
     if (admission?.isProtected) return `${uuid} makes room, though it is protected`;
+    if (fault.reason === 'reclaimed') {
+      return other?.projectId === projectId ? `${uuid} is taken back by ${preemptor} of its own project` : undefined;
+    }
     return own >= others ? `${uuid}, of priority ${own}, makes room for ${preemptor}, of ${others}` : undefined;
   }
 }
@@ -113,5 +167,9 @@ const ANSWER = 'answer SelectDestinationsRequest';
 const CLOCKS_MS = 1_500;
 
 function isOwnReason(reason: string | undefined): boolean {
-  return reason === 'preempted' || reason === 'time_limit';
+  return reason === 'preempted' || reason === 'reclaimed' || reason === 'time_limit';
+}
+
+function vcpusOf({ requestSpec }: Pick<Instance, 'requestSpec'>): number {
+  return requestSpecCodec.decode(requestSpec).resources['VCPU'] ?? 0;
 }

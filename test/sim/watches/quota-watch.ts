@@ -1,12 +1,14 @@
 import type { Consumer } from '#libs/domain/consumer';
 import { addResources, type Resources } from '#libs/domain/inventory';
-import { countedOf, UNLIMITED } from '#libs/domain/quotas/quota';
+import { countedOf, type Quota, UNLIMITED } from '#libs/domain/quotas/quota';
 import type { Change, ProjectUsage, Rows } from '#libs/placement/port/placement-store';
 
 /** Quotas and what projects hold, from all that is written. */
 export class QuotaWatch {
-  readonly #limits = new Map<string, Resources>();
+  readonly #quotas = new Map<string, Quota>();
   readonly #consumers = new Map<string, Consumer>();
+  /** When a project held more than a limit of its own last. */
+  readonly #borrowedAtMs = new Map<string, number>();
 
   /** What the consumers of a project hold. */
   held(projectId: string): Resources {
@@ -14,34 +16,38 @@ export class QuotaWatch {
     return own.map(countedOf).reduce<Resources>(addResources, {});
   }
 
+  /** Whether a project has held more than a limit of its own at some time since. */
+  hasBorrowed(projectId: string, sinceMs: number): boolean {
+    return this.#isBorrowing(projectId) || (this.#borrowedAtMs.get(projectId) ?? -Infinity) >= sinceMs;
+  }
+
   /** The store is another one, or went back. */
   reset(): void {
-    this.#limits.clear();
+    this.#quotas.clear();
     this.#consumers.clear();
   }
 
   /** Takes rows as they are. */
   load({ quotas = [], consumers = [] }: Rows): void {
-    for (const { projectId, limits } of quotas) this.#limits.set(projectId, limits);
+    for (const quota of quotas) this.#quotas.set(quota.projectId, quota);
     for (const consumer of consumers) this.#consumers.set(consumer.uuid, consumer);
   }
 
   /** Takes a change; which limits it exceeds that were not exceeded as much before, for people. */
-  take(change: Change): readonly string[] {
-    const before = new Map([...this.#limits.keys()].map((projectId) => [projectId, this.held(projectId)]));
-    for (const projectId of change.deletedQuotas ?? []) this.#limits.delete(projectId);
+  take(change: Change, nowMs: number): readonly string[] {
+    this.#noteBorrowing(nowMs);
+    const projects = new Set([...this.#quotas.keys(), ...(change.quotas ?? []).map(({ projectId }) => projectId)]);
+    const before = new Map([...projects].map((projectId) => [projectId, this.held(projectId)]));
+    for (const projectId of change.deletedQuotas ?? []) this.#quotas.delete(projectId);
     for (const uuid of change.deletedConsumers ?? []) this.#consumers.delete(uuid);
     this.load(change);
-    return [...this.#limits].flatMap(([projectId, limits]) => {
-      const now = this.held(projectId);
-      const isExceeded = (name: string) =>
-        limits[name] !== UNLIMITED &&
-        (now[name] ?? 0) > (limits[name] ?? 0) &&
-        (now[name] ?? 0) > (before.get(projectId)?.[name] ?? 0);
-      return Object.keys(limits)
-        .filter(isExceeded)
-        .map((name) => `${projectId} to ${now[name]} ${name} of ${limits[name]}`);
-    });
+    this.#noteBorrowing(nowMs);
+    const now = new Map([...projects].map((projectId) => [projectId, this.held(projectId)]));
+    const cohorts = new Set([...this.#quotas.values()].flatMap(({ cohort }) => (cohort === undefined ? [] : [cohort])));
+    return [
+      ...[...this.#quotas.keys()].flatMap((projectId) => this.#exceededBy(projectId, before, now)),
+      ...[...cohorts].flatMap((cohort) => this.#exceededTogether(cohort, before, now)),
+    ];
   }
 
   /** Projects of which the store counts something else than their consumers hold. */
@@ -53,4 +59,50 @@ export class QuotaWatch {
       return [...Object.keys(a), ...Object.keys(b)].some((name) => (a[name] ?? 0) !== (b[name] ?? 0));
     });
   }
+
+  /** A project's own limits, with what it may borrow if it is in a cohort. */
+  #exceededBy(projectId: string, before: Held, now: Held): string[] {
+    const { limits = {}, borrowLimits = {}, cohort } = this.#quotas.get(projectId) ?? {};
+    return Object.entries(limits).flatMap(([name, limit]) => {
+      const mayBorrow = cohort === undefined ? 0 : (borrowLimits[name] ?? UNLIMITED);
+      const isBound = limit !== UNLIMITED && mayBorrow !== UNLIMITED;
+      const [was, is] = [before, now].map((held) => held.get(projectId)?.[name] ?? 0) as [number, number];
+      const isExceeded = isBound && is > was && is > limit + mayBorrow;
+      return isExceeded ? [`${projectId} to ${is} ${name} of ${limit} and ${mayBorrow} borrowed`] : [];
+    });
+  }
+
+  /** What the members of a cohort lend each other is no more than there is of it; what one does not lend is for it alone. */
+  #exceededTogether(cohort: string, before: Held, now: Held): string[] {
+    const members = [...this.#quotas].filter(([, quota]) => quota.cohort === cohort);
+    const classes = new Set(members.flatMap(([, { limits }]) => Object.keys(limits)));
+    return [...classes].flatMap((name) => {
+      const lenders = members.filter(([, { limits }]) => (limits[name] ?? UNLIMITED) !== UNLIMITED);
+      const keptBy = ({ limits, lendLimits }: Quota) =>
+        Math.max(0, (limits[name] ?? 0) - (lendLimits?.[name] ?? Infinity));
+      const sum = (of: (projectId: string, quota: Quota) => number) =>
+        lenders.reduce((all, [projectId, quota]) => all + of(projectId, quota), 0);
+      const lent = sum((_, quota) => (quota.limits[name] ?? 0) - keptBy(quota));
+      const usedOf = (held: Held) =>
+        sum((projectId, quota) => Math.max(0, (held.get(projectId)?.[name] ?? 0) - keptBy(quota)));
+      const [was, is] = [usedOf(before), usedOf(now)];
+      return is > was && is > lent ? [`cohort ${cohort} to ${is} ${name} of ${lent}`] : [];
+    });
+  }
+
+  #isBorrowing(projectId: string): boolean {
+    const { cohort, limits = {} } = this.#quotas.get(projectId) ?? {};
+    if (cohort === undefined) return false;
+    const held = this.held(projectId);
+    return Object.entries(limits).some(([name, limit]) => limit !== UNLIMITED && (held[name] ?? 0) > limit);
+  }
+
+  #noteBorrowing(nowMs: number): void {
+    for (const projectId of this.#quotas.keys()) {
+      if (this.#isBorrowing(projectId)) this.#borrowedAtMs.set(projectId, nowMs);
+    }
+  }
 }
+
+/** By project. */
+type Held = ReadonlyMap<string, Resources>;

@@ -1,5 +1,7 @@
 import * as ordering from '../../../../libs/domain/queueing/queue-order';
 import * as orders from '../../../../services/conductor/steps/orders';
+import * as finding from '../../../../services/scheduler/decision/preemption/find-preemption';
+import * as reclaiming from '../../../../services/scheduler/decision/preemption/reclaim';
 import { type Mutant, mutant, withFocus } from '../mutant';
 import { withRule } from '../reconcile-mutants';
 
@@ -50,4 +52,33 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     'cut off',
     'die in the middle',
   ),
+  withFocus(
+    mutant('more-go-than-must', 'that no more make room than must', finding, 'findPreemption', (original) => {
+      return (search, count) => withAllOnHost(original(search, count), search);
+    }),
+    'several make room',
+  ),
+  withFocus(
+    mutant('takes-back-from-all', 'who has borrowed what is taken back', reclaiming, 'findReclaim', (original) => {
+      return (search) => withAllOnHost(original(search), search);
+    }),
+    'tenants lend each other',
+  ),
 ];
+
+/** All instances of lower priorities on the host make room besides. */
+function withAllOnHost(
+  found: finding.FoundPreemption | undefined,
+  { view, priority }: finding.PreemptionSearch,
+): finding.FoundPreemption | undefined {
+  if (found === undefined) return undefined;
+  const roots = new Set(found.places.map(({ rootUuid }) => rootUuid));
+  const uuids = [...roots].flatMap((root) => view.tree(root).flatMap(({ uuid }) => [...view.consumersOn(uuid)]));
+  const lower = [...new Set(uuids)]
+    .map((uuid) => view.consumer(uuid))
+    .filter((one) => one !== undefined)
+    .filter((one) => finding.isInstance(one) && !one.isProtected && finding.priorityOf(one) < priority);
+  const victims = lower.map((one) => ({ instanceUuid: one.uuid, priority: finding.priorityOf(one) }));
+  const before = found.view.victims.filter((one) => !victims.some((other) => other.instanceUuid === one.instanceUuid));
+  return { ...found, view: { ...found.view, victims: [...before, ...victims] } };
+}
