@@ -1,8 +1,9 @@
 import { environment } from '#libs/runtime/system';
 import { runCheck, runJest, type StepResult } from './steps';
 
-/** What operators do to hosts happens in the simulation only where it is asked for. */
+/** What operators do to hosts, and what makes room, in every one of some seeds more. */
 const DRAINS = 'drain a host,undrain a host,delete a host,delete dead hosts,move together';
+const MAKING_ROOM = 'tenants lend each other,several make room,build that preempts';
 
 /**
  * `npm test`: every check and every test, one step after the other, also after a failure. Ends with a table and the line
@@ -21,6 +22,7 @@ const STEPS: readonly (() => Promise<StepResult>)[] = [
   () => jest('simulation'),
   () => runCheck('seeds', 'node', ['dist/test/sim/run.js', '--seeds', '200']),
   () => runCheck('seeds of drains', 'node', ['dist/test/sim/run.js', '--seeds', '40', '--focus', DRAINS]),
+  () => runCheck('seeds of preemption', 'node', ['dist/test/sim/run.js', '--seeds', '40', '--focus', MAKING_ROOM]),
   () => runCheck('mutants', 'node', ['dist/test/sim/run.js', '--mutants']),
   () => runCheck('small scope', 'node', ['dist/test/sim/run.js', '--small']),
   () => jest('browser', '--runInBand'),

@@ -91,11 +91,21 @@ export const STORE_MUTANTS: readonly Mutant[] = [
       return original.call(this, key, row, -1);
     };
   }),
-  mutant('changes-are-skipped', 'following from the snapshot', MemoryPlacementStore.prototype, 'follow', (original) => {
-    return async function follow(this: MemoryPlacementStore, _revision, onChanges, signal) {
-      return original.call(this, await this.revision(), onChanges, signal);
-    };
-  }),
+  withFocus(
+    mutant(
+      'changes-are-skipped',
+      'following from the snapshot',
+      MemoryPlacementStore.prototype,
+      'follow',
+      (original) => {
+        return async function follow(this: MemoryPlacementStore, _revision, onChanges, signal) {
+          return original.call(this, await this.revision(), onChanges, signal);
+        };
+      },
+    ),
+    'build',
+    'terminate',
+  ),
 ];
 
 function withoutGuard(write: ConsumerWrite): ConsumerWrite {

@@ -19,15 +19,15 @@ const DECIDED_WITHIN_MS = 15_000;
 
 /** What else is known of the fleet. */
 interface Surroundings {
-  latestOf(uuid: string): Instance | undefined;
+  readonly latestOf: (uuid: string) => Instance | undefined;
   /** When it was given what it holds. */
-  claimedAtMs(uuid: string): number | undefined;
+  readonly claimedAtMs: (uuid: string) => number | undefined;
   /** Whether it was asked for by itself. */
-  isAlone(uuid: string): boolean;
+  readonly isAlone: (uuid: string) => boolean;
   /** Whether a project has held more than its own limits at some time since. */
-  hasBorrowed(projectId: string, sinceMs: number): boolean;
+  readonly hasBorrowed: (projectId: string, sinceMs: number) => boolean;
   /** Whether more was taken of a host than it has, at some time since. */
-  isOvercommitted(host: string, sinceMs: number): boolean;
+  readonly isOvercommitted: (host: string, sinceMs: number) => boolean;
 }
 
 /** Watches who waits, who makes room for whom, and what ends by its time limit. */

@@ -36,6 +36,7 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
       }),
     ),
     'evacuate a dead host',
+    'delete dead hosts',
     'terminate',
   ),
   withFocus(
