@@ -1,5 +1,5 @@
 import { Machine } from './machine';
-import { mutant } from './mutants/mutant';
+import { mutant, withFocus } from './mutants/mutant';
 import { explainFailure, shrinkFailure } from './report';
 import { catchMutant } from './run-mutants';
 import { runSeed } from './run-seed';
@@ -15,11 +15,12 @@ it('does the same, bit for bit, from the same seed', async () => {
 });
 
 it('finds what is broken, shrinks it to what it takes, and names the command that shows it again', async () => {
-  const forgetful = mutant('forgetful', 'destroying', Machine.prototype, 'journal', (original) => {
+  const forgets = mutant('forgetful', 'destroying', Machine.prototype, 'journal', (original) => {
     return function journal(this: Machine) {
       return { ...original.call(this), load: async () => [] };
     };
   });
+  const forgetful = withFocus(forgets, 'kill');
   const { by } = await catchMutant(forgetful, 40);
   expect(by).toBeDefined();
   if (by === undefined) return;
