@@ -38,6 +38,7 @@ export function demoCommand(context: Context): CommandUnknownOpts {
     [
       ['berth demo', '200 builds on 20 hosts, one attempt in ten fails'],
       ['berth demo --console', 'a fleet to look at in a browser, and to act on'],
+      ['berth demo --scenario baremetal', 'agents share a rack of nodes by a ring, and one dies while it builds'],
       ['berth demo --scenario cells', 'two cells and a top: one request for all, and no cell waits for the top'],
       ['berth demo --scenario gang', 'workers that are of use only together'],
       ['berth demo --scenario heal', 'what was done behind its back is found and mended'],

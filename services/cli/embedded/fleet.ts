@@ -3,6 +3,7 @@ import { MemoryBroker } from '#libs/bus/memory/broker';
 import { openBus } from '#libs/bus/open';
 import type { Bus } from '#libs/bus/port';
 import { Client } from '#libs/client/client';
+import type { NodeView } from '#libs/contracts/messages';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
@@ -22,7 +23,7 @@ import { addressOptions } from '#libs/runtime/options';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import type { Environment } from '#libs/runtime/system';
 import type { FakeDriver } from '../../compute-agent/drivers/fake';
-import { fakeDrivers } from '../../compute-agent/drivers/open-driver';
+import { driverFromConfig, fakeDrivers } from '../../compute-agent/drivers/open-driver';
 import { type AgentConfig, agentOptions } from '../../compute-agent/options';
 import { startComputeAgent } from '../../compute-agent/start';
 import { conductorOptions } from '../../conductor/options';
@@ -33,8 +34,9 @@ import { schedulerOptions } from '../../scheduler/options';
 import { startScheduler } from '../../scheduler/start';
 import type { Context } from '../context';
 import { refuseUnknownSettings } from '../settings';
-import { type Audit, auditAtRest, auditFleet } from './audit';
+import { type Audit, auditAtRest, auditFleet, type HostTruth } from './audit';
 import { type Machine, startMachine } from './machines';
+import { createRack, type Rack } from './rack';
 
 export interface FleetSettings {
   readonly schedulers: number;
@@ -48,8 +50,17 @@ export interface FleetSettings {
   readonly latencyMs: number;
   /** Whether each host has an agent of its own, which can be killed; else one agent carries all. */
   readonly hasOwnAgents?: boolean;
+  /** The hosts are nodes of bare metal that these agents share, instead. */
+  readonly pool?: PoolSettings;
   /** The broker of another cell or of a top in this process, to be on the same; one of its own when not given. */
   readonly broker?: MemoryBroker;
+}
+
+/** A pool of simulated nodes. */
+export interface PoolSettings {
+  readonly agents: readonly string[];
+  /** How long a node takes to boot. */
+  readonly bootMs: number;
 }
 
 /** All of Berth in this process. */
@@ -59,8 +70,10 @@ export interface EmbeddedFleet {
   readonly placement: PlacementStore;
   /** By host: they know what really runs. */
   readonly drivers: ReadonlyMap<string, FakeDriver>;
-  /** By host, where each has an agent of its own. */
+  /** By host, where each has an agent of its own; by agent, where they share a pool. */
   readonly machines: ReadonlyMap<string, Machine>;
+  /** Its nodes, where agents share a pool. */
+  readonly rack: Rack | undefined;
   /** Serves the console for this fleet, by the settings of the environment; where it listens. It closes with the fleet. */
   openConsole(): Promise<string>;
   /** Where its queues are. */
@@ -91,7 +104,15 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
   const around = (): Surroundings => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
   const { broker = new MemoryBroker(clock, silentLog) } = settings;
   const { cell } = readConfig({ cell: addressOptions.cell }, env);
-  const connect = () => openBus({ busUrl: 'memory:', cell }, around(), broker);
+  const connect = (drainTimeoutMs?: number) => {
+    return openBus(
+      { busUrl: 'memory:', cell, ...(drainTimeoutMs !== undefined && { drainTimeoutMs }) },
+      around(),
+      broker,
+    );
+  };
+  // Who is killed ends nothing.
+  const connectToDie = () => connect(0);
   const placement = new MemoryPlacementStore();
   const stores = {
     placement,
@@ -128,12 +149,25 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
     }
     const drivers = new Map<string, FakeDriver>();
     const machines = new Map<string, Machine>();
-    if (settings.hasOwnAgents) {
+    let rack: Rack | undefined;
+    if (settings.pool) {
+      const { agents, bootMs } = settings.pool;
+      rack = createRack(clock, nodeNames(settings.hosts), bootMs);
+      for (const host of agents) {
+        const config: AgentConfig = { ...readConfig(agentOptions, env), host, driver: 'baremetal' };
+        const carries = { nodes: rack.poolNodes(host), driver: driverFromConfig(config, around()) };
+        const machine = await open(startMachine({ around, connect: connectToDie, config, carries }));
+        machines.set(host, machine);
+        services.push(machine.agent);
+      }
+    } else if (settings.hasOwnAgents) {
       for (let n = 1; n <= settings.hosts; n++) {
         const config = { ...agentConfig(settings, env), host: `host-${n}`, hosts: 1 };
         const driver = await fakeDrivers(config, around())({ name: config.host, index: n - 1 }, []);
         drivers.set(config.host, driver);
-        const machine = await open(startMachine({ around, connect, config, driver }));
+        const machine = await open(
+          startMachine({ around, connect: connectToDie, config, carries: { driver: async () => driver } }),
+        );
         machines.set(config.host, machine);
         services.push(machine.agent);
       }
@@ -152,6 +186,7 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       placement,
       drivers,
       machines,
+      rack,
       broker,
       async stopSchedulers() {
         for (const started of schedulers.splice(0)) {
@@ -170,7 +205,11 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
         );
         return url;
       },
-      audit: () => auditAtRest(clock, () => auditHosts(placement, drivers)),
+      async audit() {
+        const nodes = async () => (rack ? nodesAtWork(await client.nodes(), rack) : []);
+        const hosts = async () => [...(await driversAtWork(drivers)), ...(await nodes())];
+        return auditAtRest(clock, async () => auditFleet(placement, await hosts()));
+      },
     };
   } catch (thrown) {
     await close();
@@ -228,7 +267,19 @@ async function allReady(
   throw new BerthError('unavailable', 'not_ready', `the embedded fleet did not become ready: ${reason}`);
 }
 
-async function auditHosts(placement: PlacementStore, drivers: EmbeddedFleet['drivers']): Promise<Audit> {
-  const hosts = [...drivers].map(async ([host, driver]) => ({ host, running: await driver.list() }));
-  return auditFleet(placement, await Promise.all(hosts));
+async function driversAtWork(drivers: EmbeddedFleet['drivers']): Promise<HostTruth[]> {
+  return Promise.all([...drivers].map(async ([host, driver]) => ({ host, running: await driver.list() })));
+}
+
+/** An instance runs on a node that is on, whatever is remembered of it. */
+function nodesAtWork(nodes: readonly NodeView[], rack: Rack): HostTruth[] {
+  return nodes.map(({ host, instanceUuid: id, resourceClass }) => {
+    const isRunning = id !== '' && rack.nodes.get(host)?.isOn === true;
+    return { host, running: isRunning ? [{ id, resources: { [resourceClass]: 1 } }] : [] };
+  });
+}
+
+function nodeNames(count: number): string[] {
+  const width = String(count).length;
+  return Array.from({ length: count }, (_, n) => `node-${String(n + 1).padStart(width, '0')}`);
 }

@@ -1,13 +1,12 @@
 import type { Bus } from '#libs/bus/port';
 import type { HostDisabled } from '#libs/contracts/messages';
 import type { Running, Surroundings } from '#libs/runtime/service';
-import type { FakeDriver } from '../../compute-agent/drivers/fake';
 import type { Journal, LostInstance } from '../../compute-agent/host/journal';
 import type { TrackedInstance } from '../../compute-agent/host/ledger';
 import type { AgentConfig } from '../../compute-agent/options';
-import { startComputeAgent } from '../../compute-agent/start';
+import { type ComputeAgentParts, startComputeAgent } from '../../compute-agent/start';
 
-/** A fake host with an agent of its own, which can die while what runs there runs on. */
+/** An agent of its own, of a fake host or of a pool, which can die while what runs there runs on. */
 export interface Machine {
   readonly agent: Running;
   /** Cuts the agent off for good. */
@@ -21,15 +20,15 @@ export interface MachineParts {
   readonly around: () => Surroundings;
   readonly connect: () => Promise<Bus>;
   readonly config: AgentConfig;
-  readonly driver: FakeDriver;
+  readonly carries: Pick<ComputeAgentParts, 'driver' | 'nodes'>;
 }
 
-export async function startMachine({ around, connect, config, driver }: MachineParts): Promise<Machine> {
+export async function startMachine({ around, connect, config, carries }: MachineParts): Promise<Machine> {
   const journal = memoryJournal();
   const started: { readonly bus: Bus; readonly agent: Running }[] = [];
   const start = async () => {
     const bus = await connect();
-    const parts = { ...around(), bus, config, driver: async () => driver, journal: async () => journal };
+    const parts = { ...around(), ...carries, bus, config, journal: async () => journal };
     started.push({ bus, agent: await startComputeAgent(parts) });
   };
   await start();

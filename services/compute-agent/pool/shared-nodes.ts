@@ -6,6 +6,7 @@ import { notSurelyHeld } from '../drivers/fenced';
 import type { HostParts } from '../host/host';
 import { takeBuild } from '../orders/take-build';
 import type { LostReports } from '../reports/report-lost';
+import { claimEarly } from './claim-early';
 import type { NodeStoreParts } from './node-store';
 import { openNode, type PoolNodes } from './open-node';
 
@@ -35,6 +36,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
   const { nodes, config, log, drainEnd, lostReports } = parts;
   const byName = new Map(nodes.descriptions.map((description) => [description.name, description]));
   const names = [...byName.keys()];
+  const claim = claimEarly(parts);
   let ring: Ring | undefined;
   let wanted: ReadonlySet<string> = new Set();
 
@@ -62,6 +64,8 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       close(one);
       throw notSurelyHeld(lease.host, epoch);
     }
+    // Of a node that is not Berth's yet nothing is ordered, and nothing can be late.
+    if (opened.node.record.state !== 'enroll') void claim(lease, controller, around.drainEnd);
     for (const order of host.carriedOn.values()) {
       const fields = { host: lease.host, instance_uuid: order.instanceUuid, request_id: order.requestId };
       log.info({ event: 'build_carried_on', ...fields }, 'goes on with a build that another run began');

@@ -1,3 +1,4 @@
+import { baremetal } from './baremetal';
 import { cells } from './cells';
 import { drain } from './drain';
 import { evacuate } from './evacuate';
@@ -8,4 +9,4 @@ import { resize } from './resize';
 import type { Scenario } from './stage';
 
 /** Every scenario of `berth demo --scenario`; adding one is a line here. */
-export const SCENARIOS: readonly Scenario[] = [cells, drain, evacuate, gang, heal, preempt, resize];
+export const SCENARIOS: readonly Scenario[] = [baremetal, cells, drain, evacuate, gang, heal, preempt, resize];

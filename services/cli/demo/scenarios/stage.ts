@@ -6,7 +6,7 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Environment } from '#libs/runtime/system';
 import type { Context } from '../../context';
 import type { Audit } from '../../embedded/audit';
-import type { EmbeddedFleet } from '../../embedded/fleet';
+import type { EmbeddedFleet, PoolSettings } from '../../embedded/fleet';
 import { startLate } from '../../embedded/start-late';
 import { bar, table } from '../../views/table';
 import { requestFor } from '../workload';
@@ -23,8 +23,12 @@ export interface Scenario {
     readonly settings?: Environment;
     /** Whether its hosts have agents of their own, to be killed. */
     readonly hasOwnAgents?: boolean;
+    /** Its hosts are nodes that agents share. */
+    readonly pool?: PoolSettings;
   };
   play(stage: Stage): Promise<void>;
+  /** The fleet now, where hosts with VCPUs are not what it is about. */
+  readonly picture?: (stage: Stage) => Promise<string>;
 }
 
 export interface ScenarioOutcome {
@@ -53,20 +57,12 @@ const POLL_MS = 50;
 /** Plays a scenario on a fleet of its own; the end of each is an audit. */
 export async function playScenario(context: Context, scenario: Scenario): Promise<ScenarioOutcome> {
   const { clock, env } = context;
-  const { hosts, shape, settings, hasOwnAgents = false } = scenario.fleet;
+  const { settings, ...size } = scenario.fleet;
   const around = { ...context, env: { ...SCENARIO_SETTINGS, ...settings, ...env } };
-  const size = {
-    schedulers: 2,
-    conductors: 2,
-    hosts,
-    shape,
-    failureRate: 0,
-    latencyMs: BUILD_LATENCY_MS,
-    hasOwnAgents,
-  };
-  const fleet = await startLate(around, size);
+  const services = { schedulers: 2, conductors: 2, failureRate: 0, latencyMs: BUILD_LATENCY_MS };
+  const fleet = await startLate(around, { ...services, ...size });
   const startedMs = clock.elapsed();
-  const stage = new Stage(context, fleet, startedMs);
+  const stage = new Stage(context, fleet, startedMs, scenario.picture ?? pictureOfHosts);
   try {
     await scenario.play(stage);
     const audit = await fleet.audit();
@@ -93,6 +89,7 @@ export class Stage {
     readonly context: Context,
     readonly fleet: EmbeddedFleet,
     private readonly startedMs: number,
+    private readonly picture: (stage: Stage) => Promise<string>,
   ) {}
 
   /** A line of the story, with the time since its beginning. */
@@ -127,29 +124,35 @@ export class Stage {
     this.tell(terminal.colours.green(what));
   }
 
+  /** Breaks the story when what must hold does not. */
+  check(what: string, isTrue: boolean): void {
+    if (isTrue) return;
+    this.broken.push(`it does not hold: ${what}`);
+    this.tell(this.context.terminal.colours.red(`does not hold: ${what}`));
+  }
+
   async instances(): Promise<readonly InstanceView[]> {
     return this.fleet.client.instances();
   }
 
-  /** The fleet now: of each host what is claimed, and what runs. */
+  /** The fleet now. */
   async show(title: string): Promise<void> {
     const { terminal } = this.context;
-    const hosts = await this.fleet.client.hosts();
-    const rows = await Promise.all(
-      hosts.map(async ({ host, up, enabled, resources }) => {
-        const running = (await this.fleet.drivers.get(host)?.list()) ?? [];
-        const { used = 0, inventory } = resources['VCPU'] ?? {};
-        const state = up ? (enabled ? 'up' : 'disabled') : 'down';
-        return [
-          host,
-          state,
-          bar(terminal, used, inventory?.total ?? 0, 16),
-          terminal.glyphs.full.repeat(running.length),
-        ];
-      }),
-    );
-    terminal.print(
-      `\n${terminal.colours.bold(title)}\n${table(terminal, ['HOST', 'STATE', 'VCPU CLAIMED', 'RUNS'], rows)}\n`,
-    );
+    terminal.print(`\n${terminal.colours.bold(title)}\n${await this.picture(this)}\n`);
   }
+}
+
+/** Of each host what is claimed, and what runs. */
+async function pictureOfHosts({ context: { terminal }, fleet }: Stage): Promise<string> {
+  const hosts = await fleet.client.hosts();
+  const rows = await Promise.all(
+    hosts.map(async ({ host, up, enabled, resources }) => {
+      const running = (await fleet.drivers.get(host)?.list()) ?? [];
+      const { used = 0, inventory } = resources['VCPU'] ?? {};
+      const state = up ? (enabled ? 'up' : 'disabled') : 'down';
+      const claimed = bar(terminal, used, inventory?.total ?? 0, 16);
+      return [host, state, claimed, terminal.glyphs.full.repeat(running.length)];
+    }),
+  );
+  return table(terminal, ['HOST', 'STATE', 'VCPU CLAIMED', 'RUNS'], rows);
 }
