@@ -1,7 +1,8 @@
 // Writes the users of the broker and of Redis into a folder that both mount, from the environment:
 //
 //   BERTH_<USER>_PASSWORD   for SCHEDULER, CONDUCTOR, PLACEMENT and OPERATOR
-//   BERTH_USER_PASSWORDS    of agents and tenants: agent.host-1=...,service-host.rack=...,project.demo=...; and of other cells
+//   BERTH_USER_PASSWORDS    of agents and tenants: agent.host-1=...,service-host.rack=...,pool-rack7.metal-a=...,
+//                           project.demo=...; and of other cells
 //                           and the top, their services, too: cell.b.scheduler=...,cell.b.agent.host-1=...,cell.top.conductor=...
 //   BERTH_BROKER_CLUSTER    on where several brokers are one cluster: all queues are replicated then
 //   BERTH_PLACEMENT_TOKEN   the token of the placement API's one user, who may do everything
@@ -17,7 +18,7 @@ import { join } from 'node:path';
 const require = createRequire(import.meta.url);
 const { brokerDefinitions } = require('#libs/bus/broker-definitions');
 const { cellOf, withoutCell } = require('#libs/contracts/cells');
-const { canHaveUser, identityOf } = require('#libs/contracts/identity');
+const { canHaveAgents, canHaveUser, identityOf } = require('#libs/contracts/identity');
 const { CELL_NAME, DEFAULT_CELL } = require('#libs/domain/cells/cell');
 
 const VHOST = 'berth';
@@ -45,9 +46,9 @@ for (const entry of (process.env.BERTH_USER_PASSWORDS ?? '').split(',').filter((
   const cell = cellOf(user);
   const identity = identityOf(user, cell);
   const service = cell === DEFAULT_CELL ? undefined : REDIS_USERS.find((name) => name === withoutCell(user));
-  const isKnown = service !== undefined || (identity.kind !== 'service' && canHaveUser(identity.host ?? identity.projectId));
+  const isKnown = service !== undefined || (identity.kind !== 'service' && canHaveUser(identity.host ?? identity.projectId) && canHaveAgents(identity.pool ?? 'none'));
   if (!isKnown || !CELL_NAME.test(cell)) {
-    problems.push(`BERTH_USER_PASSWORDS: ${user} is neither agent.HOST, service-host.HOST nor project.ID, nor one of cell.NAME.`);
+    problems.push(`BERTH_USER_PASSWORDS: ${user} is neither agent.HOST, service-host.HOST, pool-POOL.HOST nor project.ID, nor one of cell.NAME.`);
   }
   const its = checked(`the password of ${user} in BERTH_USER_PASSWORDS`, password);
   if (service !== undefined) redisUsers.set(user, its);

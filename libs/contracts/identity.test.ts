@@ -1,12 +1,23 @@
-import { canHaveUser, type Identity, identityOf, speaksForHost, speaksForProject, userOf } from './identity';
+import {
+  canHaveAgents,
+  canHaveUser,
+  type Identity,
+  identityOf,
+  speaksForHost,
+  speaksForProject,
+  speaksForServiceHost,
+  userOf,
+} from './identity';
 
 const AGENT = { kind: 'agent', host: 'host-1.example', carriesOthers: false } as const;
 const RACK = { kind: 'agent', host: 'rack', carriesOthers: true } as const;
+const OF_POOL = { kind: 'agent', host: 'metal-a.example', carriesOthers: false, pool: 'rack-7' } as const;
 const PROJECT = { kind: 'project', projectId: 'a.b' } as const;
 
 it.each([
   ['agent.host-1.example', AGENT],
   ['service-host.rack', RACK],
+  ['pool-rack-7.metal-a.example', OF_POOL],
   ['project.a.b', PROJECT],
 ])('the user %s speaks for %j', (user, identity) => {
   expect(userOf(identity)).toBe(user);
@@ -30,10 +41,24 @@ it.each<[Identity, string, boolean]>([
   [RACK, 'rack-7-8', false],
   [RACK, 'rack-b', false],
   [RACK, 'rac', false],
+  [OF_POOL, 'metal-a.example', false],
+  [OF_POOL, 'node-1', false],
   [PROJECT, 'a.b', false],
   [{ kind: 'service' }, 'any', true],
 ])('%j speaks for host %s: %s', (identity, host, expected) => {
   expect(speaksForHost(identity, host)).toBe(expected);
+});
+
+it.each<[Identity, string, boolean]>([
+  [OF_POOL, 'metal-a.example', true],
+  [OF_POOL, 'metal-a', false],
+  [OF_POOL, 'metal-b.example', false],
+  [RACK, 'rack-7', true],
+  [AGENT, 'host-1.example', true],
+  [AGENT, 'host-1', false],
+  [PROJECT, 'a.b', false],
+])('%j acts as service host %s: %s', (identity, serviceHost, expected) => {
+  expect(speaksForServiceHost(identity, serviceHost)).toBe(expected);
 });
 
 it.each<[Identity, string, boolean]>([
@@ -48,4 +73,8 @@ it.each<[Identity, string, boolean]>([
 
 it.each(['', '.a', 'a b', 'a/b', 'a*', 'a#', 'é', 'x'.repeat(101)])('gives no user to %p', (name) => {
   expect(canHaveUser(name)).toBe(false);
+});
+
+it.each(['', '-a', 'rack.7', 'a b', 'a*', 'x'.repeat(41)])('gives no users to the agents of pool %p', (pool) => {
+  expect(canHaveAgents(pool)).toBe(false);
 });

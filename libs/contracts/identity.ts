@@ -7,12 +7,14 @@ import { cellOf, inCell, withoutCell } from './cells';
  *
  * - `service`  one of Berth's own processes, or an operator: may act for everybody. Any user whose name says nothing else
  * - `agent`    the compute agent of a host; with `carriesOthers` also of the hosts `<host>-<number>` that it carries
+ * - `agent` with `pool`  one of the agents that share a pool: by name it is no host's. Which nodes it may report for is said by
+ *              their leases in the store (`libs/placement/holders.ts`)
  * - `project`  a tenant: may act for its project
  * - `nobody`   the broker does not vouch for it: may do nothing
  */
 export type Identity =
   | { readonly kind: 'service' }
-  | { readonly kind: 'agent'; readonly host: string; readonly carriesOthers: boolean }
+  | { readonly kind: 'agent'; readonly host: string; readonly carriesOthers: boolean; readonly pool?: string }
   | { readonly kind: 'project'; readonly projectId: string }
   | { readonly kind: 'nobody' };
 
@@ -22,13 +24,24 @@ export const NOBODY: Identity = { kind: 'nobody' };
 /** Who has a user of its own, with rights to match; a service's user may do more. */
 export type RestrictedIdentity = Extract<Identity, { kind: 'agent' | 'project' }>;
 
+/** An agent of a pool. */
+export type PoolAgent = Extract<Identity, { kind: 'agent' }> & { readonly pool: string };
+
 /** The names of hosts and projects that can have a user: they stand, twice, in routing keys of 255 bytes. */
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
+/** Of pools whose agents can have one: a word of such a key, before the agent's name. */
+const POOL = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+const POOL_PREFIX = 'pool-';
 
 /** The name of the broker's user of a host or a project of a cell. */
 export function userOf(identity: RestrictedIdentity, cell = DEFAULT_CELL): string {
   if (identity.kind === 'project') return inCell(cell, `project.${identity.projectId}`);
-  return inCell(cell, `${identity.carriesOthers ? 'service-host' : 'agent'}.${identity.host}`);
+  return inCell(cell, `${agentWord(identity)}.${identity.host}`);
+}
+
+function agentWord({ carriesOthers, pool }: Extract<Identity, { kind: 'agent' }>): string {
+  if (pool !== undefined) return POOL_PREFIX + pool;
+  return carriesOthers ? 'service-host' : 'agent';
 }
 
 /** The users of services that belong to one cell, each under its cell's name. */
@@ -48,8 +61,11 @@ export function identityOf(user: string, cell = DEFAULT_CELL): Identity {
 
 function identityByName(user: string): Identity {
   const dot = user.indexOf('.');
-  const name = user.slice(dot + 1);
-  switch (user.slice(0, Math.max(0, dot))) {
+  const [word, name] = [user.slice(0, Math.max(0, dot)), user.slice(dot + 1)];
+  if (word.startsWith(POOL_PREFIX)) {
+    return { kind: 'agent', host: name, carriesOthers: false, pool: word.slice(POOL_PREFIX.length) };
+  }
+  switch (word) {
     case 'agent':
       return { kind: 'agent', host: name, carriesOthers: false };
     case 'service-host':
@@ -71,12 +87,28 @@ export function canHaveUser(name: string): boolean {
   return NAME.test(name);
 }
 
-/** Whether a host is the sender's to report for. */
+/** Whether the agents of a pool of this name can have users. */
+export function canHaveAgents(pool: string): boolean {
+  return POOL.test(pool);
+}
+
+/** Whether it is an agent of a pool. */
+export function isPoolAgent(identity: Identity): identity is PoolAgent {
+  return identity.kind === 'agent' && identity.pool !== undefined;
+}
+
+/** Whether a service host is the sender's to act as: its orders, its place in a pool. */
+export function speaksForServiceHost(identity: Identity, serviceHost: string): boolean {
+  return isPoolAgent(identity) ? serviceHost === identity.host : speaksForHost(identity, serviceHost);
+}
+
+/** Whether a host is, by its name, the sender's to report for. */
 export function speaksForHost(identity: Identity, host: string): boolean {
   switch (identity.kind) {
     case 'service':
       return true;
     case 'agent':
+      if (isPoolAgent(identity)) return false;
       return host === identity.host || (identity.carriesOthers && carries(identity.host, host));
     case 'project':
     case 'nobody':
@@ -94,11 +126,20 @@ export function carries(serviceHost: string, host: string): boolean {
   return host.startsWith(`${serviceHost}-`) && /^\d+$/.test(host.slice(serviceHost.length + 1));
 }
 
-/** @throws BerthError `permission_denied / wrong_host` when a host is not the sender's to report for. */
+/** @throws BerthError `permission_denied / wrong_host` when a host is not, by its name, the sender's to report for. */
 export function requireHost(identity: Identity, host: string): void {
-  if (speaksForHost(identity, host)) return;
+  if (!speaksForHost(identity, host)) throw wrongHost(identity, host);
+}
+
+/** @throws BerthError `permission_denied / wrong_host` when a service host is not the sender's to act as. */
+export function requireServiceHost(identity: Identity, serviceHost: string): void {
+  if (!speaksForServiceHost(identity, serviceHost)) throw wrongHost(identity, serviceHost);
+}
+
+/** Of who would report for a host that is not its own. */
+export function wrongHost(identity: Identity, host: string): BerthError {
   const message = `${nameOf(identity)} may not report for host ${host}`;
-  throw new BerthError('permission_denied', 'wrong_host', message, { details: { field: 'host' } });
+  return new BerthError('permission_denied', 'wrong_host', message, { details: { field: 'host' } });
 }
 
 /** @throws BerthError `permission_denied / wrong_project` when a project is not the sender's to act for. */
@@ -120,7 +161,9 @@ export function nameOf(identity: Identity): string {
     case 'service':
       return 'a service';
     case 'agent':
-      return `the agent of host ${identity.host}`;
+      return isPoolAgent(identity)
+        ? `agent ${identity.host} of pool ${identity.pool}`
+        : `the agent of host ${identity.host}`;
     case 'project':
       return `project ${identity.projectId}`;
     case 'nobody':

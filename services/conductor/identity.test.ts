@@ -128,6 +128,25 @@ it.each([
   expect((await world.only()).state).toBe(state);
 });
 
+it.each([
+  ['of a pool, that holds the node', 'h1', 'a', 'error'],
+  ['of a pool, the node being held by another', 'h1', 'b', 'active'],
+  ['of a pool, that holds another node', 'h2', 'a', 'active'],
+  ['of a pool, the node being held by nobody', '', '', 'active'],
+])('a report that an instance is lost counts as that of an agent %s', async (_, host, serviceHost, state) => {
+  const { uuid: instanceUuid } = await anActiveInstance();
+  const holder = { agentRun: 'run', serviceHost, leaseMs: 60_000, atMs: world.clock.now() };
+  if (host !== '') await world.placement.acquireHosts({ hosts: [host], ...holder });
+  const [order] = world.orders;
+  const about = { instanceUuid, host: 'h1', attempt: order?.attempt ?? 0, claimToken: order?.claimToken ?? 0 };
+  const said = { outcome: 'lost' as const, reason: 'lost', message: '', ...world.nextPosition('h1') };
+  const identity: Identity = { kind: 'agent', host: 'a', carriesOthers: false, pool: 'metal' };
+  await castTyped(world.openBus(identity), BUILD_RESULTS, buildReportCodec, { ...about, alternates: [], ...said });
+  await world.clock.advance(1_000);
+  expect((await world.only()).state).toBe(state);
+  expect(await world.bus.depth('dead-letters')).toBe(state === 'active' ? 1 : 0);
+});
+
 it('an agent can not report discrepancies, which schedulers find', async () => {
   const { uuid } = await anActiveInstance();
   for (let times = 0; times < 2; times++) {

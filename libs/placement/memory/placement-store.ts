@@ -11,6 +11,7 @@ import type {
   Change,
   Command,
   CommitResult,
+  HeldBy,
   HostGrant,
   HostHolder,
   HostReport,
@@ -101,6 +102,10 @@ export class MemoryPlacementStore implements PlacementStore {
 
   async nodes(hosts: readonly string[]): Promise<(string | undefined)[]> {
     return this.#pools.nodes(hosts);
+  }
+
+  async holders(hosts: readonly string[]): Promise<(HeldBy | undefined)[]> {
+    return this.#pools.heldBy(hosts);
   }
 
   async nodeNames(): Promise<string[]> {

@@ -1,5 +1,5 @@
 import type { HostHolder } from '../port/placement-store';
-import type { JoinPool, NodeWrite, NodeWriteResult, PoolGrant, PoolMember } from '../port/pools';
+import type { HeldBy, JoinPool, NodeWrite, NodeWriteResult, PoolGrant, PoolMember } from '../port/pools';
 import type { Holders } from './holders';
 
 interface KeptMember extends PoolMember {
@@ -42,6 +42,14 @@ export class MemoryPools {
     if (present !== epoch) return { kind: 'epoch', present };
     this.#nodes.set(host, content);
     return { kind: 'written' };
+  }
+
+  heldBy(hosts: readonly string[]): (HeldBy | undefined)[] {
+    return hosts.map((host) => {
+      const { revision: epoch = 0, row } = this.holders.get(host) ?? {};
+      if (!row || row.serviceHost === '') return undefined;
+      return { epoch, agentRun: row.agentRun, serviceHost: row.serviceHost };
+    });
   }
 
   nodes(hosts: readonly string[]): (string | undefined)[] {

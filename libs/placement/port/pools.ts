@@ -22,6 +22,9 @@ export interface PoolStore {
   /** What is remembered of nodes, in order. */
   nodes(hosts: readonly string[]): Promise<(string | undefined)[]>;
 
+  /** Who holds hosts (`PlacementStore.acquireHosts`), in order, whether or not the lease has run out; undefined for nobody. */
+  holders(hosts: readonly string[]): Promise<(HeldBy | undefined)[]>;
+
   /** The names of all nodes that are remembered, sorted. */
   nodeNames(): Promise<string[]>;
 }
@@ -50,6 +53,11 @@ export interface Pool {
 
 export interface PoolMember extends HostHolder {
   readonly weight: number;
+}
+
+/** Who holds a host, and since which epoch. */
+export interface HeldBy extends HostHolder {
+  readonly epoch: number;
 }
 
 export interface NodeWrite {

@@ -13,6 +13,7 @@ import type {
   Change,
   Command,
   CommitResult,
+  HeldBy,
   HostGrant,
   HostHolder,
   HostReport,
@@ -127,6 +128,10 @@ export class RedisPlacementStore implements PlacementStore {
 
   nodes(hosts: readonly string[]): Promise<(string | undefined)[]> {
     return this.#pools.nodes(hosts);
+  }
+
+  holders(hosts: readonly string[]): Promise<(HeldBy | undefined)[]> {
+    return this.#pools.holders(hosts);
   }
 
   nodeNames(): Promise<string[]> {

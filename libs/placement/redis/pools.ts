@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
-import type { JoinPool, Pool, PoolGrant, PoolMember, PoolStore } from '../port/pools';
+import type { HeldBy, JoinPool, Pool, PoolGrant, PoolMember, PoolStore } from '../port/pools';
 import type { Keys } from './keys';
+import { decodeHolder } from './row-format';
 
 const scripts = loadScripts(join(__dirname, 'lua'), ['join-pool', 'leave-pool', 'write-node']);
 const READ_CHUNK = 1_000;
@@ -38,10 +39,24 @@ export function redisPools(client: RedisClient, keys: Pick<Keys, 'pools' | 'node
       return found;
     },
 
+    async holders(hosts) {
+      if (hosts.length === 0) return [];
+      const rows = await client.run((redis) => redis.hmget(keys.holder, ...hosts));
+      return rows.map((row) => decodeHeldBy(row ?? ''));
+    },
+
     async nodeNames() {
       return (await client.run((redis) => redis.hkeys(keys.nodes))).toSorted();
     },
   };
+}
+
+/** Of a row `<epoch> <until ms> <lease ms> <who>`. */
+function decodeHeldBy(row: string): HeldBy | undefined {
+  const [, epoch, who = ''] = /^(\d+) \d+ \d+ (.*)$/.exec(row) ?? [];
+  if (epoch === undefined) return undefined;
+  const holder = decodeHolder(who);
+  return holder.serviceHost === '' ? undefined : { ...holder, epoch: Number(epoch) };
 }
 
 /** What `lua/join-pool.lua` keeps of a pool. */

@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import { cellOf, withoutCell } from '#libs/contracts/cells';
-import { canHaveUser, carries, identityOf, type RestrictedIdentity, userOf } from '#libs/contracts/identity';
+import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { cellOf } from '#libs/contracts/cells';
+import {
+  canHaveAgents,
+  canHaveUser,
+  carries,
+  type Identity,
+  identityOf,
+  type RestrictedIdentity,
+  userOf,
+} from '#libs/contracts/identity';
 import { agentQueue } from '#libs/contracts/queues';
 import { DEFAULT_CELL } from '#libs/domain/cells/cell';
 import { BerthError } from '#libs/domain/errors';
@@ -19,13 +27,21 @@ export function agentCommand(context: Context): CommandUnknownOpts {
   const enrol = new Command('enrol')
     .argument('<host>', 'the BERTH_AGENT_HOST of the agent')
     .option('--carries', 'it carries the hosts <host>-1, <host>-2, ..., too', false)
+    .addOption(new Option('--pool <pool>', 'it shares the nodes of this pool, and has no host').conflicts('carries'))
     .option('--revoke', 'remove the user instead, and close its connections; the order queue stays', false)
     .option('--json', 'print one JSON value', false);
-  addSettingFlags(enrol, brokerSettings).action((host, { carries: carriesOthers, revoke, json }) =>
-    issue(context, enrol, { kind: 'agent', host, carriesOthers }, { revoke, json }),
-  );
+  addSettingFlags(enrol, brokerSettings).action((host, { carries: carriesOthers, pool, revoke, json }) => {
+    if (pool !== undefined && !canHaveAgents(pool))
+      throw usageError(
+        `the agents of pool '${pool}' can have no users`,
+        'its name has 1 to 40 letters, digits, underscores and dashes, and no dots',
+      );
+    const identity = { kind: 'agent', host, carriesOthers, ...(pool !== undefined && { pool }) } as const;
+    return issue(context, enrol, identity, { revoke, json });
+  });
   addHelp(enrol, [
     ['berth agent enrol host-7', 'its bus URL, for BERTH_BUS_URL on host-7; once more gives it a new password'],
+    ['berth agent enrol metal-a --pool rack7', 'one of the agents that share the nodes of pool rack7'],
     ['berth agent enrol host-7 --revoke', 'host-7 can no longer report or take orders'],
   ]);
   return new Command('agent').description('Give agents users of their own on the broker.').addCommand(enrol);
@@ -91,6 +107,9 @@ function issue(
           ['user', user],
           ['password', password],
           ['BERTH_BUS_URL', busUrl.href],
+          ...(identity.kind === 'agent' && identity.pool !== undefined
+            ? [['BERTH_AGENT_POOL', identity.pool] as const]
+            : []),
           ...(cell === DEFAULT_CELL ? [] : [['BERTH_CELL', cell] as const]),
         ]),
       );
@@ -102,9 +121,16 @@ function refuseOverlap(identity: RestrictedIdentity, cell: string, users: readon
   if (identity.kind === 'project') return;
   const other = users.find((user) => user !== userOf(identity, cell) && overlaps(identity, cell, user));
   if (other === undefined) return;
-  const hint = `berth agent enrol ${withoutCell(other).slice(withoutCell(other).indexOf('.') + 1)} --revoke`;
+  const hint = `berth agent enrol ${flagsOf(identityOf(other, cell))} --revoke`;
   const message = `the broker's user ${other} may report for a host that ${userOf(identity, cell)} would report for`;
   throw new BerthError('failed_precondition', 'host_enrolled', message, { details: { hint } });
+}
+
+function flagsOf(identity: Identity): string {
+  if (identity.kind !== 'agent') return '';
+  const { host, carriesOthers, pool } = identity;
+  if (pool !== undefined) return `${host} --pool ${pool}`;
+  return carriesOthers ? `${host} --carries` : host;
 }
 
 function overlaps(one: Extract<RestrictedIdentity, { kind: 'agent' }>, cell: string, user: string): boolean {

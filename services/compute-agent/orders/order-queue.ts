@@ -1,7 +1,7 @@
 import { ACK, drop, type IncomingMessage, REQUEUE, type Settlement, type Subscription } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
-import { type Identity, nameOf, requireService, speaksForHost } from '#libs/contracts/identity';
+import { type Identity, nameOf, requireService, speaksForServiceHost } from '#libs/contracts/identity';
 import type { DestroyInstance } from '#libs/contracts/messages';
 import { operateNodeCodec } from '#libs/contracts/nodes';
 import { setPowerStateCodec } from '#libs/contracts/power';
@@ -105,7 +105,7 @@ export class OrderQueue {
 
   async #take(message: IncomingMessage): Promise<Settlement> {
     const { type, body, identity } = message;
-    if (identity.kind !== 'service' && !speaksForHost(identity, this.#parts.config.host))
+    if (identity.kind !== 'service' && !speaksForServiceHost(identity, this.#parts.config.host))
       return drop(foreignOrder(identity));
     switch (type) {
       case buildInstanceCodec.type:

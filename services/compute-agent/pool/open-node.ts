@@ -41,8 +41,9 @@ export async function openNode(
   const { epoch } = lease;
   const first = known ?? (await firstRecord(parts, lease, description, controller));
   const node = new RememberedNode(first, nodeWriter(parts, lease), () => clock.now());
-  const isOther = first.resourceClass !== resourceClass || first.traits.join() !== traits.join();
-  if (!known || isOther) await node.change({ resourceClass, traits });
+  const { pool } = config;
+  const isOther = first.pool !== pool || first.resourceClass !== resourceClass || first.traits.join() !== traits.join();
+  if (!known || isOther) await node.change({ pool, resourceClass, traits });
   const { nodePollMs: pollMs, nodeShutdownMs: shutdownMs, nodeCleans: cleans } = config;
   return {
     node,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from '#libs/bus/port';
 import { buildReportCodec } from '#libs/contracts/compute';
-import { requireHost } from '#libs/contracts/identity';
+import { requireReporter } from '#libs/placement/holders';
 import type { Conductor } from '../context';
 import { readRecord } from '../lifecycle';
 import { UNREAD } from '../observation';
@@ -25,7 +25,7 @@ export async function onBuildReport(
     position,
     keptClaimToken = 0,
   } = report;
-  requireHost(identity, host);
+  await requireReporter(identity, host, c.placement);
   const record = await readRecord(c, uuid);
   const why = message === '' ? reason : `${reason}: ${message}`;
   const at = { epoch, position };

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from '#libs/bus/port';
-import { requireHost } from '#libs/contracts/identity';
 import { powerReportCodec } from '#libs/contracts/power';
+import { requireReporter } from '#libs/placement/holders';
 import type { Conductor } from '../context';
 import { readRecord } from '../lifecycle';
 import { UNREAD } from '../observation';
@@ -10,7 +10,7 @@ import { reconcileLoop } from '../reconcile-loop';
 export async function onPowerReport(c: Conductor, { body, identity }: IncomingMessage): Promise<void> {
   const report = powerReportCodec.decode(body);
   const { instanceUuid: uuid, host, attempt, powerState, reason, message, epoch, position } = report;
-  requireHost(identity, host);
+  await requireReporter(identity, host, c.placement);
   const record = await readRecord(c, uuid);
   const fault = reason === '' ? undefined : { reason, message };
   const at = { epoch, position };

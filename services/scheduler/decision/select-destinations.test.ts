@@ -469,6 +469,7 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     leavePool: (member) => store.leavePool(member),
     writeNode: (write) => store.writeNode(write),
     nodes: (hosts) => store.nodes(hosts),
+    holders: (hosts) => store.holders(hosts),
     nodeNames: () => store.nodeNames(),
     consumers: (uuids) => store.consumers(uuids),
     hosts: (names) => store.hosts(names),

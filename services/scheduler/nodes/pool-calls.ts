@@ -1,5 +1,5 @@
 import { answer } from '#libs/bus/typed-calls';
-import { type Identity, requireHost, requireService } from '#libs/contracts/identity';
+import { type Identity, isPoolAgent, requireHost, requireService, requireServiceHost } from '#libs/contracts/identity';
 import type { JoinPoolRequest, JoinPoolResponse, NodeView, WriteNodeRequest } from '#libs/contracts/messages';
 import { listNodesMethod, nodeCodec, readNodesMethod, writeNodeMethod } from '#libs/contracts/nodes';
 import { joinPoolMethod, leavePoolMethod } from '#libs/contracts/pools';
@@ -8,6 +8,7 @@ import { BerthError } from '#libs/domain/errors';
 import { indexAfter } from '#libs/domain/names';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { epochRefusal } from '../reports/epoch-refusal';
+import { isReadable, requireHolder, requirePool } from './pool-rights';
 
 export interface PoolDeps {
   readonly placement: PlacementStore;
@@ -19,13 +20,16 @@ export function poolCalls({ placement, clock }: PoolDeps) {
   return {
     ...answer(joinPoolMethod, (request, { identity }) => join(request, identity, placement, clock.now())),
     ...answer(leavePoolMethod, async (request, { identity }) => {
-      requireHost(identity, request.serviceHost);
+      requireServiceHost(identity, request.serviceHost);
+      requirePool(identity, request.pool);
       await placement.leavePool(request);
       return {};
     }),
     ...answer(readNodesMethod, async ({ serviceHost, hosts }, { identity }) => {
-      for (const host of [serviceHost, ...hosts]) requireHost(identity, host);
-      return { nodes: await readNodes(placement, hosts) };
+      requireServiceHost(identity, serviceHost);
+      if (!isPoolAgent(identity)) for (const host of hosts) requireHost(identity, host);
+      const nodes = await readNodes(placement, hosts);
+      return { nodes: nodes.filter(({ pool }) => isReadable(identity, pool)) };
     }),
     ...answer(writeNodeMethod, async (request, { identity }) => {
       await write(request, identity, placement);
@@ -47,27 +51,30 @@ export function nodeCalls({ placement }: Pick<PoolDeps, 'placement'>) {
   });
 }
 
-/** @throws BerthError `permission_denied / wrong_host`, `unavailable`. */
+/** @throws BerthError `permission_denied / wrong_host`, `/ wrong_pool`, `unavailable`. */
 async function join(
   request: JoinPoolRequest,
   sender: Identity,
   placement: PlacementStore,
   atMs: number,
 ): Promise<JoinPoolResponse> {
-  requireHost(sender, request.serviceHost);
+  requireServiceHost(sender, request.serviceHost);
+  requirePool(sender, request.pool);
   const grant = await placement.joinPool({ ...request, atMs });
   if (grant.kind === 'member') return { ...grant.pool, holderRun: '', heldForMs: 0 };
   return { epoch: 0, members: [], holderRun: grant.holder.agentRun, heldForMs: grant.leftMs };
 }
 
-/** @throws BerthError `permission_denied / wrong_host`, `failed_precondition / epoch_superseded` or `epoch_unknown`. */
+/** @throws BerthError `permission_denied / wrong_host`, `/ wrong_pool`, `failed_precondition / epoch_superseded` or `epoch_unknown`. */
 async function write(
   { serviceHost, epoch, node }: WriteNodeRequest,
   sender: Identity,
   placement: PlacementStore,
 ): Promise<void> {
   const { host } = node;
-  for (const one of [serviceHost, host]) requireHost(sender, one);
+  requireServiceHost(sender, serviceHost);
+  requirePool(sender, node.pool);
+  await requireHolder(sender, { host, epoch }, placement);
   const content = Buffer.from(nodeCodec.encode(node)).toString('base64');
   const result = await placement.writeNode({ host, epoch, content });
   if (result.kind === 'epoch') throw epochRefusal(host, epoch, result.present);

@@ -1,11 +1,12 @@
-import { type Identity, requireHost } from '#libs/contracts/identity';
+import { type Identity, isPoolAgent, requireHost, requireServiceHost } from '#libs/contracts/identity';
 import type { AcquireHostsRequest, HostGrant, ReleaseHostsRequest } from '#libs/contracts/messages';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { requireHoldable, requirePool } from '../nodes/pool-rights';
 
 /**
  * Makes an agent's run the holder of the hosts that no other live run holds.
  *
- * @throws BerthError `permission_denied / wrong_host` when a host is not the sender's; `unavailable`.
+ * @throws BerthError `permission_denied / wrong_host` when a host is not the sender's, `/ wrong_pool`; `unavailable`.
  */
 export async function acquireHosts(
   request: AcquireHostsRequest,
@@ -13,7 +14,9 @@ export async function acquireHosts(
   placement: PlacementStore,
   nowMs: number,
 ): Promise<readonly HostGrant[]> {
-  requireSender(sender, request);
+  requireServiceHost(sender, request.serviceHost);
+  requirePool(sender, request.pool ?? '');
+  await requireHoldable(sender, request.hosts, placement);
   const grants = await placement.acquireHosts({ ...request, atMs: nowMs });
   return grants.map((grant) => {
     if (grant.kind === 'granted') return { epoch: grant.epoch, holderRun: '', holderServiceHost: '', heldForMs: 0 };
@@ -28,12 +31,8 @@ export async function releaseHosts(
   sender: Identity,
   placement: PlacementStore,
 ): Promise<void> {
-  requireSender(sender, request);
+  requireServiceHost(sender, request.serviceHost);
+  // The store gives back only what this run of this service host holds.
+  if (!isPoolAgent(sender)) for (const host of request.hosts) requireHost(sender, host);
   await placement.releaseHosts(request);
-}
-
-/** Both the service host and each host that it is to carry must be the sender's. */
-function requireSender(sender: Identity, { serviceHost, hosts }: ReleaseHostsRequest): void {
-  requireHost(sender, serviceHost);
-  for (const host of hosts) requireHost(sender, host);
 }

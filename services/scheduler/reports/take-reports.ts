@@ -1,7 +1,7 @@
 import type { Bus } from '#libs/bus/port';
 import { answer } from '#libs/bus/typed-calls';
 import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
-import { type Identity, nameOf, speaksForHost } from '#libs/contracts/identity';
+import { type Identity, isPoolAgent, nameOf, speaksForHost } from '#libs/contracts/identity';
 import type { AcquireHostsRequest, HostGrant, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
@@ -9,6 +9,7 @@ import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Surroundings } from '#libs/runtime/service';
 import type { SchedulerMetrics } from '../metrics';
+import { requireHolder } from '../nodes/pool-rights';
 import type { SchedulerConfig } from '../options';
 import { boundNames } from './bound-names';
 import { findDifference } from './discrepancies';
@@ -74,7 +75,12 @@ async function takeReport(
   const { stats, refused } = boundNames(reported);
   const { mirror, placement, clock, config, log } = deps;
   const nowMs = clock.now();
+  let isReporter = speaksForHost(sender, stats.host);
   try {
+    if (isPoolAgent(sender)) {
+      await requireHolder(sender, stats, placement);
+      isReporter = true;
+    }
     validateStats(stats, sender, config.maxReportedInstances);
     // By what the mirror shows before the report is applied: it says whether the host was down, and who held it.
     const difference = await findDifference(stats, {
@@ -103,7 +109,7 @@ async function takeReport(
       },
       `host report refused: ${error.message}`,
     );
-    if (isForOperators(error) && speaksForHost(sender, stats.host)) {
+    if (isForOperators(error) && isReporter) {
       const { reason, message } = error;
       await tellRefusal(deps, stats.host, { reason, message }, nowMs);
       await recordRefusal(deps, { host: stats.host, reason: `report refused: ${reason}: ${message}` }, nowMs);

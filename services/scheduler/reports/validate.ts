@@ -1,5 +1,5 @@
 import { hostName, list, requiredName, text, tooMany, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
-import { type Identity, requireHost } from '#libs/contracts/identity';
+import { type Identity, isPoolAgent, requireHost, requireServiceHost } from '#libs/contracts/identity';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { sealedRequest } from '#libs/contracts/selection';
@@ -22,7 +22,8 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: Identit
   if (!isHostName(stats.host)) {
     throw invalidArgument('malformed_host', `'${stats.host.slice(0, 64)}' is no host name`, 'host');
   }
-  requireHost(sender, stats.host);
+  // Which of a pool's agents may report for a node the store says (`take-reports.ts`).
+  if (!isPoolAgent(sender)) requireHost(sender, stats.host);
   requiredName(stats.agentRun, 'agent_run');
   whole(stats.sequence, 'sequence');
   whole(stats.epoch, 'epoch');
@@ -30,7 +31,7 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: Identit
   uuid(stats.providerUuid, 'provider_uuid');
   requiredName(stats.cell, 'cell');
   hostName(stats.serviceHost, 'service_host');
-  requireHost(sender, stats.serviceHost);
+  requireServiceHost(sender, stats.serviceHost);
   checkProvider(stats, '');
   checkNested(stats.nestedProviders);
   checkCapabilities(stats.capabilities);

@@ -1,8 +1,14 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sleep } from '#libs/domain/clock';
+import { systemClock } from '#libs/runtime/system';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 import { runLine } from '../../../services/cli/testing/run-line';
+import { RedfishSimulator } from '../../../services/compute-agent/testing/redfish-simulator';
 
 /* `berth agent enrol` and `berth project credentials` on a broker with the deployed users, and what these can do then. */
 
@@ -14,6 +20,8 @@ let credentials: DeployedCredentials;
 let broker: RabbitmqServer;
 let redis: TestServer;
 const children: Child[] = [];
+const ended: (() => Promise<void>)[] = [];
+const clock = systemClock();
 
 beforeAll(async () => {
   credentials = deployedCredentials();
@@ -27,6 +35,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const child of children) child.process.kill('SIGTERM');
   await Promise.all(children.map(({ exit }) => exit));
+  for (const end of ended) await end();
   await Promise.all([broker?.stop(), redis?.stop()]);
   credentials.remove();
 });
@@ -82,6 +91,80 @@ it('enrols a host and a project, which then do all that is theirs and nothing el
 
   expect(await berth(demo, 'terminate', uuid, '--wait')).toMatchObject({ code: 0 });
 });
+
+it('enrols agents of a pool, which hand nodes with their instances on, and touch nothing else', async () => {
+  const pool = await startRack();
+  const started = async (host: string) => {
+    const busUrl = await issued('agent', 'enrol', host, '--pool', 'metal');
+    expect(new URL(busUrl).username).toBe(`pool-metal.${host}`);
+    const child = startChild(BERTH, ['compute-agent'], {
+      ...pool.settings,
+      BERTH_BUS_URL: busUrl,
+      BERTH_AGENT_HOST: host,
+    });
+    await running(child);
+    return child;
+  };
+  const first = await started('metal-a');
+  const built = await berth(urlOf('operator'), 'build', '--resource', 'CUSTOM_BAREMETAL_GOLD=1', '--wait');
+  expect(built).toMatchObject({ code: 0, json: [{ state: 'active', host: expect.stringMatching(/^node-/) }] });
+  const { uuid, host } = (built.json as { uuid: string; host: string }[])[0] ?? { uuid: '', host: '' };
+
+  await started('metal-b');
+  first.process.kill('SIGKILL');
+  await first.exit;
+  await eventually(async () => {
+    const { json } = await berth(urlOf('operator'), 'node', 'list');
+    const managers = (json as { serviceHost?: string }[]).map(({ serviceHost }) => serviceHost);
+    return managers.length === 2 && managers.every((manager) => manager === 'metal-b');
+  });
+  expect(await berth(urlOf('operator'), 'terminate', uuid, '--wait')).toMatchObject({ code: 0 });
+  expect(pool.simulator.system(host).boots[0]).toBe('Pxe');
+
+  const dead = await issued('agent', 'enrol', 'metal-a', '--pool', 'metal');
+  // The broker closes the channel of who publishes what it may not.
+  for (const args of [
+    ['host', 'list'],
+    ['node', 'list'],
+    ['node', 'power', host, 'off'],
+    ['instance', 'list'],
+  ])
+    expect(await berth(dead, ...args)).toMatchObject({ code: 3, json: undefined });
+  expect((await berth(urlOf('operator'), 'agent', 'enrol', 'metal-a')).err).toContain('host_enrolled');
+  expect((await berth(urlOf('operator'), 'agent', 'enrol', 'metal-b', '--pool', 'rack.7')).code).toBe(2);
+});
+
+/** Two nodes, and how an agent is told of them. */
+async function startRack() {
+  const nodes = ['node-1', 'node-2'];
+  const simulator = await RedfishSimulator.start({ nodes, bootMs: 200 });
+  const folder = mkdtempSync(join(tmpdir(), 'berth-enrol-'));
+  const file = nodes.map((name) => ({ name, class: 'GOLD', redfish: simulator.systemUrl(name) }));
+  writeFileSync(join(folder, 'nodes.json'), JSON.stringify(file));
+  ended.push(async () => {
+    await simulator.stop();
+    rmSync(folder, { recursive: true });
+  });
+  const settings = {
+    BERTH_AGENT_DRIVER: 'baremetal',
+    BERTH_AGENT_POOL: 'metal',
+    BERTH_AGENT_NODES: join(folder, 'nodes.json'),
+    BERTH_AGENT_NODE_START: 'available',
+    BERTH_AGENT_NODE_POLL_MS: '50',
+    BERTH_AGENT_REDFISH_PASSWORD: 'secret',
+    BERTH_AGENT_REPORT_INTERVAL_MS: '2000',
+    BERTH_AGENT_REPORT_MIN_INTERVAL_MS: '100',
+  };
+  return { simulator, settings };
+}
+
+async function eventually(isTrue: () => Promise<boolean>): Promise<void> {
+  const untilMs = clock.elapsed() + 60_000;
+  while (!(await isTrue())) {
+    if (clock.elapsed() > untilMs) throw new Error('it did not come to this');
+    await sleep(clock, 200);
+  }
+}
 
 it('renews a password, and revokes a user with its connections', async () => {
   const first = await issued('project', 'credentials', 'short-lived');

@@ -21,7 +21,10 @@ const B = 'project.b';
 const HOST_1 = 'agent.host-1';
 const HOST_1_LONG = 'agent.host-1.example';
 const RACK = 'service-host.rack';
-const USERS = [A, B, HOST_1, 'agent.host-2', HOST_1_LONG, RACK];
+const METAL_A = 'pool-metal.a';
+const METAL_B = 'pool-metal.b';
+const OTHER_POOL = 'pool-other.a.example';
+const USERS = [A, B, HOST_1, 'agent.host-2', HOST_1_LONG, RACK, METAL_A, METAL_B, OTHER_POOL];
 
 let credentials: DeployedCredentials;
 let broker: RabbitmqServer;
@@ -114,7 +117,7 @@ const NEVER: readonly (readonly [string, Deed])[] = [
   ['declare the private queue of another', (channel) => channel.assertQueue(own('project.c'), { exclusive: true })],
 ];
 
-describe.each([A, HOST_1, RACK])('%s', (user) => {
+describe.each([A, HOST_1, RACK, METAL_A])('%s', (user) => {
   it.each(NEVER)('may not %s', async (_, deed) => {
     expect(await refusal(user, deed)).toBe(403);
   });
@@ -196,6 +199,46 @@ describe('an agent', () => {
     ],
   ] as [string, Deed][])('may not %s', async (_, deed) => {
     expect(await refusal(HOST_1, deed)).toBe(403);
+  });
+});
+
+describe('an agent of a pool', () => {
+  it.each([
+    ['report as another agent of its pool', publish('berth.reports', `stats.${METAL_B}`)],
+    ['report builds as another agent of its pool', publish('berth.reports', `build.results.${METAL_B}`)],
+    ['report as an agent of another pool', publish('berth.reports', 'stats.pool-other.a')],
+    ['report as the agent of a host of its name', publish('berth.reports', 'stats.agent.a')],
+    ['report for a host', publish('berth.reports', 'stats.agent.host-2')],
+    ['report for a node by its name', publish('berth.reports', 'stats.agent.node-1')],
+    ['put orders into the queue of another of its pool', publish('berth.reports', `agent.b.${METAL_A}`)],
+    ['put orders into the queue of a host', publish('berth.reports', `agent.host-2.${METAL_A}`)],
+    ['put orders into its own queue as another', publish('berth.reports', `agent.a.${METAL_B}`)],
+    ['request builds', publish('berth.requests', `build.requests.${METAL_A}`)],
+    ['call schedulers', publish('berth.requests', `rpc.scheduler.${METAL_A}`)],
+    ['call conductors', publish('berth.requests', `rpc.conductor.${METAL_A}`)],
+    ...['agent.b', 'agent.host-1', 'agent.a.example', 'agent.node-1'].flatMap((queue): [string, Deed][] => [
+      [`consume ${queue}`, (channel) => channel.consume(queue, () => {})],
+      [`purge ${queue}`, (channel) => channel.purgeQueue(queue)],
+    ]),
+    ['delete its own orders', (channel: Channel) => channel.deleteQueue('agent.a')],
+    [
+      'hear events',
+      (channel: Channel) =>
+        channel
+          .assertQueue(own(METAL_A), { exclusive: true })
+          .then(({ queue }) => channel.bindQueue(queue, 'berth.events', '#')),
+    ],
+  ] as [string, Deed][])('may not %s', async (_, deed) => {
+    expect(await refusal(METAL_A, deed)).toBe(403);
+  });
+
+  it.each([
+    ['report', publish('berth.reports', `stats.${METAL_A}`)],
+    ['report builds', publish('berth.reports', `build.results.${METAL_A}`)],
+    ['put an order back', publish('berth.reports', `agent.a.${METAL_A}`)],
+    ['take its orders', (channel: Channel) => channel.consume('agent.a', () => {})],
+  ] as [string, Deed][])('may %s', async (_, deed) => {
+    expect(await refusal(METAL_A, deed)).toBeUndefined();
   });
 });
 

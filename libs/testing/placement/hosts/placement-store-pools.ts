@@ -109,6 +109,15 @@ export function describePools(open: () => PlacementStoreWorld): void {
       expect(await store.nodeNames()).toEqual([]);
     });
 
+    it('says who holds hosts, and of those given back and those that nobody held that nobody does', async () => {
+      const epoch = await mustAcquire(store, { hosts: ['host-1'], serviceHost: 'a', agentRun: 'run of a' });
+      await mustAcquire(store, { hosts: ['host-2'], serviceHost: 'b', agentRun: 'run of b' });
+      await store.releaseHosts({ hosts: ['host-2'], serviceHost: 'b', agentRun: 'run of b' });
+      const held = { epoch, serviceHost: 'a', agentRun: 'run of a' };
+      expect(await store.holders(['host-3', 'host-1', 'host-2'])).toEqual([undefined, held, undefined]);
+      expect(await store.holders([])).toEqual([]);
+    });
+
     it('names all nodes, sorted', async () => {
       for (const host of ['c', 'a', 'b']) {
         const epoch = await mustAcquire(store, { hosts: [host] });
