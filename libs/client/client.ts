@@ -21,6 +21,7 @@ import type {
   Decision,
   ExplainRequest,
   ExplainResponse,
+  HealAllocationResponse,
   HostSummary,
   InstanceEvent,
   InstanceOperation,
@@ -38,7 +39,7 @@ import type {
   UpdateFlavorRequest,
 } from '../contracts/messages';
 import { moveInstancesMethod } from '../contracts/moves';
-import { listNodesMethod } from '../contracts/nodes';
+import { healAllocationMethod, listNodesMethod } from '../contracts/nodes';
 import { operateInstanceMethod } from '../contracts/operations';
 import { agentQueue, BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
 import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } from '../contracts/quotas';
@@ -352,6 +353,16 @@ export class Client {
   /** Ends the quarantine of a host that kept failing: its failures in a row are forgotten. For operators. */
   async clearHostFailures(host: string): Promise<HostSummary> {
     return (await this.#call(RPC_SCHEDULER, clearHostFailuresMethod, { host })).host;
+  }
+
+  /**
+   * Gives an instance that has a node of bare metal by processors, memory and disk the node's class instead; it runs on. For operators.
+   *
+   * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state`, `/ no_node`, `/ flavor_without_class`;
+   *   `aborted / instance_changed`, `/ claim_changed`: ask again.
+   */
+  healAllocation(instanceUuid: string): Promise<HealAllocationResponse> {
+    return this.#call(RPC_CONDUCTOR, healAllocationMethod, { instanceUuid });
   }
 
   /**

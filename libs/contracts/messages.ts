@@ -179,6 +179,10 @@ export type ClearHostFailuresRequest = Fields<berth.scheduler.v1.ClearHostFailur
 
 export type ClearHostFailuresResponse = SetHostEnabledResponse;
 
+export type HealAllocationRequest = Fields<berth.conductor.v1.HealAllocationRequest>;
+
+export type HealAllocationResponse = Fields<berth.conductor.v1.HealAllocationResponse>;
+
 export type DeleteHostRequest = Fields<berth.conductor.v1.DeleteHostRequest>;
 
 export type DeleteHostResponse = Fields<berth.conductor.v1.DeleteHostResponse>;

@@ -12,12 +12,15 @@ import {
   requiredName,
   text,
   traits,
+  uuid,
   uuidOrEmpty,
   whole,
 } from './checks';
 import { type Codec, codec, type Method } from './codec';
 import { MAX_HOSTS_PER_AGENT, MAX_NODE_JOURNAL_BYTES, MAX_PAGE } from './limits';
 import type {
+  HealAllocationRequest,
+  HealAllocationResponse,
   ListNodesRequest,
   NodesResponse,
   NodeView,
@@ -186,3 +189,19 @@ function nodeClass(value: string, field: string): string {
   if (value === '' || isNodeClass(value)) return value;
   throw invalidArgument('bad_class', `${field} must be CUSTOM_BAREMETAL_<CLASS>, not '${value.slice(0, 64)}'`, field);
 }
+
+/** To `rpc.conductor`: an instance that has a node by processors, memory and disk is to hold the node's class. */
+export const healAllocationMethod: Method<HealAllocationRequest, HealAllocationResponse> = {
+  request: codec(
+    'berth.conductor.v1.HealAllocationRequest',
+    berth.conductor.v1.HealAllocationRequest,
+    (request) => request,
+    ({ instanceUuid }) => ({ instanceUuid: uuid(instanceUuid, 'instance_uuid') }),
+  ),
+  response: codec(
+    'berth.conductor.v1.HealAllocationResponse',
+    berth.conductor.v1.HealAllocationResponse,
+    (response) => response,
+    ({ resourceClass, changed }) => ({ resourceClass: requiredName(resourceClass, 'resource_class'), changed }),
+  ),
+};

@@ -7,6 +7,7 @@ import { listDoubtsMethod, settleDoubtMethod } from '#libs/contracts/doubts';
 import { deleteHostMethod } from '#libs/contracts/hosts';
 import { listInstancesMethod } from '#libs/contracts/instance';
 import { moveInstancesMethod } from '#libs/contracts/moves';
+import { healAllocationMethod } from '#libs/contracts/nodes';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { powerReportCodec } from '#libs/contracts/power';
 import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
@@ -19,6 +20,7 @@ import { flavorCalls } from './flavors/serve-flavors';
 import { listDoubts } from './list-doubts';
 import { listInstances } from './list-instances';
 import { conductorMetrics } from './metrics';
+import { healAllocation } from './nodes/heal-allocation';
 import { keepQueue, PENDING_LEASE } from './pending/keep-queue';
 import { PendingQueue } from './pending/pending-queue';
 import { AUDIT_LEASE, audit } from './triggers/audit';
@@ -75,6 +77,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       }),
       ...answer(operateInstanceMethod, (request, { identity }) => operateInstance(c, request, identity)),
       ...answer(moveInstancesMethod, (request, { identity }) => moveInstances(c, request, identity)),
+      ...answer(healAllocationMethod, (request, { identity }) => healAllocation(c, request, identity)),
       ...answer(deleteHostMethod, (request, { identity }) => deleteHost(c, request, identity)),
       ...flavorCalls(c),
     }),

@@ -12,6 +12,7 @@ import type { NodeView } from '#libs/contracts/messages';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import type { Instance } from '#libs/domain/instance';
+import type { Resources } from '#libs/domain/inventory';
 import { openInstanceStore } from '#libs/instances/open';
 import type { InstanceStore } from '#libs/instances/store';
 import { openPlacementStore } from '#libs/placement/open';
@@ -37,6 +38,8 @@ export interface PoolFleetOptions {
   /** How long a node takes to boot. */
   readonly bootMs: number;
   readonly settings: Readonly<Record<string, string>>;
+  /** What each machine has, where its nodes are to say so. */
+  readonly resources?: Readonly<Record<string, number>>;
 }
 
 /** A Berth of real processes whose agents share a pool of nodes, the controllers of which are simulated by this process. */
@@ -59,7 +62,7 @@ export class PoolFleet {
     this.client = new Client(bus, { clock, random: systemRandom, ...calls });
   }
 
-  static async start({ nodeCount, agentCount, bootMs, settings }: PoolFleetOptions): Promise<PoolFleet> {
+  static async start({ nodeCount, agentCount, bootMs, settings, resources }: PoolFleetOptions): Promise<PoolFleet> {
     const width = String(nodeCount).length;
     const nodes = Array.from({ length: nodeCount }, (_, n) => `node-${String(n + 1).padStart(width, '0')}`);
     const [rabbitmq, redis, simulator] = await Promise.all([
@@ -68,7 +71,7 @@ export class PoolFleet {
       RedfishSimulator.start({ nodes, bootMs }),
     ]);
     const folder = mkdtempSync(join(tmpdir(), 'berth-pool-'));
-    const file = nodes.map((name) => ({ name, class: 'GOLD', redfish: simulator.systemUrl(name) }));
+    const file = nodes.map((name) => ({ name, class: 'GOLD', redfish: simulator.systemUrl(name), resources }));
     writeFileSync(join(folder, 'nodes.json'), JSON.stringify(file));
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const store = readConfig(placementOptions, { BERTH_STORE_URL: redis.url });
@@ -88,7 +91,7 @@ export class PoolFleet {
     return fleet;
   }
 
-  launch(name: string, kind = 'compute-agent'): void {
+  launch(name: string, kind = 'compute-agent', further: Readonly<Record<string, string>> = {}): void {
     const env = {
       BERTH_BUS_URL: this.rabbitmq.url,
       BERTH_STORE_URL: this.redis.url,
@@ -98,6 +101,7 @@ export class PoolFleet {
       BERTH_LOG_LEVEL: 'info',
       ...(kind === 'compute-agent' && this.#agentSettings(name)),
       ...this.settings,
+      ...further,
     };
     this.#children.set(name, startChild('services/cli/main.ts', [kind], env));
   }
@@ -123,6 +127,13 @@ export class PoolFleet {
     const child = this.#children.get(name);
     child?.process.kill('SIGKILL');
     await child?.exit;
+  }
+
+  /** Ends a process as an upgrade does, and starts it again with other settings. */
+  async restart(name: string, further: Readonly<Record<string, string>>, kind = 'compute-agent'): Promise<void> {
+    this.signal(name, 'SIGTERM');
+    await this.#children.get(name)?.exit;
+    this.launch(name, kind, further);
   }
 
   signal(name: string, signal: NodeJS.Signals): void {
@@ -152,9 +163,9 @@ export class PoolFleet {
   }
 
   /** Requests one instance of each uuid, each of which takes a node. */
-  async request(count: number): Promise<string[]> {
+  async request(count: number, resources: Resources = { CUSTOM_BAREMETAL_GOLD: 1 }): Promise<string[]> {
     const uuids = Array.from({ length: count }, () => randomUUID());
-    const requestSpec = anEncodedSpec({ resources: { CUSTOM_BAREMETAL_GOLD: 1 } });
+    const requestSpec = anEncodedSpec({ resources });
     for (const uuid of uuids) {
       const request = { requestId: uuid, requestSpec, count: 1, name: '', instanceUuids: [uuid] };
       await castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: uuid });

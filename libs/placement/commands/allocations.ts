@@ -1,5 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import { type Inventories, type Inventory, refusalOf } from '../../domain/inventory';
+import { isNodeClass } from '../../domain/nodes/node';
 import { excessOf, type Growth, type Quota } from '../../domain/quotas/quota';
 import { type GroupDomain, groupKey, isForbidden, isSkewed, type Membership } from '../../domain/server-group';
 import type { ConsumerWrite, RefusedCommit } from '../port/placement-store';
@@ -120,6 +121,11 @@ class Tally {
       const inventories = this.state.inventories(providerUuid);
       if (!inventories) return { kind: 'not_found', subject: 'provider', key: providerUuid };
       this.raised.add(providerUuid);
+      const [first] = Object.keys(resources);
+      if (first !== undefined && this.isTakenNode(write, providerUuid, inventories)) {
+        const usage = this.present(providerUuid);
+        return { kind: 'capacity', providerUuid, resourceClass: first, refusal: 'capacity', usage };
+      }
       for (const [resourceClass, amount] of Object.entries(resources)) {
         const refusal = this.takeClass(write, providerUuid, inventories, resourceClass, amount);
         if (refusal) return refusal;
@@ -163,6 +169,12 @@ class Tally {
     }
     this.add(providerUuid, resourceClass, amount);
     return undefined;
+  }
+
+  /** Whether another consumer has some of a node of bare metal: it is one consumer's, whatever it shows of itself. */
+  private isTakenNode({ owner }: ConsumerWrite, providerUuid: string, inventories: Inventories): boolean {
+    if (owner !== 'conductor' || this.terms.force || !Object.keys(inventories).some(isNodeClass)) return false;
+    return Object.values(this.usedOf(providerUuid)).some((amount) => amount > 0);
   }
 
   /** Whether what is left would be too little for those for whom others make room. */

@@ -33,7 +33,14 @@ const RESOURCE_CLASS = 'CUSTOM_BAREMETAL_DEMO';
 export function createRack(clock: Clock, names: readonly string[], bootMs: number): Rack {
   const nodes = new Map(names.map((name) => [name, rackedNode(name)]));
   const handles = new Map<string, NodeController>();
-  const descriptions = names.map((name): NodeDescription => ({ name, resourceClass: RESOURCE_CLASS, traits: [] }));
+  const descriptions = names.map(
+    (name): NodeDescription => ({
+      name,
+      resourceClass: RESOURCE_CLASS,
+      traits: [],
+      resources: {},
+    }),
+  );
   return {
     nodes,
     poolNodes: (agent) => ({

@@ -8,6 +8,25 @@ interface Remembered {
   readonly disabled?: HostDisabled | undefined;
 }
 
+/**
+ * An instance that had a node by processors, memory and disk has it by its class from now on, as the node's agents see it. What is claimed
+ * for it is a conductor's to change (`HealAllocation`); until then nobody else is given the node, for the store gives it to one.
+ */
+export async function holdByClass(node: RememberedNode): Promise<void> {
+  const { journal, resourceClass } = node.record;
+  if (journal === '') return;
+  const remembered = JSON.parse(journal) as Remembered;
+  if (remembered.instances.every(({ resources }) => resources[resourceClass] === 1)) return;
+  const instances = remembered.instances.map((instance) => ({
+    ...instance,
+    resources: { [resourceClass]: 1 },
+    allocations: {},
+    // It was sealed for what it held before.
+    allocationRequest: '',
+  }));
+  await node.change({ journal: JSON.stringify({ ...remembered, instances }) });
+}
+
 /** The journal of a node, which its next manager reads: it stands in the store, with what else is remembered of the node. */
 export function nodeJournal(node: RememberedNode): Journal {
   const read = (): Remembered => {

@@ -7,7 +7,7 @@ import type { NodeDescription, NodeSource } from '../drivers/baremetal/sources/n
 import type { Driver } from '../drivers/driver';
 import type { HostLease } from '../holding/host-lease';
 import type { Journal } from '../host/journal';
-import { nodeJournal } from './node-journal';
+import { holdByClass, nodeJournal } from './node-journal';
 import { type NodeStoreParts, nodeWriter } from './node-store';
 
 /** The nodes that the agents of a pool share. */
@@ -44,13 +44,28 @@ export async function openNode(
   const { pool } = config;
   const isOther = first.pool !== pool || first.resourceClass !== resourceClass || first.traits.join() !== traits.join();
   if (!known || isOther) await node.change({ pool, resourceClass, traits });
+  const { resources } = description;
+  const { nodeOffers: offers } = config;
+  if (offers !== 'machine' && resourceClass !== '') await holdByClass(node);
   const { nodePollMs: pollMs, nodeShutdownMs: shutdownMs, nodeCleans: cleans } = config;
   return {
     node,
     journal: nodeJournal(node),
     openDriver() {
       const isCertain = () => lease.isCertainBy(epoch);
-      return openBaremetalDriver({ node, controller, epoch, isCertain, clock, log, pollMs, shutdownMs, cleans });
+      return openBaremetalDriver({
+        node,
+        controller,
+        epoch,
+        isCertain,
+        clock,
+        log,
+        offers,
+        resources,
+        pollMs,
+        shutdownMs,
+        cleans,
+      });
     },
   };
 }

@@ -10,6 +10,7 @@ import { imagePropertiesFilter } from './image-properties';
 import { nominatedFilter } from './limits/nominated';
 import { buildLimitFilter, instanceLimitFilter } from './limits/per-host';
 import { quotaFilter } from './limits/quota';
+import { wholeNodeFilter } from './limits/whole-node';
 import { differentHostFilter, forcedHostsFilter, ignoredHostsFilter, sameHostFilter } from './named';
 import { tenantIsolationFilter } from './tenant-isolation';
 import { traitsFilter } from './traits';
@@ -26,6 +27,7 @@ export const FILTERS: readonly Filter[] = [
   extraSpecsFilter,
   instanceLimitFilter,
   buildLimitFilter,
+  wholeNodeFilter,
   forcedHostsFilter,
   ignoredHostsFilter,
   sameHostFilter,

@@ -319,10 +319,24 @@ local function is_nominated(take, write, commit, inventory)
   return kept > 0 and refusal_of(inventory, used + kept, take.amount) == 'capacity'
 end
 
-local function refusal_of_take(take, write, commit)
+-- Whether a provider is a node of bare metal that another consumer has some of: such a node is one consumer's, whatever it shows.
+local function is_taken_node(provider)
+  local is_used = false
+  for _, used in pairs(usage_of(provider).used) do is_used = is_used or used > 0 end
+  if not is_used then return false end
+  for class in pairs(inventories_of(provider)) do
+    if string.sub(class, 1, 17) == 'CUSTOM_BAREMETAL_' then return true end
+  end
+  return false
+end
+
+local function refusal_of_take(take, write, commit, is_first)
   local provider, class, amount = take.provider, take.class, take.amount
   local all = inventories_of(provider)
   if not all then return { 'not_found', 'provider', provider } end
+  if is_first and write.owner == 'conductor' and not commit.force and is_taken_node(provider) then
+    return { 'capacity', provider, class, 'capacity' }
+  end
   local inventory = all[class]
   if not inventory then
     local is_custom = string.sub(class, 1, 7) == 'CUSTOM_'
@@ -345,7 +359,8 @@ end
 -- Takes what a consumer is to hold; nil, or why it is refused, with all before the refusal taken.
 local function refusal_of_write(write, commit)
   for i, take in ipairs(write.takes) do
-    local refusal = refusal_of_take(take, write, commit)
+    local is_first = i == 1 or write.takes[i - 1].provider ~= take.provider
+    local refusal = refusal_of_take(take, write, commit, is_first)
     if refusal then return refusal end
     use(take, 1)
     write.taken = i

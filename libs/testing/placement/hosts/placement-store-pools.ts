@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import type { JoinPool, PlacementStore, Pool } from '../../../placement/port/placement-store';
-import { AT_MS, mustAcquire } from '../placement';
+import { inventory, type Resources } from '../../../domain/inventory';
+import type { ConsumerWrite, JoinPool, PlacementStore, Pool } from '../../../placement/port/placement-store';
+import { AT_MS, aReport, aWrite, mustAcquire, mustReport } from '../placement';
 import type { PlacementStoreWorld } from '../placement-store-contract';
 
 const LEASE_MS = 500;
@@ -116,6 +118,35 @@ export function describePools(open: () => PlacementStoreWorld): void {
       const held = { epoch, serviceHost: 'a', agentRun: 'run of a' };
       expect(await store.holders(['host-3', 'host-1', 'host-2'])).toEqual([undefined, held, undefined]);
       expect(await store.holders([])).toEqual([]);
+    });
+
+    it('gives a node of bare metal to one consumer, whatever classes it shows', async () => {
+      const [node, by, other] = [randomUUID(), randomUUID(), randomUUID()];
+      const whole = (total: number) => inventory(total, { minUnit: total, maxUnit: total });
+      const inventories = { VCPU: whole(64), MEMORY_MB: whole(1_024), CUSTOM_BAREMETAL_GOLD: inventory(1) };
+      await mustReport(store, aReport({ providerUuid: node, host: 'node-1', inventories }));
+      const claim = (uuid: string, resources: Resources, fields: Partial<ConsumerWrite> = {}) =>
+        store.commit({
+          kind: 'write_allocations',
+          atMs: AT_MS,
+          consumers: [aWrite({ [node]: resources }, { uuid, owner: 'conductor', ...fields })],
+        });
+      const amounts = { VCPU: 64, MEMORY_MB: 1_024 };
+      const first = await claim(by, amounts);
+      expect(first.kind).toBe('committed');
+      for (const resources of [{ CUSTOM_BAREMETAL_GOLD: 1 }, { MEMORY_MB: 1_024 }, amounts]) {
+        expect(await claim(other, resources)).toMatchObject({
+          kind: 'capacity',
+          refusal: 'capacity',
+          providerUuid: node,
+        });
+      }
+      const { claimToken = 0 } = first as { claimToken?: number };
+      const healed = await claim(by, { CUSTOM_BAREMETAL_GOLD: 1 }, { expect: { kind: 'claim', claimToken } });
+      expect(healed.kind).toBe('committed');
+      expect(await claim(other, amounts)).toMatchObject({ kind: 'capacity', refusal: 'capacity' });
+      const [consumer] = await store.consumers([by]);
+      expect(consumer?.allocations).toEqual({ [node]: { CUSTOM_BAREMETAL_GOLD: 1 } });
     });
 
     it('names all nodes, sorted', async () => {

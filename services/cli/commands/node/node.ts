@@ -4,10 +4,11 @@ import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { type Listing, listingCommand, showListing } from '../../views/listing';
+import { healCommand } from './heal';
 import { enrollCommand, maintainCommand, plainOrderCommand, powerCommand } from './operate';
 import { classOf, printNode, showState, withoutJournal } from './show-node';
 
-/** `berth node list | show | enroll | maintain | unmaintain | clean | rescue | unrescue | power` */
+/** `berth node list | show | enroll | maintain | unmaintain | clean | rescue | unrescue | power | heal` */
 export function nodeCommand(context: Context): CommandUnknownOpts {
   return new Command('node')
     .addCommand(listCommand(context))
@@ -18,7 +19,8 @@ export function nodeCommand(context: Context): CommandUnknownOpts {
     .addCommand(plainOrderCommand(context, 'clean'))
     .addCommand(plainOrderCommand(context, 'rescue'))
     .addCommand(plainOrderCommand(context, 'unrescue'))
-    .addCommand(powerCommand(context));
+    .addCommand(powerCommand(context))
+    .addCommand(healCommand(context));
 }
 
 function listCommand(context: Context): CommandUnknownOpts {

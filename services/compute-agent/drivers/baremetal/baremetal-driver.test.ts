@@ -19,6 +19,8 @@ let holder: number;
 /** How often a node was changed: the clock of this test. */
 let changes = 0;
 const clock = systemClock();
+const MACHINE = { VCPU: 64, MEMORY_MB: 262_144 };
+let offers: 'class' | 'both' | 'machine';
 
 beforeEach(async () => {
   simulator = await RedfishSimulator.start({ nodes: ['n1'], bootMs: 60 });
@@ -38,6 +40,7 @@ beforeEach(async () => {
     journal: '',
   };
   holder = 1;
+  offers = 'class';
 });
 afterEach(() => simulator.stop());
 
@@ -51,7 +54,7 @@ async function open(epoch: number) {
   const node = new RememberedNode(stored, write, () => ++changes);
   const login = { user: 'berth', password: 'secret', timeoutMs: 5_000 };
   const controller = redfishController('n1', { system: simulator.systemUrl('n1'), ...login });
-  const settings = { pollMs: 10, shutdownMs: 100, cleans: true };
+  const settings = { offers, resources: MACHINE, pollMs: 10, shutdownMs: 100, cleans: true };
   return openBaremetalDriver({
     node,
     controller,
@@ -95,6 +98,26 @@ it('builds an instance, is active, and is cleaned before it is available again',
   await until(() => stored.state === 'available');
   expect([boots(), isFree(driver), await driver.list()]).toEqual([['Pxe', 'Utilities'], 1, []]);
   await driver.close();
+});
+
+it('shows its class, the machine, or both, each of which is all of it or nothing', async () => {
+  const shown = async (wanted: typeof offers) => {
+    offers = wanted;
+    const driver = await open(1);
+    const { inventories } = driver.capacity();
+    await driver.close();
+    return inventories;
+  };
+  expect(Object.keys(await shown('class'))).toEqual(['CUSTOM_BAREMETAL_GOLD']);
+  expect(Object.keys(await shown('machine'))).toEqual(['VCPU', 'MEMORY_MB']);
+  const both = await shown('both');
+  expect(both).toMatchObject({
+    VCPU: { total: 64, reserved: 0, minUnit: 64, maxUnit: 64 },
+    CUSTOM_BAREMETAL_GOLD: { total: 1, reserved: 0, maxUnit: 1 },
+  });
+  stored = { ...stored, state: 'manageable' };
+  const refused = await shown('both');
+  expect(Object.values(refused).map(({ total, reserved }) => total - reserved)).toEqual([0, 0, 0]);
 });
 
 it('says at once that it is not free, before what it does next', async () => {

@@ -1,7 +1,7 @@
 import type { NodeOperation } from '#libs/contracts/messages';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { inventory } from '#libs/domain/inventory';
+import { inventory, type Resources } from '#libs/domain/inventory';
 import type { BootDevice } from '#libs/domain/nodes/node';
 import { isOffered, requirePowerFree } from '#libs/domain/nodes/node-state';
 import type { Log } from '#libs/runtime/log';
@@ -20,6 +20,9 @@ export interface BaremetalParts {
   readonly isCertain: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
+  readonly offers: 'class' | 'both' | 'machine';
+  /** What the machine has, all of which an instance has. */
+  readonly resources: Resources;
   /** How often a node is looked at while it boots or ends. */
   readonly pollMs: number;
   /** How long what runs on a node may take to end before its power is cut. */
@@ -36,7 +39,7 @@ export interface BaremetalParts {
  * when another agent holds the node next, it goes on with what this one began, and this one can do nothing more.
  */
 export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver> {
-  const { node, controller, epoch, isCertain, clock, log, pollMs, shutdownMs, cleans } = parts;
+  const { node, controller, epoch, isCertain, clock, log, offers, resources, pollMs, shutdownMs, cleans } = parts;
   const closing = new AbortController();
   const work: NodeWorkParts = { node, controller, clock, pollMs };
   let cleaning: Promise<void> | undefined;
@@ -157,8 +160,17 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     capacity() {
       const { resourceClass, traits, state, instanceUuid } = node.record;
       const isFree = isOffered(state) || instanceUuid !== '';
-      const offered = { [resourceClass]: { ...inventory(1), reserved: isFree ? 0 : 1, maxUnit: 1 } };
-      return { inventories: resourceClass === '' ? {} : offered, traits, nested: [], capabilities: {} };
+      const whole = (total: number) => ({
+        ...inventory(total),
+        reserved: isFree ? 0 : total,
+        minUnit: total,
+        maxUnit: total,
+      });
+      const amounts = offers === 'class' ? {} : resources;
+      const ofClass = offers === 'machine' || resourceClass === '' ? {} : { [resourceClass]: 1 };
+      const all = Object.entries({ ...amounts, ...ofClass });
+      const inventories = Object.fromEntries(all.map(([name, total]) => [name, whole(total)]));
+      return { inventories, traits, nested: [], capabilities: {} };
     },
 
     async build({ uuid }, signal) {
@@ -192,7 +204,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     async list() {
       const { instanceUuid: id, resourceClass, state } = node.record;
       if (id === '' || state === 'deploying') return [];
-      return [{ id, resources: { [resourceClass]: 1 } }];
+      return [{ id, resources: offers === 'machine' ? resources : { [resourceClass]: 1 } }];
     },
 
     /** A node that loses its power keeps its instance. */

@@ -36,6 +36,12 @@ export const baremetalOptions = {
     range: 'upper case letters, digits and underscores',
     help: 'The class of nodes whose inventory says none, GOLD for CUSTOM_BAREMETAL_GOLD; nodes without a class are not offered.',
   }),
+  nodeOffers: enumOption({
+    env: 'BERTH_AGENT_NODE_OFFERS',
+    default: 'class',
+    values: ['class', 'both', 'machine'],
+    help: 'What nodes show: their class; processors, memory and disk of the machine, as before there were classes; or both, while flavors and instances go from these to classes.',
+  }),
   nodeStart: enumOption({
     env: 'BERTH_AGENT_NODE_START',
     default: 'enroll',

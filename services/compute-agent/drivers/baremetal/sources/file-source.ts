@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { BerthError } from '#libs/domain/errors';
+import type { Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isHostName } from '#libs/domain/names';
 import { isNodeClass } from '#libs/domain/nodes/node';
 import { redfishController } from '../redfish/redfish-controller';
@@ -12,6 +13,8 @@ interface FileNode {
   readonly class?: string;
   readonly traits?: readonly string[];
   readonly redfish: string;
+  /** What the machine has: `{"VCPU": 64, "MEMORY_MB": 262144, "DISK_GB": 4000}`. */
+  readonly resources?: Resources;
 }
 
 /**
@@ -43,7 +46,7 @@ function parseNodes(path: string, text: string): readonly FileNode[] {
   const seen = new Set<string>();
   for (const [index, node] of nodes.entries()) {
     const where = `${path}: node ${index}`;
-    const { name, class: resourceClass = '', traits = [], redfish } = (node ?? {}) as Partial<FileNode>;
+    const { name, class: resourceClass = '', traits = [], redfish, resources = {} } = (node ?? {}) as Partial<FileNode>;
     if (typeof name !== 'string' || !isHostName(name)) throw badNodes(`${where} must have a name that is a host name`);
     if (seen.has(name)) throw badNodes(`${where} is ${name} a second time`);
     seen.add(name);
@@ -51,14 +54,21 @@ function parseNodes(path: string, text: string): readonly FileNode[] {
       throw badNodes(`${where} (${name}): class must be upper case letters, digits and underscores`);
     if (!Array.isArray(traits) || !traits.every((trait) => typeof trait === 'string' && isClassOrTraitName(trait)))
       throw badNodes(`${where} (${name}): traits must be names of traits`);
+    const amounts =
+      typeof resources === 'object' && resources !== null ? Object.entries(resources) : [['', 0] as const];
+    if (!amounts.every(([of, amount]) => isClassOrTraitName(of) && Number.isSafeInteger(amount) && amount > 0))
+      throw badNodes(`${where} (${name}): resources must be amounts by class, such as {"VCPU": 64}`);
     if (typeof redfish !== 'string' || !/^https?:\/\/.+\/redfish\/v1\/Systems\/.+/.test(redfish))
       throw badNodes(`${where} (${name}): redfish must be the URL of a system, http(s)://HOST/redfish/v1/Systems/ID`);
   }
   return nodes as readonly FileNode[];
 }
 
-function describe({ name, class: own = '', traits = [] }: FileNode, otherwise: string): NodeDescription {
-  return { name, resourceClass: own === '' ? otherwise : classOf(own), traits };
+function describe(
+  { name, class: own = '', traits = [], resources = {} }: FileNode,
+  otherwise: string,
+): NodeDescription {
+  return { name, resourceClass: own === '' ? otherwise : classOf(own), traits, resources };
 }
 
 /** `GOLD` and `CUSTOM_BAREMETAL_GOLD` are the same. */

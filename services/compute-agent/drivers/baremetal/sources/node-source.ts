@@ -1,3 +1,4 @@
+import type { Resources } from '#libs/domain/inventory';
 import type { NodeController } from '../node-controller';
 
 /** A node as an inventory knows it. */
@@ -7,6 +8,8 @@ export interface NodeDescription {
   /** `CUSTOM_BAREMETAL_<CLASS>`, or '' when the inventory does not say. */
   readonly resourceClass: string;
   readonly traits: readonly string[];
+  /** What the machine has, by which nodes were scheduled before they had classes: VCPU, MEMORY_MB, DISK_GB; {} when not known. */
+  readonly resources: Resources;
 }
 
 /** Where nodes come from, and how each is reached. Every agent of a pool has the same. */

@@ -1,4 +1,5 @@
 import { BerthError } from '#libs/domain/errors';
+import type { Resources } from '#libs/domain/inventory';
 import { isHostName } from '#libs/domain/names';
 import { redfishController } from '../redfish/redfish-controller';
 import { askRedfish, membersOf, mustSucceed, openSession, type RedfishLogin } from '../redfish/redfish-http';
@@ -23,7 +24,7 @@ export function redfishSource(service: string, resourceClass: string, login: Red
           throw new BerthError('invalid_argument', 'bad_nodes', message);
         }
         systems.set(name, service + link);
-        found.push({ name, resourceClass, traits: modelTraits(body['Model']) });
+        found.push({ name, resourceClass, traits: modelTraits(body['Model']), resources: sizeOf(body) });
       }
       return found;
     },
@@ -49,6 +50,14 @@ async function readSystems(service: string, login: RedfishLogin) {
   } finally {
     await askRedfish(new URL(location, service).href, { method: 'DELETE', token }, timeoutMs).catch(() => {});
   }
+}
+
+/** DMTF's `ProcessorSummary` and `MemorySummary`; what it does not say is left out, and disks are. */
+function sizeOf(system: Readonly<Record<string, unknown>>): Resources {
+  const { LogicalProcessorCount: vcpus = 0 } = (system['ProcessorSummary'] ?? {}) as { LogicalProcessorCount?: number };
+  const { TotalSystemMemoryGiB: gib = 0 } = (system['MemorySummary'] ?? {}) as { TotalSystemMemoryGiB?: number };
+  const memoryMb = Math.floor(gib * 1024);
+  return { ...(vcpus > 0 ? { VCPU: vcpus } : {}), ...(memoryMb > 0 ? { MEMORY_MB: memoryMb } : {}) };
 }
 
 function modelTraits(model: unknown): string[] {

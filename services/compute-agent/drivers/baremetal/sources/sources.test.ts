@@ -24,12 +24,12 @@ const redfish = 'https://bmc-1/redfish/v1/Systems/1';
 
 it('reads nodes from a file, with their classes and traits', async () => {
   const nodes = [
-    { name: 'n1', class: 'GOLD', traits: ['CUSTOM_SSD'], redfish },
+    { name: 'n1', class: 'GOLD', traits: ['CUSTOM_SSD'], redfish, resources: { VCPU: 64 } },
     { name: 'n2', redfish },
   ];
   expect(await sourceOf({ NODES: fileOf(nodes), NODE_CLASS: 'IRON' }).list()).toEqual([
-    { name: 'n1', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_SSD'] },
-    { name: 'n2', resourceClass: 'CUSTOM_BAREMETAL_IRON', traits: [] },
+    { name: 'n1', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_SSD'], resources: { VCPU: 64 } },
+    { name: 'n2', resourceClass: 'CUSTOM_BAREMETAL_IRON', traits: [], resources: {} },
   ]);
   expect((await sourceOf({ NODES: fileOf(nodes) }).list()).map(({ resourceClass }) => resourceClass)).toEqual([
     'CUSTOM_BAREMETAL_GOLD',
@@ -69,8 +69,8 @@ it('finds the systems of a Redfish service, and reaches each', async () => {
   const simulator = await RedfishSimulator.start({ nodes: ['n1', 'n2'], isShared: true });
   const source = sourceOf({ NODES: `redfish+${simulator.url}/`, NODE_CLASS: 'GOLD' });
   expect(await source.list()).toEqual([
-    { name: 'n1', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_MODEL_3500RX'] },
-    { name: 'n2', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_MODEL_3500RX'] },
+    { name: 'n1', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_MODEL_3500RX'], resources: {} },
+    { name: 'n2', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_MODEL_3500RX'], resources: {} },
   ]);
   expect(simulator.sessions('n1')).toEqual([]);
   const controller = source.controller('n2');

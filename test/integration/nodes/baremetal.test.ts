@@ -3,8 +3,8 @@ import type { Client } from '#libs/client/client';
 import type { NodeView } from '#libs/contracts/messages';
 import { percentile } from '#libs/runtime/percentiles';
 import { systemClock } from '#libs/runtime/system';
-import { runLine } from '../../services/cli/testing/run-line';
-import { PoolFleet } from '../fleet/pool-fleet';
+import { runLine } from '../../../services/cli/testing/run-line';
+import { PoolFleet } from '../../fleet/pool-fleet';
 
 /* Two agents with a pool of nodes on a real broker and a real store, operated by commands; controllers speak Redfish. */
 
