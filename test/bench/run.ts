@@ -3,6 +3,7 @@ import { buildsBench } from './builds';
 import { cellsBench } from './cells/cells';
 import { claimsBench } from './claims';
 import type { Bench, Results } from './harness';
+import { nodesBench } from './nodes/nodes';
 import { packBench } from './packing/pack';
 import { pendingBench } from './pending';
 import { placementBench } from './placement';
@@ -13,6 +14,7 @@ const BENCHES: readonly Bench[] = [
   buildsBench,
   cellsBench,
   claimsBench,
+  nodesBench,
   packBench,
   pendingBench,
   placementBench,

@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import { Redis } from 'ioredis';
+import type { RabbitmqServer } from '#libs/testing/servers/servers';
+import { type Results, round } from '../harness';
+
+/** What a fleet's servers and processes have done and hold at one moment. */
+interface Reading {
+  readonly atMs: number;
+  readonly redisCommands: number;
+  readonly brokerMessages: number;
+  /** Reports of hosts and nodes that the scheduler has accepted, and those that it has not. */
+  readonly reports: { readonly accepted: number; readonly refused: number };
+  /** Processor time by process, in seconds. */
+  readonly cpuSeconds: Readonly<Record<string, number>>;
+}
+
+/** The servers of a run, and the processes of which is told what they use. */
+export interface Watched {
+  readonly rabbitmq: RabbitmqServer;
+  readonly redisUrl: string;
+  /** Where the one scheduler serves its metrics. */
+  readonly schedulerPort: number;
+  /** Process ids by name, beside those of the broker and of Redis. */
+  readonly processes: Readonly<Record<string, number>>;
+}
+
+/** `USER_HZ` of Linux. */
+const TICKS_PER_SECOND = 100;
+const KIB_PER_MB = 1024;
+
+/** What a fleet at rest has its servers do. */
+export class ServerLoad {
+  readonly #redis: Redis;
+  #brokerPid = 0;
+  #redisPid = 0;
+
+  private constructor(private readonly watched: Watched) {
+    this.#redis = new Redis(watched.redisUrl);
+  }
+
+  static async open(watched: Watched): Promise<ServerLoad> {
+    const load = new ServerLoad(watched);
+    load.#brokerPid = Number(/\d+/.exec(await watched.rabbitmq.ctl('eval', 'os:getpid().'))?.[0]);
+    load.#redisPid = Number(await load.#info('process_id'));
+    return load;
+  }
+
+  /** Commands of Redis, messages that the broker took, and processor time, each per second, while nothing is asked. */
+  async atRest(seconds: number): Promise<Results> {
+    const before = await this.#read();
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+    const after = await this.#read();
+    const passed = (after.atMs - before.atMs) / 1_000;
+    const cpu = Object.entries(after.cpuSeconds).map(([name, value]) => {
+      return [`rest_${name}_cpu_percent`, round((100 * (value - (before.cpuSeconds[name] ?? 0))) / passed)];
+    });
+    return {
+      rest_reports_per_s: round((after.reports.accepted - before.reports.accepted) / passed),
+      rest_reports_refused: after.reports.refused - before.reports.refused,
+      rest_redis_commands_per_s: round((after.redisCommands - before.redisCommands) / passed),
+      rest_broker_messages_per_s: round((after.brokerMessages - before.brokerMessages) / passed),
+      ...Object.fromEntries(cpu),
+    };
+  }
+
+  /** Memory that is resident, in MB, by process. */
+  async memory(): Promise<Results> {
+    const entries = this.#pids().map(async ([name, pid]) => {
+      const status = await readFile(`/proc/${pid}/status`, 'utf8');
+      return [`${name}_rss_mb`, round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / KIB_PER_MB)] as const;
+    });
+    return Object.fromEntries(await Promise.all(entries));
+  }
+
+  /** One bare command at a time of each caller: what Redis itself answers at most. */
+  async bareCommand(): Promise<void> {
+    await this.#redis.hget('bench', 'nothing');
+  }
+
+  async close(): Promise<void> {
+    await this.#redis.quit();
+  }
+
+  #pids(): (readonly [string, number])[] {
+    return [['broker', this.#brokerPid], ['redis', this.#redisPid], ...Object.entries(this.watched.processes)];
+  }
+
+  async #read(): Promise<Reading> {
+    const cpu = this.#pids().map(async ([name, pid]) => [name, await cpuSeconds(pid)] as const);
+    const [redisCommands, brokerMessages, reports, cpuBy] = await Promise.all([
+      this.#info('total_commands_processed').then(Number),
+      this.#messages(),
+      this.#reports(),
+      Promise.all(cpu),
+    ]);
+    return { atMs: performance.now(), redisCommands, brokerMessages, reports, cpuSeconds: Object.fromEntries(cpuBy) };
+  }
+
+  async #info(field: string): Promise<string> {
+    return new RegExp(`^${field}:(.*)$`, 'm').exec(await this.#redis.info())?.[1]?.trim() ?? '';
+  }
+
+  /** Messages that were published; several of one tick may share one. */
+  async #messages(): Promise<number> {
+    const text = await (await fetch(`http://${this.watched.rabbitmq.metricsTarget}/metrics`)).text();
+    return sumOf(text, /^rabbitmq_global_messages_received_total\{[^}]*\} (\S+)$/gm);
+  }
+
+  async #reports(): Promise<Reading['reports']> {
+    const text = await (await fetch(`http://127.0.0.1:${this.watched.schedulerPort}/metrics`)).text();
+    const accepted = sumOf(text, /^berth_scheduler_stats_total\{[^}]*outcome="accepted"[^}]*\} (\S+)$/gm);
+    return { accepted, refused: sumOf(text, /^berth_scheduler_stats_total\{[^}]*\} (\S+)$/gm) - accepted };
+  }
+}
+
+function sumOf(metrics: string, series: RegExp): number {
+  return [...metrics.matchAll(series)].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // Behind the name, which may have blanks: utime and stime are the 12th and 13th.
+  const [utime = 0, stime = 0] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number);
+  return (utime + stime) / TICKS_PER_SECOND;
+}
