@@ -40,16 +40,18 @@ function requeueCommand(context: Context): CommandUnknownOpts {
     .option('--limit <n>', 'look at so many at most', wholeFrom(1), 100)
     .option('--json', 'print one JSON value', false);
   useBus(context, command, async (bus, { id, reason, limit, json }) => {
-    const requeued: string[] = [];
-    await visitDeadLetters(bus, context.clock, limit, (letter) => {
+    const meant: string[] = [];
+    const refused = await visitDeadLetters(bus, context.clock, limit, (letter) => {
       const isMeant = (id ?? letter.id) === letter.id && (reason ?? letter.reason) === letter.reason;
       // What has expired nobody waits for any more.
       if (!isMeant || letter.queue === '' || letter.reason === 'expired') return 'leave';
-      requeued.push(letter.id);
+      meant.push(letter.id);
       return 'requeue';
     });
+    const requeued = meant.filter((one) => refused.every((other) => other.id !== one));
     if (json) context.terminal.json({ requeued });
     else context.terminal.print(`${requeued.length} sent again`);
+    if (refused[0] !== undefined) throw refused[0].error;
   });
   return addHelp(command, [
     ['berth dead-letters requeue', 'all of them'],
