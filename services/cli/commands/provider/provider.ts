@@ -45,9 +45,9 @@ function listCommand(context: Context): CommandUnknownOpts {
       return {
         plain: { resource_providers: shown, found: found.length },
         names: shown.map(listing.nameOf),
-        draw(terminal) {
+        draw(terminal, isWide) {
           if (found.length === 0) return terminal.note('no provider matches');
-          terminal.print(providerTable(terminal, shown, known));
+          terminal.print(providerTable(terminal, shown, known, isWide));
           if (found.length > shown.length) terminal.note(`${shown.length} of ${found.length}: --limit shows more`);
         },
       };
