@@ -19,7 +19,7 @@ if [ ! -f ca.key ]; then
     -addext keyUsage=critical,keyCertSign,cRLSign -keyout ca.key -out ca.crt 2>/dev/null
 fi
 
-names="localhost rabbitmq redis placement-api $*"
+names="localhost rabbitmq redis placement-api console $*"
 alternatives=IP:127.0.0.1
 for name in $names; do
   case $name in
@@ -28,7 +28,7 @@ for name in $names; do
   esac
 done
 
-for server in rabbitmq redis placement-api; do
+for server in rabbitmq redis placement-api console; do
   openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$server" \
     -keyout "$server.key" -out "$server.csr" 2>/dev/null
   printf 'subjectAltName=%s\nextendedKeyUsage=serverAuth\n' "$alternatives" > "$server.ext"
@@ -39,4 +39,4 @@ for server in rabbitmq redis placement-api; do
   chmod 644 "$server.key"
 done
 chmod 644 ./*.crt
-echo "wrote $(pwd): ca.crt for clients (NODE_EXTRA_CA_CERTS), rabbitmq, redis and placement-api; keep ca.key to yourself"
+echo "wrote $(pwd): ca.crt for clients (NODE_EXTRA_CA_CERTS), rabbitmq, redis, placement-api and console; keep ca.key to yourself"

@@ -1,15 +1,15 @@
 // Writes the users of the broker and of Redis into a folder that both mount, from the environment:
 //
-//   BERTH_<USER>_PASSWORD   for SCHEDULER, CONDUCTOR, PLACEMENT and OPERATOR
+//   BERTH_<USER>_PASSWORD   for SCHEDULER, CONDUCTOR, PLACEMENT, CONSOLE and OPERATOR
 //   BERTH_USER_PASSWORDS    of agents and tenants: agent.host-1=...,service-host.rack=...,pool-rack7.metal-a=...,
 //                           project.demo=...; and of other cells
 //                           and the top, their services, too: cell.b.scheduler=...,cell.b.agent.host-1=...,cell.top.conductor=...
 //   BERTH_BROKER_CLUSTER    on where several brokers are one cluster: all queues are replicated then
-//   BERTH_PLACEMENT_TOKEN   the token of the placement API's one user, who may do everything
+//   BERTH_PLACEMENT_TOKEN   the token of the placement API's and the console's one user, who may do everything
 //   BERTH_REDIS_DEFAULT_PASSWORD   lets Redis' user `default` log in, as Kubernetes' operators of Redis do
 //
 // The broker gets a virtual host and users with what each may declare, write and read (libs/bus/broker-users); Redis gets
-// users that see only the keys of their cell. Passwords and the token are stored hashed. Run by `docker-compose up` first.
+// users that see only the keys of their cell, the console's to read. Passwords and the token are stored hashed. Run by `docker-compose up` first.
 import { createHash } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -28,8 +28,8 @@ if (!folder) {
   process.exit(2);
 }
 
-const BROKER_USERS = ['scheduler', 'conductor', 'operator'];
-const REDIS_USERS = ['scheduler', 'conductor', 'placement'];
+const BROKER_USERS = ['scheduler', 'conductor', 'console', 'operator'];
+const REDIS_USERS = ['scheduler', 'conductor', 'placement', 'console'];
 
 const problems = [];
 function checked(name, value) {
@@ -72,7 +72,10 @@ const acl = [
   // a restart comes back empty (redis issue 14541).
   `user default ${redisDefault ? `on #${sha256(redisDefault)}` : 'off'} +@all ~* &*`,
   ...[...redisUsers].map(([name, password]) => {
-    return `user ${name} on #${sha256(password)} ~{${cellOf(name)}}:* -@all +@connection +@read +@write +@scripting +@transaction -@dangerous +info +time +cluster|slots +cluster|info`;
+    const onlyReads = withoutCell(name) === 'console';
+    const keys = `${onlyReads ? '%R~' : '~'}{${cellOf(name)}}:*`;
+    const scripts = onlyReads ? '+eval_ro +evalsha_ro' : '+@write +@scripting +@transaction';
+    return `user ${name} on #${sha256(password)} ${keys} -@all +@connection +@read ${scripts} -@dangerous +info +time +cluster|slots +cluster|info`;
   }),
 ];
 

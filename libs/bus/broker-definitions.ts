@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { cellOf, inCell, queueInCell, withoutCell } from '../contracts/cells';
-import { identityOf, isRestricted } from '../contracts/identity';
+import { CONSOLE_USER, identityOf, isRestricted } from '../contracts/identity';
 import { agentQueue, EVENTS_EXCHANGE, type QueueSpec, REPORTS_EXCHANGE, REQUESTS_EXCHANGE } from '../contracts/queues';
 import { type BrokerRights, rightsOf, type ServiceUser, serviceRightsOf } from './broker-users';
 import { DEAD_LETTER_QUEUE } from './handling/dead-letter';
@@ -10,7 +10,7 @@ import { queueArguments } from './queue-arguments';
  * What RabbitMQ loads at its start (`load_definitions`): a virtual host, users by name and password with their rights, and
  * what restricted users need before a service has run: the exchanges, and the order queue of each agent.
  *
- * @param users  `scheduler`, `conductor`, `operator`, and those of agents and projects (`userOf`), of other cells than the first
+ * @param users  `scheduler`, `conductor`, `console`, `operator`, and those of agents and projects (`userOf`), of other cells than the first
  *   with its name before theirs (`cell.b.scheduler`); others have no rights
  * @param isCluster  several brokers are one: all queues that outlive a connection are replicated (quorum), so that none of them is
  *   away with a broker. RabbitMQ gives the type of its virtual host to queues that are declared without one.
@@ -65,7 +65,7 @@ function rightsOfUser(user: string): BrokerRights | undefined {
   return service && serviceRightsOf(service, cell);
 }
 
-const SERVICES: readonly ServiceUser[] = ['scheduler', 'conductor', 'operator'];
+const SERVICES: readonly ServiceUser[] = ['scheduler', 'conductor', CONSOLE_USER, 'operator'];
 const EXCHANGES = [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE];
 
 function bindingOf({ name, entrance }: QueueSpec, vhost: string): object[] {

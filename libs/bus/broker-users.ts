@@ -1,5 +1,5 @@
 import { inCell, queueInCell } from '../contracts/cells';
-import { type RestrictedIdentity, userOf } from '../contracts/identity';
+import { CONSOLE_USER, type RestrictedIdentity, userOf } from '../contracts/identity';
 import {
   agentQueue,
   BUILD_REQUESTS,
@@ -81,11 +81,14 @@ export function rightsOf(identity: RestrictedIdentity, cell = DEFAULT_CELL): Bro
 }
 
 /** The services that have a user of their own. */
-export type ServiceUser = 'scheduler' | 'conductor' | 'operator';
+export type ServiceUser = 'scheduler' | 'conductor' | typeof CONSOLE_USER | 'operator';
 
 /**
  * The rights of a service in a cell: what it declares and consumes; and the default exchange, by which it writes to every
  * queue. Those of the top also hear the events of all cells. An operator may do all, in all cells.
+ *
+ * A console sends requests and calls by the entrance of tenants, hears all events and tells of what operators do by it, and reads
+ * dead letters, which it may send again to where builds come in; it declares nothing but queues of its own.
  */
 export function serviceRightsOf(service: ServiceUser, cell = DEFAULT_CELL): BrokerRights {
   switch (service) {
@@ -93,6 +96,8 @@ export function serviceRightsOf(service: ServiceUser, cell = DEFAULT_CELL): Brok
       return serviceRights(service, cell, [RPC_SCHEDULER, STATS], []);
     case 'conductor':
       return serviceRights(service, cell, [RPC_CONDUCTOR, BUILD_REQUESTS, BUILD_RESULTS], [EVENTS_EXCHANGE]);
+    case 'console':
+      return consoleRights(cell);
     case 'operator':
       return { configure: '.*', write: '.*', read: '.*', topics: [] };
   }
@@ -126,6 +131,23 @@ function serviceRights(
       ...(isTop ? [EVENTS_OF_CELLS, `(cell\\.[^.]+\\.)?${escaped(REPORTS_EXCHANGE)}`] : []),
     ),
     topics: [],
+  };
+}
+
+function consoleRights(cell: string): BrokerRights {
+  const own = `private\\.${escaped(inCell(cell, CONSOLE_USER))}\\.${UUID}`;
+  const [requests, reports, events] = ENTRANCES.map((exchange) => inCell(cell, exchange)) as [string, string, string];
+  const keys = (queues: readonly QueueSpec[]) =>
+    `^(${queues.map(({ name }) => escaped(name)).join('|')})\\.${CONSOLE_USER}$`;
+  return {
+    configure: `^${own}$`,
+    write: `^(${[requests, reports, events].map(escaped).join('|')}|${own})$`,
+    read: `^(${escaped(events)}|${escaped(inCell(cell, DEAD_LETTERS))}|${own})$`,
+    topics: [
+      { exchange: requests, write: keys([BUILD_REQUESTS, RPC_CONDUCTOR, RPC_SCHEDULER]), read: NOTHING },
+      { exchange: reports, write: keys([BUILD_RESULTS]), read: NOTHING },
+      { exchange: events, write: '^operator\\.', read: '.*' },
+    ],
   };
 }
 

@@ -1,6 +1,9 @@
 import { DEAD_LETTER_QUEUE } from '../bus/handling/dead-letter';
 import { ACK, type Bus, type IncomingMessage, REQUEUE, type Settlement } from '../bus/port';
+import { withoutCell } from '../contracts/cells';
+import { BUILD_REQUESTS, BUILD_RESULTS, type QueueAddress } from '../contracts/queues';
 import { type Clock, sleep } from '../domain/clock';
+import { BerthError } from '../domain/errors';
 
 /** A message that could not be handled, and why. */
 export interface DeadLetter {
@@ -15,6 +18,12 @@ export interface DeadLetter {
   readonly bytes: number;
 }
 
+/** A dead letter that could not be sent to its queue again. */
+export interface Refused {
+  readonly id: string;
+  readonly error: BerthError;
+}
+
 /** What to do with a dead letter: leave it, or send it to its queue again. */
 export type Action = 'leave' | 'requeue';
 
@@ -25,13 +34,16 @@ const QUIET_MS = 500;
  * Reads at most `limit` dead letters, oldest first, and does with each what `decide` says. Those that stay are held
  * unacknowledged until the end, so that each is seen once. A requeued one is acknowledged after the broker has confirmed
  * its copy; one whose queue does not take it stays.
+ *
+ * @returns why, of each whose queue did not take it
  */
 export async function visitDeadLetters(
   bus: Bus,
   clock: Clock,
   limit: number,
   decide: (letter: DeadLetter) => Action,
-): Promise<void> {
+): Promise<readonly Refused[]> {
+  const refused: Refused[] = [];
   const visited = { count: 0, lastMs: clock.elapsed() };
   let giveBack = () => {};
   const ended = new Promise<Settlement>((resolve) => {
@@ -46,9 +58,12 @@ export async function visitDeadLetters(
     const { type, body, sender, id, identity } = message;
     const options = { id, onBehalfOf: identity };
     const outgoing = { type, body, ...(sender === '' ? {} : { sender }) };
-    return bus.cast(letter.queue, outgoing, options).then(
+    return bus.cast(addressOf(letter.queue), outgoing, options).then(
       () => ACK,
-      () => ended,
+      (thrown: unknown) => {
+        refused.push({ id: letter.id, error: BerthError.from(thrown) });
+        return ended;
+      },
     );
   };
   const subscription = await bus.consume(DEAD_LETTER_QUEUE, visit, { prefetch: limit });
@@ -58,6 +73,12 @@ export async function visitDeadLetters(
   const cancelled = subscription.cancel();
   giveBack();
   await cancelled;
+  return refused;
+}
+
+/** A queue that has an entrance which others than services may use, or the name alone. */
+function addressOf(queue: string): QueueAddress {
+  return [BUILD_REQUESTS, BUILD_RESULTS].find(({ name }) => name === withoutCell(queue)) ?? queue;
 }
 
 function letterOf({ id, type, sender, body, headers = {} }: IncomingMessage): DeadLetter {

@@ -3,6 +3,7 @@ import {
   canHaveUser,
   type Identity,
   identityOf,
+  sendsByEntrances,
   speaksForHost,
   speaksForProject,
   speaksForServiceHost,
@@ -30,6 +31,23 @@ it.each(['', 'guest', 'scheduler', 'operator', 'agents.h', 'agent', 'projects', 
     expect(identityOf(user)).toEqual({ kind: 'service' });
   },
 );
+
+it.each([
+  ['console', true],
+  ['cell.b.console', true],
+  ['cell.b.project.a', true],
+  ['agent.host-1', true],
+  ['scheduler', false],
+  ['cell.b.conductor', false],
+  ['guest', false],
+])('the user %s sends by entrances: %s', (user, expected) => {
+  expect(sendsByEntrances(user)).toBe(expected);
+});
+
+it('a console speaks for nobody in another cell', () => {
+  expect(identityOf('console', 'b')).toEqual({ kind: 'nobody' });
+  expect(identityOf('cell.b.console', 'b')).toEqual({ kind: 'service' });
+});
 
 it.each<[Identity, string, boolean]>([
   [AGENT, 'host-1.example', true],

@@ -44,8 +44,11 @@ function agentWord({ carriesOthers, pool }: Extract<Identity, { kind: 'agent' }>
   return carriesOthers ? 'service-host' : 'agent';
 }
 
+/** The user of consoles: a service to whom it speaks to, though the broker lets it do little more than a tenant. */
+export const CONSOLE_USER = 'console';
+
 /** The users of services that belong to one cell, each under its cell's name. */
-const SERVICE_USERS: readonly string[] = ['scheduler', 'conductor'];
+const SERVICE_USERS: readonly string[] = ['scheduler', 'conductor', CONSOLE_USER];
 
 /**
  * Whom the broker's user of this name speaks for in a cell. A user of another cell speaks for nobody there, but services of
@@ -80,6 +83,14 @@ function identityByName(user: string): Identity {
 /** Whether it is an agent's or a tenant's. */
 export function isRestricted(identity: Identity): identity is RestrictedIdentity {
   return identity.kind === 'agent' || identity.kind === 'project';
+}
+
+/**
+ * Whether a user of this name declares nothing but its private queues, and sends by the entrances of queues, because the broker
+ * does not let it write to queues themselves.
+ */
+export function sendsByEntrances(user: string): boolean {
+  return withoutCell(user) === CONSOLE_USER || isRestricted(identityOf(user, cellOf(user)));
 }
 
 /** Whether a host or project of this name can have a user. */

@@ -101,6 +101,7 @@ export class RedisClient {
         `${script.name} takes ${script.keyCount} keys, not ${keys.length}`,
       );
     }
+    if (script.isReadOnly) return this.run((redis) => readByScript(redis, script, [...keys, ...args]));
     const reply = await this.run((redis) => {
       if (!this.#defined.has(script.name)) {
         redis.defineCommand(script.name, { lua: script.source, numberOfKeys: script.keyCount });
@@ -109,7 +110,7 @@ export class RedisClient {
       const commands = redis as unknown as Record<string, (...args: readonly (string | number)[]) => Promise<unknown>>;
       return (commands[script.name] as NonNullable<(typeof commands)[string]>).call(redis, ...keys, ...args);
     });
-    if (!script.isReadOnly) await this.#waitForReplicas(keys[0] as string);
+    await this.#waitForReplicas(keys[0] as string);
     return reply;
   }
 
@@ -183,6 +184,20 @@ export class RedisClient {
     if (this.#isReported) this.#options.log.info({ event: 'store_available' }, 'store available again');
     this.#isReported = false;
     this.#lastError = undefined;
+  }
+}
+
+/** By the commands that a user who may only read is let use. ioredis' own scripts know the others alone. */
+async function readByScript(
+  redis: Commands,
+  { source, keyCount, sha }: LuaScript,
+  words: readonly (string | number)[],
+): Promise<unknown> {
+  try {
+    return await redis.evalsha_ro(sha, keyCount, ...words);
+  } catch (thrown) {
+    if (!(thrown as Error).message.startsWith('NOSCRIPT')) throw thrown;
+    return redis.eval_ro(source, keyCount, ...words);
   }
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -7,6 +8,8 @@ export interface LuaScript {
   readonly name: string;
   /** With its includes inserted. */
   readonly source: string;
+  /** SHA-1 of the source, in hex: what the server knows it by. */
+  readonly sha: string;
   /** How many KEYS its header documents. */
   readonly keyCount: number;
   /** Whether its header says `@readonly`: it writes nothing. */
@@ -33,5 +36,6 @@ function loadScript(folder: string, name: string): LuaScript {
     readFileSync(join(folder, 'include', `${included}.lua`), 'utf8').trimEnd(),
   );
   const keyCount = [...text.matchAll(/^--- KEYS\[\d+\]/gm)].length;
-  return { name, source, keyCount, isReadOnly: /^--- @readonly$/m.test(text) };
+  const sha = createHash('sha1').update(source).digest('hex');
+  return { name, source, sha, keyCount, isReadOnly: /^--- @readonly$/m.test(text) };
 }

@@ -25,7 +25,16 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const PAGES = ['', 'tutorial.html', 'reference/settings.html', 'services/console.html', 'deploy.html'];
+const PAGES = [
+  '',
+  'tutorial.html',
+  'operating.html',
+  'comparison.html',
+  'concepts/moves.html',
+  'reference/settings.html',
+  'services/console.html',
+  'deploy.html',
+];
 
 it.each(PAGES.flatMap((path) => [[path, 'light'] as const, [path, 'dark'] as const]))(
   'shows /docs/%s (%s) without an accessibility problem, to somebody who is not signed in',

@@ -22,6 +22,7 @@ const DOWN = 10;
 const RACK = 50;
 const ZONES = ['north', 'south', 'west'];
 const BUILDS = 4_000;
+const DRAINS = 8;
 const SHAPE = { VCPU: 8, MEMORY_MB: 16_384, DISK_GB: 100 };
 
 const clock = systemClock();
@@ -46,7 +47,7 @@ async function main(): Promise<void> {
   try {
     await furnish(fleet);
     const url = await fleet.openConsole();
-    const uuids = await fill(fleet);
+    await fill(fleet);
     const browse = new Browse(url);
     const { csrfToken } = (await browse.ask('GET', '/api/session')).body as { csrfToken: string };
     const act = (host: string, body: object) =>
@@ -55,14 +56,14 @@ async function main(): Promise<void> {
       ({ attempts, state }) => state === 'active' && attempts.length > 2,
     );
     const [told] = some;
-    const drained = (await fleet.client.instance(uuids[0] ?? '')).host;
+    const fullest = (await fleet.client.hosts()).toSorted((a, b) => b.instances - a.instances).map(({ host }) => host);
     for (const n of [14, 300, 301, 302, 777])
       await act(`host-${String(n).padStart(4, '0')}`, { action: 'disable', reason: 'new disks' });
     await act('host-0999', { action: 'trust' });
-    await act(drained, { action: 'drain', reason: 'firmware' });
-    await sleep(clock, 600);
+    // Hosts that are being drained while the picture is taken.
+    const drains = ['host', 'fleet', 'fleet-dark'];
     const pictures = [
-      ['host', `/hosts/${told?.attempts[0]?.host}`, 'light'],
+      ['host', `/hosts/${fullest[0]}`, 'light'],
       ['fleet', '/fleet', 'light'],
       ['fleet-dark', '/fleet?group=rack&colour=failures', 'dark'],
       ['instance', `/instances/${told?.uuid}`, 'light'],
@@ -75,7 +76,12 @@ async function main(): Promise<void> {
       const { page } = await openPage(browser, url, { colorScheme });
       await page.goto(path);
       await page.getByText('Live', { exact: true }).waitFor();
-      await sleep(clock, 1_500);
+      await sleep(clock, 1_000);
+      if (drains.includes(name)) {
+        const hosts = fullest.splice(0, DRAINS);
+        await Promise.all(hosts.map((host) => act(host, { action: 'drain', reason: 'firmware' })));
+      }
+      await sleep(clock, 500);
       await page.screenshot({ path: join(FOLDER, `${name}.png`) });
       await page.context().close();
     }
@@ -123,20 +129,17 @@ async function furnish({ client, placement }: EmbeddedFleet): Promise<void> {
   });
 }
 
-/** Builds, some of which fail or end soon; and some for which there is no room. Uuids of those that are ACTIVE. */
-async function fill({ client }: EmbeddedFleet): Promise<string[]> {
-  const active: string[] = [];
+/** Builds, some of which fail or end soon; and some for which there is no room. */
+async function fill({ client }: EmbeddedFleet): Promise<void> {
   await mapConcurrently([...demoRequests(random, BUILDS).entries()], 128, async ([n, request]) => {
     const projectId = ['demo', 'shop', 'search'][n % 3] ?? 'demo';
-    const [event] = await client.buildAndWait({ ...request, spec: { ...request.spec, projectId } });
-    if (event?.state === 'active') active.push(event.instanceUuid);
+    await client.buildAndWait({ ...request, spec: { ...request.spec, projectId } });
   });
   for (let n = 0; n < 6; n++) {
     const resources = { VCPU: 12, MEMORY_MB: 24_576, DISK_GB: 60 };
     const spec = { projectId: n % 2 ? 'search' : 'shop', userId: 'ann', resources };
     await client.build({ spec, name: `train-${n + 1}`, admission: { waitForCapacityMs: 600_000 } });
   }
-  return active;
 }
 
 main().then(

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { connectRedis, type RedisClient } from '#libs/redis/connect';
 import type { LuaScript } from '#libs/redis/scripts';
 import { silentLog } from '#libs/runtime/log';
@@ -7,12 +8,12 @@ import { startRedis } from '#libs/testing/servers/servers';
 
 jest.setTimeout(30_000);
 const options = { log: silentLog, random: systemRandom, commandTimeoutMs: 1_000, connectionName: 'client-test' };
-const SUM: LuaScript = {
-  name: 'sum',
-  keyCount: 1,
-  isReadOnly: false,
-  source: "return redis.call('INCRBY', KEYS[1], ARGV[1])",
-};
+const SUM = script('sum', "return redis.call('INCRBY', KEYS[1], ARGV[1])");
+const LOOK = script('look', "return redis.call('GET', KEYS[1])", true);
+
+function script(name: string, source: string, isReadOnly = false): LuaScript {
+  return { name, keyCount: 1, isReadOnly, source, sha: createHash('sha1').update(source).digest('hex') };
+}
 
 let server: TestServer;
 let client: RedisClient;
@@ -30,6 +31,15 @@ it('runs a script that the server forgot', async () => {
   expect(await client.runScript(SUM, ['a'], [2])).toBe(4);
   await client.run((redis) => redis.script('FLUSH'));
   expect(await client.runScript(SUM, ['a'], [2])).toBe(6);
+});
+
+it('runs a script that only reads, also one that the server forgot, as one that may not write', async () => {
+  await client.run((redis) => redis.set('b', '3'));
+  for (let i = 0; i < 2; i++) expect(await client.runScript(LOOK, ['b'], [])).toBe('3');
+  await client.run((redis) => redis.script('FLUSH'));
+  expect(await client.runScript(LOOK, ['b'], [])).toBe('3');
+  const lies = script('lies', SUM.source, true);
+  await expect(client.runScript(lies, ['b'], [1])).rejects.toThrow('Write commands are not allowed');
 });
 
 it('tells what the server did not understand as a defect', async () => {

@@ -1,6 +1,5 @@
 import type { Channel, ChannelModel } from 'amqplib';
-import { cellOf } from '../../contracts/cells';
-import { identityOf, isRestricted } from '../../contracts/identity';
+import { sendsByEntrances } from '../../contracts/identity';
 import type { QueueSpec } from '../../contracts/queues';
 import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
@@ -15,8 +14,8 @@ const ANSWER_TIMEOUT_MS = 10_000;
 
 /**
  * Declares and asks, one thing after the other on a channel of its own, because the broker answers a wrong question by
- * closing the channel. Remembers what was declared, and declares it again on each new connection. For a restricted user
- * services declare: queues are only looked for.
+ * closing the channel. Remembers what was declared, and declares it again on each new connection. For a user who
+ * sends by entrances services declare: queues are only looked for.
  */
 export class Admin implements Attachment {
   readonly #log: Log;
@@ -32,7 +31,7 @@ export class Admin implements Attachment {
     this.#cell = cell;
     this.#log = log;
     this.#clock = clock;
-    this.#declares = !isRestricted(identityOf(user, cellOf(user)));
+    this.#declares = !sendsByEntrances(user);
   }
 
   async attach(model: ChannelModel): Promise<void> {

@@ -15,7 +15,7 @@ const USER_HEADER = 'berth-user';
  * keys that end in its name. So:
  *
  * - by an entrance: the user, if the routing key ends in it (a tenant can have the broker dead-letter somebody else's
- *   message, or bind an exchange of its own, to an entrance; then it does not);
+ *   message, or bind an exchange of its own, to an entrance; then it does not); a service's `user-id` vouches for the header;
  * - by the default exchange: a restricted `user-id` is whose word it is, for the broker may have moved the message there
  *   from another queue; a service's `user-id` vouches for the header; without `user-id` a service sent it, unless the
  *   broker has dead-lettered it or it has the header, which may be forged then;
@@ -27,13 +27,15 @@ export function originOf({ fields, properties }: ConsumeMessage): Identity {
   const sender = typeof user === 'string' && user !== '' ? identityOf(user, cellOfMessage(fields)) : undefined;
   switch (withoutCell(fields.exchange)) {
     case REQUESTS_EXCHANGE:
-    case REPORTS_EXCHANGE:
-      return sender !== undefined && fields.routingKey.endsWith(`.${withoutCell(String(user))}`) ? sender : NOBODY;
+    case REPORTS_EXCHANGE: {
+      if (sender === undefined || !fields.routingKey.endsWith(`.${withoutCell(String(user))}`)) return NOBODY;
+      return sender.kind === 'service' ? heldOr(sender, headers[USER_HEADER]) : sender;
+    }
     case '': {
       if (sender !== undefined && sender.kind !== 'service') return sender;
       const holder = headers[USER_HEADER];
-      if (holder === undefined) return sender ?? (headers['x-death'] === undefined ? SERVICE : NOBODY);
-      return sender !== undefined && typeof holder === 'string' ? heldIdentity(holder) : NOBODY;
+      if (sender !== undefined) return heldOr(sender, holder);
+      return holder === undefined && headers['x-death'] === undefined ? SERVICE : NOBODY;
     }
     default:
       return NOBODY;
@@ -54,8 +56,10 @@ export function onBehalfOf(identity: Identity | undefined): Options.Publish['hea
   return { [USER_HEADER]: isRestricted(identity) ? userOf(identity) : '' };
 }
 
-function heldIdentity(user: string): Identity {
-  return user === '' ? NOBODY : identityOf(user);
+/** Whose word it is that a service sends: its own, or that of the user that it names. */
+function heldOr(service: Identity, holder: unknown): Identity {
+  if (holder === undefined) return service;
+  return typeof holder === 'string' && holder !== '' ? identityOf(holder) : NOBODY;
 }
 
 /** The beginning of the names of the queues that only this user may read. */

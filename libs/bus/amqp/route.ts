@@ -1,5 +1,5 @@
-import { cellOf, withoutCell } from '../../contracts/cells';
-import { identityOf, isRestricted } from '../../contracts/identity';
+import { withoutCell } from '../../contracts/cells';
+import { sendsByEntrances } from '../../contracts/identity';
 import { type QueueAddress, queueName } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
 
@@ -10,13 +10,13 @@ export interface Route {
 }
 
 /**
- * A service writes to queues by the default exchange; agents and tenants may not, and send by the queue's entrance.
+ * A service writes to queues by the default exchange; agents, tenants and consoles may not, and send by the queue's entrance.
  *
  * @throws BerthError `permission_denied / no_entrance` for a queue that is closed to the user.
  */
 export function routeTo(queue: QueueAddress, user: string): Route {
   const name = queueName(queue);
-  if (!isRestricted(identityOf(user, cellOf(user)))) return { exchange: '', routingKey: name };
+  if (!sendsByEntrances(user)) return { exchange: '', routingKey: name };
   const entrance = typeof queue === 'string' ? undefined : queue.entrance;
   if (entrance !== undefined) return { exchange: entrance.exchange, routingKey: entranceKey(name, user) };
   throw new BerthError('permission_denied', 'no_entrance', `the broker's user ${user} may not send to '${name}'`);

@@ -21,7 +21,7 @@ export interface DeployedCredentials {
 export function deployedCredentials(users: readonly string[] = [], isCluster = false): DeployedCredentials {
   const folder = mkdtempSync(join(tmpdir(), 'berth-credentials-'));
   const passwordOf = (user: string) => `password-of-${user}`;
-  const services = ['scheduler', 'conductor', 'placement', 'operator'];
+  const services = ['scheduler', 'conductor', 'placement', 'console', 'operator'];
   const env = {
     ...environment(),
     ...Object.fromEntries(services.map((user) => [`BERTH_${user.toUpperCase()}_PASSWORD`, passwordOf(user)])),

@@ -1,5 +1,7 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { Client } from '#libs/client/client';
 import type { DoubtView, InstanceView, OverAllocated } from '#libs/contracts/messages';
+import { type Answer, answerCommand, showAnswer } from '../answers/answer';
 import { useClient } from '../client/with-client';
 import type { Context } from '../context';
 import { addHelp } from '../help-text';
@@ -15,16 +17,15 @@ export interface AuditLine extends DoubtView {
 
 /** `berth audit` */
 export function auditCommand(context: Context): CommandUnknownOpts {
-  const { terminal, clock } = context;
-  const command = new Command('audit').option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }) => {
+  const { clock } = context;
+  const command = answerCommand('audit');
+  const read = async (client: Client): Promise<Answer> => {
     const [{ doubts, storeBornAtMs, storeJumpsAtMs }, silent, overAllocated] = await Promise.all([
       client.doubts(),
       client.instances({ state: 'unknown' }, MOST_SILENT),
       client.overAllocated(),
     ]);
     const lines = [...doubts, ...silent.map(onSilentHost), ...overAllocated.map(aboveCapacity)].map(withRemedies);
-    if (json) return terminal.json({ doubts: lines.map(withUuid), storeBornAtMs, storeJumpsAtMs });
     const rows = lines.map((one) => [
       one.finding,
       one.instanceUuid || '-',
@@ -34,12 +35,20 @@ export function auditCommand(context: Context): CommandUnknownOpts {
       one.remedies.join('\n') || 'nothing: settles by itself',
     ]);
     const head = ['DOUBT', 'INSTANCE', 'HOST', 'SINCE', 'WHO SAYS SO', 'WHAT CAN BE DONE'];
-    terminal.print(lines.length === 0 ? 'nothing is in doubt' : table(terminal, head, rows));
     const born = storeBornAtMs === 0 ? 'is empty' : `was born ${ageOf(clock, storeBornAtMs)} ago`;
-    terminal.note(
-      `the store ${born}${storeJumpsAtMs.map((atMs) => `, and another server went on with it ${ageOf(clock, atMs)} ago, which may have lacked writes`).join('')}`,
+    const jumps = storeJumpsAtMs.map(
+      (atMs) => `, and another server went on with it ${ageOf(clock, atMs)} ago, which may have lacked writes`,
     );
-  });
+    return {
+      plain: { doubts: lines.map(withUuid), storeBornAtMs, storeJumpsAtMs },
+      names: [...new Set(lines.map(({ instanceUuid, host }) => instanceUuid || host))],
+      draw(terminal) {
+        terminal.print(lines.length === 0 ? 'nothing is in doubt' : table(terminal, head, rows));
+        terminal.note(`the store ${born}${jumps.join('')}`);
+      },
+    };
+  };
+  useClient(context, command, (client, flags) => showAnswer(context, flags, () => read(client)));
   return addHelp(command, [
     ['berth audit', 'what Berth keeps as it is, because it does not know'],
     ['berth audit --json', 'for a program'],

@@ -2,10 +2,12 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { CellView } from '#libs/contracts/cell-methods';
 import { TOP } from '#libs/domain/cells/cell';
 import type { CellState } from '#libs/domain/cells/cell-summary';
+import { answerCommand, showAnswer } from '../answers/answer';
 import { useClient } from '../client/with-client';
 import type { Context } from '../context';
 import { addHelp } from '../help-text';
 import { ageOf } from '../views/format';
+import { type Listing, listingCommand, showListing } from '../views/listing';
 import { facts, table } from '../views/table';
 import type { Terminal } from '../views/terminal';
 
@@ -37,40 +39,45 @@ export function cellCommand(outside: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const { terminal } = context;
-  const command = new Command('list')
-    .description('List the cells of the fleet, with what the top knows of each.')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }) => {
-    const cells = await client.cells();
-    if (json) return terminal.json(cells.map(plain));
-    const rows = cells.map((cell) => {
-      const { summary, selectedCount, wrongGuessCount } = cell;
-      const free = (name: string) =>
-        summary?.classes.reduce((sum, one) => sum + (one.free[name]?.total ?? 0), 0) ?? '-';
-      const hosts = summary ? `${summary.availableCount} of ${summary.hostCount}` : '-';
-      const instances = summary?.instanceCount ?? '-';
-      const guesses = `${wrongGuessCount} of ${selectedCount + wrongGuessCount}`;
-      return [cell.name, showState(terminal, cell), hosts, instances, free('VCPU'), free('MEMORY_MB'), guesses];
-    });
-    const head = ['CELL', 'STATE', 'HOSTS', 'INSTANCES', 'VCPU FREE', 'MEMORY FREE', 'WRONG GUESSES'];
-    terminal.print(table(terminal, head, rows));
+  const free = ({ summary }: CellView, name: string) =>
+    summary?.classes.reduce((sum, one) => sum + (one.free[name]?.total ?? 0), 0) ?? '-';
+  const listing: Listing<CellView> = {
+    nameOf: ({ name }) => name,
+    plainOf: plain,
+    sorts: { age: ({ changedAtMs }) => -changedAtMs, hosts: ({ summary }) => summary?.hostCount ?? 0 },
+    columns: [
+      { head: 'CELL', cell: ({ name }) => name },
+      { head: 'STATE', cell: (cell) => showState(context.terminal, cell) },
+      { head: 'HOSTS', cell: ({ summary }) => (summary ? `${summary.availableCount} of ${summary.hostCount}` : '-') },
+      { head: 'INSTANCES', cell: ({ summary }) => summary?.instanceCount ?? '-' },
+      { head: 'VCPU FREE', cell: (cell) => free(cell, 'VCPU') },
+      { head: 'MEMORY FREE', cell: (cell) => free(cell, 'MEMORY_MB') },
+      {
+        head: 'WRONG GUESSES',
+        cell: ({ selectedCount, wrongGuessCount: wrong }) => `${wrong} of ${selectedCount + wrong}`,
+      },
+    ],
+  };
+  const command = listingCommand('list', listing).description(
+    'List the cells of the fleet, with what the top knows of each.',
+  );
+  useClient(context, command, async (client, flags) => {
+    await showListing(context, flags, listing, () => client.cells());
   });
   return addHelp(command, [['berth cell list', 'the cells at a glance; hosts are those that take instances now']]);
 }
 
 function showCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('show')
+  const command = answerCommand('show')
     .description('Show one cell: its state, and the classes of hosts that the top chooses by.')
-    .argument('<cell>', 'cell')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }, name) => {
-    const [cell] = await client.cells(name);
-    // An unknown cell is an error of the scheduler's, so there is always one.
-    if (cell === undefined) return;
-    if (json) context.terminal.json(plain(cell));
-    else show(context, cell);
-  });
+    .argument('<cell>', 'cell');
+  useClient(context, command, (client, flags, name) =>
+    showAnswer(context, flags, async () => {
+      // An unknown cell is an error of the scheduler's, so there is always one.
+      const [cell] = (await client.cells(name)) as [CellView];
+      return { plain: plain(cell), names: [cell.name], draw: (terminal) => show({ ...context, terminal }, cell) };
+    }),
+  );
   return addHelp(command, [['berth cell show b', 'what the top knows of it, and how old that is']]);
 }
 

@@ -4,7 +4,7 @@ import type { Context } from '../context';
 import { readContexts } from '../contexts/contexts-file';
 import { usageError } from '../failure';
 import { addHelp } from '../help-text';
-import { table } from '../views/table';
+import { type Listing, listingCommand, showListing } from '../views/listing';
 
 const EXAMPLE = `
 A file with two:
@@ -27,21 +27,28 @@ export function contextCommand(context: Context): CommandUnknownOpts {
     .addHelpText('after', EXAMPLE);
 }
 
-function listCommand({ terminal, outside }: Context): CommandUnknownOpts {
-  const command = new Command('list')
+function listCommand(context: Context): CommandUnknownOpts {
+  const { outside } = context;
+  const listing: Listing<{ readonly name: string; readonly current: boolean; readonly settings: readonly string[] }> = {
+    nameOf: ({ name }) => name,
+    plainOf: ({ name, current }) => ({ name, current }),
+    whenNone: 'no contexts',
+    columns: [
+      { head: '', cell: ({ current }) => (current ? '*' : '') },
+      { head: 'CONTEXT', cell: ({ name }) => name },
+      { head: 'SETTINGS', cell: ({ settings }) => settings.join(' ') },
+    ],
+  };
+  const command = listingCommand('list', listing)
     .description('List the contexts of the file.')
-    .option('--json', 'print one JSON value', false)
-    .action(async ({ json }) => {
-      const file = await readContexts(outside);
-      const names = Object.keys(file?.contexts ?? {});
-      const chosen = outside['BERTH_CONTEXT'] || file?.current;
-      if (json) return terminal.json(names.map((name) => ({ name, current: name === chosen })));
-      const rows = names.map((name) => [
-        name === chosen ? '*' : '',
-        name,
-        Object.keys(file?.contexts[name] ?? {}).join(' '),
-      ]);
-      terminal.print(rows.length === 0 ? 'no contexts' : table(terminal, ['', 'CONTEXT', 'SETTINGS'], rows));
+    .action(async (flags) => {
+      await showListing(context, flags, listing, async () => {
+        const file = await readContexts(outside);
+        const chosen = outside['BERTH_CONTEXT'] || file?.current;
+        return Object.entries(file?.contexts ?? {}).map(([name, settings]) => {
+          return { name, current: name === chosen, settings: Object.keys(settings) };
+        });
+      });
     });
   return addHelp(command, [['berth context list', 'which there are; * is the one in use']]);
 }

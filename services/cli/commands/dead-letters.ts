@@ -3,7 +3,7 @@ import { type DeadLetter, visitDeadLetters } from '#libs/client/dead-letters';
 import { useBus } from '../client/with-client';
 import type { Context } from '../context';
 import { addHelp } from '../help-text';
-import { table } from '../views/table';
+import { type Listing, listingCommand, showListing } from '../views/listing';
 import { wholeFrom } from './number-flags';
 
 /** `berth dead-letters list | requeue` */
@@ -12,20 +12,30 @@ export function deadLettersCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const { terminal, clock } = context;
-  const command = new Command('list')
+  const listing: Listing<DeadLetter> = {
+    nameOf: ({ id }) => id,
+    sorts: { queue: ({ queue }) => queue, reason: ({ reason }) => reason },
+    columns: [
+      { head: 'MESSAGE', cell: ({ id }) => id },
+      { head: 'TYPE', cell: ({ type }) => type },
+      { head: 'QUEUE', cell: ({ queue }) => queue },
+      { head: 'REASON', cell: ({ reason }) => reason },
+      { head: 'BYTES', cell: ({ bytes }) => bytes, isWide: true },
+      { head: 'WHY', cell: ({ message }) => message },
+    ],
+  };
+  const command = listingCommand('list', listing)
     .description('List dead letters, oldest first, with the reason each is one. They stay where they are.')
-    .option('--limit <n>', 'at most so many', wholeFrom(1), 100)
-    .option('--json', 'print one JSON value', false);
-  useBus(context, command, async (bus, { limit, json }) => {
-    const letters: DeadLetter[] = [];
-    await visitDeadLetters(bus, clock, limit, (letter) => {
-      letters.push(letter);
-      return 'leave';
+    .option('--limit <n>', 'at most so many', wholeFrom(1), 100);
+  useBus(context, command, async (bus, flags) => {
+    await showListing(context, flags, listing, async () => {
+      const letters: DeadLetter[] = [];
+      await visitDeadLetters(bus, context.clock, flags.limit, (letter) => {
+        letters.push(letter);
+        return 'leave';
+      });
+      return letters;
     });
-    if (json) return terminal.json(letters);
-    const rows = letters.map(({ id, type, queue, reason, message }) => [id, type, queue, reason, message]);
-    terminal.print(table(terminal, ['MESSAGE', 'TYPE', 'QUEUE', 'REASON', 'WHY'], rows));
   });
   return addHelp(command, [['berth dead-letters list', 'what could not be handled, and why']]);
 }
@@ -40,16 +50,18 @@ function requeueCommand(context: Context): CommandUnknownOpts {
     .option('--limit <n>', 'look at so many at most', wholeFrom(1), 100)
     .option('--json', 'print one JSON value', false);
   useBus(context, command, async (bus, { id, reason, limit, json }) => {
-    const requeued: string[] = [];
-    await visitDeadLetters(bus, context.clock, limit, (letter) => {
+    const meant: string[] = [];
+    const refused = await visitDeadLetters(bus, context.clock, limit, (letter) => {
       const isMeant = (id ?? letter.id) === letter.id && (reason ?? letter.reason) === letter.reason;
       // What has expired nobody waits for any more.
       if (!isMeant || letter.queue === '' || letter.reason === 'expired') return 'leave';
-      requeued.push(letter.id);
+      meant.push(letter.id);
       return 'requeue';
     });
+    const requeued = meant.filter((one) => refused.every((other) => other.id !== one));
     if (json) context.terminal.json({ requeued });
     else context.terminal.print(`${requeued.length} sent again`);
+    if (refused[0] !== undefined) throw refused[0].error;
   });
   return addHelp(command, [
     ['berth dead-letters requeue', 'all of them'],

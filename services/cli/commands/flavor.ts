@@ -1,5 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Flavor } from '#libs/domain/flavor';
+import { answerCommand, showAnswer } from '../answers/answer';
 import { useClient } from '../client/with-client';
 import type { Context } from '../context';
 import { usageError } from '../failure';
@@ -54,9 +55,9 @@ function createCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const command = listingCommand('list').description('List flavors.');
   const listing: Listing<Flavor> = {
     nameOf: ({ name }) => name,
+    sorts: { age: ({ updatedAtMs }) => -updatedAtMs },
     columns: [
       { head: 'FLAVOR', cell: ({ name }) => name },
       { head: 'RESOURCES', cell: ({ resources }) => pairs(resources) || '-' },
@@ -65,6 +66,7 @@ function listCommand(context: Context): CommandUnknownOpts {
       { head: 'DESCRIPTION', cell: ({ description }) => description },
     ],
   };
+  const command = listingCommand('list', listing).description('List flavors.');
   useClient(context, command, async (client, flags) => {
     await showListing(context, flags, listing, () => client.flavors());
   });
@@ -72,15 +74,18 @@ function listCommand(context: Context): CommandUnknownOpts {
 }
 
 function showCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('show')
-    .description('Show one flavor.')
-    .argument('<name>', 'flavor', flavorName)
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }, name) => {
-    const [flavor] = await client.flavors(name);
-    // An unknown flavor is an error of the conductor's, so there is always one.
-    if (flavor !== undefined) print(context, json, flavor);
-  });
+  const command = answerCommand('show').description('Show one flavor.').argument('<name>', 'flavor', flavorName);
+  useClient(context, command, (client, flags, name) =>
+    showAnswer(context, flags, async () => {
+      // An unknown flavor is an error of the conductor's, so there is always one.
+      const [flavor] = (await client.flavors(name)) as [Flavor];
+      return {
+        plain: flavor,
+        names: [flavor.name],
+        draw: (terminal) => print({ ...context, terminal }, false, flavor),
+      };
+    }),
+  );
   return addHelp(command, [['berth flavor show m1.small', 'its resources, extra specs and version']]);
 }
 

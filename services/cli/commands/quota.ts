@@ -3,17 +3,26 @@ import type { ProjectQuotaView } from '#libs/contracts/messages';
 import { OTHER_LIMITS } from '#libs/contracts/quotas';
 import { isClassOrTraitName } from '#libs/domain/names';
 import { MAX_LIMIT, UNLIMITED } from '#libs/domain/quotas/quota';
+import { answerCommand, showAnswer } from '../answers/answer';
 import { ownProject, useClient } from '../client/with-client';
 import type { Context } from '../context';
 import { usageError } from '../failure';
 import { addHelp } from '../help-text';
 import { compareClasses } from '../views/fill';
 import { formatNumber } from '../views/format';
+import { listingCommand, sorted } from '../views/listing';
 import { table } from '../views/table';
 import type { Terminal } from '../views/terminal';
 import { repeatable } from './repeatable-flag';
 
 type Limits = Readonly<Record<string, number>>;
+
+const HEAD = ['CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS', 'LENDS'];
+
+const listing = {
+  nameOf: ({ projectId }: ProjectQuotaView) => projectId,
+  sorts: { cohort: ({ cohort }: ProjectQuotaView) => cohort },
+};
 
 /** `berth quota show | list | set | unset` */
 export function quotaCommand(context: Context): CommandUnknownOpts {
@@ -25,40 +34,52 @@ export function quotaCommand(context: Context): CommandUnknownOpts {
 }
 
 function showCommand(context: Context): CommandUnknownOpts {
-  const { terminal } = context;
-  const command = new Command('show')
+  const command = answerCommand('show')
     .description("Show a project's limits and what it holds; a tenant's own unless another is named.")
-    .option('--project <id>', 'of this project')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { project, json }) => {
-    const projectId = project ?? ownProject(context, command);
+    .option('--project <id>', 'of this project');
+  useClient(context, command, (client, flags) => {
+    const projectId = flags.project ?? ownProject(context, command);
     if (projectId === undefined) throw usageError('say whose quota', 'berth quota show --project ID');
-    const [[quota], defaultLimits] = await Promise.all([client.quotas(projectId), client.defaultLimits()]);
-    // There is one for every project that is named.
-    if (quota === undefined) return;
-    if (json) return terminal.json({ ...quota, defaultLimits });
-    if (quota.cohort !== '') terminal.print(`cohort ${quota.cohort}\n`);
-    terminal.print(table(terminal, ['CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS', 'LENDS'], rowsOf(quota, defaultLimits)));
+    return showAnswer(context, flags, async () => {
+      // There is one for every project that is named.
+      const [[quota], defaultLimits] = (await Promise.all([client.quotas(projectId), client.defaultLimits()])) as [
+        [ProjectQuotaView],
+        Limits,
+      ];
+      return {
+        plain: { ...quota, defaultLimits },
+        names: [quota.projectId],
+        draw(terminal) {
+          if (quota.cohort !== '') terminal.print(`cohort ${quota.cohort}\n`);
+          terminal.print(table(terminal, HEAD, rowsOf(quota, defaultLimits)));
+        },
+      };
+    });
   });
   return addHelp(command, [['berth quota show --project default', 'its limits, and what it holds of each class']]);
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const { terminal } = context;
-  const command = new Command('list')
+  const command = listingCommand('list', listing)
     .description('List the limits of projects and what they hold, and the default limits.')
-    .option('--project <id>', 'of this project only')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { project, json }) => {
-    const [projects, defaultLimits] = await Promise.all([client.quotas(project), client.defaultLimits()]);
-    if (json) return terminal.json({ projects, defaultLimits });
-    const rows = projects.flatMap((quota) =>
-      rowsOf(quota, defaultLimits).map((row) => [quota.projectId, quota.cohort || '-', ...row]),
-    );
-    const defaults = Object.entries(defaultLimits).map(([name, limit]) => ['(default)', '-', name, '', limitOf(limit)]);
-    const head = ['PROJECT', 'COHORT', 'CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS', 'LENDS'];
-    terminal.print(table(terminal, head, [...rows, ...defaults.map((row) => [...row, 'default', '', ''])]));
-  });
+    .option('--project <id>', 'of this project only');
+  useClient(context, command, (client, flags) =>
+    showAnswer(context, flags, async () => {
+      const [found, defaultLimits] = await Promise.all([client.quotas(flags.project), client.defaultLimits()]);
+      const projects = sorted(found, flags, listing);
+      const rows = projects.flatMap((quota) =>
+        rowsOf(quota, defaultLimits).map((row) => [quota.projectId, quota.cohort || '-', ...row]),
+      );
+      const defaults = Object.entries(defaultLimits).map(([name, limit]) => {
+        return ['(default)', '-', name, '', limitOf(limit), 'default', '', ''];
+      });
+      return {
+        plain: { projects, defaultLimits },
+        names: projects.map(listing.nameOf),
+        draw: (terminal) => terminal.print(table(terminal, ['PROJECT', 'COHORT', ...HEAD], [...rows, ...defaults])),
+      };
+    }),
+  );
   return addHelp(command, [['berth quota list', 'every project that has limits or holds something']]);
 }
 
@@ -125,7 +146,7 @@ function printChanged(terminal: Terminal, json: boolean, quota: ProjectQuotaView
   if (json) return terminal.json(quota);
   const rows = rowsOf(quota, {});
   if (rows.length === 0) return terminal.print('No limits are left.');
-  terminal.print(table(terminal, ['CLASS', 'USED', 'LIMIT', 'OF', 'BORROWS', 'LENDS'], rows));
+  terminal.print(table(terminal, HEAD, rows));
 }
 
 /** A row for each class that is limited or held. */

@@ -2,9 +2,11 @@ import type { Environment } from '#libs/runtime/system';
 import { usageError } from '../failure';
 
 const FLAGS: Readonly<Record<string, string>> = { '--context': 'BERTH_CONTEXT', '--config': 'BERTH_CONFIG' };
+/** Those without a value, and what they set. */
+const SWITCHES: Readonly<Record<string, readonly [name: string, value: string]>> = { '--no-pager': ['PAGER', 'cat'] };
 
 /**
- * Takes `--context NAME` and `--config FILE` out of a command line, wherever they stand before a `--`, as they hold for every
+ * Takes `--context NAME`, `--config FILE` and `--no-pager` out of a command line, wherever they stand before a `--`, as they hold for every
  * command; the environment has them then.
  *
  * @throws BerthError `invalid_argument / usage` for one without a value.
@@ -18,7 +20,9 @@ export function takeGlobalFlags(args: readonly string[], env: Environment): { ar
     const word = before[i] ?? '';
     const [flag = '', ...value] = word.split('=');
     const name = FLAGS[flag];
-    if (name === undefined) left.push(word);
+    const onOff = SWITCHES[word];
+    if (onOff !== undefined) given[onOff[0]] = onOff[1];
+    else if (name === undefined) left.push(word);
     else {
       const said = value.length > 0 ? value.join('=') : before[++i];
       if (!said) throw usageError(`${flag} needs a value`, `as in 'berth ${flag} NAME host list'`);

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { fakeClock } from '#libs/testing/fake-clock';
 import type { Context } from '../context';
-import { type ListFlags, type Listing, showListing } from './listing';
+import { type ListFlags, type Listing, listingCommand, showListing, sorted } from './listing';
 import { createTerminal } from './terminal';
 
 interface Thing {
@@ -15,6 +15,7 @@ const LISTING: Listing<Thing> = {
     { head: 'THING', cell: ({ name }) => name },
     { head: 'SIZE', cell: ({ size }) => size, isWide: true },
   ],
+  sorts: { age: ({ size }) => -size },
 };
 const THINGS = [
   { name: 'a', size: 1 },
@@ -26,8 +27,8 @@ async function shown(flags: Partial<ListFlags>, interrupted = new AbortControlle
   const clock = fakeClock();
   const terminal = createTerminal(out, new PassThrough(), {});
   const showing = showListing(
-    { terminal, clock, interrupted } as unknown as Context,
-    { output: 'table', json: false, watch: false, ...flags },
+    { terminal, clock, interrupted, env: {} } as unknown as Context,
+    { output: 'table', json: false, watch: false, reverse: false, ...flags },
     LISTING,
     read,
   );
@@ -56,4 +57,33 @@ it('reads again and again while it watches, until Ctrl-C', async () => {
     return THINGS.slice(0, reads);
   };
   expect(await shown({ output: 'name', watch: true }, interrupting.signal, read)).toBe('a\na\nbc\na\nbc\n');
+});
+
+describe('an order', () => {
+  const HOSTS = ['host-10', 'host-9', 'Host-1'].map((name, size) => ({ name, size }));
+  const names = (flags: { sortBy?: string; reverse: boolean }) => sorted(HOSTS, flags, LISTING).map(({ name }) => name);
+
+  it.each([
+    [undefined, ['host-10', 'host-9', 'Host-1']],
+    ['name', ['Host-1', 'host-9', 'host-10']],
+    ['age', ['Host-1', 'host-9', 'host-10']],
+  ])('is by %s', (sortBy, expected) => {
+    const by = sortBy === undefined ? {} : { sortBy };
+    expect(names({ ...by, reverse: false })).toEqual(expected);
+    expect(names({ ...by, reverse: true })).toEqual(expected.toReversed());
+  });
+
+  it('is shown in every form', async () => {
+    const read = async () => HOSTS.map(({ name, size }) => ({ name, size }));
+    expect(await shown({ output: 'name', sortBy: 'age', reverse: true }, undefined, read)).toBe(
+      'host-10\nhost-9\nHost-1\n',
+    );
+  });
+
+  it('is one that the listing has', () => {
+    const choices = (command: ReturnType<typeof listingCommand>) =>
+      command.options.find(({ long }) => long === '--sort-by')?.argChoices;
+    expect(choices(listingCommand('list', LISTING))).toEqual(['name', 'age']);
+    expect(choices(listingCommand('list'))).toEqual(['name']);
+  });
 });

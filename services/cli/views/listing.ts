@@ -1,5 +1,5 @@
-import { Command, Option } from '@commander-js/extra-typings';
-import { sleep } from '#libs/domain/clock';
+import { Option } from '@commander-js/extra-typings';
+import { type AnswerFlags, answerCommand, showAnswer } from '../answers/answer';
 import type { Context } from '../context';
 import { table } from './table';
 
@@ -17,68 +17,74 @@ export interface Listing<T> {
   nameOf(item: T): string;
   /** What programs get of it; all when not given. */
   plainOf?(item: T): unknown;
+  /** What people are told when there is nothing; a table without rows when not given. */
+  readonly whenNone?: string;
+  /** What `--sort-by` takes besides `name`. */
+  readonly sorts?: Sorts<T>;
 }
 
-/** What `listCommandNamed` has parsed. */
-export interface ListFlags {
-  readonly output: (typeof FORMS)[number];
-  readonly json: boolean;
+/** What things are sorted by: text, or a number, the smallest first. */
+export type Sorts<T> = Readonly<Record<string, (item: T) => string | number>>;
+
+/** What `listingCommand` has parsed. */
+export interface ListFlags extends AnswerFlags, SortFlags {
   readonly watch: boolean;
 }
 
-const FORMS = ['table', 'wide', 'json', 'yaml', 'name'] as const;
-const WATCH_MS = 2_000;
+/** What `withSorting` has parsed. */
+export interface SortFlags {
+  readonly sortBy?: string | undefined;
+  readonly reverse: boolean;
+}
 
-/** A command that lists: with `--output`, `--json` and `--watch`. */
-export function listingCommand(name: string) {
-  return new Command(name)
-    .addOption(new Option('-o, --output <form>', 'how').choices(FORMS).default('table' as const))
-    .option('--json', 'print one JSON value: --output json', false)
+/** A command that lists: with `--output`, `--json`, `--sort-by`, `--reverse` and `--watch`. */
+export function listingCommand<T>(name: string, { sorts = {} }: Pick<Listing<T>, 'sorts'> = {}) {
+  const by = new Option('--sort-by <what>', "age: the youngest first; else in the service's order");
+  return answerCommand(name)
+    .addOption(by.choices(['name', ...Object.keys(sorts)]))
+    .option('--reverse', 'the other way round', false)
     .option('--watch', 'again every two seconds, until Ctrl-C', false);
 }
 
-/** Reads items and shows them as the flags say, once or again and again. */
+/** Reads items and shows them as the flags say, once or again and again; those that were read last. */
 export async function showListing<T>(
-  { terminal, clock, interrupted }: Context,
+  context: Context,
   flags: ListFlags,
   listing: Listing<T>,
   read: () => Promise<readonly T[]>,
 ): Promise<readonly T[]> {
-  const { screen } = terminal;
-  const form = flags.json ? 'json' : flags.output;
-  const isDrawn = flags.watch && screen !== undefined && (form === 'table' || form === 'wide');
-  for (;;) {
-    const items = await read();
-    if (isDrawn) screen.draw(asTable(form, items).split('\n'));
-    else if (form === 'json') terminal.json(items.map(plain));
-    else terminal.print(await asText(form, items));
-    if (!flags.watch) return items;
-    try {
-      await sleep(clock, WATCH_MS, interrupted);
-    } finally {
-      if (interrupted.aborted) screen?.end();
-    }
-    if (interrupted.aborted) return items;
-  }
+  let items: readonly T[] = [];
+  await showAnswer(context, flags, async () => {
+    items = sorted(await read(), flags, listing);
+    const shown = items;
+    return {
+      plain: shown.map((item) => (listing.plainOf ? listing.plainOf(item) : item)),
+      names: shown.map((item) => listing.nameOf(item)),
+      draw(terminal, isWide) {
+        if (shown.length === 0 && listing.whenNone !== undefined) return terminal.print(listing.whenNone);
+        const columns = listing.columns.filter((column) => isWide || !column.isWide);
+        const head = columns.map((column) => column.head);
+        const rows = shown.map((item) => columns.map((column) => column.cell(item)));
+        terminal.print(table(terminal, head, rows));
+      },
+    };
+  });
+  return items;
+}
 
-  async function asText(shown: ListFlags['output'], items: readonly T[]): Promise<string> {
-    if (shown === 'name') return items.map((item) => listing.nameOf(item)).join('\n');
-    if (shown !== 'yaml') return asTable(shown, items);
-    const { stringify } = await import('yaml');
-    return stringify(items.map(plain)).trimEnd();
-  }
+/** In the order that the flags ask for; as they are when none is asked for. */
+export function sorted<T>(
+  items: readonly T[],
+  { sortBy, reverse }: SortFlags,
+  { nameOf, sorts = {} }: Pick<Listing<T>, 'nameOf' | 'sorts'>,
+): readonly T[] {
+  const key = sortBy === 'name' ? nameOf : sorts[sortBy ?? ''];
+  const inOrder = key === undefined ? items : items.toSorted((a, b) => compareKeys(key(a), key(b)));
+  return reverse ? inOrder.toReversed() : inOrder;
+}
 
-  function asTable(shown: ListFlags['output'], items: readonly T[]): string {
-    const columns = listing.columns.filter(({ isWide = false }) => !isWide || shown === 'wide');
-    const rows = items.map((item) => columns.map((column) => column.cell(item)));
-    return table(
-      terminal,
-      columns.map(({ head }) => head),
-      rows,
-    );
-  }
-
-  function plain(item: T): unknown {
-    return listing.plainOf ? listing.plainOf(item) : item;
-  }
+/** Numbers by size, text as people count: `host-9` before `host-10`. */
+function compareKeys(a: string | number, b: string | number): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return String(a).localeCompare(String(b), 'en', { numeric: true });
 }

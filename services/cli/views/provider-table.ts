@@ -1,7 +1,7 @@
 import type { ProviderDocument } from '../client/placement-documents';
 import type { StockedProvider } from '../client/providers';
 import { compareClasses, type Fill, fillsOf } from './fill';
-import { countBy } from './format';
+import { countBy, formatNumber } from './format';
 import { bar, table } from './table';
 import type { Terminal } from './terminal';
 
@@ -9,11 +9,15 @@ import type { Terminal } from './terminal';
 const MAIN_CLASSES = 3;
 const BAR_WIDTH = 5;
 
-/** One line per provider, with bars for the most frequent classes. `known` has at least their parents and roots. */
+/**
+ * One line per provider, with bars for the most frequent classes, and amounts beside them when it is wide. `known` has at least
+ * their parents and roots.
+ */
 export function providerTable(
   terminal: Terminal,
   providers: readonly StockedProvider[],
   known: ReadonlyMap<string, ProviderDocument>,
+  isWide = false,
 ): string {
   const main = mainClasses(providers);
   const rows = providers.map((provider) => {
@@ -24,7 +28,7 @@ export function providerTable(
       provider.uuid,
       provider.generation,
       placeOf(provider, known),
-      ...main.map((resourceClass) => showFill(terminal, fills, resourceClass)),
+      ...main.map((resourceClass) => showFill(terminal, fills, resourceClass, isWide)),
       others.map(({ resourceClass, used, capacity }) => `${resourceClass} ${used}/${capacity}`).join(' '),
     ];
   });
@@ -51,7 +55,9 @@ function mainClasses(providers: readonly StockedProvider[]): string[] {
     .sort(compareClasses);
 }
 
-function showFill(terminal: Terminal, fills: readonly Fill[], resourceClass: string): string {
+function showFill(terminal: Terminal, fills: readonly Fill[], resourceClass: string, isWide: boolean): string {
   const fill = fills.find((one) => one.resourceClass === resourceClass);
-  return fill === undefined ? '-' : bar(terminal, fill.used, fill.capacity, BAR_WIDTH);
+  if (fill === undefined) return '-';
+  const amounts = isWide ? `  ${formatNumber(fill.used)} of ${formatNumber(fill.capacity)}` : '';
+  return `${bar(terminal, fill.used, fill.capacity, BAR_WIDTH)}${amounts}`;
 }

@@ -18,6 +18,8 @@ export interface Terminal {
   progress(text: string): void;
   /** Whether `progress` prints. */
   readonly isInteractive: boolean;
+  /** How many characters fit into a line; undefined when `out` is no terminal: then nothing is wrapped. */
+  readonly columns: number | undefined;
   /** All of the terminal, to draw on; undefined when `out` is none. */
   readonly screen: Screen | undefined;
 }
@@ -55,6 +57,9 @@ export function createTerminal(out: Stream, err: Stream, env: Environment): Term
     colours: pc.createColors(wantsColour),
     glyphs: glyphsFor(env),
     isInteractive,
+    get columns() {
+      return out.isTTY === true ? out.columns : undefined;
+    },
     screen: out.isTTY === true && env['TERM'] !== 'dumb' ? screenOn(out) : undefined,
     print: (text) => printLine(out, text),
     json: (value) => printLine(out, JSON.stringify(value)),

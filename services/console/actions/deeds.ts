@@ -79,12 +79,13 @@ export function dead({ bus, clock }: ActionParts, words: Words): Deed {
   if (id === '' && reason === '') throw invalidArgument('missing_field', 'id or reason is missing', 'id');
   const requeue = async () => {
     let found = 0;
-    await visitDeadLetters(bus, clock, MOST_DEAD_LETTERS, (letter) => {
+    const [refused] = await visitDeadLetters(bus, clock, MOST_DEAD_LETTERS, (letter) => {
       const isMeant = (id === '' || letter.id === id) && (reason === '' || letter.reason === reason);
       if (!isMeant || letter.queue === '' || letter.reason === 'expired') return 'leave';
       found += 1;
       return 'requeue';
     });
+    if (refused !== undefined) throw refused.error;
     if (found === 0)
       throw new BerthError('not_found', 'no_such_dead_letter', 'no dead letter that can be sent again is meant');
   };

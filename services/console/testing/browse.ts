@@ -9,7 +9,7 @@ export interface Answer {
 export class Browse {
   readonly #cookies = new Map<string, string>();
 
-  constructor(private readonly url: string) {}
+  constructor(readonly url: string) {}
 
   async ask(
     method: string,

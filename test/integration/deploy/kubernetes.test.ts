@@ -18,7 +18,7 @@ jest.setTimeout(180_000);
 
 const ROOT = join(__dirname, '../../..');
 const DEPLOY = join(ROOT, 'deploy');
-const SERVICES = ['scheduler', 'conductor', 'placement-api', 'compute-agent'];
+const SERVICES = ['scheduler', 'conductor', 'placement-api', 'console', 'compute-agent'];
 const AGENTS = ['compute-agent-0', 'compute-agent-1', 'compute-agent-2'];
 /** Of operators: their schemas are theirs. */
 const CUSTOM = [
@@ -212,10 +212,21 @@ describe.each(SERVICES)('%s', (name) => {
   });
 });
 
-it('serves the placement API at its own port', () => {
-  const { ports } = containerOf('placement-api');
-  expect(ports).toContainEqual({ name: 'http', containerPort: 8778 });
-  expect(rendered('Service', 'placement-api')).toMatchObject({ spec: { ports: [{ port: 8778, targetPort: 'http' }] } });
+it.each([
+  ['placement-api', 8778],
+  ['console', 8780],
+])('serves %s at its own port, and lets others reach that', (name, port) => {
+  const { ports } = containerOf(name);
+  expect(ports).toContainEqual({ name: 'http', containerPort: port });
+  expect(rendered('Service', name)).toMatchObject({ spec: { ports: [{ port, targetPort: 'http' }] } });
+  expect(rendered('NetworkPolicy', `to-${name}`)).toMatchObject({ spec: { ingress: [{ ports: [{ port }] }] } });
+});
+
+it('lets who has a store reach it', () => {
+  const policy = JSON.stringify(rendered('NetworkPolicy', 'to-redis'));
+  const withStore = SERVICES.filter((name) => 'BERTH_STORE_URL' in environmentOf(name));
+  expect(withStore).toEqual(['scheduler', 'conductor', 'placement-api', 'console']);
+  for (const name of withStore) expect(policy).toContain(`"${name}"`);
 });
 
 it('runs the same RabbitMQ, and sets both servers as the composition does', () => {
@@ -247,7 +258,7 @@ describe('on servers with the users that it writes', () => {
   });
   afterAll(() => Promise.all(servers.map((server) => server.stop())));
 
-  it.each(['scheduler', 'conductor', ...AGENTS])('%s logs in to the broker', async (pod) => {
+  it.each(['scheduler', 'conductor', 'console', ...AGENTS])('%s logs in to the broker', async (pod) => {
     const url = new URL(environmentOf(AGENTS.includes(pod) ? 'compute-agent' : pod, pod)['BERTH_BUS_URL'] ?? '');
     expect(url.host).toMatch(/^rabbitmq(\.berth)?:5672$/);
     url.host = `127.0.0.1:${servers[0]?.port}`;
@@ -264,7 +275,7 @@ describe('on servers with the users that it writes', () => {
     return answer;
   }
 
-  it.each(['scheduler', 'conductor', 'placement-api'])('%s logs in to the store', async (name) => {
+  it.each(['scheduler', 'conductor', 'placement-api', 'console'])('%s logs in to the store', async (name) => {
     const url = environmentOf(name)['BERTH_STORE_URL'] ?? '';
     const [, username = '', password = ''] =
       /^redis\+sentinel:\/\/(\w+):(\w+)@redis-sentinel:26379\/berth$/.exec(url) ?? [];

@@ -24,6 +24,7 @@ const RACK = 'service-host.rack';
 const METAL_A = 'pool-metal.a';
 const METAL_B = 'pool-metal.b';
 const OTHER_POOL = 'pool-other.a.example';
+const CONSOLE = 'console';
 const USERS = [A, B, HOST_1, 'agent.host-2', HOST_1_LONG, RACK, METAL_A, METAL_B, OTHER_POOL];
 
 let credentials: DeployedCredentials;
@@ -117,13 +118,21 @@ const NEVER: readonly (readonly [string, Deed])[] = [
   ['declare the private queue of another', (channel) => channel.assertQueue(own('project.c'), { exclusive: true })],
 ];
 
-describe.each([A, HOST_1, RACK, METAL_A])('%s', (user) => {
-  it.each(NEVER)('may not %s', async (_, deed) => {
-    expect(await refusal(user, deed)).toBe(403);
-  });
+/** Of those, what a console may: operators look at dead letters by it, and who reads a queue may empty it. */
+const OF_CONSOLES = ['consume', 'get from', 'purge'].map((verb) => `${verb} dead-letters`);
+
+describe.each([A, HOST_1, RACK, METAL_A, CONSOLE])('%s', (user) => {
+  it.each(user === CONSOLE ? NEVER.filter(([what]) => !OF_CONSOLES.includes(what)) : NEVER)(
+    'may not %s',
+    async (_, deed) => {
+      expect(await refusal(user, deed)).toBe(403);
+    },
+  );
 
   it('may not say that another sends its message', async () => {
-    const [exchange, key] = user === A ? ['berth.requests', `build.requests.${A}`] : ['berth.reports', `stats.${user}`];
+    const [exchange, key] = [A, CONSOLE].includes(user)
+      ? ['berth.requests', `build.requests.${user}`]
+      : ['berth.reports', `stats.${user}`];
     for (const userId of ['scheduler', 'operator', B, 'agent.host-2'])
       expect(await refusal(user, publish(exchange, key, { userId }))).toBe(406);
     expect(await refusal(user, publish(exchange, key, { userId: user }))).toBeUndefined();
@@ -239,6 +248,36 @@ describe('an agent of a pool', () => {
     ['take its orders', (channel: Channel) => channel.consume('agent.a', () => {})],
   ] as [string, Deed][])('may %s', async (_, deed) => {
     expect(await refusal(METAL_A, deed)).toBeUndefined();
+  });
+});
+
+describe('a console', () => {
+  it.each([
+    ['put orders into the queue of a host', publish('berth.reports', 'agent.host-2.console')],
+    ['report for a host', publish('berth.reports', 'stats.console')],
+    ["publish a tenant's requests", publish('berth.requests', `build.requests.${A}`)],
+    ["publish an agent's reports", publish('berth.reports', `build.results.${HOST_1}`)],
+    ['tell what conductors tell', publish('berth.events', 'flavor.created.m1')],
+  ])('may not %s', async (_, deed) => {
+    expect(await refusal(CONSOLE, deed)).toBe(403);
+  });
+
+  it.each([
+    ['request', publish('berth.requests', 'build.requests.console')],
+    ['call a conductor', publish('berth.requests', 'rpc.conductor.console')],
+    ['call a scheduler', publish('berth.requests', 'rpc.scheduler.console')],
+    ['send a report again', publish('berth.reports', 'build.results.console')],
+    ['tell what an operator did', publish('berth.events', 'operator.host_disable.ann')],
+    ['look at dead letters', (channel: Channel) => channel.get('dead-letters')],
+    [
+      'hear all events',
+      (channel: Channel) =>
+        channel
+          .assertQueue(own(CONSOLE), { exclusive: true })
+          .then(({ queue }) => channel.bindQueue(queue, 'berth.events', '#')),
+    ],
+  ] as [string, Deed][])('may %s', async (_, deed) => {
+    expect(await refusal(CONSOLE, deed)).toBeUndefined();
   });
 });
 

@@ -5,6 +5,7 @@ import { setTimeout as pass } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { openInstanceStore } from '#libs/instances/open';
 import type { InstanceStore, LeaseStore } from '#libs/instances/store';
+import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
@@ -15,6 +16,7 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { anInstance } from '#libs/testing/instances/instance';
 import { describeInstanceStore } from '#libs/testing/instances/instance-store-contract';
 import { describeLeaseStore } from '#libs/testing/instances/lease-contract';
+import { aReport, mustReport } from '#libs/testing/placement/placement';
 import { describePlacementStore } from '#libs/testing/placement/placement-store-contract';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
@@ -35,7 +37,7 @@ beforeAll(async () => {
   credentials = deployedCredentials(['cell.b.scheduler']);
   // Each user has the keys of its cell. The contract suites take a new cell for each test: here, it has those of all cells.
   const acl = readFileSync(credentials.aclFile, 'utf8');
-  deployedKeys = [...acl.matchAll(/^user (\S+) on .*(~\S+)/gm)].map(([, user, keys]) => `${user} ${keys}`);
+  deployedKeys = [...acl.matchAll(/^user (\S+) on #\w+ (\S+)/gm)].map(([, user, keys]) => `${user} ${keys}`);
   writeFileSync(credentials.aclFile, acl.replaceAll('~{cell1}:*', '~{*}:*'));
   server = await startRedis({
     shipped: { configFile: join(DEPLOY, 'redis/redis.conf'), aclFile: credentials.aclFile },
@@ -59,13 +61,13 @@ const config = (user: string, cell: string) =>
   });
 
 async function openPlacement(user: string, cell: string): Promise<PlacementStore> {
-  const store = await openPlacementStore(config(user, cell), around());
+  const store = await openPlacementStore(config(user, cell), { ...around(), onlyReads: user === 'console' });
   opened.push(store);
   return store;
 }
 
 async function openInstances(user: string, cell: string): Promise<InstanceStore & LeaseStore> {
-  const store = await openInstanceStore(config(user, cell), around());
+  const store = await openInstanceStore(config(user, cell), { ...around(), onlyReads: user === 'console' });
   opened.push(store);
   return store;
 }
@@ -82,6 +84,55 @@ describeLeaseStore('deployed redis, as the conductor', async () => ({
   store: await openInstances('conductor', randomUUID()),
   pass: (durationMs) => pass(durationMs),
 }));
+
+describe('the console', () => {
+  it('reads what services write, by the commands that only read', async () => {
+    const cell = randomUUID();
+    const [written, records] = [await openPlacement('scheduler', cell), await openInstances('conductor', cell)];
+    await mustReport(written, aReport());
+    const instance = anInstance();
+    await records.create(instance.requestId, [instance]);
+    const placement = await openPlacement('console', cell);
+    const mirror = await Mirror.open(placement, { ...around(), random: systemRandom });
+    opened.push(mirror);
+    expect(mirror.host('host-1')).toMatchObject({ name: 'host-1' });
+    const instances = await openInstances('console', cell);
+    expect(await instances.get([instance.uuid])).toEqual([instance]);
+    expect(await instances.list({}, undefined, 10)).toEqual([instance]);
+    expect(await instances.list({ host: 'host-1' }, undefined, 10)).toEqual([]);
+    expect([await instances.listDoubts(), await instances.countPending()]).toEqual([[], 0]);
+    await mustReport(written, aReport({ host: 'host-2', providerUuid: randomUUID() }));
+    for (let i = 0; i < 400 && mirror.host('host-2') === undefined; i++) await pass(10);
+    expect(mirror.host('host-2')).toBeDefined();
+  });
+
+  it('writes nothing, by no command and no script', async () => {
+    const client = new Redis(config('console', 'cell1').storeUrl);
+    opened.push({ close: async () => client.disconnect() });
+    const writes = [
+      ['SET', '{cell1}:schema', '9'],
+      ['DEL', '{cell1}:schema'],
+      ['HSET', '{cell1}:host', 'a', 'b'],
+      ['XADD', '{cell1}:changes', '*', 'a', 'b'],
+      ['EVAL', "return redis.call('GET', KEYS[1])", '1', '{cell1}:schema'],
+      ['EVAL_RO', "return redis.call('SET', KEYS[1], 'x')", '1', '{cell1}:schema'],
+      ['SCRIPT', 'FLUSH'],
+      ['MULTI'],
+      ['PUBLISH', 'a', 'b'],
+    ] as const;
+    for (const [command, ...args] of writes)
+      await expect(client.call(command, ...args)).rejects.toThrow(
+        /NOPERM|not allowed from read-only|can't run this command/,
+      );
+    expect(await client.call('GET', '{cell1}:schema')).toBeNull();
+  });
+
+  it('is refused by its store when it writes', async () => {
+    const instances = await openInstances('console', 'cell1');
+    const instance = anInstance();
+    await expect(instances.create(instance.requestId, [instance])).rejects.toMatchObject({ code: 'permission_denied' });
+  });
+});
 
 it('has its data after a restart, and after it was killed', async () => {
   const cell = randomUUID();
@@ -100,6 +151,7 @@ it('gives each user the keys of its own cell only', () => {
     'scheduler ~{cell1}:*',
     'conductor ~{cell1}:*',
     'placement ~{cell1}:*',
+    'console %R~{cell1}:*',
     'cell.b.scheduler ~{b}:*',
   ]);
 });

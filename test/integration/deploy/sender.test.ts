@@ -117,6 +117,16 @@ describe('a request of a tenant', () => {
     expect((await requests.has(2)).map(({ identity }) => identity)).toEqual([A, A]);
   });
 
+  it('stays its own when a console sends it again, which may not write to queues', async () => {
+    const refused = drop(new BerthError('invalid_argument', 'rubbish', 'it is rubbish'));
+    const requests = await inboxOf(conductor, BUILD_REQUESTS, refused);
+    send('berth.requests', KEY);
+    await first(requests);
+    await deadLetters(1);
+    expect(await visitDeadLetters(await busAs('console'), clock, 100, () => 'requeue')).toEqual([]);
+    expect((await requests.has(2)).map(({ identity }) => identity)).toEqual([A, A]);
+  });
+
   it('stays its own when the broker dead-letters it, whatever its headers say', async () => {
     send('berth.requests', KEY, { headers: { 'berth-user': 'operator' }, expiration: 1 });
     await deadLetters(1);
@@ -197,6 +207,20 @@ describe('an agent', () => {
     const results = await inboxOf(conductor, BUILD_RESULTS);
     await Promise.all(['1', '2'].map((text) => agent.cast(BUILD_RESULTS, aMessage(text))));
     for (const { identity } of await results.has(2)) expect(identity).toMatchObject({ kind: 'agent', host: 'host-1' });
+  });
+
+  it('keeps its word as a dead letter that a console sends again, and its orders to itself', async () => {
+    const refused = drop(new BerthError('invalid_argument', 'rubbish', 'it is rubbish'));
+    const agent = await busAs('agent.host-1');
+    const results = await inboxOf(conductor, BUILD_RESULTS, refused);
+    await inboxOf(agent, agentQueue('host-1'), refused);
+    await agent.cast(BUILD_RESULTS, aMessage('1'));
+    await conductor.cast(agentQueue('host-1'), aMessage('2'));
+    await deadLetters(2);
+    const left = await visitDeadLetters(await busAs('console'), clock, 100, () => 'requeue');
+    expect(left).toMatchObject([{ error: { reason: 'no_entrance' } }]);
+    for (const { identity } of await results.has(2)) expect(identity).toMatchObject({ kind: 'agent', host: 'host-1' });
+    await requeueDeadLetters();
   });
 
   it('is told at once what it may not send', async () => {

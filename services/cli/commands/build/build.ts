@@ -8,13 +8,12 @@ import type { Context } from '../../context';
 import { usageError } from '../../failure';
 import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
-import { attemptSummary, showState } from '../../views/attempt-summary';
-import { table } from '../../views/table';
 import { withUuid } from '../../views/with-uuid';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
 import { addAdmissionFlags, admissionOf } from './admission-flags';
 import { addRequestFlags, hostName, requestSpecOf } from './request-flags';
+import { showOutcome } from './show-outcome';
 
 /** `berth build`: requests instances; with --wait, prints their outcome. */
 export function buildCommand(context: Context): CommandUnknownOpts {
@@ -36,12 +35,7 @@ export function buildCommand(context: Context): CommandUnknownOpts {
     const request = { spec, count, name, admission: admissionOf(flags), ...(minCount && { minCount }) };
     await withClient(context, command, async (client) => {
       if (wait) {
-        showOutcome(
-          context,
-          json,
-          await client.buildAndWait(request, { timeoutMs: timeout * 1000 }),
-          minCount ?? count,
-        );
+        finish(context, json, await client.buildAndWait(request, { timeoutMs: timeout * 1000 }), minCount ?? count);
       } else showRequested(context, json, await client.build(request));
     });
   });
@@ -72,12 +66,8 @@ function showRequested({ terminal }: Context, json: boolean, { requestId, instan
   terminal.note(`requested; 'berth instance list --request ${requestId}' shows their state`);
 }
 
-function showOutcome(context: Context, json: boolean, events: readonly InstanceEvent[], least: number): void {
-  const { terminal } = context;
-  if (json) terminal.json(events.map(withUuid));
-  else {
-    const rows = events.map((e) => [e.instanceUuid, e.name, showState(terminal, e.state), e.host, attemptSummary(e)]);
-    terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'ATTEMPTS'], rows));
-  }
+function finish(context: Context, json: boolean, events: readonly InstanceEvent[], least: number): void {
+  if (json) context.terminal.json(events.map(withUuid));
+  else showOutcome(context.terminal, events);
   if (events.filter((event) => event.state === 'active').length < least) context.exit(EXIT.failed);
 }

@@ -1,5 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { AggregateView } from '#libs/contracts/messages';
+import { answerCommand, showAnswer } from '../../answers/answer';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { usageError } from '../../failure';
@@ -8,6 +9,7 @@ import { ageOf } from '../../views/format';
 import { type Listing, listingCommand, showListing } from '../../views/listing';
 import { pairs } from '../../views/pairs';
 import { facts } from '../../views/table';
+import type { Terminal } from '../../views/terminal';
 import { hostName, keyAndValue } from '../build/request-flags';
 import { repeatable } from '../repeatable-flag';
 
@@ -45,9 +47,9 @@ function createCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const command = listingCommand('list').description('List aggregates.');
   const listing: Listing<AggregateView> = {
     nameOf: ({ name }) => name,
+    sorts: { age: ({ updatedAtMs }) => -updatedAtMs, hosts: ({ hostCount }) => hostCount },
     columns: [
       { head: 'AGGREGATE', cell: ({ name }) => name },
       { head: 'UUID', cell: ({ uuid }) => uuid },
@@ -56,6 +58,7 @@ function listCommand(context: Context): CommandUnknownOpts {
       { head: 'AGE', cell: ({ updatedAtMs }) => ageOf(context.clock, updatedAtMs) },
     ],
   };
+  const command = listingCommand('list', listing).description('List aggregates.');
   useClient(context, command, async (client, flags) => {
     await showListing(context, flags, listing, () => client.aggregates.list());
   });
@@ -63,15 +66,17 @@ function listCommand(context: Context): CommandUnknownOpts {
 }
 
 function showCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('show')
+  const command = answerCommand('show')
     .description('Show one aggregate and its hosts.')
-    .argument('<aggregate>', 'name or UUID')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }, aggregate) => {
-    const { hosts, ...shown } = await client.aggregates.show(aggregate);
-    if (json) context.terminal.json({ ...shown, hosts });
-    else print(context, json, shown, [['hosts', hosts.join(' ') || '-']]);
-  });
+    .argument('<aggregate>', 'name or UUID');
+  useClient(context, command, (client, flags, aggregate) =>
+    showAnswer(context, flags, async () => {
+      const { hosts, ...shown } = await client.aggregates.show(aggregate);
+      const more: [string, string][] = [['hosts', hosts.join(' ') || '-']];
+      const draw = (terminal: Terminal) => print({ ...context, terminal }, false, shown, more);
+      return { plain: { ...shown, hosts }, names: [shown.name], draw };
+    }),
+  );
   return addHelp(command, [['berth aggregate show east', 'its metadata and hosts']]);
 }
 

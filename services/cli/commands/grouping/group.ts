@@ -2,6 +2,7 @@ import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-ty
 import type { GroupView } from '#libs/contracts/messages';
 import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { GROUP_POLICIES } from '#libs/domain/server-group';
+import { answerCommand, showAnswer } from '../../answers/answer';
 import { ownProject, useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { usageError } from '../../failure';
@@ -10,6 +11,7 @@ import { ageOf } from '../../views/format';
 import { type Listing, listingCommand, showListing } from '../../views/listing';
 import { pairs } from '../../views/pairs';
 import { facts } from '../../views/table';
+import type { Terminal } from '../../views/terminal';
 import { groupName, keyAndValue } from '../build/request-flags';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
@@ -63,11 +65,13 @@ function createCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const command = listingCommand('list')
-    .description('List groups: of the own project, or, for operators, of all.')
-    .option('--project <id>', 'of this project only');
   const listing: Listing<GroupView> = {
     nameOf: ({ name }) => name,
+    sorts: {
+      age: ({ createdAtMs }) => -createdAtMs,
+      project: ({ projectId }) => projectId,
+      members: ({ memberCount }) => memberCount,
+    },
     columns: [
       { head: 'PROJECT', cell: ({ projectId }) => projectId },
       { head: 'GROUP', cell: ({ name }) => name },
@@ -77,6 +81,9 @@ function listCommand(context: Context): CommandUnknownOpts {
       { head: 'AGE', cell: ({ createdAtMs }) => ageOf(context.clock, createdAtMs) },
     ],
   };
+  const command = listingCommand('list', listing)
+    .description('List groups: of the own project, or, for operators, of all.')
+    .option('--project <id>', 'of this project only');
   useClient(context, command, async (client, flags) => {
     const project = flags.project ?? ownProject(context, command);
     await showListing(context, flags, listing, () => client.groups.list(project));
@@ -85,16 +92,19 @@ function listCommand(context: Context): CommandUnknownOpts {
 }
 
 function showCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('show')
+  const command = answerCommand('show')
     .description('Show one group and its members.')
     .argument('<name>', 'group', groupName)
-    .option(...PROJECT)
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { project, json }, name) => {
-    const { members, ...group } = await client.groups.show(project ?? ownProject(context, command) ?? 'default', name);
-    if (json) context.terminal.json({ ...group, members });
-    else print(context, json, group, [['members', members.join(' ') || '-']]);
-  });
+    .option(...PROJECT);
+  useClient(context, command, (client, flags, name) =>
+    showAnswer(context, flags, async () => {
+      const project = flags.project ?? ownProject(context, command) ?? 'default';
+      const { members, ...group } = await client.groups.show(project, name);
+      const more: [string, string][] = [['members', members.join(' ') || '-']];
+      const draw = (terminal: Terminal) => print({ ...context, terminal }, false, group, more);
+      return { plain: { ...group, members }, names: [name], draw };
+    }),
+  );
   return addHelp(command, [['berth group show web', 'its rules and its members']]);
 }
 

@@ -1,10 +1,12 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { ListZonesResponse } from '#libs/contracts/messages';
+import { answerCommand, showAnswer } from '../../answers/answer';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { type Listing, listingCommand, showListing } from '../../views/listing';
 import { facts } from '../../views/table';
+import type { Terminal } from '../../views/terminal';
 
 /** `berth zone list | show` */
 export function zoneCommand(context: Context): CommandUnknownOpts {
@@ -12,15 +14,16 @@ export function zoneCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const command = listingCommand('list').description('List zones.');
   const listing: Listing<ListZonesResponse['zones'][number]> = {
     nameOf: ({ name }) => name,
+    sorts: { hosts: ({ hostCount }) => hostCount },
     columns: [
       { head: 'ZONE', cell: ({ name }) => name },
       { head: 'HOSTS', cell: ({ hostCount }) => hostCount },
       { head: 'AVAILABLE', cell: ({ availableCount }) => availableCount },
     ],
   };
+  const command = listingCommand('list', listing).description('List zones.');
   useClient(context, command, async (client, flags) => {
     await showListing(context, flags, listing, async () => (await client.aggregates.zones()).zones);
   });
@@ -28,25 +31,23 @@ function listCommand(context: Context): CommandUnknownOpts {
 }
 
 function showCommand(context: Context): CommandUnknownOpts {
-  const { terminal } = context;
-  const command = new Command('show')
+  const command = answerCommand('show')
     .description('Show one zone; its hosts, to operators.')
-    .argument('<name>', 'zone')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }, name) => {
-    const { zones, hosts } = await client.aggregates.zones(name);
-    const [zone] = zones;
-    // An unknown zone is an error of the scheduler's, so there is always one.
-    if (zone === undefined) return;
-    if (json) return terminal.json({ ...zone, hosts });
-    terminal.print(
-      facts(terminal, [
+    .argument('<name>', 'zone');
+  useClient(context, command, (client, flags, name) =>
+    showAnswer(context, flags, async () => {
+      const { zones, hosts } = await client.aggregates.zones(name);
+      // An unknown zone is an error of the scheduler's, so there is always one.
+      const [zone] = zones as [(typeof zones)[number]];
+      const pairs: [string, string][] = [
         ['zone', zone.name],
         ['host count', String(zone.hostCount)],
         ['available', String(zone.availableCount)],
         ['hosts', hosts.join(' ') || '-'],
-      ]),
-    );
-  });
+      ];
+      const draw = (terminal: Terminal) => terminal.print(facts(terminal, pairs));
+      return { plain: { ...zone, hosts }, names: [zone.name], draw };
+    }),
+  );
   return addHelp(command, [['berth zone show east', 'its hosts']]);
 }

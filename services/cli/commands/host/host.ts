@@ -1,6 +1,7 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { HostSummary } from '#libs/contracts/messages';
 import { capacityOf } from '#libs/domain/inventory';
+import { answerCommand, showAnswer } from '../../answers/answer';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
@@ -24,13 +25,15 @@ export function hostCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const command = listingCommand('list').description('List hosts with what they have in use.');
+  const listing = listingOf(context);
+  const command = listingCommand('list', listing).description('List hosts with what they have in use.');
   useClient(context, command, async (client, flags) => {
-    await showListing(context, flags, listingOf(context), () => client.hosts());
+    await showListing(context, flags, listing, () => client.hosts());
   });
   return addHelp(command, [
     ['berth host list', 'the fleet at a glance'],
     ['berth host list -o wide --watch', 'amounts, too, again and again'],
+    ['berth host list --sort-by vcpu --reverse', 'the fullest first'],
     ['berth host list -o name', 'names alone, for a script'],
   ]);
 }
@@ -43,6 +46,15 @@ function listingOf({ terminal, clock }: Context): Listing<HostSummary> {
   ] as const;
   return {
     nameOf: ({ host }) => host,
+    sorts: {
+      age: ({ updatedAtMs }) => -updatedAtMs,
+      zone: ({ availabilityZone }) => availabilityZone,
+      instances: ({ instances }) => instances,
+      failures: ({ failures }) => failures,
+      vcpu: (host) => shareOf(host, 'VCPU'),
+      memory: (host) => shareOf(host, 'MEMORY_MB'),
+      disk: (host) => shareOf(host, 'DISK_GB'),
+    },
     columns: [
       { head: 'HOST', cell: ({ host }) => host },
       { head: 'STATUS', cell: (host) => showStatus(terminal, host) },
@@ -64,18 +76,23 @@ function amountsOf({ resources }: HostSummary, resourceClass: string): string {
   return found ? `${formatNumber(found.used)} of ${formatNumber(capacityOf(found.inventory))}` : '-';
 }
 
+/** How full a host is of a class; 0 without it. */
+function shareOf({ resources }: HostSummary, resourceClass: string): number {
+  const found = resources[resourceClass];
+  return found ? found.used / Math.max(1, capacityOf(found.inventory)) : 0;
+}
+
 function showCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('show')
+  const command = answerCommand('show')
     .description('Show one host: inventories, traits, aggregates.')
-    .argument('<host>', 'host')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }, name) => {
-    const [host] = await client.hosts(name);
-    // An unknown host is an error of the scheduler's, so there is always one.
-    if (host === undefined) return;
-    if (json) context.terminal.json(host);
-    else show(context, host);
-  });
+    .argument('<host>', 'host');
+  useClient(context, command, (client, flags, name) =>
+    showAnswer(context, flags, async () => {
+      // An unknown host is an error of the scheduler's, so there is always one.
+      const [host] = (await client.hosts(name)) as [HostSummary];
+      return { plain: host, names: [host.host], draw: (terminal) => show({ ...context, terminal }, host) };
+    }),
+  );
   return addHelp(command, [['berth host show host-7', 'what it has, what is in use, what it is']]);
 }
 

@@ -2,6 +2,7 @@ import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-ty
 import type { InstanceView } from '#libs/contracts/messages';
 import { INSTANCE_STATES } from '#libs/domain/instance';
 import { requireUuid } from '#libs/domain/names';
+import { answerCommand, showAnswer } from '../../answers/answer';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
@@ -37,7 +38,8 @@ export function instanceCommand(context: Context): CommandUnknownOpts {
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
-  const command = listingCommand('list')
+  const listing = listingOf(context);
+  const command = listingCommand('list', listing)
     .description('List instances, with failed attempts and faults.')
     .addOption(new Option('--state <state>', 'only in this state').choices(INSTANCE_STATES))
     .option('--host <name>', 'only on this host', '')
@@ -47,7 +49,7 @@ function listCommand(context: Context): CommandUnknownOpts {
   useClient(context, command, async (client, flags) => {
     const { state, host, project: projectId, request: requestId, limit } = flags;
     const read = () => client.instances({ state, host, projectId, requestId }, limit);
-    const instances = await showListing(context, flags, listingOf(context), read);
+    const instances = await showListing(context, flags, listing, read);
     if (instances.length === limit && !flags.json) {
       context.terminal.note(`the first ${limit}; there may be more: --limit shows them`);
     }
@@ -55,6 +57,7 @@ function listCommand(context: Context): CommandUnknownOpts {
   return addHelp(command, [
     ['berth instance list --state error', 'what failed, and why'],
     ['berth instance list --state pending', 'who waits for room, in which place, and for what'],
+    ['berth instance list --sort-by age', 'the youngest first'],
     ['berth instance list --host host-7 --json', 'what runs on a host, for a program'],
   ]);
 }
@@ -62,6 +65,13 @@ function listCommand(context: Context): CommandUnknownOpts {
 function listingOf({ terminal, clock }: Context): Listing<InstanceView> {
   return {
     nameOf: ({ uuid }) => uuid,
+    sorts: {
+      name: ({ name }) => name,
+      age: ({ createdAtMs }) => -createdAtMs,
+      state: ({ state }) => state,
+      host: ({ host }) => host,
+      project: ({ projectId }) => projectId,
+    },
     columns: [
       { head: 'INSTANCE', cell: ({ uuid }) => uuid },
       { head: 'NAME', cell: ({ name }) => name },
@@ -79,15 +89,15 @@ function listingOf({ terminal, clock }: Context): Listing<InstanceView> {
 }
 
 function showCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('show')
+  const command = answerCommand('show')
     .description('Show one instance with all attempts to build it.')
-    .argument('<uuid>', 'instance', (text) => requireUuid(text, 'uuid'))
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }, instanceUuid) => {
-    const instance = await client.instance(instanceUuid);
-    if (json) context.terminal.json(instance);
-    else show(context, instance);
-  });
+    .argument('<uuid>', 'instance', (text) => requireUuid(text, 'uuid'));
+  useClient(context, command, (client, flags, instanceUuid) =>
+    showAnswer(context, flags, async () => {
+      const instance = await client.instance(instanceUuid);
+      return { plain: instance, names: [instance.uuid], draw: (terminal) => show({ ...context, terminal }, instance) };
+    }),
+  );
   return addHelp(command, [
     ['berth instance show 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11', 'where it is and how it got there'],
   ]);

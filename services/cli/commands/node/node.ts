@@ -1,9 +1,11 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { NodeView } from '#libs/contracts/messages';
+import { answerCommand, showAnswer } from '../../answers/answer';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { type Listing, listingCommand, showListing } from '../../views/listing';
+import type { Terminal } from '../../views/terminal';
 import { healCommand } from './heal';
 import { enrollCommand, maintainCommand, plainOrderCommand, powerCommand } from './operate';
 import { classOf, printNode, showState, withoutJournal } from './show-node';
@@ -25,12 +27,14 @@ export function nodeCommand(context: Context): CommandUnknownOpts {
 
 function listCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
-  const command = listingCommand('list')
-    .description('List nodes: what each is, has on it, and who manages it.')
-    .option('--state <state>', 'only those in this state');
   const listing: Listing<NodeView> = {
     nameOf: ({ host }) => host,
     plainOf: withoutJournal,
+    sorts: {
+      age: ({ updatedAtMs }) => -updatedAtMs,
+      state: ({ state }) => state,
+      class: classOf,
+    },
     columns: [
       { head: 'NODE', cell: ({ host }) => host },
       { head: 'STATE', cell: (node) => showState(terminal, node) },
@@ -41,6 +45,9 @@ function listCommand(context: Context): CommandUnknownOpts {
       { head: 'REASON', cell: ({ reason }) => reason || '-' },
     ],
   };
+  const command = listingCommand('list', listing)
+    .description('List nodes: what each is, has on it, and who manages it.')
+    .option('--state <state>', 'only those in this state');
   useClient(context, command, async (client, flags) => {
     const isAsked = ({ state }: NodeView) => flags.state === undefined || state === flags.state;
     await showListing(context, flags, listing, async () => (await client.nodes()).filter(isAsked));
@@ -52,14 +59,14 @@ function listCommand(context: Context): CommandUnknownOpts {
 }
 
 function showCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('show')
-    .description('Show one node.')
-    .argument('<node>', 'node')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }, name) => {
-    const [node] = await client.nodes(name);
-    // An unknown node is an error of the scheduler's, so there is always one.
-    if (node) printNode(context, node, json);
-  });
+  const command = answerCommand('show').description('Show one node.').argument('<node>', 'node');
+  useClient(context, command, (client, flags, name) =>
+    showAnswer(context, flags, async () => {
+      // An unknown node is an error of the scheduler's, so there is always one.
+      const [node] = (await client.nodes(name)) as [NodeView];
+      const draw = (terminal: Terminal) => printNode({ ...context, terminal }, node, false);
+      return { plain: withoutJournal(node), names: [node.host], draw };
+    }),
+  );
   return addHelp(command, [['berth node show node-17', 'its state, class, power and instance']]);
 }

@@ -1,6 +1,8 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { BerthError } from '#libs/domain/errors';
 import { requireUuid } from '#libs/domain/names';
+import { type Answer, answerCommand, showAnswer } from '../../answers/answer';
+import type { PlacementClient } from '../../client/placement-client';
 import type { ConsumerDocument, ProviderDocument } from '../../client/placement-documents';
 import { readTrees, withNames } from '../../client/providers';
 import { usePlacement } from '../../client/with-client';
@@ -18,20 +20,23 @@ export function allocationCommand(context: Context): CommandUnknownOpts {
 }
 
 function showCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('show')
+  const command = answerCommand('show')
     .description('Show what one consumer holds.')
-    .argument('<consumer>', 'its UUID: that of the instance', (text) => requireUuid(text, 'consumer'))
-    .option('--json', 'print one JSON value', false);
-  usePlacement(context, command, async (client, { json }, uuid) => {
+    .argument('<consumer>', 'its UUID: that of the instance', (text) => requireUuid(text, 'consumer'));
+  const read = async (client: PlacementClient, uuid: string): Promise<Answer> => {
     const consumer = await client.allocationsOf(uuid);
     if (Object.keys(consumer.allocations).length === 0) {
       const details = { hint: "'berth provider show' lists the consumers of a provider" };
       throw new BerthError('not_found', 'no_such_consumer', `nothing is allocated to ${uuid}`, { details });
     }
     const providers = await readTrees(client, Object.keys(consumer.allocations));
-    if (!json) return show(context.terminal, uuid, consumer, providers);
-    context.terminal.json({ ...consumer, allocations: withNames(consumer.allocations, providers) });
-  });
+    return {
+      plain: { ...consumer, allocations: withNames(consumer.allocations, providers) },
+      names: [uuid],
+      draw: (terminal) => show(terminal, uuid, consumer, providers),
+    };
+  };
+  usePlacement(context, command, (client, flags, uuid) => showAnswer(context, flags, () => read(client, uuid)));
   return addHelp(command, [
     ['berth allocation show 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11', 'what an instance holds, provider by provider'],
   ]);

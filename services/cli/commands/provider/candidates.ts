@@ -1,5 +1,6 @@
-import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { EXIT } from '#libs/runtime/exit-codes';
+import { answerCommand, showAnswer } from '../../answers/answer';
 import type { PlacementClient } from '../../client/placement-client';
 import { parameter } from '../../client/placement-http';
 import { readTrees, withNames } from '../../client/providers';
@@ -17,8 +18,7 @@ import { countByCondition } from './condition-counts';
 
 /** `berth candidates`: allocation candidates for a request, from the placement API. */
 export function candidatesCommand(context: Context): CommandUnknownOpts {
-  const { terminal } = context;
-  const plain = new Command('candidates').optionsGroup('What is asked for:');
+  const plain = answerCommand('candidates').optionsGroup('What is asked for:');
   const command = addFilterFlags(plain)
     .option('--root-required <TRAIT,...>', "traits of the tree's root, !TRAIT without", String)
     .optionsGroup('Request groups, each met by one provider:')
@@ -39,10 +39,9 @@ export function candidatesCommand(context: Context): CommandUnknownOpts {
       repeatable('--same-subtree <NAME,...>', 'groups below one ancestor, itself one of their providers', String),
     )
     .optionsGroup('Options:')
-    .option('--limit <n>', 'at most so many candidates', amount, 10)
-    .option('--json', 'print one JSON value', false);
+    .option('--limit <n>', 'at most so many candidates', amount, 10);
   usePlacement(context, command, async (client, flags) => {
-    const { group, groupPolicy, sameSubtree, rootRequired, limit, json, ...filter } = flags;
+    const { group, groupPolicy, sameSubtree, rootRequired, limit, output: _output, json: _json, ...filter } = flags;
     const hasPlain = Object.values(filter).some((values) => values.length > 0);
     const groups = hasPlain ? [{ ...filter, suffix: '' }, ...group] : group;
     const conditions = await Promise.all(groups.map((one) => queryOf(client, one, one.suffix)));
@@ -58,12 +57,16 @@ export function candidatesCommand(context: Context): CommandUnknownOpts {
     if (count === 0) context.exit(EXIT.failed);
     const roots = Object.values(found.provider_summaries).map((summary) => summary.root_provider_uuid);
     const providers = await readTrees(client, roots);
-    if (json) {
-      return terminal.json({ ...found, provider_summaries: withNames(found.provider_summaries, providers) });
-    }
-    if (count === 0) return explainNone(context, client, groups);
-    terminal.print(candidateTable(terminal, found, groups, providers));
-    if (count === limit) terminal.note(`the first ${limit}; there may be more: --limit shows them`);
+    const isForPeople = !flags.json && (flags.output === 'table' || flags.output === 'wide');
+    if (count === 0 && isForPeople) return explainNone(context, client, groups);
+    await showAnswer(context, flags, async () => ({
+      plain: { ...found, provider_summaries: withNames(found.provider_summaries, providers) },
+      names: [...new Set(roots)].map((uuid) => providers.get(uuid)?.name ?? uuid),
+      draw(terminal) {
+        terminal.print(candidateTable(terminal, found, groups, providers));
+        if (count === limit) terminal.note(`the first ${limit}; there may be more: --limit shows them`);
+      },
+    }));
   });
   return addHelp(
     command,

@@ -1,4 +1,5 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { answerCommand, showAnswer } from '../../answers/answer';
 import type { PlacementClient } from '../../client/placement-client';
 import type { Amounts, ProviderAllocations, ProviderDocument } from '../../client/placement-documents';
 import { findProvider, readStock } from '../../client/providers';
@@ -17,15 +18,16 @@ const CONSUMERS_SHOWN = 20;
 
 /** `berth provider show` */
 export function providerShowCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('show')
+  const command = answerCommand('show')
     .description('Show one provider: inventories, traits, aggregates, and who holds what of it.')
-    .argument('<provider>', 'its UUID or name')
-    .option('--json', 'print one JSON value', false);
-  usePlacement(context, command, async (client, { json }, uuidOrName) => {
-    const whole = await readWhole(client, await findProvider(client, uuidOrName));
-    if (json) return context.terminal.json(whole);
-    show(context.terminal, whole, await client.providers([['in_tree', whole.uuid]]));
-  });
+    .argument('<provider>', 'its UUID or name');
+  usePlacement(context, command, (client, flags, uuidOrName) =>
+    showAnswer(context, flags, async () => {
+      const whole = await readWhole(client, await findProvider(client, uuidOrName));
+      const tree = await client.providers([['in_tree', whole.uuid]]);
+      return { plain: whole, names: [whole.name], draw: (terminal) => show(terminal, whole, tree) };
+    }),
+  );
   return addHelp(command, [
     ['berth provider show host-7', 'what it has, what is in use, what it is'],
     ['berth provider show 5f3b1b5e-6a0c-4c56-8f8f-0a5b8a2d3c11 --json', 'the same for a program'],

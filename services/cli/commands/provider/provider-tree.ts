@@ -1,4 +1,5 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { type Answer, answerCommand, showAnswer } from '../../answers/answer';
 import type { PlacementClient } from '../../client/placement-client';
 import type { ProviderDocument } from '../../client/placement-documents';
 import { findProvider, readStocks, type StockedProvider } from '../../client/providers';
@@ -13,15 +14,15 @@ const SHARES = 'MISC_SHARES_VIA_AGGREGATE';
 
 /** `berth provider tree` */
 export function providerTreeCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('tree')
+  const command = answerCommand('tree')
     .description('Draw trees of providers, and how full each provider is.')
     .argument('[provider]', 'UUID or name of any provider of the tree; all trees when not given')
-    .option('--limit <n>', 'at most so many trees', amount, 20)
-    .option('--json', 'print one JSON value: the providers of the trees', false);
-  usePlacement(context, command, async (client, { limit, json }, uuidOrName) => {
-    if (uuidOrName === undefined) await drawAll(context, client, limit, json);
-    else await drawOne(context, client, uuidOrName, json);
-  });
+    .option('--limit <n>', 'at most so many trees', amount, 20);
+  usePlacement(context, command, (client, flags, uuidOrName) =>
+    showAnswer(context, flags, () =>
+      uuidOrName === undefined ? readAll(client, flags.limit) : readOne(client, uuidOrName),
+    ),
+  );
   return addHelp(command, [
     ['berth provider tree host-7', 'the tree of a host, and who shares with it'],
     ['berth provider tree host-7-numa-0', 'the same tree: any of its providers names it'],
@@ -29,26 +30,34 @@ export function providerTreeCommand(context: Context): CommandUnknownOpts {
   ]);
 }
 
-async function drawAll({ terminal }: Context, client: PlacementClient, limit: number, json: boolean): Promise<void> {
+async function readAll(client: PlacementClient, limit: number): Promise<Answer> {
   const [all, sharing] = await Promise.all([client.providers(), client.providers([['required', SHARES]])]);
   const roots = all.filter((provider) => provider.parent_provider_uuid === null).toSorted(compareNames);
   const shownRoots = new Set(roots.slice(0, limit).map(({ uuid }) => uuid));
   const shown = all.filter((provider) => shownRoots.has(provider.root_provider_uuid));
   const stocked = await readStocks(client, shown);
-  if (json) return terminal.json({ resource_providers: stocked, trees: roots.length });
-  if (roots.length === 0) return terminal.print('There are no providers yet.');
-  terminal.print(treeTable(terminal, [stocked], { sharing }));
-  if (roots.length > shownRoots.size) {
-    terminal.note(`${shownRoots.size} of ${roots.length} trees: --limit shows more, a name shows one`);
-  }
+  return {
+    plain: { resource_providers: stocked, trees: roots.length },
+    names: stocked.map(({ name }) => name),
+    draw(terminal) {
+      if (roots.length === 0) return terminal.print('There are no providers yet.');
+      terminal.print(treeTable(terminal, [stocked], { sharing }));
+      if (roots.length > shownRoots.size) {
+        terminal.note(`${shownRoots.size} of ${roots.length} trees: --limit shows more, a name shows one`);
+      }
+    },
+  };
 }
 
-async function drawOne({ terminal }: Context, client: PlacementClient, of: string, json: boolean): Promise<void> {
+async function readOne(client: PlacementClient, of: string): Promise<Answer> {
   const asked = await findProvider(client, of);
   const tree = await client.providers([['in_tree', asked.uuid]]);
   const [stocked, sharing] = await Promise.all([readStocks(client, tree), sharingWith(client, tree)]);
-  if (json) return terminal.json({ resource_providers: stocked, sharing_providers: sharing });
-  terminal.print(treeTable(terminal, [stocked, sharing], { sharing, asked }));
+  return {
+    plain: { resource_providers: stocked, sharing_providers: sharing },
+    names: stocked.map(({ name }) => name),
+    draw: (terminal) => terminal.print(treeTable(terminal, [stocked, sharing], { sharing, asked })),
+  };
 }
 
 /** Providers outside of a tree that share with it through its aggregates. */

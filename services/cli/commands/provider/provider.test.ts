@@ -126,6 +126,22 @@ describe('provider list', () => {
     expect(await answer('provider list --name host-1-gpu-0')).toContain('  host-1 / host-1-numa-1  ');
   });
 
+  it('has amounts beside percentages when it is wide, and every other form', async () => {
+    expect(await answer('provider list --name host-2 -o wide')).toContain(' 94%  30 of 32');
+    expect(await answer('provider list --name host-2 -o name')).toBe('host-2\n');
+    expect(await answer('provider list --name host-2 -o yaml')).toContain('resource_providers:\n  - ');
+    expect(await answer('provider show host-2 -o name')).toBe('host-2\n');
+    expect(await answer('usage --provider host-2 -o yaml')).toContain('name: host-2');
+  });
+
+  it('is in the order that is asked for, before it is cut', async () => {
+    const names = async (flags: string) => (await answer(`provider list -o name ${flags}`.trim())).trim().split('\n');
+    const all = await names('--sort-by name');
+    expect(all).toEqual(await names(''));
+    expect((await names('--sort-by name --reverse')).slice(0, 2)).toEqual(all.toReversed().slice(0, 2));
+    expect(await names('--sort-by generation')).toHaveLength(all.length);
+  });
+
   it('says so when there are more than it lists, and when there are none', async () => {
     expect((await berth('provider list --limit 2')).err).toBe('2 of 7: --limit shows more\n');
     expect(await berth('provider list --name nobody')).toMatchObject({

@@ -1,4 +1,5 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { showAnswer } from '../../answers/answer';
 import type { PlacementClient } from '../../client/placement-client';
 import type { ProviderDocument } from '../../client/placement-documents';
 import { parameter } from '../../client/placement-http';
@@ -6,6 +7,7 @@ import { readStocks, readTrees } from '../../client/providers';
 import { usePlacement } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
+import { listingCommand, sorted } from '../../views/listing';
 import { providerTable } from '../../views/provider-table';
 import { compareNames } from '../../views/tree-table';
 import { addFilterFlags, queryOf } from '../filter-flags';
@@ -21,24 +23,36 @@ export function providerCommand(context: Context): CommandUnknownOpts {
     .addCommand(providerTreeCommand(context));
 }
 
+/** Placement does not say how old a provider is; a generation says how often it was written. */
+const listing = {
+  nameOf: ({ name }: ProviderDocument) => name,
+  sorts: { generation: ({ generation }: ProviderDocument) => generation },
+};
+
 function listCommand(context: Context): CommandUnknownOpts {
-  const { terminal } = context;
-  const named = new Command('list')
+  const named = listingCommand('list', listing)
     .description('List resource providers, and how full they are.')
     .optionsGroup('Only those:')
     .option('--name <name>', 'with exactly this name');
-  const command = addFilterFlags(named)
-    .optionsGroup('Options:')
-    .option('--limit <n>', 'at most so many', amount, 50)
-    .option('--json', 'print one JSON value', false);
-  usePlacement(context, command, async (client, { name, limit, json, ...filter }) => {
-    const found = await client.providers([...parameter('name', name), ...(await queryOf(client, filter))]);
-    const shown = await readStocks(client, found.toSorted(compareNames).slice(0, limit));
-    if (json) return terminal.json({ resource_providers: shown, found: found.length });
-    if (found.length === 0) return terminal.note('no provider matches');
-    terminal.print(providerTable(terminal, shown, await ancestors(client, shown)));
-    if (found.length > shown.length) terminal.note(`${shown.length} of ${found.length}: --limit shows more`);
-  });
+  const command = addFilterFlags(named).optionsGroup('Options:').option('--limit <n>', 'at most so many', amount, 50);
+  usePlacement(context, command, (client, flags) =>
+    showAnswer(context, flags, async () => {
+      const { name, limit } = flags;
+      const found = await client.providers([...parameter('name', name), ...(await queryOf(client, flags))]);
+      const inOrder = sorted(found.toSorted(compareNames), flags, listing);
+      const shown = await readStocks(client, inOrder.slice(0, limit));
+      const known = await ancestors(client, shown);
+      return {
+        plain: { resource_providers: shown, found: found.length },
+        names: shown.map(listing.nameOf),
+        draw(terminal, isWide) {
+          if (found.length === 0) return terminal.note('no provider matches');
+          terminal.print(providerTable(terminal, shown, known, isWide));
+          if (found.length > shown.length) terminal.note(`${shown.length} of ${found.length}: --limit shows more`);
+        },
+      };
+    }),
+  );
   return addHelp(command, [
     ['berth provider list', 'what there is and how full it is'],
     ['berth provider list --resources VCPU:8,MEMORY_MB:16384', 'who has room for so much'],

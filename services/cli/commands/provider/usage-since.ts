@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
 import type { ProjectUsageView } from '#libs/contracts/messages';
+import { type AnswerFlags, showAnswer } from '../../answers/answer';
 import type { Context } from '../../context';
 import { compareClasses } from '../../views/fill';
 import { table } from '../../views/table';
@@ -13,14 +14,21 @@ export type Since = { readonly dayMs: number } | { readonly daysAgo: number };
 /** Prints what projects held on each day, in unit-seconds: VCPU-seconds, MEMORY_MB-seconds, instance-seconds. */
 export async function showUsageSince(
   client: Client,
-  { terminal, clock }: Context,
-  { since, project, json }: { readonly since: Since; readonly project: string | undefined; readonly json: boolean },
+  context: Context,
+  flags: AnswerFlags & { readonly since: Since; readonly project?: string | undefined },
 ): Promise<void> {
+  const { since, project } = flags;
+  const { clock } = context;
   const sinceMs = 'dayMs' in since ? since.dayMs : Math.max(0, clock.now() - since.daysAgo * DAY_MS);
-  const usages = (await client.usage(sinceMs, project)).filter(({ days }) => days.length > 0);
-  if (json) return terminal.json(usages);
-  if (usages.length === 0) return terminal.print('Nothing was held since then.');
-  terminal.print(usageTable(usages, terminal));
+  await showAnswer(context, flags, async () => {
+    const usages = (await client.usage(sinceMs, project)).filter(({ days }) => days.length > 0);
+    return {
+      plain: usages,
+      names: usages.map(({ projectId }) => projectId),
+      draw: (terminal) =>
+        terminal.print(usages.length === 0 ? 'Nothing was held since then.' : usageTable(usages, terminal)),
+    };
+  });
 }
 
 function usageTable(usages: readonly ProjectUsageView[], terminal: Context['terminal']): string {

@@ -1,4 +1,5 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { answerCommand, showAnswer } from '../../answers/answer';
 import { clientOptions } from '../../client/client-options';
 import type { UsagesByType } from '../../client/placement-documents';
 import { parameter } from '../../client/placement-http';
@@ -19,8 +20,7 @@ const HINT = 'berth usage --project ID, or berth usage --provider UUID|NAME';
 
 /** `berth usage`: the usage of a project or of a provider. */
 export function usageCommand(context: Context): CommandUnknownOpts {
-  const { terminal } = context;
-  const command = new Command('usage')
+  const command = answerCommand('usage')
     .option('--project <id>', 'of this project')
     .option('--user <id>', 'only what this user of the project holds')
     .option('--type <TYPE>', 'only consumers of this type, such as INSTANCE; all sums them into one')
@@ -29,13 +29,13 @@ export function usageCommand(context: Context): CommandUnknownOpts {
       '--since <day>',
       'instead, what projects held on each day since then, in unit-seconds: a day (UTC), or 7d',
       sinceDay,
-    )
-    .option('--json', 'print one JSON value', false);
+    );
   addSettingFlags(command, { tables: { client: { busUrl: clientOptions.busUrl } } });
-  usePlacement(context, command, async (client, { project, user, type, provider, since, json }) => {
+  usePlacement(context, command, async (client, flags) => {
+    const { project, user, type, provider, since } = flags;
     if (since !== undefined) {
       if ((user ?? type ?? provider) !== undefined) throw usageError('--since goes with --project only', HINT_SINCE);
-      return withClient(context, command, (bus) => showUsageSince(bus, context, { since, project, json }));
+      return withClient(context, command, (bus) => showUsageSince(bus, context, { ...flags, since }));
     }
     if ((project === undefined) === (provider === undefined)) {
       throw usageError('say whose usage: that of one project or that of one provider', HINT);
@@ -44,19 +44,26 @@ export function usageCommand(context: Context): CommandUnknownOpts {
       if ((user ?? type) !== undefined) {
         throw usageError('--user and --type belong to --project: usages of a provider have no user and no type', HINT);
       }
-      const stocked = await readStock(client, await findProvider(client, provider));
-      return json ? terminal.json(stocked) : terminal.print(inventoryTable(terminal, stocked));
+      return showAnswer(context, flags, async () => {
+        const stocked = await readStock(client, await findProvider(client, provider));
+        const draw = (terminal: Terminal) => terminal.print(inventoryTable(terminal, stocked));
+        return { plain: stocked, names: [stocked.name], draw };
+      });
     }
-    const usages = await client.projectUsages([
-      ...parameter('project_id', project),
-      ...parameter('user_id', user),
-      ...parameter('consumer_type', type),
-    ]);
-    if (json) return terminal.json({ usages });
-    if (Object.values(usages).every((usage) => usage.consumer_count === 0)) {
-      return terminal.print(`Project ${project} has no such usage.`);
-    }
-    terminal.print(usageTable(terminal, usages));
+    return showAnswer(context, flags, async () => {
+      const usages = await client.projectUsages([
+        ...parameter('project_id', project),
+        ...parameter('user_id', user),
+        ...parameter('consumer_type', type),
+      ]);
+      const isNone = Object.values(usages).every((usage) => usage.consumer_count === 0);
+      return {
+        plain: { usages },
+        names: Object.keys(usages),
+        draw: (terminal) =>
+          terminal.print(isNone ? `Project ${project} has no such usage.` : usageTable(terminal, usages)),
+      };
+    });
   });
   return addHelp(command, [
     ['berth usage --project default', 'instances, migrations and others of a project'],

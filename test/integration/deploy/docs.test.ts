@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { environment } from '#libs/runtime/system';
@@ -7,10 +7,14 @@ import { type Child, startChild } from '#libs/testing/servers/child';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 
-/* The tutorial, as a reader types it: every line of its `sh` blocks, in one shell, on a broker and a store of its own. */
+/* The documentation's pages, as a reader types them: every line of a page's `sh` blocks, in one shell, on a broker and a store. */
 
 const ROOT = join(__dirname, '../../..');
-const TUTORIAL = join(ROOT, 'services/console/docs/tutorial.md');
+const DOCS = join(ROOT, 'services/console/docs');
+const PAGES = readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.md'))
+  .map((path) => ({ path, commands: commandsOf(readFileSync(join(DOCS, path), 'utf8')) }))
+  .filter(({ commands }) => commands.length > 0);
 const BERTH = 'services/cli/main.ts';
 /** Commands that go on until Ctrl-C, and what they say once they are up. */
 const LASTING: readonly (readonly [command: RegExp, isUp: RegExp])[] = [
@@ -47,16 +51,25 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 }, 60_000);
 
-it('does what it says, command by command', async () => {
-  const commands = commandsOf(readFileSync(TUTORIAL, 'utf8'));
-  expect(commands.length).toBeGreaterThan(15);
-  shell = openShell();
-  for (const { line, exitCode } of commands) {
-    const lasting = LASTING.find(([command]) => command.test(line));
-    const outcome = await (lasting ? startLasting(line, lasting[1]) : shell.run(line));
-    expect({ line, ...outcome }).toMatchObject({ line, exitCode });
-  }
-}, 300_000);
+it('has commands in the tutorial and with the concepts', () => {
+  const pages = PAGES.map(({ path, commands }) => `${path}: ${commands.length}`);
+  expect(pages.length).toBeGreaterThan(4);
+  expect(PAGES.find(({ path }) => path === 'tutorial.md')?.commands.length).toBeGreaterThan(15);
+});
+
+it.each(PAGES)(
+  '$path: does what it says, command by command',
+  async ({ commands }) => {
+    shell?.end();
+    shell = openShell();
+    for (const { line, exitCode } of commands) {
+      const lasting = LASTING.find(([command]) => command.test(line));
+      const outcome = await (lasting ? startLasting(line, lasting[1]) : shell.run(line));
+      expect({ line, ...outcome }).toMatchObject({ line, exitCode });
+    }
+  },
+  300_000,
+);
 
 interface Command {
   readonly line: string;

@@ -1,0 +1,21 @@
+import type { InstanceEvent } from '#libs/contracts/messages';
+import { attemptSummary, showState } from '../../views/attempt-summary';
+import { table } from '../../views/table';
+import type { Terminal } from '../../views/terminal';
+
+/** What became of each instance of a request. What several have in common, such as a long diagnosis, is said once, below. */
+export function showOutcome(terminal: Terminal, events: readonly InstanceEvent[]): void {
+  const summaries = events.map(attemptSummary);
+  const counts = new Map<string, number>();
+  for (const summary of summaries) counts.set(summary, (counts.get(summary) ?? 0) + 1);
+  const shared = [...counts].filter(([summary, count]) => summary !== '' && count > 1);
+  const rows = events.map((event, i) => {
+    const at = shared.findIndex(([summary]) => summary === summaries[i]);
+    const summary = at === -1 ? (summaries[i] ?? '') : `see ${at + 1} below`;
+    return [event.instanceUuid, event.name, showState(terminal, event.state), event.host, summary];
+  });
+  terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'ATTEMPTS'], rows));
+  for (const [i, [summary, count]] of shared.entries()) {
+    terminal.print(`${i === 0 ? '\n' : ''}${i + 1}: ${count} of ${events.length}: ${summary}`);
+  }
+}

@@ -1,0 +1,108 @@
+import { connect } from '#libs/client/connect';
+import { BUILD_REQUESTS } from '#libs/contracts/queues';
+import { BerthError } from '#libs/domain/errors';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
+import type { FleetAll } from '../../../services/console/api/fleet';
+import type { InstancePage } from '../../../services/console/api/instance';
+import { Browse } from '../../../services/console/testing/browse';
+import { type Composition, startComposition } from './composition';
+
+/*
+ * The console of deploy/docker-compose.yml, with the settings, users and rights that the file gives it: all its pages and all
+ * that operators do by it. What its users may not do is in permissions.test.ts and redis.test.ts beside this.
+ */
+
+jest.setTimeout(120_000);
+
+let composition: Composition;
+let browse: Browse;
+let csrf: string;
+
+beforeAll(async () => {
+  composition = await startComposition();
+  await Promise.all(['scheduler', 'conductor'].map((name) => composition.run(name)));
+  const [console] = await Promise.all([
+    composition.run('console', { BERTH_CONSOLE_PORT: '0', BERTH_CONSOLE_HOST: '127.0.0.1' }),
+    composition.run('compute-agent-1'),
+    composition.run('compute-agent-2'),
+  ]);
+  const [, url = ''] = /"event":"console_listening".*?"url":"([^"]+)"/.exec(console.stdout()) ?? [];
+  browse = new Browse(url);
+  csrf = await browse.signIn('placement-token-for-trying');
+});
+afterAll(() => composition.stop());
+
+const tenant = () => connect({ url: composition.brokerUrl('project.demo', 'demo-for-trying') });
+
+async function act(path: string, words: Readonly<Record<string, string>>) {
+  return browse.ask('POST', path, words, { 'x-csrf-token': csrf });
+}
+
+it('asks who one is', async () => {
+  expect(await new Browse(browse.url).ask('GET', '/api/session')).toMatchObject({ status: 401 });
+  expect(await browse.ask('GET', '/api/session')).toMatchObject({ status: 200, body: { mayAct: true } });
+});
+
+it('shows the fleet and an instance as it is built, and moves, stops and terminates it', async () => {
+  const fleet = await browse.listen('/api/stream?page=fleet');
+  await fleet.until<FleetAll>('fleet_all', ({ hosts }) => hosts.length > 0);
+  const client = await tenant();
+  const spec = aRequestSpec({ projectId: 'demo', resources: { VCPU: 1 } });
+  const [built] = await client.buildAndWait({ spec });
+  const { instanceUuid: uuid = '', host = '' } = built ?? {};
+  await fleet.until('fleet');
+  fleet.close();
+  const page = await browse.listen(`/api/stream?page=instance&name=${uuid}`);
+  await page.until<InstancePage>('page', ({ state }) => state === 'active');
+  for (const [action, state] of [
+    ['stop', 'stopped'],
+    ['start', 'active'],
+    ['terminate', 'deleted'],
+  ] as const) {
+    expect(await act(`/api/instances/${uuid}/actions`, { action })).toMatchObject({ status: 200 });
+    await page.until<InstancePage>('page', (it) => it.state === state);
+  }
+  page.close();
+  for (const name of ['builds', 'capacity', `host&name=${host}`]) {
+    const other = await browse.listen(`/api/stream?page=${name}`);
+    await other.until('page');
+    other.close();
+  }
+  await client.close();
+});
+
+it('answers questions', async () => {
+  expect(await browse.ask('GET', '/api/flavors')).toMatchObject({ status: 200, body: [] });
+  expect(await browse.ask('GET', '/api/explain?resources=VCPU:1')).toMatchObject({ status: 200 });
+  expect(await browse.ask('GET', '/api/search?q=host')).toMatchObject({ status: 200 });
+});
+
+it('disables and enables a host, drains it, and has everybody know who did it', async () => {
+  const builds = await browse.listen('/api/stream?page=builds');
+  for (const action of ['disable', 'enable', 'drain', 'enable'])
+    expect(await act('/api/hosts/host-2/actions', { action })).toMatchObject({ status: 200 });
+  await builds.until<{ actions: readonly { action: string; userId: string }[] }>('page', ({ actions }) =>
+    actions.some(({ action, userId }) => action === 'host_drain' && userId === 'operator'),
+  );
+  builds.close();
+});
+
+it('shows dead letters, and sends one again as the word of who sent it', async () => {
+  const client = await tenant();
+  const foreign = aRequestSpec({ projectId: 'another', resources: { VCPU: 1 } });
+  const refused = await client
+    .buildAndWait({ spec: foreign })
+    .catch((thrown: unknown) => BerthError.from(thrown).reason);
+  expect(refused).toBe('wrong_project');
+  const letters = { status: 200, body: [{ queue: BUILD_REQUESTS.name, reason: 'wrong_project' }] };
+  const read = () => browse.ask('GET', '/api/dead-letters');
+  expect(await read()).toMatchObject(letters);
+  expect(await act('/api/dead-letters/actions', { action: 'requeue', reason: 'wrong_project' })).toMatchObject({
+    status: 200,
+  });
+  // As the tenant's it is refused again; as the console's own it would be built.
+  let answer = await read();
+  for (let i = 0; i < 20 && (answer.body as unknown[]).length === 0; i++) answer = await read();
+  expect(answer).toMatchObject(letters);
+  await client.close();
+});

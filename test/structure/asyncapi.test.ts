@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { RPC_CONDUCTOR, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
+import { asyncApi, callsOf } from '../asyncapi/asyncapi';
+
+const PROTO = join(__dirname, '../../proto');
+const text = readFileSync(join(PROTO, 'asyncapi.yaml'), 'utf8');
+const document = parse(text) as Record<string, unknown>;
+
+it('is what the code says: npm run proto:asyncapi', () => {
+  expect(text).toBe(asyncApi(join(PROTO, '..')));
+});
+
+it('knows a queue for every call, those of agents too', () => {
+  const calls = callsOf(PROTO);
+  const queues = new Set(calls.map(({ queue }) => queue));
+  expect(queues).toEqual(new Set([RPC_SCHEDULER.name, RPC_CONDUCTOR.name, STATS.name]));
+  const ofAgents = calls.filter(({ queue }) => queue === STATS.name).map(({ name }) => name);
+  expect(ofAgents).toEqual(expect.arrayContaining(['AcquireHosts', 'JoinPool', 'WriteNode']));
+  expect(ofAgents).not.toContain('ListNodes');
+});
+
+it('has no reference within it that leads nowhere, and none to a file or a message that is not there', () => {
+  const found: string[] = [];
+  const walk = (value: unknown) => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === '$ref') found.push(String(inner));
+      else walk(inner);
+    }
+  };
+  walk(document);
+  expect(found.length).toBeGreaterThan(100);
+  expect(found.filter((ref) => !isThere(ref))).toEqual([]);
+});
+
+function isThere(ref: string): boolean {
+  const [file = '', pointer = ''] = ref.split('#');
+  if (file !== '') {
+    const path = join(PROTO, file);
+    return existsSync(path) && readFileSync(path, 'utf8').includes(`\nmessage ${pointer} {`);
+  }
+  const steps = pointer.split('/').slice(1);
+  return (
+    steps.reduce<unknown>((at, step) => {
+      return (at as Record<string, unknown> | undefined)?.[decodeURIComponent(step).replaceAll('~1', '/')];
+    }, document) !== undefined
+  );
+}

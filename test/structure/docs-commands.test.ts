@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { CATALOGUE } from '../../services/cli/catalogue';
+import { takeGlobalFlags } from '../../services/cli/contexts/global-flags';
+import { createTerminal } from '../../services/cli/views/terminal';
+import { readSources } from '../docs-site/repository';
+
+/* Every command line of `berth` that stands in a code block of any Markdown file: there is such a command, and it has such flags. */
+
+const ROOT = join(__dirname, '../..');
+
+const context = {
+  env: {},
+  outside: {},
+  terminal: createTerminal(new PassThrough(), new PassThrough(), {}),
+  clock: systemClock(),
+  random: systemRandom,
+  interrupted: new AbortController().signal,
+  exit() {},
+};
+
+/** The words of each command line of `berth` in a text's code blocks, `npx` and variables before it left out. */
+function linesOf(markdown: string): string[] {
+  const blocks = [...markdown.matchAll(/^```\w*\n([^]*?)^```$/gm)].map(([, text = '']) => text.replaceAll('\\\n', ' '));
+  const lines = blocks.flatMap((text) => text.split('\n'));
+  return lines.flatMap((line) => /^\s*(?:\$ )?(?:\w+=\S+ )*(?:npx )?berth (.*)$/.exec(line)?.[1] ?? []);
+}
+
+/** What is wrong with a command line; undefined when nothing is. */
+async function problemOf(line: string): Promise<string | undefined> {
+  const typed = (line.replace(/\s+#.*$/, '').split(/\s[|>&;]/)[0] ?? '').trim().split(/\s+/);
+  const { args } = takeGlobalFlags(typed, {});
+  if (args.length === 0 || args[0]?.startsWith('-')) return undefined;
+  const entry = CATALOGUE.flatMap(({ commands }) => commands).find(({ name }) => name === args[0]);
+  if (entry === undefined) return `no command ${args[0]}`;
+  let command: CommandUnknownOpts = await entry.load(context);
+  let rest = args.slice(1);
+  for (;;) {
+    const next = command.commands.find((one) => one.name() === rest[0]);
+    if (next === undefined) break;
+    command = next;
+    rest = rest.slice(1);
+  }
+  if (command.commands.length > 0 && rest[0] !== undefined && !/^[-A-Z|]/.test(rest[0])) {
+    return `no command ${args[0]} ${rest[0]}`;
+  }
+  const flags = rest.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.split('=')[0]);
+  const known = ['--help', ...command.options.flatMap(({ long, short }) => [long, short])];
+  const unknown = flags.find((flag) => !known.includes(flag));
+  return unknown && `no flag ${unknown}`;
+}
+
+it('names commands and flags that there are', async () => {
+  const found: string[] = [];
+  let count = 0;
+  for (const { path, markdown } of readSources(ROOT)) {
+    for (const line of linesOf(markdown)) {
+      count += 1;
+      const problem = await problemOf(line);
+      if (problem !== undefined) found.push(`${path}: berth ${line}: ${problem}`);
+    }
+  }
+  expect(found).toEqual([]);
+  expect(count).toBeGreaterThan(100);
+});
+
+it.each([
+  ['hosts list', 'no command hosts'],
+  ['host lst', 'no command host lst'],
+  ['host list --sort name   # by name', 'no flag --sort'],
+  ['host list --sort-by name --no-pager | head', undefined],
+  ['--context prod host list -o wide', undefined],
+])('finds what is wrong with %s', async (line, problem) => {
+  expect(await problemOf(line)).toBe(problem);
+});
