@@ -5,9 +5,11 @@ import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instanc
 import { MAX_PAGE } from '#libs/contracts/limits';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
-import { BerthError } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import type { BerthError } from '#libs/domain/errors';
+import type { CellOfInstance, Instance } from '#libs/domain/instance';
+import { busOfCell } from './bus-of-cell';
 import type { TopConductor } from './context';
+import { forgottenBy } from './doubts';
 import { changeRecord, dueIn } from './records';
 
 const CALL_TIMEOUT_MS = 10_000;
@@ -32,7 +34,7 @@ export async function hearCell(t: TopConductor, cell: string, bus: Bus): Promise
 }
 
 /** What a cell says of an instance, by an event or in a list. */
-type Told = Pick<InstanceEvent, 'state' | 'host' | 'version' | 'fault' | 'attempts' | 'name'> & {
+type Told = Pick<InstanceEvent, 'state' | 'host' | 'version' | 'fault' | 'attempts'> & {
   readonly uuid: string;
   readonly endsAtMs?: number | undefined;
 };
@@ -41,17 +43,20 @@ function told({ instanceUuid: uuid, ...event }: InstanceEvent): Told {
   return { uuid, ...event };
 }
 
-/** Takes over what a cell says of an instance that it was given. What is older than what is known says nothing. */
-async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | 'list'): Promise<void> {
+/**
+ * Takes over what a cell says of an instance that it was given. What is older than what is known says nothing; but what was read
+ * later (`reread`) is taken with any version: the cell's store went back, or began again.
+ */
+async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | 'list' | 'reread'): Promise<void> {
   let isNew = false;
-  await changeRecord(t, news.uuid, ({ cell }) => {
-    if (cell?.name !== name || news.version <= cell.version) return undefined;
+  await changeRecord(t, news.uuid, (record) => {
+    const { cell } = record;
+    if (cell?.name !== name) return undefined;
+    if (by === 'reread' ? isAsTold(record, news) : news.version <= cell.version) return undefined;
     isNew = true;
-    const isGone = news.state === 'deleted';
     return {
-      state: cell.isEnding && !isGone ? 'deleting' : news.state,
+      state: shownState(cell, news),
       host: news.host || undefined,
-      name: news.name,
       attempts: news.attempts,
       fault: news.fault && { reason: news.fault.reason, message: news.fault.message },
       cell: { ...cell, version: news.version, isHandedOver: true },
@@ -60,6 +65,15 @@ async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | '
     };
   });
   if (isNew) t.measured.mirrored.inc({ by });
+}
+
+/** What is to end is DELETING until its cell has ended it. */
+function shownState({ isEnding }: CellOfInstance, { state }: Pick<Told, 'state'>): Instance['state'] {
+  return isEnding && state !== 'deleted' ? 'deleting' : state;
+}
+
+function isAsTold({ state, cell }: Instance, news: Pick<Told, 'state' | 'version'>): boolean {
+  return cell !== undefined && cell.version === news.version && shownState(cell, news) === state;
 }
 
 /** A cell refused a request that it was handed: its project may have too low a priority there, or the request was too old. */
@@ -90,7 +104,10 @@ export async function askCell(
 
 /**
  * Compares all that a cell has with what the top knows of it: what happened while the top was away, or the cell was out of its
- * reach, is heard of now. What the cell knows no more has ended, or, when it was never told of, was lost on its way there.
+ * reach, is heard of now. What the cell does not know was lost on its way there, or is in doubt.
+ *
+ * A version below the known one is no proof that the cell's store went back: the list may have been read before the event came.
+ * So it is read again, later than what is known.
  */
 export async function compareCell(t: TopConductor, name: string): Promise<void> {
   const beganAtMs = t.clock.now();
@@ -101,8 +118,12 @@ export async function compareCell(t: TopConductor, name: string): Promise<void> 
     const known = new Map(
       (await t.instances.get(views.map(({ uuid }) => uuid))).map((record) => [record.uuid, record]),
     );
-    const news = views.filter(({ uuid, version }) => (known.get(uuid)?.cell?.version ?? version) < version);
-    await Promise.all(news.map((view) => mirror(t, name, view, 'list')));
+    for (const view of views) {
+      const record = known.get(view.uuid);
+      if (record?.cell?.name !== name || isAsTold(record, view)) continue;
+      if (view.version > record.cell.version) await mirror(t, name, view, 'list');
+      else await rereadInCell(t, name, view.uuid);
+    }
     if (views.length < MAX_PAGE) break;
     marker = views.at(-1)?.uuid ?? '';
   }
@@ -114,13 +135,9 @@ export async function compareCell(t: TopConductor, name: string): Promise<void> 
   await Promise.all(missing.map((record) => forgottenBy(t, record)));
 }
 
-/** A cell does not know an instance that it was given. */
-export async function forgottenBy(t: TopConductor, { uuid }: Instance): Promise<void> {
-  await changeRecord(t, uuid, ({ state, cell }) => {
-    if (cell === undefined || !cell.isHandedOver) return undefined;
-    if (cell.version > 0 || cell.isEnding) return { state: 'deleted', dueAtMs: undefined };
-    return state === 'scheduling' ? { cell: { ...cell, isHandedOver: false } } : undefined;
-  });
+async function rereadInCell(t: TopConductor, name: string, instanceUuid: string): Promise<void> {
+  const [view] = await listPage(t, name, { ...EVERY, instanceUuid, marker: '', limit: 1 });
+  if (view) await mirror(t, name, view, 'reread');
 }
 
 async function listPage(
@@ -128,8 +145,7 @@ async function listPage(
   name: string,
   request: Parameters<(typeof listInstancesMethod)['request']['encode']>[0],
 ): Promise<readonly InstanceView[]> {
-  const link = t.links.get(name);
-  if (link === undefined) throw new BerthError('unavailable', 'cell_unreachable', `no link to cell ${name}`);
   const options = { timeoutMs: CALL_TIMEOUT_MS, signal: t.stopping };
-  return (await callMethod(link.bus, RPC_CONDUCTOR, listInstancesMethod, request, options)).instances;
+  const { instances } = await callMethod(busOfCell(t, name), RPC_CONDUCTOR, listInstancesMethod, request, options);
+  return instances;
 }

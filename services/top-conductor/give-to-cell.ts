@@ -1,13 +1,13 @@
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
-import { cellUnreachable } from '#libs/cells/cell-link';
 import { buildRequestCodec } from '#libs/contracts/conductor';
 import type { Destination, SelectDestinationsResponse } from '#libs/contracts/messages';
 import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import { busOfCell } from './bus-of-cell';
 import type { TopConductor } from './context';
-import { changeRecord, dueIn } from './records';
+import { changeRecord, dueIn, noted } from './records';
 
 /**
  * Gives the instances of one request to a cell: a top scheduler chooses it and has hosts claimed there; which cell it is is
@@ -42,7 +42,9 @@ export async function giveToCell(t: TopConductor, records: readonly Instance[]):
     const error = BerthError.from(thrown);
     const fault = { reason: error.reason, message: error.message };
     t.log.warn({ event: 'not_given_to_cell', err: error, request_id: first.requestId }, error.message);
-    const isForNow = isRetryable(error) || error.code === 'resource_exhausted';
+    // A cell that is written down may have it already: that it is not named now ends nothing.
+    const isForNow =
+      isRetryable(error) || error.code === 'resource_exhausted' || (decided && error.reason === 'unknown_cell');
     await Promise.all(open.map((record) => (isForNow ? noteFault(t, record, fault) : fail(t, record, fault))));
   }
 }
@@ -76,8 +78,7 @@ async function handOver(
   destinations: readonly Destination[],
   cell: string,
 ): Promise<void> {
-  const link = t.links.get(cell);
-  if (link === undefined) throw cellUnreachable(cell, 'BERTH_TOP_CELLS of this top conductor does not name it');
+  if (!t.links.has(cell)) busOfCell(t, cell);
   const chosen = await Promise.all(
     open.map(({ uuid }) =>
       changeRecord(t, uuid, (record) => {
@@ -97,14 +98,14 @@ async function handOver(
     requestId: first.requestId,
     requestSpec: first.requestSpec,
     count: given.length,
-    name: given.length === 1 ? first.name : first.name.replace(/-1$/, ''),
+    name: given.length === 1 ? first.name : first.name.replace(/-\d+$/, ''),
     instanceUuids: uuids,
     publishedAtMs: first.createdAtMs,
     minCount: Math.min(first.gang?.minCount ?? 0, given.length),
     admission: first.admission,
     destinations: destinations.filter(({ instanceUuid }) => uuids.includes(instanceUuid)),
   };
-  await castTyped(link.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: first.requestId });
+  await castTyped(busOfCell(t, cell), BUILD_REQUESTS, buildRequestCodec, request, { id: first.requestId });
   t.measured.handedOver.inc({ to_cell: cell }, given.length);
   t.measured.requests.inc({ outcome: 'handed_over' });
   t.log.info(
@@ -126,14 +127,19 @@ function isDelayed({ noValidHost }: SelectDestinationsResponse): boolean {
 }
 
 /** Why it waits, for whoever looks at it. */
-export async function noteFault(t: TopConductor, { uuid }: Instance, fault: NonNullable<Instance['fault']>) {
-  await changeRecord(t, uuid, (record) =>
-    record.fault?.message === fault.message ? undefined : { fault, dueAtMs: t.clock.now() + t.config.syncIntervalMs },
-  );
+async function noteFault(t: TopConductor, { uuid }: Instance, fault: NonNullable<Instance['fault']>) {
+  await changeRecord(t, uuid, (record) => (isGiven(record) ? undefined : noted(t, record, fault)));
 }
 
-async function fail(t: TopConductor, { uuid }: Instance, fault: NonNullable<Instance['fault']>) {
-  await changeRecord(t, uuid, ({ state }) =>
-    state === 'scheduling' ? { state: 'error', fault, dueAtMs: undefined } : undefined,
-  );
+/** Ends what no cell takes. One for which somebody else has chosen a cell since it was asked for is not failed by that. */
+async function fail(t: TopConductor, asked: Instance, fault: NonNullable<Instance['fault']>) {
+  await changeRecord(t, asked.uuid, (record) => {
+    if (isGiven(record) || record.cell?.name !== asked.cell?.name) return undefined;
+    return { state: 'error', fault, dueAtMs: undefined };
+  });
+}
+
+/** Whether it is its cell's to say what becomes of it. */
+function isGiven({ state, cell }: Instance): boolean {
+  return state !== 'scheduling' || cell?.isHandedOver === true;
 }

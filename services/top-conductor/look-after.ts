@@ -2,9 +2,10 @@ import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { TopConductor } from './context';
-import { askCell, compareCell, forgottenBy } from './follow-cells';
-import { giveToCell, noteFault } from './give-to-cell';
-import { givingMs, publish } from './records';
+import { doubtUnnamedCells, forgottenBy } from './doubts';
+import { askCell, compareCell } from './follow-cells';
+import { giveToCell } from './give-to-cell';
+import { changeRecord, givingMs, noted, publish } from './records';
 import { endInCell } from './take-requests';
 
 /** The lease of whoever compares cells, empties the outbox and forgets what is old. */
@@ -32,16 +33,22 @@ async function lookAfterDue(t: TopConductor): Promise<void> {
   await Promise.all([...byRequest.values()].map((records) => lookAfter(t, records)));
 }
 
-/** Instances of one request; they are in one cell. */
+/** Instances of one request. */
 async function lookAfter(t: TopConductor, records: readonly Instance[]): Promise<void> {
   const isInCell = ({ cell, state }: Instance) => cell?.isHandedOver || state !== 'scheduling';
   await giveToCell(
     t,
     records.filter((record) => !isInCell(record)),
   );
-  const there = records.filter((record) => isInCell(record) && record.cell);
-  const name = there[0]?.cell?.name;
-  if (name === undefined) return;
+  const byCell = new Map<string, Instance[]>();
+  for (const record of records) {
+    if (!record.cell || !isInCell(record)) continue;
+    byCell.set(record.cell.name, [...(byCell.get(record.cell.name) ?? []), record]);
+  }
+  await Promise.all([...byCell].map(([name, there]) => lookAfterInCell(t, name, there)));
+}
+
+async function lookAfterInCell(t: TopConductor, name: string, there: readonly Instance[]): Promise<void> {
   try {
     const unknown = await askCell(t, name, there);
     await Promise.all(unknown.map((record) => forgottenBy(t, record)));
@@ -50,7 +57,8 @@ async function lookAfter(t: TopConductor, records: readonly Instance[]): Promise
   } catch (thrown) {
     const error = BerthError.from(thrown);
     const message = `cell ${name} does not answer (${error.message}); what is there goes on by itself`;
-    await Promise.all(there.map((record) => noteFault(t, record, { reason: 'cell_unreachable', message })));
+    const fault = { reason: 'cell_unreachable', message };
+    await Promise.all(there.map(({ uuid }) => changeRecord(t, uuid, (record) => noted(t, record, fault))));
   }
 }
 
@@ -60,37 +68,43 @@ export async function keepComparing(t: TopConductor, holder: string): Promise<vo
   while (!t.stopping.aborted) {
     try {
       const isKeeper = (await t.leases.acquire(KEEPER_LEASE, holder, LEASE_MS)) !== undefined;
-      if (!isKeeper) comparedAtMs.clear();
-      else {
-        for (const [name, link] of t.links) {
-          if (link.problem !== '') comparedAtMs.delete(name);
-          else if (
-            t.clock.elapsed() - (comparedAtMs.get(name) ?? Number.NEGATIVE_INFINITY) >=
-            t.config.resyncIntervalMs
-          ) {
-            const isCompared = await compareCell(t, name).then(
-              () => true,
-              (err: unknown) => {
-                t.log.warn(
-                  { event: 'cell_not_compared', err, of_cell: name },
-                  'could not ask a cell for its instances',
-                );
-                return false;
-              },
-            );
-            if (isCompared) comparedAtMs.set(name, t.clock.elapsed());
-          }
-        }
-        if (t.bus.isConnected()) {
-          await t.instances.scanOutbox(t.config.syncIntervalMs, async (rows) => {
-            await Promise.all(rows.map((versions) => publish(t, versions)));
-          });
-        }
-        await t.instances.forget(t.clock.now() - t.config.retentionMs, MAX_FORGOTTEN);
-      }
+      if (isKeeper) await keep(t, comparedAtMs);
+      else comparedAtMs.clear();
     } catch (err) {
       t.log.warn({ event: 'top_not_kept', err }, 'could not compare cells with the store, retrying');
     }
     await sleep(t.clock, t.config.syncIntervalMs, t.stopping);
+  }
+}
+
+/** Not the name of a cell: when the records of cells that are not named were looked at. */
+const UNNAMED = '';
+
+async function keep(t: TopConductor, comparedAtMs: Map<string, number>): Promise<void> {
+  const isDue = (name: string) =>
+    t.clock.elapsed() - (comparedAtMs.get(name) ?? -Infinity) >= t.config.resyncIntervalMs;
+  for (const [name, link] of t.links) {
+    if (link.problem !== '') comparedAtMs.delete(name);
+    else if (isDue(name) && (await isCompared(t, name))) comparedAtMs.set(name, t.clock.elapsed());
+  }
+  if (isDue(UNNAMED)) {
+    await doubtUnnamedCells(t);
+    comparedAtMs.set(UNNAMED, t.clock.elapsed());
+  }
+  if (t.bus.isConnected()) {
+    await t.instances.scanOutbox(t.config.syncIntervalMs, async (rows) => {
+      await Promise.all(rows.map((versions) => publish(t, versions)));
+    });
+  }
+  await t.instances.forget(t.clock.now() - t.config.retentionMs, MAX_FORGOTTEN);
+}
+
+async function isCompared(t: TopConductor, name: string): Promise<boolean> {
+  try {
+    await compareCell(t, name);
+    return true;
+  } catch (err) {
+    t.log.warn({ event: 'cell_not_compared', err, of_cell: name }, 'could not ask a cell for its instances');
+    return false;
   }
 }

@@ -36,6 +36,16 @@ export async function changeRecord(
   return record;
 }
 
+/** A fault, and that it is looked after again; undefined when it says the same already. */
+export function noted(
+  t: TopConductor,
+  record: Instance,
+  fault: NonNullable<Instance['fault']>,
+): RecordChange | undefined {
+  if (record.fault?.message === fault.message) return undefined;
+  return { fault, dueAtMs: t.clock.now() + t.config.syncIntervalMs };
+}
+
 /** Publishes versions of one instance, oldest first. What the broker does not take stays in the outbox. */
 export async function publish(t: TopConductor, versions: readonly Instance[]): Promise<void> {
   try {

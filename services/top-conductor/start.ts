@@ -1,15 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import type { Bus } from '#libs/bus/port';
 import { answer, callMethod } from '#libs/bus/typed-calls';
-import { CellLink, cellUnreachable } from '#libs/cells/cell-link';
-import { type Identity, requireProject, requireService, speaksForProject } from '#libs/contracts/identity';
+import { CellLink } from '#libs/cells/cell-link';
+import { type Identity, requireService, speaksForProject } from '#libs/contracts/identity';
 import { listInstancesMethod } from '#libs/contracts/instance';
 import { instanceView } from '#libs/contracts/instance-view';
 import type { ListInstancesRequest, OperateInstanceRequest } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
+import { ownFilter } from '#libs/contracts/own-instances';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import type { Running } from '#libs/runtime/service';
+import { busOfCell } from './bus-of-cell';
 import type { TopConductor, TopConductorDeps } from './context';
 import { hearCell } from './follow-cells';
 import { KEEPER_LEASE, keepComparing, keepLookingAfter } from './look-after';
@@ -58,20 +60,14 @@ export async function startTopConductor({ cells, openCell, ...deps }: TopConduct
 
 /** What the top knows of instances: as their cells said last. */
 async function listInstances(t: TopConductor, request: ListInstancesRequest, sender: Identity) {
-  const { instanceUuid, requestId, state, host, marker, limit } = request;
+  const { instanceUuid, marker, limit } = request;
   if (instanceUuid !== '') {
     const found = await t.instances.get([instanceUuid]);
     return { instances: found.filter(({ projectId }) => speaksForProject(sender, projectId)).map(instanceView) };
   }
-  const projectId = request.projectId || (sender.kind === 'project' ? sender.projectId : '');
-  requireProject(sender, projectId);
-  const filter = {
-    ...(requestId === '' ? {} : { requestId }),
-    ...(projectId === '' ? {} : { projectId }),
-    ...(state === undefined ? {} : { state }),
-    ...(host === '' ? {} : { host }),
+  return {
+    instances: (await t.instances.list(ownFilter(request, sender), marker || undefined, limit)).map(instanceView),
   };
-  return { instances: (await t.instances.list(filter, marker || undefined, limit)).map(instanceView) };
 }
 
 /** What a tenant may ask for; the rest is an operator's. */
@@ -96,10 +92,8 @@ async function operateInstance(t: TopConductor, request: OperateInstanceRequest,
   }
   const { cell } = record;
   if (cell === undefined) throw new BerthError('failed_precondition', 'instance_state', 'it has no cell yet');
-  const link = t.links.get(cell.name);
-  if (link === undefined) throw cellUnreachable(cell.name, 'BERTH_TOP_CELLS of this top conductor does not name it');
   const inCell = { ...request, version: cell.version };
   const options = { timeoutMs: OPERATE_TIMEOUT_MS, signal: t.stopping };
-  const { instance } = await callMethod(link.bus, RPC_CONDUCTOR, operateInstanceMethod, inCell, options);
+  const { instance } = await callMethod(busOfCell(t, cell.name), RPC_CONDUCTOR, operateInstanceMethod, inCell, options);
   return { instance: { ...instance, version: record.version, cell: cell.name } };
 }

@@ -1,7 +1,8 @@
-import { type Identity, requireService, speaksForProject } from '#libs/contracts/identity';
+import { type Identity, requireService } from '#libs/contracts/identity';
 import { instanceView } from '#libs/contracts/instance-view';
 import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
+import { requireOwnInstance } from '#libs/contracts/own-instances';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance, InstanceState } from '#libs/domain/instance';
 import type { Conductor } from '../context';
@@ -102,10 +103,7 @@ async function wishOf(c: Conductor, request: OperateInstanceRequest, record: Ins
 }
 
 async function ownRecord(c: Conductor, uuid: string, sender: Identity): Promise<Instance> {
-  const record = await readRecord(c, uuid);
-  if (record === undefined) throw new BerthError('not_found', 'no_such_instance', `there is no instance ${uuid}`);
-  if (speaksForProject(sender, record.projectId)) return record;
-  throw new BerthError('permission_denied', 'wrong_project', `instance ${uuid} belongs to another project`);
+  return requireOwnInstance(await readRecord(c, uuid), uuid, sender);
 }
 
 function changed({ uuid, state, version }: Instance, seen: number): BerthError {
