@@ -1,5 +1,6 @@
 import type { Bus } from '#libs/bus/port';
 import type { CellLink } from '#libs/cells/cell-link';
+import type { FlavorStore } from '#libs/instances/flavor-store';
 import type { InstanceStore, LeaseStore } from '#libs/instances/store';
 import type { Surroundings } from '#libs/runtime/service';
 import type { TopConductorMetrics } from './metrics';
@@ -12,6 +13,8 @@ export interface TopConductorDeps extends Surroundings {
   /** Which instance is in which cell, and how it is there. */
   readonly instances: InstanceStore;
   readonly leases: LeaseStore;
+  /** Of the fleet: cells have their own besides, which requests to the top do not name. */
+  readonly flavors: FlavorStore;
   readonly links: ReadonlyMap<string, CellLink>;
   readonly config: TopConductorConfig;
 }

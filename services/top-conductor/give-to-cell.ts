@@ -5,6 +5,7 @@ import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import { spelledOut } from '#libs/flavors/fill-in-flavor';
 import { busOfCell } from './bus-of-cell';
 import type { TopConductor } from './context';
 import { changeRecord, dueIn, noted } from './records';
@@ -57,7 +58,7 @@ async function selectFor(
 ): Promise<SelectDestinationsResponse> {
   const request = {
     requestId,
-    requestSpec,
+    requestSpec: spelledOut(requestSpec),
     instanceUuids: open.map(({ uuid }) => uuid),
     numAlternates: t.config.numAlternates,
     minCount: gang?.minCount ?? 0,
@@ -96,7 +97,7 @@ async function handOver(
   const uuids = given.map((record) => record?.uuid ?? '');
   const request = {
     requestId: first.requestId,
-    requestSpec: first.requestSpec,
+    requestSpec: spelledOut(first.requestSpec),
     count: given.length,
     name: given.length === 1 ? first.name : first.name.replace(/-\d+$/, ''),
     instanceUuids: uuids,

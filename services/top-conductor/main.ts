@@ -31,6 +31,7 @@ export const topConductor: ServiceProcess<typeof tables> = {
       bus,
       instances,
       leases: instances,
+      flavors: instances,
       cells: [...urls.keys()],
       openCell: (cell) => openCellBus({ ...config.bus, busUrl: urls.get(cell) ?? config.bus.busUrl }, cell, opening),
       config: config.topConductor,

@@ -10,6 +10,8 @@ import { operateInstanceMethod } from '#libs/contracts/operations';
 import { ownFilter } from '#libs/contracts/own-instances';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
+import type { RequestSpec } from '#libs/domain/request-spec';
+import { flavorCalls, requireFlavor } from '#libs/flavors/serve-flavors';
 import type { Running } from '#libs/runtime/service';
 import { busOfCell } from './bus-of-cell';
 import type { TopConductor, TopConductorDeps } from './context';
@@ -41,6 +43,7 @@ export async function startTopConductor({ cells, openCell, ...deps }: TopConduct
     await t.bus.serve(RPC_CONDUCTOR, {
       ...answer(listInstancesMethod, (request, { identity }) => listInstances(t, request, identity)),
       ...answer(operateInstanceMethod, (request, { identity }) => operateInstance(t, request, identity)),
+      ...flavorCalls(t),
     }),
     await t.bus.consume(BUILD_REQUESTS, (message) => takeRequest(t, message), { prefetch: t.config.prefetch }),
   ];
@@ -92,8 +95,16 @@ async function operateInstance(t: TopConductor, request: OperateInstanceRequest,
   }
   const { cell } = record;
   if (cell === undefined) throw new BerthError('failed_precondition', 'instance_state', 'it has no cell yet');
-  const inCell = { ...request, version: cell.version };
+  const resizeTo = request.resizeTo && (await withFlavor(t, request.resizeTo));
+  const inCell = { ...request, resizeTo, version: cell.version };
   const options = { timeoutMs: OPERATE_TIMEOUT_MS, signal: t.stopping };
   const { instance } = await callMethod(busOfCell(t, cell.name), RPC_CONDUCTOR, operateInstanceMethod, inCell, options);
   return { instance: { ...instance, version: record.version, cell: cell.name } };
+}
+
+/** What a resize asks for, spelled out for the cell. @throws BerthError `not_found / no_such_flavor`. */
+async function withFlavor(t: TopConductor, to: RequestSpec): Promise<RequestSpec> {
+  if (to.flavor === undefined) return to;
+  const { resources, extraSpecs } = await requireFlavor(t, to.flavor.name);
+  return { ...to, flavor: undefined, resources, extraSpecs };
 }

@@ -3,6 +3,7 @@ import { ACK, drop, type IncomingMessage, POSTPONE, type Settlement } from '#lib
 import { castTyped, unknownType } from '#libs/bus/typed-calls';
 import { buildRequestCodec, requestIdOf, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { type Identity, requireProject } from '#libs/contracts/identity';
+import type { BuildRequest } from '#libs/contracts/messages';
 import { newInstances } from '#libs/contracts/new-instances';
 import { requireOwnInstance, requireOwnRequest } from '#libs/contracts/own-instances';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
@@ -10,6 +11,7 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { RequestSpec } from '#libs/domain/request-spec';
+import { fillInFlavor, readSpec } from '#libs/flavors/fill-in-flavor';
 import { busOfCell } from './bus-of-cell';
 import type { TopConductor } from './context';
 import { giveToCell } from './give-to-cell';
@@ -45,33 +47,35 @@ export async function takeRequest(t: TopConductor, message: IncomingMessage): Pr
 
 async function onBuildRequest(t: TopConductor, message: IncomingMessage): Promise<void> {
   const request = buildRequestCodec.decode(message.body);
-  const spec = requestSpecCodec.decode(request.requestSpec);
-  requireProject(message.identity, spec.projectId);
-  refuseWhatIsOfOneCell(spec);
-  const { projectId, userId } = spec;
-  const nowMs = t.clock.now();
-  const begin = { state: 'scheduling', dueAtMs: nowMs + givingMs(t) } as const;
-  const options = { projectId, userId, requestSpec: request.requestSpec, nowMs, begin };
-  const wanted = newInstances(request, t.random, options);
-  const { created, instances } = await t.instances.create(
-    request.requestId,
-    wanted,
-    request.publishedAtMs || undefined,
-  );
-  requireOwnRequest(request.requestId, instances, spec.projectId);
+  const { projectId } = readSpec(request.requestSpec);
+  requireProject(message.identity, projectId);
+  refuseGroups(requestSpecCodec.decode(request.requestSpec));
+  const { created, instances } = await createOnce(t, request);
+  requireOwnRequest(request.requestId, instances, projectId);
   if (created) await Promise.all(instances.map((instance) => publish(t, [instance])));
   await tellAccepted(t.bus, message, request.requestId, instances);
   await giveToCell(t, instances);
 }
 
-/** @throws BerthError `unimplemented` for what the cells keep, each for itself. */
-function refuseWhatIsOfOneCell({ flavor, group }: RequestSpec): void {
-  const refuseKept = (reason: string, what: string) => {
-    const message = `${what} are kept by each cell for itself, and the top knows of none: send the request to a cell`;
-    throw new BerthError('unimplemented', reason, message);
-  };
-  if (flavor !== undefined && flavor.version === 0) refuseKept('flavor_at_top', 'flavors');
-  if (group !== undefined) refuseKept('group_at_top', 'server groups');
+/** Stores the instances of a request; one that comes again finds them, whatever has become of its flavor meanwhile. */
+async function createOnce(t: TopConductor, request: BuildRequest) {
+  const { requestId, count } = request;
+  const { projectId, userId, flavor } = readSpec(request.requestSpec);
+  const known = flavor === undefined ? [] : await t.instances.list({ requestId }, undefined, count);
+  if (known.length > 0) return { created: false, instances: known };
+  const requestSpec = flavor === undefined ? request.requestSpec : await fillInFlavor(t, request.requestSpec, flavor);
+  const nowMs = t.clock.now();
+  const begin = { state: 'scheduling', dueAtMs: nowMs + givingMs(t) } as const;
+  const wanted = newInstances(request, t.random, { projectId, userId, requestSpec, nowMs, begin });
+  return t.instances.create(requestId, wanted, request.publishedAtMs || undefined);
+}
+
+/** @throws BerthError `unimplemented / group_at_top`: cells keep groups, each for itself. */
+function refuseGroups({ group }: RequestSpec): void {
+  if (group === undefined) return;
+  const message =
+    'server groups are kept by each cell for itself, and the top knows of none: send the request to a cell';
+  throw new BerthError('unimplemented', 'group_at_top', message);
 }
 
 /** What is in a cell is ended by the cell; what is in none ends here. */

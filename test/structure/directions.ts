@@ -70,6 +70,12 @@ export const RULES: readonly Rule[] = [
     breach: 'libs/instances/store.ts -> libs/placement/port/placement-store.ts',
   },
   {
+    says: 'flavors know the wire and their store',
+    of: ['libs/flavors/'],
+    only: ['libs/bus/', 'libs/contracts/', 'libs/domain/', 'libs/runtime/', 'libs/instances/'],
+    breach: 'libs/flavors/serve-flavors.ts -> libs/placement/port/placement-store.ts',
+  },
+  {
     says: 'the ring imports nothing',
     of: ['libs/ring/'],
     only: ['libs/ring/'],

@@ -6,6 +6,7 @@ import { memoryCellStore } from '#libs/cells/cell-store';
 import { Client } from '#libs/client/client';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { TOP } from '#libs/domain/cells/cell';
+import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
 import { readConfig } from '#libs/runtime/config';
@@ -40,7 +41,11 @@ export async function startEmbeddedTop(
   const around = (): Surroundings => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
   const connect = (cell = TOP): Promise<Bus> => openBus({ busUrl: 'memory:', cell }, around(), broker);
   const states = memoryCellStore();
-  const stores = { instances: memoryInstanceStore(clock), leases: memoryLeaseStore(clock) };
+  const stores = {
+    instances: memoryInstanceStore(clock),
+    leases: memoryLeaseStore(clock),
+    flavors: memoryFlavorStore(clock),
+  };
   const clientBus = await connect();
   await clientBus.declare(BUILD_REQUESTS);
   const client = new Client(clientBus, { clock, random, timeoutMs: CALL_TIMEOUT_MS, retryForMs: 0 });

@@ -20,6 +20,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { seededRandom } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
+import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
 import { readConfig } from '#libs/runtime/config';
@@ -94,6 +95,7 @@ export class TopWorld {
   readonly random = seededRandom(3);
   readonly instances = memoryInstanceStore(this.clock);
   readonly leases = memoryLeaseStore(this.clock);
+  readonly flavors = memoryFlavorStore(this.clock);
   readonly #broker = new MemoryBroker(this.clock, silentLog);
   readonly bus = this.openBus('top');
   readonly a = new ScriptedCell('a', this.openBus('a'));
@@ -134,6 +136,7 @@ export class TopWorld {
       bus: this.openBus('top'),
       instances: this.instances,
       leases: this.leases,
+      flavors: this.flavors,
       cells,
       openCell: async (cell) => this.openBus(cell),
       config,
