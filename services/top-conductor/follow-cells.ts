@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
 import { buildRefusedCodec } from '#libs/contracts/conductor';
@@ -5,12 +6,15 @@ import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instanc
 import { MAX_PAGE } from '#libs/contracts/limits';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { BerthError } from '#libs/domain/errors';
 import type { CellOfInstance, Instance } from '#libs/domain/instance';
+import type { RequestSpec } from '#libs/domain/request-spec';
 import { busOfCell } from './bus-of-cell';
 import type { TopConductor } from './context';
 import { forgottenBy } from './doubts';
 import { changeRecord, dueIn } from './records';
+import { isCounted, isMoving, reserveRunning } from './reservations';
 
 const CALL_TIMEOUT_MS = 10_000;
 /** What was written this shortly before a comparison began may be missing in it. */
@@ -37,6 +41,8 @@ export async function hearCell(t: TopConductor, cell: string, bus: Bus): Promise
 type Told = Pick<InstanceEvent, 'state' | 'host' | 'version' | 'fault' | 'attempts'> & {
   readonly uuid: string;
   readonly endsAtMs?: number | undefined;
+  /** In lists only. */
+  readonly requestSpec?: RequestSpec;
 };
 
 function told({ instanceUuid: uuid, ...event }: InstanceEvent): Told {
@@ -49,22 +55,45 @@ function told({ instanceUuid: uuid, ...event }: InstanceEvent): Told {
  */
 async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | 'list' | 'reread'): Promise<void> {
   let isNew = false;
-  await changeRecord(t, news.uuid, (record) => {
+  const changed = await changeRecord(t, news.uuid, (record) => {
     const { cell } = record;
-    if (cell?.name !== name) return undefined;
-    if (by === 'reread' ? isAsTold(record, news) : news.version <= cell.version) return undefined;
+    if (cell?.name !== name || !tellsMore(t, record, news, by)) return undefined;
     isNew = true;
+    // An event does not say what it has been resized to: it is asked for once more.
+    const isResized = by === 'event' && isMoving(record) && !isMoving(news);
     return {
       state: shownState(cell, news),
       host: news.host || undefined,
       attempts: news.attempts,
       fault: news.fault && { reason: news.fault.reason, message: news.fault.message },
       cell: { ...cell, version: news.version, isHandedOver: true },
-      dueAtMs: dueIn(t, news.state, cell.isEnding),
+      dueAtMs: isResized ? t.clock.now() : dueIn(t, news.state, cell.isEnding),
       ...(news.endsAtMs ? { endsAtMs: news.endsAtMs } : {}),
+      ...(news.requestSpec ? { requestSpec: asResized(record.requestSpec, news.requestSpec) } : {}),
     };
   });
-  if (isNew) t.measured.mirrored.inc({ by });
+  if (!isNew || changed === undefined) return;
+  t.measured.mirrored.inc({ by });
+  if (news.requestSpec && isCounted(changed) && !isMoving(changed)) await reserveRunning(t, changed);
+}
+
+function tellsMore(t: TopConductor, record: Instance, news: Told, by: 'event' | 'list' | 'reread'): boolean {
+  const known = record.cell?.version ?? 0;
+  if (by === 'reread') return !isAsTold(record, news);
+  const isAwaited = by === 'list' && news.version === known && record.dueAtMs !== undefined;
+  return news.version > known || (isAwaited && dueIn(t, news.state, record.cell?.isEnding ?? false) === undefined);
+}
+
+/** The request as it is after a resize: what decides where it may run, and who asked, stays. */
+function asResized(encoded: Uint8Array, now: RequestSpec): Uint8Array {
+  const spec = requestSpecCodec.decode(encoded);
+  const { resources, extraSpecs, preferredResources } = now;
+  const isSame = isDeepStrictEqual(
+    [spec.resources, spec.extraSpecs, spec.preferredResources],
+    [resources, extraSpecs, preferredResources],
+  );
+  if (isSame) return encoded;
+  return requestSpecCodec.encode({ ...spec, flavor: undefined, resources, extraSpecs, preferredResources });
 }
 
 /** What is to end is DELETING until its cell has ended it. */

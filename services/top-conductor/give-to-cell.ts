@@ -5,10 +5,12 @@ import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import { type QuotaExcess, sentenceOf } from '#libs/domain/quotas/quota';
 import { spelledOut } from '#libs/flavors/fill-in-flavor';
 import { busOfCell } from './bus-of-cell';
 import type { TopConductor } from './context';
 import { changeRecord, dueIn, noted } from './records';
+import { reserve } from './reservations';
 
 /**
  * Gives the instances of one request to a cell: a top scheduler chooses it and has hosts claimed there; which cell it is is
@@ -28,6 +30,8 @@ export async function giveToCell(t: TopConductor, records: readonly Instance[]):
   const [first] = open;
   if (first === undefined) return;
   try {
+    const excess = await reserve(t, open);
+    if (excess.length > 0) return await refuseAbove(t, open, excess);
     const response = await selectFor(t, open, first, decided?.name);
     const { destinations, noValidHost, cell: named } = response;
     if (destinations.length > 0) return await handOver(t, open, destinations, named ?? '');
@@ -48,6 +52,15 @@ export async function giveToCell(t: TopConductor, records: readonly Instance[]):
       isRetryable(error) || error.code === 'resource_exhausted' || (decided && error.reason === 'unknown_cell');
     await Promise.all(open.map((record) => (isForNow ? noteFault(t, record, fault) : fail(t, record, fault))));
   }
+}
+
+/** Nothing is reserved, of none of them. What may wait waits until others of its project end. */
+async function refuseAbove(t: TopConductor, open: readonly Instance[], excess: readonly QuotaExcess[]): Promise<void> {
+  const fault = { reason: 'quota_exceeded', message: sentenceOf(excess) };
+  t.measured.requests.inc({ outcome: 'quota_exceeded' });
+  const mayWait = ({ createdAtMs, admission }: Instance) =>
+    t.clock.now() < createdAtMs + (admission?.waitForCapacityMs ?? 0);
+  await Promise.all(open.map((record) => (mayWait(record) ? noteFault(t, record, fault) : fail(t, record, fault))));
 }
 
 async function selectFor(

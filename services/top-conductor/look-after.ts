@@ -6,6 +6,7 @@ import { doubtUnnamedCells, forgottenBy } from './doubts';
 import { askCell, compareCell } from './follow-cells';
 import { giveToCell } from './give-to-cell';
 import { changeRecord, givingMs, noted, publish } from './records';
+import { settleReservations } from './reservations';
 import { endInCell } from './take-requests';
 
 /** The lease of whoever compares cells, empties the outbox and forgets what is old. */
@@ -77,12 +78,14 @@ export async function keepComparing(t: TopConductor, holder: string): Promise<vo
   }
 }
 
-/** Not the name of a cell: when the records of cells that are not named were looked at. */
+/** No names of cells: when the records of cells that are not named were looked at, and when reservations were. */
 const UNNAMED = '';
+const RESERVATIONS = '*';
 
 async function keep(t: TopConductor, comparedAtMs: Map<string, number>): Promise<void> {
-  const isDue = (name: string) =>
-    t.clock.elapsed() - (comparedAtMs.get(name) ?? -Infinity) >= t.config.resyncIntervalMs;
+  const { resyncIntervalMs, reservationIntervalMs } = t.config;
+  const isDue = (name: string, intervalMs = resyncIntervalMs) =>
+    t.clock.elapsed() - (comparedAtMs.get(name) ?? Number.NEGATIVE_INFINITY) >= intervalMs;
   for (const [name, link] of t.links) {
     if (link.problem !== '') comparedAtMs.delete(name);
     else if (isDue(name) && (await isCompared(t, name))) comparedAtMs.set(name, t.clock.elapsed());
@@ -90,6 +93,10 @@ async function keep(t: TopConductor, comparedAtMs: Map<string, number>): Promise
   if (isDue(UNNAMED)) {
     await doubtUnnamedCells(t);
     comparedAtMs.set(UNNAMED, t.clock.elapsed());
+  }
+  if (isDue(RESERVATIONS, reservationIntervalMs)) {
+    await settleReservations(t, t.clock.now() - reservationIntervalMs);
+    comparedAtMs.set(RESERVATIONS, t.clock.elapsed());
   }
   if (t.bus.isConnected()) {
     await t.instances.scanOutbox(t.config.syncIntervalMs, async (rows) => {

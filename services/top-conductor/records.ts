@@ -3,6 +3,7 @@ import { instanceEvent } from '#libs/contracts/instance-view';
 import { instanceTopic } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import type { TopConductor } from './context';
+import { isCounted, release } from './reservations';
 
 /** What a change of a record says: the rest stays. */
 export type RecordChange = Partial<Omit<Instance, 'uuid' | 'version' | 'updatedAtMs'>>;
@@ -28,12 +29,20 @@ export async function changeRecord(
     const next: Instance = { ...record, ...changed, version: record.version + 1, updatedAtMs: t.clock.now() };
     const { updated, instance, unpublished } = await t.instances.update(next);
     if (updated) {
+      if (isCounted(record) && !isCounted(next)) await giveBack(t, next);
       await publish(t, unpublished);
       return instance;
     }
     record = instance;
   }
   return record;
+}
+
+/** What is not given back now, because the store is away, is later. */
+async function giveBack(t: TopConductor, record: Instance): Promise<void> {
+  await release(t, [record]).catch((err: unknown) =>
+    t.log.debug({ event: 'reservation_kept', err, instance_uuid: record.uuid }, 'a reservation is given back later'),
+  );
 }
 
 /** A fault, and that it is looked after again; undefined when it says the same already. */

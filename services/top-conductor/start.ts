@@ -1,24 +1,22 @@
 import { setMaxListeners } from 'node:events';
 import type { Bus } from '#libs/bus/port';
-import { answer, callMethod } from '#libs/bus/typed-calls';
+import { answer } from '#libs/bus/typed-calls';
 import { CellLink } from '#libs/cells/cell-link';
-import { type Identity, requireService, speaksForProject } from '#libs/contracts/identity';
+import { type Identity, speaksForProject } from '#libs/contracts/identity';
 import { listInstancesMethod } from '#libs/contracts/instance';
 import { instanceView } from '#libs/contracts/instance-view';
-import type { ListInstancesRequest, OperateInstanceRequest } from '#libs/contracts/messages';
+import type { ListInstancesRequest } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { ownFilter } from '#libs/contracts/own-instances';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
-import { BerthError } from '#libs/domain/errors';
-import type { RequestSpec } from '#libs/domain/request-spec';
-import { flavorCalls, requireFlavor } from '#libs/flavors/serve-flavors';
+import { flavorCalls } from '#libs/flavors/serve-flavors';
 import type { Running } from '#libs/runtime/service';
-import { busOfCell } from './bus-of-cell';
 import type { TopConductor, TopConductorDeps } from './context';
 import { hearCell } from './follow-cells';
 import { KEEPER_LEASE, keepComparing, keepLookingAfter } from './look-after';
 import { topConductorMetrics } from './metrics';
-import { ownRecord, takeRequest } from './take-requests';
+import { operateInstance } from './operate-instance';
+import { takeRequest } from './take-requests';
 
 /** What it starts with: it opens the links, because each must hear its cell from the start. */
 export type TopConductorParts = Omit<TopConductorDeps, 'links'> & {
@@ -71,40 +69,4 @@ async function listInstances(t: TopConductor, request: ListInstancesRequest, sen
   return {
     instances: (await t.instances.list(ownFilter(request, sender), marker || undefined, limit)).map(instanceView),
   };
-}
-
-/** What a tenant may ask for; the rest is an operator's. */
-const FOR_TENANTS: readonly OperateInstanceRequest['operation'][] = [
-  'stop',
-  'start',
-  'shelve',
-  'unshelve',
-  'resize',
-  'confirm',
-  'revert',
-];
-const OPERATE_TIMEOUT_MS = 10_000;
-
-/** Sends an operation on to the instance's cell, which sees it as an operator's: whose instance it is is checked here. */
-async function operateInstance(t: TopConductor, request: OperateInstanceRequest, sender: Identity) {
-  if (!FOR_TENANTS.includes(request.operation)) requireService(sender, operateInstanceMethod.request.type);
-  const record = await ownRecord(t, request.instanceUuid, sender);
-  if (request.version !== 0 && request.version !== record.version) {
-    const message = `instance ${record.uuid} is version ${record.version}, not ${request.version}: look at it again`;
-    throw new BerthError('failed_precondition', 'instance_changed', message);
-  }
-  const { cell } = record;
-  if (cell === undefined) throw new BerthError('failed_precondition', 'instance_state', 'it has no cell yet');
-  const resizeTo = request.resizeTo && (await withFlavor(t, request.resizeTo));
-  const inCell = { ...request, resizeTo, version: cell.version };
-  const options = { timeoutMs: OPERATE_TIMEOUT_MS, signal: t.stopping };
-  const { instance } = await callMethod(busOfCell(t, cell.name), RPC_CONDUCTOR, operateInstanceMethod, inCell, options);
-  return { instance: { ...instance, version: record.version, cell: cell.name } };
-}
-
-/** What a resize asks for, spelled out for the cell. @throws BerthError `not_found / no_such_flavor`. */
-async function withFlavor(t: TopConductor, to: RequestSpec): Promise<RequestSpec> {
-  if (to.flavor === undefined) return to;
-  const { resources, extraSpecs } = await requireFlavor(t, to.flavor.name);
-  return { ...to, flavor: undefined, resources, extraSpecs };
 }

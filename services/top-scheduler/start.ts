@@ -12,9 +12,14 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { quotaCalls } from '#libs/quotas/quota-calls';
+import { keepProjectsSettled } from '#libs/quotas/settle-projects';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { KnownCell } from './known-cell';
 import { topSchedulerMetrics } from './metrics';
+import { noteClasses } from './note-classes';
 import type { TopSchedulerConfig } from './options';
 import { explainCells, type SelectCellDeps, selectCell } from './select-cell';
 
@@ -22,6 +27,9 @@ export interface TopSchedulerDeps extends Surroundings {
   /** Of the top. */
   readonly bus: Bus;
   readonly cells: CellStore;
+  /** The top's own, for quotas and what they count. */
+  readonly placement: PlacementStore;
+  readonly mirror: Mirror;
   readonly links: readonly CellLink[];
   readonly config: TopSchedulerConfig;
 }
@@ -65,6 +73,11 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
     throw new BerthError('not_found', 'no_such_cell', `there is no cell '${name}'`, { details: { cell: name } });
   };
 
+  const requireReady = () => {
+    const readiness = deps.mirror.readiness();
+    if (!readiness.ready) throw new BerthError('unavailable', 'mirror_not_ready', readiness.reason);
+  };
+
   const calls = await bus.serve(
     RPC_SCHEDULER,
     {
@@ -93,17 +106,22 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
         cell.record = record;
         return { cell: cell.view() };
       }),
+      ...quotaCalls(deps, requireReady),
     },
     { prefetch: config.prefetch },
   );
 
+  const notNoted = (err: unknown) =>
+    log.warn({ event: 'classes_not_noted', err }, 'the top does not know all classes of a cell yet');
   const listen = async (cell: KnownCell) => {
     while (!closing.signal.aborted) {
       const known = cell.summary?.digest ?? 0;
       try {
         const options = { timeoutMs: config.askTimeoutMs, signal: closing.signal };
         const request = { knownDigest: known };
-        cell.heard((await callMethod(cell.link.bus, RPC_SCHEDULER, describeCellMethod, request, options)).summary);
+        const { summary } = await callMethod(cell.link.bus, RPC_SCHEDULER, describeCellMethod, request, options);
+        cell.heard(summary);
+        if (summary) await noteClasses(summary, deps).catch(notNoted);
       } catch (thrown) {
         if (!closing.signal.aborted) cell.failed(BerthError.from(thrown));
       }
@@ -126,7 +144,7 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
       await sleep(clock, config.summaryIntervalMs, closing.signal);
     }
   };
-  const loops = [readStates(), ...[...cells.values()].map(listen)];
+  const loops = [keepProjectsSettled(deps, closing.signal), readStates(), ...[...cells.values()].map(listen)];
 
   return {
     readiness() {

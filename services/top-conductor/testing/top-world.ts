@@ -10,19 +10,23 @@ import type {
   BuildRequest,
   InstanceEvent,
   InstanceView,
+  OperateInstanceRequest,
   SelectDestinationsRequest,
   SelectDestinationsResponse,
 } from '#libs/contracts/messages';
+import { operateInstanceMethod } from '#libs/contracts/operations';
 import { BUILD_REQUESTS, instanceTopic, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import type { Resources } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
@@ -38,6 +42,9 @@ export class ScriptedCell {
   readonly records = new Map<string, InstanceView>();
   readonly requests: BuildRequest[] = [];
   readonly terminated: string[] = [];
+  readonly operations: OperateInstanceRequest[] = [];
+  /** Whether it does what it is asked to. */
+  heeds = true;
   /** Whether its conductors answer. */
   answers = true;
 
@@ -53,6 +60,12 @@ export class ScriptedCell {
         const all = [...this.records.values()].filter(({ uuid }) => uuid > marker);
         const asked = all.filter((one) => instanceUuid === '' || one.uuid === instanceUuid);
         return { instances: asked.filter((one) => requestId === '' || one.requestId === requestId) };
+      }),
+      ...answer(operateInstanceMethod, async (request) => {
+        this.operations.push(request);
+        const instance = this.records.get(request.instanceUuid);
+        if (instance && this.heeds) return { instance };
+        throw new BerthError('failed_precondition', 'instance_state', 'it can not');
       }),
     });
     await this.bus.consume(
@@ -96,6 +109,7 @@ export class TopWorld {
   readonly instances = memoryInstanceStore(this.clock);
   readonly leases = memoryLeaseStore(this.clock);
   readonly flavors = memoryFlavorStore(this.clock);
+  readonly placement = new MemoryPlacementStore();
   readonly #broker = new MemoryBroker(this.clock, silentLog);
   readonly bus = this.openBus('top');
   readonly a = new ScriptedCell('a', this.openBus('a'));
@@ -130,6 +144,7 @@ export class TopWorld {
       BERTH_TOP_CONDUCTOR_SYNC_INTERVAL_MS: '1000',
       BERTH_TOP_CONDUCTOR_RESYNC_INTERVAL_MS: '20000',
       BERTH_TOP_CONDUCTOR_SCHEDULING_TIMEOUT_MS: '5000',
+      BERTH_TOP_CONDUCTOR_RESERVATION_INTERVAL_MS: '30000',
     });
     const running = await startTopConductor({
       ...this.#around(),
@@ -137,6 +152,7 @@ export class TopWorld {
       instances: this.instances,
       leases: this.leases,
       flavors: this.flavors,
+      placement: this.placement,
       cells,
       openCell: async (cell) => this.openBus(cell),
       config,
@@ -174,6 +190,18 @@ export class TopWorld {
   async terminate(instanceUuid: string): Promise<void> {
     await castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
     await this.clock.advance(0);
+  }
+
+  /** Limits of project-1 at the top. */
+  async limit(limits: Resources): Promise<void> {
+    const quota = { projectId: 'project-1', version: 0, limits, borrowLimits: {}, cohort: undefined, unset: [] };
+    await this.placement.commit({ kind: 'write_quota', atMs: this.clock.now(), ...quota });
+  }
+
+  /** What project-1 counts for at the top. */
+  async used(): Promise<Resources> {
+    const usages = await this.placement.projectUsages();
+    return usages.find(({ projectId }) => projectId === 'project-1')?.used ?? {};
   }
 
   async all(): Promise<Instance[]> {

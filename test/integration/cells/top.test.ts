@@ -75,6 +75,26 @@ it('a request that no cell takes says of each cell why', async () => {
   expect(explained.diagnosis.filters).toEqual([{ filter: 'cell_zone', refused: 2, reasons: { zone: 2 } }]);
 });
 
+it('flavors of the fleet and quotas of its projects are those of the top', async () => {
+  const resources = { VCPU: 2, MEMORY_MB: 512 };
+  await top.client.createFlavor({ name: 'm1.small', description: '', resources, extraSpecs: {} });
+  await top.client.setQuota('project-1', { limits: { VCPU: 5 } });
+  const small = { spec: aRequestSpec({ flavor: { name: 'm1.small', version: 0 }, resources: {} }) };
+  const events = await top.client.buildAndWait({ ...small, count: 2 }, { timeoutMs: 30_000 });
+  expect(events.map(({ state }) => state)).toEqual(['active', 'active']);
+  expect(await first.client.flavors()).toEqual([]);
+  const [event] = await top.client.buildAndWait(small, { timeoutMs: 20_000 });
+  expect(event?.fault).toMatchObject({
+    reason: 'quota_exceeded',
+    message: 'VCPU: 4 used, 2 asked, limit 5',
+  });
+  const [quota] = await top.client.quotas('project-1');
+  expect(quota).toMatchObject({ limits: { VCPU: 5 }, used: { VCPU: 4, MEMORY_MB: 1_024, instances: 2 } });
+  await Promise.all(events.map(({ instanceUuid }) => top.client.terminateAndWait(instanceUuid, { timeoutMs: 20_000 })));
+  await eventually('nothing is used', async () => (await top.client.quotas('project-1'))[0]?.used.VCPU === undefined);
+  await top.client.setQuota('project-1', { limits: { VCPU: -1 } });
+});
+
 it('a request sent twice is built once', async () => {
   const ids = { requestId: systemRandom.uuid(), instanceUuids: [systemRandom.uuid()] };
   const [event] = await top.client.buildAndWait({ ...wanted(1), ...ids }, { timeoutMs: 30_000 });
