@@ -423,6 +423,14 @@ export interface ListDoubtsResponse extends Fields<berth.conductor.v1.ListDoubts
 }
 
 /** An operator's word on an instance in doubt. */
+export interface ReleaseClaimsRequest {
+  readonly claims: readonly InstanceClaim[];
+}
+
+export type InstanceClaim = Fields<berth.conductor.v1.InstanceClaim>;
+
+export type ReleaseClaimsResponse = Fields<berth.conductor.v1.ReleaseClaimsResponse>;
+
 export interface SettleDoubtRequest extends Fields<berth.conductor.v1.SettleDoubtRequest, 'action'> {
   readonly action: 'adopt' | 'destroy';
 }

@@ -226,8 +226,10 @@ export interface CellOfInstance {
   readonly version: number;
   /** The cell's broker has the build request. Before that, the instance stays with this cell all the same. */
   readonly isHandedOver: boolean;
-  /** Its client wants it gone: the cell is told until it has heard. */
+  /** It is to go: the cell is told until it has heard. */
   readonly isEnding: boolean;
+  /** Why, when it is not its client's word: it ends in `error` with that. */
+  readonly endedBy?: Instance['fault'] | undefined;
 }
 
 /** What a request of several instances wants of them together: of `count`, so many are to become ACTIVE, or none is to run. */

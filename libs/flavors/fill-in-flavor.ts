@@ -46,9 +46,3 @@ export async function fillInFlavor(
   resolveSpec(filled, 'request_spec');
   return requestSpecCodec.encode(filled);
 }
-
-/** The same spec without the name of its flavor: for a cell, which has flavors of its own. */
-export function spelledOut(encoded: EncodedRequestSpec): EncodedRequestSpec {
-  const spec = requestSpecCodec.decode(encoded);
-  return spec.flavor === undefined ? encoded : requestSpecCodec.encode({ ...spec, flavor: undefined });
-}

@@ -1,7 +1,7 @@
 import { durationOption, intOption } from '../runtime/config';
 
 /** How schedulers keep what is counted of projects; `prefix` is that of a service: `BERTH_SCHEDULER`. */
-export function usageOptions<P extends string>(prefix: P) {
+export function usageOptions(prefix: string) {
   return {
     usageDays: intOption({
       env: `${prefix}_USAGE_DAYS`,

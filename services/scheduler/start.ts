@@ -15,6 +15,7 @@ import { RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
+import { groupCalls } from '#libs/grouping/serve-groups';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { sealer } from '#libs/placement/sealed/allocation-request';
@@ -33,7 +34,6 @@ import { type Caller, type SelectDeps, selectDestinations } from './decision/sel
 import { Pricing } from './demand/pricing';
 import { Fleet } from './fleet/fleet';
 import { aggregateCalls } from './grouping/serve-aggregates';
-import { groupCalls } from './grouping/serve-groups';
 import { zoneCalls } from './grouping/serve-zones';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import { nodeCalls, poolCalls } from './nodes/pool-calls';

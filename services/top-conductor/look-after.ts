@@ -1,13 +1,15 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import { groupBy } from '#libs/runtime/group-by';
+import { doubtUnnamedCells, forgottenBy } from './cells/doubts';
+import { endInCell } from './cells/end-in-cell';
+import { askCell, compareCell } from './cells/follow-cells';
 import type { TopConductor } from './context';
-import { doubtUnnamedCells, forgottenBy } from './doubts';
-import { askCell, compareCell } from './follow-cells';
-import { giveToCell } from './give-to-cell';
-import { changeRecord, givingMs, noted, publish } from './records';
-import { settleReservations } from './reservations';
-import { endInCell } from './take-requests';
+import { changeRecord, givingMs, isGiven, noted, publish } from './records';
+import { giveToCell } from './requests/give-to-cell';
+import { settleReservations } from './requests/reservations';
+import { owesGang, settleGang } from './requests/settle-gang';
 
 /** The lease of whoever compares cells, empties the outbox and forgets what is old. */
 export const KEEPER_LEASE = 'top-keeper';
@@ -29,23 +31,21 @@ export async function keepLookingAfter(t: TopConductor): Promise<void> {
 
 async function lookAfterDue(t: TopConductor): Promise<void> {
   const due = await t.instances.takeDue(t.clock.now(), givingMs(t), MAX_DUE);
-  const byRequest = new Map<string, Instance[]>();
-  for (const record of due) byRequest.set(record.requestId, [...(byRequest.get(record.requestId) ?? []), record]);
+  const byRequest = groupBy(due, ({ requestId }) => requestId);
   await Promise.all([...byRequest.values()].map((records) => lookAfter(t, records)));
 }
 
 /** Instances of one request. */
 async function lookAfter(t: TopConductor, records: readonly Instance[]): Promise<void> {
-  const isInCell = ({ cell, state }: Instance) => cell?.isHandedOver || state !== 'scheduling';
+  const owing = records.filter(owesGang);
+  if (owing.length > 0) await settleGang(t, owing[0]?.requestId ?? '');
+  const others = records.filter((record) => !owing.includes(record));
   await giveToCell(
     t,
-    records.filter((record) => !isInCell(record)),
+    others.filter((record) => !isGiven(record)),
   );
-  const byCell = new Map<string, Instance[]>();
-  for (const record of records) {
-    if (!record.cell || !isInCell(record)) continue;
-    byCell.set(record.cell.name, [...(byCell.get(record.cell.name) ?? []), record]);
-  }
+  const given = others.filter((record) => isGiven(record) && record.cell !== undefined);
+  const byCell = groupBy(given, ({ cell }) => cell?.name ?? '');
   await Promise.all([...byCell].map(([name, there]) => lookAfterInCell(t, name, there)));
 }
 

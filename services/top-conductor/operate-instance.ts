@@ -6,13 +6,13 @@ import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
-import { type QuotaExcess, sentenceOf } from '#libs/domain/quotas/quota';
+import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { requireFlavor } from '#libs/flavors/serve-flavors';
-import { busOfCell } from './bus-of-cell';
+import { busOfCell } from './cells/bus-of-cell';
 import type { TopConductor } from './context';
-import { isCounted, release, reserve, reserveForResize, reserveRunning } from './reservations';
-import { ownRecord } from './take-requests';
+import { isCounted, type Reserved, release, reserve, reserveForResize, reserveRunning } from './requests/reservations';
+import { ownRecord } from './requests/take-requests';
 
 /** What a tenant may ask for; the rest is an operator's. */
 const FOR_TENANTS: readonly OperateInstanceRequest['operation'][] = [
@@ -73,14 +73,15 @@ async function reserveMore(
   { operation, resizeTo }: Pick<OperateInstanceRequest, 'operation' | 'resizeTo'>,
   record: Instance,
 ): Promise<void> {
-  let excess: readonly QuotaExcess[] = [];
-  if (operation === 'unshelve') excess = await reserve(t, [record]);
+  let reserved: Reserved = { kind: 'reserved' };
+  if (operation === 'unshelve') reserved = await reserve(t, [record]);
   else if (operation === 'resize' && resizeTo) {
     const { resources, extraSpecs } = resizeTo;
     const spec = { ...requestSpecCodec.decode(record.requestSpec), flavor: undefined, resources, extraSpecs };
-    excess = await reserveForResize(t, record, requestSpecCodec.encode(spec));
+    reserved = await reserveForResize(t, record, requestSpecCodec.encode(spec));
   }
-  if (excess.length > 0) throw new BerthError('failed_precondition', 'quota_exceeded', sentenceOf(excess));
+  if (reserved.kind === 'quota')
+    throw new BerthError('failed_precondition', 'quota_exceeded', sentenceOf(reserved.excess));
 }
 
 async function reserveAsBefore(

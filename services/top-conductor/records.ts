@@ -3,7 +3,7 @@ import { instanceEvent } from '#libs/contracts/instance-view';
 import { instanceTopic } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import type { TopConductor } from './context';
-import { isCounted, release } from './reservations';
+import { isCounted, release } from './requests/reservations';
 
 /** What a change of a record says: the rest stays. */
 export type RecordChange = Partial<Omit<Instance, 'uuid' | 'version' | 'updatedAtMs'>>;
@@ -53,6 +53,20 @@ export function noted(
 ): RecordChange | undefined {
   if (record.fault?.message === fault.message) return undefined;
   return { fault, dueAtMs: t.clock.now() + t.config.syncIntervalMs };
+}
+
+/** Why an instance waits for its cell, for whoever looks at it. */
+export async function noteFault(
+  t: TopConductor,
+  { uuid }: Pick<Instance, 'uuid'>,
+  fault: NonNullable<Instance['fault']>,
+): Promise<void> {
+  await changeRecord(t, uuid, (record) => (isGiven(record) ? undefined : noted(t, record, fault)));
+}
+
+/** Whether it is its cell's to say what becomes of it. */
+export function isGiven({ state, cell }: Pick<Instance, 'state' | 'cell'>): boolean {
+  return state !== 'scheduling' || cell?.isHandedOver === true;
 }
 
 /** Publishes versions of one instance, oldest first. What the broker does not take stays in the outbox. */

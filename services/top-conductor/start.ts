@@ -11,12 +11,12 @@ import { ownFilter } from '#libs/contracts/own-instances';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { flavorCalls } from '#libs/flavors/serve-flavors';
 import type { Running } from '#libs/runtime/service';
+import { hearCell } from './cells/follow-cells';
 import type { TopConductor, TopConductorDeps } from './context';
-import { hearCell } from './follow-cells';
 import { KEEPER_LEASE, keepComparing, keepLookingAfter } from './look-after';
 import { topConductorMetrics } from './metrics';
 import { operateInstance } from './operate-instance';
-import { takeRequest } from './take-requests';
+import { takeRequest } from './requests/take-requests';
 
 /** What it starts with: it opens the links, because each must hear its cell from the start. */
 export type TopConductorParts = Omit<TopConductorDeps, 'links'> & {

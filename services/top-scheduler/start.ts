@@ -12,6 +12,8 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
+import { groupKey } from '#libs/domain/server-group';
+import { groupCalls } from '#libs/grouping/serve-groups';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { quotaCalls } from '#libs/quotas/quota-calls';
@@ -43,7 +45,10 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
   const cells = new Map(deps.links.map((link) => [link.cell, new KnownCell(link, clock)]));
   const measured = topSchedulerMetrics(deps.metrics, cells);
   const onAsked: SelectCellDeps['onAsked'] = (outcome) => measured.asked.inc({ outcome });
-  const selecting: SelectCellDeps = { cells, random: deps.random, config, onAsked };
+  const onKept: SelectCellDeps['onKept'] = (of_cell, err) =>
+    log.warn({ event: 'claims_not_given_back', err, of_cell }, 'what was selected goes with the audit of its cell');
+  const cellOfGroup: SelectCellDeps['cellOfGroup'] = (projectId, name) => cellOfMembers(deps.mirror, projectId, name);
+  const selecting: SelectCellDeps = { cells, random: deps.random, config, cellOfGroup, onAsked, onKept };
   const closing = new AbortController();
 
   const select = async (request: SelectDestinationsRequest) => {
@@ -107,6 +112,7 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
         return { cell: cell.view() };
       }),
       ...quotaCalls(deps, requireReady),
+      ...groupCalls({ ...deps, catchUp: () => catchUp(deps, closing.signal) }),
     },
     { prefetch: config.prefetch },
   );
@@ -160,6 +166,21 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
       await Promise.all([calls.cancel(), ...loops]);
     },
   };
+}
+
+const CATCH_UP_MS = 5_000;
+
+async function catchUp({ mirror, placement }: TopSchedulerDeps, signal: AbortSignal): Promise<void> {
+  await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal });
+}
+
+/** To the top's store a cell is what a host is to a cell's: what members of a group are on. */
+function cellOfMembers(mirror: Mirror, projectId: string, name: string): string | undefined {
+  for (const uuid of mirror.groupMembers(groupKey(projectId, name))) {
+    const cell = mirror.consumer(uuid)?.groupHost;
+    if (cell !== undefined) return cell;
+  }
+  return undefined;
 }
 
 /** A cell in the place of a host. */

@@ -69,6 +69,14 @@ export const RULES: readonly Rule[] = [
     only: ['libs/domain/', 'libs/runtime/', 'libs/redis/', 'libs/placement/options.ts'],
     breach: 'libs/instances/store.ts -> libs/placement/port/placement-store.ts',
   },
+  ...['quotas', 'grouping'].map((lib): Rule => {
+    return {
+      says: 'what schedulers of cells and of the top serve alike knows the wire and the placement store',
+      of: [`libs/${lib}/`],
+      only: ['libs/bus/', 'libs/contracts/', 'libs/domain/', 'libs/runtime/', 'libs/placement/'],
+      breach: `libs/${lib}/${lib === 'quotas' ? 'quota-calls' : 'serve-groups'}.ts -> libs/instances/store.ts`,
+    };
+  }),
   {
     says: 'flavors know the wire and their store',
     of: ['libs/flavors/'],

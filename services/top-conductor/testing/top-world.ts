@@ -4,10 +4,12 @@ import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
 import { buildRefusedCodec, buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { listGroupsMethod } from '#libs/contracts/groups';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
 import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instance';
 import type {
   BuildRequest,
+  GroupView,
   InstanceEvent,
   InstanceView,
   OperateInstanceRequest,
@@ -16,6 +18,7 @@ import type {
 } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { BUILD_REQUESTS, instanceTopic, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { releaseClaimsMethod } from '#libs/contracts/release-claims';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
@@ -42,6 +45,8 @@ export class ScriptedCell {
   readonly records = new Map<string, InstanceView>();
   readonly requests: BuildRequest[] = [];
   readonly terminated: string[] = [];
+  /** Instances whose claims were given back. */
+  readonly released: string[] = [];
   readonly operations: OperateInstanceRequest[] = [];
   /** Whether it does what it is asked to. */
   heeds = true;
@@ -60,6 +65,10 @@ export class ScriptedCell {
         const all = [...this.records.values()].filter(({ uuid }) => uuid > marker);
         const asked = all.filter((one) => instanceUuid === '' || one.uuid === instanceUuid);
         return { instances: asked.filter((one) => requestId === '' || one.requestId === requestId) };
+      }),
+      ...answer(releaseClaimsMethod, async ({ claims }) => {
+        this.released.push(...claims.map(({ instanceUuid }) => instanceUuid));
+        return { released: claims.length };
       }),
       ...answer(operateInstanceMethod, async (request) => {
         this.operations.push(request);
@@ -116,6 +125,8 @@ export class TopWorld {
   readonly b = new ScriptedCell('b', this.openBus('b'));
   readonly events: InstanceEvent[] = [];
   readonly asked: SelectDestinationsRequest[] = [];
+  /** Server groups of the fleet. */
+  groups: readonly GroupView[] = [];
   /** What the scheduler of the top says. */
   select: (request: SelectDestinationsRequest) => Promise<SelectDestinationsResponse> | SelectDestinationsResponse =
     () => chosen('a', []);
@@ -132,6 +143,11 @@ export class TopWorld {
       ...answer(selectDestinationsMethod, async (request) => {
         this.asked.push(request);
         return this.select(request);
+      }),
+      ...answer(listGroupsMethod, async ({ name }) => {
+        const group = this.groups.find((one) => one.name === name);
+        if (group) return { groups: [group], members: [] };
+        throw new BerthError('not_found', 'no_such_group', `there is no group '${name}'`);
       }),
     });
     await this.bus.subscribe('instance.#', (_topic, { body }) => this.events.push(instanceEventCodec.decode(body)));
@@ -227,6 +243,11 @@ export function chosen(cell: string, instanceUuids: readonly string[]): SelectDe
     return { instanceUuid, selected, alternates: [], claimToken: n + 1 };
   });
   return { destinations, noValidHost: undefined, cell };
+}
+
+/** What several cells have selected together. */
+export function chosenAcross(...parts: readonly SelectDestinationsResponse[]): SelectDestinationsResponse {
+  return { destinations: parts.flatMap(({ destinations }) => destinations), noValidHost: undefined };
 }
 
 /** That no cell takes it, for reasons that may pass or not. */

@@ -95,6 +95,42 @@ it('flavors of the fleet and quotas of its projects are those of the top', async
   await top.client.setQuota('project-1', { limits: { VCPU: -1 } });
 });
 
+it('a server group of the fleet is kept in all cells: anti-affinity over their hosts, affinity in one of them', async () => {
+  const project = { projectId: 'project-1', metadata: {}, maxPerHost: 1 };
+  await top.client.groups.create({ ...project, name: 'apart', policy: 'anti-affinity' });
+  await top.client.groups.create({ ...project, name: 'together', policy: 'affinity' });
+  const of = (id: string) => wanted(1, { group: { id, policy: undefined, maxPerHost: 0 } });
+  // No cell has three hosts; both together have.
+  const apart = await top.client.buildAndWait({ ...of('apart'), count: 3 }, { timeoutMs: 30_000 });
+  expect(apart.map(({ state }) => state)).toEqual(['active', 'active', 'active']);
+  const rows = await Promise.all(apart.map(({ instanceUuid }) => top.client.instance(instanceUuid)));
+  expect(rows.map(({ cell, host }) => `${cell} ${host}`).sort()).toEqual(['b h1', 'b h2', 'cell1 h1']);
+  const [fourth] = await top.client.buildAndWait(of('apart'), { timeoutMs: 20_000 });
+  expect(fourth).toMatchObject({ state: 'error', fault: { reason: 'no_valid_host' } });
+  const together = [];
+  for (let n = 0; n < 3; n++) together.push(...(await top.client.buildAndWait(of('together'), { timeoutMs: 30_000 })));
+  const places = await Promise.all(together.map(({ instanceUuid }) => top.client.instance(instanceUuid)));
+  expect(new Set(places.map(({ cell, host }) => `${cell} ${host}`)).size).toBe(1);
+  expect(await first.client.groups.list('project-1')).toEqual([]);
+  for (const { instanceUuid } of [...apart, ...together])
+    await top.client.terminateAndWait(instanceUuid, { timeoutMs: 20_000 });
+});
+
+it('of a gang that all cells together can not take nothing stays claimed', async () => {
+  const events = await top.client.buildAndWait({ ...wanted(4), count: 7, minCount: 7 }, { timeoutMs: 30_000 });
+  expect(new Set(events.map(({ state }) => state))).toEqual(new Set(['error']));
+  for (const { placement } of [first, second]) {
+    const held: string[] = [];
+    await placement.scanConsumers(async (consumers) => {
+      held.push(...consumers.map(({ uuid }) => uuid));
+    });
+    expect(held).toEqual([]);
+  }
+  const built = await top.client.buildAndWait({ ...wanted(4), count: 6, minCount: 6 }, { timeoutMs: 30_000 });
+  expect(built.map(({ state }) => state)).toEqual(Array(6).fill('active'));
+  for (const { instanceUuid } of built) await top.client.terminateAndWait(instanceUuid, { timeoutMs: 20_000 });
+});
+
 it('a request sent twice is built once', async () => {
   const ids = { requestId: systemRandom.uuid(), instanceUuids: [systemRandom.uuid()] };
   const [event] = await top.client.buildAndWait({ ...wanted(1), ...ids }, { timeoutMs: 30_000 });

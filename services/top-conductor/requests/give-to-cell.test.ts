@@ -1,6 +1,6 @@
 import type { SelectDestinationsResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
-import { chosen, refusedBy, TopWorld } from './testing/top-world';
+import { chosen, refusedBy, TopWorld } from '../testing/top-world';
 
 let world: TopWorld;
 

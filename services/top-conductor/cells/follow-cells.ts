@@ -10,11 +10,12 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { BerthError } from '#libs/domain/errors';
 import type { CellOfInstance, Instance } from '#libs/domain/instance';
 import type { RequestSpec } from '#libs/domain/request-spec';
+import type { TopConductor } from '../context';
+import { changeRecord, dueIn } from '../records';
+import { isCounted, isMoving, reserveRunning } from '../requests/reservations';
+import { owesGang, settleGang } from '../requests/settle-gang';
 import { busOfCell } from './bus-of-cell';
-import type { TopConductor } from './context';
 import { forgottenBy } from './doubts';
-import { changeRecord, dueIn } from './records';
-import { isCounted, isMoving, reserveRunning } from './reservations';
 
 const CALL_TIMEOUT_MS = 10_000;
 /** What was written this shortly before a comparison began may be missing in it. */
@@ -61,19 +62,23 @@ async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | '
     isNew = true;
     // An event does not say what it has been resized to: it is asked for once more.
     const isResized = by === 'event' && isMoving(record) && !isMoving(news);
+    const { state, fault } = shown(cell, news);
+    const owes = owesGang({ ...record, ...news, state, fault });
+    const isLookedAtAgain = isResized || owes;
     return {
-      state: shownState(cell, news),
+      state,
+      fault,
       host: news.host || undefined,
       attempts: news.attempts,
-      fault: news.fault && { reason: news.fault.reason, message: news.fault.message },
       cell: { ...cell, version: news.version, isHandedOver: true },
-      dueAtMs: isResized ? t.clock.now() : dueIn(t, news.state, cell.isEnding),
+      dueAtMs: isLookedAtAgain ? t.clock.now() : dueIn(t, state, cell.isEnding),
       ...(news.endsAtMs ? { endsAtMs: news.endsAtMs } : {}),
       ...(news.requestSpec ? { requestSpec: asResized(record.requestSpec, news.requestSpec) } : {}),
     };
   });
   if (!isNew || changed === undefined) return;
   t.measured.mirrored.inc({ by });
+  if (owesGang(changed)) await settleGang(t, changed.requestId);
   if (news.requestSpec && isCounted(changed) && !isMoving(changed)) await reserveRunning(t, changed);
 }
 
@@ -81,7 +86,10 @@ function tellsMore(t: TopConductor, record: Instance, news: Told, by: 'event' | 
   const known = record.cell?.version ?? 0;
   if (by === 'reread') return !isAsTold(record, news);
   const isAwaited = by === 'list' && news.version === known && record.dueAtMs !== undefined;
-  return news.version > known || (isAwaited && dueIn(t, news.state, record.cell?.isEnding ?? false) === undefined);
+  return (
+    news.version > known ||
+    (isAwaited && dueIn(t, news.state, record.cell?.isEnding ?? false) === undefined && !owesGang(record))
+  );
 }
 
 /** The request as it is after a resize: what decides where it may run, and who asked, stays. */
@@ -96,13 +104,16 @@ function asResized(encoded: Uint8Array, now: RequestSpec): Uint8Array {
   return requestSpecCodec.encode({ ...spec, flavor: undefined, resources, extraSpecs, preferredResources });
 }
 
-/** What is to end is DELETING until its cell has ended it. */
-function shownState({ isEnding }: CellOfInstance, { state }: Pick<Told, 'state'>): Instance['state'] {
-  return isEnding && state !== 'deleted' ? 'deleting' : state;
+/** What is to end is DELETING until its cell has ended it; then it is in ERROR, if it was not ended by its client. */
+function shown({ isEnding, endedBy }: CellOfInstance, news: Pick<Told, 'state' | 'fault'>) {
+  const { state, fault } = news;
+  if (isEnding && state !== 'deleted') return { state: 'deleting', fault: endedBy } as const;
+  if (isEnding && endedBy) return { state: 'error', fault: endedBy } as const;
+  return { state, fault: fault && { reason: fault.reason, message: fault.message } };
 }
 
-function isAsTold({ state, cell }: Instance, news: Pick<Told, 'state' | 'version'>): boolean {
-  return cell !== undefined && cell.version === news.version && shownState(cell, news) === state;
+function isAsTold({ state, cell }: Instance, news: Pick<Told, 'state' | 'fault' | 'version'>): boolean {
+  return cell !== undefined && cell.version === news.version && shown(cell, news).state === state;
 }
 
 /** A cell refused a request that it was handed: its project may have too low a priority there, or the request was too old. */

@@ -2,7 +2,7 @@ import { Client } from '#libs/client/client';
 import type { Instance } from '#libs/domain/instance';
 import { NO_ADMISSION } from '#libs/domain/queueing/admission';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
-import { chosen, refusedBy, TopWorld } from './testing/top-world';
+import { chosen, refusedBy, TopWorld } from '../testing/top-world';
 
 let world: TopWorld;
 let client: Client;

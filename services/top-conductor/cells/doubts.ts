@@ -1,6 +1,6 @@
 import type { Instance } from '#libs/domain/instance';
-import type { TopConductor } from './context';
-import { changeRecord } from './records';
+import type { TopConductor } from '../context';
+import { changeRecord } from '../records';
 
 /** States that say nothing of what runs: a doubt changes nothing about them. */
 const WITHOUT_DOUBT: readonly Instance['state'][] = ['error', 'deleting', 'deleted'];
@@ -18,7 +18,15 @@ export async function forgottenBy(t: TopConductor, { uuid }: Instance): Promise<
   await changeRecord(t, uuid, (record) => {
     const { state, cell } = record;
     if (cell === undefined || !cell.isHandedOver) return undefined;
-    if (cell.isEnding) return { state: 'deleted', fault: undefined, cell: { ...cell, version: 0 }, dueAtMs: undefined };
+    if (cell.isEnding) {
+      const { endedBy } = cell;
+      return {
+        state: endedBy ? 'error' : 'deleted',
+        fault: endedBy,
+        cell: { ...cell, version: 0 },
+        dueAtMs: undefined,
+      };
+    }
     if (state === 'scheduling' && cell.version === 0) return { cell: { ...cell, isHandedOver: false } };
     const message = `cell ${cell.name} does not know it: its store may have been wiped or gone back; what runs there goes on`;
     return inDoubt(record, { reason: 'forgotten_by_cell', message });

@@ -1,6 +1,6 @@
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
-import { chosen, TopWorld } from './testing/top-world';
+import { chosen, TopWorld } from '../testing/top-world';
 
 let world: TopWorld;
 

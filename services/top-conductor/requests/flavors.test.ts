@@ -1,6 +1,6 @@
 import { Client } from '#libs/client/client';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { chosen, TopWorld } from './testing/top-world';
+import { chosen, TopWorld } from '../testing/top-world';
 
 let world: TopWorld;
 let client: Client;

@@ -1,21 +1,19 @@
 import { tellAccepted, tellRefused } from '#libs/bus/answer-client';
 import { ACK, drop, type IncomingMessage, POSTPONE, type Settlement } from '#libs/bus/port';
-import { castTyped, unknownType } from '#libs/bus/typed-calls';
+import { unknownType } from '#libs/bus/typed-calls';
 import { buildRequestCodec, requestIdOf, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { type Identity, requireProject } from '#libs/contracts/identity';
 import type { BuildRequest } from '#libs/contracts/messages';
 import { newInstances } from '#libs/contracts/new-instances';
 import { requireOwnInstance, requireOwnRequest } from '#libs/contracts/own-instances';
-import { BUILD_REQUESTS } from '#libs/contracts/queues';
-import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
-import type { RequestSpec } from '#libs/domain/request-spec';
 import { fillInFlavor, readSpec } from '#libs/flavors/fill-in-flavor';
-import { busOfCell } from './bus-of-cell';
-import type { TopConductor } from './context';
+import { endInCell } from '../cells/end-in-cell';
+import type { TopConductor } from '../context';
+import { changeRecord, dueIn, givingMs, publish } from '../records';
+import { fillInGroup } from './fill-in-group';
 import { giveToCell } from './give-to-cell';
-import { changeRecord, dueIn, givingMs, publish } from './records';
 
 /**
  * Takes one request of a client. It is acknowledged when it is on record: what is left of it to do is done when the record is due,
@@ -49,7 +47,6 @@ async function onBuildRequest(t: TopConductor, message: IncomingMessage): Promis
   const request = buildRequestCodec.decode(message.body);
   const { projectId } = readSpec(request.requestSpec);
   requireProject(message.identity, projectId);
-  refuseGroups(requestSpecCodec.decode(request.requestSpec));
   const { created, instances } = await createOnce(t, request);
   requireOwnRequest(request.requestId, instances, projectId);
   if (created) await Promise.all(instances.map((instance) => publish(t, [instance])));
@@ -57,25 +54,18 @@ async function onBuildRequest(t: TopConductor, message: IncomingMessage): Promis
   await giveToCell(t, instances);
 }
 
-/** Stores the instances of a request; one that comes again finds them, whatever has become of its flavor meanwhile. */
+/** Stores the instances of a request; one that comes again finds them, whatever has become of its flavor and group meanwhile. */
 async function createOnce(t: TopConductor, request: BuildRequest) {
   const { requestId, count } = request;
   const { projectId, userId, flavor } = readSpec(request.requestSpec);
-  const known = flavor === undefined ? [] : await t.instances.list({ requestId }, undefined, count);
+  const known = await t.instances.list({ requestId }, undefined, count);
   if (known.length > 0) return { created: false, instances: known };
-  const requestSpec = flavor === undefined ? request.requestSpec : await fillInFlavor(t, request.requestSpec, flavor);
+  const filled = flavor === undefined ? request.requestSpec : await fillInFlavor(t, request.requestSpec, flavor);
+  const requestSpec = await fillInGroup(t, filled);
   const nowMs = t.clock.now();
   const begin = { state: 'scheduling', dueAtMs: nowMs + givingMs(t) } as const;
   const wanted = newInstances(request, t.random, { projectId, userId, requestSpec, nowMs, begin });
   return t.instances.create(requestId, wanted, request.publishedAtMs || undefined);
-}
-
-/** @throws BerthError `unimplemented / group_at_top`: cells keep groups, each for itself. */
-function refuseGroups({ group }: RequestSpec): void {
-  if (group === undefined) return;
-  const message =
-    'server groups are kept by each cell for itself, and the top knows of none: send the request to a cell';
-  throw new BerthError('unimplemented', 'group_at_top', message);
 }
 
 /** What is in a cell is ended by the cell; what is in none ends here. */
@@ -85,7 +75,11 @@ async function onTerminate(t: TopConductor, { body, identity }: IncomingMessage)
   const changed = await changeRecord(t, record.uuid, ({ state, cell }) => {
     if (state === 'deleted') return undefined;
     if (cell === undefined) return { state: 'deleted', dueAtMs: undefined, fault: undefined };
-    return { state: 'deleting', cell: { ...cell, isEnding: true }, dueAtMs: dueIn(t, 'deleting', true) };
+    return {
+      state: 'deleting',
+      cell: { ...cell, isEnding: true, endedBy: undefined },
+      dueAtMs: dueIn(t, 'deleting', true),
+    };
   });
   if (changed?.cell)
     await endInCell(t, changed).catch(() => t.log.debug({ instance_uuid: instanceUuid }, 'ended later'));
@@ -95,10 +89,4 @@ async function onTerminate(t: TopConductor, { body, identity }: IncomingMessage)
 export async function ownRecord(t: TopConductor, uuid: string, sender: Identity, projectId = ''): Promise<Instance> {
   const [record] = await t.instances.get([uuid]);
   return requireOwnInstance(record, uuid, sender, projectId);
-}
-
-/** Tells a cell that an instance is to end. @throws BerthError `unavailable`. */
-export async function endInCell(t: TopConductor, { uuid, projectId, cell }: Instance): Promise<void> {
-  if (cell === undefined) return;
-  await castTyped(busOfCell(t, cell.name), BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid: uuid, projectId });
 }

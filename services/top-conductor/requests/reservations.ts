@@ -5,8 +5,9 @@ import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
 import { addResources, inventory, MAX_AMOUNT, type Resources } from '#libs/domain/inventory';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
+import { isOfOneCell, type Membership } from '#libs/domain/server-group';
 import type { CommitResult, ConsumerWrite } from '#libs/placement/port/placement-store';
-import type { TopConductor } from './context';
+import type { TopConductor } from '../context';
 
 /**
  * What instances of the fleet count for in their projects' quotas at the top: allocations of a provider that has room for all,
@@ -18,36 +19,47 @@ import type { TopConductor } from './context';
  */
 export const FLEET_PROVIDER = '0be72ee7-f1ee-4000-8000-000000000001';
 
-/** Reserves what instances ask for. Again, it changes nothing. Answers the limits that it would exceed: then nothing is reserved. */
-export function reserve(t: TopConductor, records: readonly Instance[]): Promise<readonly QuotaExcess[]> {
-  return write(
+/** How a reservation ended. But for `reserved`, nothing is. */
+export type Reserved =
+  | { readonly kind: 'reserved' }
+  | { readonly kind: 'quota'; readonly excess: readonly QuotaExcess[] }
+  /** Members of their group are in another cell, where they have to go, too. */
+  | { readonly kind: 'other_cell' };
+
+/**
+ * Reserves what instances ask for, and that they are in their group's cell: in the one that is on record, or in `cell`. Again, it
+ * changes nothing.
+ */
+export function reserve(t: TopConductor, records: readonly Instance[], cell?: string): Promise<Reserved> {
+  return commitReservation(
     t,
-    records.map((record) => writeOf(record)),
+    records.map((record) => writeOf(record, takenBy(record.requestSpec), cell)),
     'within_quota',
   );
 }
 
 /** Reserves for an instance what it asks for, or will after a resize, whichever is more of each class. Answers as `reserve`. */
-export function reserveForResize(
-  t: TopConductor,
-  record: Instance,
-  requestSpec: Uint8Array,
-): Promise<readonly QuotaExcess[]> {
+export function reserveForResize(t: TopConductor, record: Instance, requestSpec: Uint8Array): Promise<Reserved> {
   const [now, then] = [takenBy(record.requestSpec), takenBy(requestSpec)];
   const names = [...new Set([...Object.keys(now), ...Object.keys(then)])];
   const most = Object.fromEntries(names.map((name) => [name, Math.max(now[name] ?? 0, then[name] ?? 0)]));
-  return write(t, [writeOf(record, most)], 'within_quota');
+  return commitReservation(t, [writeOf(record, most)], 'within_quota');
 }
 
 /** Reserves what an instance asks for whatever the quota says: it runs. */
 export async function reserveRunning(t: TopConductor, record: Instance): Promise<void> {
-  await write(t, [writeOf(record)], 'forced');
+  await commitReservation(t, [writeOf(record)], 'forced');
+}
+
+/** Whether an instance is of a server group. */
+export function hasGroup({ requestSpec }: Pick<Instance, 'requestSpec'>): boolean {
+  return readSpec(requestSpec).group !== undefined;
 }
 
 /** Gives back what instances have reserved; those that have nothing are not missed. */
 export async function release(t: TopConductor, records: readonly Pick<Instance, 'uuid' | 'projectId' | 'userId'>[]) {
   if (records.length > 0)
-    await write(
+    await commitReservation(
       t,
       records.map((record) => consumerOf(record, {})),
       'forced',
@@ -98,13 +110,28 @@ function isReserved(record: Instance, held: Consumer | undefined): boolean {
   return [...new Set([...Object.keys(has), ...Object.keys(wanted)])].every((name) => has[name] === wanted[name]);
 }
 
-const takenBy: (encoded: Uint8Array) => Resources = internedSpecs((spec) => {
-  const { resources, requestGroups } = resolveSpec(spec, 'request_spec');
-  return [resources, ...requestGroups.map((group) => group.resources)].reduce(addResources, {});
+/** What is read of a spec. */
+const readSpec = internedSpecs((spec) => {
+  const { resources, requestGroups, group } = resolveSpec(spec, 'request_spec');
+  return { takes: [resources, ...requestGroups.map((one) => one.resources)].reduce(addResources, {}), group };
 });
 
-function writeOf(record: Instance, resources = takenBy(record.requestSpec)): ConsumerWrite {
-  return consumerOf(record, { [FLEET_PROVIDER]: resources });
+function takenBy(encoded: Uint8Array): Resources {
+  return readSpec(encoded).takes;
+}
+
+function writeOf(record: Instance, resources = takenBy(record.requestSpec), cell = record.cell?.name): ConsumerWrite {
+  const write = consumerOf(record, { [FLEET_PROVIDER]: resources });
+  const group = cell === undefined ? undefined : membershipIn(cell, record);
+  return group ? { ...write, group } : write;
+}
+
+/** To the store a cell is what a host is to a cell's: a group that must stay in one cell is one of affinity to it. */
+function membershipIn(cell: string, { requestSpec }: Instance): Membership | undefined {
+  const { group } = readSpec(requestSpec);
+  if (group?.policy === undefined) return undefined;
+  const policy = isOfOneCell(group) ? 'affinity' : 'soft-affinity';
+  return { group: { id: group.id, policy, maxPerHost: 0 }, host: cell };
 }
 
 function consumerOf(
@@ -118,18 +145,19 @@ function consumerOf(
 /** More than there are classes that one request names. */
 const MAX_TRIES = 64;
 
-async function write(
+async function commitReservation(
   t: TopConductor,
   consumers: readonly ConsumerWrite[],
   how: 'within_quota' | 'forced',
-): Promise<readonly QuotaExcess[]> {
+): Promise<Reserved> {
   let wanted = consumers;
   let result: CommitResult | undefined;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const terms = how === 'forced' ? { force: true } : { withinQuota: true };
     result = await t.placement.commit({ kind: 'write_allocations', atMs: t.clock.now(), consumers: wanted, ...terms });
-    if (result.kind === 'committed' || result.kind === 'unchanged') return [];
-    if (result.kind === 'quota') return result.excess;
+    if (result.kind === 'committed' || result.kind === 'unchanged') return { kind: 'reserved' };
+    if (result.kind === 'quota') return result;
+    if (result.kind === 'group') return { kind: 'other_cell' };
     if (result.kind !== 'not_found') break;
     const { subject, key } = result;
     // No host of any cell has ever had it (the top's schedulers would know): nobody gets it.
@@ -158,7 +186,7 @@ async function addClass(t: TopConductor, name: string): Promise<void> {
   await t.placement.commit({ kind: 'write_inventories', atMs: t.clock.now(), ...change });
 }
 
-function without(write: ConsumerWrite, resourceClass: string): ConsumerWrite {
-  const { [resourceClass]: _unknown, ...rest } = write.allocations[FLEET_PROVIDER] ?? {};
-  return { ...write, allocations: Object.keys(rest).length === 0 ? {} : { [FLEET_PROVIDER]: rest } };
+function without(one: ConsumerWrite, resourceClass: string): ConsumerWrite {
+  const { [resourceClass]: _unknown, ...rest } = one.allocations[FLEET_PROVIDER] ?? {};
+  return { ...one, allocations: Object.keys(rest).length === 0 ? {} : { [FLEET_PROVIDER]: rest } };
 }

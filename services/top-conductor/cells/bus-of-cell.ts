@@ -1,6 +1,6 @@
 import type { Bus } from '#libs/bus/port';
 import { cellUnreachable } from '#libs/cells/cell-link';
-import type { TopConductor } from './context';
+import type { TopConductor } from '../context';
 
 /**
  * The bus of a cell, never the top's own: what is meant for a cell that is not named any more must not come back to the top.
