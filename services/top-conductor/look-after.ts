@@ -4,8 +4,9 @@ import type { Instance } from '#libs/domain/instance';
 import { groupBy } from '#libs/runtime/group-by';
 import { doubtUnnamedCells, forgottenBy } from './cells/doubts';
 import { endInCell } from './cells/end-in-cell';
-import { askCell, compareCell } from './cells/follow-cells';
+import { askCell, compareCell, requestIn } from './cells/follow-cells';
 import type { TopConductor } from './context';
+import { driveMove, settleLeft } from './moves/drive-move';
 import { changeRecord, givingMs, isGiven, noted, publish } from './records';
 import { giveToCell } from './requests/give-to-cell';
 import { settleReservations } from './requests/reservations';
@@ -45,8 +46,16 @@ async function lookAfter(t: TopConductor, records: readonly Instance[]): Promise
     others.filter((record) => !isGiven(record)),
   );
   const given = others.filter((record) => isGiven(record) && record.cell !== undefined);
-  const byCell = groupBy(given, ({ cell }) => cell?.name ?? '');
-  await Promise.all([...byCell].map(([name, there]) => lookAfterInCell(t, name, there)));
+  const moving = given.filter(({ cell }) => cell?.move);
+  const byRequest = groupBy(
+    given.filter(({ cell }) => !cell?.move),
+    (record) => `${record.cell?.name} ${requestIn(record)}`,
+  );
+  await Promise.all([
+    ...moving.map(({ uuid }) => driveMove(t, uuid)),
+    ...given.map((record) => settleLeft(t, record)),
+    ...[...byRequest.values()].map((there) => lookAfterInCell(t, there[0]?.cell?.name ?? '', there)),
+  ]);
 }
 
 async function lookAfterInCell(t: TopConductor, name: string, there: readonly Instance[]): Promise<void> {

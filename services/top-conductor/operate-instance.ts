@@ -11,6 +11,7 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import { requireFlavor } from '#libs/flavors/serve-flavors';
 import { busOfCell } from './cells/bus-of-cell';
 import type { TopConductor } from './context';
+import { startMove } from './moves/start-move';
 import { isCounted, type Reserved, release, reserve, reserveForResize, reserveRunning } from './requests/reservations';
 import { ownRecord } from './requests/take-requests';
 
@@ -46,6 +47,9 @@ export async function operateInstance(
   }
   const { cell } = record;
   if (cell === undefined) throw new BerthError('failed_precondition', 'instance_state', 'it has no cell yet');
+  if (cell.move)
+    throw new BerthError('failed_precondition', 'instance_state', `it is on its way to cell ${cell.move.to}`);
+  if (request.targetCell) return startMove(t, request, record);
   const bus = busOfCell(t, cell.name);
   const resizeTo = request.resizeTo && (await withFlavor(t, request.resizeTo));
   await reserveMore(t, { ...request, resizeTo }, record);

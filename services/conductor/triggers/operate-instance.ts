@@ -3,7 +3,7 @@ import { instanceView } from '#libs/contracts/instance-view';
 import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { requireOwnInstance } from '#libs/contracts/own-instances';
-import { BerthError } from '#libs/domain/errors';
+import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Instance, InstanceState } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { readRecord } from '../lifecycle';
@@ -32,6 +32,9 @@ export async function operateInstance(
 ): Promise<OperateInstanceResponse> {
   const { instanceUuid, operation, version } = request;
   if (FOR_OPERATORS.includes(operation)) requireService(sender, operateInstanceMethod.request.type);
+  if (request.targetCell) {
+    throw invalidArgument('not_for_this', 'a cell knows of no others: send target_cell to the top', 'target_cell');
+  }
   const record = await ownRecord(c, instanceUuid, sender);
   if (isDone(record, operation)) return { instance: instanceView(record) };
   if (version !== 0 && version !== record.version) throw changed(record, version);

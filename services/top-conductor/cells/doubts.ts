@@ -17,7 +17,7 @@ const WITHOUT_DOUBT: readonly Instance['state'][] = ['error', 'deleting', 'delet
 export async function forgottenBy(t: TopConductor, { uuid }: Instance): Promise<void> {
   await changeRecord(t, uuid, (record) => {
     const { state, cell } = record;
-    if (cell === undefined || !cell.isHandedOver) return undefined;
+    if (cell === undefined || cell.move || !cell.isHandedOver) return undefined;
     if (cell.isEnding) {
       const { endedBy } = cell;
       return {
@@ -50,7 +50,7 @@ export async function doubtUnnamedCells(t: TopConductor): Promise<void> {
 
 function inDoubt(record: Instance, fault: NonNullable<Instance['fault']>) {
   const { state, cell } = record;
-  if (cell === undefined || WITHOUT_DOUBT.includes(state)) return undefined;
+  if (cell === undefined || cell.move || WITHOUT_DOUBT.includes(state)) return undefined;
   if (state === 'unknown' && cell.version === 0 && record.fault?.reason === fault.reason) return undefined;
   return { state: 'unknown', fault, cell: { ...cell, version: 0 }, dueAtMs: undefined } as const;
 }

@@ -6,7 +6,11 @@ import type { TopConductor } from '../context';
 import { busOfCell } from './bus-of-cell';
 
 /** Tells a cell that an instance is to end. @throws BerthError `unavailable`. */
-export async function endInCell(t: TopConductor, { uuid, projectId, cell }: Instance): Promise<void> {
-  if (cell === undefined) return;
-  await castTyped(busOfCell(t, cell.name), BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid: uuid, projectId });
+export async function endInCell(t: TopConductor, record: Instance): Promise<void> {
+  if (record.cell) await endIn(t, record.cell.name, record);
+}
+
+/** Tells any cell that an instance is to end there. @throws BerthError `unavailable`. */
+export async function endIn(t: TopConductor, cell: string, { uuid: instanceUuid, projectId }: Instance): Promise<void> {
+  await castTyped(busOfCell(t, cell), BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId });
 }

@@ -11,6 +11,7 @@ import type { BerthError } from '#libs/domain/errors';
 import type { CellOfInstance, Instance } from '#libs/domain/instance';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { TopConductor } from '../context';
+import { changeByNews, concernsMove } from '../moves/take-news';
 import { changeRecord, dueIn } from '../records';
 import { isCounted, isMoving, reserveRunning } from '../requests/reservations';
 import { owesGang, settleGang } from '../requests/settle-gang';
@@ -58,13 +59,18 @@ async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | '
   let isNew = false;
   const changed = await changeRecord(t, news.uuid, (record) => {
     const { cell } = record;
+    if (cell && concernsMove(cell, name)) {
+      const change = changeByNews(t, record, name, news);
+      isNew = change !== undefined;
+      return change;
+    }
     if (cell?.name !== name || !tellsMore(t, record, news, by)) return undefined;
     isNew = true;
     // An event does not say what it has been resized to: it is asked for once more.
     const isResized = by === 'event' && isMoving(record) && !isMoving(news);
     const { state, fault } = shown(cell, news);
     const owes = owesGang({ ...record, ...news, state, fault });
-    const isLookedAtAgain = isResized || owes;
+    const isLookedAtAgain = isResized || owes || isLeaving(cell);
     return {
       state,
       fault,
@@ -78,6 +84,8 @@ async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | '
   });
   if (!isNew || changed === undefined) return;
   t.measured.mirrored.inc({ by });
+  // What is moved is due now, and taken a step further by whoever looks after it.
+  if (changed.cell?.move) return;
   if (owesGang(changed)) await settleGang(t, changed.requestId);
   if (news.requestSpec && isCounted(changed) && !isMoving(changed)) await reserveRunning(t, changed);
 }
@@ -88,7 +96,10 @@ function tellsMore(t: TopConductor, record: Instance, news: Told, by: 'event' | 
   const isAwaited = by === 'list' && news.version === known && record.dueAtMs !== undefined;
   return (
     news.version > known ||
-    (isAwaited && dueIn(t, news.state, record.cell?.isEnding ?? false) === undefined && !owesGang(record))
+    (isAwaited &&
+      dueIn(t, news.state, record.cell?.isEnding ?? false) === undefined &&
+      !owesGang(record) &&
+      !isLeaving(record.cell))
   );
 }
 
@@ -102,6 +113,11 @@ function asResized(encoded: Uint8Array, now: RequestSpec): Uint8Array {
   );
   if (isSame) return encoded;
   return requestSpecCodec.encode({ ...spec, flavor: undefined, resources, extraSpecs, preferredResources });
+}
+
+/** Whether something of it is left in the cell that it came from. */
+function isLeaving(cell: CellOfInstance | undefined): boolean {
+  return cell?.left?.isGone === false;
 }
 
 /** What is to end is DELETING until its cell has ended it; then it is in ERROR, if it was not ended by its client. */
@@ -128,6 +144,23 @@ async function refused(t: TopConductor, name: string, { requestId, error }: { re
   }
 }
 
+/** The id of an instance's request in its cell. */
+export function requestIn({ cell, requestId }: Instance): string {
+  return cell?.requestId ?? requestId;
+}
+
+/** Asks a cell how one instance is; answers whether it has it, or had. @throws BerthError `unavailable`. */
+export async function askOne(t: TopConductor, name: string, instanceUuid: string): Promise<boolean> {
+  const view = await viewIn(t, name, instanceUuid);
+  if (view) await mirror(t, name, view, 'list');
+  return view !== undefined && view.state !== 'deleted';
+}
+
+/** An instance as a cell has it on record, ended or not. @throws BerthError `unavailable`. */
+export async function viewIn(t: TopConductor, name: string, instanceUuid: string): Promise<InstanceView | undefined> {
+  return (await listPage(t, name, { ...EVERY, instanceUuid, marker: '', limit: 1 }))[0];
+}
+
 /** Asks a cell how the instances of a request are. Answers those that it does not know. @throws BerthError `unavailable`. */
 export async function askCell(
   t: TopConductor,
@@ -136,7 +169,7 @@ export async function askCell(
 ): Promise<readonly Instance[]> {
   const [first] = records;
   if (first === undefined) return [];
-  const request = { ...EVERY, requestId: first.requestId, marker: '', limit: MAX_PAGE };
+  const request = { ...EVERY, requestId: requestIn(first), marker: '', limit: MAX_PAGE };
   const views = await listPage(t, name, request);
   await Promise.all(views.map((view) => mirror(t, name, view, 'list')));
   return records.filter(({ uuid }) => !views.some((view) => view.uuid === uuid));
@@ -176,7 +209,7 @@ export async function compareCell(t: TopConductor, name: string): Promise<void> 
 }
 
 async function rereadInCell(t: TopConductor, name: string, instanceUuid: string): Promise<void> {
-  const [view] = await listPage(t, name, { ...EVERY, instanceUuid, marker: '', limit: 1 });
+  const view = await viewIn(t, name, instanceUuid);
   if (view) await mirror(t, name, view, 'reread');
 }
 

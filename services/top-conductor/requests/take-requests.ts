@@ -75,9 +75,10 @@ async function onTerminate(t: TopConductor, { body, identity }: IncomingMessage)
   const changed = await changeRecord(t, record.uuid, ({ state, cell }) => {
     if (state === 'deleted') return undefined;
     if (cell === undefined) return { state: 'deleted', dueAtMs: undefined, fault: undefined };
+    const move = cell.move && { ...cell.move, phase: 'undoing' as const };
     return {
       state: 'deleting',
-      cell: { ...cell, isEnding: true, endedBy: undefined },
+      cell: { ...cell, move, isEnding: true, endedBy: undefined },
       dueAtMs: dueIn(t, 'deleting', true),
     };
   });

@@ -1,7 +1,7 @@
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { busOptions } from '#libs/bus/options';
-import { ACK, type Bus } from '#libs/bus/port';
+import { ACK, type Bus, type IncomingMessage } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
 import { buildRefusedCodec, buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { listGroupsMethod } from '#libs/contracts/groups';
@@ -39,6 +39,9 @@ import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { topConductorOptions } from '../options';
 import { startTopConductor } from '../start';
 
+/** Of whom a cell says something. */
+type Said = Pick<Instance, 'uuid' | 'requestId' | 'projectId' | 'userId' | 'requestSpec'>;
+
 /** A cell by its word alone: what it was told, and what it says. */
 export class ScriptedCell {
   /** What its conductors have on record. */
@@ -50,6 +53,10 @@ export class ScriptedCell {
   readonly operations: OperateInstanceRequest[] = [];
   /** Whether it does what it is asked to. */
   heeds = true;
+  /** Whether it builds, stops, starts and ends what it is told to. */
+  obeys = false;
+  /** Whether what it builds becomes ACTIVE. */
+  builds = true;
   /** Whether its conductors answer. */
   answers = true;
 
@@ -72,25 +79,43 @@ export class ScriptedCell {
       }),
       ...answer(operateInstanceMethod, async (request) => {
         this.operations.push(request);
+        if (this.obeys && request.operation === 'stop') await this.#becomes(request.instanceUuid, 'stopped');
+        if (this.obeys && request.operation === 'start') await this.#becomes(request.instanceUuid, 'active');
         const instance = this.records.get(request.instanceUuid);
         if (instance && this.heeds) return { instance };
         throw new BerthError('failed_precondition', 'instance_state', 'it can not');
       }),
     });
-    await this.bus.consume(
-      BUILD_REQUESTS,
-      async ({ type, body }) => {
-        if (type === terminateInstanceCodec.type)
-          this.terminated.push(terminateInstanceCodec.decode(body).instanceUuid);
-        else this.requests.push(buildRequestCodec.decode(body));
-        return ACK;
-      },
-      { prefetch: 10 },
-    );
+    await this.bus.consume(BUILD_REQUESTS, (message) => this.#take(message), { prefetch: 10 });
+  }
+
+  async #take({ type, body }: IncomingMessage): Promise<typeof ACK> {
+    if (type === terminateInstanceCodec.type) {
+      const { instanceUuid } = terminateInstanceCodec.decode(body);
+      this.terminated.push(instanceUuid);
+      if (this.obeys) await this.#becomes(instanceUuid, 'deleted');
+      return ACK;
+    }
+    const request = buildRequestCodec.decode(body);
+    this.requests.push(request);
+    if (!this.obeys) return ACK;
+    for (const uuid of request.instanceUuids) {
+      const { projectId, userId } = requestSpecCodec.decode(request.requestSpec);
+      const of = { ...request, uuid, projectId, userId };
+      await this.says(of, { state: this.builds ? 'active' : 'error', host: `h1-${this.name}`, version: 1 });
+    }
+    return ACK;
+  }
+
+  async #becomes(uuid: string, state: InstanceView['state']): Promise<void> {
+    const view = this.records.get(uuid);
+    if (!view) return;
+    const requestSpec = requestSpecCodec.encode(view.requestSpec);
+    await this.says({ ...view, requestSpec }, { ...view, state, version: view.version + 1 });
   }
 
   /** Writes a record and tells of it, or only writes it. */
-  async says(of: Instance, fields: Partial<InstanceView>, isHeard = true): Promise<void> {
+  async says(of: Said, fields: Partial<InstanceView>, isHeard = true): Promise<void> {
     const { uuid, requestId, projectId, userId } = of;
     const about = {
       uuid,
@@ -161,6 +186,7 @@ export class TopWorld {
       BERTH_TOP_CONDUCTOR_RESYNC_INTERVAL_MS: '20000',
       BERTH_TOP_CONDUCTOR_SCHEDULING_TIMEOUT_MS: '5000',
       BERTH_TOP_CONDUCTOR_RESERVATION_INTERVAL_MS: '30000',
+      BERTH_TOP_CONDUCTOR_MOVE_TIMEOUT_MS: '90000',
     });
     const running = await startTopConductor({
       ...this.#around(),

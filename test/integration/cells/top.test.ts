@@ -1,3 +1,4 @@
+import { drainCell } from '#libs/client/drain/drain-cell';
 import { sleep } from '#libs/domain/clock';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { systemRandom } from '#libs/runtime/system';
@@ -129,6 +130,39 @@ it('of a gang that all cells together can not take nothing stays claimed', async
   const built = await top.client.buildAndWait({ ...wanted(4), count: 6, minCount: 6 }, { timeoutMs: 30_000 });
   expect(built.map(({ state }) => state)).toEqual(Array(6).fill('active'));
   for (const { instanceUuid } of built) await top.client.terminateAndWait(instanceUuid, { timeoutMs: 20_000 });
+});
+
+it('an instance is moved to another cell, and a cell is drained by such moves', async () => {
+  await top.client.setCellState('cell1', 'disabled', 'all of this is built in b');
+  const built = [];
+  for (const vcpu of [2, 1, 6]) built.push(...(await top.client.buildAndWait(wanted(vcpu), { timeoutMs: 30_000 })));
+  const [moved = '', small = '', large = ''] = built.map(({ instanceUuid }) => instanceUuid);
+  await top.client.setCellState('cell1', 'enabled');
+  await eventually('cell1 is open', async () => (await top.client.cells('cell1'))[0]?.state === 'enabled');
+  await top.client.operateAndWait(moved, 'migrate', { targetCell: 'cell1', timeoutMs: 30_000 });
+  expect(await top.client.instance(moved)).toMatchObject({ state: 'active', cell: 'cell1', host: 'h1' });
+  expect(await there(first, moved)).toMatchObject({ state: 'active' });
+  await eventually('nothing of it is in b', async () => (await there(second, moved))?.state === 'deleted');
+  const stopped = second.heard.filter(({ instanceUuid, state }) => instanceUuid === moved && state === 'stopped');
+  expect(stopped).toHaveLength(1);
+  const parts = { client: top.client, signal: new AbortController().signal, onProgress: () => {} };
+  const drained = await drainCell(parts, { cell: B, reason: 'a test', parallel: 2, timeoutMs: 30_000 });
+  const outcome = new Map(drained.map(({ uuid, cell, stays }) => [uuid, `${cell} ${stays?.split(':')[0] ?? 'left'}`]));
+  expect(outcome).toEqual(
+    new Map([
+      [small, 'cell1 left'],
+      [large, 'b no_valid_host'],
+    ]),
+  );
+  expect(await top.client.instance(large)).toMatchObject({ state: 'active', cell: B });
+  expect((await top.client.cells(B))[0]?.state).toBe('draining');
+  await top.client.setCellState(B, 'enabled');
+  for (const uuid of [moved, small, large]) await top.client.terminateAndWait(uuid, { timeoutMs: 20_000 });
+  const held: string[] = [];
+  await top.placement.scanConsumers(async (consumers) => {
+    held.push(...consumers.map(({ uuid }) => uuid));
+  });
+  expect(held.filter((uuid) => [moved, small, large].includes(uuid))).toEqual([]);
 });
 
 it('a request sent twice is built once', async () => {
