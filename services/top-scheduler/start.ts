@@ -1,8 +1,8 @@
 import type { Bus } from '#libs/bus/port';
-import { answer, callMethod } from '#libs/bus/typed-calls';
+import { answer } from '#libs/bus/typed-calls';
 import type { CellLink } from '#libs/cells/cell-link';
 import type { CellStore } from '#libs/cells/cell-store';
-import { describeCellMethod, listCellsMethod, setCellStateMethod } from '#libs/contracts/cell-methods';
+import { listCellsMethod, setCellStateMethod } from '#libs/contracts/cell-methods';
 import { explainMethod } from '#libs/contracts/diagnosis';
 import { requireProject, requireService } from '#libs/contracts/identity';
 import type { SelectDestinationsRequest } from '#libs/contracts/messages';
@@ -19,9 +19,9 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { quotaCalls } from '#libs/quotas/quota-calls';
 import { keepProjectsSettled } from '#libs/quotas/settle-projects';
 import type { Running, Surroundings } from '#libs/runtime/service';
+import { hearSummaries } from './hear-summaries';
 import { KnownCell } from './known-cell';
 import { topSchedulerMetrics } from './metrics';
-import { noteClasses } from './note-classes';
 import type { TopSchedulerConfig } from './options';
 import { explainCells, type SelectCellDeps, selectCell } from './select-cell';
 
@@ -117,24 +117,6 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
     { prefetch: config.prefetch },
   );
 
-  const notNoted = (err: unknown) =>
-    log.warn({ event: 'classes_not_noted', err }, 'the top does not know all classes of a cell yet');
-  const listen = async (cell: KnownCell) => {
-    while (!closing.signal.aborted) {
-      const known = cell.summary?.digest ?? 0;
-      try {
-        const options = { timeoutMs: config.askTimeoutMs, signal: closing.signal };
-        const request = { knownDigest: known };
-        const { summary } = await callMethod(cell.link.bus, RPC_SCHEDULER, describeCellMethod, request, options);
-        cell.heard(summary);
-        if (summary) await noteClasses(summary, deps).catch(notNoted);
-      } catch (thrown) {
-        if (!closing.signal.aborted) cell.failed(BerthError.from(thrown));
-      }
-      // Spread, so that cells do not answer all at once.
-      await sleep(clock, config.summaryIntervalMs * (0.75 + deps.random.next() / 2), closing.signal);
-    }
-  };
   const readStates = async () => {
     while (!closing.signal.aborted) {
       await deps.cells.listCells().then(
@@ -150,7 +132,11 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
       await sleep(clock, config.summaryIntervalMs, closing.signal);
     }
   };
-  const loops = [keepProjectsSettled(deps, closing.signal), readStates(), ...[...cells.values()].map(listen)];
+  const loops = [
+    keepProjectsSettled(deps, closing.signal),
+    readStates(),
+    ...[...cells.values()].map((cell) => hearSummaries(cell, deps, closing.signal)),
+  ];
 
   return {
     readiness() {

@@ -55,6 +55,11 @@ async function eventually(what: string, isSo: () => Promise<boolean>, timeoutMs 
 const wanted = (vcpu: number, fields: Partial<RequestSpec> = {}) => {
   return { spec: aRequestSpec({ resources: { VCPU: vcpu }, ...fields }) };
 };
+/** Summaries are up to a second old: what has ended may be in them yet. */
+const allIsFree = () =>
+  eventually('the top knows that nothing is in the cells', async () => {
+    return (await top.client.cells()).every(({ summary }) => summary?.instanceCount === 0);
+  });
 const there = ({ client }: OpenedCell, uuid: string) => client.instance(uuid).catch(() => undefined);
 
 it('a request to the top is built in a cell with room, listed and ended through the top', async () => {
@@ -118,6 +123,7 @@ it('a server group of the fleet is kept in all cells: anti-affinity over their h
 });
 
 it('of a gang that all cells together can not take nothing stays claimed', async () => {
+  await allIsFree();
   const events = await top.client.buildAndWait({ ...wanted(4), count: 7, minCount: 7 }, { timeoutMs: 30_000 });
   expect(new Set(events.map(({ state }) => state))).toEqual(new Set(['error']));
   for (const { placement } of [first, second]) {
@@ -133,6 +139,7 @@ it('of a gang that all cells together can not take nothing stays claimed', async
 });
 
 it('an instance is moved to another cell, and a cell is drained by such moves', async () => {
+  await allIsFree();
   await top.client.setCellState('cell1', 'disabled', 'all of this is built in b');
   const built = [];
   for (const vcpu of [2, 1, 6]) built.push(...(await top.client.buildAndWait(wanted(vcpu), { timeoutMs: 30_000 })));
@@ -166,6 +173,7 @@ it('an instance is moved to another cell, and a cell is drained by such moves', 
 });
 
 it('a request sent twice is built once', async () => {
+  await allIsFree();
   const ids = { requestId: systemRandom.uuid(), instanceUuids: [systemRandom.uuid()] };
   const [event] = await top.client.buildAndWait({ ...wanted(1), ...ids }, { timeoutMs: 30_000 });
   await top.client.build({ ...wanted(1), ...ids });
