@@ -69,6 +69,11 @@ export function isGiven({ state, cell }: Pick<Instance, 'state' | 'cell'>): bool
   return state !== 'scheduling' || cell?.isHandedOver === true;
 }
 
+/** The id of an instance's request in its cell. */
+export function requestIn({ cell, requestId }: Pick<Instance, 'cell' | 'requestId'>): string {
+  return cell?.requestId ?? requestId;
+}
+
 /** Publishes versions of one instance, oldest first. What the broker does not take stays in the outbox. */
 export async function publish(t: TopConductor, versions: readonly Instance[]): Promise<void> {
   try {

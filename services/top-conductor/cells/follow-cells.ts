@@ -12,7 +12,7 @@ import type { CellOfInstance, Instance } from '#libs/domain/instance';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { TopConductor } from '../context';
 import { changeByNews, concernsMove } from '../moves/take-news';
-import { changeRecord, dueIn } from '../records';
+import { changeRecord, dueIn, requestIn } from '../records';
 import { isCounted, isMoving, reserveRunning } from '../requests/reservations';
 import { owesGang, settleGang } from '../requests/settle-gang';
 import { busOfCell } from './bus-of-cell';
@@ -142,11 +142,6 @@ async function refused(t: TopConductor, name: string, { requestId, error }: { re
       return { state: 'error', fault: { reason: error.reason, message: error.message }, dueAtMs: undefined };
     });
   }
-}
-
-/** The id of an instance's request in its cell. */
-export function requestIn({ cell, requestId }: Instance): string {
-  return cell?.requestId ?? requestId;
 }
 
 /** Asks a cell how one instance is; answers whether it has it, or had. @throws BerthError `unavailable`. */

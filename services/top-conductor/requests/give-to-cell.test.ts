@@ -68,3 +68,21 @@ it('a selection that fails late does not end what another conductor is about to 
   await world.request();
   expect(await world.only()).toMatchObject({ state: 'scheduling', cell: { name: 'b' } });
 });
+
+it('an instance that was left apart from the others of its request comes to their cell by a request of its own', async () => {
+  world.select = ({ instanceUuids }) => chosen('a', instanceUuids);
+  await world.request(2);
+  const [first, second] = await world.all();
+  if (!first || !second) throw new Error('there are no instances');
+  // As if a conductor had died before it wrote down the cell of the second, and another had gone on with the first.
+  const apart = { cell: undefined, dueAtMs: world.clock.now(), version: second.version + 1 };
+  await world.instances.update({ ...second, ...apart });
+  await world.clock.advance(2_000);
+  const late = world.a.requests.at(-1);
+  expect(late).toMatchObject({ instanceUuids: [second.uuid], count: 1 });
+  expect(late?.requestId).not.toBe(second.requestId);
+  expect((await world.instances.get([second.uuid]))[0]?.cell).toMatchObject({ name: 'a', requestId: late?.requestId });
+  if (late) await world.a.says({ ...second, requestId: late.requestId }, {});
+  await world.clock.advance(5_000);
+  expect((await world.instances.get([second.uuid]))[0]?.state).toBe('active');
+});

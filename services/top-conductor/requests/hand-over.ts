@@ -6,8 +6,9 @@ import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import { busOfCell } from '../cells/bus-of-cell';
 import type { TopConductor } from '../context';
-import { changeRecord, dueIn, noteFault } from '../records';
+import { changeRecord, dueIn, noteFault, requestIn } from '../records';
 import { hasGroup, reserve } from './reservations';
+import { membersOf } from './settle-gang';
 import { specForCell } from './spec-for-cell';
 
 /** What instances of one request are given to a cell with. */
@@ -28,12 +29,12 @@ export async function handOver(t: TopConductor, open: readonly Instance[], { cel
   if (!t.links.has(cell)) busOfCell(t, cell);
   if (open.some(hasGroup) && (await reserve(t, open, cell)).kind === 'other_cell')
     return await goElsewhere(t, open, { cell, ...how });
-  const given = await chooseCell(t, open, cell);
+  const given = await chooseCell(t, open, cell, await requestIdIn(t, open, cell));
   const [first] = given;
   if (first === undefined) return;
   const uuids = given.map(({ uuid }) => uuid);
   const request = {
-    requestId: first.requestId,
+    requestId: requestIn(first),
     requestSpec: specForCell(first.requestSpec),
     count: given.length,
     name: given.length === 1 ? first.name : first.name.replace(/-\d+$/, ''),
@@ -43,7 +44,7 @@ export async function handOver(t: TopConductor, open: readonly Instance[], { cel
     admission: first.admission,
     destinations: how.destinations.filter(({ instanceUuid }) => uuids.includes(instanceUuid)),
   };
-  await castTyped(busOfCell(t, cell), BUILD_REQUESTS, buildRequestCodec, request, { id: first.requestId });
+  await castTyped(busOfCell(t, cell), BUILD_REQUESTS, buildRequestCodec, request, { id: request.requestId });
   t.measured.handedOver.inc({ to_cell: cell }, given.length);
   t.measured.requests.inc({ outcome: 'handed_over' });
   t.log.info(
@@ -70,8 +71,27 @@ async function goElsewhere(
   await giveBack(busOfCell(t, cell), destinations, t.stopping);
 }
 
+/**
+ * The id of their request in a cell. A cell takes a request once: where it has had others of the same, which whoever died left apart
+ * from these, these come by a request of their own.
+ */
+async function requestIdIn(t: TopConductor, open: readonly Instance[], cell: string): Promise<string> {
+  const [first] = open;
+  if (first === undefined) return '';
+  const own = new Set(open.map(({ uuid }) => uuid));
+  const isTaken = (await membersOf(t, first.requestId)).some((one) => {
+    return one.cell?.name === cell && !own.has(one.uuid) && requestIn(one) === requestIn(first);
+  });
+  return isTaken ? t.random.uuid() : requestIn(first);
+}
+
 /** Answers those that are in this cell from now on. */
-async function chooseCell(t: TopConductor, open: readonly Instance[], cell: string): Promise<Instance[]> {
+async function chooseCell(
+  t: TopConductor,
+  open: readonly Instance[],
+  cell: string,
+  requestId: string,
+): Promise<Instance[]> {
   const chosen = await Promise.all(
     open.map(({ uuid }) =>
       changeRecord(t, uuid, (record) => {
@@ -79,7 +99,8 @@ async function chooseCell(t: TopConductor, open: readonly Instance[], cell: stri
         // Somebody else was faster: what was claimed for it here has no record, and goes with the cell's audit.
         if (record.cell && record.cell.name !== cell) return undefined;
         const before = record.cell ?? { version: 0, isHandedOver: false, isEnding: false };
-        return { cell: { ...before, name: cell }, fault: undefined, dueAtMs: dueIn(t, 'scheduling', false) };
+        const its = requestId === record.requestId ? {} : { requestId };
+        return { cell: { ...its, ...before, name: cell }, fault: undefined, dueAtMs: dueIn(t, 'scheduling', false) };
       }),
     ),
   );
