@@ -90,8 +90,10 @@ export class KnownCell implements CellCandidate {
     this.assumed = assumed;
   }
 
-  refused(shape: string, count: number, forMs: number): void {
+  /** @param shape  undefined when it says nothing of others */
+  refused(shape: string | undefined, count: number, forMs: number): void {
     this.wrongGuessCount += 1;
+    if (shape === undefined) return;
     const known = this.#refusals.get(shape)?.count ?? count;
     if (this.#refusals.size >= MAX_REFUSALS) this.#refusals.delete(this.#refusals.keys().next().value ?? '');
     this.#refusals.set(shape, {

@@ -34,7 +34,7 @@ const diagnosis = {
 };
 
 /** Cells with room for so many instances each: they claim, and say what they were asked for and what they gave back. */
-async function cellsWith(rooms: Readonly<Record<string, number>>, group?: { readonly cell: string }) {
+async function cellsWith(rooms: Readonly<Record<string, number>>, group?: { readonly cell: string }, refusalMs = 0) {
   const broker = new MemoryBroker(clock, silentLog);
   const room = new Map(Object.entries(rooms));
   const asked: string[] = [];
@@ -63,7 +63,7 @@ async function cellsWith(rooms: Readonly<Record<string, number>>, group?: { read
     await clock.advance(0);
     cells.set(name, new KnownCell(link, clock));
   }
-  const config = { maxAsked: 5, askTimeoutMs: 1_000, refusalMs: 0 };
+  const config = { maxAsked: 5, askTimeoutMs: 1_000, refusalMs };
   const deps = { cells, random, config, cellOfGroup: () => group?.cell };
   const select = async (request: Partial<SelectDestinationsRequest>, fields: Partial<RequestSpec> = {}) => {
     const spec = aRequestSpec(fields);
@@ -135,4 +135,15 @@ it('a soft affinity group goes first where its members are; one of anti-affinity
   expect(countsOf(await select({}, soft))).toEqual({ b: 1 });
   const anti = { group: { ...group, policy: 'anti-affinity' } } as const;
   expect(countsOf(await select({ instanceUuids: uuids(2) }, anti))).toEqual({ b: 2 });
+});
+
+it('what a cell refused because of a group is not taken for a refusal of the like', async () => {
+  const { select, countsOf, room } = await cellsWith({ a: 0 }, undefined, 60_000);
+  const anti = { group: { ...group, policy: 'anti-affinity' } } as const;
+  expect((await select({}, anti)).destinations).toEqual([]);
+  room.set('a', 1);
+  expect(countsOf(await select({}))).toEqual({ a: 1 });
+  expect((await select({})).destinations).toEqual([]);
+  room.set('a', 1);
+  expect((await select({})).noValidHost?.summary).toContain('refused_just_now');
 });

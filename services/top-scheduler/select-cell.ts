@@ -160,9 +160,10 @@ async function ask(
       return { kind: 'selected', response };
     }
     onAsked?.('refused');
-    cell.refused(wanted.shape, request.minCount || count, config.refusalMs);
     const says = response.noValidHost?.summary ?? '';
     const reason = response.noValidHost?.quotaExceeded.length ? 'quota_exceeded' : 'no_valid_host';
+    const isOfShape = wanted.isShapeAlone && reason === 'no_valid_host';
+    cell.refused(isOfShape ? wanted.shape : undefined, request.minCount || count, config.refusalMs);
     return { kind: 'refused', refusal: { cell: cell.name, filter: 'asked', reason, says } };
   } catch (thrown) {
     const error = BerthError.from(thrown);
