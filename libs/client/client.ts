@@ -104,6 +104,8 @@ export interface MoveOptions {
   readonly resizeTo?: Partial<Pick<RequestSpec, 'resources' | 'extraSpecs' | 'flavor'>> | undefined;
   /** Where a migration is to go; any host when not given. */
   readonly targetHost?: string | undefined;
+  /** Of a cold migration, from a client of the top: the cell to build it in anew. */
+  readonly targetCell?: string | undefined;
   /** Confirms a resize or a cold migration by itself, so long after it has arrived. */
   readonly confirmAfterMs?: number | undefined;
 }
@@ -239,12 +241,12 @@ export class Client {
   async operate(
     instanceUuid: string,
     operation: InstanceOperation,
-    { resizeTo, targetHost, confirmAfterMs }: MoveOptions = {},
+    { resizeTo, targetHost, targetCell, confirmAfterMs }: MoveOptions = {},
   ): Promise<InstanceView> {
     // Of what is seen now: a copy of the call that comes late changes nothing.
     const { version, projectId, userId } = await this.instance(instanceUuid);
     const spec = resizeTo && requestSpec(resizeTo.resources ?? {}, { projectId, userId, ...resizeTo });
-    const request = { instanceUuid, operation, version, resizeTo: spec, targetHost, confirmAfterMs };
+    const request = { instanceUuid, operation, version, resizeTo: spec, targetHost, targetCell, confirmAfterMs };
     return (await this.#call(RPC_CONDUCTOR, operateInstanceMethod, request)).instance;
   }
 

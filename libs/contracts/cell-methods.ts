@@ -33,6 +33,23 @@ export interface CellView extends CellRecord {
   readonly summaryBytes: number;
 }
 
+export interface DescribeCellRequest {
+  readonly knownDigest: number;
+  /** Whether later summaries are to be published for a while (`LISTENING_MS`). */
+  readonly listens: boolean;
+}
+
+/** For so long summaries are published after the top has said that it listens. */
+export const LISTENING_MS = 30_000;
+
+/** What a cell publishes of its hosts. */
+export interface CellSummaryEvent {
+  readonly digest: number;
+  /** Undefined when it is the one that was published before. */
+  readonly summary: CellSummary | undefined;
+  readonly nextWithinMs: number;
+}
+
 /** A summary, or undefined where the asker has it already. */
 export interface DescribeCellResponse {
   readonly summary: CellSummary | undefined;
@@ -45,12 +62,12 @@ export interface SetCellStateRequest {
 }
 
 /** To a cell's `rpc.scheduler`, from the top: a summary of its hosts. */
-export const describeCellMethod: Method<{ readonly knownDigest: number }, DescribeCellResponse> = {
+export const describeCellMethod: Method<DescribeCellRequest, DescribeCellResponse> = {
   request: codec(
     'berth.cell.v1.DescribeCellRequest',
     wire.DescribeCellRequest,
     (request) => request,
-    ({ knownDigest }) => ({ knownDigest: whole(knownDigest, 'known_digest') }),
+    ({ knownDigest, listens }) => ({ knownDigest: whole(knownDigest, 'known_digest'), listens }),
   ),
   response: codec(
     'berth.cell.v1.DescribeCellResponse',
@@ -66,6 +83,18 @@ export const cellSummaryCodec: Codec<CellSummary> = codec(
   wire.CellSummary,
   summaryToWire,
   (value) => summaryFromWire(value, 'summary'),
+);
+
+/** On `berth.events` of a cell, by one of its schedulers. */
+export const cellSummaryEventCodec: Codec<CellSummaryEvent> = codec(
+  'berth.cell.v1.CellSummaryEvent',
+  wire.CellSummaryEvent,
+  ({ digest, summary, nextWithinMs }) => ({ digest, nextWithinMs, summary: summary ? summaryToWire(summary) : null }),
+  ({ digest, summary, nextWithinMs }) => ({
+    digest: whole(digest, 'digest'),
+    summary: summary ? summaryFromWire(summary, 'summary') : undefined,
+    nextWithinMs,
+  }),
 );
 
 /** To the top's `rpc.scheduler`: the cells of the fleet, or one. */

@@ -382,13 +382,15 @@ export type InstanceOperation =
 export interface OperateInstanceRequest
   extends Fields<
     berth.conductor.v1.OperateInstanceRequest,
-    'operation' | 'resizeTo' | 'targetHost' | 'confirmAfterMs'
+    'operation' | 'resizeTo' | 'targetHost' | 'targetCell' | 'confirmAfterMs'
   > {
   readonly operation: InstanceOperation;
   /** Of a resize: it names a flavor, or says resources and extra specs. */
   readonly resizeTo?: RequestSpec | undefined;
   /** Of a migration; any host when not given. */
   readonly targetHost?: string | undefined;
+  /** Of a migration, to the top: the cell where it is to be built anew; within its cell when not given. */
+  readonly targetCell?: string | undefined;
   /** Of a resize or a cold migration; as the conductor is set when not given. */
   readonly confirmAfterMs?: number | undefined;
 }
@@ -423,6 +425,14 @@ export interface ListDoubtsResponse extends Fields<berth.conductor.v1.ListDoubts
 }
 
 /** An operator's word on an instance in doubt. */
+export interface ReleaseClaimsRequest {
+  readonly claims: readonly InstanceClaim[];
+}
+
+export type InstanceClaim = Fields<berth.conductor.v1.InstanceClaim>;
+
+export type ReleaseClaimsResponse = Fields<berth.conductor.v1.ReleaseClaimsResponse>;
+
 export interface SettleDoubtRequest extends Fields<berth.conductor.v1.SettleDoubtRequest, 'action'> {
   readonly action: 'adopt' | 'destroy';
 }

@@ -1,5 +1,5 @@
 import { berth } from '#generated/berth';
-import { enumeration, hostNameOrEmpty, missing, uuid, whole } from './checks';
+import { enumeration, hostNameOrEmpty, missing, name, uuid, whole } from './checks';
 import { codec, type Method } from './codec';
 import { viewFromWire, viewToWire } from './instance';
 import type { OperateInstanceRequest, OperateInstanceResponse } from './messages';
@@ -25,19 +25,21 @@ export const operateInstanceMethod: Method<OperateInstanceRequest, OperateInstan
   request: codec(
     'berth.conductor.v1.OperateInstanceRequest',
     wire.OperateInstanceRequest,
-    ({ targetHost = '', confirmAfterMs = 0, resizeTo, ...request }) => ({
+    ({ targetHost = '', targetCell = '', confirmAfterMs = 0, resizeTo, ...request }) => ({
       ...request,
       targetHost,
+      targetCell,
       confirmAfterMs,
       operation: OPERATIONS.toWire(request.operation),
       resizeTo: resizeTo ? specToWire(resizeTo) : null,
     }),
-    ({ instanceUuid, operation, version, resizeTo, targetHost, confirmAfterMs }) => ({
+    ({ instanceUuid, operation, version, resizeTo, targetHost, targetCell, confirmAfterMs }) => ({
       instanceUuid: uuid(instanceUuid, 'instance_uuid'),
       operation: OPERATIONS.fromWire(operation, 'operation'),
       version: whole(version, 'version'),
       resizeTo: resizeTo ? specFromWire(resizeTo, 'resize_to') : undefined,
       targetHost: hostNameOrEmpty(targetHost, 'target_host'),
+      ...(targetCell === '' ? {} : { targetCell: name(targetCell, 'target_cell') }),
       confirmAfterMs: whole(confirmAfterMs, 'confirm_after_ms'),
     }),
   ),

@@ -115,6 +115,9 @@ export function instanceTopic(state: string, projectId: string, uuid: string): s
   return `instance.${state}.${projectWord(projectId)}.${uuid}`;
 }
 
+/** The topic of summaries of a cell's hosts, for the top. */
+export const CELL_SUMMARY_TOPIC = 'cell.summary';
+
 /** The topic of what happens to a flavor: `flavor.created.m1%2Esmall`. */
 export function flavorTopic(change: string, flavor: string): string {
   return `flavor.${change}.${projectWord(flavor)}`;

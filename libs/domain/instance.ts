@@ -226,8 +226,36 @@ export interface CellOfInstance {
   readonly version: number;
   /** The cell's broker has the build request. Before that, the instance stays with this cell all the same. */
   readonly isHandedOver: boolean;
-  /** Its client wants it gone: the cell is told until it has heard. */
+  /** It is to go: the cell is told until it has heard. */
   readonly isEnding: boolean;
+  /** Why, when it is not its client's word: it ends in `error` with that. */
+  readonly endedBy?: Instance['fault'] | undefined;
+  /** The id of its request there, when that is not the record's own: it came there by a move. */
+  readonly requestId?: string | undefined;
+  readonly move?: CellMove | undefined;
+  /** The cell that it was moved from, or that a move to it was undone in, and whether nothing of it is left there. */
+  readonly left?: { readonly name: string; readonly isGone: boolean } | undefined;
+}
+
+/**
+ * A cold migration to another cell: selected there, stopped here, built there, and when it is ACTIVE there ended here; `undoing` when
+ * that does not come to be: ended there, and started here.
+ */
+export interface CellMove {
+  /** The id of its build request there. */
+  readonly id: string;
+  readonly to: string;
+  readonly phase: 'selecting' | 'stopping' | 'building' | 'undoing';
+  /** How it is in the cell that it is in, and, once it was heard of, where it goes to. */
+  readonly source: InstanceState;
+  readonly target?: InstanceState | undefined;
+  /** Of the record there, as it was heard of last; 0 before that. */
+  readonly version: number;
+  /** Its build request may be there. */
+  readonly isHandedOver: boolean;
+  readonly startedAtMs: number;
+  /** Why it is undone. */
+  readonly fault?: Instance['fault'] | undefined;
 }
 
 /** What a request of several instances wants of them together: of `count`, so many are to become ACTIVE, or none is to run. */

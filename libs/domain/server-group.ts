@@ -98,3 +98,25 @@ export function isSkewed({ maxSkew }: Spread, place: SpreadPlace, membersIn: (do
 export function groupKey(projectId: string, groupId: string): string {
   return `${Buffer.byteLength(projectId)}:${projectId}${groupId}`;
 }
+
+/** What cells call a group of the fleet, so that it is none of their own. */
+export function fleetGroupId(name: string): string {
+  return `${FLEET_GROUP}${name}`;
+}
+
+/** The name of a group of the fleet by what cells call it. */
+export function nameOfFleetGroup(id: string): string {
+  return id.startsWith(FLEET_GROUP) ? id.slice(FLEET_GROUP.length) : id;
+}
+
+/** No name of a stored group has a colon. */
+const FLEET_GROUP = 'top:';
+
+/**
+ * Whether all members of a group must be in one cell: those of an affinity group are on one host, and a group that spreads
+ * compares domains with each other, of which a cell sees its own. Hosts of different cells are different, so any other rule is
+ * kept by each cell for itself.
+ */
+export function isOfOneCell({ policy, spread }: Pick<GroupRules, 'policy' | 'spread'>): boolean {
+  return policy === 'affinity' || spread !== undefined;
+}

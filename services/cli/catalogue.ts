@@ -123,7 +123,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       {
         name: 'cell',
         description: 'See the cells of a fleet; give them no new builds, and some again. Asks the top.',
-        load: async (context) => (await import('#services/cli/commands/cell')).cellCommand(context),
+        load: async (context) => (await import('#services/cli/commands/cell/cell')).cellCommand(context),
       },
       {
         name: 'node',

@@ -1,8 +1,8 @@
-import { type Identity, requireProject, speaksForProject } from '#libs/contracts/identity';
+import { type Identity, speaksForProject } from '#libs/contracts/identity';
 import { instanceView } from '#libs/contracts/instance-view';
 import type { InstanceView, ListInstancesRequest, ListInstancesResponse } from '#libs/contracts/messages';
+import { ownFilter } from '#libs/contracts/own-instances';
 import type { Instance } from '#libs/domain/instance';
-import type { InstanceFilter } from '#libs/instances/store';
 import type { Conductor } from './context';
 import { PLACES_AGE_MS } from './pending/pending-queue';
 
@@ -16,21 +16,15 @@ export async function listInstances(
   request: ListInstancesRequest,
   sender: Identity,
 ): Promise<ListInstancesResponse> {
-  const { instanceUuid, requestId, state, host, marker, limit } = request;
+  const { instanceUuid, marker, limit } = request;
   if (instanceUuid !== '') {
     const found = await c.instances.get([instanceUuid]);
     const own = found.filter((instance) => speaksForProject(sender, instance.projectId));
     return { instances: await withPlaces(c, own) };
   }
-  const projectId = request.projectId || (sender.kind === 'project' ? sender.projectId : '');
-  requireProject(sender, projectId);
-  const filter: InstanceFilter = {
-    ...(requestId === '' ? {} : { requestId }),
-    ...(projectId === '' ? {} : { projectId }),
-    ...(state === undefined ? {} : { state }),
-    ...(host === '' ? {} : { host }),
+  return {
+    instances: await withPlaces(c, await c.instances.list(ownFilter(request, sender), marker || undefined, limit)),
   };
-  return { instances: await withPlaces(c, await c.instances.list(filter, marker || undefined, limit)) };
 }
 
 /** With the place in the queue of those who wait, and when it may be their turn. */

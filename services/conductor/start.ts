@@ -11,18 +11,20 @@ import { healAllocationMethod } from '#libs/contracts/nodes';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { powerReportCodec } from '#libs/contracts/power';
 import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
+import { releaseClaimsMethod } from '#libs/contracts/release-claims';
 import { sleep } from '#libs/domain/clock';
+import { flavorCalls } from '#libs/flavors/serve-flavors';
 import type { Running } from '#libs/runtime/service';
 import type { Conductor, ConductorDeps } from './context';
 import { keepDraining, OUTBOX_LEASE } from './events/drain-outbox';
 import { eventPublisher } from './events/publish-events';
-import { flavorCalls } from './flavors/serve-flavors';
 import { listDoubts } from './list-doubts';
 import { listInstances } from './list-instances';
 import { conductorMetrics } from './metrics';
 import { healAllocation } from './nodes/heal-allocation';
 import { keepQueue, PENDING_LEASE } from './pending/keep-queue';
 import { PendingQueue } from './pending/pending-queue';
+import { releaseClaims } from './release-claims';
 import { AUDIT_LEASE, audit } from './triggers/audit';
 import { onBuildReport } from './triggers/build-report';
 import { onBuildRequest } from './triggers/build-request';
@@ -79,6 +81,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       ...answer(moveInstancesMethod, (request, { identity }) => moveInstances(c, request, identity)),
       ...answer(healAllocationMethod, (request, { identity }) => healAllocation(c, request, identity)),
       ...answer(deleteHostMethod, (request, { identity }) => deleteHost(c, request, identity)),
+      ...answer(releaseClaimsMethod, (request, { identity }) => releaseClaims(c, request, identity)),
       ...flavorCalls(c),
     }),
     // Results first: they release hosts.

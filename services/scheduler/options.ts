@@ -1,4 +1,5 @@
 import { claimKeyOption, claimTtlOption } from '#libs/placement/sealed/claim-key';
+import { usageOptions } from '#libs/quotas/options';
 import {
   type ConfigOf,
   durationOption,
@@ -221,21 +222,7 @@ export const schedulerOptions = {
     unit: 'decisions',
     help: 'How many of the last decisions the store keeps with their grounds (explain --instance), about 1 kB each; 0 keeps none.',
   }),
-  usageDays: intOption({
-    env: 'BERTH_SCHEDULER_USAGE_DAYS',
-    default: 400,
-    min: 1,
-    max: 3_660,
-    unit: 'days',
-    help: 'For how long it is remembered what projects held on each day (usage --since).',
-  }),
-  usageIntervalMs: durationOption({
-    env: 'BERTH_SCHEDULER_USAGE_INTERVAL_MS',
-    default: 60_000,
-    min: 100,
-    max: 3_600_000,
-    help: 'How often a scheduler settles what projects held, and compares what they hold with their consumers.',
-  }),
+  ...usageOptions('BERTH_SCHEDULER'),
   prefetch: intOption({
     env: 'BERTH_SCHEDULER_PREFETCH',
     default: 256,

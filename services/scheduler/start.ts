@@ -15,9 +15,12 @@ import { RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
+import { groupCalls } from '#libs/grouping/serve-groups';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { sealer } from '#libs/placement/sealed/allocation-request';
+import { quotaCalls } from '#libs/quotas/quota-calls';
+import { keepProjectsSettled } from '#libs/quotas/settle-projects';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { alternateHolder } from './decision/alternates/hold-alternates';
 import { notHeldNoter } from './decision/alternates/not-held';
@@ -31,15 +34,12 @@ import { type Caller, type SelectDeps, selectDestinations } from './decision/sel
 import { Pricing } from './demand/pricing';
 import { Fleet } from './fleet/fleet';
 import { aggregateCalls } from './grouping/serve-aggregates';
-import { groupCalls } from './grouping/serve-groups';
 import { zoneCalls } from './grouping/serve-zones';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import { nodeCalls, poolCalls } from './nodes/pool-calls';
 import type { SchedulerConfig } from './options';
 import { explainInstance } from './past-decisions/explain-instance';
 import { decisionKeeper } from './past-decisions/keep-decisions';
-import { quotaCalls } from './quotas/quota-calls';
-import { keepProjectsSettled } from './quotas/settle-projects';
 import { weighsHeadroom } from './ranking/judgement';
 import { KeptRanks } from './ranking/ranked-hosts';
 import { changeHost } from './reports/change-host';
@@ -50,6 +50,7 @@ import { reportCalls } from './reports/take-reports';
 import { specClassifier } from './request/equivalence-class';
 import { selectSettings } from './settings';
 import { type CellSummaries, cellSummaries } from './summary/cell-summaries';
+import { summarySender } from './summary/send-summaries';
 
 export interface SchedulerDeps extends Surroundings {
   readonly bus: Bus;
@@ -74,6 +75,8 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const notHeld = notHeldNoter(deps.log, measured.notHeld);
   const seal = sealer(config.claimKey, () => clock.now() + config.claimTtlMs);
   const keepDecision = decisionKeeper(placement, config.keptDecisions, deps.log);
+  const summaries = cellSummaries(fleet, clock, config.summaryIntervalMs);
+  const closing = new AbortController();
   const scheduler = new Scheduler(
     deps,
     {
@@ -91,9 +94,9 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
       nominate: nominator({ ...deps, notHeld }),
     },
     measured,
-    cellSummaries(fleet, clock, config.summaryIntervalMs),
+    summaries,
+    summarySender({ ...deps, summaries }, closing.signal),
   );
-  const closing = new AbortController();
   const isListening = () => bus.isConnected() && mirror.readiness().ready;
   const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, isListening }, closing.signal);
   const settling = keepProjectsSettled(deps, closing.signal);
@@ -131,6 +134,8 @@ class Scheduler {
     private readonly select: SelectDeps,
     private readonly metrics: SchedulerMetrics,
     private readonly summaries: CellSummaries,
+    /** The top says that it listens to summaries. */
+    private readonly onListener: () => void,
   ) {}
 
   calls() {
@@ -165,10 +170,11 @@ class Scheduler {
         this.requireReady();
         return listOverAllocated(this.deps.mirror);
       }),
-      ...answer(describeCellMethod, async ({ knownDigest }, { identity }) => {
+      ...answer(describeCellMethod, async ({ knownDigest, listens }, { identity }) => {
         requireService(identity, describeCellMethod.request.type);
         this.requireReady();
         const summary = this.summaries.newest();
+        if (listens) this.onListener();
         return { summary: summary.digest === knownDigest ? undefined : summary };
       }),
       ...quotaCalls(this.deps, () => this.requireReady()),

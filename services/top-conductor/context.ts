@@ -1,6 +1,8 @@
 import type { Bus } from '#libs/bus/port';
 import type { CellLink } from '#libs/cells/cell-link';
+import type { FlavorStore } from '#libs/instances/flavor-store';
 import type { InstanceStore, LeaseStore } from '#libs/instances/store';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Surroundings } from '#libs/runtime/service';
 import type { TopConductorMetrics } from './metrics';
 import type { TopConductorConfig } from './options';
@@ -12,6 +14,10 @@ export interface TopConductorDeps extends Surroundings {
   /** Which instance is in which cell, and how it is there. */
   readonly instances: InstanceStore;
   readonly leases: LeaseStore;
+  /** Of the fleet: cells have their own besides, which requests to the top do not name. */
+  readonly flavors: FlavorStore;
+  /** The top's own: what instances reserve of their projects' quotas. */
+  readonly placement: Pick<PlacementStore, 'commit' | 'consumers' | 'scanConsumers'>;
   readonly links: ReadonlyMap<string, CellLink>;
   readonly config: TopConductorConfig;
 }

@@ -1,11 +1,16 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import { groupBy } from '#libs/runtime/group-by';
+import { doubtUnnamedCells, forgottenBy } from './cells/doubts';
+import { endInCell } from './cells/end-in-cell';
+import { askCell, compareCell } from './cells/follow-cells';
 import type { TopConductor } from './context';
-import { askCell, compareCell, forgottenBy } from './follow-cells';
-import { giveToCell, noteFault } from './give-to-cell';
-import { givingMs, publish } from './records';
-import { endInCell } from './take-requests';
+import { driveMove, settleLeft } from './moves/drive-move';
+import { changeRecord, givingMs, isGiven, noted, publish, requestIn } from './records';
+import { giveToCell } from './requests/give-to-cell';
+import { settleReservations } from './requests/reservations';
+import { owesGang, settleGang } from './requests/settle-gang';
 
 /** The lease of whoever compares cells, empties the outbox and forgets what is old. */
 export const KEEPER_LEASE = 'top-keeper';
@@ -27,21 +32,33 @@ export async function keepLookingAfter(t: TopConductor): Promise<void> {
 
 async function lookAfterDue(t: TopConductor): Promise<void> {
   const due = await t.instances.takeDue(t.clock.now(), givingMs(t), MAX_DUE);
-  const byRequest = new Map<string, Instance[]>();
-  for (const record of due) byRequest.set(record.requestId, [...(byRequest.get(record.requestId) ?? []), record]);
+  const byRequest = groupBy(due, ({ requestId }) => requestId);
   await Promise.all([...byRequest.values()].map((records) => lookAfter(t, records)));
 }
 
-/** Instances of one request; they are in one cell. */
+/** Instances of one request. */
 async function lookAfter(t: TopConductor, records: readonly Instance[]): Promise<void> {
-  const isInCell = ({ cell, state }: Instance) => cell?.isHandedOver || state !== 'scheduling';
+  const owing = records.filter(owesGang);
+  if (owing.length > 0) await settleGang(t, owing[0]?.requestId ?? '');
+  const others = records.filter((record) => !owing.includes(record));
   await giveToCell(
     t,
-    records.filter((record) => !isInCell(record)),
+    others.filter((record) => !isGiven(record)),
   );
-  const there = records.filter((record) => isInCell(record) && record.cell);
-  const name = there[0]?.cell?.name;
-  if (name === undefined) return;
+  const given = others.filter((record) => isGiven(record) && record.cell !== undefined);
+  const moving = given.filter(({ cell }) => cell?.move);
+  const byRequest = groupBy(
+    given.filter(({ cell }) => !cell?.move),
+    (record) => `${record.cell?.name} ${requestIn(record)}`,
+  );
+  await Promise.all([
+    ...moving.map(({ uuid }) => driveMove(t, uuid)),
+    ...given.map((record) => settleLeft(t, record)),
+    ...[...byRequest.values()].map((there) => lookAfterInCell(t, there[0]?.cell?.name ?? '', there)),
+  ]);
+}
+
+async function lookAfterInCell(t: TopConductor, name: string, there: readonly Instance[]): Promise<void> {
   try {
     const unknown = await askCell(t, name, there);
     await Promise.all(unknown.map((record) => forgottenBy(t, record)));
@@ -50,7 +67,8 @@ async function lookAfter(t: TopConductor, records: readonly Instance[]): Promise
   } catch (thrown) {
     const error = BerthError.from(thrown);
     const message = `cell ${name} does not answer (${error.message}); what is there goes on by itself`;
-    await Promise.all(there.map((record) => noteFault(t, record, { reason: 'cell_unreachable', message })));
+    const fault = { reason: 'cell_unreachable', message };
+    await Promise.all(there.map(({ uuid }) => changeRecord(t, uuid, (record) => noted(t, record, fault))));
   }
 }
 
@@ -60,37 +78,49 @@ export async function keepComparing(t: TopConductor, holder: string): Promise<vo
   while (!t.stopping.aborted) {
     try {
       const isKeeper = (await t.leases.acquire(KEEPER_LEASE, holder, LEASE_MS)) !== undefined;
-      if (!isKeeper) comparedAtMs.clear();
-      else {
-        for (const [name, link] of t.links) {
-          if (link.problem !== '') comparedAtMs.delete(name);
-          else if (
-            t.clock.elapsed() - (comparedAtMs.get(name) ?? Number.NEGATIVE_INFINITY) >=
-            t.config.resyncIntervalMs
-          ) {
-            const isCompared = await compareCell(t, name).then(
-              () => true,
-              (err: unknown) => {
-                t.log.warn(
-                  { event: 'cell_not_compared', err, of_cell: name },
-                  'could not ask a cell for its instances',
-                );
-                return false;
-              },
-            );
-            if (isCompared) comparedAtMs.set(name, t.clock.elapsed());
-          }
-        }
-        if (t.bus.isConnected()) {
-          await t.instances.scanOutbox(t.config.syncIntervalMs, async (rows) => {
-            await Promise.all(rows.map((versions) => publish(t, versions)));
-          });
-        }
-        await t.instances.forget(t.clock.now() - t.config.retentionMs, MAX_FORGOTTEN);
-      }
+      if (isKeeper) await keep(t, comparedAtMs);
+      else comparedAtMs.clear();
     } catch (err) {
       t.log.warn({ event: 'top_not_kept', err }, 'could not compare cells with the store, retrying');
     }
     await sleep(t.clock, t.config.syncIntervalMs, t.stopping);
+  }
+}
+
+/** No names of cells: when the records of cells that are not named were looked at, and when reservations were. */
+const UNNAMED = '';
+const RESERVATIONS = '*';
+
+async function keep(t: TopConductor, comparedAtMs: Map<string, number>): Promise<void> {
+  const { resyncIntervalMs, reservationIntervalMs } = t.config;
+  const isDue = (name: string, intervalMs = resyncIntervalMs) =>
+    t.clock.elapsed() - (comparedAtMs.get(name) ?? Number.NEGATIVE_INFINITY) >= intervalMs;
+  for (const [name, link] of t.links) {
+    if (link.problem !== '') comparedAtMs.delete(name);
+    else if (isDue(name) && (await isCompared(t, name))) comparedAtMs.set(name, t.clock.elapsed());
+  }
+  if (isDue(UNNAMED)) {
+    await doubtUnnamedCells(t);
+    comparedAtMs.set(UNNAMED, t.clock.elapsed());
+  }
+  if (isDue(RESERVATIONS, reservationIntervalMs)) {
+    await settleReservations(t, t.clock.now() - reservationIntervalMs);
+    comparedAtMs.set(RESERVATIONS, t.clock.elapsed());
+  }
+  if (t.bus.isConnected()) {
+    await t.instances.scanOutbox(t.config.syncIntervalMs, async (rows) => {
+      await Promise.all(rows.map((versions) => publish(t, versions)));
+    });
+  }
+  await t.instances.forget(t.clock.now() - t.config.retentionMs, MAX_FORGOTTEN);
+}
+
+async function isCompared(t: TopConductor, name: string): Promise<boolean> {
+  try {
+    await compareCell(t, name);
+    return true;
+  } catch (err) {
+    t.log.warn({ event: 'cell_not_compared', err, of_cell: name }, 'could not ask a cell for its instances');
+    return false;
   }
 }

@@ -3,6 +3,7 @@ import { busOptions } from '#libs/bus/options';
 import { openCellBus, requireTop } from '#libs/cells/open';
 import { readCells } from '#libs/cells/options';
 import { openInstanceStore } from '#libs/instances/open';
+import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
@@ -24,13 +25,16 @@ export const topConductor: ServiceProcess<typeof tables> = {
     requireTop(config.placement.cell);
     const addresses = readCells(config.topConductor.cells, config.bus.busUrl);
     const instances = await opening.open('instance store', openInstanceStore(config.placement, opening));
+    const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const urls = new Map(addresses.map(({ cell, busUrl }) => [cell, busUrl]));
     return startTopConductor({
       ...opening,
       bus,
       instances,
+      placement,
       leases: instances,
+      flavors: instances,
       cells: [...urls.keys()],
       openCell: (cell) => openCellBus({ ...config.bus, busUrl: urls.get(cell) ?? config.bus.busUrl }, cell, opening),
       config: config.topConductor,

@@ -48,6 +48,20 @@ export const topConductorOptions = {
     max: 86_400_000,
     help: 'How often all instances of each cell are compared with what the top knows, besides whenever the cell comes back.',
   }),
+  moveTimeoutMs: durationOption({
+    env: 'BERTH_TOP_CONDUCTOR_MOVE_TIMEOUT_MS',
+    default: 600_000,
+    min: 1_000,
+    max: 86_400_000,
+    help: 'How long an instance that is moved to another cell may take to be ACTIVE there before the move is undone.',
+  }),
+  reservationIntervalMs: durationOption({
+    env: 'BERTH_TOP_CONDUCTOR_RESERVATION_INTERVAL_MS',
+    default: 300_000,
+    min: 1_000,
+    max: 86_400_000,
+    help: 'How often what projects have reserved at the top is compared with their instances; so long a reservation without one lasts.',
+  }),
   retentionMs: durationOption({
     env: 'BERTH_TOP_CONDUCTOR_RETENTION_MS',
     default: 86_400_000,

@@ -3,6 +3,7 @@ import { instanceEvent } from '#libs/contracts/instance-view';
 import { instanceTopic } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import type { TopConductor } from './context';
+import { isCounted, release } from './requests/reservations';
 
 /** What a change of a record says: the rest stays. */
 export type RecordChange = Partial<Omit<Instance, 'uuid' | 'version' | 'updatedAtMs'>>;
@@ -28,12 +29,49 @@ export async function changeRecord(
     const next: Instance = { ...record, ...changed, version: record.version + 1, updatedAtMs: t.clock.now() };
     const { updated, instance, unpublished } = await t.instances.update(next);
     if (updated) {
+      if (isCounted(record) && !isCounted(next)) await giveBack(t, next);
       await publish(t, unpublished);
       return instance;
     }
     record = instance;
   }
   return record;
+}
+
+/** What is not given back now, because the store is away, is later. */
+async function giveBack(t: TopConductor, record: Instance): Promise<void> {
+  await release(t, [record]).catch((err: unknown) =>
+    t.log.debug({ event: 'reservation_kept', err, instance_uuid: record.uuid }, 'a reservation is given back later'),
+  );
+}
+
+/** A fault, and that it is looked after again; undefined when it says the same already. */
+export function noted(
+  t: TopConductor,
+  record: Instance,
+  fault: NonNullable<Instance['fault']>,
+): RecordChange | undefined {
+  if (record.fault?.message === fault.message) return undefined;
+  return { fault, dueAtMs: t.clock.now() + t.config.syncIntervalMs };
+}
+
+/** Why an instance waits for its cell, for whoever looks at it. */
+export async function noteFault(
+  t: TopConductor,
+  { uuid }: Pick<Instance, 'uuid'>,
+  fault: NonNullable<Instance['fault']>,
+): Promise<void> {
+  await changeRecord(t, uuid, (record) => (isGiven(record) ? undefined : noted(t, record, fault)));
+}
+
+/** Whether it is its cell's to say what becomes of it. */
+export function isGiven({ state, cell }: Pick<Instance, 'state' | 'cell'>): boolean {
+  return state !== 'scheduling' || cell?.isHandedOver === true;
+}
+
+/** The id of an instance's request in its cell. */
+export function requestIn({ cell, requestId }: Pick<Instance, 'cell' | 'requestId'>): string {
+  return cell?.requestId ?? requestId;
 }
 
 /** Publishes versions of one instance, oldest first. What the broker does not take stays in the outbox. */

@@ -1,20 +1,22 @@
 import { setMaxListeners } from 'node:events';
 import type { Bus } from '#libs/bus/port';
-import { answer, callMethod } from '#libs/bus/typed-calls';
-import { CellLink, cellUnreachable } from '#libs/cells/cell-link';
-import { type Identity, requireProject, requireService, speaksForProject } from '#libs/contracts/identity';
+import { answer } from '#libs/bus/typed-calls';
+import { CellLink } from '#libs/cells/cell-link';
+import { type Identity, speaksForProject } from '#libs/contracts/identity';
 import { listInstancesMethod } from '#libs/contracts/instance';
 import { instanceView } from '#libs/contracts/instance-view';
-import type { ListInstancesRequest, OperateInstanceRequest } from '#libs/contracts/messages';
+import type { ListInstancesRequest } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
+import { ownFilter } from '#libs/contracts/own-instances';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
-import { BerthError } from '#libs/domain/errors';
+import { flavorCalls } from '#libs/flavors/serve-flavors';
 import type { Running } from '#libs/runtime/service';
+import { hearCell } from './cells/follow-cells';
 import type { TopConductor, TopConductorDeps } from './context';
-import { hearCell } from './follow-cells';
 import { KEEPER_LEASE, keepComparing, keepLookingAfter } from './look-after';
 import { topConductorMetrics } from './metrics';
-import { ownRecord, takeRequest } from './take-requests';
+import { operateInstance } from './operate-instance';
+import { takeRequest } from './requests/take-requests';
 
 /** What it starts with: it opens the links, because each must hear its cell from the start. */
 export type TopConductorParts = Omit<TopConductorDeps, 'links'> & {
@@ -39,6 +41,7 @@ export async function startTopConductor({ cells, openCell, ...deps }: TopConduct
     await t.bus.serve(RPC_CONDUCTOR, {
       ...answer(listInstancesMethod, (request, { identity }) => listInstances(t, request, identity)),
       ...answer(operateInstanceMethod, (request, { identity }) => operateInstance(t, request, identity)),
+      ...flavorCalls(t),
     }),
     await t.bus.consume(BUILD_REQUESTS, (message) => takeRequest(t, message), { prefetch: t.config.prefetch }),
   ];
@@ -58,48 +61,12 @@ export async function startTopConductor({ cells, openCell, ...deps }: TopConduct
 
 /** What the top knows of instances: as their cells said last. */
 async function listInstances(t: TopConductor, request: ListInstancesRequest, sender: Identity) {
-  const { instanceUuid, requestId, state, host, marker, limit } = request;
+  const { instanceUuid, marker, limit } = request;
   if (instanceUuid !== '') {
     const found = await t.instances.get([instanceUuid]);
     return { instances: found.filter(({ projectId }) => speaksForProject(sender, projectId)).map(instanceView) };
   }
-  const projectId = request.projectId || (sender.kind === 'project' ? sender.projectId : '');
-  requireProject(sender, projectId);
-  const filter = {
-    ...(requestId === '' ? {} : { requestId }),
-    ...(projectId === '' ? {} : { projectId }),
-    ...(state === undefined ? {} : { state }),
-    ...(host === '' ? {} : { host }),
+  return {
+    instances: (await t.instances.list(ownFilter(request, sender), marker || undefined, limit)).map(instanceView),
   };
-  return { instances: (await t.instances.list(filter, marker || undefined, limit)).map(instanceView) };
-}
-
-/** What a tenant may ask for; the rest is an operator's. */
-const FOR_TENANTS: readonly OperateInstanceRequest['operation'][] = [
-  'stop',
-  'start',
-  'shelve',
-  'unshelve',
-  'resize',
-  'confirm',
-  'revert',
-];
-const OPERATE_TIMEOUT_MS = 10_000;
-
-/** Sends an operation on to the instance's cell, which sees it as an operator's: whose instance it is is checked here. */
-async function operateInstance(t: TopConductor, request: OperateInstanceRequest, sender: Identity) {
-  if (!FOR_TENANTS.includes(request.operation)) requireService(sender, operateInstanceMethod.request.type);
-  const record = await ownRecord(t, request.instanceUuid, sender);
-  if (request.version !== 0 && request.version !== record.version) {
-    const message = `instance ${record.uuid} is version ${record.version}, not ${request.version}: look at it again`;
-    throw new BerthError('failed_precondition', 'instance_changed', message);
-  }
-  const { cell } = record;
-  if (cell === undefined) throw new BerthError('failed_precondition', 'instance_state', 'it has no cell yet');
-  const link = t.links.get(cell.name);
-  if (link === undefined) throw cellUnreachable(cell.name, 'BERTH_TOP_CELLS of this top conductor does not name it');
-  const inCell = { ...request, version: cell.version };
-  const options = { timeoutMs: OPERATE_TIMEOUT_MS, signal: t.stopping };
-  const { instance } = await callMethod(link.bus, RPC_CONDUCTOR, operateInstanceMethod, inCell, options);
-  return { instance: { ...instance, version: record.version, cell: cell.name } };
 }

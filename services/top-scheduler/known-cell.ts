@@ -1,5 +1,5 @@
 import type { CellLink } from '#libs/cells/cell-link';
-import { type CellView, cellSummaryCodec } from '#libs/contracts/cell-methods';
+import { type CellSummaryEvent, type CellView, cellSummaryCodec, LISTENING_MS } from '#libs/contracts/cell-methods';
 import type { CellRecord, CellSummary } from '#libs/domain/cells/cell-summary';
 import type { CellCandidate } from '#libs/domain/cells/rank-cells';
 import type { Clock } from '#libs/domain/clock';
@@ -25,6 +25,8 @@ export class KnownCell implements CellCandidate {
   wrongGuessCount = 0;
   #summaryAtMs = 0;
   #summaryBytes = 0;
+  #quietUntilMs = 0;
+  #askAtMs = 0;
   #lastError: BerthError | undefined;
   /** What it refused when it was asked: later than its summary tells. */
   readonly #refusals = new Map<string, Refusal>();
@@ -46,6 +48,24 @@ export class KnownCell implements CellCandidate {
 
   get unreachable(): string {
     return this.link.problem !== '' ? 'unreachable' : this.#lastError ? 'silent' : '';
+  }
+
+  /** Whether its schedulers have to be asked: nothing was heard for too long, what was heard is not known, or they are to go on. */
+  get isToBeAsked(): boolean {
+    const nowMs = this.clock.elapsed();
+    return nowMs >= this.#quietUntilMs || nowMs >= this.#askAtMs;
+  }
+
+  /** They were asked, and go on to send for a while. */
+  asked(): void {
+    this.#askAtMs = this.clock.elapsed() + LISTENING_MS / 3;
+  }
+
+  /** They sent something by themselves. */
+  heardOf({ digest, summary, nextWithinMs }: CellSummaryEvent): void {
+    const isKnown = summary !== undefined || digest === this.summary?.digest;
+    if (isKnown) this.heard(summary);
+    this.#quietUntilMs = isKnown ? this.clock.elapsed() + nextWithinMs : 0;
   }
 
   /** A summary came; undefined: it is as before. */
@@ -70,8 +90,10 @@ export class KnownCell implements CellCandidate {
     this.assumed = assumed;
   }
 
-  refused(shape: string, count: number, forMs: number): void {
+  /** @param shape  undefined when it says nothing of others */
+  refused(shape: string | undefined, count: number, forMs: number): void {
     this.wrongGuessCount += 1;
+    if (shape === undefined) return;
     const known = this.#refusals.get(shape)?.count ?? count;
     if (this.#refusals.size >= MAX_REFUSALS) this.#refusals.delete(this.#refusals.keys().next().value ?? '');
     this.#refusals.set(shape, {

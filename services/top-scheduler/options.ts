@@ -1,4 +1,5 @@
 import { topOptions } from '#libs/cells/options';
+import { usageOptions } from '#libs/quotas/options';
 import { type ConfigOf, durationOption, intOption } from '#libs/runtime/config';
 
 /** What an operator may set of a top scheduler. */
@@ -33,6 +34,7 @@ export const topSchedulerOptions = {
     max: 600_000,
     help: 'How long a cell that refused a request is asked after others for requests like it.',
   }),
+  ...usageOptions('BERTH_TOP_SCHEDULER'),
   prefetch: intOption({
     env: 'BERTH_TOP_SCHEDULER_PREFETCH',
     default: 256,

@@ -1,19 +1,30 @@
 import { callMethod } from '#libs/bus/typed-calls';
-import type { Diagnosis, SelectDestinationsRequest, SelectDestinationsResponse } from '#libs/contracts/messages';
+import { giveBack } from '#libs/cells/give-back';
+import type {
+  Destination,
+  Diagnosis,
+  SelectDestinationsRequest,
+  SelectDestinationsResponse,
+} from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { type CellRefusal, type CellRequest, cellRequestOf, rankCells } from '#libs/domain/cells/rank-cells';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { ResolvedSpec } from '#libs/domain/extra-specs/resolve';
 import type { Random } from '#libs/domain/random';
+import { isOfOneCell, nameOfFleetGroup } from '#libs/domain/server-group';
 import type { KnownCell } from './known-cell';
 
 export interface SelectCellDeps {
   readonly cells: ReadonlyMap<string, KnownCell>;
   readonly random: Random;
   readonly config: { readonly maxAsked: number; readonly askTimeoutMs: number; readonly refusalMs: number };
+  /** The cell that members of a group are in; undefined when there are none. */
+  readonly cellOfGroup?: (projectId: string, groupId: string) => string | undefined;
   /** Told of each cell that was asked: whether it took the request. */
   readonly onAsked?: (outcome: 'selected' | 'refused' | 'unreachable') => void;
+  /** Told what could not be given back at once. */
+  readonly onKept?: (cell: string, error: BerthError) => void;
 }
 
 /** Why a cell was not chosen: by what its summary says, or by its own word. */
@@ -37,7 +48,10 @@ export async function selectCell(
 ): Promise<SelectDestinationsResponse> {
   const wanted = cellRequestOf(spec);
   const least = request.minCount || request.instanceUuids.length;
-  const { ranked, refusals } = rankCells(wanted, least, candidates(deps, request.cell), deps.random);
+  const home = homeOf(spec, deps);
+  const only = request.cell || (home?.isBinding ? home.cell : '');
+  const { ranked: byRoom, refusals } = rankCells(wanted, least, candidates(deps, only), deps.random);
+  const ranked = [...byRoom].sort((a, b) => Number(b === home?.cell) - Number(a === home?.cell));
   const told: Refusal[] = [...refusals];
   for (const name of ranked.slice(0, deps.config.maxAsked)) {
     const cell = deps.cells.get(name);
@@ -47,9 +61,64 @@ export async function selectCell(
     told.push(outcome.refusal);
   }
   for (const cell of ranked.slice(deps.config.maxAsked)) told.push({ cell, filter: 'asked', reason: 'not_asked' });
-  const [best] = ranked;
   const noValidHost = diagnosisOf(deps.cells.size, told);
+  if (only === '' && mayDivide(spec, request)) {
+    const divided = await selectAcross(wanted, request, least, deps);
+    if (divided.length > 0) return { destinations: divided, noValidHost };
+  }
+  const [best] = ranked;
   return { destinations: [], noValidHost, ...(best === undefined ? {} : { cell: best }) };
+}
+
+/** Where the other members of its group are, and whether it has to go there. */
+function homeOf({ projectId, group }: ResolvedSpec, { cellOfGroup }: SelectCellDeps) {
+  if (group?.policy === undefined) return undefined;
+  const isBinding = isOfOneCell(group);
+  if (!isBinding && group.policy !== 'soft-affinity') return undefined;
+  const cell = cellOfGroup?.(projectId, nameOfFleetGroup(group.id));
+  return cell === undefined ? undefined : { cell, isBinding };
+}
+
+/** Whether instances of a request may go to different cells. */
+function mayDivide({ group }: ResolvedSpec, { instanceUuids }: SelectDestinationsRequest): boolean {
+  return instanceUuids.length > 1 && (group?.policy === undefined || !isOfOneCell(group));
+}
+
+/**
+ * Divides a request that no cell takes in whole: each cell, best first, selects as many of the rest as it can, until there are enough.
+ *
+ * In two phases: what cells select they have claimed, and nothing is built before all is selected. When it is not enough, what was
+ * selected is given back; a cell that does not hear that has claims without records, which its audit releases.
+ *
+ * @param least  so many, or none
+ */
+async function selectAcross(
+  wanted: CellRequest,
+  request: SelectDestinationsRequest,
+  least: number,
+  deps: SelectCellDeps,
+): Promise<readonly Destination[]> {
+  const { ranked } = rankCells(wanted, 1, candidates(deps), deps.random);
+  const selected = new Map<KnownCell, readonly Destination[]>();
+  let rest = request.instanceUuids;
+  for (const name of ranked.slice(0, deps.config.maxAsked)) {
+    const cell = deps.cells.get(name);
+    if (cell === undefined || rest.length === 0) continue;
+    const outcome = await ask(cell, wanted, { ...request, instanceUuids: rest, minCount: 1 }, deps);
+    if (outcome.kind !== 'selected') continue;
+    const { destinations } = outcome.response;
+    selected.set(cell, destinations);
+    const taken = new Set(destinations.map(({ instanceUuid }) => instanceUuid));
+    rest = rest.filter((uuid) => !taken.has(uuid));
+  }
+  if (request.instanceUuids.length - rest.length >= least) return [...selected.values()].flat();
+  for (const [cell, destinations] of selected) {
+    cell.selected(wanted.resources, -destinations.length);
+    await Promise.resolve()
+      .then(() => giveBack(cell.link.bus, destinations))
+      .catch((thrown: unknown) => deps.onKept?.(cell.name, BerthError.from(thrown)));
+  }
+  return [];
 }
 
 /** Which cells would be asked, best first, and why no others: nobody is asked. */
@@ -91,9 +160,10 @@ async function ask(
       return { kind: 'selected', response };
     }
     onAsked?.('refused');
-    cell.refused(wanted.shape, request.minCount || count, config.refusalMs);
     const says = response.noValidHost?.summary ?? '';
     const reason = response.noValidHost?.quotaExceeded.length ? 'quota_exceeded' : 'no_valid_host';
+    const isOfShape = wanted.isShapeAlone && reason === 'no_valid_host';
+    cell.refused(isOfShape ? wanted.shape : undefined, request.minCount || count, config.refusalMs);
     return { kind: 'refused', refusal: { cell: cell.name, filter: 'asked', reason, says } };
   } catch (thrown) {
     const error = BerthError.from(thrown);

@@ -1,8 +1,8 @@
 import type { Bus } from '#libs/bus/port';
-import { answer, callMethod } from '#libs/bus/typed-calls';
+import { answer } from '#libs/bus/typed-calls';
 import type { CellLink } from '#libs/cells/cell-link';
 import type { CellStore } from '#libs/cells/cell-store';
-import { describeCellMethod, listCellsMethod, setCellStateMethod } from '#libs/contracts/cell-methods';
+import { listCellsMethod, setCellStateMethod } from '#libs/contracts/cell-methods';
 import { explainMethod } from '#libs/contracts/diagnosis';
 import { requireProject, requireService } from '#libs/contracts/identity';
 import type { SelectDestinationsRequest } from '#libs/contracts/messages';
@@ -12,7 +12,14 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
+import { groupKey } from '#libs/domain/server-group';
+import { groupCalls } from '#libs/grouping/serve-groups';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { quotaCalls } from '#libs/quotas/quota-calls';
+import { keepProjectsSettled } from '#libs/quotas/settle-projects';
 import type { Running, Surroundings } from '#libs/runtime/service';
+import { hearSummaries } from './hear-summaries';
 import { KnownCell } from './known-cell';
 import { topSchedulerMetrics } from './metrics';
 import type { TopSchedulerConfig } from './options';
@@ -22,6 +29,9 @@ export interface TopSchedulerDeps extends Surroundings {
   /** Of the top. */
   readonly bus: Bus;
   readonly cells: CellStore;
+  /** The top's own, for quotas and what they count. */
+  readonly placement: PlacementStore;
+  readonly mirror: Mirror;
   readonly links: readonly CellLink[];
   readonly config: TopSchedulerConfig;
 }
@@ -35,7 +45,10 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
   const cells = new Map(deps.links.map((link) => [link.cell, new KnownCell(link, clock)]));
   const measured = topSchedulerMetrics(deps.metrics, cells);
   const onAsked: SelectCellDeps['onAsked'] = (outcome) => measured.asked.inc({ outcome });
-  const selecting: SelectCellDeps = { cells, random: deps.random, config, onAsked };
+  const onKept: SelectCellDeps['onKept'] = (of_cell, err) =>
+    log.warn({ event: 'claims_not_given_back', err, of_cell }, 'what was selected goes with the audit of its cell');
+  const cellOfGroup: SelectCellDeps['cellOfGroup'] = (projectId, name) => cellOfMembers(deps.mirror, projectId, name);
+  const selecting: SelectCellDeps = { cells, random: deps.random, config, cellOfGroup, onAsked, onKept };
   const closing = new AbortController();
 
   const select = async (request: SelectDestinationsRequest) => {
@@ -63,6 +76,11 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
     const cell = cells.get(name);
     if (cell) return cell;
     throw new BerthError('not_found', 'no_such_cell', `there is no cell '${name}'`, { details: { cell: name } });
+  };
+
+  const requireReady = () => {
+    const readiness = deps.mirror.readiness();
+    if (!readiness.ready) throw new BerthError('unavailable', 'mirror_not_ready', readiness.reason);
   };
 
   const calls = await bus.serve(
@@ -93,24 +111,12 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
         cell.record = record;
         return { cell: cell.view() };
       }),
+      ...quotaCalls(deps, requireReady),
+      ...groupCalls({ ...deps, catchUp: () => catchUp(deps, closing.signal) }),
     },
     { prefetch: config.prefetch },
   );
 
-  const listen = async (cell: KnownCell) => {
-    while (!closing.signal.aborted) {
-      const known = cell.summary?.digest ?? 0;
-      try {
-        const options = { timeoutMs: config.askTimeoutMs, signal: closing.signal };
-        const request = { knownDigest: known };
-        cell.heard((await callMethod(cell.link.bus, RPC_SCHEDULER, describeCellMethod, request, options)).summary);
-      } catch (thrown) {
-        if (!closing.signal.aborted) cell.failed(BerthError.from(thrown));
-      }
-      // Spread, so that cells do not answer all at once.
-      await sleep(clock, config.summaryIntervalMs * (0.75 + deps.random.next() / 2), closing.signal);
-    }
-  };
   const readStates = async () => {
     while (!closing.signal.aborted) {
       await deps.cells.listCells().then(
@@ -126,7 +132,11 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
       await sleep(clock, config.summaryIntervalMs, closing.signal);
     }
   };
-  const loops = [readStates(), ...[...cells.values()].map(listen)];
+  const loops = [
+    keepProjectsSettled(deps, closing.signal),
+    readStates(),
+    ...[...cells.values()].map((cell) => hearSummaries(cell, deps, closing.signal)),
+  ];
 
   return {
     readiness() {
@@ -142,6 +152,21 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
       await Promise.all([calls.cancel(), ...loops]);
     },
   };
+}
+
+const CATCH_UP_MS = 5_000;
+
+async function catchUp({ mirror, placement }: TopSchedulerDeps, signal: AbortSignal): Promise<void> {
+  await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal });
+}
+
+/** To the top's store a cell is what a host is to a cell's: what members of a group are on. */
+function cellOfMembers(mirror: Mirror, projectId: string, name: string): string | undefined {
+  for (const uuid of mirror.groupMembers(groupKey(projectId, name))) {
+    const cell = mirror.consumer(uuid)?.groupHost;
+    if (cell !== undefined) return cell;
+  }
+  return undefined;
 }
 
 /** A cell in the place of a host. */

@@ -69,6 +69,20 @@ export const RULES: readonly Rule[] = [
     only: ['libs/domain/', 'libs/runtime/', 'libs/redis/', 'libs/placement/options.ts'],
     breach: 'libs/instances/store.ts -> libs/placement/port/placement-store.ts',
   },
+  ...['quotas', 'grouping'].map((lib): Rule => {
+    return {
+      says: 'what schedulers of cells and of the top serve alike knows the wire and the placement store',
+      of: [`libs/${lib}/`],
+      only: ['libs/bus/', 'libs/contracts/', 'libs/domain/', 'libs/runtime/', 'libs/placement/'],
+      breach: `libs/${lib}/${lib === 'quotas' ? 'quota-calls' : 'serve-groups'}.ts -> libs/instances/store.ts`,
+    };
+  }),
+  {
+    says: 'flavors know the wire and their store',
+    of: ['libs/flavors/'],
+    only: ['libs/bus/', 'libs/contracts/', 'libs/domain/', 'libs/runtime/', 'libs/instances/'],
+    breach: 'libs/flavors/serve-flavors.ts -> libs/placement/port/placement-store.ts',
+  },
   {
     says: 'the ring imports nothing',
     of: ['libs/ring/'],
@@ -110,14 +124,16 @@ export const RULES: readonly Rule[] = [
       breach: `services/conductor/start.ts -> ${lib}${adapter}made-up.ts`,
     };
   }),
-  ...['scheduler', 'conductor', 'compute-agent', 'placement-api', 'console'].map((service): Rule => {
-    return {
-      says: 'services never import each other',
-      of: [`services/${service}/`],
-      only: ['libs/'],
-      breach: `services/${service}/start.ts -> services/cli/context.ts`,
-    };
-  }),
+  ...['scheduler', 'conductor', 'compute-agent', 'placement-api', 'console', 'top-scheduler', 'top-conductor'].map(
+    (service): Rule => {
+      return {
+        says: 'services never import each other',
+        of: [`services/${service}/`],
+        only: ['libs/'],
+        breach: `services/${service}/start.ts -> services/cli/context.ts`,
+      };
+    },
+  ),
   {
     says: "pages know of the console what it tells them, and nothing of the server's",
     of: ['services/console/web/'],

@@ -7,6 +7,8 @@ import type { CellState, CellSummary, HostClass } from './cell-summary';
 export interface CellRequest {
   /** The same for requests of which a summary says the same. */
   readonly shape: string;
+  /** Whether nothing else decides: not where others of its group are, nor hosts by name. Else a refusal says nothing of the like. */
+  readonly isShapeAlone: boolean;
   readonly zone: string;
   readonly resources: Resources;
   readonly requiredTraits: readonly string[];
@@ -53,7 +55,10 @@ export function cellRequestOf(spec: ResolvedSpec): CellRequest {
   const sorted = Object.entries(resources).sort(([a], [b]) => (a < b ? -1 : 1));
   const zone = spec.availabilityZone ?? '';
   const lists = [requiredTraits, forbiddenTraits, preferredTraits].map((names) => [...names].sort());
+  const named = [spec.sameHost, spec.differentHost, spec.forceHosts, spec.ignoreHosts, spec.memberOf];
+  const isShapeAlone = spec.group === undefined && named.every((names) => names.length === 0);
   return {
+    isShapeAlone,
     shape: JSON.stringify([zone, sorted, ...lists]),
     zone,
     resources,

@@ -6,8 +6,11 @@ import { memoryCellStore } from '#libs/cells/cell-store';
 import { Client } from '#libs/client/client';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { TOP } from '#libs/domain/cells/cell';
+import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
+import { Mirror } from '#libs/placement/mirror/mirror';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
@@ -40,7 +43,13 @@ export async function startEmbeddedTop(
   const around = (): Surroundings => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
   const connect = (cell = TOP): Promise<Bus> => openBus({ busUrl: 'memory:', cell }, around(), broker);
   const states = memoryCellStore();
-  const stores = { instances: memoryInstanceStore(clock), leases: memoryLeaseStore(clock) };
+  const placement = new MemoryPlacementStore();
+  const stores = {
+    instances: memoryInstanceStore(clock),
+    leases: memoryLeaseStore(clock),
+    flavors: memoryFlavorStore(clock),
+    placement,
+  };
   const clientBus = await connect();
   await clientBus.declare(BUILD_REQUESTS);
   const client = new Client(clientBus, { clock, random, timeoutMs: CALL_TIMEOUT_MS, retryForMs: 0 });
@@ -49,12 +58,21 @@ export async function startEmbeddedTop(
   const start = async () => {
     const bus = await connect();
     const links = cells.map((cell) => new CellLink(cell, () => connect(cell), around()));
-    const scheduling = { ...around(), bus, cells: states, links, config: readConfig(topSchedulerOptions, env) };
+    const mirror = await Mirror.open(placement, around());
+    const scheduling = {
+      ...around(),
+      bus,
+      placement,
+      mirror,
+      cells: states,
+      links,
+      config: readConfig(topSchedulerOptions, env),
+    };
     const scheduler: Running = await startTopScheduler(scheduling);
     const ownBus = await connect();
     const config = readConfig(topConductorOptions, env);
     const conducting = { ...around(), ...stores, bus: ownBus, cells, openCell: connect, config };
-    opened = [bus, ownBus, ...links, scheduler, await startTopConductor(conducting)];
+    opened = [bus, ownBus, mirror, ...links, scheduler, await startTopConductor(conducting)];
   };
   const stop = async () => {
     for (const one of opened.splice(0).toReversed()) await one.close();

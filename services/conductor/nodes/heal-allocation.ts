@@ -7,9 +7,9 @@ import { BerthError } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
+import { fillInFlavor } from '#libs/flavors/fill-in-flavor';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';
-import { fillInFlavor } from '../flavors/fill-in-flavor';
 import { readRecord, writeRecord } from '../lifecycle';
 import { openRequest } from '../steps/claims';
 

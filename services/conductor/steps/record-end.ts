@@ -1,8 +1,8 @@
 import { hasBeenActive, type Instance } from '#libs/domain/instance';
+import { GANG_FAILED } from '#libs/domain/queueing/gang';
 import type { Conductor } from '../context';
 import { concludeAttempt, leftActive, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
 import type { Fault, Look } from '../observation';
-import { GANG_FAILED } from '../reconcile/gang';
 import type { Step } from '../step';
 import { after } from './after';
 import { release, releaseHeld } from './claims';

@@ -11,11 +11,12 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import type { Preemption } from '#libs/domain/queueing/admission';
+import { hasFailed } from '#libs/domain/queueing/gang';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
+import { groupBy } from '#libs/runtime/group-by';
 import type { Conductor } from '../context';
 import type { ClaimedHost, Observation } from '../observation';
-import { hasFailed } from '../reconcile/gang';
 import { isMoving, type Moving } from '../reconcile/moves';
 import { callScheduler } from './call-scheduler';
 import { triedBy } from './next-alternate';
@@ -46,13 +47,7 @@ const SELECTED_TOGETHER: readonly Instance['state'][] = ['scheduling', 'pending'
 
 /** Records by the request that they came with: each has a spec of its own. */
 export function groupByRequest(records: readonly Instance[]): [requestId: string, ofOne: Instance[]][] {
-  const groups = new Map<string, Instance[]>();
-  for (const record of records) {
-    const group = groups.get(record.requestId);
-    if (group) group.push(record);
-    else groups.set(record.requestId, [record]);
-  }
-  return [...groups];
+  return [...groupBy(records, ({ requestId }) => requestId)];
 }
 
 async function selectForRequest(

@@ -1,9 +1,10 @@
 import { MAX_INSTANCES_PER_REQUEST } from '#libs/contracts/limits';
 import type { Instance } from '#libs/domain/instance';
+import { gangFault } from '#libs/domain/queueing/gang';
 import type { Conductor } from '../context';
 import { writeRecord } from '../lifecycle';
 import { type Look, lookAt } from '../observation';
-import { gangFault, toBeUndone } from '../reconcile/gang';
+import { toBeUndone } from '../reconcile/gang';
 
 /**
  * Settles the failures of members with their gangs. Where a gang has failed, all who are not at their end are looked at with

@@ -1,3 +1,4 @@
+import { groupBy } from '#libs/runtime/group-by';
 import { reconcile } from '../reconcile';
 import type { Step } from '../step';
 import { type Case, NOW_MS, reconcileCases } from './reconcile-cases';
@@ -163,17 +164,6 @@ function wordsOf(step: Step): string {
     default:
       return kind;
   }
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group) group.push(item);
-    else groups.set(key, [item]);
-  }
-  return groups;
 }
 
 function distinct(values: readonly string[]): string[] {

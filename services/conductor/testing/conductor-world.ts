@@ -43,6 +43,7 @@ import type { Instance } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';
 import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import { type Admission, NO_ADMISSION } from '#libs/domain/queueing/admission';
+import { GANG_FAILED } from '#libs/domain/queueing/gang';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
 import type { RebuildPolicy, RequestSpec } from '#libs/domain/request-spec';
@@ -63,7 +64,6 @@ import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import type { ConductorDeps } from '../context';
 import { isGivenUp } from '../evidence';
 import { conductorOptions } from '../options';
-import { GANG_FAILED } from '../reconcile/gang';
 import { startConductor } from '../start';
 
 const KEY = 'the key of this test fleet';

@@ -1,14 +1,15 @@
+import { tellAccepted, tellRefused } from '#libs/bus/answer-client';
 import type { IncomingMessage } from '#libs/bus/port';
-import { castTyped } from '#libs/bus/typed-calls';
-import { buildAcceptedCodec, buildRefusedCodec, buildRequestCodec, requestIdOf } from '#libs/contracts/conductor';
+import { buildRequestCodec, requestIdOf } from '#libs/contracts/conductor';
 import { requireProject, requireService } from '#libs/contracts/identity';
 import type { BuildRequest, Destination, EncodedRequestSpec } from '#libs/contracts/messages';
-import { refusalTopic } from '#libs/contracts/queues';
+import { newInstances } from '#libs/contracts/new-instances';
+import { requireOwnRequest } from '#libs/contracts/own-instances';
 import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import { fillInFlavor, readSpec } from '#libs/flavors/fill-in-flavor';
 import { inTrace } from '#libs/runtime/tracing';
 import type { Conductor } from '../context';
-import { fillInFlavor, readSpec } from '../flavors/fill-in-flavor';
 import { createRecords } from '../lifecycle';
 import { lookAt, type Observation } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
@@ -29,10 +30,7 @@ export async function onBuildRequest(c: Conductor, message: IncomingMessage, isR
 
 async function build(c: Conductor, message: IncomingMessage, isRepeated: boolean): Promise<void> {
   const { request, instances, isNew } = await accept(c, message);
-  if (message.replyTo !== undefined) {
-    const answer = { requestId: request.requestId, instanceUuids: instances.map(({ uuid }) => uuid) };
-    await castTyped(c.bus, message.replyTo, buildAcceptedCodec, answer, answerOptions(message)).catch(clientIsGone);
-  }
+  await tellAccepted(c.bus, message, request.requestId, instances);
   const observed = observationOf(isNew, isRepeated);
   const selected = request.destinations && (await claimedByTop(c, request.destinations, instances));
   await reconcileLoop(
@@ -74,11 +72,11 @@ async function accept(c: Conductor, message: IncomingMessage) {
     if (request.destinations) requireService(message.identity, 'BuildRequest.destinations');
     if (request.admission) await requirePriority(c, projectId, request.admission);
     const { created, instances } = await createOnce(c, request);
-    if (instances.some((instance) => instance.projectId !== projectId)) throw requestExists(request.requestId);
+    requireOwnRequest(request.requestId, instances, projectId);
     return { request, instances, isNew: created };
   } catch (thrown) {
     const error = BerthError.from(thrown);
-    if (!isRetryable(error)) await refuse(c, message, requestIdOf(message.body) || message.id, error);
+    if (!isRetryable(error)) await tellRefused(c.bus, message, requestIdOf(message.body) || message.id, error);
     throw error;
   }
 }
@@ -102,22 +100,6 @@ function publishedAtEarliest(c: Conductor, { publishedAtMs = 0 }: BuildRequest):
   return Math.floor(publishedAtMs - toleranceMs);
 }
 
-/** Tells the client why nothing was done, on its queue and as an event. `requestId` is what it knows its request by. */
-export async function refuse(
-  c: Conductor,
-  message: IncomingMessage,
-  requestId: string,
-  error: BerthError,
-): Promise<void> {
-  const body = { requestId, error };
-  if (message.replyTo !== undefined) {
-    await castTyped(c.bus, message.replyTo, buildRefusedCodec, body, answerOptions(message)).catch(clientIsGone);
-  }
-  const { identity } = message;
-  const topic = refusalTopic(identity.kind === 'project' ? identity.projectId : '');
-  await c.bus.publish(topic, { type: buildRefusedCodec.type, body: buildRefusedCodec.encode(body) });
-}
-
 /**
  * Stores the instances of a request. One that names a flavor is known by its instances when it comes again, whatever has
  * become of the flavor meanwhile.
@@ -128,7 +110,7 @@ async function createOnce(c: Conductor, request: BuildRequest) {
   const publishedAtMs = publishedAtEarliest(c, request);
   const isQueued = await goesBehindOthers(c, request);
   const create = (spec: EncodedRequestSpec) =>
-    createRecords(c, requestId, newInstances(c, request, spec, isQueued), publishedAtMs);
+    createRecords(c, requestId, firstVersions(c, request, spec, isQueued), publishedAtMs);
   if (flavor === undefined) return create(requestSpec);
   const instances = await c.instances.list({ requestId }, undefined, request.count);
   if (instances.length > 0) return { created: false, instances };
@@ -146,7 +128,7 @@ async function goesBehindOthers(c: Conductor, { admission, count }: BuildRequest
 }
 
 /** @param requestSpec  what the records keep: as it came, or with its flavor filled in */
-function newInstances(
+function firstVersions(
   c: Conductor,
   request: BuildRequest,
   requestSpec: EncodedRequestSpec,
@@ -156,44 +138,7 @@ function newInstances(
   const { projectId, userId } = readSpec(request.requestSpec);
   const untilMs = nowMs + (request.admission?.waitForCapacityMs ?? 0);
   const queued = { state: 'pending', waiting: { sinceMs: nowMs, untilMs, waitsFor: [] }, dueAtMs: untilMs } as const;
-  const base = request.name || `instance-${request.requestId.slice(0, 8)}`;
-  return Array.from({ length: request.count }, (_, i) => ({
-    uuid: request.instanceUuids[i] ?? c.random.uuid(),
-    requestId: request.requestId,
-    name: request.count === 1 ? base : `${base}-${i + 1}`,
-    projectId,
-    userId,
-    state: 'scheduling',
-    host: undefined,
-    claimToken: undefined,
-    attempts: [],
-    fault: undefined,
-    requestSpec,
-    alternates: new Uint8Array(),
-    allocationRequest: new Uint8Array(),
-    activeAt: undefined,
-    missingIn: undefined,
-    ...(request.minCount ? { gang: { minCount: request.minCount, count: request.count } } : {}),
-    dueAtMs: nowMs + c.config.schedulingTimeoutMs,
-    ...(request.admission ? { admission: request.admission } : {}),
-    ...(isQueued ? queued : {}),
-    version: 1,
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
-  }));
-}
-
-function requestExists(requestId: string): BerthError {
-  const message = `there is a request ${requestId} of another project; choose another id`;
-  return new BerthError('already_exists', 'request_exists', message);
-}
-
-function answerOptions(message: IncomingMessage) {
-  return { correlationId: message.correlationId ?? message.id };
-}
-
-/** A client that went away does not hold up its build. */
-function clientIsGone(thrown: unknown): void {
-  const error = BerthError.from(thrown);
-  if (error.code !== 'not_found' && error.code !== 'resource_exhausted') throw error;
+  const asked = { state: 'scheduling', dueAtMs: nowMs + c.config.schedulingTimeoutMs } as const;
+  const begin = isQueued ? queued : asked;
+  return newInstances(request, c.random, { projectId, userId, requestSpec, nowMs, begin });
 }

@@ -1,8 +1,9 @@
-import { type Identity, requireService, speaksForProject } from '#libs/contracts/identity';
+import { type Identity, requireService } from '#libs/contracts/identity';
 import { instanceView } from '#libs/contracts/instance-view';
 import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
-import { BerthError } from '#libs/domain/errors';
+import { requireOwnInstance } from '#libs/contracts/own-instances';
+import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Instance, InstanceState } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { readRecord } from '../lifecycle';
@@ -31,6 +32,9 @@ export async function operateInstance(
 ): Promise<OperateInstanceResponse> {
   const { instanceUuid, operation, version } = request;
   if (FOR_OPERATORS.includes(operation)) requireService(sender, operateInstanceMethod.request.type);
+  if (request.targetCell) {
+    throw invalidArgument('not_for_this', 'a cell knows of no others: send target_cell to the top', 'target_cell');
+  }
   const record = await ownRecord(c, instanceUuid, sender);
   if (isDone(record, operation)) return { instance: instanceView(record) };
   if (version !== 0 && version !== record.version) throw changed(record, version);
@@ -102,10 +106,7 @@ async function wishOf(c: Conductor, request: OperateInstanceRequest, record: Ins
 }
 
 async function ownRecord(c: Conductor, uuid: string, sender: Identity): Promise<Instance> {
-  const record = await readRecord(c, uuid);
-  if (record === undefined) throw new BerthError('not_found', 'no_such_instance', `there is no instance ${uuid}`);
-  if (speaksForProject(sender, record.projectId)) return record;
-  throw new BerthError('permission_denied', 'wrong_project', `instance ${uuid} belongs to another project`);
+  return requireOwnInstance(await readRecord(c, uuid), uuid, sender);
 }
 
 function changed({ uuid, state, version }: Instance, seen: number): BerthError {

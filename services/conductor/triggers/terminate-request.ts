@@ -1,13 +1,13 @@
+import { tellRefused } from '#libs/bus/answer-client';
 import type { IncomingMessage } from '#libs/bus/port';
 import { terminateInstanceCodec } from '#libs/contracts/conductor';
-import { speaksForProject } from '#libs/contracts/identity';
+import { requireOwnInstance } from '#libs/contracts/own-instances';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { readRecord } from '../lifecycle';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
-import { refuse } from './build-request';
 
 /** A client wants an instance gone, in whatever state it is. */
 export async function onTerminateRequest(c: Conductor, message: IncomingMessage): Promise<void> {
@@ -19,12 +19,10 @@ export async function onTerminateRequest(c: Conductor, message: IncomingMessage)
 async function ownRecord(c: Conductor, message: IncomingMessage): Promise<Instance> {
   const { instanceUuid, projectId } = terminateInstanceCodec.decode(message.body);
   const record = await readRecord(c, instanceUuid);
-  const isNamed = projectId === '' || projectId === record?.projectId;
-  if (record !== undefined && isNamed && speaksForProject(message.identity, record.projectId)) return record;
-  const error =
-    record === undefined
-      ? new BerthError('not_found', 'no_such_instance', `there is no instance ${instanceUuid}`)
-      : new BerthError('permission_denied', 'wrong_project', `instance ${instanceUuid} belongs to another project`);
-  await refuse(c, message, message.id, error);
-  throw error;
+  try {
+    return requireOwnInstance(record, instanceUuid, message.identity, projectId);
+  } catch (thrown) {
+    await tellRefused(c.bus, message, message.id, BerthError.from(thrown));
+    throw thrown;
+  }
 }

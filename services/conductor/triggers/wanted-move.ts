@@ -4,8 +4,8 @@ import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
 import type { MigrationKind } from '#libs/domain/moves/migration';
+import { fillInFlavor } from '#libs/flavors/fill-in-flavor';
 import type { Conductor } from '../context';
-import { fillInFlavor } from '../flavors/fill-in-flavor';
 import type { WantedMove } from '../observation';
 
 /** What is asked for of a move, as the record keeps it. */

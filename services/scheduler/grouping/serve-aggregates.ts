@@ -12,10 +12,10 @@ import { MAX_NAMES } from '#libs/contracts/limits';
 import type { AggregateAnswer, AggregateView } from '#libs/contracts/messages';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
+import { commitGrouping, type GroupingDeps } from '#libs/grouping/commit-grouping';
 import type { AggregateCommand } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { isProfile, PROFILE_KEY, PROFILES } from '../weighers/profiles';
-import { commitGrouping, type GroupingDeps } from './commit-grouping';
 
 /**
  * The calls about host aggregates, for operators.

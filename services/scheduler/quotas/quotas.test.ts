@@ -4,6 +4,7 @@ import { Client } from '#libs/client/client';
 import { seededRandom } from '#libs/domain/random';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror/mirror';
+import { settleProjects } from '#libs/quotas/settle-projects';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
@@ -11,7 +12,6 @@ import { fakeClock } from '#libs/testing/fake-clock';
 import { aProvider, aWrite, commit, mustCommit } from '#libs/testing/placement/placement';
 import { schedulerOptions } from '../options';
 import { startScheduler } from '../start';
-import { settleProjects } from './settle-projects';
 
 const DAY_MS = 86_400_000;
 

@@ -40,7 +40,8 @@ export function cellSummaries(fleet: Fleet, clock: Clock, intervalMs: number): C
 
     note(spec, count, isSelected) {
       if (isSelected && refusals.size === 0) return;
-      const { shape } = cellRequestOf(spec);
+      const { shape, isShapeAlone } = cellRequestOf(spec);
+      if (!isShapeAlone) return;
       const known = refusals.get(shape);
       if (isSelected) {
         if (known && known.count <= count) refusals.delete(shape);

@@ -1,3 +1,4 @@
+import { drainCell } from '#libs/client/drain/drain-cell';
 import { sleep } from '#libs/domain/clock';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { systemRandom } from '#libs/runtime/system';
@@ -54,6 +55,11 @@ async function eventually(what: string, isSo: () => Promise<boolean>, timeoutMs 
 const wanted = (vcpu: number, fields: Partial<RequestSpec> = {}) => {
   return { spec: aRequestSpec({ resources: { VCPU: vcpu }, ...fields }) };
 };
+/** Summaries are up to a second old: what has ended may be in them yet. */
+const allIsFree = () =>
+  eventually('the top knows that nothing is in the cells', async () => {
+    return (await top.client.cells()).every(({ summary }) => summary?.instanceCount === 0);
+  });
 const there = ({ client }: OpenedCell, uuid: string) => client.instance(uuid).catch(() => undefined);
 
 it('a request to the top is built in a cell with room, listed and ended through the top', async () => {
@@ -75,7 +81,107 @@ it('a request that no cell takes says of each cell why', async () => {
   expect(explained.diagnosis.filters).toEqual([{ filter: 'cell_zone', refused: 2, reasons: { zone: 2 } }]);
 });
 
+it('flavors of the fleet and quotas of its projects are those of the top', async () => {
+  const resources = { VCPU: 2, MEMORY_MB: 512 };
+  await top.client.createFlavor({ name: 'm1.small', description: '', resources, extraSpecs: {} });
+  await top.client.setQuota('project-1', { limits: { VCPU: 5 } });
+  const small = { spec: aRequestSpec({ flavor: { name: 'm1.small', version: 0 }, resources: {} }) };
+  const events = await top.client.buildAndWait({ ...small, count: 2 }, { timeoutMs: 30_000 });
+  expect(events.map(({ state }) => state)).toEqual(['active', 'active']);
+  expect(await first.client.flavors()).toEqual([]);
+  const [event] = await top.client.buildAndWait(small, { timeoutMs: 20_000 });
+  expect(event?.fault).toMatchObject({
+    reason: 'quota_exceeded',
+    message: 'VCPU: 4 used, 2 asked, limit 5',
+  });
+  const [quota] = await top.client.quotas('project-1');
+  expect(quota).toMatchObject({ limits: { VCPU: 5 }, used: { VCPU: 4, MEMORY_MB: 1_024, instances: 2 } });
+  await Promise.all(events.map(({ instanceUuid }) => top.client.terminateAndWait(instanceUuid, { timeoutMs: 20_000 })));
+  await eventually('nothing is used', async () => (await top.client.quotas('project-1'))[0]?.used.VCPU === undefined);
+  await top.client.setQuota('project-1', { limits: { VCPU: -1 } });
+});
+
+it('a server group of the fleet is kept in all cells: anti-affinity over their hosts, affinity in one of them', async () => {
+  const project = { projectId: 'project-1', metadata: {}, maxPerHost: 1 };
+  await top.client.groups.create({ ...project, name: 'apart', policy: 'anti-affinity' });
+  await top.client.groups.create({ ...project, name: 'together', policy: 'affinity' });
+  const of = (id: string) => wanted(1, { group: { id, policy: undefined, maxPerHost: 0 } });
+  // No cell has three hosts; both together have.
+  const apart = await top.client.buildAndWait({ ...of('apart'), count: 3 }, { timeoutMs: 30_000 });
+  expect(apart.map(({ state }) => state)).toEqual(['active', 'active', 'active']);
+  const rows = await Promise.all(apart.map(({ instanceUuid }) => top.client.instance(instanceUuid)));
+  expect(rows.map(({ cell, host }) => `${cell} ${host}`).sort()).toEqual(['b h1', 'b h2', 'cell1 h1']);
+  const [fourth] = await top.client.buildAndWait(of('apart'), { timeoutMs: 20_000 });
+  expect(fourth).toMatchObject({ state: 'error', fault: { reason: 'no_valid_host' } });
+  const together = [];
+  for (let n = 0; n < 3; n++) together.push(...(await top.client.buildAndWait(of('together'), { timeoutMs: 30_000 })));
+  const places = await Promise.all(together.map(({ instanceUuid }) => top.client.instance(instanceUuid)));
+  const [place] = places;
+  const { cell, host } = place ?? {};
+  expect(places.map((one) => [one.state, one.cell, one.host, one.fault?.message])).toEqual(
+    places.map(() => ['active', cell, host, undefined]),
+  );
+  expect(await first.client.groups.list('project-1')).toEqual([]);
+  for (const { instanceUuid } of [...apart, ...together])
+    await top.client.terminateAndWait(instanceUuid, { timeoutMs: 20_000 });
+});
+
+it('of a gang that all cells together can not take nothing stays claimed', async () => {
+  await allIsFree();
+  const events = await top.client.buildAndWait({ ...wanted(4), count: 7, minCount: 7 }, { timeoutMs: 30_000 });
+  expect(new Set(events.map(({ state }) => state))).toEqual(new Set(['error']));
+  for (const { placement } of [first, second]) {
+    const held: string[] = [];
+    await placement.scanConsumers(async (consumers) => {
+      held.push(...consumers.map(({ uuid }) => uuid));
+    });
+    expect(held).toEqual([]);
+  }
+  // Summaries, and the mirrors of the cells' schedulers, may show for a moment what was given back.
+  let built: readonly { readonly instanceUuid: string; readonly state: string }[] = [];
+  await eventually('six find their hosts', async () => {
+    built = await top.client.buildAndWait({ ...wanted(4), count: 6, minCount: 6 }, { timeoutMs: 30_000 });
+    return built.every(({ state }) => state === 'active');
+  });
+  for (const { instanceUuid } of built) await top.client.terminateAndWait(instanceUuid, { timeoutMs: 20_000 });
+});
+
+it('an instance is moved to another cell, and a cell is drained by such moves', async () => {
+  await allIsFree();
+  await top.client.setCellState('cell1', 'disabled', 'all of this is built in b');
+  const built = [];
+  for (const vcpu of [2, 1, 6]) built.push(...(await top.client.buildAndWait(wanted(vcpu), { timeoutMs: 30_000 })));
+  const [moved = '', small = '', large = ''] = built.map(({ instanceUuid }) => instanceUuid);
+  await top.client.setCellState('cell1', 'enabled');
+  await eventually('cell1 is open', async () => (await top.client.cells('cell1'))[0]?.state === 'enabled');
+  await top.client.operateAndWait(moved, 'migrate', { targetCell: 'cell1', timeoutMs: 30_000 });
+  expect(await top.client.instance(moved)).toMatchObject({ state: 'active', cell: 'cell1', host: 'h1' });
+  expect(await there(first, moved)).toMatchObject({ state: 'active' });
+  await eventually('nothing of it is in b', async () => (await there(second, moved))?.state === 'deleted');
+  const stopped = second.heard.filter(({ instanceUuid, state }) => instanceUuid === moved && state === 'stopped');
+  expect(stopped).toHaveLength(1);
+  const parts = { client: top.client, signal: new AbortController().signal, onProgress: () => {} };
+  const drained = await drainCell(parts, { cell: B, reason: 'a test', parallel: 2, timeoutMs: 30_000 });
+  const outcome = new Map(drained.map(({ uuid, cell, stays }) => [uuid, `${cell} ${stays?.split(':')[0] ?? 'left'}`]));
+  expect(outcome).toEqual(
+    new Map([
+      [small, 'cell1 left'],
+      [large, 'b no_valid_host'],
+    ]),
+  );
+  expect(await top.client.instance(large)).toMatchObject({ state: 'active', cell: B });
+  expect((await top.client.cells(B))[0]?.state).toBe('draining');
+  await top.client.setCellState(B, 'enabled');
+  for (const uuid of [moved, small, large]) await top.client.terminateAndWait(uuid, { timeoutMs: 20_000 });
+  const held: string[] = [];
+  await top.placement.scanConsumers(async (consumers) => {
+    held.push(...consumers.map(({ uuid }) => uuid));
+  });
+  expect(held.filter((uuid) => [moved, small, large].includes(uuid))).toEqual([]);
+});
+
 it('a request sent twice is built once', async () => {
+  await allIsFree();
   const ids = { requestId: systemRandom.uuid(), instanceUuids: [systemRandom.uuid()] };
   const [event] = await top.client.buildAndWait({ ...wanted(1), ...ids }, { timeoutMs: 30_000 });
   await top.client.build({ ...wanted(1), ...ids });

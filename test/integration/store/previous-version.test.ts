@@ -17,6 +17,7 @@ import { openInstanceStore } from '#libs/instances/open';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
+import { settleProjects } from '#libs/quotas/settle-projects';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
@@ -25,7 +26,6 @@ import { nextVersion } from '#libs/testing/instances/instance';
 import { aReport, commit, contentsOf } from '#libs/testing/placement/placement';
 import { violationsOf } from '#libs/testing/placement/placement-invariants';
 import { schedulerOptions } from '../../../services/scheduler/options';
-import { settleProjects } from '../../../services/scheduler/quotas/settle-projects';
 import { sharedServer } from '../../shared-servers';
 
 /*

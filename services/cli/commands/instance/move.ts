@@ -53,19 +53,22 @@ export function migrateCommand(context: Context): CommandUnknownOpts {
   const purpose = 'Stop an instance, and start it on another host; what is STOPPED stays so. Then confirm or revert.';
   const command = base('migrate', purpose)
     .option('--host <name>', 'where to; any host when not given', hostName)
+    .option('--to-cell <name>', 'to another cell, where it is built anew, without its disks; asks the top: --cell top')
     .option('--confirm-after <seconds>', 'confirm it by itself, so long after it has arrived', amount);
-  useClient(context, command, (client, { confirmAfter = 0, ...flags }, instanceUuid) =>
-    run(context, client, instanceUuid, 'migrate', flags, {
-      targetHost: flags.host,
-      confirmAfterMs: confirmAfter * 1000,
-    }),
-  );
+  useClient(context, command, (client, { confirmAfter = 0, host, toCell, ...flags }, instanceUuid) => {
+    if (toCell !== undefined && (host !== undefined || confirmAfter > 0)) {
+      throw usageError('another cell chooses the host, and nothing is to confirm', 'say --to-cell alone');
+    }
+    const move = { targetHost: host, targetCell: toCell, confirmAfterMs: confirmAfter * 1000 };
+    return run(context, client, instanceUuid, 'migrate', flags, move);
+  });
   return addHelp(command, [
     [`berth instance migrate ${UUID} --wait`, 'to the best other host: VERIFY_RESIZE'],
     [
       `berth instance migrate ${UUID} --host host-7 --confirm-after 60`,
       'to this one, and it stays if nobody reverts it',
     ],
+    [`berth instance migrate ${UUID} --cell top --to-cell b --wait`, 'ACTIVE in cell b; or here, and why'],
   ]);
 }
 

@@ -1,6 +1,7 @@
+import * as gang from '#libs/domain/queueing/gang';
 import * as evidence from '../../../../services/conductor/evidence';
 import * as reconciling from '../../../../services/conductor/reconcile';
-import * as gang from '../../../../services/conductor/reconcile/gang';
+import * as reconcilingGang from '../../../../services/conductor/reconcile/gang';
 import { type Mutant, mutant, mutants, withFocus } from '../mutant';
 
 export const GANG_MUTANTS: readonly Mutant[] = [
@@ -17,7 +18,13 @@ export const GANG_MUTANTS: readonly Mutant[] = [
     'build a gang',
   ),
   withFocus(
-    mutant('gang-not-settled', 'settling a failure with its gang after a crash', gang, 'owesGang', () => () => false),
+    mutant(
+      'gang-not-settled',
+      'settling a failure with its gang after a crash',
+      reconcilingGang,
+      'owesGang',
+      () => () => false,
+    ),
     'build a gang',
   ),
   withFocus(

@@ -1,20 +1,20 @@
-import { answer } from '#libs/bus/typed-calls';
-import { type Identity, requireProject, requireService } from '#libs/contracts/identity';
+import { answer } from '../bus/typed-calls';
+import { type Identity, requireProject, requireService } from '../contracts/identity';
 import type {
   ListQuotasRequest,
   ListQuotasResponse,
   ProjectQuotaView,
   SetQuotaRequest,
   UnsetQuotaRequest,
-} from '#libs/contracts/messages';
-import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } from '#libs/contracts/quotas';
-import type { Clock } from '#libs/domain/clock';
-import { BerthError } from '#libs/domain/errors';
-import { indexAfter } from '#libs/domain/names';
-import { DEFAULT_PROJECT } from '#libs/domain/quotas/quota';
-import type { Mirror } from '#libs/placement/mirror/mirror';
-import type { CommitResult, PlacementStore, WriteQuota } from '#libs/placement/port/placement-store';
-import type { Log } from '#libs/runtime/log';
+} from '../contracts/messages';
+import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } from '../contracts/quotas';
+import type { Clock } from '../domain/clock';
+import { BerthError } from '../domain/errors';
+import { indexAfter } from '../domain/names';
+import { DEFAULT_PROJECT } from '../domain/quotas/quota';
+import type { Mirror } from '../placement/mirror/mirror';
+import type { CommitResult, PlacementStore, WriteQuota } from '../placement/port/placement-store';
+import type { Log } from '../runtime/log';
 import { listUsage } from './list-usage';
 
 export interface QuotaDeps {

@@ -1,7 +1,7 @@
-import type { ListUsageRequest, ListUsageResponse, ProjectUsageView } from '#libs/contracts/messages';
-import { indexAfter } from '#libs/domain/names';
-import { accrued, DAY_MS } from '#libs/placement/commands/project-usage';
-import type { PlacementStore, ProjectUsage } from '#libs/placement/port/placement-store';
+import type { ListUsageRequest, ListUsageResponse, ProjectUsageView } from '../contracts/messages';
+import { indexAfter } from '../domain/names';
+import { accrued, DAY_MS } from '../placement/commands/project-usage';
+import type { PlacementStore, ProjectUsage } from '../placement/port/placement-store';
 
 /**
  * What projects have held from the day of `sinceMs` on, by day, up to now: in unit-seconds, such as VCPU-seconds. Read of

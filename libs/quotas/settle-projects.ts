@@ -1,11 +1,11 @@
-import { type Clock, sleep } from '#libs/domain/clock';
-import { BerthError } from '#libs/domain/errors';
-import type { Resources } from '#libs/domain/inventory';
-import type { Random } from '#libs/domain/random';
-import { DAY_MS } from '#libs/placement/commands/project-usage';
-import type { Mirror } from '#libs/placement/mirror/mirror';
-import type { PlacementStore, ProjectUsage, SettleProject } from '#libs/placement/port/placement-store';
-import type { Log } from '#libs/runtime/log';
+import { type Clock, sleep } from '../domain/clock';
+import { BerthError } from '../domain/errors';
+import type { Resources } from '../domain/inventory';
+import type { Random } from '../domain/random';
+import { DAY_MS } from '../placement/commands/project-usage';
+import type { Mirror } from '../placement/mirror/mirror';
+import type { PlacementStore, ProjectUsage, SettleProject } from '../placement/port/placement-store';
+import type { Log } from '../runtime/log';
 
 export interface SettleDeps {
   readonly placement: PlacementStore;

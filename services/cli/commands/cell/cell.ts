@@ -2,14 +2,15 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { CellView } from '#libs/contracts/cell-methods';
 import { TOP } from '#libs/domain/cells/cell';
 import type { CellState } from '#libs/domain/cells/cell-summary';
-import { answerCommand, showAnswer } from '../answers/answer';
-import { useClient } from '../client/with-client';
-import type { Context } from '../context';
-import { addHelp } from '../help-text';
-import { ageOf } from '../views/format';
-import { type Listing, listingCommand, showListing } from '../views/listing';
-import { facts, table } from '../views/table';
-import type { Terminal } from '../views/terminal';
+import { answerCommand, showAnswer } from '../../answers/answer';
+import { useClient } from '../../client/with-client';
+import type { Context } from '../../context';
+import { addHelp } from '../../help-text';
+import { ageOf } from '../../views/format';
+import { type Listing, listingCommand, showListing } from '../../views/listing';
+import { facts, table } from '../../views/table';
+import type { Terminal } from '../../views/terminal';
+import { drainCellCommand } from './drain';
 
 /** `berth cell list | show | disable | drain | enable`: asks the top of the fleet, whatever BERTH_CELL is. */
 export function cellCommand(outside: Context): CommandUnknownOpts {
@@ -23,14 +24,7 @@ export function cellCommand(outside: Context): CommandUnknownOpts {
         ['berth cell disable b --reason "new store"', 'the top gives it none; its own clients still can'],
       ]),
     )
-    .addCommand(
-      stateCommand(context, 'drain', 'draining', 'Give a cell no new builds, because it is to become empty.', [
-        [
-          'berth cell drain b --reason "moves to another hall"',
-          "'berth cell show b' says what is left; nothing is moved",
-        ],
-      ]),
-    )
+    .addCommand(drainCellCommand(context))
     .addCommand(
       stateCommand(context, 'enable', 'enabled', 'Give a cell new builds again.', [
         ['berth cell enable b', 'back in service'],

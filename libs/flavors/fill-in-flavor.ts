@@ -1,11 +1,10 @@
-import { internedSpecs } from '#libs/contracts/interned-specs';
-import type { EncodedRequestSpec } from '#libs/contracts/messages';
-import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { invalidArgument } from '#libs/domain/errors';
-import { resolveSpec } from '#libs/domain/extra-specs/resolve';
-import type { RequestSpec } from '#libs/domain/request-spec';
-import type { Conductor } from '../context';
-import { requireFlavor } from './serve-flavors';
+import { internedSpecs } from '../contracts/interned-specs';
+import type { EncodedRequestSpec } from '../contracts/messages';
+import { requestSpecCodec } from '../contracts/request-spec';
+import { invalidArgument } from '../domain/errors';
+import { resolveSpec } from '../domain/extra-specs/resolve';
+import type { RequestSpec } from '../domain/request-spec';
+import { type FlavorDeps, requireFlavor } from './serve-flavors';
 
 /** What a conductor looks at of a spec. It is understood; but one that names a flavor is to be filled in yet. */
 export interface ReadSpec {
@@ -38,7 +37,7 @@ export const readSpec: (encoded: EncodedRequestSpec) => ReadSpec = internedSpecs
  * @throws BerthError `not_found / no_such_flavor`; `invalid_argument` when flavor and request do not go together.
  */
 export async function fillInFlavor(
-  c: Pick<Conductor, 'flavors'>,
+  c: Pick<FlavorDeps, 'flavors'>,
   encoded: EncodedRequestSpec,
   name: string,
 ): Promise<EncodedRequestSpec> {

@@ -1,12 +1,7 @@
-import type { Clock } from '#libs/domain/clock';
-import { BerthError } from '#libs/domain/errors';
-import type { Mirror } from '#libs/placement/mirror/mirror';
-import type {
-  AggregateCommand,
-  GroupCommand,
-  PlacementStore,
-  RefusedCommit,
-} from '#libs/placement/port/placement-store';
+import type { Clock } from '../domain/clock';
+import { BerthError } from '../domain/errors';
+import type { Mirror } from '../placement/mirror/mirror';
+import type { AggregateCommand, GroupCommand, PlacementStore, RefusedCommit } from '../placement/port/placement-store';
 
 /** What the calls about aggregates, zones and groups take. */
 export interface GroupingDeps {

@@ -1,11 +1,11 @@
-import { answer } from '#libs/bus/typed-calls';
-import { createGroupMethod, deleteGroupMethod, listGroupsMethod } from '#libs/contracts/groups';
-import { requireProject, requireService } from '#libs/contracts/identity';
-import { MAX_NAMES } from '#libs/contracts/limits';
-import type { GroupAnswer, GroupView, ListGroupsRequest, ListGroupsResponse } from '#libs/contracts/messages';
-import { BerthError } from '#libs/domain/errors';
-import { groupKey, type StoredGroup, storedGroupKey } from '#libs/domain/server-group';
-import type { PlacementView } from '#libs/placement/port/placement-view';
+import { answer } from '../bus/typed-calls';
+import { createGroupMethod, deleteGroupMethod, listGroupsMethod } from '../contracts/groups';
+import { requireProject, requireService } from '../contracts/identity';
+import { MAX_NAMES } from '../contracts/limits';
+import type { GroupAnswer, GroupView, ListGroupsRequest, ListGroupsResponse } from '../contracts/messages';
+import { BerthError } from '../domain/errors';
+import { groupKey, type StoredGroup, storedGroupKey } from '../domain/server-group';
+import type { PlacementView } from '../placement/port/placement-view';
 import { commitGrouping, type GroupingDeps } from './commit-grouping';
 
 /**

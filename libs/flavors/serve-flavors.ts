@@ -1,23 +1,33 @@
-import { answer } from '#libs/bus/typed-calls';
+import type { Bus } from '../bus/port';
+import { answer } from '../bus/typed-calls';
 import {
   createFlavorMethod,
   deleteFlavorMethod,
   flavorEventCodec,
   listFlavorsMethod,
   updateFlavorMethod,
-} from '#libs/contracts/flavors';
-import { requireService } from '#libs/contracts/identity';
-import type { CreateFlavorRequest, FlavorEvent, UpdateFlavorRequest } from '#libs/contracts/messages';
-import { flavorTopic } from '#libs/contracts/queues';
-import { BerthError, invalidArgument } from '#libs/domain/errors';
-import { resolveSpec } from '#libs/domain/extra-specs/resolve';
-import type { Flavor, FlavorContent } from '#libs/domain/flavor';
-import { requestSpec } from '#libs/domain/request-spec';
-import { MAX_FLAVORS } from '#libs/instances/flavor-store';
-import type { Conductor } from '../context';
+} from '../contracts/flavors';
+import { requireService } from '../contracts/identity';
+import type { CreateFlavorRequest, FlavorEvent, UpdateFlavorRequest } from '../contracts/messages';
+import { flavorTopic } from '../contracts/queues';
+import type { Clock } from '../domain/clock';
+import { BerthError, invalidArgument } from '../domain/errors';
+import { resolveSpec } from '../domain/extra-specs/resolve';
+import type { Flavor, FlavorContent } from '../domain/flavor';
+import { requestSpec } from '../domain/request-spec';
+import { type FlavorStore, MAX_FLAVORS } from '../instances/flavor-store';
+import type { Log } from '../runtime/log';
+
+/** What the calls about flavors take. */
+export interface FlavorDeps {
+  readonly flavors: FlavorStore;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 /** The calls about flavors: everybody may list them, operators change them. */
-export function flavorCalls(c: Conductor) {
+export function flavorCalls(c: FlavorDeps) {
   return {
     ...answer(listFlavorsMethod, async ({ name }) => ({
       flavors: name === '' ? await c.flavors.listFlavors() : [await requireFlavor(c, name)],
@@ -41,7 +51,7 @@ export function flavorCalls(c: Conductor) {
 }
 
 /** @throws BerthError `not_found / no_such_flavor`. */
-export async function requireFlavor(c: Pick<Conductor, 'flavors'>, name: string): Promise<Flavor> {
+export async function requireFlavor(c: Pick<FlavorDeps, 'flavors'>, name: string): Promise<Flavor> {
   const flavor = await c.flavors.getFlavor(name);
   if (!flavor) throw noSuchFlavor(name);
   return flavor;
@@ -51,7 +61,7 @@ export async function requireFlavor(c: Pick<Conductor, 'flavors'>, name: string)
  * @throws BerthError `already_exists / flavor_exists` when there is another of the name; `resource_exhausted /
  *   too_many_flavors`; `invalid_argument` for extra specs that are not understood, and a flavor that takes nothing.
  */
-async function createFlavor(c: Conductor, { name, ...content }: CreateFlavorRequest): Promise<Flavor> {
+async function createFlavor(c: FlavorDeps, { name, ...content }: CreateFlavorRequest): Promise<Flavor> {
   requireContent(content);
   const nowMs = c.clock.now();
   const written = await c.flavors.writeFlavor({ name, ...content, createdAtMs: nowMs, updatedAtMs: nowMs }, undefined);
@@ -79,7 +89,7 @@ const ATTEMPTS = 10;
  * @throws BerthError `not_found / no_such_flavor`; `aborted / flavor_changed` when it has another version than the one to
  *   be changed; `invalid_argument` as {@link createFlavor}.
  */
-async function updateFlavor(c: Conductor, request: UpdateFlavorRequest): Promise<Flavor> {
+async function updateFlavor(c: FlavorDeps, request: UpdateFlavorRequest): Promise<Flavor> {
   const { name, version } = request;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const flavor = await requireFlavor(c, name);
@@ -131,7 +141,7 @@ function sorted(map: Readonly<Record<string, unknown>>) {
 }
 
 /** For who happens to listen: an event that is lost tells nobody anything wrong, so nothing waits for it. */
-function announce(c: Conductor, event: FlavorEvent): void {
+function announce(c: FlavorDeps, event: FlavorEvent): void {
   const { change, flavor } = event;
   const facts = { event: 'flavor_changed', flavor: flavor.name, version: flavor.version };
   c.log.info(facts, `flavor ${change}`);

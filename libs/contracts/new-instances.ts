@@ -1,0 +1,40 @@
+import type { Instance } from '../domain/instance';
+import type { Random } from '../domain/random';
+import type { BuildRequest, EncodedRequestSpec } from './messages';
+
+/** Of the instances of a request, what is not the same everywhere. */
+export interface NewInstancesOptions extends Pick<Instance, 'projectId' | 'userId'> {
+  /** What the records keep: as it came, or with its flavor filled in. */
+  readonly requestSpec: EncodedRequestSpec;
+  readonly nowMs: number;
+  /** In which state they begin, and when they are to be looked after. */
+  readonly begin: Pick<Instance, 'state' | 'dueAtMs' | 'waiting'>;
+}
+
+/** The first versions of the instances that a request asks for. */
+export function newInstances(request: BuildRequest, random: Random, options: NewInstancesOptions): Instance[] {
+  const { projectId, userId, requestSpec, nowMs, begin } = options;
+  const base = request.name || `instance-${request.requestId.slice(0, 8)}`;
+  return Array.from({ length: request.count }, (_, i) => ({
+    uuid: request.instanceUuids[i] ?? random.uuid(),
+    requestId: request.requestId,
+    name: request.count === 1 ? base : `${base}-${i + 1}`,
+    projectId,
+    userId,
+    host: undefined,
+    claimToken: undefined,
+    attempts: [],
+    fault: undefined,
+    requestSpec,
+    alternates: new Uint8Array(),
+    allocationRequest: new Uint8Array(),
+    activeAt: undefined,
+    missingIn: undefined,
+    ...(request.minCount ? { gang: { minCount: request.minCount, count: request.count } } : {}),
+    ...(request.admission ? { admission: request.admission } : {}),
+    ...begin,
+    version: 1,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  }));
+}

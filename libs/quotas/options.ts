@@ -1,0 +1,22 @@
+import { durationOption, intOption } from '../runtime/config';
+
+/** How schedulers keep what is counted of projects; `prefix` is that of a service: `BERTH_SCHEDULER`. */
+export function usageOptions(prefix: string) {
+  return {
+    usageDays: intOption({
+      env: `${prefix}_USAGE_DAYS`,
+      default: 400,
+      min: 1,
+      max: 3_660,
+      unit: 'days',
+      help: 'For how long it is remembered what projects held on each day (usage --since).',
+    }),
+    usageIntervalMs: durationOption({
+      env: `${prefix}_USAGE_INTERVAL_MS`,
+      default: 60_000,
+      min: 100,
+      max: 3_600_000,
+      help: 'How often a scheduler settles what projects held, and compares what they hold with their consumers.',
+    }),
+  } as const;
+}

@@ -1,0 +1,27 @@
+import { type Identity, requireService } from '#libs/contracts/identity';
+import type { ReleaseClaimsRequest, ReleaseClaimsResponse } from '#libs/contracts/messages';
+import { releaseClaimsMethod } from '#libs/contracts/release-claims';
+import type { Conductor } from './context';
+
+/**
+ * Gives back what the top had selected here and has no use for. What is on record by now is left alone: its record looks after its
+ * claim.
+ *
+ * @throws BerthError `permission_denied / services_only`.
+ */
+export async function releaseClaims(
+  c: Conductor,
+  { claims }: ReleaseClaimsRequest,
+  sender: Identity,
+): Promise<ReleaseClaimsResponse> {
+  requireService(sender, releaseClaimsMethod.request.type);
+  const records = await c.instances.get(claims.map(({ instanceUuid }) => instanceUuid));
+  const onRecord = new Set(records.map(({ uuid }) => uuid));
+  let released = 0;
+  for (const { instanceUuid: consumerUuid, claimToken } of claims) {
+    if (onRecord.has(consumerUuid)) continue;
+    const command = { kind: 'release_claim', atMs: c.clock.now(), consumerUuid, claimToken } as const;
+    if ((await c.placement.commit(command)).kind === 'committed') released += 1;
+  }
+  return { released };
+}

@@ -1,0 +1,16 @@
+import { castTyped } from '#libs/bus/typed-calls';
+import { terminateInstanceCodec } from '#libs/contracts/conductor';
+import { BUILD_REQUESTS } from '#libs/contracts/queues';
+import type { Instance } from '#libs/domain/instance';
+import type { TopConductor } from '../context';
+import { busOfCell } from './bus-of-cell';
+
+/** Tells a cell that an instance is to end. @throws BerthError `unavailable`. */
+export async function endInCell(t: TopConductor, record: Instance): Promise<void> {
+  if (record.cell) await endIn(t, record.cell.name, record);
+}
+
+/** Tells any cell that an instance is to end there. @throws BerthError `unavailable`. */
+export async function endIn(t: TopConductor, cell: string, { uuid: instanceUuid, projectId }: Instance): Promise<void> {
+  await castTyped(busOfCell(t, cell), BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId });
+}

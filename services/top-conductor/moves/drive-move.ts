@@ -1,0 +1,196 @@
+import { callMethod, castTyped } from '#libs/bus/typed-calls';
+import { buildRequestCodec } from '#libs/contracts/conductor';
+import type { Destination, InstanceOperation } from '#libs/contracts/messages';
+import { operateInstanceMethod } from '#libs/contracts/operations';
+import { BUILD_REQUESTS, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { BerthError } from '#libs/domain/errors';
+import type { CellMove, CellOfInstance, Instance } from '#libs/domain/instance';
+import { busOfCell } from '../cells/bus-of-cell';
+import { endIn } from '../cells/end-in-cell';
+import { askOne, viewIn } from '../cells/follow-cells';
+import type { TopConductor } from '../context';
+import { changeRecord, dueIn, noted } from '../records';
+import { reserveRunning } from '../requests/reservations';
+import { specForCell } from '../requests/spec-for-cell';
+
+const CALL_TIMEOUT_MS = 10_000;
+
+/**
+ * Takes an instance further on its way to another cell, by what is on record; again when it is due, as it is when a cell tells of it.
+ *
+ *     selecting ──▶ stopping ──▶ building ──▶ ACTIVE in the other cell; the first one ends what it has
+ *         │             └────────────┴──▶ undoing ──▶ as it was
+ *         └─▶ as it was: nothing was done
+ *
+ * The naive way ends it in one cell and builds it in the other. It fails when the other cell can not: then it is nowhere. So hosts are
+ * claimed there first, it is stopped only then, and the first cell keeps it until it is ACTIVE in the other. To undo, the other cell has
+ * to say first that it has nothing of it, so that it does not run twice; while that cell is not heard it stays stopped, and says so.
+ * Should a build request have been on its way all the same, its first event is heard (`left`) and it is ended there. What it costs:
+ * disks are not carried, an instance is built as its request was; and it does not run while it is built.
+ */
+export async function driveMove(t: TopConductor, uuid: string): Promise<void> {
+  try {
+    // A move has four phases; each call that answers may take it to the next.
+    for (let steps = 0; steps < 8; steps++) {
+      const [record] = await t.instances.get([uuid]);
+      if (record?.cell?.move === undefined || t.stopping.aborted) return;
+      if (!(await step(t, record, record.cell, record.cell.move))) return;
+    }
+  } catch (thrown) {
+    const { reason, message } = BerthError.from(thrown);
+    t.log.warn({ event: 'cell_move_delayed', err: thrown, instance_uuid: uuid }, message);
+    await changeRecord(t, uuid, (record) => noted(t, record, { reason, message })).catch(() => {});
+  }
+}
+
+/** Answers whether there may be more to do now. */
+async function step(t: TopConductor, record: Instance, cell: CellOfInstance, move: CellMove): Promise<boolean> {
+  const isLate = t.clock.now() - move.startedAtMs > t.config.moveTimeoutMs;
+  const timedOut = { reason: 'move_timed_out', message: `not ACTIVE in cell ${move.to} in time` };
+  switch (move.phase) {
+    case 'selecting': {
+      // Its name is taken there as long as the cell remembers it from before.
+      if (await viewIn(t, move.to, record.uuid)) return endMove(t, record, remembered(move));
+      const { destinations, fault } = await selectThere(t, record, move);
+      if (destinations.length > 0) return changeMove(t, record, { phase: 'stopping' });
+      return endMove(t, record, fault);
+    }
+    case 'stopping':
+      if (move.source === 'stopped') return changeMove(t, record, { phase: 'building' });
+      if (isLate || !ON_ITS_WAY.includes(move.source)) {
+        return changeMove(t, record, { phase: 'undoing', fault: isLate ? timedOut : sourceChanged(cell, move) });
+      }
+      return operateInSource(t, record, cell, 'stop');
+    case 'building':
+      if (isLate) return changeMove(t, record, { phase: 'undoing', fault: timedOut });
+      if (move.target === 'error' || move.target === 'deleted') {
+        const message = `cell ${move.to} could not build it: it is ${move.target} there`;
+        return changeMove(t, record, { phase: 'undoing', fault: { reason: 'not_arrived', message } });
+      }
+      return move.isHandedOver ? lookThere(t, record, move) : buildThere(t, record, move);
+    case 'undoing':
+      return undo(t, record, cell, move);
+  }
+}
+
+function remembered({ to }: CellMove) {
+  const message = `cell ${to} has it on record from before, and takes it again when it has forgotten that`;
+  return { reason: 'still_on_record', message };
+}
+
+const ON_ITS_WAY: readonly CellMove['source'][] = ['active', 'stopping'];
+
+function sourceChanged({ name }: CellOfInstance, { source }: CellMove) {
+  return { reason: 'instance_state', message: `it is ${source} in cell ${name}: it was not moved` };
+}
+
+/** Asked again, the cell answers the same: what was claimed has no record there yet. */
+async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: Instance, { id, to }: CellMove) {
+  const about = { requestId: id, requestSpec: specForCell(requestSpec), instanceUuids: [uuid], cell: to };
+  const admitted = { priority: admission?.priority ?? 0, isProtected: admission?.isProtected ?? false };
+  const request = { ...about, ...admitted, numAlternates: t.config.numAlternates };
+  const options = { timeoutMs: t.config.selectTimeoutMs, signal: t.stopping };
+  const response = await callMethod(t.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
+  const message = response.noValidHost?.summary ?? `cell ${to} does not take it`;
+  return { destinations: response.destinations, fault: { reason: 'no_valid_host', message } };
+}
+
+/** Answers whether it has come further by that. */
+async function operateInSource(
+  t: TopConductor,
+  { uuid: instanceUuid, version }: Instance,
+  { name }: CellOfInstance,
+  operation: InstanceOperation,
+): Promise<boolean> {
+  const request = { instanceUuid, operation, version: 0 };
+  const options = { timeoutMs: CALL_TIMEOUT_MS, signal: t.stopping };
+  await callMethod(busOfCell(t, name), RPC_CONDUCTOR, operateInstanceMethod, request, options);
+  await askOne(t, name, instanceUuid);
+  const [now] = await t.instances.get([instanceUuid]);
+  return now?.version !== version;
+}
+
+/** On record first that it may be there: whoever undoes it then ends it there. */
+async function buildThere(t: TopConductor, record: Instance, move: CellMove): Promise<boolean> {
+  const { destinations, fault } = await selectThere(t, record, move);
+  if (destinations.length === 0) return changeMove(t, record, { phase: 'undoing', fault });
+  if (!(await changeMove(t, record, { isHandedOver: true }))) return true;
+  await castTyped(busOfCell(t, move.to), BUILD_REQUESTS, buildRequestCodec, requestOf(t, record, move, destinations), {
+    id: move.id,
+  });
+  return false;
+}
+
+function requestOf(t: TopConductor, record: Instance, { id }: CellMove, destinations: readonly Destination[]) {
+  const { uuid, name, requestSpec, admission } = record;
+  const about = { requestId: id, requestSpec: specForCell(requestSpec), count: 1, name, instanceUuids: [uuid] };
+  return { ...about, publishedAtMs: t.clock.now(), minCount: 0, admission, destinations };
+}
+
+/** What was handed over and is not known there, nor ever was, is handed over again. */
+async function lookThere(t: TopConductor, record: Instance, move: CellMove): Promise<boolean> {
+  const isKnown = await askOne(t, move.to, record.uuid);
+  if (!isKnown && move.version === 0) await changeMove(t, record, { isHandedOver: false });
+  return false;
+}
+
+async function undo(t: TopConductor, record: Instance, cell: CellOfInstance, move: CellMove): Promise<boolean> {
+  if (move.isHandedOver && move.target !== 'deleted') {
+    await endIn(t, move.to, record);
+    const isKnown = await askOne(t, move.to, record.uuid);
+    if (isKnown) return false;
+    return changeMove(t, record, { target: 'deleted' });
+  }
+  if (!cell.isEnding && move.source === 'stopped') {
+    return operateInSource(t, record, cell, 'start');
+  }
+  if (!cell.isEnding && (move.source === 'stopping' || move.source === 'starting')) {
+    await askOne(t, cell.name, record.uuid);
+    return false;
+  }
+  return endMove(t, record, move.fault);
+}
+
+/** Answers whether it was changed: somebody else may be further. */
+async function changeMove(t: TopConductor, { uuid, version }: Instance, change: Partial<CellMove>): Promise<boolean> {
+  let isChanged = false;
+  await changeRecord(t, uuid, (record) => {
+    const { cell } = record;
+    isChanged = record.version === version && cell?.move !== undefined;
+    if (!isChanged || cell?.move === undefined) return undefined;
+    return { cell: { ...cell, move: { ...cell.move, ...change } }, dueAtMs: t.clock.now() + t.config.syncIntervalMs };
+  });
+  return isChanged;
+}
+
+/** It is where it was, and as it is there. */
+async function endMove(t: TopConductor, { uuid, version }: Instance, fault: Instance['fault']): Promise<false> {
+  await changeRecord(t, uuid, (record) => {
+    if (record.version !== version || record.cell?.move === undefined) return undefined;
+    const { move, ...cell } = record.cell;
+    const left = move.isHandedOver ? { left: { name: move.to, isGone: true } } : {};
+    const state = cell.isEnding && move.source !== 'deleted' ? 'deleting' : move.source;
+    return { state, fault, cell: { ...cell, ...left }, dueAtMs: dueIn(t, state, cell.isEnding) };
+  });
+  t.log.info({ event: 'cell_move_undone', instance_uuid: uuid, reason: fault?.reason }, 'not moved to another cell');
+  return false;
+}
+
+/** Ends what the cell that it came from has of it, until that says that it is gone. */
+export async function settleLeft(t: TopConductor, record: Instance): Promise<void> {
+  const { left } = record.cell ?? {};
+  if (left === undefined || left.isGone) return;
+  try {
+    await reserveRunning(t, record);
+    await endIn(t, left.name, record);
+    if (await askOne(t, left.name, record.uuid)) return;
+    await changeRecord(t, record.uuid, ({ cell }) => {
+      if (cell?.left?.name !== left.name || cell.left.isGone) return undefined;
+      return { cell: { ...cell, left: { ...left, isGone: true } }, dueAtMs: t.clock.now() };
+    });
+  } catch (thrown) {
+    const message = `what it left in cell ${left.name} is not ended yet: ${BerthError.from(thrown).message}`;
+    await changeRecord(t, record.uuid, (now) => noted(t, now, { reason: 'cell_unreachable', message }));
+  }
+}

@@ -1,0 +1,65 @@
+import { instanceView } from '#libs/contracts/instance-view';
+import type { OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/messages';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { BerthError, invalidArgument } from '#libs/domain/errors';
+import type { Instance } from '#libs/domain/instance';
+import { isOfOneCell } from '#libs/domain/server-group';
+import type { TopConductor } from '../context';
+import { changeRecord } from '../records';
+import { driveMove } from './drive-move';
+
+/**
+ * Puts on record that an instance is to go to another cell. Answered then; how it goes on is told by events: MIGRATING until it is ACTIVE
+ * there, or, with a fault, as it was.
+ *
+ * @throws BerthError `invalid_argument / not_for_this`, `/ unknown_cell`; `failed_precondition / same_cell`, `/ instance_state`, `/
+ *   bound_to_cell` for what only its cell can have.
+ */
+export async function startMove(
+  t: TopConductor,
+  { operation, targetCell = '', targetHost = '' }: OperateInstanceRequest,
+  record: Instance,
+): Promise<OperateInstanceResponse> {
+  if (operation !== 'migrate') throw invalidArgument('not_for_this', 'target_cell is of a migration', 'target_cell');
+  if (targetHost !== '') throw invalidArgument('not_for_this', 'another cell chooses the host itself', 'target_host');
+  if (!t.links.has(targetCell)) {
+    throw invalidArgument('unknown_cell', `there is no cell '${targetCell}'; see 'berth cell list'`, 'target_cell');
+  }
+  requireMovable(record, targetCell);
+  const changed = await changeRecord(t, record.uuid, ({ state, cell, version }) => {
+    if (version !== record.version || state !== 'active' || cell === undefined) return undefined;
+    const about = { id: t.random.uuid(), to: targetCell, phase: 'selecting', source: state } as const;
+    const move = { ...about, version: 0, isHandedOver: false, startedAtMs: t.clock.now() };
+    return {
+      state: 'migrating',
+      fault: undefined,
+      cell: { ...cell, move },
+      dueAtMs: t.clock.now() + t.config.syncIntervalMs,
+    };
+  });
+  if (changed?.cell?.move === undefined) throw changedMeanwhile(record);
+  t.log.info({ event: 'cell_move_started', instance_uuid: record.uuid, to_cell: targetCell }, 'moves to another cell');
+  void driveMove(t, record.uuid);
+  return { instance: instanceView(changed) };
+}
+
+function requireMovable({ uuid, state, cell, requestSpec }: Instance, to: string): void {
+  const refuse = (reason: string, message: string) => {
+    throw new BerthError('failed_precondition', reason, `instance ${uuid} ${message}`);
+  };
+  if (cell?.name === to) refuse('same_cell', `is in cell ${to} already`);
+  if (state !== 'active') refuse('instance_state', `is ${state}: what is ACTIVE is moved to another cell`);
+  if (cell?.left && !cell.left.isGone) refuse('instance_state', `has not left cell ${cell.left.name} yet`);
+  const { group, forceHosts, sameHost } = requestSpecCodec.decode(requestSpec);
+  if (group?.policy !== undefined && isOfOneCell(group))
+    refuse('bound_to_cell', `is of group '${group.id}', which is of one cell`);
+  if (forceHosts.length > 0 || sameHost.length > 0) refuse('bound_to_cell', 'asks for hosts of its cell');
+}
+
+function changedMeanwhile({ uuid }: Instance): BerthError {
+  return new BerthError(
+    'failed_precondition',
+    'instance_changed',
+    `instance ${uuid} was changed meanwhile: look at it again`,
+  );
+}

@@ -1,0 +1,27 @@
+import { callMethod } from '#libs/bus/typed-calls';
+import { listGroupsMethod } from '#libs/contracts/groups';
+import type { EncodedRequestSpec } from '#libs/contracts/messages';
+import { RPC_SCHEDULER } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { BerthError } from '#libs/domain/errors';
+import type { TopConductor } from '../context';
+
+const CALL_TIMEOUT_MS = 5_000;
+
+/**
+ * A spec that names a server group of the fleet by its name alone, with the rules that the group has now; any other as it is.
+ *
+ * @throws BerthError `not_found / no_such_group`; `unavailable` while no scheduler of the top answers.
+ */
+export async function fillInGroup(t: TopConductor, encoded: EncodedRequestSpec): Promise<EncodedRequestSpec> {
+  const spec = requestSpecCodec.decode(encoded);
+  const { group, projectId } = spec;
+  if (group === undefined || group.policy !== undefined) return encoded;
+  const request = { projectId, name: group.id, markerProjectId: '', markerName: '', limit: 1 };
+  const options = { timeoutMs: CALL_TIMEOUT_MS, signal: t.stopping };
+  const { groups } = await callMethod(t.bus, RPC_SCHEDULER, listGroupsMethod, request, options);
+  const [stored] = groups;
+  if (stored === undefined) throw new BerthError('not_found', 'no_such_group', `there is no group '${group.id}'`);
+  const { policy, maxPerHost, spread } = stored;
+  return requestSpecCodec.encode({ ...spec, group: { id: group.id, policy, maxPerHost, ...(spread && { spread }) } });
+}

@@ -1,0 +1,88 @@
+import type { SelectDestinationsResponse } from '#libs/contracts/messages';
+import { BerthError } from '#libs/domain/errors';
+import { chosen, refusedBy, TopWorld } from '../testing/top-world';
+
+let world: TopWorld;
+
+beforeEach(async () => {
+  world = new TopWorld();
+  await world.open();
+});
+afterEach(() => world.close());
+
+it('gives a request to the cell that was chosen, with what was selected there', async () => {
+  world.select = ({ instanceUuids }) => chosen('b', instanceUuids);
+  await world.request(2);
+  expect(world.a.requests).toEqual([]);
+  expect(world.b.requests).toMatchObject([
+    { count: 2, name: 'web', destinations: [{ claimToken: 1 }, { claimToken: 2 }] },
+  ]);
+  expect((await world.all()).map(({ cell }) => cell?.name)).toEqual(['b', 'b']);
+});
+
+it('what no cell takes is in ERROR; what an unreachable cell could take waits for it first', async () => {
+  world.select = () => refusedBy('cell_capacity');
+  await world.request();
+  expect(await world.only()).toMatchObject({ state: 'error', fault: { reason: 'no_valid_host' } });
+  world.select = () => refusedBy('cell_reachable');
+  const requestId = await world.request();
+  const [waiting] = await world.instances.list({ requestId }, undefined, 1);
+  expect(waiting).toMatchObject({ state: 'scheduling', fault: { message: 'no cell' } });
+  await world.clock.advance(30_000);
+  expect(await world.instances.get([waiting?.uuid ?? ''])).toMatchObject([{ state: 'error' }]);
+});
+
+it.each<[string, () => SelectDestinationsResponse]>([
+  ['a selection that fails', () => refusedBy('cell_capacity')],
+  [
+    'an error',
+    () => {
+      throw new BerthError('invalid_argument', 'scripted', 'no');
+    },
+  ],
+])('%s, which comes after another conductor has handed over, ends nothing', async (_what, late) => {
+  let answerLate = () => {};
+  const held = new Promise<void>((resolve) => {
+    answerLate = resolve;
+  });
+  world.select = async () => {
+    await held;
+    return late();
+  };
+  await world.request();
+  const record = await world.only();
+  const cell = { name: 'a', version: 0, isHandedOver: true, isEnding: false };
+  await world.instances.update({ ...record, cell, version: record.version + 1 });
+  answerLate();
+  await world.clock.advance(0);
+  expect(await world.only()).toMatchObject({ state: 'scheduling', fault: undefined, cell });
+});
+
+it('a selection that fails late does not end what another conductor is about to hand over', async () => {
+  world.select = async () => {
+    const record = await world.only();
+    const cell = { name: 'b', version: 0, isHandedOver: false, isEnding: false };
+    await world.instances.update({ ...record, cell, version: record.version + 1 });
+    return refusedBy('cell_capacity');
+  };
+  await world.request();
+  expect(await world.only()).toMatchObject({ state: 'scheduling', cell: { name: 'b' } });
+});
+
+it('an instance that was left apart from the others of its request comes to their cell by a request of its own', async () => {
+  world.select = ({ instanceUuids }) => chosen('a', instanceUuids);
+  await world.request(2);
+  const [first, second] = await world.all();
+  if (!first || !second) throw new Error('there are no instances');
+  // As if a conductor had died before it wrote down the cell of the second, and another had gone on with the first.
+  const apart = { cell: undefined, dueAtMs: world.clock.now(), version: second.version + 1 };
+  await world.instances.update({ ...second, ...apart });
+  await world.clock.advance(2_000);
+  const late = world.a.requests.at(-1);
+  expect(late).toMatchObject({ instanceUuids: [second.uuid], count: 1 });
+  expect(late?.requestId).not.toBe(second.requestId);
+  expect((await world.instances.get([second.uuid]))[0]?.cell).toMatchObject({ name: 'a', requestId: late?.requestId });
+  if (late) await world.a.says({ ...second, requestId: late.requestId }, {});
+  await world.clock.advance(5_000);
+  expect((await world.instances.get([second.uuid]))[0]?.state).toBe('active');
+});

@@ -1,0 +1,108 @@
+import { castTyped } from '#libs/bus/typed-calls';
+import { giveBack } from '#libs/cells/give-back';
+import { buildRequestCodec } from '#libs/contracts/conductor';
+import type { Destination } from '#libs/contracts/messages';
+import { BUILD_REQUESTS } from '#libs/contracts/queues';
+import type { Instance } from '#libs/domain/instance';
+import { busOfCell } from '../cells/bus-of-cell';
+import type { TopConductor } from '../context';
+import { changeRecord, dueIn, noteFault, requestIn } from '../records';
+import { hasGroup, reserve } from './reservations';
+import { membersOf } from './settle-gang';
+import { specForCell } from './spec-for-cell';
+
+/** What instances of one request are given to a cell with. */
+interface Handover {
+  readonly cell: string;
+  /** Of some of them, or none. */
+  readonly destinations: readonly Destination[];
+  /** Others of their request are in other cells: whether their gang fails is the top's to say. */
+  readonly isPart: boolean;
+}
+
+/**
+ * Writes the cell down, tells its conductors, and writes down that it is told.
+ *
+ * @throws BerthError `unavailable / cell_unreachable`.
+ */
+export async function handOver(t: TopConductor, open: readonly Instance[], { cell, ...how }: Handover): Promise<void> {
+  if (!t.links.has(cell)) busOfCell(t, cell);
+  if (open.some(hasGroup) && (await reserve(t, open, cell)).kind === 'other_cell')
+    return await goElsewhere(t, open, { cell, ...how });
+  const given = await chooseCell(t, open, cell, await requestIdIn(t, open, cell));
+  const [first] = given;
+  if (first === undefined) return;
+  const uuids = given.map(({ uuid }) => uuid);
+  const request = {
+    requestId: requestIn(first),
+    requestSpec: specForCell(first.requestSpec),
+    count: given.length,
+    name: given.length === 1 ? first.name : first.name.replace(/-\d+$/, ''),
+    instanceUuids: uuids,
+    publishedAtMs: first.createdAtMs,
+    minCount: how.isPart ? 0 : Math.min(first.gang?.minCount ?? 0, given.length),
+    admission: first.admission,
+    destinations: how.destinations.filter(({ instanceUuid }) => uuids.includes(instanceUuid)),
+  };
+  await castTyped(busOfCell(t, cell), BUILD_REQUESTS, buildRequestCodec, request, { id: request.requestId });
+  t.measured.handedOver.inc({ to_cell: cell }, given.length);
+  t.measured.requests.inc({ outcome: 'handed_over' });
+  t.log.info(
+    { event: 'handed_over', request_id: first.requestId, to_cell: cell, instances: given.length },
+    'handed over',
+  );
+  await Promise.all(
+    uuids.map((uuid) =>
+      changeRecord(t, uuid, ({ cell: its }) =>
+        its && !its.isHandedOver ? { cell: { ...its, isHandedOver: true } } : undefined,
+      ),
+    ),
+  );
+}
+
+/** Members of their group have come to another cell since: what was selected here is given back, and they go there. */
+async function goElsewhere(
+  t: TopConductor,
+  open: readonly Instance[],
+  { cell, destinations }: Handover,
+): Promise<void> {
+  const message = `members of its group have come to another cell than ${cell}: asks there`;
+  await Promise.all(open.map((record) => noteFault(t, record, { reason: 'group_elsewhere', message })));
+  await giveBack(busOfCell(t, cell), destinations, t.stopping);
+}
+
+/**
+ * The id of their request in a cell. A cell takes a request once: where it has had others of the same, which whoever died left apart
+ * from these, these come by a request of their own.
+ */
+async function requestIdIn(t: TopConductor, open: readonly Instance[], cell: string): Promise<string> {
+  const [first] = open;
+  if (first === undefined) return '';
+  const own = new Set(open.map(({ uuid }) => uuid));
+  const isTaken = (await membersOf(t, first.requestId)).some((one) => {
+    return one.cell?.name === cell && !own.has(one.uuid) && requestIn(one) === requestIn(first);
+  });
+  return isTaken ? t.random.uuid() : requestIn(first);
+}
+
+/** Answers those that are in this cell from now on. */
+async function chooseCell(
+  t: TopConductor,
+  open: readonly Instance[],
+  cell: string,
+  requestId: string,
+): Promise<Instance[]> {
+  const chosen = await Promise.all(
+    open.map(({ uuid }) =>
+      changeRecord(t, uuid, (record) => {
+        if (record.state !== 'scheduling' || record.cell?.isHandedOver) return undefined;
+        // Somebody else was faster: what was claimed for it here has no record, and goes with the cell's audit.
+        if (record.cell && record.cell.name !== cell) return undefined;
+        const before = record.cell ?? { version: 0, isHandedOver: false, isEnding: false };
+        const its = requestId === record.requestId ? {} : { requestId };
+        return { cell: { ...its, ...before, name: cell }, fault: undefined, dueAtMs: dueIn(t, 'scheduling', false) };
+      }),
+    ),
+  );
+  return chosen.filter((record) => record?.state === 'scheduling' && record.cell?.name === cell) as Instance[];
+}

@@ -1,0 +1,192 @@
+import { internedSpecs } from '#libs/contracts/interned-specs';
+import type { Consumer } from '#libs/domain/consumer';
+import { BerthError } from '#libs/domain/errors';
+import { resolveSpec } from '#libs/domain/extra-specs/resolve';
+import type { Instance } from '#libs/domain/instance';
+import { addResources, inventory, MAX_AMOUNT, type Resources } from '#libs/domain/inventory';
+import type { QuotaExcess } from '#libs/domain/quotas/quota';
+import { isOfOneCell, type Membership } from '#libs/domain/server-group';
+import type { CommitResult, ConsumerWrite } from '#libs/placement/port/placement-store';
+import type { TopConductor } from '../context';
+
+/**
+ * What instances of the fleet count for in their projects' quotas at the top: allocations of a provider that has room for all,
+ * in the top's own store, so that the rule of quotas is that of a cell's claims and is checked in the same commit.
+ *
+ * Two phases: what a request asks for is reserved before any cell is asked, all of its instances or none; the cell claims; what
+ * fails or ends gives it back with its record's last version. Whoever dies in between leaves a reservation without an instance, or an
+ * instance without one: `settleReservations` puts that right.
+ */
+export const FLEET_PROVIDER = '0be72ee7-f1ee-4000-8000-000000000001';
+
+/** How a reservation ended. But for `reserved`, nothing is. */
+export type Reserved =
+  | { readonly kind: 'reserved' }
+  | { readonly kind: 'quota'; readonly excess: readonly QuotaExcess[] }
+  /** Members of their group are in another cell, where they have to go, too. */
+  | { readonly kind: 'other_cell' };
+
+/**
+ * Reserves what instances ask for, and that they are in their group's cell: in the one that is on record, or in `cell`. Again, it
+ * changes nothing.
+ */
+export function reserve(t: TopConductor, records: readonly Instance[], cell?: string): Promise<Reserved> {
+  return commitReservation(
+    t,
+    records.map((record) => writeOf(record, takenBy(record.requestSpec), cell)),
+    'within_quota',
+  );
+}
+
+/** Reserves for an instance what it asks for, or will after a resize, whichever is more of each class. Answers as `reserve`. */
+export function reserveForResize(t: TopConductor, record: Instance, requestSpec: Uint8Array): Promise<Reserved> {
+  const [now, then] = [takenBy(record.requestSpec), takenBy(requestSpec)];
+  const names = [...new Set([...Object.keys(now), ...Object.keys(then)])];
+  const most = Object.fromEntries(names.map((name) => [name, Math.max(now[name] ?? 0, then[name] ?? 0)]));
+  return commitReservation(t, [writeOf(record, most)], 'within_quota');
+}
+
+/** Reserves what an instance asks for whatever the quota says: it runs. */
+export async function reserveRunning(t: TopConductor, record: Instance): Promise<void> {
+  await commitReservation(t, [writeOf(record)], 'forced');
+}
+
+/** Whether an instance is of a server group. */
+export function hasGroup({ requestSpec }: Pick<Instance, 'requestSpec'>): boolean {
+  return readSpec(requestSpec).group !== undefined;
+}
+
+/** Gives back what instances have reserved; those that have nothing are not missed. */
+export async function release(t: TopConductor, records: readonly Pick<Instance, 'uuid' | 'projectId' | 'userId'>[]) {
+  if (records.length > 0)
+    await commitReservation(
+      t,
+      records.map((record) => consumerOf(record, {})),
+      'forced',
+    );
+}
+
+/** Whether an instance counts: what ended does not, nor what its cell keeps on no host. */
+export function isCounted({ state }: Pick<Instance, 'state'>): boolean {
+  return state !== 'deleted' && state !== 'error' && state !== 'shelved_offloaded';
+}
+
+/** Whether it is on its way to another size, for which it has reserved the more of both. */
+export function isMoving({ state }: Pick<Instance, 'state'>): boolean {
+  return state === 'resize' || state === 'verify_resize' || state === 'revert_resize';
+}
+
+/** Records read at once. */
+const CHUNK = 500;
+
+/**
+ * Reserves what instances count for that have not reserved it, and gives back what no instance counts for any more and has not
+ * changed since `beforeMs`: before an instance is on record it has reserved nothing, so nothing is given back too early.
+ */
+export async function settleReservations(t: TopConductor, beforeMs: number): Promise<void> {
+  await t.instances.scan(async (rows) => {
+    const settled = rows.filter((record) => isCounted(record) && !isMoving(record) && record.updatedAtMs < beforeMs);
+    for (let from = 0; from < settled.length; from += CHUNK) {
+      const chunk = settled.slice(from, from + CHUNK);
+      const held = new Map((await t.placement.consumers(chunk.map(({ uuid }) => uuid))).map((one) => [one.uuid, one]));
+      for (const record of chunk) if (!isReserved(record, held.get(record.uuid))) await reserveRunning(t, record);
+    }
+  });
+  await t.placement.scanConsumers(async (consumers) => {
+    const settled = consumers.filter(({ owner, updatedAtMs }) => owner === 'conductor' && updatedAtMs < beforeMs);
+    const records = await t.instances.get(settled.map(({ uuid }) => uuid));
+    const counted = new Set(records.filter(isCounted).map(({ uuid }) => uuid));
+    await release(
+      t,
+      settled.filter(({ uuid }) => !counted.has(uuid)),
+    );
+  });
+}
+
+/** Custom classes that the top does not know are not counted: they are written again for nothing, until it knows them. */
+function isReserved(record: Instance, held: Consumer | undefined): boolean {
+  const has = held?.allocations[FLEET_PROVIDER] ?? {};
+  const wanted = takenBy(record.requestSpec);
+  return [...new Set([...Object.keys(has), ...Object.keys(wanted)])].every((name) => has[name] === wanted[name]);
+}
+
+/** What is read of a spec. */
+const readSpec = internedSpecs((spec) => {
+  const { resources, requestGroups, group } = resolveSpec(spec, 'request_spec');
+  return { takes: [resources, ...requestGroups.map((one) => one.resources)].reduce(addResources, {}), group };
+});
+
+function takenBy(encoded: Uint8Array): Resources {
+  return readSpec(encoded).takes;
+}
+
+function writeOf(record: Instance, resources = takenBy(record.requestSpec), cell = record.cell?.name): ConsumerWrite {
+  const write = consumerOf(record, { [FLEET_PROVIDER]: resources });
+  const group = cell === undefined ? undefined : membershipIn(cell, record);
+  return group ? { ...write, group } : write;
+}
+
+/** To the store a cell is what a host is to a cell's: a group that must stay in one cell is one of affinity to it. */
+function membershipIn(cell: string, { requestSpec }: Instance): Membership | undefined {
+  const { group } = readSpec(requestSpec);
+  if (group?.policy === undefined) return undefined;
+  const policy = isOfOneCell(group) ? 'affinity' : 'soft-affinity';
+  return { group: { id: group.id, policy, maxPerHost: 0 }, host: cell };
+}
+
+function consumerOf(
+  { uuid, projectId, userId }: Pick<Instance, 'uuid' | 'projectId' | 'userId'>,
+  allocations: ConsumerWrite['allocations'],
+): ConsumerWrite {
+  const who = { uuid, projectId, userId, consumerType: 'INSTANCE', owner: 'conductor' } as const;
+  return { ...who, allocations, mappings: {}, expect: { kind: 'any' } };
+}
+
+/** More than there are classes that one request names. */
+const MAX_TRIES = 64;
+
+async function commitReservation(
+  t: TopConductor,
+  consumers: readonly ConsumerWrite[],
+  how: 'within_quota' | 'forced',
+): Promise<Reserved> {
+  let wanted = consumers;
+  let result: CommitResult | undefined;
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const terms = how === 'forced' ? { force: true } : { withinQuota: true };
+    result = await t.placement.commit({ kind: 'write_allocations', atMs: t.clock.now(), consumers: wanted, ...terms });
+    if (result.kind === 'committed' || result.kind === 'unchanged') return { kind: 'reserved' };
+    if (result.kind === 'quota') return result;
+    if (result.kind === 'group') return { kind: 'other_cell' };
+    if (result.kind !== 'not_found') break;
+    const { subject, key } = result;
+    // No host of any cell has ever had it (the top's schedulers would know): nobody gets it.
+    if (subject === 'resource_class') wanted = wanted.map((one) => without(one, key));
+    else if (subject === 'provider') await makeFleetProvider(t);
+    else await addClass(t, key.split(' ')[1] ?? '');
+  }
+  throw new BerthError('internal', 'unexpected_commit', `a reservation was answered '${result?.kind}'`);
+}
+
+async function makeFleetProvider(t: TopConductor): Promise<void> {
+  const provider = { uuid: FLEET_PROVIDER, name: 'fleet', parentUuid: undefined, mode: 'create' } as const;
+  await t.placement.commit({ kind: 'put_provider', atMs: t.clock.now(), ...provider });
+}
+
+/** Room for a million times the most that one host may have. */
+const UNBOUNDED = inventory(MAX_AMOUNT, { allocationRatio: 1_000_000 });
+
+async function addClass(t: TopConductor, name: string): Promise<void> {
+  const change = {
+    providerUuid: FLEET_PROVIDER,
+    generation: undefined,
+    replace: false,
+    inventories: { [name]: UNBOUNDED },
+  };
+  await t.placement.commit({ kind: 'write_inventories', atMs: t.clock.now(), ...change });
+}
+
+function without(one: ConsumerWrite, resourceClass: string): ConsumerWrite {
+  const { [resourceClass]: _unknown, ...rest } = one.allocations[FLEET_PROVIDER] ?? {};
+  return { ...one, allocations: Object.keys(rest).length === 0 ? {} : { [FLEET_PROVIDER]: rest } };
+}

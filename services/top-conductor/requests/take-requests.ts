@@ -1,0 +1,93 @@
+import { tellAccepted, tellRefused } from '#libs/bus/answer-client';
+import { ACK, drop, type IncomingMessage, POSTPONE, type Settlement } from '#libs/bus/port';
+import { unknownType } from '#libs/bus/typed-calls';
+import { buildRequestCodec, requestIdOf, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { type Identity, requireProject } from '#libs/contracts/identity';
+import type { BuildRequest } from '#libs/contracts/messages';
+import { newInstances } from '#libs/contracts/new-instances';
+import { requireOwnInstance, requireOwnRequest } from '#libs/contracts/own-instances';
+import { BerthError, isRetryable } from '#libs/domain/errors';
+import type { Instance } from '#libs/domain/instance';
+import { fillInFlavor, readSpec } from '#libs/flavors/fill-in-flavor';
+import { endInCell } from '../cells/end-in-cell';
+import type { TopConductor } from '../context';
+import { changeRecord, dueIn, givingMs, publish } from '../records';
+import { fillInGroup } from './fill-in-group';
+import { giveToCell } from './give-to-cell';
+
+/**
+ * Takes one request of a client. It is acknowledged when it is on record: what is left of it to do is done when the record is due,
+ * by any conductor of the top.
+ */
+export async function takeRequest(t: TopConductor, message: IncomingMessage): Promise<Settlement> {
+  try {
+    switch (message.type) {
+      case buildRequestCodec.type:
+        await onBuildRequest(t, message);
+        return ACK;
+      case terminateInstanceCodec.type:
+        await onTerminate(t, message);
+        return ACK;
+      default:
+        return drop(unknownType(message));
+    }
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    if (t.stopping.aborted || isRetryable(error)) return POSTPONE;
+    t.log.warn({ event: 'message_refused', err: error, message_id: message.id }, 'message refused');
+    const requestId = (message.type === buildRequestCodec.type && requestIdOf(message.body)) || message.id;
+    return tellRefused(t.bus, message, requestId, error).then(
+      () => drop(error),
+      () => POSTPONE,
+    );
+  }
+}
+
+async function onBuildRequest(t: TopConductor, message: IncomingMessage): Promise<void> {
+  const request = buildRequestCodec.decode(message.body);
+  const { projectId } = readSpec(request.requestSpec);
+  requireProject(message.identity, projectId);
+  const { created, instances } = await createOnce(t, request);
+  requireOwnRequest(request.requestId, instances, projectId);
+  if (created) await Promise.all(instances.map((instance) => publish(t, [instance])));
+  await tellAccepted(t.bus, message, request.requestId, instances);
+  await giveToCell(t, instances);
+}
+
+/** Stores the instances of a request; one that comes again finds them, whatever has become of its flavor and group meanwhile. */
+async function createOnce(t: TopConductor, request: BuildRequest) {
+  const { requestId, count } = request;
+  const { projectId, userId, flavor } = readSpec(request.requestSpec);
+  const known = await t.instances.list({ requestId }, undefined, count);
+  if (known.length > 0) return { created: false, instances: known };
+  const filled = flavor === undefined ? request.requestSpec : await fillInFlavor(t, request.requestSpec, flavor);
+  const requestSpec = await fillInGroup(t, filled);
+  const nowMs = t.clock.now();
+  const begin = { state: 'scheduling', dueAtMs: nowMs + givingMs(t) } as const;
+  const wanted = newInstances(request, t.random, { projectId, userId, requestSpec, nowMs, begin });
+  return t.instances.create(requestId, wanted, request.publishedAtMs || undefined);
+}
+
+/** What is in a cell is ended by the cell; what is in none ends here. */
+async function onTerminate(t: TopConductor, { body, identity }: IncomingMessage): Promise<void> {
+  const { instanceUuid, projectId } = terminateInstanceCodec.decode(body);
+  const record = await ownRecord(t, instanceUuid, identity, projectId);
+  const changed = await changeRecord(t, record.uuid, ({ state, cell }) => {
+    if (state === 'deleted') return undefined;
+    if (cell === undefined) return { state: 'deleted', dueAtMs: undefined, fault: undefined };
+    const move = cell.move && { ...cell.move, phase: 'undoing' as const };
+    return {
+      state: 'deleting',
+      cell: { ...cell, move, isEnding: true, endedBy: undefined },
+      dueAtMs: dueIn(t, 'deleting', true),
+    };
+  });
+  if (changed?.cell)
+    await endInCell(t, changed).catch(() => t.log.debug({ instance_uuid: instanceUuid }, 'ended later'));
+}
+
+/** Errors as `requireOwnInstance`. */
+export async function ownRecord(t: TopConductor, uuid: string, sender: Identity, projectId = ''): Promise<Instance> {
+  const [record] = await t.instances.get([uuid]);
+  return requireOwnInstance(record, uuid, sender, projectId);
+}
