@@ -85,6 +85,9 @@ export const schedulerOptions = {
   weightHeadroom: byProfile(
     weightOption('HEADROOM', 0, 'How much to prefer hosts that lose little room for what is asked for.'),
   ),
+  weightBalance: byProfile(
+    weightOption('BALANCE', 0, 'How much to prefer hosts that keep free what the fleet has free, in its ratio.'),
+  ),
   weightIoOps: byProfile(
     weightOption('IO_OPS', -1, 'Weight of builds in progress on the host; negative avoids busy hosts.'),
   ),

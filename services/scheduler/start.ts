@@ -40,7 +40,7 @@ import { nodeCalls, poolCalls } from './nodes/pool-calls';
 import type { SchedulerConfig } from './options';
 import { explainInstance } from './past-decisions/explain-instance';
 import { decisionKeeper } from './past-decisions/keep-decisions';
-import { weighsHeadroom } from './ranking/judgement';
+import { weighsByPrices } from './ranking/judgement';
 import { KeptRanks } from './ranking/ranked-hosts';
 import { changeHost } from './reports/change-host';
 import { listHosts } from './reports/list-hosts';
@@ -69,7 +69,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   // The first snapshot of a large fleet takes a second, which no request should wait for.
   fleet.snapshot(clock.now());
   const settings = selectSettings(config);
-  const pricing = new Pricing(weighsHeadroom(settings));
+  const pricing = new Pricing(weighsByPrices(settings));
   const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
   const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror, config);
   const notHeld = notHeldNoter(deps.log, measured.notHeld);

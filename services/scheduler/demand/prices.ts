@@ -1,4 +1,4 @@
-import type { Inventories } from '#libs/domain/inventory';
+import { capacityOf, type Inventories, type Resources } from '#libs/domain/inventory';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { AskedShape } from './demand';
@@ -14,11 +14,22 @@ export interface PricedShape extends Shape {
 /** What the room of a fleet is worth, as of one snapshot. Immutable. */
 export interface Prices {
   readonly shapes: readonly PricedShape[];
-  readonly columns: ShapeColumns;
+  /** The classes that are asked for, with the shares of the fleet's capacity that are free: 0 to 1. */
+  readonly freeShares: readonly (readonly [resourceClass: string, share: number])[];
+  /** The sum of the prices of all that fits less on a host once so much is taken. */
+  readonly costOn: (host: HostState, taken: Resources) => number;
 }
 
 /** Where nobody asks for prices: all room is worth the same. */
-export const NO_PRICES: Prices = { shapes: [], columns: new ShapeColumns([]) };
+export const NO_PRICES: Prices = { shapes: [], freeShares: [], costOn: () => 0 };
+
+/** Prices by which hosts are ranked, as of one moment. */
+export interface RankingPrices {
+  /** Those by which the best hosts are weighed. */
+  readonly latest: Prices;
+  /** Those by which ranks of all hosts are kept: the same, or some that were made before them. */
+  readonly ofRanks: Prices;
+}
 
 /**
  * The part of the demand that is taken to be for whole hosts, of the fleet's commonest kinds: requests of shapes that
@@ -44,19 +55,47 @@ export function pricesOf(asked: readonly AskedShape[], { hosts }: FleetSnapshot)
   });
   const kinds = commonestKinds(open);
   const whole = kinds.map((shape): AskedShape => ({ ...shape, share: WHOLE_HOSTS_SHARE / kinds.length }));
-  const priced = [...asked, ...whole];
-  const columns = new ShapeColumns(priced);
-  const sums = new Float64Array(priced.length);
-  const fits = new Float64Array(priced.length);
-  for (const { free } of open) {
-    columns.count(free, {}, fits);
-    for (const [k, count] of fits.entries()) sums[k] = (sums[k] as number) + count;
+  const columns = new ShapeColumns([...asked, ...whole]);
+  const fits = new Float64Array(columns.shapes.length);
+  const classes = [...new Set(asked.flatMap(({ resources }) => Object.keys(resources)))];
+  const amounts = classes.map((name) => ({ name, free: 0, capacity: 0 }));
+  for (const host of open) {
+    columns.addCounts(host.free, fits);
+    for (const amount of amounts) addAmount(amount, host);
   }
-  const shapes = priced.map(({ key, resources, share }, k): PricedShape => {
-    const all = sums[k] as number;
+  const shapes = columns.shapes.map(({ key, resources, share }, k): PricedShape => {
+    const all = fits[k] as number;
     return { key, resources, fits: all, price: share / (all + FEWEST) };
   });
-  return { shapes, columns };
+  return {
+    shapes,
+    freeShares: amounts.flatMap(({ name, free, capacity }) => (capacity > 0 ? [[name, free / capacity] as const] : [])),
+    costOn: costsOn(columns, shapes),
+  };
+}
+
+function costsOn(columns: ShapeColumns<AskedShape>, shapes: readonly PricedShape[]): Prices['costOn'] {
+  const prices = Float64Array.from(shapes, ({ price }) => price);
+  // What a host is worth before is the same for every class, and asked for by each.
+  const hosts: HostState[] = [];
+  const before: number[] = [];
+  return (host, taken) => {
+    const { index, free } = host;
+    if (hosts[index] !== host) {
+      hosts[index] = host;
+      before[index] = columns.worth(free, NOTHING, prices);
+    }
+    return (before[index] as number) - columns.worth(free, taken, prices);
+  };
+}
+
+const NOTHING: Resources = {};
+
+function addAmount(sum: { readonly name: string; free: number; capacity: number }, host: HostState): void {
+  const inventory = host.inventories[sum.name];
+  if (!inventory) return;
+  sum.free += Math.max(0, host.free[sum.name] ?? 0);
+  sum.capacity += Math.max(0, capacityOf(inventory));
 }
 
 function commonestKinds(hosts: readonly HostState[]): readonly Shape[] {

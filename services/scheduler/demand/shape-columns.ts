@@ -4,34 +4,79 @@ import type { Shape } from './shape';
 /**
  * How many of each of some shapes fit: `countOf` for all of them at once. It is asked for every host of a fleet, so amounts lie
  * in columns of numbers, one a resource class, and are multiplied with instead of divided by; what fits exactly fits still,
- * because amounts are whole and `ALMOST` is less than what one unit makes.
+ * because amounts are whole and `ALMOST` is less than what one unit makes. Shapes stand in the order of what they ask of the
+ * first class, so that none is looked at that is too large for what is free: on a full host, most of them.
  */
-export class ShapeColumns {
-  readonly length: number;
+export class ShapeColumns<S extends Shape> {
+  /** The shapes in the order of all numbers here. */
+  readonly shapes: readonly S[];
   private readonly columns: readonly Column[];
+  /** Amounts of the first class, least first; 0 for shapes that do not ask for it. */
+  private readonly amounts: Float64Array;
+  /** How many fit, while they are counted. */
+  private readonly fits: Float64Array;
 
-  constructor(shapes: readonly Shape[]) {
-    this.length = shapes.length;
+  constructor(shapes: readonly S[]) {
     const names = [...new Set(shapes.flatMap(({ resources }) => Object.keys(resources)))];
+    const amountOf = ({ resources }: S) => resources[names[0] as string] ?? 0;
+    this.shapes = shapes.toSorted((a, b) => amountOf(a) - amountOf(b));
+    this.amounts = Float64Array.from(this.shapes, amountOf);
     this.columns = names.map((name) => ({
       name,
-      perUnit: Float64Array.from(shapes, ({ resources }) => 1 / (resources[name] ?? Number.POSITIVE_INFINITY)),
-      besides: Float64Array.from(shapes, ({ resources }) => (name in resources ? ALMOST : Number.POSITIVE_INFINITY)),
+      perUnit: Float64Array.from(this.shapes, ({ resources }) => 1 / (resources[name] ?? Number.POSITIVE_INFINITY)),
+      besides: Float64Array.from(this.shapes, ({ resources }) =>
+        name in resources ? ALMOST : Number.POSITIVE_INFINITY,
+      ),
     }));
+    this.fits = new Float64Array(shapes.length);
   }
 
-  /** Writes into `fits`, in the order of the shapes, how many fit into what is free less what is taken. */
-  count(free: Resources, taken: Resources, fits: Float64Array): void {
-    const { length } = this;
-    fits.fill(Number.POSITIVE_INFINITY);
-    for (const { name, perUnit, besides } of this.columns) {
+  /** Adds to `sums` how many fit into what is free. */
+  addCounts(free: Resources, sums: Float64Array): void {
+    const { fits } = this;
+    const count = this.countFitting(free, NOTHING);
+    for (let k = 0; k < count; k++) sums[k] = (sums[k] as number) + Math.floor(fits[k] as number);
+  }
+
+  /** The sum over shapes of how many fit into what is free less what is taken, times what one is worth. */
+  worth(free: Resources, taken: Resources, worthOfOne: Float64Array): number {
+    const { fits } = this;
+    const count = this.countFitting(free, taken);
+    let sum = 0;
+    for (let k = 0; k < count; k++) sum += Math.floor(fits[k] as number) * (worthOfOne[k] as number);
+    return sum;
+  }
+
+  /** Sets how many of each shape fit, not rounded. Answers of how many shapes: those behind them are too large. */
+  private countFitting(free: Resources, taken: Resources): number {
+    const { fits, columns } = this;
+    let count = fits.length;
+    for (let c = 0; c < columns.length; c++) {
+      const { name, perUnit, besides } = columns[c] as Column;
       const left = Math.max(0, (free[name] ?? 0) - (taken[name] ?? 0));
-      for (let k = 0; k < length; k++) {
+      if (c === 0) {
+        count = this.countUpTo(left);
+        for (let k = 0; k < count; k++) fits[k] = left * (perUnit[k] as number) + (besides[k] as number);
+        continue;
+      }
+      for (let k = 0; k < count; k++) {
         const canFit = left * (perUnit[k] as number) + (besides[k] as number);
         if (canFit < (fits[k] as number)) fits[k] = canFit;
       }
     }
-    for (let k = 0; k < length; k++) fits[k] = Math.floor(fits[k] as number);
+    return count;
+  }
+
+  /** How many shapes ask no more than that of the first class. */
+  private countUpTo(most: number): number {
+    const { amounts } = this;
+    let [count, tooMany] = [0, amounts.length];
+    while (count < tooMany) {
+      const middle = (count + tooMany) >>> 1;
+      if ((amounts[middle] as number) <= most) count = middle + 1;
+      else tooMany = middle;
+    }
+    return count;
   }
 }
 
@@ -43,4 +88,5 @@ interface Column {
   readonly besides: Float64Array;
 }
 
+const NOTHING: Resources = {};
 const ALMOST = 1e-9;

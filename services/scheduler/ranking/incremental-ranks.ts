@@ -1,5 +1,5 @@
 import type { Random } from '#libs/domain/random';
-import type { Prices } from '../demand/prices';
+import type { RankingPrices } from '../demand/prices';
 import { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import { PersistentVector } from '../fleet/persistent-vector';
@@ -7,10 +7,11 @@ import type { EquivalenceClass } from '../request/equivalence-class';
 import { BestFirst } from './best-first';
 import { CANDIDATES, type FlatCandidates, type HostCandidate, needsSearch, noCandidate, searchOn } from './candidates';
 import { Judgement, type RankingSettings } from './judgement';
-import type { Feasibility, RankedHost } from './ranked-hosts';
+import type { Feasibility, RankedHost, WeighedHost } from './ranked-hosts';
 import { RefusalCounts } from './refusal-counts';
 import type { RequestConstraints } from './request-constraints';
 import { NOTHING, Tournament } from './tournament';
+import { weighedAnew } from './weighed-anew';
 
 /**
  * The ranks of one equivalence class, brought from snapshot to snapshot.
@@ -26,9 +27,14 @@ import { NOTHING, Tournament } from './tournament';
  * On hosts with nested or shared providers the candidate search, which is dear, has the last word. It is done for hosts
  * that are reached, and what it found is kept until the host changes: the host without a candidate leaves the tournament,
  * and one that gives less of what is preferred than its amounts promise weighs less from then on.
+ *
+ * Other prices change every weight at once. So ranks stay at prices that were made some time before the latest, and the hosts
+ * that come first by them are weighed by the latest: which hosts are among these is the one thing that is approximate.
  */
 export class IncrementalRanks {
   private judgement: Judgement;
+  /** By the latest prices; the same when ranks are kept by them. */
+  private latestJudgement: Judgement;
   private snapshot = NO_HOSTS;
   private tournament = new Tournament(SMALLEST);
   private readonly refusals = new RefusalCounts();
@@ -42,10 +48,11 @@ export class IncrementalRanks {
   constructor(
     private readonly equivalenceClass: EquivalenceClass,
     private readonly settings: RankingSettings,
-    private prices: Prices,
+    private prices: RankingPrices,
     private readonly flatCandidates: FlatCandidates,
   ) {
-    this.judgement = new Judgement(equivalenceClass, settings, prices);
+    this.judgement = new Judgement(equivalenceClass, settings, prices.ofRanks);
+    this.latestJudgement = this.judgementByLatest();
   }
 
   /** Places for hosts. */
@@ -53,9 +60,9 @@ export class IncrementalRanks {
     return this.tournament.leaves;
   }
 
-  /** Judges the hosts that differ in a snapshot, older or newer, from the last one; all of them by other prices. */
-  bringTo(snapshot: FleetSnapshot, prices: Prices): this {
-    if (prices !== this.prices) this.priceAnew(prices);
+  /** Judges the hosts that differ in a snapshot, older or newer, from the last one; all of them by other prices of ranks. */
+  bringTo(snapshot: FleetSnapshot, prices: RankingPrices): this {
+    if (prices !== this.prices) this.priceBy(prices);
     if (snapshot === this.snapshot) return this;
     const before = this.snapshot;
     this.snapshot = snapshot;
@@ -75,18 +82,33 @@ export class IncrementalRanks {
     random: Random,
     isWanted: (host: HostState) => boolean = () => true,
   ): Generator<RankedHost> {
-    const { snapshot } = this;
+    const { snapshot, judgement, latestJudgement, candidates, flatCandidates, equivalenceClass } = this;
+    const byRank = this.byRank(constraints, random, isWanted);
+    const weigh = (host: HostState) => {
+      const weight = latestJudgement.weight(host, candidates.get(host.index)?.preferred);
+      // Ranks are kept as 32-bit numbers.
+      return Math.fround(weight) + constraints.weight(host.index);
+    };
+    for (const { host, weight } of latestJudgement === judgement ? byRank : weighedAnew(byRank, weigh, random)) {
+      const candidate = candidates.get(host.index) ?? flatCandidates.on(host, equivalenceClass);
+      yield { host, weight, candidate };
+      if (this.snapshot !== snapshot) throw new Error('ranks were brought to another snapshot while they were read');
+    }
+  }
+
+  /** Feasible hosts by the prices of ranks. */
+  private *byRank(
+    constraints: RequestConstraints,
+    random: Random,
+    isWanted: (host: HostState) => boolean,
+  ): Generator<WeighedHost, void> {
     const order = new BestFirst(this.tournament, constraints, random);
     for (let next = order.next(); next !== undefined; next = order.next()) {
-      const host = snapshot.at(next.index) as HostState;
-      const candidate = isWanted(host) ? this.candidateOn(host) : undefined;
-      if (!candidate) continue;
-      if (this.tournament.of(next.index) + constraints.weight(next.index) < next.weight) {
-        order.putBack(next.index);
-        continue;
-      }
-      yield { host, weight: next.weight, candidate };
-      if (this.snapshot !== snapshot) throw new Error('ranks were brought to another snapshot while they were read');
+      const { index, weight } = next;
+      const host = this.snapshot.at(index) as HostState;
+      if (!isWanted(host) || !this.hasCandidate(host)) continue;
+      if (this.tournament.of(index) + constraints.weight(index) < weight) order.putBack(index);
+      else yield { host, weight };
     }
   }
 
@@ -101,16 +123,27 @@ export class IncrementalRanks {
     }
     // The search takes hosts out of the set while it is walked, which sets allow.
     for (const index of this.unsearched) {
-      if (constraints.allows(index)) this.candidateOn(snapshot.at(index) as HostState);
+      if (constraints.allows(index)) this.hasCandidate(snapshot.at(index) as HostState);
     }
     const withoutCandidate = [...this.withoutCandidate].filter((index) => constraints.allows(index)).length;
     refusals.addHosts(CANDIDATES, noCandidate(this.equivalenceClass), withoutCandidate);
     return { hostCount, feasibleCount: this.countPassed(constraints) - withoutCandidate, refusals };
   }
 
-  private priceAnew(prices: Prices): void {
+  private priceBy(prices: RankingPrices): void {
+    const { ofRanks } = this.prices;
     this.prices = prices;
-    this.judgement = new Judgement(this.equivalenceClass, this.settings, prices);
+    if (prices.ofRanks !== ofRanks) this.rankAnew();
+    this.latestJudgement = this.judgementByLatest();
+  }
+
+  private judgementByLatest(): Judgement {
+    const { latest, ofRanks } = this.prices;
+    return latest === ofRanks ? this.judgement : new Judgement(this.equivalenceClass, this.settings, latest);
+  }
+
+  private rankAnew(): void {
+    this.judgement = new Judgement(this.equivalenceClass, this.settings, this.prices.ofRanks);
     if (this.snapshot === NO_HOSTS) return;
     const { tournament, snapshot, judgement, candidates } = this;
     tournament.fill(snapshot.hosts.length, (index) =>
@@ -159,21 +192,21 @@ export class IncrementalRanks {
     return this.tournament.of(index) !== NOTHING || this.withoutCandidate.has(index);
   }
 
-  /** What an instance would take from a host that passes the filters, if there is a way. */
-  private candidateOn(host: HostState): HostCandidate | undefined {
-    const { equivalenceClass } = this;
-    if (!needsSearch(equivalenceClass, host)) return this.flatCandidates.on(host, equivalenceClass);
+  /** Whether there is a way to take what an instance would from a host that passes the filters. */
+  private hasCandidate(host: HostState): boolean {
+    const { equivalenceClass, candidates } = this;
+    if (!needsSearch(equivalenceClass, host)) return true;
     const { index } = host;
-    if (!this.unsearched.delete(index)) return this.candidates.get(index);
+    if (!this.unsearched.delete(index)) return candidates.has(index);
     const candidate = searchOn(equivalenceClass, host);
     if (candidate) {
-      this.candidates.set(index, candidate);
+      candidates.set(index, candidate);
       this.tournament.set(index, this.judgement.weight(host, candidate.preferred));
     } else {
       this.withoutCandidate.add(index);
       this.tournament.set(index, NOTHING);
     }
-    return candidate;
+    return candidate !== undefined;
   }
 
   /** Hosts that pass filters and constraints; looks only at hosts that constraints name. */

@@ -105,12 +105,15 @@ export function placesOf(equivalenceClass: EquivalenceClass, settings: RankingSe
   };
 }
 
-/** Whether some host of a fleet is weighed by what its room is worth. */
-export function weighsHeadroom({ weightHeadroom: weight }: Weights): (fleet: FleetSnapshot) => boolean {
-  const part = { weight, setting: 'weightHeadroom', multiplier: 'headroom_weight_multiplier' } as const;
+/** Whether some host of a fleet is weighed by prices of its room. */
+export function weighsByPrices(weights: Weights): (fleet: FleetSnapshot) => boolean {
+  const parts = WEIGHERS.flatMap(([weigher, setting, multiplier]) =>
+    weigher.kind === 'class' && weigher.usesPrices ? [{ weight: weights[setting], setting, multiplier }] : [],
+  );
+  const isConfigured = parts.some(({ weight }) => weight !== 0);
   return ({ hosts }) => {
-    let isWeighed = weight !== 0;
-    if (!isWeighed) hosts.forEach((_, host) => (isWeighed ||= weightOn(part, host) !== 0));
+    let isWeighed = isConfigured;
+    if (!isWeighed) hosts.forEach((_, host) => (isWeighed ||= parts.some((part) => weightOn(part, host) !== 0)));
     return isWeighed;
   };
 }

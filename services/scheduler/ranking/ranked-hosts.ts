@@ -1,5 +1,5 @@
 import type { Random } from '#libs/domain/random';
-import type { Prices } from '../demand/prices';
+import type { RankingPrices } from '../demand/prices';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';
@@ -9,10 +9,14 @@ import type { RankingSettings } from './judgement';
 import type { RefusalCounts } from './refusal-counts';
 import type { RequestConstraints } from './request-constraints';
 
-/** A feasible host, with what it weighs for the request and what an instance would take there. */
-export interface RankedHost {
+/** A feasible host, with what it weighs for the request. */
+export interface WeighedHost {
   readonly host: HostState;
   readonly weight: number;
+}
+
+/** The same with what an instance would take there. */
+export interface RankedHost extends WeighedHost {
   readonly candidate: HostCandidate;
 }
 
@@ -31,6 +35,10 @@ export interface RankedHosts {
   /**
    * Feasible hosts, best first, lazily; equal weights in an order drawn from `random`. Hosts that are not wanted are left
    * out. To be read before others are asked for.
+   *
+   * Which come first is exact where no prices weigh, or ranks are made by the latest. Between, it is approximate in one respect:
+   * the best 16 (`WEIGHED_ANEW`) by the prices of ranks come first, in the order of what they weigh by the latest prices.
+   * All others come behind them in the order of ranks, none with a larger weight than the one before it.
    */
   bestFirst(
     constraints: RequestConstraints,
@@ -61,7 +69,7 @@ export class KeptRanks {
   /** By the prices of the moment in which hosts are ranked. `maxRankedHosts` bounds their memory: hosts times classes, at some 8 bytes each. One class is always kept. */
   constructor(
     private readonly settings: RankingSettings,
-    private readonly pricing: { readonly prices: Prices },
+    private readonly pricing: { readonly forRanking: RankingPrices },
     private readonly maxRankedHosts: number,
   ) {}
 
@@ -72,7 +80,7 @@ export class KeptRanks {
 
   readonly rank: RankHosts = (equivalenceClass, snapshot) => {
     const { key } = equivalenceClass;
-    const { prices } = this.pricing;
+    const { forRanking: prices } = this.pricing;
     const known = this.byKey.get(key);
     const ranks = known ?? new IncrementalRanks(equivalenceClass, this.settings, prices, this.flatCandidates);
     ranks.bringTo(snapshot, prices);

@@ -27,7 +27,7 @@ import { Fleet } from '../fleet/fleet';
 import type { HostState } from '../fleet/host-state';
 import { type SchedulerConfig, schedulerOptions } from '../options';
 import { decisionKeeper } from '../past-decisions/keep-decisions';
-import { weighsHeadroom } from '../ranking/judgement';
+import { weighsByPrices } from '../ranking/judgement';
 import { KeptRanks, type RankHosts } from '../ranking/ranked-hosts';
 import { type ClassifiedSpec, equivalenceClassOf } from '../request/equivalence-class';
 import { selectSettings } from '../settings';
@@ -154,7 +154,7 @@ async function openScheduler(
   const mirror = await Mirror.open(placement, { clock, random: seededRandom(1), log: silentLog });
   const fleet = new Fleet(mirror, config);
   const settings = selectSettings(config);
-  const pricing = new Pricing(weighsHeadroom(settings));
+  const pricing = new Pricing(weighsByPrices(settings));
   const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
   const rankHosts = ranks.rank;
   const keepDecision = decisionKeeper(placement, config.keptDecisions, silentLog);

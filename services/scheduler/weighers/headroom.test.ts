@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
-import { inventory } from '#libs/domain/inventory';
+import { inventory, type Resources } from '#libs/domain/inventory';
 import type { AskedShape } from '../demand/demand';
 import { Demand } from '../demand/demand';
-import { pricesOf } from '../demand/prices';
+import { NO_PRICES, pricesOf } from '../demand/prices';
+import { Pricing } from '../demand/pricing';
 import { countOf, lossOf, type Shape, shapeOf, wholeHost } from '../demand/shape';
 import { ShapeColumns } from '../demand/shape-columns';
 import { aWorld, classified, hostsOf, type World } from '../testing/world';
@@ -27,19 +29,24 @@ it('counts what fits by columns as shape by shape, and to the last unit', () => 
   fc.assert(
     fc.property(shapes, free, resources, fc.integer({ min: 1, max: 50 }), (all, left, taken, times) => {
       const columns = new ShapeColumns(all);
-      const fits = new Float64Array(all.length);
-      columns.count(left, {}, fits);
-      expect([...fits]).toEqual(all.map((shape) => countOf(shape, left)));
-      const [first] = all as [Shape];
-      const exactly = Object.fromEntries(
-        Object.entries(first.resources).map(([name, amount]) => [name, times * amount]),
-      );
-      columns.count(exactly, {}, fits);
-      expect(fits[0]).toBe(times);
-      columns.count(left, taken, fits);
-      expect(all.map((shape, k) => countOf(shape, left) - (fits[k] as number))).toEqual(
-        all.map((shape) => lossOf(shape, left, taken)),
-      );
+      const countsIn = (amounts: Resources) => {
+        const sums = new Float64Array(all.length);
+        columns.addCounts(amounts, sums);
+        return [...sums];
+      };
+      expect(columns.shapes).toHaveLength(all.length);
+      expect(countsIn(left)).toEqual(columns.shapes.map((shape) => countOf(shape, left)));
+      for (const [k, shape] of columns.shapes.entries()) {
+        const exactly = Object.entries(shape.resources).map(([name, amount]) => [name, times * amount] as const);
+        expect(countsIn(Object.fromEntries(exactly))[k]).toBe(times);
+        const worth = (less: Resources) =>
+          columns.worth(
+            left,
+            less,
+            Float64Array.from(all, (_, n) => (n === k ? 1 : 0)),
+          );
+        expect(worth({}) - worth(taken)).toBe(lossOf(shape, left, taken));
+      }
     }),
   );
 });
@@ -53,12 +60,12 @@ it('weighs between its bounds the sum of what each shape loses, times its price'
   const large: AskedShape = { key: 'large', resources: { VCPU: 8 }, share: 0.25 };
   const small: AskedShape = { key: 'small', resources: { VCPU: 1, MEMORY_MB: 1_024 }, share: 0.75 };
   const prices = pricesOf([large, small], snapshot);
-  expect(prices.shapes.map(({ fits }) => fits)).toEqual([1, 11, 1]);
+  expect(prices.shapes.map(({ fits }) => fits)).toEqual([11, 1, 1]);
   const measure = headroomWeigher.prepare(classified({ resources: { VCPU: 3 } }).equivalenceClass, prices);
   const priceOf = (k: number) => prices.shapes[k]?.price ?? Number.NaN;
   const rawOn = (name: string) => measure?.raw(scheduler.host(name) ?? fail(name));
-  expect(rawOn('a')).toBeCloseTo(-(priceOf(0) + 3 * priceOf(1) + priceOf(2)), 10);
-  expect(rawOn('b')).toBeCloseTo(-3 * priceOf(1), 10);
+  expect(rawOn('a')).toBeCloseTo(-(3 * priceOf(0) + priceOf(1) + priceOf(2)), 10);
+  expect(rawOn('b')).toBeCloseTo(-3 * priceOf(0), 10);
   expect(measure?.lower).toBeLessThanOrEqual(rawOn('a') ?? 0);
 });
 
@@ -104,6 +111,32 @@ it('counts an instance once, however often it is asked for, and again by another
   expect(shares()).toEqual([0.667, 0.333]);
   note(2, ['a', 'waits']);
   expect(shares()).toEqual([0.5, 0.5]);
+});
+
+it('makes prices of ranks with each tenth of the latest, at once where there were none, and none where nothing weighs them', async () => {
+  await world.report('only', { inventories: { VCPU: inventory(64) } });
+  const snapshot = (await world.scheduler()).fleet.snapshot(world.clock.now());
+  const { equivalenceClass } = classified({ resources: { VCPU: 1 } });
+  let isInUse = false;
+  const pricing = new Pricing(() => isInUse);
+  const next = () => {
+    const asked = Array.from({ length: 50 }, () => randomUUID());
+    pricing.note(equivalenceClass, asked, snapshot);
+    return pricing.forRanking;
+  };
+  expect(next()).toEqual({ latest: NO_PRICES, ofRanks: NO_PRICES });
+  isInUse = true;
+  const first = next();
+  expect(first.ofRanks).toBe(first.latest);
+  for (let n = 2; n <= 10; n++) {
+    const { latest, ofRanks } = next();
+    expect(ofRanks).toBe(first.latest);
+    expect(latest).not.toBe(first.latest);
+  }
+  const eleventh = next();
+  expect(eleventh.ofRanks).toBe(eleventh.latest);
+  isInUse = false;
+  expect(next()).toEqual({ latest: NO_PRICES, ofRanks: NO_PRICES });
 });
 
 describe('demand', () => {

@@ -14,28 +14,17 @@ import type { ClassWeigher } from './weigher';
 export const headroomWeigher: ClassWeigher = {
   kind: 'class',
   name: 'headroom',
-  prepare(equivalenceClass, { shapes, columns }) {
+  usesPrices: true,
+  prepare(equivalenceClass, { shapes, costOn }) {
     if (shapes.length === 0) return undefined;
     const taken = requiredAmounts(equivalenceClass);
-    const before = new Float64Array(columns.length);
-    const after = new Float64Array(columns.length);
     return {
       lower: -most(shapes, taken),
       upper: 0,
-      raw({ free }) {
-        columns.count(free, NOTHING, before);
-        columns.count(free, taken, after);
-        let cost = 0;
-        for (let k = 0; k < columns.length; k++) {
-          cost += ((before[k] as number) - (after[k] as number)) * (shapes[k] as PricedShape).price;
-        }
-        return -cost;
-      },
+      raw: (host) => -costOn(host, taken),
     };
   },
 };
-
-const NOTHING: Resources = {};
 
 /** An instance takes the room of no more of a shape than its largest ratio to it, rounded up. */
 function most(shapes: readonly PricedShape[], taken: Resources): number {

@@ -25,6 +25,8 @@ export interface Measure {
 export interface ClassWeigher {
   readonly kind: 'class';
   readonly name: string;
+  /** Whether it looks at prices, which are made only where such a weigher has a weight. */
+  readonly usesPrices?: true;
   /** Undefined when the class asks for nothing that the weigher looks at. Another price makes another measure. */
   prepare(equivalenceClass: EquivalenceClass, prices: Prices): Measure | undefined;
 }

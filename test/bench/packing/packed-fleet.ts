@@ -13,7 +13,7 @@ import { type HostState, withClaim, withoutClaim } from '../../../services/sched
 import type { PendingClaim } from '../../../services/scheduler/fleet/pending-claims';
 import { PersistentVector } from '../../../services/scheduler/fleet/persistent-vector';
 import { schedulerOptions } from '../../../services/scheduler/options';
-import { weighsHeadroom } from '../../../services/scheduler/ranking/judgement';
+import { weighsByPrices } from '../../../services/scheduler/ranking/judgement';
 import { KeptRanks } from '../../../services/scheduler/ranking/ranked-hosts';
 import { RequestConstraints } from '../../../services/scheduler/ranking/request-constraints';
 import { type ClassifiedSpec, equivalenceClassOf } from '../../../services/scheduler/request/equivalence-class';
@@ -35,7 +35,7 @@ export class PackedFleet {
   /** `profile` as `BERTH_SCHEDULER_PROFILE` has it. */
   constructor(hosts: readonly CoresAndRam[], profile: string) {
     this.settings = selectSettings(readConfig(schedulerOptions, { BERTH_SCHEDULER_PROFILE: profile }));
-    this.pricing = new Pricing(weighsHeadroom(this.settings));
+    this.pricing = new Pricing(weighsByPrices(this.settings));
     this.ranks = new KeptRanks(this.settings, this.pricing, 10_000_000);
     const kinds = new Map<CoresAndRam, HostState['inventories']>();
     const states = hosts.map((shape, index): [number, HostState] => {
