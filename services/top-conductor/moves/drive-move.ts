@@ -138,9 +138,9 @@ async function lookThere(t: TopConductor, record: Instance, move: CellMove): Pro
 async function undo(t: TopConductor, record: Instance, cell: CellOfInstance, move: CellMove): Promise<boolean> {
   if (move.isHandedOver && move.target !== 'deleted') {
     await endIn(t, move.to, record);
-    const isKnown = await askOne(t, move.to, record.uuid);
-    if (isKnown) return false;
-    return changeMove(t, record, { target: 'deleted' });
+    if (await askOne(t, move.to, record.uuid)) return false;
+    if (move.target === undefined || cell.isEnding) return changeMove(t, record, { target: 'deleted' });
+    return doubtTarget(t, record, move);
   }
   if (!cell.isEnding && move.source === 'stopped') {
     return operateInSource(t, record, cell, 'start');
@@ -150,6 +150,24 @@ async function undo(t: TopConductor, record: Instance, cell: CellOfInstance, mov
     return false;
   }
   return endMove(t, record, move.fault);
+}
+
+/**
+ * The other cell had it, and does not know it any more. Where it did not say that it is gone, its store may have been wiped, and what
+ * runs there goes on: it stays stopped where it was until that cell says something of it, by whatever version, or somebody ends it.
+ */
+async function doubtTarget(t: TopConductor, { uuid }: Instance, { to }: CellMove): Promise<boolean> {
+  let isGone = false;
+  await changeRecord(t, uuid, (record) => {
+    const { cell } = record;
+    isGone = cell?.move?.target === 'deleted';
+    if (cell?.move === undefined || isGone) return undefined;
+    const message = `cell ${to} had it and does not know it any more: it may run there, and is not started in cell ${cell.name}`;
+    const inDoubt = { ...cell, move: { ...cell.move, target: 'unknown', version: 0 } } as const;
+    const dueAtMs = t.clock.now() + t.config.syncIntervalMs;
+    return { cell: inDoubt, fault: { reason: 'forgotten_by_cell', message }, dueAtMs };
+  });
+  return isGone;
 }
 
 /** Answers whether it was changed: somebody else may be further. */

@@ -99,6 +99,24 @@ it('is undone when it takes too long, but not started before the other cell says
   expect(await world.only()).toMatchObject({ state: 'active', fault: { reason: 'move_timed_out' } });
 });
 
+it('is not started where it was when the other cell had it and has forgotten it', async () => {
+  world.b.obeys = false;
+  await move();
+  await world.clock.advance(5_000);
+  await world.b.says(instance, { state: 'building', version: 3 });
+  world.b.records.clear();
+  await world.clock.advance(100_000);
+  expect(await world.only()).toMatchObject({ state: 'migrating', fault: { reason: 'forgotten_by_cell' } });
+  expect(stateIn(world.a)).toBe('stopped');
+  // A store that was wiped numbers anew.
+  await world.b.says(instance, { state: 'active', version: 1 });
+  await world.clock.advance(1_000);
+  expect(stateIn(world.a)).toBe('stopped');
+  await world.b.says(instance, { state: 'deleted', version: 2 });
+  await world.clock.advance(5_000);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1-a', cell: { name: 'a' } });
+});
+
 it('what turns up in the other cell after all is ended there', async () => {
   world.b.builds = false;
   await move();
