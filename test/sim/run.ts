@@ -45,6 +45,9 @@ const HELP = `npm run sim -- [options]
   --brief         failures in one line, not shrunk
   --json          one line of JSON at the end`;
 
+/** Of a long run, how far it is. */
+const SEEDS_TO_TELL = 500;
+
 const actionCount = Number(values.steps);
 const threadCount = Number(values.jobs);
 
@@ -81,11 +84,11 @@ async function runSeeds(): Promise<number> {
     };
   });
   const startedMs = performance.now();
-  let failed = 0;
-  let stepCount = 0;
+  let [done, failed, stepCount] = [0, 0, 0];
   for await (const outcome of runJobs(jobs, threadCount)) {
     const { options, violation, digest } = outcome;
     stepCount += outcome.stepCount;
+    if (++done % SEEDS_TO_TELL === 0) process.stderr.write(`${done} of ${count} seeds\n`);
     if (values.seed !== undefined) print(`seed ${options.seed}: ${stepCount} steps, history ${digest}`);
     if (violation === undefined) continue;
     failed++;
