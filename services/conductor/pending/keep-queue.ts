@@ -92,18 +92,21 @@ class QueueKeeper {
     if (this.#following && !this.#following.isBroken) return;
     await this.#unfollow();
     const { placement, stopping } = this.c;
-    const stop = new AbortController();
-    // Not `AbortSignal.any`: what it makes stays in memory while somebody listens, whoever else has let go of it.
-    stopping.addEventListener('abort', () => stop.abort(), { once: true, signal: stop.signal });
     const revision = await placement.revision();
     this.#watch.missed(revision);
+    // Neither `AbortSignal.any` nor a listener that ends with `stop`: what these make stays in memory, whoever else has let go of it.
+    const stop = new AbortController();
+    const onStopping = () => stop.abort();
+    stopping.addEventListener('abort', onStopping, { once: true });
     const onChanges: Parameters<typeof placement.follow>[1] = (changes) => {
       for (const change of changes) this.#watch.see(change);
     };
     const following = placement.follow(revision, onChanges, stop.signal);
-    const done = following.catch(() => {
-      if (this.#following) this.#following.isBroken = true;
-    });
+    const done = following
+      .catch(() => {
+        if (this.#following) this.#following.isBroken = true;
+      })
+      .finally(() => stopping.removeEventListener('abort', onStopping));
     this.#following = { stop, done, isBroken: false };
   }
 
