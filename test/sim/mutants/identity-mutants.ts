@@ -14,7 +14,7 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
     'speaksForProject',
     () => () => true,
   ),
-  mutant('anybody-orders', 'who may order an agent', identity, 'speaksForHost', () => () => true),
+  mutant('anybody-orders', 'who may order an agent', identity, 'speaksForServiceHost', () => () => true),
   mutant('anybody-reports', 'which host may report for which', identity, 'requireHost', () => () => {}),
   mutant(
     'put-back-as-service',
