@@ -15,7 +15,7 @@ jest.setTimeout(180_000);
 
 let fleet: TestFleet;
 beforeAll(async () => {
-  fleet = await TestFleet.start({ BERTH_AGENT_FAKE_FAILURE_RATE: '0.7', BERTH_SCHEDULER_QUARANTINE_FAILURES: '0' });
+  fleet = await TestFleet.start({ BERTH_AGENT_FAKE_FAILURE_RATE: '0.8', BERTH_SCHEDULER_QUARANTINE_FAILURES: '0' });
 });
 afterAll(() => fleet?.stop());
 
