@@ -14,13 +14,13 @@ let memoryStore: CellStore | undefined;
 /** Opens what operators said of cells, in the store of the top. Errors as `openPlacementStore`. */
 export async function openCellStore(
   { storeUrl, storeTimeoutMs: commandTimeoutMs, storeReplicas: replicas }: PlacementConfig,
-  { log, random }: Surroundings,
+  { log, clock, random }: Surroundings,
 ): Promise<CellStore> {
   if (storeUrl === 'memory:') {
     memoryStore ??= memoryCellStore();
     return memoryStore;
   }
-  const options = { log, random, commandTimeoutMs, replicas, connectionName: 'berth-cells', onlyReads: false };
+  const options = { log, clock, random, commandTimeoutMs, replicas, connectionName: 'berth-cells', onlyReads: false };
   return redisCellStore(await connectToCell(storeUrl, TOP, options), TOP);
 }
 

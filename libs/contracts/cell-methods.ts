@@ -8,6 +8,7 @@ import {
   MAX_HOST_CLASSES,
   MAX_REFUSED_SHAPES,
   MAX_SHAPE_CHARS,
+  MAX_ZONES,
 } from '../domain/cells/cell-summary';
 import { invalidArgument } from '../domain/errors';
 import { enumeration, list, missing, name, requiredName, text, traits, whole } from './checks';
@@ -183,9 +184,10 @@ function summaryToWire(summary: CellSummary): berth.cell.v1.ICellSummary {
     mostFree: resourceClasses.map((named) => free[named]?.most ?? 0),
     totalFree: resourceClasses.map((named) => free[named]?.total ?? 0),
   }));
-  const { digest, hostCount, availableCount, instanceCount, refused } = summary;
+  const { digest, hostCount, availableCount, instanceCount, refused, zones } = summary;
   const counts = { digest, hostCount, availableCount, instanceCount };
-  return { ...counts, traits: [...traitPlaces.keys()], resourceClasses, commonTraits, classes, refused: [...refused] };
+  const names = { traits: [...traitPlaces.keys()], resourceClasses, zones: [...zones] };
+  return { ...counts, ...names, commonTraits, classes, refused: [...refused] };
 }
 
 function summaryFromWire(value: berth.cell.v1.ICellSummary, field: string): CellSummary {
@@ -207,6 +209,7 @@ function summaryFromWire(value: berth.cell.v1.ICellSummary, field: string): Cell
       hostClassFromWire(one, names, resourceClasses, path),
     ),
     refused: list(summary.refused, `${field}.refused`, MAX_REFUSED_SHAPES, refusedFromWire),
+    zones: list(summary.zones, `${field}.zones`, MAX_ZONES, requiredName),
   };
 }
 

@@ -1,4 +1,5 @@
 import { berth } from '#generated/berth';
+import { MAX_ZONES } from '#libs/domain/cells/cell-summary';
 import { MAX_VICTIMS } from '#libs/domain/queueing/admission';
 import { preemptionFromWire, preemptionToWire, priorityFromWire } from './admission';
 import {
@@ -28,6 +29,7 @@ import type {
   HostVerdict,
   Relaxation,
   RoomCost,
+  ZoneVerdict,
 } from './messages';
 import { excessFromWire } from './quotas';
 import { codecAroundSpec } from './request-spec';
@@ -64,6 +66,7 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
       conflict: [...response.conflict],
       preemption: preemptionToWire(response.preemption),
       displacement: (response.displacement as Mutable<Displacement>) ?? null,
+      zones: (response.zones ?? []) as Mutable<ZoneVerdict>[],
     }),
     (response) => ({
       diagnosis: diagnosisFromWire(response.diagnosis, 'diagnosis'),
@@ -72,6 +75,7 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
       conflict: list(response.conflict, 'conflict', MAX_NAMES, requiredName),
       preemption: preemptionFromWire(response.preemption, 'preemption'),
       displacement: displacementFromWire(response.displacement, 'displacement'),
+      ...(response.zones.length === 0 ? {} : { zones: list(response.zones, 'zones', MAX_ZONES, zoneFromWire) }),
     }),
   ),
 };
@@ -150,6 +154,16 @@ function displacementFromWire(
   return {
     host: hostName(host, `${field}.host`),
     instanceUuids: list(instanceUuids, `${field}.instance_uuids`, MAX_VICTIMS, uuid),
+  };
+}
+
+function zoneFromWire(wire: berth.scheduler.v1.IZoneVerdict, field: string): ZoneVerdict {
+  const { zone, members, cells, reason } = wire as berth.scheduler.v1.ZoneVerdict;
+  return {
+    zone: requiredName(zone, `${field}.zone`),
+    members,
+    cells: list(cells, `${field}.cells`, MAX_PAGE, requiredName),
+    reason: text(reason, `${field}.reason`),
   };
 }
 

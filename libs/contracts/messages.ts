@@ -39,7 +39,7 @@ type WithSpec<W extends { requestSpec?: unknown }> = Fields<W, 'requestSpec'> & 
 export type SelectDestinationsRequest = WithSpec<
   Omit<
     berth.scheduler.v1.SelectDestinationsRequest,
-    keyof OfPriority | 'minRevision' | 'minCount' | 'move' | 'alternatesHeld' | 'cell'
+    keyof OfPriority | 'minRevision' | 'minCount' | 'move' | 'alternatesHeld' | 'cell' | 'choosesZone'
   >
 > &
   OfPriority & {
@@ -51,6 +51,8 @@ export type SelectDestinationsRequest = WithSpec<
     readonly alternatesHeld?: AlternatesHeld | undefined;
     /** To the top: in this cell only. */
     readonly cell?: string;
+    /** With `cell`, of a group that spreads over zones: the top chooses the zone anew, of those that the cell has. */
+    readonly choosesZone?: boolean;
   };
 
 /** Who comes first; nobody in particular unless given. */
@@ -68,9 +70,11 @@ export interface Selection extends Fields<berth.scheduler.v1.Selection, 'require
   readonly requiredAllocationRequest?: Uint8Array;
 }
 
-export interface Destination extends Fields<berth.scheduler.v1.Destination> {
+export interface Destination extends Fields<berth.scheduler.v1.Destination, 'zone'> {
   readonly selected: Selection;
   readonly alternates: readonly Selection[];
+  /** By the top, of a group that spreads over zones: the zone that it counts in. */
+  readonly zone?: string;
 }
 
 /** What several instances that are moved together are to be by their moves. */
@@ -100,6 +104,8 @@ export interface SelectDestinationsResponse {
   readonly preemption?: PreemptionView | undefined;
   /** By the top: the cell that was chosen, or of those that may get room for it the best. */
   readonly cell?: string;
+  /** By the top, of a group that spreads over zones: those that its members may go to. */
+  readonly zones?: readonly string[];
 }
 
 export interface PreemptionView extends Fields<berth.scheduler.v1.Preemption, 'furtherHosts' | 'reclaims'> {
@@ -139,6 +145,12 @@ export interface ExplainResponse {
   readonly conflict: readonly string[];
   readonly preemption?: PreemptionView | undefined;
   readonly displacement?: Displacement | undefined;
+  /** By the top, of a group that spreads over zones. */
+  readonly zones?: readonly ZoneVerdict[] | undefined;
+}
+
+export interface ZoneVerdict extends Fields<berth.scheduler.v1.ZoneVerdict, 'cells'> {
+  readonly cells: readonly string[];
 }
 
 export interface ExplainInstanceResponse {

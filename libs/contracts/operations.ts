@@ -2,7 +2,7 @@ import { berth } from '#generated/berth';
 import { enumeration, hostNameOrEmpty, missing, name, uuid, whole } from './checks';
 import { codec, type Method } from './codec';
 import { viewFromWire, viewToWire } from './instance';
-import type { OperateInstanceRequest, OperateInstanceResponse } from './messages';
+import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse } from './messages';
 import { specFromWire, specToWire } from './request-spec';
 
 const wire = berth.conductor.v1;
@@ -53,3 +53,8 @@ export const operateInstanceMethod: Method<OperateInstanceRequest, OperateInstan
     },
   ),
 };
+
+/** Where an instance is, is not its tenant's to say. */
+export function isForOperators(operation: InstanceOperation): boolean {
+  return operation === 'evacuate' || operation === 'migrate' || operation === 'live_migrate';
+}

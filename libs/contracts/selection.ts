@@ -1,4 +1,5 @@
 import { berth } from '#generated/berth';
+import { MAX_ZONES } from '../domain/cells/cell-summary';
 import { invalidArgument } from '../domain/errors';
 import {
   alternatesHeldFromWire,
@@ -7,7 +8,7 @@ import {
   preemptionToWire,
   priorityFromWire,
 } from './admission';
-import { hostName, list, missing, name, serviceHostName, uuid, uuids, whole } from './checks';
+import { hostName, list, missing, name, requiredName, serviceHostName, uuid, uuids, whole } from './checks';
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { diagnosisFromWire } from './diagnosis';
 import { MAX_ALLOCATION_REQUEST_BYTES, MAX_ALTERNATES, MAX_INSTANCES_PER_REQUEST } from './limits';
@@ -41,6 +42,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       move,
       alternatesHeld,
       cell = '',
+      choosesZone = false,
     }) => ({
       requestId,
       instanceUuids: instanceUuids as string[],
@@ -53,6 +55,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       move: move ?? null,
       alternatesHeld: alternatesHeldToWire(alternatesHeld),
       cell,
+      choosesZone,
     }),
     (request, requestSpec) => ({
       requestId: uuid(request.requestId, 'request_id'),
@@ -66,6 +69,7 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       minRevision: whole(request.minRevision, 'min_revision'),
       alternatesHeld: alternatesHeldFromWire(request.alternatesHeld, 'alternates_held'),
       ...(request.cell === '' ? {} : { cell: name(request.cell, 'cell') }),
+      ...(request.choosesZone ? { choosesZone: true } : {}),
       ...(request.move ? { move: moveFromWire(request.move, request.instanceUuids.length) } : {}),
     }),
   ),
@@ -77,12 +81,14 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
       noValidHost: response.noValidHost as Mutable<Diagnosis> | null,
       preemption: preemptionToWire(response.preemption),
       cell: response.cell ?? '',
+      zones: (response.zones ?? []) as string[],
     }),
     (response) => ({
       destinations: list(response.destinations, 'destinations', MAX_INSTANCES_PER_REQUEST, destinationFromWire),
       noValidHost: response.noValidHost ? diagnosisFromWire(response.noValidHost, 'no_valid_host') : undefined,
       preemption: preemptionFromWire(response.preemption, 'preemption'),
       ...(response.cell === '' ? {} : { cell: name(response.cell, 'cell') }),
+      ...(response.zones.length === 0 ? {} : { zones: list(response.zones, 'zones', MAX_ZONES, requiredName) }),
     }),
   ),
 };
@@ -110,13 +116,14 @@ export function distinctUuids(values: readonly string[], field: string): readonl
 }
 
 export function destinationFromWire(value: berth.scheduler.v1.IDestination, field: string): Destination {
-  const { instanceUuid, selected, alternates, claimToken } = value as berth.scheduler.v1.Destination;
+  const { instanceUuid, selected, alternates, claimToken, zone } = value as berth.scheduler.v1.Destination;
   if (!selected) throw missing(`${field}.selected`);
   return {
     instanceUuid: uuid(instanceUuid, `${field}.instance_uuid`),
     selected: selectionFromWire(selected, `${field}.selected`),
     alternates: selectionsFromWire(alternates, `${field}.alternates`),
     claimToken: whole(claimToken, `${field}.claim_token`),
+    ...(zone === '' ? {} : { zone: name(zone, `${field}.zone`) }),
   };
 }
 

@@ -1,3 +1,5 @@
+import { ZONE_KEY } from './grouping/aggregate';
+
 /**
  * Nova's server group policies. `affinity` and `anti-affinity` are kept when the claim is committed, the soft ones only
  * weigh. `maxPerHost` counts members on one host and belongs to anti-affinity alone.
@@ -114,9 +116,16 @@ const FLEET_GROUP = 'top:';
 
 /**
  * Whether all members of a group must be in one cell: those of an affinity group are on one host, and a group that spreads
- * compares domains with each other, of which a cell sees its own. Hosts of different cells are different, so any other rule is
- * kept by each cell for itself.
+ * compares domains with each other, of which a cell sees its own; but for zones, which cells tell the top of. Hosts of different
+ * cells are different, so any other rule is kept by each cell for itself.
  */
-export function isOfOneCell({ policy, spread }: Pick<GroupRules, 'policy' | 'spread'>): boolean {
-  return policy === 'affinity' || spread !== undefined;
+export function isOfOneCell(rules: Pick<GroupRules, 'policy' | 'spread'>): boolean {
+  return rules.policy === 'affinity' || (rules.spread !== undefined && !isOverZones(rules));
+}
+
+/** Whether a group spreads over the zones of all cells, which the top keeps even. */
+export function isOverZones<
+  G extends { readonly policy: GroupPolicy | undefined; readonly spread?: Spread | undefined },
+>(group: G | undefined): group is G & { readonly policy: GroupPolicy; readonly spread: Spread } {
+  return group?.policy !== undefined && group.policy !== 'affinity' && group.spread?.by === ZONE_KEY;
 }

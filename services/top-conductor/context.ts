@@ -17,7 +17,7 @@ export interface TopConductorDeps extends Surroundings {
   /** Of the fleet: cells have their own besides, which requests to the top do not name. */
   readonly flavors: FlavorStore;
   /** The top's own: what instances reserve of their projects' quotas. */
-  readonly placement: Pick<PlacementStore, 'commit' | 'consumers' | 'scanConsumers'>;
+  readonly placement: Pick<PlacementStore, 'commit' | 'consumers' | 'scanConsumers' | 'revision'>;
   readonly links: ReadonlyMap<string, CellLink>;
   readonly config: TopConductorConfig;
 }

@@ -4,7 +4,7 @@ import type { Instance } from '#libs/domain/instance';
 import { groupBy } from '#libs/runtime/group-by';
 import { doubtUnnamedCells, forgottenBy } from './cells/doubts';
 import { endInCell } from './cells/end-in-cell';
-import { askCell, compareCell } from './cells/follow-cells';
+import { askCell, compareCells } from './cells/follow-cells';
 import type { TopConductor } from './context';
 import { driveMove, settleLeft } from './moves/drive-move';
 import { changeRecord, givingMs, isGiven, noted, publish, requestIn } from './records';
@@ -95,10 +95,13 @@ async function keep(t: TopConductor, comparedAtMs: Map<string, number>): Promise
   const { resyncIntervalMs, reservationIntervalMs } = t.config;
   const isDue = (name: string, intervalMs = resyncIntervalMs) =>
     t.clock.elapsed() - (comparedAtMs.get(name) ?? Number.NEGATIVE_INFINITY) >= intervalMs;
-  for (const [name, link] of t.links) {
-    if (link.problem !== '') comparedAtMs.delete(name);
-    else if (isDue(name) && (await isCompared(t, name))) comparedAtMs.set(name, t.clock.elapsed());
-  }
+  for (const [name, { problem }] of t.links) if (problem !== '') comparedAtMs.delete(name);
+  const due = [...t.links].filter(([name, { problem }]) => problem === '' && isDue(name));
+  const compared = await compareCells(
+    t,
+    due.map(([name]) => name),
+  );
+  for (const name of compared) comparedAtMs.set(name, t.clock.elapsed());
   if (isDue(UNNAMED)) {
     await doubtUnnamedCells(t);
     comparedAtMs.set(UNNAMED, t.clock.elapsed());
@@ -113,14 +116,4 @@ async function keep(t: TopConductor, comparedAtMs: Map<string, number>): Promise
     });
   }
   await t.instances.forget(t.clock.now() - t.config.retentionMs, MAX_FORGOTTEN);
-}
-
-async function isCompared(t: TopConductor, name: string): Promise<boolean> {
-  try {
-    await compareCell(t, name);
-    return true;
-  } catch (err) {
-    t.log.warn({ event: 'cell_not_compared', err, of_cell: name }, 'could not ask a cell for its instances');
-    return false;
-  }
 }

@@ -1,7 +1,7 @@
 import { callMethod } from '#libs/bus/typed-calls';
 import { type Identity, requireService } from '#libs/contracts/identity';
 import type { OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/messages';
-import { operateInstanceMethod } from '#libs/contracts/operations';
+import { isForOperators, operateInstanceMethod } from '#libs/contracts/operations';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
@@ -12,26 +12,17 @@ import { requireFlavor } from '#libs/flavors/serve-flavors';
 import { busOfCell } from './cells/bus-of-cell';
 import type { TopConductor } from './context';
 import { startMove } from './moves/start-move';
-import { isCounted, type Reserved, release, reserve, reserveForResize, reserveRunning } from './requests/reservations';
+import { isCounted, type Reserved, release, reserveForResize, reserveRunning } from './requests/reservations';
+import { reserveAgain } from './requests/reserve-again';
 import { ownRecord } from './requests/take-requests';
 
-/** What a tenant may ask for; the rest is an operator's. */
-const FOR_TENANTS: readonly OperateInstanceRequest['operation'][] = [
-  'stop',
-  'start',
-  'shelve',
-  'unshelve',
-  'resize',
-  'confirm',
-  'revert',
-];
 const OPERATE_TIMEOUT_MS = 10_000;
 
 /**
  * Sends an operation on to the instance's cell, which sees it as an operator's: whose instance it is is checked here, and so is
  * what it takes of its project's quota.
  *
- * @throws BerthError as the cell's; `failed_precondition / quota_exceeded`, `/ instance_changed`, `/ instance_state` without a
+ * @throws BerthError as the cell's; `failed_precondition / quota_exceeded`, `/ group_is_uneven`, `/ no_such_zone`, `/ group_elsewhere`, `/ instance_changed`, `/ instance_state` without a
  *   cell; `unavailable / cell_unreachable`; `not_found / no_such_flavor`.
  */
 export async function operateInstance(
@@ -39,7 +30,7 @@ export async function operateInstance(
   request: OperateInstanceRequest,
   sender: Identity,
 ): Promise<OperateInstanceResponse> {
-  if (!FOR_TENANTS.includes(request.operation)) requireService(sender, operateInstanceMethod.request.type);
+  if (isForOperators(request.operation)) requireService(sender, operateInstanceMethod.request.type);
   const record = await ownRecord(t, request.instanceUuid, sender);
   if (request.version !== 0 && request.version !== record.version) {
     const message = `instance ${record.uuid} is version ${record.version}, not ${request.version}: look at it again`;
@@ -78,7 +69,7 @@ async function reserveMore(
   record: Instance,
 ): Promise<void> {
   let reserved: Reserved = { kind: 'reserved' };
-  if (operation === 'unshelve') reserved = await reserve(t, [record]);
+  if (operation === 'unshelve') reserved = await reserveAgain(t, record);
   else if (operation === 'resize' && resizeTo) {
     const { resources, extraSpecs } = resizeTo;
     const spec = { ...requestSpecCodec.decode(record.requestSpec), flavor: undefined, resources, extraSpecs };
@@ -86,6 +77,11 @@ async function reserveMore(
   }
   if (reserved.kind === 'quota')
     throw new BerthError('failed_precondition', 'quota_exceeded', sentenceOf(reserved.excess));
+  if (reserved.kind === 'elsewhere') {
+    const { name, zone } = record.cell ?? {};
+    const message = `others of its group have come ${zone ? `to zone ${zone}` : `to another cell than ${name}`} meanwhile`;
+    throw new BerthError('failed_precondition', zone ? 'group_is_uneven' : 'group_elsewhere', message);
+  }
 }
 
 async function reserveAsBefore(

@@ -1,34 +1,13 @@
-import { callMethod } from '#libs/bus/typed-calls';
-import { giveBack } from '#libs/cells/give-back';
-import type {
-  Destination,
-  Diagnosis,
-  SelectDestinationsRequest,
-  SelectDestinationsResponse,
-} from '#libs/contracts/messages';
-import { RPC_SCHEDULER } from '#libs/contracts/queues';
-import { selectDestinationsMethod } from '#libs/contracts/selection';
-import { type CellRefusal, type CellRequest, cellRequestOf, rankCells } from '#libs/domain/cells/rank-cells';
-import { BerthError, invalidArgument } from '#libs/domain/errors';
+import type { Destination, SelectDestinationsRequest, SelectDestinationsResponse } from '#libs/contracts/messages';
+import { type CellRequest, cellRequestOf, rankCells } from '#libs/domain/cells/rank-cells';
+import { invalidArgument } from '#libs/domain/errors';
 import type { ResolvedSpec } from '#libs/domain/extra-specs/resolve';
-import type { Random } from '#libs/domain/random';
-import { isOfOneCell, nameOfFleetGroup } from '#libs/domain/server-group';
+import { isOfOneCell, isOverZones, nameOfFleetGroup } from '#libs/domain/server-group';
+import { askCell, type SelectCellDeps } from './ask-cell';
+import { diagnosisOf, type Refusal } from './diagnosis-of-cells';
 import type { KnownCell } from './known-cell';
-
-export interface SelectCellDeps {
-  readonly cells: ReadonlyMap<string, KnownCell>;
-  readonly random: Random;
-  readonly config: { readonly maxAsked: number; readonly askTimeoutMs: number; readonly refusalMs: number };
-  /** The cell that members of a group are in; undefined when there are none. */
-  readonly cellOfGroup?: (projectId: string, groupId: string) => string | undefined;
-  /** Told of each cell that was asked: whether it took the request. */
-  readonly onAsked?: (outcome: 'selected' | 'refused' | 'unreachable') => void;
-  /** Told what could not be given back at once. */
-  readonly onKept?: (cell: string, error: BerthError) => void;
-}
-
-/** Why a cell was not chosen: by what its summary says, or by its own word. */
-type Refusal = CellRefusal & { readonly says?: string };
+import { giveBackTo, selectAsMany } from './select-as-many';
+import { selectOverZones } from './select-over-zones';
 
 /**
  * Chooses a cell for a request and has its schedulers claim hosts there: one decision.
@@ -46,23 +25,26 @@ export async function selectCell(
   request: SelectDestinationsRequest,
   deps: SelectCellDeps,
 ): Promise<SelectDestinationsResponse> {
+  const { group } = spec;
+  if (isOverZones(group) && (!request.cell || request.choosesZone)) {
+    return selectOverZones({ ...spec, group }, request, candidates(deps, request.cell), deps);
+  }
   const wanted = cellRequestOf(spec);
   const least = request.minCount || request.instanceUuids.length;
-  const home = homeOf(spec, deps);
-  const only = request.cell || (home?.isBinding ? home.cell : '');
-  const { ranked: byRoom, refusals } = rankCells(wanted, least, candidates(deps, only), deps.random);
-  const ranked = [...byRoom].sort((a, b) => Number(b === home?.cell) - Number(a === home?.cell));
+  const { ranked, refusals } = request.cell
+    ? rankCells(wanted, least, candidates(deps, request.cell), deps.random)
+    : rankForGroup(spec, least, deps);
   const told: Refusal[] = [...refusals];
   for (const name of ranked.slice(0, deps.config.maxAsked)) {
     const cell = deps.cells.get(name);
-    const outcome = cell && (await ask(cell, wanted, request, deps));
+    const outcome = cell && (await askCell(cell, wanted, request, deps));
     if (outcome === undefined) continue;
     if (outcome.kind === 'selected') return { ...outcome.response, cell: name };
     told.push(outcome.refusal);
   }
   for (const cell of ranked.slice(deps.config.maxAsked)) told.push({ cell, filter: 'asked', reason: 'not_asked' });
   const noValidHost = diagnosisOf(deps.cells.size, told);
-  if (only === '' && mayDivide(spec, request)) {
+  if (!request.cell && mayDivide(spec, request)) {
     const divided = await selectAcross(wanted, request, least, deps);
     if (divided.length > 0) return { destinations: divided, noValidHost };
   }
@@ -70,8 +52,31 @@ export async function selectCell(
   return { destinations: [], noValidHost, ...(best === undefined ? {} : { cell: best }) };
 }
 
+/**
+ * The cells that may take `count` instances, best first, and why not the others: first the one that its group's members are in, or that
+ * one alone, of a group that must stay in one cell.
+ */
+export function rankForGroup(
+  spec: ResolvedSpec,
+  count: number,
+  deps: Pick<SelectCellDeps, 'cells' | 'cellOfGroup' | 'random'>,
+): { readonly ranked: readonly string[]; readonly refusals: readonly Refusal[] } {
+  const home = homeOf(spec, deps);
+  const isElsewhere = ({ name }: KnownCell) => home?.isBinding === true && name !== home.cell;
+  const all = [...deps.cells.values()];
+  const open = all.filter((cell) => !isElsewhere(cell));
+  const { ranked, refusals } = rankCells(cellRequestOf(spec), count, open, deps.random);
+  const others = all.filter(isElsewhere).map(({ name }): Refusal => {
+    return { cell: name, filter: 'affinity', reason: 'group_is_elsewhere' };
+  });
+  return {
+    ranked: [...ranked].sort((a, b) => Number(b === home?.cell) - Number(a === home?.cell)),
+    refusals: [...refusals, ...others],
+  };
+}
+
 /** Where the other members of its group are, and whether it has to go there. */
-function homeOf({ projectId, group }: ResolvedSpec, { cellOfGroup }: SelectCellDeps) {
+function homeOf({ projectId, group }: ResolvedSpec, { cellOfGroup }: Pick<SelectCellDeps, 'cellOfGroup'>) {
   if (group?.policy === undefined) return undefined;
   const isBinding = isOfOneCell(group);
   if (!isBinding && group.policy !== 'soft-affinity') return undefined;
@@ -85,7 +90,7 @@ function mayDivide({ group }: ResolvedSpec, { instanceUuids }: SelectDestination
 }
 
 /**
- * Divides a request that no cell takes in whole: each cell, best first, selects as many of the rest as it can, until there are enough.
+ * Divides a request that no cell takes in whole among several, by as many as each takes.
  *
  * In two phases: what cells select they have claimed, and nothing is built before all is selected. When it is not enough, what was
  * selected is given back; a cell that does not hear that has claims without records, which its audit releases.
@@ -99,32 +104,10 @@ async function selectAcross(
   deps: SelectCellDeps,
 ): Promise<readonly Destination[]> {
   const { ranked } = rankCells(wanted, 1, candidates(deps), deps.random);
-  const selected = new Map<KnownCell, readonly Destination[]>();
-  let rest = request.instanceUuids;
-  for (const name of ranked.slice(0, deps.config.maxAsked)) {
-    const cell = deps.cells.get(name);
-    if (cell === undefined || rest.length === 0) continue;
-    const outcome = await ask(cell, wanted, { ...request, instanceUuids: rest, minCount: 1 }, deps);
-    if (outcome.kind !== 'selected') continue;
-    const { destinations } = outcome.response;
-    selected.set(cell, destinations);
-    const taken = new Set(destinations.map(({ instanceUuid }) => instanceUuid));
-    rest = rest.filter((uuid) => !taken.has(uuid));
-  }
-  if (request.instanceUuids.length - rest.length >= least) return [...selected.values()].flat();
-  for (const [cell, destinations] of selected) {
-    cell.selected(wanted.resources, -destinations.length);
-    await Promise.resolve()
-      .then(() => giveBack(cell.link.bus, destinations))
-      .catch((thrown: unknown) => deps.onKept?.(cell.name, BerthError.from(thrown)));
-  }
+  const { selected, count } = await selectAsMany(ranked, wanted, request, deps);
+  if (count >= least) return [...selected.values()].flat();
+  for (const [cell, destinations] of selected) await giveBackTo(cell, destinations, wanted, deps);
   return [];
-}
-
-/** Which cells would be asked, best first, and why no others: nobody is asked. */
-export function explainCells(spec: ResolvedSpec, { cells, random }: SelectCellDeps) {
-  const { ranked, refusals } = rankCells(cellRequestOf(spec), 1, [...cells.values()], random);
-  return { ranked, refusals, diagnosis: diagnosisOf(cells.size, refusals) };
 }
 
 function candidates({ cells }: SelectCellDeps, only = ''): readonly KnownCell[] {
@@ -137,90 +120,3 @@ function candidates({ cells }: SelectCellDeps, only = ''): readonly KnownCell[] 
     'cell',
   );
 }
-
-type Outcome =
-  | { readonly kind: 'selected'; readonly response: SelectDestinationsResponse }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
-
-/** @throws BerthError what the cell says of the request itself: no other cell would say otherwise. */
-async function ask(
-  cell: KnownCell,
-  wanted: CellRequest,
-  request: SelectDestinationsRequest,
-  { config, onAsked }: SelectCellDeps,
-): Promise<Outcome> {
-  const count = request.instanceUuids.length;
-  const { cell: _only, ...asked } = request;
-  try {
-    const options = { timeoutMs: config.askTimeoutMs };
-    const response = await callMethod(cell.link.bus, RPC_SCHEDULER, selectDestinationsMethod, asked, options);
-    if (response.destinations.length > 0) {
-      onAsked?.('selected');
-      cell.selected(wanted.resources, response.destinations.length);
-      return { kind: 'selected', response };
-    }
-    onAsked?.('refused');
-    const says = response.noValidHost?.summary ?? '';
-    const reason = response.noValidHost?.quotaExceeded.length ? 'quota_exceeded' : 'no_valid_host';
-    const isOfShape = wanted.isShapeAlone && reason === 'no_valid_host';
-    cell.refused(isOfShape ? wanted.shape : undefined, request.minCount || count, config.refusalMs);
-    return { kind: 'refused', refusal: { cell: cell.name, filter: 'asked', reason, says } };
-  } catch (thrown) {
-    const error = BerthError.from(thrown);
-    if (!SAYS_NOTHING_OF_THE_REQUEST.includes(error.code)) throw error;
-    onAsked?.('unreachable');
-    cell.failed(error);
-    return { kind: 'refused', refusal: { cell: cell.name, filter: 'reachable', reason: error.reason } };
-  }
-}
-
-const SAYS_NOTHING_OF_THE_REQUEST: readonly BerthError['code'][] = [
-  'unavailable',
-  'deadline_exceeded',
-  'resource_exhausted',
-  'aborted',
-  'internal',
-  'permission_denied',
-];
-
-/** In the order in which people ask. */
-const FILTERS = ['enabled', 'reachable', 'zone', 'traits', 'capacity', 'asked'] as const;
-/** Cells that a sentence names. */
-const MAX_NAMED = 5;
-
-/** Why no cell was chosen. Its counts are cells. */
-function diagnosisOf(cellCount: number, refusals: readonly Refusal[]): Diagnosis {
-  const filters = FILTERS.flatMap((filter) => {
-    const mine = refusals.filter((refusal) => refusal.filter === filter);
-    if (mine.length === 0) return [];
-    const reasons: Record<string, number> = {};
-    for (const { reason } of mine) reasons[reason] = (reasons[reason] ?? 0) + 1;
-    return [{ filter: `cell_${filter}`, refused: mine.length, reasons }];
-  });
-  return {
-    hostsConsidered: cellCount,
-    hostsPassed: cellCount - refusals.length,
-    filters,
-    claimConflicts: 0,
-    summary: sentenceOf(cellCount, refusals),
-    quotaExceeded: [],
-  };
-}
-
-function sentenceOf(cellCount: number, refusals: readonly Refusal[]): string {
-  const named = refusals.slice(0, MAX_NAMED).map(({ cell, filter, reason, says }) => {
-    return `${cell}: ${says ? `asked, and ${says}` : WORDS[filter](reason)}`;
-  });
-  const more = refusals.length > MAX_NAMED ? `; and ${refusals.length - MAX_NAMED} more` : '';
-  return `${cellCount} cells considered, ${cellCount - refusals.length} passed${named.length > 0 ? `; ${named.join('; ')}` : ''}${more}`;
-}
-
-const WORDS: Readonly<Record<Refusal['filter'], (reason: string) => string>> = {
-  enabled: (reason) => `${reason}, gets no new builds`,
-  reachable: (reason) => `unreachable (${reason})`,
-  zone: () => 'has no host in that zone',
-  traits: () => 'no host there has such traits',
-  capacity: (reason) => `no host there has enough free (${reason})`,
-  asked: (reason) =>
-    reason === 'not_asked' ? 'was not asked: enough others refused' : `asked, and refused (${reason})`,
-};

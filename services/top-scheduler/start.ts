@@ -11,19 +11,23 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { resolveSpec } from '#libs/domain/extra-specs/resolve';
-import { groupKey } from '#libs/domain/server-group';
+import { type ResolvedSpec, resolveSpec } from '#libs/domain/extra-specs/resolve';
+import { groupKey, storedGroupKey } from '#libs/domain/server-group';
 import { groupCalls } from '#libs/grouping/serve-groups';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { quotaCalls } from '#libs/quotas/quota-calls';
 import { keepProjectsSettled } from '#libs/quotas/settle-projects';
+import { counted } from '#libs/runtime/counted';
 import type { Running, Surroundings } from '#libs/runtime/service';
+import type { SelectCellDeps } from './ask-cell';
+import { explainCells } from './explain-cells';
 import { hearSummaries } from './hear-summaries';
 import { KnownCell } from './known-cell';
 import { topSchedulerMetrics } from './metrics';
 import type { TopSchedulerConfig } from './options';
-import { explainCells, type SelectCellDeps, selectCell } from './select-cell';
+import { selectCell } from './select-cell';
+import { ZoneMembers } from './zone-members';
 
 export interface TopSchedulerDeps extends Surroundings {
   /** Of the top. */
@@ -48,7 +52,8 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
   const onKept: SelectCellDeps['onKept'] = (of_cell, err) =>
     log.warn({ event: 'claims_not_given_back', err, of_cell }, 'what was selected goes with the audit of its cell');
   const cellOfGroup: SelectCellDeps['cellOfGroup'] = (projectId, name) => cellOfMembers(deps.mirror, projectId, name);
-  const selecting: SelectCellDeps = { cells, random: deps.random, config, cellOfGroup, onAsked, onKept };
+  const zoneMembers = new ZoneMembers(deps.mirror, clock);
+  const selecting: SelectCellDeps = { cells, random: deps.random, config, cellOfGroup, zoneMembers, onAsked, onKept };
   const closing = new AbortController();
 
   const select = async (request: SelectDestinationsRequest) => {
@@ -56,6 +61,8 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
     let outcome = 'error';
     try {
       const spec = resolveSpec(requestSpecCodec.decode(request.requestSpec), 'request_spec');
+      const { minRevision = 0 } = request;
+      await deps.mirror.waitFor(minRevision, { timeoutMs: CATCH_UP_MS, signal: closing.signal });
       const response = await selectCell(spec, request, selecting);
       outcome = response.destinations.length > 0 ? 'selected' : 'no_valid_host';
       const subject = {
@@ -93,10 +100,7 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
       ...answer(explainMethod, async ({ requestSpec }, { identity }) => {
         const spec = resolveSpec(requestSpecCodec.decode(requestSpec), 'request_spec');
         requireProject(identity, spec.projectId);
-        const { ranked, refusals, diagnosis } = explainCells(spec, selecting);
-        const passed = ranked.map((host) => verdict(host, true, []));
-        const refused = refusals.map(({ cell, reason }) => verdict(cell, false, [reason]));
-        return { diagnosis, hosts: [...passed, ...refused], relaxations: [], conflict: [] };
+        return explainCells(await withRules(spec, deps, closing.signal), selecting);
       }),
       ...answer(listCellsMethod, async ({ cell }, { identity }) => {
         requireService(identity, listCellsMethod.request.type);
@@ -145,7 +149,7 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
         ({ unreachable, summary }) => summary !== undefined || unreachable !== '',
       );
       if (known.length === cells.size) return { ready: true };
-      return { ready: false, reason: `${known.length} of ${cells.size} cells have been asked` };
+      return { ready: false, reason: `${known.length} of ${counted(cells.size, 'cell')} asked` };
     },
     async close() {
       closing.abort();
@@ -169,7 +173,14 @@ function cellOfMembers(mirror: Mirror, projectId: string, name: string): string 
   return undefined;
 }
 
-/** A cell in the place of a host. */
-function verdict(host: string, passed: boolean, refusals: readonly string[]) {
-  return { host, passed, refusals, weight: 0, weights: {}, roomCosts: [] };
+/** A spec that names a group of the fleet by its name alone, with the rules that it has. @throws BerthError `not_found / no_such_group`. */
+async function withRules(spec: ResolvedSpec, deps: TopSchedulerDeps, signal: AbortSignal): Promise<ResolvedSpec> {
+  const { group, projectId } = spec;
+  if (group === undefined || group.policy !== undefined) return spec;
+  const key = storedGroupKey(projectId, group.id);
+  if (!deps.mirror.serverGroup(key)) await catchUp(deps, signal);
+  const stored = deps.mirror.serverGroup(key);
+  if (!stored) throw new BerthError('not_found', 'no_such_group', `there is no group '${group.id}'`);
+  const { policy, maxPerHost, spread } = stored;
+  return { ...spec, group: { id: group.id, policy, maxPerHost, spread } };
 }

@@ -39,7 +39,8 @@ function fleet(cells: CellView[], instances: InstanceView[], refusals: Readonly<
     progress.push(`${done}/${count} ${uuid}`);
   const drain = (signal = new AbortController().signal) =>
     drainCell({ client, signal, onProgress }, { cell: 'b', reason: 'a test', parallel: 1, timeoutMs: 1_000 });
-  return { drain, asked, states, progress };
+  const add = (one: InstanceView) => all.set(one.uuid, one);
+  return { drain, asked, states, progress, add };
 }
 
 it('moves what is in the cell to the cell with the most room, and nothing of other cells, or that has ended', async () => {
@@ -62,6 +63,20 @@ it('tries the next cell when one has no room, and says why an instance stays', a
   expect(asked).toEqual(['i1 c', 'i1 a']);
   const full = fleet(cells, [instance('i1', 'b')], { a: 'no_valid_host', c: 'no_valid_host' });
   expect(await full.drain()).toMatchObject([{ uuid: 'i1', cell: 'b', stays: 'no_valid_host: why' }]);
+});
+
+it('tries the next cell when the zones of one would leave the group of a member uneven', async () => {
+  const cells = [cellView('a', 1), cellView('b', 9), cellView('c', 5)];
+  const { drain } = fleet(cells, [instance('i1', 'b', 'stopped')], { c: 'group_is_uneven' });
+  expect(await drain()).toMatchObject([{ uuid: 'i1', cell: 'a', stays: undefined }]);
+});
+
+it('moves what came to the cell while it began to drain', async () => {
+  const { drain, asked, add } = fleet([cellView('a', 1)], [instance('i1', 'b')]);
+  const drained = drain();
+  add(instance('i2', 'b'));
+  expect(await drained).toMatchObject([{ uuid: 'i1' }, { uuid: 'i2', cell: 'a' }]);
+  expect(asked).toEqual(['i1 a', 'i2 a']);
 });
 
 it('does not ask other cells for what can not be moved now', async () => {

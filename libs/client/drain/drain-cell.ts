@@ -40,14 +40,21 @@ export async function drainCell(parts: DrainCellParts, options: DrainCellOptions
   const { client, signal, onProgress } = parts;
   const { cell, reason, parallel } = options;
   await client.setCellState(cell, 'draining', reason);
-  const there = (await client.instances()).filter((one) => one.cell === cell && !ENDED.includes(one.state));
+  const seen = new Set<string>();
   const all: DrainedFromCell[] = [];
   const drain = async (instance: InstanceView) => {
     const drained = await drainOne(parts, options, instance);
     all.push(drained);
-    onProgress(all.length, there.length, drained);
+    onProgress(all.length, seen.size, drained);
   };
-  await mapConcurrently(there, parallel, drain, signal);
+  // Once more for what was on its way to the cell when it began to drain.
+  while (!signal.aborted) {
+    const there = (await client.instances()).filter((one) => one.cell === cell && !ENDED.includes(one.state));
+    const more = there.filter(({ uuid }) => !seen.has(uuid));
+    if (more.length === 0) break;
+    for (const { uuid } of more) seen.add(uuid);
+    await mapConcurrently(more, parallel, drain, signal);
+  }
   return all;
 }
 
@@ -80,7 +87,7 @@ async function drainOne(
 }
 
 /** What one cell says, and another may not. */
-const TRIES_NEXT: readonly string[] = ['no_valid_host', 'not_arrived', 'still_on_record'];
+const TRIES_NEXT: readonly string[] = ['no_valid_host', 'not_arrived', 'still_on_record', 'group_is_uneven'];
 
 /** Cells that take instances, most free processors first. */
 function roomiest(cells: readonly CellView[], without: string): string[] {

@@ -13,6 +13,8 @@ export interface CellSummary {
   readonly commonTraits: ReadonlySet<string>;
   readonly classes: readonly HostClass[];
   readonly refused: readonly RefusedShape[];
+  /** All that aggregates of its hosts name, whatever state those hosts are in; in order of text. */
+  readonly zones: readonly string[];
 }
 
 /** Hosts that are alike: of one zone, with the same traits, and with about as much free. */
@@ -43,6 +45,8 @@ export interface RefusedShape {
 
 export const MAX_HOST_CLASSES = 128;
 export const MAX_REFUSED_SHAPES = 32;
+/** Zones that a cell tells of, and that a group may spread over: more are left out. */
+export const MAX_ZONES = 256;
 /** A shape that takes more to say is not remembered. */
 export const MAX_SHAPE_CHARS = 512;
 

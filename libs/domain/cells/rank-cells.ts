@@ -127,14 +127,10 @@ function roomIn(summary: CellSummary, request: CellRequest): Room {
 }
 
 function estimate(summary: CellSummary, request: CellRequest): Room {
-  const { commonTraits, classes } = summary;
-  const inZone = classes.filter(({ zone }) => request.zone === '' || zone === '' || zone === request.zone);
+  const { commonTraits } = summary;
+  const inZone = classesIn(summary, request.zone);
   if (inZone.length === 0) return { kind: 'refused', filter: 'zone', reason: 'zone' };
-  const fitting = inZone.filter(({ traits, someTraits }) => {
-    const may = (trait: string) => commonTraits.has(trait) || traits.has(trait) || someTraits.has(trait);
-    const must = (trait: string) => commonTraits.has(trait) || traits.has(trait);
-    return request.requiredTraits.every(may) && !request.forbiddenTraits.some(must);
-  });
+  const fitting = inZone.filter((one) => mayFit(one, summary, request));
   if (fitting.length === 0) return { kind: 'refused', filter: 'traits', reason: 'traits' };
   const wide = fitting.filter((one) => lackingIn(one, request.resources) === undefined);
   if (wide.length === 0) {
@@ -146,6 +142,22 @@ function estimate(summary: CellSummary, request: CellRequest): Room {
   );
   const fits = wide.reduce((sum, one) => sum + fitsIn(one, request.resources), 0);
   return { kind: 'room', fits, preference: request.preferredTraits.length > 0 && isPreferred ? 2 : 1 };
+}
+
+/** The classes of hosts that may be of a zone; all of them for ''. */
+export function classesIn({ classes }: CellSummary, zone: string): readonly HostClass[] {
+  return classes.filter((one) => zone === '' || one.zone === '' || one.zone === zone);
+}
+
+/** Whether hosts of a class may have the traits that are asked for, room or not. */
+export function mayFit(
+  { traits, someTraits }: HostClass,
+  { commonTraits }: Pick<CellSummary, 'commonTraits'>,
+  { requiredTraits, forbiddenTraits }: Pick<CellRequest, 'requiredTraits' | 'forbiddenTraits'>,
+): boolean {
+  const must = (trait: string) => commonTraits.has(trait) || traits.has(trait);
+  const may = (trait: string) => must(trait) || someTraits.has(trait);
+  return requiredTraits.every(may) && !forbiddenTraits.some(must);
 }
 
 /** The first resource class of which no host of the class has enough. */

@@ -27,6 +27,7 @@ OPERATED = {
     "revert": ("ACTIVE", "STOPPED", "ERROR", "DELETED"),
 }
 POLL_S = 3
+FOREVER = float("inf")
 # Instances that are read at once when they are long waited for.
 POLL_LIMIT = 64
 PAGE = 500
@@ -52,6 +53,9 @@ class Client:
 
     def __init__(self, url, timeout=10, retry_for=30):
         self._connection = Connection(url, timeout, retry_for)
+        self._retry_for = retry_for
+        # What `build` has asked for: its request, and until when no conductor may have it yet. Oldest first.
+        self._asked = {}
         user = self._connection.user
         self.project = user.removeprefix("project.") if self._connection.is_tenant else None
 
@@ -92,6 +96,7 @@ class Client:
             admission=None if admission is None else conductor.Admission(**admission),
         )
         self._publish(request, build.request_id)
+        self._note_asked(build)
         return build
 
     def build_and_wait(self, resources=None, timeout=None, **options):
@@ -99,7 +104,7 @@ class Client:
         until = _until(timeout)
         with self._listening() as listener:
             build = self.build(resources, **options)
-            events = self._settled(listener, build.instance_uuids, BUILT, until, timeout, build.request_id)
+            events = self._settled(listener, build.instance_uuids, BUILT, until, timeout, build.request_id, there_by=FOREVER)
         if sum(_state(event) == "ACTIVE" for event in events) >= options.get("min_count", 0):
             return events
         # A gang that has failed: those that were ACTIVE will not stay so.
@@ -108,7 +113,9 @@ class Client:
         ]
 
     def wait(self, instance_uuid, states=BUILT, timeout=None):
-        """Waits until an instance is in one of these states, as it may be already; returns the event, or what it would say."""
+        """Waits until an instance is in one of these states, as it may be already; returns the event, or what it would say. One
+        that this client has asked for by `build` may come as late as a request is sent again (retry_for).
+        """
         return self._wait(instance_uuid, states, timeout)
 
     def operate(self, instance_uuid, operation, resize_to=None, target_host="", confirm_after=0):
@@ -158,7 +165,7 @@ class Client:
         until = _until(timeout)
         with self._listening() as listener:
             self._publish(request, message_id)
-            self._settled(listener, [instance_uuid], ("DELETED",), until, timeout, message_id)
+            self._settled(listener, [instance_uuid], ("DELETED",), until, timeout, message_id, there_by=FOREVER)
 
     def instance(self, instance_uuid):
         """One instance. Raises BerthError no_such_instance."""
@@ -236,12 +243,22 @@ class Client:
 
     def _wait(self, instance_uuid, states, timeout, version=0):
         with self._listening() as listener:
-            return self._settled(listener, [instance_uuid], states, _until(timeout), timeout, version=version)[0]
+            request_id, there_by = self._asked.get(instance_uuid, (None, 0))
+            return self._settled(listener, [instance_uuid], states, _until(timeout), timeout, request_id, version, there_by)[0]
 
-    def _settled(self, listener, uuids, states, until, timeout, request_id=None, version=0):
-        """Waits for events, of this version or later; `request_id` is what a refusal would name, of what may not be there yet."""
+    def _note_asked(self, build):
+        now = time.monotonic()
+        while self._asked and self._asked[first := next(iter(self._asked))][1] <= now:
+            del self._asked[first]
+        for one in build.instance_uuids:
+            self._asked[one] = (build.request_id, now + self._retry_for)
+
+    def _settled(self, listener, uuids, states, until, timeout, request_id=None, version=0, there_by=0):
+        """Waits for events, of this version or later; `request_id` is what a refusal would name; who is not there yet may come until
+        `there_by` (time.monotonic()), and is read a little later when that is for ever.
+        """
         found = {}
-        read_at = time.monotonic() if request_id is None else time.monotonic() + POLL_S
+        read_at = time.monotonic() + (POLL_S if there_by == FOREVER else 0)
         while len(found) < len(uuids):
             now = time.monotonic()
             if now >= until:
@@ -249,7 +266,7 @@ class Client:
             if now >= read_at:
                 # Events that were published while the connection was broken are missed.
                 waiting = [one for one in uuids if one not in found][:POLL_LIMIT]
-                settled = self._read(waiting, states, version, must_exist=request_id is None)
+                settled = self._read(waiting, states, version, must_exist=now >= there_by)
                 found.update((instance.uuid, _event_of(instance)) for instance in settled)
                 read_at = time.monotonic() + POLL_S
                 continue
@@ -275,11 +292,11 @@ class Client:
 
 
 def _until(timeout):
-    return float("inf") if timeout is None else time.monotonic() + timeout
+    return FOREVER if timeout is None else time.monotonic() + timeout
 
 
 def _left(until):
-    return None if until == float("inf") else max(0, until - time.monotonic())
+    return None if until == FOREVER else max(0, until - time.monotonic())
 
 
 def _no_such_instance(instance_uuid):

@@ -1,14 +1,21 @@
 import type { Bus } from '#libs/bus/port';
-import { cellUnreachable } from '#libs/cells/cell-link';
+import { type CellLink, cellUnreachable } from '#libs/cells/cell-link';
 import type { TopConductor } from '../context';
+
+type Links = Pick<TopConductor, 'links'>;
 
 /**
  * The bus of a cell, never the top's own: what is meant for a cell that is not named any more must not come back to the top.
  *
  * @throws BerthError `unavailable / cell_unreachable`.
  */
-export function busOfCell({ links }: Pick<TopConductor, 'links'>, cell: string): Bus {
+export function busOfCell(t: Links, cell: string): Bus {
+  return requireNamed(t, cell).bus;
+}
+
+/** The connection to a cell, there or not. @throws BerthError `unavailable / cell_unreachable` when the top does not know the cell. */
+export function requireNamed({ links }: Links, cell: string): CellLink {
   const link = links.get(cell);
-  if (link === undefined) throw cellUnreachable(cell, 'BERTH_TOP_CELLS of this top conductor does not name it');
-  return link.bus;
+  if (link) return link;
+  throw cellUnreachable(cell, 'BERTH_TOP_CELLS of this top conductor does not name it');
 }

@@ -1,6 +1,6 @@
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
-import { chosen, TopWorld } from '../testing/top-world';
+import { chosen, refusedBy, TopWorld } from '../testing/top-world';
 
 let world: TopWorld;
 
@@ -26,6 +26,20 @@ it('an instance that its cell does not know any more is in doubt, not DELETED', 
   await world.clock.advance(60_000);
   expect(await world.only()).toMatchObject({ state: 'unknown', fault: { reason: 'forgotten_by_cell' } });
   expect(world.events.some(({ state }) => state === 'deleted')).toBe(false);
+});
+
+it('finds what cells do not know any more by reading its own records once for all cells', async () => {
+  await activeInA();
+  world.select = ({ instanceUuids }) => chosen('b', instanceUuids);
+  const requestId = await world.request();
+  const inB = (await world.all()).find((one) => one.requestId === requestId);
+  if (inB) await world.b.says(inB, { version: 7 });
+  const scan = jest.spyOn(world.instances, 'scan');
+  for (const cell of [world.a, world.b]) cell.records.clear();
+  await world.clock.advance(60_000);
+  expect((await world.all()).map(({ state }) => state)).toEqual(['unknown', 'unknown']);
+  // Every 20 s for its cells and for those that are not named, every 30 s for reservations.
+  expect(scan.mock.calls.length).toBeLessThanOrEqual(3 * 2 + 2);
 });
 
 it('what a cell says after its store was wiped is taken, though it numbers anew', async () => {
@@ -63,6 +77,17 @@ it('what was terminated and the cell does not have is DELETED, and ended again s
   expect((await world.only()).state).toBe('deleted');
 });
 
+it('what was terminated before its cell was told of it is DELETED when the cell does not have it', async () => {
+  await world.request();
+  const instance = await world.only();
+  // As when the cell's broker did not confirm the request.
+  const cell = { name: 'a', version: 0, isHandedOver: false, isEnding: false };
+  await world.instances.update({ ...instance, cell, version: instance.version + 1 });
+  await world.terminate(instance.uuid);
+  await world.clock.advance(10_000);
+  expect((await world.only()).state).toBe('deleted');
+});
+
 it('what ended in its cell while nobody listened is DELETED by the word of the cell', async () => {
   const instance = await activeInA();
   await world.a.says(instance, { version: 9, state: 'deleted' }, false);
@@ -76,6 +101,14 @@ it('what a cell never said a word of is handed over again', async () => {
   await world.clock.advance(30_000);
   expect(world.a.requests.length).toBeGreaterThan(1);
   expect(await world.only()).toMatchObject({ state: 'scheduling', cell: { name: 'a' } });
+});
+
+it('what a cell was told of is handed over again though it selects nothing for it any more, and fails by its word alone', async () => {
+  await world.request();
+  world.select = () => refusedBy('cell_capacity');
+  await world.clock.advance(30_000);
+  expect(world.a.requests.length).toBeGreaterThan(1);
+  expect(await world.only()).toMatchObject({ state: 'scheduling', fault: undefined, cell: { name: 'a' } });
 });
 
 it('instances of a cell that is not named any more are unknown, and nothing of them comes back to the top', async () => {

@@ -17,7 +17,8 @@ const WITHOUT_DOUBT: readonly Instance['state'][] = ['error', 'deleting', 'delet
 export async function forgottenBy(t: TopConductor, { uuid }: Instance): Promise<void> {
   await changeRecord(t, uuid, (record) => {
     const { state, cell } = record;
-    if (cell === undefined || cell.move || !cell.isHandedOver) return undefined;
+    // What was to end before its cell was told of it may be unknown there for good.
+    if (cell === undefined || cell.move || (!cell.isHandedOver && !cell.isEnding)) return undefined;
     if (cell.isEnding) {
       const { endedBy } = cell;
       return {

@@ -13,14 +13,16 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import type { TopConductor } from '../context';
 import { changeByNews, concernsMove } from '../moves/take-news';
 import { changeRecord, dueIn, requestIn } from '../records';
-import { isCounted, isMoving, reserveRunning } from '../requests/reservations';
-import { owesGang, settleGang } from '../requests/settle-gang';
+import { isMoving, reserveAsOnRecord } from '../requests/reservations';
+import { failAtTop, owesGang, settleGang } from '../requests/settle-gang';
 import { busOfCell } from './bus-of-cell';
 import { forgottenBy } from './doubts';
 
 const CALL_TIMEOUT_MS = 10_000;
 /** What was written this shortly before a comparison began may be missing in it. */
 const TOO_NEW_MS = 10_000;
+/** So many instances of cells, about, are kept in mind before the records of the top are read for them. */
+const MAX_HEARD = 500_000;
 const EVERY = { requestId: '', projectId: '', state: undefined, host: '', instanceUuid: '' };
 
 /** Hears what becomes of instances in a cell, once its bus is open. */
@@ -87,7 +89,7 @@ async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | '
   // What is moved is due now, and taken a step further by whoever looks after it.
   if (changed.cell?.move) return;
   if (owesGang(changed)) await settleGang(t, changed.requestId);
-  if (news.requestSpec && isCounted(changed) && !isMoving(changed)) await reserveRunning(t, changed);
+  if (news.requestSpec) await reserveAsOnRecord(t, [changed.uuid]);
 }
 
 function tellsMore(t: TopConductor, record: Instance, news: Told, by: 'event' | 'list' | 'reread'): boolean {
@@ -132,16 +134,23 @@ function isAsTold({ state, cell }: Instance, news: Pick<Told, 'state' | 'fault' 
   return cell !== undefined && cell.version === news.version && shown(cell, news).state === state;
 }
 
-/** A cell refused a request that it was handed: its project may have too low a priority there, or the request was too old. */
+/**
+ * A cell refused a request that it was handed: its project may have too low a priority there, or the request was too old. It is known by
+ * the id that it has there, which is another than the top's where a part of a request came by itself.
+ */
 async function refused(t: TopConductor, name: string, { requestId, error }: { requestId: string; error: BerthError }) {
   if (requestId === '') return;
-  const records = await t.instances.list({ requestId }, undefined, MAX_PAGE);
-  for (const { uuid } of records) {
-    await changeRecord(t, uuid, ({ state, cell }) => {
-      if (cell?.name !== name || state !== 'scheduling') return undefined;
-      return { state: 'error', fault: { reason: error.reason, message: error.message }, dueAtMs: undefined };
-    });
+  const fault = { reason: error.reason, message: error.message };
+  const isRefused = (record: Instance) =>
+    record.state === 'scheduling' && record.cell?.name === name && requestIn(record) === requestId;
+  const members: Instance[] = [];
+  for (let marker: string | undefined; ; ) {
+    const waiting = await t.instances.list({ state: 'scheduling' }, marker, MAX_PAGE);
+    members.push(...waiting.filter(isRefused));
+    if (waiting.length < MAX_PAGE) break;
+    marker = waiting.at(-1)?.uuid;
   }
+  await failAtTop(t, members, fault, isRefused);
 }
 
 /** Asks a cell how one instance is; answers whether it has it, or had. @throws BerthError `unavailable`. */
@@ -171,13 +180,44 @@ export async function askCell(
 }
 
 /**
- * Compares all that a cell has with what the top knows of it: what happened while the top was away, or the cell was out of its
- * reach, is heard of now. What the cell does not know was lost on its way there, or is in doubt.
+ * Compares all that cells have with what the top knows of it: what happened while the top was away, or a cell was out of its
+ * reach, is heard of now. What a cell does not know was lost on its way there, or is in doubt. The records of the top are read through once for
+ * many cells, not for each.
  *
+ * @returns the cells that answered
+ */
+export async function compareCells(t: TopConductor, names: readonly string[]): Promise<readonly string[]> {
+  const compared: string[] = [];
+  let heard: Heard[] = [];
+  let count = 0;
+  for (const name of names) {
+    try {
+      const one = await compareWithList(t, name);
+      heard.push(one);
+      count += one.there.size;
+      compared.push(name);
+    } catch (err) {
+      t.log.warn({ event: 'cell_not_compared', err, of_cell: name }, 'could not ask a cell for its instances');
+    }
+    if (count < MAX_HEARD && name !== names.at(-1)) continue;
+    await findMissing(t, heard);
+    [heard, count] = [[], 0];
+  }
+  return compared;
+}
+
+/** What a cell has, and since when it was asked. */
+interface Heard {
+  readonly name: string;
+  readonly beganAtMs: number;
+  readonly there: ReadonlySet<string>;
+}
+
+/**
  * A version below the known one is no proof that the cell's store went back: the list may have been read before the event came.
  * So it is read again, later than what is known.
  */
-export async function compareCell(t: TopConductor, name: string): Promise<void> {
+async function compareWithList(t: TopConductor, name: string): Promise<Heard> {
   const beganAtMs = t.clock.now();
   const there = new Set<string>();
   for (let marker = ''; ; ) {
@@ -192,13 +232,22 @@ export async function compareCell(t: TopConductor, name: string): Promise<void> 
       if (view.version > record.cell.version) await mirror(t, name, view, 'list');
       else await rereadInCell(t, name, view.uuid);
     }
-    if (views.length < MAX_PAGE) break;
+    if (views.length < MAX_PAGE) return { name, beganAtMs, there };
     marker = views.at(-1)?.uuid ?? '';
   }
+}
+
+async function findMissing(t: TopConductor, heard: readonly Heard[]): Promise<void> {
+  if (heard.length === 0) return;
+  const byCell = new Map(heard.map((one) => [one.name, one]));
   const missing: Instance[] = [];
   await t.instances.scan(async (rows) => {
-    const its = rows.filter(({ cell, updatedAtMs }) => cell?.name === name && updatedAtMs < beganAtMs - TOO_NEW_MS);
-    missing.push(...its.filter(({ uuid, state }) => !there.has(uuid) && state !== 'deleted' && state !== 'error'));
+    for (const record of rows) {
+      const { uuid, state, cell, updatedAtMs } = record;
+      const one = byCell.get(cell?.name ?? '');
+      const isGone = state === 'deleted' || state === 'error';
+      if (one && updatedAtMs < one.beganAtMs - TOO_NEW_MS && !one.there.has(uuid) && !isGone) missing.push(record);
+    }
   });
   await Promise.all(missing.map((record) => forgottenBy(t, record)));
 }

@@ -6,20 +6,23 @@ import { BUILD_REQUESTS, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/qu
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import type { CellMove, CellOfInstance, Instance } from '#libs/domain/instance';
+import { isOverZones } from '#libs/domain/server-group';
 import { busOfCell } from '../cells/bus-of-cell';
 import { endIn } from '../cells/end-in-cell';
 import { askOne, viewIn } from '../cells/follow-cells';
 import type { TopConductor } from '../context';
 import { changeRecord, dueIn, noted } from '../records';
-import { reserveRunning } from '../requests/reservations';
+import { groupOf, reserveAsOnRecord } from '../requests/reservations';
 import { specForCell } from '../requests/spec-for-cell';
+import { arriveInZone, GROUP_IS_UNEVEN, keepPlace } from './arrive-in-zone';
+import { changeMove } from './change-move';
 
 const CALL_TIMEOUT_MS = 10_000;
 
 /**
  * Takes an instance further on its way to another cell, by what is on record; again when it is due, as it is when a cell tells of it.
  *
- *     selecting ──▶ stopping ──▶ building ──▶ ACTIVE in the other cell; the first one ends what it has
+ *     selecting ──▶ stopping ──▶ building ──▶ ACTIVE (or STOPPED, as it was) in the other cell; the first one ends what it has
  *         │             └────────────┴──▶ undoing ──▶ as it was
  *         └─▶ as it was: nothing was done
  *
@@ -27,7 +30,8 @@ const CALL_TIMEOUT_MS = 10_000;
  * claimed there first, it is stopped only then, and the first cell keeps it until it is ACTIVE in the other. To undo, the other cell has
  * to say first that it has nothing of it, so that it does not run twice; while that cell is not heard it stays stopped, and says so.
  * Should a build request have been on its way all the same, its first event is heard (`left`) and it is ended there. What it costs:
- * disks are not carried, an instance is built as its request was; and it does not run while it is built.
+ * disks are not carried, an instance is built as its request was; and it does not run while it is built. A member of a group that spreads
+ * over zones goes to a zone of the other cell, which is chosen first, and is counted there when it has arrived (`arriveInZone`).
  */
 export async function driveMove(t: TopConductor, uuid: string): Promise<void> {
   try {
@@ -53,21 +57,27 @@ async function step(t: TopConductor, record: Instance, cell: CellOfInstance, mov
       // Its name is taken there as long as the cell remembers it from before.
       if (await viewIn(t, move.to, record.uuid)) return endMove(t, record, remembered(move));
       const { destinations, fault } = await selectThere(t, record, move);
-      if (destinations.length > 0) return changeMove(t, record, { phase: 'stopping' });
-      return endMove(t, record, fault);
+      const [destination] = destinations;
+      if (destination === undefined) return endMove(t, record, fault);
+      return changeMove(t, record, { phase: 'stopping', zone: destination.zone });
     }
     case 'stopping':
       if (move.source === 'stopped') return changeMove(t, record, { phase: 'building' });
       if (isLate || !ON_ITS_WAY.includes(move.source)) {
         return changeMove(t, record, { phase: 'undoing', fault: isLate ? timedOut : sourceChanged(cell, move) });
       }
-      return operateInSource(t, record, cell, 'stop');
+      return operateIn(t, cell.name, record, 'stop');
     case 'building':
+      if (move.zone !== undefined && move.target === 'stopped') {
+        const there = await viewIn(t, move.to, record.uuid);
+        if (there?.state === 'stopped') return arriveInZone(t, record, there);
+      }
       if (isLate) return changeMove(t, record, { phase: 'undoing', fault: timedOut });
       if (move.target === 'error' || move.target === 'deleted') {
         const message = `cell ${move.to} could not build it: it is ${move.target} there`;
         return changeMove(t, record, { phase: 'undoing', fault: { reason: 'not_arrived', message } });
       }
+      if (move.staysStopped && move.target === 'active') return operateIn(t, move.to, record, 'stop');
       return move.isHandedOver ? lookThere(t, record, move) : buildThere(t, record, move);
     case 'undoing':
       return undo(t, record, cell, move);
@@ -86,27 +96,38 @@ function sourceChanged({ name }: CellOfInstance, { source }: CellMove) {
 }
 
 /** Asked again, the cell answers the same: what was claimed has no record there yet. */
-async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: Instance, { id, to }: CellMove) {
-  const about = { requestId: id, requestSpec: specForCell(requestSpec), instanceUuids: [uuid], cell: to };
+async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: Instance, { id, to, zone }: CellMove) {
+  const choosesZone = zone === undefined && isOverZones(groupOf({ requestSpec }));
+  const about = {
+    requestId: id,
+    requestSpec: specForCell(requestSpec, zone),
+    instanceUuids: [uuid],
+    cell: to,
+    choosesZone,
+  };
   const admitted = { priority: admission?.priority ?? 0, isProtected: admission?.isProtected ?? false };
   const request = { ...about, ...admitted, numAlternates: t.config.numAlternates };
   const options = { timeoutMs: t.config.selectTimeoutMs, signal: t.stopping };
   const response = await callMethod(t.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
   const message = response.noValidHost?.summary ?? `cell ${to} does not take it`;
-  return { destinations: response.destinations, fault: { reason: 'no_valid_host', message } };
+  const isUneven = response.noValidHost?.filters.some(({ filter }) => filter === 'cell_spread') ?? false;
+  return {
+    destinations: response.destinations,
+    fault: { reason: isUneven ? GROUP_IS_UNEVEN : 'no_valid_host', message },
+  };
 }
 
 /** Answers whether it has come further by that. */
-async function operateInSource(
+async function operateIn(
   t: TopConductor,
+  cell: string,
   { uuid: instanceUuid, version }: Instance,
-  { name }: CellOfInstance,
   operation: InstanceOperation,
 ): Promise<boolean> {
   const request = { instanceUuid, operation, version: 0 };
   const options = { timeoutMs: CALL_TIMEOUT_MS, signal: t.stopping };
-  await callMethod(busOfCell(t, name), RPC_CONDUCTOR, operateInstanceMethod, request, options);
-  await askOne(t, name, instanceUuid);
+  await callMethod(busOfCell(t, cell), RPC_CONDUCTOR, operateInstanceMethod, request, options);
+  await askOne(t, cell, instanceUuid);
   const [now] = await t.instances.get([instanceUuid]);
   return now?.version !== version;
 }
@@ -122,9 +143,9 @@ async function buildThere(t: TopConductor, record: Instance, move: CellMove): Pr
   return false;
 }
 
-function requestOf(t: TopConductor, record: Instance, { id }: CellMove, destinations: readonly Destination[]) {
+function requestOf(t: TopConductor, record: Instance, { id, zone }: CellMove, destinations: readonly Destination[]) {
   const { uuid, name, requestSpec, admission } = record;
-  const about = { requestId: id, requestSpec: specForCell(requestSpec), count: 1, name, instanceUuids: [uuid] };
+  const about = { requestId: id, requestSpec: specForCell(requestSpec, zone), count: 1, name, instanceUuids: [uuid] };
   return { ...about, publishedAtMs: t.clock.now(), minCount: 0, admission, destinations };
 }
 
@@ -136,15 +157,15 @@ async function lookThere(t: TopConductor, record: Instance, move: CellMove): Pro
 }
 
 async function undo(t: TopConductor, record: Instance, cell: CellOfInstance, move: CellMove): Promise<boolean> {
+  if (move.zone !== undefined && !move.isKept && !cell.isEnding) return keepPlace(t, record);
   if (move.isHandedOver && move.target !== 'deleted') {
     await endIn(t, move.to, record);
     if (await askOne(t, move.to, record.uuid)) return false;
     if (move.target === undefined || cell.isEnding) return changeMove(t, record, { target: 'deleted' });
     return doubtTarget(t, record, move);
   }
-  if (!cell.isEnding && move.source === 'stopped') {
-    return operateInSource(t, record, cell, 'start');
-  }
+  const isToStart = move.source === 'stopped' && !move.staysStopped;
+  if (!cell.isEnding && isToStart) return operateIn(t, cell.name, record, 'start');
   if (!cell.isEnding && (move.source === 'stopping' || move.source === 'starting')) {
     await askOne(t, cell.name, record.uuid);
     return false;
@@ -156,30 +177,19 @@ async function undo(t: TopConductor, record: Instance, cell: CellOfInstance, mov
  * The other cell had it, and does not know it any more. Where it did not say that it is gone, its store may have been wiped, and what
  * runs there goes on: it stays stopped where it was until that cell says something of it, by whatever version, or somebody ends it.
  */
-async function doubtTarget(t: TopConductor, { uuid }: Instance, { to }: CellMove): Promise<boolean> {
-  let isGone = false;
+async function doubtTarget(t: TopConductor, { uuid, version }: Instance, { to }: CellMove): Promise<false> {
   await changeRecord(t, uuid, (record) => {
     const { cell } = record;
-    isGone = cell?.move?.target === 'deleted';
-    if (cell?.move === undefined || isGone) return undefined;
+    // What was heard meanwhile counts.
+    if (record.version !== version || cell?.move === undefined) return undefined;
+    const isSaid = cell.move.target === 'unknown' && cell.move.version === 0;
+    if (isSaid) return undefined;
     const message = `cell ${to} had it and does not know it any more: it may run there, and is not started in cell ${cell.name}`;
-    const inDoubt = { ...cell, move: { ...cell.move, target: 'unknown', version: 0 } } as const;
+    const move = { ...cell.move, target: 'unknown', version: 0 } as const;
     const dueAtMs = t.clock.now() + t.config.syncIntervalMs;
-    return { cell: inDoubt, fault: { reason: 'forgotten_by_cell', message }, dueAtMs };
+    return { cell: { ...cell, move }, fault: { reason: 'forgotten_by_cell', message }, dueAtMs };
   });
-  return isGone;
-}
-
-/** Answers whether it was changed: somebody else may be further. */
-async function changeMove(t: TopConductor, { uuid, version }: Instance, change: Partial<CellMove>): Promise<boolean> {
-  let isChanged = false;
-  await changeRecord(t, uuid, (record) => {
-    const { cell } = record;
-    isChanged = record.version === version && cell?.move !== undefined;
-    if (!isChanged || cell?.move === undefined) return undefined;
-    return { cell: { ...cell, move: { ...cell.move, ...change } }, dueAtMs: t.clock.now() + t.config.syncIntervalMs };
-  });
-  return isChanged;
+  return false;
 }
 
 /** It is where it was, and as it is there. */
@@ -200,7 +210,7 @@ export async function settleLeft(t: TopConductor, record: Instance): Promise<voi
   const { left } = record.cell ?? {};
   if (left === undefined || left.isGone) return;
   try {
-    await reserveRunning(t, record);
+    await reserveAsOnRecord(t, [record.uuid]);
     await endIn(t, left.name, record);
     if (await askOne(t, left.name, record.uuid)) return;
     await changeRecord(t, record.uuid, ({ cell }) => {

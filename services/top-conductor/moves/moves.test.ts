@@ -1,4 +1,4 @@
-import { Client } from '#libs/client/client';
+import type { Client } from '#libs/client/client';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { chosen, refusedBy, TopWorld } from '../testing/top-world';
@@ -13,8 +13,7 @@ beforeEach(async () => {
   world.a.obeys = true;
   world.b.obeys = true;
   await world.open();
-  const { clock, random } = world;
-  client = new Client(world.bus, { clock, random, timeoutMs: 5_000, retryForMs: 0 });
+  client = world.client();
   await world.request();
   await world.clock.advance(0);
   instance = await world.only();
@@ -106,8 +105,12 @@ it('is not started where it was when the other cell had it and has forgotten it'
   await world.b.says(instance, { state: 'building', version: 3 });
   world.b.records.clear();
   await world.clock.advance(100_000);
-  expect(await world.only()).toMatchObject({ state: 'migrating', fault: { reason: 'forgotten_by_cell' } });
+  const inDoubt = await world.only();
+  expect(inDoubt).toMatchObject({ state: 'migrating', fault: { reason: 'forgotten_by_cell' } });
   expect(stateIn(world.a)).toBe('stopped');
+  // Said once, however long it lasts.
+  await world.clock.advance(100_000);
+  expect((await world.only()).version).toBe(inDoubt.version);
   // A store that was wiped numbers anew.
   await world.b.says(instance, { state: 'active', version: 1 });
   await world.clock.advance(1_000);
@@ -115,6 +118,49 @@ it('is not started where it was when the other cell had it and has forgotten it'
   await world.b.says(instance, { state: 'deleted', version: 2 });
   await world.clock.advance(5_000);
   expect(await world.only()).toMatchObject({ state: 'active', host: 'h1-a', cell: { name: 'a' } });
+});
+
+describe('stopped', () => {
+  beforeEach(async () => {
+    await world.a.says(instance, { state: 'stopped', host: 'h1-a', version: 5 });
+    await world.clock.advance(0);
+  });
+
+  it('is built in the other cell and stopped there, and ended where it was only then', async () => {
+    await move();
+    const states: unknown[] = [];
+    await world.bus.subscribe('instance.#', () => states.push([stateIn(world.a), stateIn(world.b)]));
+    await world.clock.advance(5_000);
+    expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h1-b', fault: undefined, cell: { name: 'b' } });
+    expect([stateIn(world.a), stateIn(world.b)]).toEqual(['deleted', 'stopped']);
+    expect(states).not.toContainEqual(['deleted', 'active']);
+    expect(world.a.operations).toEqual([]);
+    expect(world.b.operations.map(({ operation }) => operation)).toEqual(['stop']);
+  });
+
+  it('stays stopped where it was when the other cell can not build it', async () => {
+    world.b.builds = false;
+    await move();
+    await world.clock.advance(10_000);
+    expect(await world.only()).toMatchObject({
+      state: 'stopped',
+      cell: { name: 'a' },
+      fault: { reason: 'not_arrived' },
+    });
+    expect(world.a.operations).toEqual([]);
+  });
+
+  it('stays stopped where it was when the other cell does not stop it in time', async () => {
+    world.b.stops = false;
+    await move();
+    await world.clock.advance(120_000);
+    expect(await world.only()).toMatchObject({
+      state: 'stopped',
+      cell: { name: 'a' },
+      fault: { reason: 'move_timed_out' },
+    });
+    expect([stateIn(world.a), stateIn(world.b)]).toEqual(['stopped', 'deleted']);
+  });
 });
 
 it('what turns up in the other cell after all is ended there', async () => {

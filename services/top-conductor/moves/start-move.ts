@@ -3,14 +3,14 @@ import type { OperateInstanceRequest, OperateInstanceResponse } from '#libs/cont
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
-import { isOfOneCell } from '#libs/domain/server-group';
+import { isOfOneCell, isOverZones } from '#libs/domain/server-group';
 import type { TopConductor } from '../context';
 import { changeRecord } from '../records';
 import { driveMove } from './drive-move';
 
 /**
  * Puts on record that an instance is to go to another cell. Answered then; how it goes on is told by events: MIGRATING until it is ACTIVE
- * there, or, with a fault, as it was.
+ * there, STOPPED if it was, or, with a fault, as it was.
  *
  * @throws BerthError `invalid_argument / not_for_this`, `/ unknown_cell`; `failed_precondition / same_cell`, `/ instance_state`, `/
  *   bound_to_cell` for what only its cell can have.
@@ -27,9 +27,10 @@ export async function startMove(
   }
   requireMovable(record, targetCell);
   const changed = await changeRecord(t, record.uuid, ({ state, cell, version }) => {
-    if (version !== record.version || state !== 'active' || cell === undefined) return undefined;
+    if (version !== record.version || cell === undefined) return undefined;
     const about = { id: t.random.uuid(), to: targetCell, phase: 'selecting', source: state } as const;
-    const move = { ...about, version: 0, isHandedOver: false, startedAtMs: t.clock.now() };
+    const staysStopped = state === 'stopped';
+    const move = { ...about, staysStopped, version: 0, isHandedOver: false, startedAtMs: t.clock.now() };
     return {
       state: 'migrating',
       fault: undefined,
@@ -43,16 +44,21 @@ export async function startMove(
   return { instance: instanceView(changed) };
 }
 
+const MOVABLE: readonly Instance['state'][] = ['active', 'stopped'];
+
 function requireMovable({ uuid, state, cell, requestSpec }: Instance, to: string): void {
   const refuse = (reason: string, message: string) => {
     throw new BerthError('failed_precondition', reason, `instance ${uuid} ${message}`);
   };
   if (cell?.name === to) refuse('same_cell', `is in cell ${to} already`);
-  if (state !== 'active') refuse('instance_state', `is ${state}: what is ACTIVE is moved to another cell`);
+  if (!MOVABLE.includes(state))
+    refuse('instance_state', `is ${state}: what is ACTIVE or STOPPED is moved to another cell`);
   if (cell?.left && !cell.left.isGone) refuse('instance_state', `has not left cell ${cell.left.name} yet`);
   const { group, forceHosts, sameHost } = requestSpecCodec.decode(requestSpec);
   if (group?.policy !== undefined && isOfOneCell(group))
     refuse('bound_to_cell', `is of group '${group.id}', which is of one cell`);
+  if (isOverZones(group) && state !== 'stopped')
+    refuse('bound_to_cell', `is in its zone for group '${group.id}': STOPPED it is moved, if the group stays even`);
   if (forceHosts.length > 0 || sameHost.length > 0) refuse('bound_to_cell', 'asks for hosts of its cell');
 }
 

@@ -1,5 +1,5 @@
 import type { InstanceEvent } from '#libs/contracts/messages';
-import type { CellOfInstance, Instance } from '#libs/domain/instance';
+import type { CellMove, CellOfInstance, Instance } from '#libs/domain/instance';
 import type { TopConductor } from '../context';
 import type { RecordChange } from '../records';
 
@@ -23,24 +23,35 @@ export function changeByNews(t: TopConductor, record: Instance, name: string, ne
 function ofSource(
   t: TopConductor,
   cell: CellOfInstance,
-  move: Move,
+  move: CellMove,
   { state, version }: News,
 ): RecordChange | undefined {
   if (version < cell.version || (version === cell.version && state === move.source)) return undefined;
   return { cell: { ...cell, version, move: { ...move, source: state } }, dueAtMs: t.clock.now() };
 }
 
-/** It has arrived with the first word that it is ACTIVE there: from then on the other cell is its own. */
-function ofTarget(t: TopConductor, cell: CellOfInstance, move: Move, news: News): RecordChange | undefined {
-  const { state, version, host, attempts } = news;
+/**
+ * It has arrived with the first word that it is there as it is to be: from then on the other cell is its own. One that counts in a zone is
+ * counted there first (`arriveInZone`).
+ */
+function ofTarget(t: TopConductor, cell: CellOfInstance, move: CellMove, news: News): RecordChange | undefined {
+  const { state, version } = news;
   if (version <= move.version) return undefined;
-  if (state !== 'active' || move.phase !== 'building' || cell.isEnding) {
+  const isAsWanted = state === (move.staysStopped ? 'stopped' : 'active') && move.phase === 'building';
+  if (!isAsWanted || cell.isEnding || move.zone !== undefined) {
     return { cell: { ...cell, move: { ...move, version, target: state } }, dueAtMs: t.clock.now() };
   }
-  const { id: requestId, to: name } = move;
+  return arrived(t, cell, move, news);
+}
+
+/** The record of what the other cell has now, with what is to be ended in the one that it came from. */
+export function arrived(t: TopConductor, cell: CellOfInstance, move: CellMove, news: News): RecordChange {
+  const { state, version, host, attempts } = news;
+  const { id: requestId, to: name, zone } = move;
   const left = { name: cell.name, isGone: false };
-  const arrived = { name, version, isHandedOver: true, isEnding: false, requestId, left };
-  return { state, host, attempts, fault: undefined, cell: arrived, dueAtMs: t.clock.now() };
+  const inZone = zone === undefined ? {} : { zone };
+  const its = { name, ...inZone, version, isHandedOver: true, isEnding: false, requestId, left };
+  return { state, host, attempts, fault: undefined, cell: its, dueAtMs: t.clock.now() };
 }
 
 /** Of the cell that it has left: gone, or there (again) and to be ended once more. */
@@ -49,5 +60,3 @@ function leftBehind(t: TopConductor, cell: CellOfInstance, { state }: News): Rec
   if (cell.left === undefined || cell.left.isGone === isGone) return undefined;
   return { cell: { ...cell, left: { ...cell.left, isGone } }, dueAtMs: t.clock.now() };
 }
-
-type Move = NonNullable<CellOfInstance['move']>;

@@ -1,4 +1,4 @@
-import { Client } from '#libs/client/client';
+import type { Client } from '#libs/client/client';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { chosen, TopWorld } from '../testing/top-world';
 
@@ -9,8 +9,7 @@ beforeEach(async () => {
   world = new TopWorld();
   world.select = ({ instanceUuids }) => chosen('a', instanceUuids);
   await world.open();
-  const { clock, random } = world;
-  client = new Client(world.bus, { clock, random, timeoutMs: 5_000, retryForMs: 0 });
+  client = world.client();
 });
 afterEach(() => world.close());
 

@@ -4,19 +4,22 @@ import { buildRequestCodec } from '#libs/contracts/conductor';
 import type { Destination } from '#libs/contracts/messages';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
-import { busOfCell } from '../cells/bus-of-cell';
+import { busOfCell, requireNamed } from '../cells/bus-of-cell';
 import type { TopConductor } from '../context';
 import { changeRecord, dueIn, noteFault, requestIn } from '../records';
-import { hasGroup, reserve } from './reservations';
+import type { Place } from './place';
+import { groupOf, reserve } from './reservations';
 import { membersOf } from './settle-gang';
 import { specForCell } from './spec-for-cell';
 
 /** What instances of one request are given to a cell with. */
 interface Handover {
   readonly cell: string;
+  /** Of a group that spreads over zones: the one that all of them are in. They hold their places there already. */
+  readonly zone?: string | undefined;
   /** Of some of them, or none. */
   readonly destinations: readonly Destination[];
-  /** Others of their request are in other cells: whether their gang fails is the top's to say. */
+  /** Others of their request are in other cells, or zones: whether their gang fails is the top's to say. */
   readonly isPart: boolean;
 }
 
@@ -26,16 +29,15 @@ interface Handover {
  * @throws BerthError `unavailable / cell_unreachable`.
  */
 export async function handOver(t: TopConductor, open: readonly Instance[], { cell, ...how }: Handover): Promise<void> {
-  if (!t.links.has(cell)) busOfCell(t, cell);
-  if (open.some(hasGroup) && (await reserve(t, open, cell)).kind === 'other_cell')
-    return await goElsewhere(t, open, { cell, ...how });
-  const given = await chooseCell(t, open, cell, await requestIdIn(t, open, cell));
+  requireNamed(t, cell);
+  if (how.zone === undefined && (await isElsewhere(t, open, cell))) return goElsewhere(t, open, { cell, ...how });
+  const given = await chooseCell(t, open, { name: cell, zone: how.zone }, await requestIdIn(t, open, cell));
   const [first] = given;
   if (first === undefined) return;
   const uuids = given.map(({ uuid }) => uuid);
   const request = {
     requestId: requestIn(first),
-    requestSpec: specForCell(first.requestSpec),
+    requestSpec: specForCell(first.requestSpec, how.zone),
     count: given.length,
     name: given.length === 1 ? first.name : first.name.replace(/-\d+$/, ''),
     instanceUuids: uuids,
@@ -58,6 +60,12 @@ export async function handOver(t: TopConductor, open: readonly Instance[], { cel
       ),
     ),
   );
+}
+
+/** Whether their group is of one cell, and in another. */
+async function isElsewhere(t: TopConductor, open: readonly Instance[], cell: string): Promise<boolean> {
+  if (!open.some(groupOf)) return false;
+  return (await reserve(t, open, () => ({ name: cell }))).kind === 'elsewhere';
 }
 
 /** Members of their group have come to another cell since: what was selected here is given back, and they go there. */
@@ -85,24 +93,29 @@ async function requestIdIn(t: TopConductor, open: readonly Instance[], cell: str
   return isTaken ? t.random.uuid() : requestIn(first);
 }
 
-/** Answers those that are in this cell from now on. */
+/** Answers those that are in this cell, and zone, from now on. */
 async function chooseCell(
   t: TopConductor,
   open: readonly Instance[],
-  cell: string,
+  { name, zone }: Place,
   requestId: string,
 ): Promise<Instance[]> {
+  const isThere = (cell: Place) => cell.name === name && cell.zone === zone;
   const chosen = await Promise.all(
     open.map(({ uuid }) =>
       changeRecord(t, uuid, (record) => {
         if (record.state !== 'scheduling' || record.cell?.isHandedOver) return undefined;
         // Somebody else was faster: what was claimed for it here has no record, and goes with the cell's audit.
-        if (record.cell && record.cell.name !== cell) return undefined;
+        if (record.cell && !isThere(record.cell)) return undefined;
         const before = record.cell ?? { version: 0, isHandedOver: false, isEnding: false };
         const its = requestId === record.requestId ? {} : { requestId };
-        return { cell: { ...its, ...before, name: cell }, fault: undefined, dueAtMs: dueIn(t, 'scheduling', false) };
+        return {
+          cell: { ...its, ...before, name, ...(zone === undefined ? {} : { zone }) },
+          fault: undefined,
+          dueAtMs: dueIn(t, 'scheduling', false),
+        };
       }),
     ),
   );
-  return chosen.filter((record) => record?.state === 'scheduling' && record.cell?.name === cell) as Instance[];
+  return chosen.filter((record) => record?.state === 'scheduling' && record.cell && isThere(record.cell)) as Instance[];
 }

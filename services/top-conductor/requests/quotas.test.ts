@@ -1,4 +1,4 @@
-import { Client } from '#libs/client/client';
+import type { Client } from '#libs/client/client';
 import type { Instance } from '#libs/domain/instance';
 import { NO_ADMISSION } from '#libs/domain/queueing/admission';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
@@ -11,8 +11,7 @@ beforeEach(async () => {
   world = new TopWorld();
   world.select = ({ instanceUuids }) => chosen('a', instanceUuids);
   await world.open();
-  const { clock, random } = world;
-  client = new Client(world.bus, { clock, random, timeoutMs: 5_000, retryForMs: 0 });
+  client = world.client();
 });
 afterEach(() => world.close());
 

@@ -5,9 +5,10 @@ import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
 import { addResources, inventory, MAX_AMOUNT, type Resources } from '#libs/domain/inventory';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
-import { isOfOneCell, type Membership } from '#libs/domain/server-group';
+import type { NamedGroup } from '#libs/domain/server-group';
 import type { CommitResult, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { TopConductor } from '../context';
+import { membershipIn, type Place } from './place';
 
 /**
  * What instances of the fleet count for in their projects' quotas at the top: allocations of a provider that has room for all,
@@ -23,19 +24,22 @@ export const FLEET_PROVIDER = '0be72ee7-f1ee-4000-8000-000000000001';
 export type Reserved =
   | { readonly kind: 'reserved' }
   | { readonly kind: 'quota'; readonly excess: readonly QuotaExcess[] }
-  /** Members of their group are in another cell, where they have to go, too. */
-  | { readonly kind: 'other_cell' };
+  /** Their group has to be elsewhere: in the cell of its other members, or in a zone that has fewer of them. */
+  | { readonly kind: 'elsewhere' }
+  /** Somebody else has written what one of them holds since it was read. */
+  | { readonly kind: 'changed' };
 
 /**
- * Reserves what instances ask for, and that they are in their group's cell: in the one that is on record, or in `cell`. Again, it
- * changes nothing.
+ * Reserves what instances ask for, and that they are in their group's cell, or zone: in what is on record, or in `placeOf`, one after the
+ * other, all or none. Again, it changes nothing.
  */
-export function reserve(t: TopConductor, records: readonly Instance[], cell?: string): Promise<Reserved> {
-  return commitReservation(
-    t,
-    records.map((record) => writeOf(record, takenBy(record.requestSpec), cell)),
-    'within_quota',
-  );
+export function reserve(
+  t: TopConductor,
+  records: readonly Instance[],
+  placeOf: (record: Instance) => Place | undefined = onRecord,
+): Promise<Reserved> {
+  const writes = records.map((record) => writeOf(record, takenBy(record.requestSpec), placeOf(record)));
+  return commitReservation(t, writes, 'within_quota');
 }
 
 /** Reserves for an instance what it asks for, or will after a resize, whichever is more of each class. Answers as `reserve`. */
@@ -51,9 +55,42 @@ export async function reserveRunning(t: TopConductor, record: Instance): Promise
   await commitReservation(t, [writeOf(record)], 'forced');
 }
 
-/** Whether an instance is of a server group. */
-export function hasGroup({ requestSpec }: Pick<Instance, 'requestSpec'>): boolean {
-  return readSpec(requestSpec).group !== undefined;
+/**
+ * Counts a member that goes to another place, or stays where it is, if nobody has written what it holds since that was read. Once
+ * it was, whoever has read it before is refused.
+ *
+ * @param place  where it goes, if its group allows; undefined when it stays, whatever its group says
+ */
+export function reserveMove(
+  t: TopConductor,
+  record: Instance,
+  held: Consumer | undefined,
+  place: Place | undefined,
+): Promise<Reserved> {
+  const write = { ...writeOf(record, takenBy(record.requestSpec), place ?? onRecord(record)), expect: asRead(held) };
+  return commitReservation(t, [write], place ? 'as_group_allows' : 'forced');
+}
+
+/**
+ * Reserves what instances count for that have not reserved it, or elsewhere than where they are on record.
+ *
+ * What is reserved is read before the records, and written only if nobody has written it since: whoever wrote it later knows the record
+ * as it is now, or looks at it once more itself.
+ */
+export async function reserveAsOnRecord(t: TopConductor, uuids: readonly string[]): Promise<void> {
+  const held = new Map((await t.placement.consumers(uuids)).map((one) => [one.uuid, one]));
+  for (const record of await t.instances.get(uuids)) {
+    const has = held.get(record.uuid);
+    // What goes to another zone may be counted there already: whoever takes it further knows.
+    if (record.cell?.move?.zone !== undefined) continue;
+    if (!isCounted(record) || isMoving(record) || isReserved(record, has)) continue;
+    await commitReservation(t, [{ ...writeOf(record), expect: asRead(has) }], 'forced');
+  }
+}
+
+/** The server group that an instance is of. */
+export function groupOf({ requestSpec }: Pick<Instance, 'requestSpec'>): NamedGroup | undefined {
+  return readSpec(requestSpec).group;
 }
 
 /** Gives back what instances have reserved; those that have nothing are not missed. */
@@ -88,8 +125,10 @@ export async function settleReservations(t: TopConductor, beforeMs: number): Pro
     const settled = rows.filter((record) => isCounted(record) && !isMoving(record) && record.updatedAtMs < beforeMs);
     for (let from = 0; from < settled.length; from += CHUNK) {
       const chunk = settled.slice(from, from + CHUNK);
-      const held = new Map((await t.placement.consumers(chunk.map(({ uuid }) => uuid))).map((one) => [one.uuid, one]));
-      for (const record of chunk) if (!isReserved(record, held.get(record.uuid))) await reserveRunning(t, record);
+      await reserveAsOnRecord(
+        t,
+        chunk.map(({ uuid }) => uuid),
+      );
     }
   });
   await t.placement.scanConsumers(async (consumers) => {
@@ -105,6 +144,8 @@ export async function settleReservations(t: TopConductor, beforeMs: number): Pro
 
 /** Custom classes that the top does not know are not counted: they are written again for nothing, until it knows them. */
 function isReserved(record: Instance, held: Consumer | undefined): boolean {
+  const member = membershipIn(record.cell, groupOf(record));
+  if (held?.groupHost !== member?.host || held?.groupDomain?.domain !== member?.spread?.domain) return false;
   const has = held?.allocations[FLEET_PROVIDER] ?? {};
   const wanted = takenBy(record.requestSpec);
   return [...new Set([...Object.keys(has), ...Object.keys(wanted)])].every((name) => has[name] === wanted[name]);
@@ -120,18 +161,14 @@ function takenBy(encoded: Uint8Array): Resources {
   return readSpec(encoded).takes;
 }
 
-function writeOf(record: Instance, resources = takenBy(record.requestSpec), cell = record.cell?.name): ConsumerWrite {
-  const write = consumerOf(record, { [FLEET_PROVIDER]: resources });
-  const group = cell === undefined ? undefined : membershipIn(cell, record);
-  return group ? { ...write, group } : write;
+function onRecord({ cell }: Instance): Place | undefined {
+  return cell;
 }
 
-/** To the store a cell is what a host is to a cell's: a group that must stay in one cell is one of affinity to it. */
-function membershipIn(cell: string, { requestSpec }: Instance): Membership | undefined {
-  const { group } = readSpec(requestSpec);
-  if (group?.policy === undefined) return undefined;
-  const policy = isOfOneCell(group) ? 'affinity' : 'soft-affinity';
-  return { group: { id: group.id, policy, maxPerHost: 0 }, host: cell };
+function writeOf(record: Instance, resources = takenBy(record.requestSpec), place = onRecord(record)): ConsumerWrite {
+  const write = consumerOf(record, { [FLEET_PROVIDER]: resources });
+  const group = membershipIn(place, groupOf(record));
+  return group ? { ...write, group } : write;
 }
 
 function consumerOf(
@@ -142,22 +179,27 @@ function consumerOf(
   return { ...who, allocations, mappings: {}, expect: { kind: 'any' } };
 }
 
+function asRead(held: Consumer | undefined): ConsumerWrite['expect'] {
+  return held ? { kind: 'generation', generation: held.generation } : { kind: 'absent' };
+}
+
 /** More than there are classes that one request names. */
 const MAX_TRIES = 64;
 
 async function commitReservation(
   t: TopConductor,
   consumers: readonly ConsumerWrite[],
-  how: 'within_quota' | 'forced',
+  how: 'within_quota' | 'as_group_allows' | 'forced',
 ): Promise<Reserved> {
+  const terms = { force: how === 'forced', withinQuota: how === 'within_quota' };
   let wanted = consumers;
   let result: CommitResult | undefined;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const terms = how === 'forced' ? { force: true } : { withinQuota: true };
     result = await t.placement.commit({ kind: 'write_allocations', atMs: t.clock.now(), consumers: wanted, ...terms });
     if (result.kind === 'committed' || result.kind === 'unchanged') return { kind: 'reserved' };
     if (result.kind === 'quota') return result;
-    if (result.kind === 'group') return { kind: 'other_cell' };
+    if (result.kind === 'group') return { kind: 'elsewhere' };
+    if (result.kind === 'generation') return { kind: 'changed' };
     if (result.kind !== 'not_found') break;
     const { subject, key } = result;
     // No host of any cell has ever had it (the top's schedulers would know): nobody gets it.

@@ -33,6 +33,28 @@ it('a request that was divided goes to its cells in parts', async () => {
   expect(world.a.requests[0]?.requestId).toBe(world.b.requests[0]?.requestId);
 });
 
+it('when one cell refuses its part of a gang, the others end', async () => {
+  await world.request(4, {}, { minCount: 4 });
+  const [part] = world.b.requests;
+  if (!part) throw new Error('there is no request');
+  await world.b.refuses(part);
+  await world.clock.advance(0);
+  expect(statesOf(await world.all())).toEqual(['deleting', 'deleting', 'error', 'error']);
+  expect(new Set(world.a.terminated).size).toBe(2);
+});
+
+it('settles a gang once, however many of its members are refused', async () => {
+  await world.request(100, {}, { minCount: 100 });
+  const list = jest.spyOn(world.instances, 'list');
+  const [part] = world.b.requests;
+  if (!part) throw new Error('there is no request');
+  await world.b.refuses(part);
+  await world.clock.advance(0);
+  const settled = list.mock.calls.filter(([{ requestId }]) => requestId === part.requestId);
+  expect(settled).toHaveLength(1);
+  expect((await world.all()).filter(({ fault }) => fault?.reason === 'gang_failed')).toHaveLength(2);
+});
+
 it('when too few of a divided gang can become ACTIVE, the others end in both cells', async () => {
   await world.request(4, {}, { minCount: 4 });
   expect(world.a.requests).toMatchObject([{ minCount: 0 }]);

@@ -2,11 +2,16 @@ import type { EncodedRequestSpec } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { fleetGroupId } from '#libs/domain/server-group';
 
-/** A request as cells get it: what they have under the same name is theirs, and not what the fleet has. */
-export function specForCell(encoded: EncodedRequestSpec): EncodedRequestSpec {
+/**
+ * A request as cells get it: what they have under the same name is theirs, and not what the fleet has.
+ *
+ * @param zone  of a group that spreads over zones: the one that the top has chosen, in which the cell has nothing to compare
+ */
+export function specForCell(encoded: EncodedRequestSpec, zone?: string): EncodedRequestSpec {
   const spec = requestSpecCodec.decode(encoded);
   const { flavor, group } = spec;
   if (flavor === undefined && group === undefined) return encoded;
   const named = group && { ...group, id: fleetGroupId(group.id) };
-  return requestSpecCodec.encode({ ...spec, flavor: undefined, group: named });
+  const availabilityZone = zone ?? spec.availabilityZone;
+  return requestSpecCodec.encode({ ...spec, flavor: undefined, group: named, availabilityZone });
 }

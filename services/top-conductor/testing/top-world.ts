@@ -3,6 +3,8 @@ import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus, type IncomingMessage } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
+import { Client } from '#libs/client/client';
+import { type CellView, listCellsMethod } from '#libs/contracts/cell-methods';
 import { buildRefusedCodec, buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { listGroupsMethod } from '#libs/contracts/groups';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
@@ -17,7 +19,7 @@ import type {
   SelectDestinationsResponse,
 } from '#libs/contracts/messages';
 import { operateInstanceMethod } from '#libs/contracts/operations';
-import { BUILD_REQUESTS, instanceTopic, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { BUILD_REQUESTS, instanceTopic, RPC_CONDUCTOR, RPC_SCHEDULER, refusalTopic } from '#libs/contracts/queues';
 import { releaseClaimsMethod } from '#libs/contracts/release-claims';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
@@ -55,6 +57,8 @@ export class ScriptedCell {
   heeds = true;
   /** Whether it builds, stops, starts and ends what it is told to. */
   obeys = false;
+  /** Whether it stops what it is told to, if it obeys. */
+  stops = true;
   /** Whether what it builds becomes ACTIVE. */
   builds = true;
   /** Whether its conductors answer. */
@@ -79,7 +83,8 @@ export class ScriptedCell {
       }),
       ...answer(operateInstanceMethod, async (request) => {
         this.operations.push(request);
-        if (this.obeys && request.operation === 'stop') await this.#becomes(request.instanceUuid, 'stopped');
+        if (this.obeys && this.stops && request.operation === 'stop')
+          await this.#becomes(request.instanceUuid, 'stopped');
         if (this.obeys && request.operation === 'start') await this.#becomes(request.instanceUuid, 'active');
         const instance = this.records.get(request.instanceUuid);
         if (instance && this.heeds) return { instance };
@@ -112,6 +117,13 @@ export class ScriptedCell {
     if (!view) return;
     const requestSpec = requestSpecCodec.encode(view.requestSpec);
     await this.says({ ...view, requestSpec }, { ...view, state, version: view.version + 1 });
+  }
+
+  /** Refuses a request that it was given. */
+  async refuses({ requestId }: BuildRequest): Promise<void> {
+    const error = new BerthError('failed_precondition', 'scripted', 'this cell does not take it');
+    const body = buildRefusedCodec.encode({ requestId, error });
+    await this.bus.publish(refusalTopic(''), { type: buildRefusedCodec.type, body });
   }
 
   /** Writes a record and tells of it, or only writes it. */
@@ -152,6 +164,8 @@ export class TopWorld {
   readonly asked: SelectDestinationsRequest[] = [];
   /** Server groups of the fleet. */
   groups: readonly GroupView[] = [];
+  /** What the scheduler of the top says of cells. */
+  cells: readonly CellView[] = [];
   /** What the scheduler of the top says. */
   select: (request: SelectDestinationsRequest) => Promise<SelectDestinationsResponse> | SelectDestinationsResponse =
     () => chosen('a', []);
@@ -169,6 +183,7 @@ export class TopWorld {
         this.asked.push(request);
         return this.select(request);
       }),
+      ...answer(listCellsMethod, async () => ({ cells: this.cells })),
       ...answer(listGroupsMethod, async ({ name }) => {
         const group = this.groups.find((one) => one.name === name);
         if (group) return { groups: [group], members: [] };
@@ -257,6 +272,12 @@ export class TopWorld {
     return instance;
   }
 
+  /** A client of the top that does not ask again. */
+  client(): Client {
+    const { clock, random } = this;
+    return new Client(this.bus, { clock, random, timeoutMs: 5_000, retryForMs: 0 });
+  }
+
   #around() {
     return { clock: this.clock, random: this.random, log: silentLog, metrics: createMetrics({}) };
   }
@@ -271,13 +292,25 @@ export function chosen(cell: string, instanceUuids: readonly string[]): SelectDe
   return { destinations, noValidHost: undefined, cell };
 }
 
+/** That cells have claimed hosts in zones, by instance: `a z1`. */
+export function chosenInZones(
+  zones: readonly string[],
+  places: Readonly<Record<string, string>>,
+): SelectDestinationsResponse {
+  const destinations = Object.entries(places).flatMap(([uuid, place]) => {
+    const [cell = '', zone = ''] = place.split(' ');
+    return chosen(cell, [uuid]).destinations.map((one) => ({ ...one, zone }));
+  });
+  return { destinations, noValidHost: undefined, zones };
+}
+
 /** What several cells have selected together. */
 export function chosenAcross(...parts: readonly SelectDestinationsResponse[]): SelectDestinationsResponse {
   return { destinations: parts.flatMap(({ destinations }) => destinations), noValidHost: undefined };
 }
 
 /** That no cell takes it, for reasons that may pass or not. */
-export function refusedBy(filter: 'cell_reachable' | 'cell_capacity'): SelectDestinationsResponse {
+export function refusedBy(filter: 'cell_reachable' | 'cell_capacity' | 'cell_spread'): SelectDestinationsResponse {
   const filters = [{ filter, refused: 2, reasons: { scripted: 2 } }];
   const counts = { hostsConsidered: 2, hostsPassed: 0, claimConflicts: 0 };
   return { destinations: [], noValidHost: { ...counts, filters, summary: 'no cell', quotaExceeded: [] } };

@@ -160,6 +160,7 @@ it('an instance is moved to another cell, and a cell is drained by such moves', 
   await eventually('nothing of it is in b', async () => (await there(second, moved))?.state === 'deleted');
   const stopped = second.heard.filter(({ instanceUuid, state }) => instanceUuid === moved && state === 'stopped');
   expect(stopped).toHaveLength(1);
+  await top.client.operateAndWait(small, 'stop', { timeoutMs: 20_000 });
   const parts = { client: top.client, signal: new AbortController().signal, onProgress: () => {} };
   const drained = await drainCell(parts, { cell: B, reason: 'a test', parallel: 2, timeoutMs: 30_000 });
   const outcome = new Map(drained.map(({ uuid, cell, stays }) => [uuid, `${cell} ${stays?.split(':')[0] ?? 'left'}`]));
@@ -170,6 +171,8 @@ it('an instance is moved to another cell, and a cell is drained by such moves', 
     ]),
   );
   expect(await top.client.instance(large)).toMatchObject({ state: 'active', cell: B });
+  expect(await top.client.instance(small)).toMatchObject({ state: 'stopped', cell: 'cell1' });
+  expect(await there(first, small)).toMatchObject({ state: 'stopped' });
   expect((await top.client.cells(B))[0]?.state).toBe('draining');
   await top.client.setCellState(B, 'enabled');
   for (const uuid of [moved, small, large]) await top.client.terminateAndWait(uuid, { timeoutMs: 20_000 });
@@ -229,9 +232,9 @@ it('without the top and without schedulers a cell takes its builds to the end, a
     ['h3', 'failed'],
     ['h2', 'active'],
   ]);
-  // The other one may have been ACTIVE before the top was gone.
+  // The other one may have been ACTIVE before the top was gone; of this one it may not have heard that it is built.
   const [known] = await top.instances.get([failedOver?.uuid ?? '']);
-  expect(known?.state).toBe('building');
+  expect(['scheduling', 'building']).toContain(known?.state);
   await world.launch('top', 'top-conductor', CONDUCTOR);
   await eventually('the top has heard', async () => {
     return (await top.instances.get(instanceUuids)).every(({ state, host }) => state === 'active' && host === 'h2');

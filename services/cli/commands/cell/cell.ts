@@ -2,6 +2,7 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { CellView } from '#libs/contracts/cell-methods';
 import { TOP } from '#libs/domain/cells/cell';
 import type { CellState } from '#libs/domain/cells/cell-summary';
+import { counted } from '#libs/runtime/counted';
 import { answerCommand, showAnswer } from '../../answers/answer';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
@@ -79,7 +80,7 @@ function show({ terminal, clock }: Context, cell: CellView): void {
   const { summary } = cell;
   const left = summary?.instanceCount ?? 0;
   const said = cell.changedAtMs === 0 ? '-' : `${ageOf(clock, cell.changedAtMs)} ago ${cell.reason}`.trim();
-  const drained = left === 0 ? 'nothing is left' : `${left} instances are left`;
+  const drained = left === 0 ? 'nothing is left' : `${counted(left, 'instance')} left`;
   const pairs: [string, string][] = [
     ['cell', cell.name],
     ['state', showState(terminal, cell)],

@@ -1,11 +1,9 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type DrainedFromCell, drainCell } from '#libs/client/drain/drain-cell';
-import { EXIT } from '#libs/runtime/exit-codes';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
-import { startProgress } from '../../views/progress';
-import { table } from '../../views/table';
+import { divided, exitAfterDrain, showingDrain, showStaying } from '../../views/draining';
 import { amount } from '../number-flags';
 
 /** `berth cell drain`: nothing new comes to a cell, and what is there leaves. */
@@ -21,23 +19,16 @@ export function drainCellCommand(context: Context): CommandUnknownOpts {
     .option('--reason <text>', 'for whoever asks later', '')
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { parallel, timeout, move, reason, json }, cell) => {
-    const { clock, terminal, interrupted: signal } = context;
     if (!move) {
       await client.setCellState(cell, 'draining', reason);
       return show(context, cell, [], json);
     }
-    let progress: ReturnType<typeof startProgress> | undefined;
-    let left = 0;
-    const onProgress = (done: number, all: number, { stays }: DrainedFromCell) => {
-      if (stays !== undefined) left++;
-      progress ??= startProgress(terminal, clock, `draining cell ${cell}`, all);
-      progress.show(done, () => (left === 0 ? '' : `${left} stay`));
-    };
     const options = { cell, reason, parallel, timeoutMs: timeout * 1_000 };
-    const drained = await drainCell({ client, signal, onProgress }, options);
+    const drained = await showingDrain(context, `draining cell ${cell}`, (onProgress) =>
+      drainCell({ client, signal: context.interrupted, onProgress }, options),
+    );
     show(context, cell, drained, json);
-    if (signal.aborted) context.exit(EXIT.interrupted);
-    else if (drained.some(({ stays }) => stays !== undefined)) context.exit(EXIT.failed);
+    exitAfterDrain(context, drained);
   });
   return addHelp(command, [
     ['berth cell drain b --reason "moves to another hall"', 'exit code 1 says that something stays'],
@@ -47,13 +38,11 @@ export function drainCellCommand(context: Context): CommandUnknownOpts {
   ]);
 }
 
-function show({ terminal }: Context, cell: string, drained: readonly DrainedFromCell[], json: boolean): void {
-  const staying = drained.filter(({ stays }) => stays !== undefined);
-  const moved = drained.filter(({ stays }) => stays === undefined);
+function show(context: Context, cell: string, drained: readonly DrainedFromCell[], json: boolean): void {
+  const { terminal } = context;
+  const { moved, staying } = divided(drained);
   const plain = moved.map(({ uuid, cell: to, host }) => ({ uuid, cell: to, host }));
   if (json) return terminal.json({ cell, moved: plain, staying });
-  terminal.print(`${moved.length} left cell ${cell}, ${staying.length} stay; it gets no new builds`);
-  if (staying.length === 0) return;
-  const rows = staying.map(({ uuid, name, state, stays = '' }) => [uuid, name, state, stays]);
-  terminal.print(`\n${table(terminal, ['INSTANCE', 'NAME', 'STATE', 'WHY IT STAYS'], rows)}`);
+  terminal.print(`${moved.length} left cell ${cell}, ${staying.length} staying; it gets no new builds`);
+  showStaying(context, staying);
 }

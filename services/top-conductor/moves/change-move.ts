@@ -1,0 +1,19 @@
+import type { CellMove, Instance } from '#libs/domain/instance';
+import type { TopConductor } from '../context';
+import { changeRecord } from '../records';
+
+/** Answers whether it was changed: somebody else may be further. */
+export async function changeMove(
+  t: TopConductor,
+  { uuid, version }: Instance,
+  change: Partial<CellMove>,
+): Promise<boolean> {
+  let isChanged = false;
+  await changeRecord(t, uuid, (record) => {
+    const { cell } = record;
+    isChanged = record.version === version && cell?.move !== undefined;
+    if (!isChanged || cell?.move === undefined) return undefined;
+    return { cell: { ...cell, move: { ...cell.move, ...change } }, dueAtMs: t.clock.now() + t.config.syncIntervalMs };
+  });
+  return isChanged;
+}

@@ -1,0 +1,62 @@
+import type { Clock } from '#libs/domain/clock';
+import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
+import { groupKey } from '#libs/domain/server-group';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+
+/** By then whoever asked has written down what was selected for it, or has given it back. */
+const EXPECTED_MS = 10_000;
+
+/** A member that is on its way to a zone. */
+interface Expected {
+  readonly group: string;
+  readonly zone: string;
+  readonly untilMs: number;
+}
+
+/**
+ * How many members of groups are in which zone: those that the top's store holds, as the mirror shows them, and those for which this
+ * scheduler has selected a zone just now. The latter only spare conflicts: the commit at the top counts what is held.
+ */
+export class ZoneMembers {
+  /** By instance, oldest first. */
+  readonly #expected = new Map<string, Expected>();
+
+  constructor(
+    private readonly mirror: Pick<Mirror, 'groupMembers' | 'consumer'>,
+    private readonly clock: Pick<Clock, 'elapsed'>,
+  ) {}
+
+  /** Notes where members will be. */
+  expect(projectId: string, name: string, places: ReadonlyMap<string, string>): void {
+    const untilMs = this.clock.elapsed() + EXPECTED_MS;
+    for (const [uuid, zone] of places) {
+      this.#expected.delete(uuid);
+      this.#expected.set(uuid, { group: groupKey(projectId, name), zone, untilMs });
+    }
+  }
+
+  /** By zone, without some instances; `held` leaves out those that are on their way. */
+  count(projectId: string, name: string, except: readonly string[], held: 'held' | 'expected'): Map<string, number> {
+    const group = groupKey(projectId, name);
+    const counts = new Map<string, number>();
+    const seen = new Set(except);
+    const add = (zone: string) => counts.set(zone, (counts.get(zone) ?? 0) + 1);
+    for (const uuid of this.mirror.groupMembers(group)) {
+      const domain = this.mirror.consumer(uuid)?.groupDomain;
+      if (domain?.by !== ZONE_KEY || seen.has(uuid)) continue;
+      seen.add(uuid);
+      add(domain.domain);
+    }
+    this.#forgetOld();
+    if (held === 'held') return counts;
+    for (const [uuid, one] of this.#expected) if (one.group === group && !seen.has(uuid)) add(one.zone);
+    return counts;
+  }
+
+  #forgetOld(): void {
+    for (const [uuid, { untilMs }] of this.#expected) {
+      if (untilMs > this.clock.elapsed()) return;
+      this.#expected.delete(uuid);
+    }
+  }
+}
