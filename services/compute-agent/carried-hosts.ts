@@ -46,7 +46,7 @@ export function carriedHosts(
   { config, clock, journal }: ConfiguredHosts,
   onLost: (lease: HostLease, reason: LossReason) => void,
   names: readonly string[],
-  isWanted?: (host: string) => boolean,
+  isOthers?: (host: string) => boolean,
 ): Promise<Carried[]> {
   const leaseMs = leaseMsOf(config);
   const openOne = journal ?? ((host: string) => journalOf(config, host));
@@ -61,7 +61,7 @@ export function carriedHosts(
         facts,
         lease,
         journal: await takeTurn(() => openOne(name)),
-        isWanted: isWanted && (() => isWanted(name)),
+        isOthers: isOthers && (() => isOthers(name)),
         closing: new AbortController(),
         known: undefined,
         closed: Promise.resolve(),

@@ -40,6 +40,14 @@ it('does not start when its state folder can not be made, and leaves no host beh
   expect(world.clock.pending).toBe(0);
 });
 
+it('keeps no timer when it is closed', async () => {
+  const before = world.clock.pending;
+  const agent = await world.startAll();
+  await agent.close();
+  await world.settle();
+  expect(world.clock.pending).toBe(before);
+});
+
 it('is ready when the bus is there and its host takes work', async () => {
   const agent = await world.startAll();
   expect(agent.readiness()).toEqual({ ready: true });

@@ -2,9 +2,10 @@ import { setMaxListeners } from 'node:events';
 import limitConcurrency from 'p-limit';
 import type { Bus } from '#libs/bus/port';
 import { BUILD_RESULTS } from '#libs/contracts/queues';
-import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Ring } from '#libs/ring/ring';
+import { counted } from '#libs/runtime/counted';
+import { endsWithin } from '#libs/runtime/ends-within';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { type Carried, carriedHosts, MAX_OPENING_HOSTS, openHost } from './carried-hosts';
 import type { OpenDriver } from './drivers/driver';
@@ -65,8 +66,9 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   const drainEnd = draining.signal;
   // Each host and each retry listens.
   setMaxListeners(0, drainEnd);
-  const shared = nodes && shareNodes({ ...parts, nodes, counters, drainEnd, lostReports });
-  const carried = await carriedHosts(parts, onLost, shared?.names ?? hostNames(config), shared?.isWanted);
+  const giveUpAndAsk = (one: Carried) => void giveUp([one]).then(() => acquirer.askSoon());
+  const shared = nodes && shareNodes({ ...parts, nodes, counters, drainEnd, lostReports, giveUp: giveUpAndAsk });
+  const carried = await carriedHosts(parts, onLost, shared?.names ?? hostNames(config), shared?.isOthers);
   const byLease = new Map<HostLease, Carried>(carried.map((one) => [one.lease, one]));
   counters.hosts.set(carried.length);
   await bus.declare(BUILD_RESULTS);
@@ -143,6 +145,8 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   function onRing(ring: Ring): void {
     if (!shared) return;
     shared.setRing(ring);
+    // Orders come to an agent that has no node any more, too: whoever gave them is to learn that it has not.
+    if (!orders.isConsuming) void orders.declare().then(() => orders.consume());
     const given = shared.toGiveUp(carried);
     counters.nodesGivenUp.inc(given.length);
     if (given.length > 0) {
@@ -186,7 +190,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     onGranted,
   });
   const membership = shared && keepMembership({ ...parts, agentRun, formerRun: formerRun.id ?? '', onRing });
-  await Promise.race([begun, sleep(clock, config.reportTimeoutMs)]);
+  await endsWithin(begun, config.reportTimeoutMs, clock);
   const close = async () => {
     membership?.stop();
     acquirer.stop();
@@ -206,7 +210,8 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
       await membership?.leave();
       await acquirer.release(carried.filter(({ lease }) => lease.isHeld).map(({ lease }) => lease.host));
     };
-    await Promise.race([goodbye(), sleep(clock, config.reportTimeoutMs)]);
+    const said = goodbye();
+    if (await endsWithin(said, config.reportTimeoutMs, clock)) await said;
     await Promise.all(carried.map(async ({ host }) => host?.driver.close()));
   };
   if (failure !== undefined) {
@@ -223,10 +228,10 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
         return membership.ring ? { ready: true } : { ready: false, reason: 'not a member of the pool yet' };
       const heldCount = carried.filter(({ lease }) => lease.isHeld).length;
       if (heldCount < carried.length)
-        return { ready: false, reason: `${heldCount} of ${carried.length} hosts are held` };
+        return { ready: false, reason: `${heldCount} of ${counted(carried.length, 'host')} held` };
       if (!orders.isConsuming) return { ready: false, reason: 'the order queue is not consumed yet' };
       if (reportedCount === carried.length) return { ready: true };
-      return { ready: false, reason: `${reportedCount} of ${carried.length} hosts have sent a report` };
+      return { ready: false, reason: `${reportedCount} of ${counted(carried.length, 'host')} reported` };
     },
     close,
   };

@@ -51,7 +51,7 @@ function dockerDriver(config: AgentConfig, around: Surroundings): OpenDriver {
   return async ({ name }) => {
     // Its client takes longer to load than all the rest of an agent.
     const { openDockerDriver } = await import('#services/compute-agent/drivers/docker/docker-driver');
-    return openDockerDriver({ name, capacity }, config, around);
+    return openDockerDriver({ name, cell: config.cell, capacity }, config, around);
   };
 }
 

@@ -49,7 +49,7 @@ describe('a host that another run holds', () => {
   it('is not reported and takes no orders, until the lease of that run has run out', async () => {
     anotherRunHolds('h1', 25_000);
     const agent = await startWaiting();
-    expect(agent.readiness()).toEqual({ ready: false, reason: '0 of 1 hosts are held' });
+    expect(agent.readiness()).toEqual({ ready: false, reason: '0 of 1 host held' });
     await world.clock.advance(24_000);
     expect([world.stats.items, world.acquisitions.length]).toEqual([[], 1]);
     await world.clock.advance(2_000);
@@ -76,7 +76,7 @@ describe('a host that another run holds', () => {
     anotherRunHolds('h1-0007', 20_000);
     const agent = await startWaiting({ HOSTS: '1000' });
     expect(world.acquisitions.map((hosts) => hosts.length)).toEqual([1_000]);
-    expect(agent.readiness()).toEqual({ ready: false, reason: '999 of 1000 hosts are held' });
+    expect(agent.readiness()).toEqual({ ready: false, reason: '999 of 1000 hosts held' });
     expect(new Set(world.stats.items.map(({ host }) => host)).size).toBe(999);
     await world.clock.advance(20_000);
     expect(world.acquisitions.at(-1)).toEqual(['h1-0007']);
@@ -104,7 +104,7 @@ describe('a host that another run took over', () => {
     await world.clock.advance(REPORT_MS - 250);
     await world.build();
     await world.clock.advance(150);
-    expect(agent.readiness()).toEqual({ ready: false, reason: '0 of 1 hosts are held' });
+    expect(agent.readiness()).toEqual({ ready: false, reason: '0 of 1 host held' });
     await world.build();
     await world.clock.advance(30_000);
     expect(world.outcomes()).toEqual(['1 active']);

@@ -22,7 +22,7 @@ export class HostLease {
   #position = 0;
   #wasCertain = false;
   #isRenewed = false;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<(wasInDoubt: boolean) => void>();
   /** The latest epoch of an order. */
   #orderedEpoch = 0;
 
@@ -70,13 +70,14 @@ export class HostLease {
 
   /** A report was accepted that was sent then. */
   renew(sentAtMs: number): void {
+    const wasInDoubt = !this.isCertain;
     this.#untilMs = Math.max(this.#untilMs, sentAtMs + this.leaseMs);
     this.#isRenewed = true;
-    for (const wake of this.#waiting) wake();
+    for (const wake of this.#waiting) wake(wasInDoubt);
   }
 
-  /** Calls back with each report that is accepted; the returned function ends that. */
-  onRenewed(wake: () => void): () => void {
+  /** Calls back with each report that is accepted, and whether the host was not surely held before; the returned function ends that. */
+  onRenewed(wake: (wasInDoubt: boolean) => void): () => void {
     this.#waiting.add(wake);
     return () => this.#waiting.delete(wake);
   }

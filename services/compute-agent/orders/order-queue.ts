@@ -30,8 +30,8 @@ type Order = Pick<DestroyInstance, 'instanceUuid' | 'host' | 'attempt' | 'claimT
 export interface CarriedHost {
   readonly lease: HostLease;
   host: Host | undefined;
-  /** Of a node that several agents share: whether this one is to hold it. */
-  readonly isWanted?: (() => boolean) | undefined;
+  /** Of a node that several agents share: whether, for certain, another is to hold it. */
+  readonly isOthers?: (() => boolean) | undefined;
 }
 
 /** AMQP counts a consumer's unacked messages in 16 bits. */
@@ -129,6 +129,7 @@ export class OrderQueue {
       requireService(identity, operateNodeCodec.type);
       const carried = this.#hosts.get(order.host);
       const host = carried && (await this.#heldHost(carried, order.epoch));
+      if (carried && !host && !isLeft(carried)) return REQUEUE;
       if (!host?.driver.operate)
         throw new BerthError('not_found', 'not_carried', `node ${order.host} is not held here`);
       await host.locks.run(order.host, async () => host.driver.operate?.(order));
@@ -160,8 +161,9 @@ export class OrderQueue {
       return drop(new BerthError('not_found', 'not_carried', message));
     }
     const host = await this.#heldHost(carried, order.epoch);
-    if (isMoved(carried, host, type, order)) return this.#leaveToOthers(type, order);
-    return host ? this.#held.settle(keyOf(type, order), () => take(host, order)) : REQUEUE;
+    if (!host) return isLeft(carried) ? this.#leaveToOthers(type, order) : REQUEUE;
+    if (isOfEarlierManager(carried, type, order)) return this.#leaveToOthers(type, order);
+    return this.#held.settle(keyOf(type, order), () => take(host, order));
   }
 
   /** Its conductor gives it again, to whoever reports that the host has not done it. */
@@ -198,13 +200,21 @@ export class OrderQueue {
 }
 
 /**
- * Whether a node that agents share had another manager since the order was given, or is to have one: unlike hosts of one process,
- * the next holder does not take orders from the same queue. A destroy holds whoever manages the node.
+ * Whether a node that agents share is another's now: unlike hosts of one process, the next holder does not take orders from the same
+ * queue.
+ *
+ * The naive way is to leave to others what the ring names others for, as soon as the lease is not certain. It may be renewed all the
+ * same, and the run goes on holding the node: then a destroy that it has acked is never done, and what it was building is there
+ * without an owner. So orders wait while nobody has said that the lease is over, and while the ring is an old one: they are done when
+ * reports come through again, or left when another has the node. It costs a delivery of each per `HOLD_BACK_MS` meanwhile.
  */
-function isMoved({ isWanted, lease }: CarriedHost, host: Host | undefined, type: string, { epoch }: Order): boolean {
-  if (isWanted === undefined) return false;
-  if (host === undefined) return !isWanted();
-  return type !== destroyInstanceCodec.type && epoch !== 0 && epoch < lease.epoch;
+function isLeft({ isOthers, lease }: CarriedHost): boolean {
+  return isOthers !== undefined && !lease.isHeld && isOthers();
+}
+
+/** Whether a node that agents share had another manager since the order was given. A destroy holds whoever manages the node. */
+function isOfEarlierManager({ isOthers, lease }: CarriedHost, type: string, { epoch }: Order): boolean {
+  return isOthers !== undefined && type !== destroyInstanceCodec.type && epoch !== 0 && epoch < lease.epoch;
 }
 
 /** The same for an order that was put back, and no other. */

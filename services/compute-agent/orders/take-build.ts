@@ -3,7 +3,7 @@ import type { Clock } from '#libs/domain/clock';
 import { type BuildOrder, trackedInstance } from '../host/build-order';
 import type { BuildEnd } from '../host/builds';
 import type { ConcludedBuild } from '../host/concluded-builds';
-import { type Host, refreshExternalUsage } from '../host/host';
+import { type Host, refreshExternalUsage, retryUntilDrainEnd } from '../host/host';
 import { type Judgement, judgeBuild } from '../host/instance-claim';
 import type { TrackedInstance } from '../host/ledger';
 import { ownProviders } from '../host/own-providers';
@@ -51,6 +51,7 @@ async function decideAndDo(host: Host, order: BuildOrder): Promise<Settlement> {
     case 'join':
       return settle(host, order, await join(host, order, judgement.tracked));
     case 'refuse':
+      if (host.driver.carriesOn) await undoBegun(host, order.instanceUuid);
       return reportConcluded(host, order, refuseBuild(host, order, judgement));
     case 'destroyed':
       return reportBuild(host, order, DESTROYED);
@@ -58,6 +59,18 @@ async function decideAndDo(host: Host, order: BuildOrder): Promise<Settlement> {
       log.debug({ event: 'build_superseded', ...attemptFields(host, order) }, 'ignored a superseded attempt');
       return ACK;
   }
+}
+
+/** What is refused may have been begun, here or by another: it is built elsewhere by then, and nobody is to go on with it. */
+async function undoBegun(host: Host, uuid: string): Promise<void> {
+  const undo = async () => {
+    await host.journal.remove(uuid);
+    await host.driver.destroy(uuid);
+  };
+  const fields = { event: 'build_not_undone', host: host.facts.name, instance_uuid: uuid };
+  await retryUntilDrainEnd(host, undo, (error) =>
+    host.log.warn({ ...fields, error }, 'what is left of a build is not undone, retrying'),
+  );
 }
 
 function judge({ ledger, tombstones, facts, driver, external, clock }: Host, order: BuildOrder): Judgement {

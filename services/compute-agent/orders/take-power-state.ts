@@ -2,6 +2,7 @@ import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import type { SetPowerState } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { movesUnsupported } from '../drivers/driver';
+import { isFenced } from '../drivers/fenced';
 import { instanceToBuild } from '../host/build-order';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 import { judgePowerState } from '../host/judge-power-state';
@@ -18,6 +19,7 @@ import { keepInstance } from './keep-instance';
  */
 export async function takePowerState(host: Host, order: SetPowerState): Promise<Settlement> {
   return host.locks.run(order.instanceUuid, async () => {
+    if (host.isOver?.()) return REQUEUE;
     const tracked = host.ledger.get(order.instanceUuid);
     const judgement = judgePowerState(order, tracked, host.lease.epoch);
     if (judgement === 'ignore' || !tracked) return ACK;
@@ -60,6 +62,8 @@ async function start(host: Host, order: SetPowerState, tracked: TrackedInstance)
       if (tracked.yetToResize) await runResized(host, tracked, tracked.yetToResize);
       else await driver.start(tracked.uuid);
     } catch (thrown) {
+      // Another holds the host, or may: how it is is not for this run to say.
+      if (isFenced(thrown)) return REQUEUE;
       const error = BerthError.from(thrown);
       host.log.warn(
         { event: 'start_failed', ...attemptFields(host, order), error },

@@ -31,14 +31,15 @@ function heldLease(epoch: number): HostLease {
 function controllerThat(answers: readonly ('takes' | BerthError)[]) {
   const epochs: number[] = [];
   const left = [...answers];
-  const controller: Pick<NodeController, 'claim'> = {
+  const controller: Pick<NodeController, 'claim' | 'status'> = {
     async claim(epoch) {
       epochs.push(epoch);
       const next = left.shift();
       if (next instanceof BerthError) throw next;
     },
+    status: async () => ({ isOn: false, hasBooted: false }),
   };
-  return { epochs, controller: controller as NodeController };
+  return { epochs, controller };
 }
 
 const away = new BerthError('unavailable', 'controller_away', 'no answer');
@@ -54,7 +55,20 @@ it('claims a node under the epoch by which it is held, until its controller has 
 
 it('ends when another has claimed it since', async () => {
   const { epochs, controller } = controllerThat([fenced]);
-  await claim(heldLease(7), controller, never);
+  expect(await claim(heldLease(7), controller, never)).toBe(true);
+  expect(epochs).toEqual([7]);
+});
+
+it('claims a node that was not surely held for a while, and is held still', async () => {
+  const { epochs, controller } = controllerThat(['takes']);
+  const lease = heldLease(7);
+  await clock.advance(60_000);
+  const claiming = claim(lease, controller, never);
+  await clock.advance(10_000);
+  expect(epochs).toEqual([]);
+  lease.renew(clock.elapsed());
+  await clock.advance(10_000);
+  await claiming;
   expect(epochs).toEqual([7]);
 });
 

@@ -9,8 +9,12 @@ import type { NodeStoreParts } from './node-store';
 /** Controllers that are claimed at once. */
 const MAX_CLAIMS_AT_ONCE = 32;
 
-/** Claims a node that is held from now on; ends with the signal. */
-export type ClaimEarly = (lease: HostLease, controller: NodeController, signal: AbortSignal) => Promise<void>;
+/** Claims a node that is held from now on; ends with the signal. Resolves to whether another has claimed it since. */
+export type ClaimEarly = (
+  lease: HostLease,
+  controller: Pick<NodeController, 'claim' | 'status'>,
+  signal: AbortSignal,
+) => Promise<boolean>;
 
 /**
  * Claims nodes at their controllers as soon as they are held.
@@ -26,18 +30,26 @@ export function claimEarly({ clock, random, config, log }: NodeStoreParts): Clai
     const { host, epoch } = lease;
     const claim = () =>
       takeTurn(async () => {
-        if (!signal.aborted && lease.isCertainBy(epoch)) await controller.claim(epoch);
+        if (signal.aborted || !lease.isHeld || lease.epoch !== epoch) return;
+        // It may be certain again with the next report.
+        if (!lease.isCertainBy(epoch))
+          throw new BerthError('unavailable', 'not_surely_held', `node ${host} may be another's`);
+        await controller.claim(epoch);
+        // The session of a claim before may have been ended by another.
+        await controller.status();
       });
     const onFailure = (error: unknown) =>
       log.warn({ event: 'node_not_claimed', host, error }, 'the controller of a node could not be claimed, retrying');
     const isRetryable = (thrown: unknown) => !isFenced(thrown);
     const pauses = { firstMs: config.nodePollMs, maxMs: Math.max(config.nodePollMs, config.retryMaxMs) };
-    await retryWithBackoff(claim, { clock, random, ...pauses, signal, isRetryable, onFailure }).catch(
-      (thrown: unknown) => {
-        const error = BerthError.from(thrown);
-        if (!signal.aborted)
-          log.warn({ event: 'node_claimed_by_other', host, error }, 'another manages this node since');
-      },
-    );
+    try {
+      await retryWithBackoff(claim, { clock, random, ...pauses, signal, isRetryable, onFailure });
+      return false;
+    } catch (thrown) {
+      if (signal.aborted) return false;
+      const error = BerthError.from(thrown);
+      log.warn({ event: 'node_claimed_by_other', host, error }, 'another manages this node since');
+      return true;
+    }
   };
 }

@@ -24,26 +24,30 @@ export interface OpenNode {
   readonly openDriver: () => Promise<Driver>;
 }
 
-/**
- * Opens a node that was granted: as the store remembers it, or this run, or else as one that is seen for the first time.
- *
- * @param known  what the store has, or what this run knew of it when the store was wiped
- */
+/** A node as it was before it was granted. */
+export interface KnownNode {
+  /** What the store remembers. */
+  readonly stored: NodeRecord | undefined;
+  /** What this run knew of it, should the store have been wiped: then the store is told again, before anybody hears of the node. */
+  readonly own: NodeRecord | undefined;
+}
+
+/** Opens a node that was granted: as the store remembers it, or this run, or else as one that is seen for the first time. */
 export async function openNode(
   parts: NodeStoreParts,
   lease: HostLease,
   description: NodeDescription,
   controller: NodeController,
-  known: NodeRecord | undefined,
+  { stored, own }: KnownNode,
 ): Promise<OpenNode> {
   const { config, clock, log } = parts;
   const { resourceClass, traits } = description;
   const { epoch } = lease;
-  const first = known ?? (await firstRecord(parts, lease, description, controller));
+  const first = stored ?? own ?? (await firstRecord(parts, lease, description, controller));
   const node = new RememberedNode(first, nodeWriter(parts, lease), () => clock.now());
   const { pool } = config;
   const isOther = first.pool !== pool || first.resourceClass !== resourceClass || first.traits.join() !== traits.join();
-  if (!known || isOther) await node.change({ pool, resourceClass, traits });
+  if (!stored || isOther) await node.change({ pool, resourceClass, traits });
   const { resources } = description;
   const { nodeOffers: offers } = config;
   if (offers !== 'machine' && resourceClass !== '') await holdByClass(node);

@@ -2,19 +2,27 @@ import type { NodeRecord } from '#libs/domain/nodes/node';
 import type { Ring } from '#libs/ring/ring';
 import { keysToGiveUp } from '#libs/ring/shares';
 import { type Carried, openHost } from '../carried-hosts';
+import type { NodeController } from '../drivers/baremetal/node-controller';
+import type { RememberedNode } from '../drivers/baremetal/remembered-node';
 import { notSurelyHeld } from '../drivers/fenced';
 import type { HostParts } from '../host/host';
+import { leaseMsOf } from '../options';
 import { takeBuild } from '../orders/take-build';
 import type { LostReports } from '../reports/report-lost';
 import { claimEarly } from './claim-early';
+import { keepCompared } from './keep-compared';
 import type { NodeStoreParts } from './node-store';
 import { openNode, type PoolNodes } from './open-node';
+import { undoLeft } from './undo-left';
 
 /** The nodes of a pool, of which this run holds those that the ring names it for. */
 export interface SharedNodes {
   readonly names: readonly string[];
   /** Whether the ring names this run for a node. */
   readonly isWanted: (host: string) => boolean;
+  /** Whether the ring names another for a node, and is one of now: the membership was renewed within a lease. */
+  readonly isOthers: (host: string) => boolean;
+  /** Hears of the ring after each renewal, changed or not. */
   setRing(ring: Ring): void;
   /** Of the nodes that are held, those to give to others now. */
   toGiveUp(carried: readonly Carried[]): Carried[];
@@ -30,14 +38,22 @@ export interface SharedNodes {
 }
 
 export type SharedNodesParts = NodeStoreParts &
-  Pick<HostParts, 'counters'> & { readonly nodes: PoolNodes; readonly lostReports: LostReports };
+  Pick<HostParts, 'counters'> & {
+    readonly nodes: PoolNodes;
+    readonly lostReports: LostReports;
+    /** Gives a node back to the store, and asks again for what this run is to hold. */
+    readonly giveUp: (one: Carried) => void;
+  };
 
 export function shareNodes(parts: SharedNodesParts): SharedNodes {
-  const { nodes, config, log, drainEnd, lostReports } = parts;
+  const { nodes, config, clock, log, drainEnd, lostReports, giveUp } = parts;
   const byName = new Map(nodes.descriptions.map((description) => [description.name, description]));
   const names = [...byName.keys()];
   const claim = claimEarly(parts);
+  const remembered = new Map<string, RememberedNode>();
+  void keepCompared(parts, remembered);
   let ring: Ring | undefined;
+  let ringUntilMs = 0;
   let wanted: ReadonlySet<string> = new Set();
 
   async function open(one: Carried, known: NodeRecord | undefined): Promise<void> {
@@ -51,8 +67,9 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     const around = { ...parts, isOver, drainEnd: AbortSignal.any([drainEnd, closing.signal]) };
     one.closing = closing;
     const controller = nodes.controller(identity.name);
-    const opened = await openNode(around, lease, description, controller, known ?? one.known);
+    const opened = await openNode(around, lease, description, controller, { stored: known, own: one.known });
     one.journal = opened.journal;
+    remembered.set(lease.host, opened.node);
     one.host = await openHost(one, { ...around, driver: opened.openDriver }, lostReports);
     const { host } = one;
     host.driver.onCapacityChange?.(() => {
@@ -64,25 +81,45 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       close(one);
       throw notSurelyHeld(lease.host, epoch);
     }
-    // Of a node that is not Berth's yet nothing is ordered, and nothing can be late.
-    if (opened.node.record.state !== 'enroll') void claim(lease, controller, around.drainEnd);
+    claimOpen(one, opened.node, controller, around.drainEnd);
     for (const order of host.carriedOn.values()) {
       const fields = { host: lease.host, instance_uuid: order.instanceUuid, request_id: order.requestId };
       log.info({ event: 'build_carried_on', ...fields }, 'goes on with a build that another run began');
       takeBuild(host, order)
-        .then((settlement) => {
-          if (settlement.kind === 'ack') host.carriedOn.delete(order.instanceUuid);
+        .then(async (settlement) => {
+          if (settlement.kind !== 'ack') return;
+          host.carriedOn.delete(order.instanceUuid);
+          await undoLeft(host, opened.node);
         })
         .catch((error: unknown) => {
           log.error({ event: 'build_not_carried_on', ...fields, error }, 'could not go on with a build');
         });
     }
+    void undoLeft(host, opened.node);
+    const stopListening = lease.onRenewed((wasInDoubt) => {
+      // What could not be written while reports did not come through is written once they do.
+      void opened.node.written().catch(() => {});
+      if (wasInDoubt) claimOpen(one, opened.node, controller, around.drainEnd);
+    });
+    closing.signal.addEventListener('abort', stopListening, { once: true });
+  }
+
+  /**
+   * Claims a node at its controller, as soon as it is held and whenever it is held again for certain. A node that another has claimed
+   * is not this run's, whatever the store says: it has gone back to before that. The store would have this run hold it for as long
+   * as it reports it, and nobody could order anything of it. So it is given up, and who is granted it next is so by a later epoch.
+   */
+  function claimOpen(one: Carried, { record }: RememberedNode, controller: NodeController, signal: AbortSignal): void {
+    // Of a node that is not Berth's yet nothing is ordered, and nothing can be late.
+    if (record.state === 'enroll') return;
+    void claim(one.lease, controller, signal).then((isOthers) => isOthers && giveUp(one));
   }
 
   function close(one: Carried): void {
     const { host, reports, closing } = one;
     one.host = undefined;
     one.reports = undefined;
+    remembered.delete(one.lease.host);
     if (!host) return;
     host.builds.handBack();
     closing.abort();
@@ -96,7 +133,9 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
   return {
     names,
     isWanted: (host) => wanted.has(host),
+    isOthers: (host) => clock.elapsed() < ringUntilMs && !wanted.has(host),
     setRing(next) {
+      ringUntilMs = clock.elapsed() + leaseMsOf(config);
       if (next === ring) return;
       ring = next;
       wanted = new Set(names.filter((name) => next.ownerOf(name) === config.host));

@@ -8,6 +8,7 @@ import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
 import { fillInFlavor } from '#libs/flavors/fill-in-flavor';
+import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';
 import { readRecord, writeRecord } from '../lifecycle';
@@ -19,7 +20,8 @@ import { openRequest } from '../steps/claims';
  * embedded flavors in Pike.)
  *
  * The claim is exchanged in one commit, guarded by its token: at no moment has it nothing, and nobody else any of the node. A record
- * that changes meanwhile is behind its claim by one token; asked again, it catches up.
+ * that changes meanwhile, or a conductor that dies here, leaves the record behind its claim; asked again, it catches up. What the record
+ * keeps sealed is for the claim that it has now, so that it can be claimed again, or given back after a move.
  *
  * @throws BerthError `permission_denied / services_only`; `not_found / no_such_instance`; `failed_precondition / instance_state` of one
  *   that neither runs nor is stopped, or is on its way; `/ no_node` of one that has no node with a class; `/ flavor_without_class` when
@@ -48,11 +50,14 @@ export async function healAllocation(
   const [consumer] = await c.placement.consumers([uuid]);
   if (consumer?.owner !== 'conductor')
     throw changed('claim_changed', `instance ${uuid} holds nothing: an audit settles that first`);
-  const isHealed = isSame(consumer.allocations[providerUuid], wanted);
-  const claimToken = isHealed ? consumer.claimToken : await exchange(c, record, consumer, { [providerUuid]: wanted });
-  if (isHealed && record.claimToken === claimToken) return { resourceClass, changed: false };
-  // What a scheduler sealed was for what it held before.
-  const change = { claimToken, requestSpec, allocationRequest: new Uint8Array() };
+  const before = openRequest(c, record.allocationRequest);
+  const isClaimed = isSame(consumer.allocations[providerUuid], wanted);
+  // An audit may have given a record that is behind its claim the claim's token, and nothing more.
+  const isRecorded = isSame(before?.allocations[providerUuid], wanted) && record.claimToken === consumer.claimToken;
+  if (isClaimed && isRecorded) return { resourceClass, changed: false };
+  const next = exchanged(record, before, { host, allocations: { [providerUuid]: wanted }, mappings: {} });
+  const claimToken = isClaimed ? consumer.claimToken : await exchange(c, record, consumer, next);
+  const change = { claimToken, requestSpec, allocationRequest: c.seal(next)(next) };
   const written = await writeRecord(c, record, change);
   if (written.kind !== 'written') throw changed('instance_changed', `instance ${uuid} changed meanwhile: ask again`);
   c.log.info(
@@ -89,21 +94,20 @@ async function specFor(c: Conductor, record: Instance, wanted: Resources) {
   throw new BerthError('failed_precondition', 'flavor_without_class', message);
 }
 
+/** As what was sealed for it says, with its group if it has one, but for what it holds. */
+function exchanged(
+  { uuid, projectId, userId }: Instance,
+  before: AllocationRequest | undefined,
+  place: Pick<AllocationRequest, 'host' | 'allocations' | 'mappings'>,
+): AllocationRequest {
+  return { ...(before ?? { consumerUuid: uuid, projectId, userId, group: undefined }), ...place };
+}
+
 /** @returns the token of the claim that takes the place of the present one */
-async function exchange(
-  c: Conductor,
-  record: Instance,
-  consumer: Consumer,
-  allocations: Consumer['allocations'],
-): Promise<number> {
-  const { projectId, userId, consumerType } = consumer;
+async function exchange(c: Conductor, record: Instance, consumer: Consumer, next: AllocationRequest): Promise<number> {
   // What a record without a token has was claimed before there were any.
   const claimToken = record.claimToken ?? consumer.claimToken;
-  const expect = { kind: 'claim', claimToken } as const;
-  // As what was sealed for it says: with its group, if it has one.
-  const request = openRequest(c, record.allocationRequest);
-  const who = { uuid: record.uuid, projectId, userId, consumerType, owner: 'conductor', expect } as const;
-  const write = { ...(request ? claimWrite(request, expect) : who), allocations, mappings: {} };
+  const write = claimWrite(next, { kind: 'claim', claimToken });
   const result = await c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), consumers: [write] });
   if (result.kind === 'committed') return result.claimToken;
   throw changed('claim_changed', `the claim of instance ${record.uuid} could not be exchanged: ${result.kind}`);

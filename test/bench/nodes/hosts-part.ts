@@ -69,6 +69,9 @@ export async function measureHosts(context: BenchContext): Promise<Results> {
     const load = await ServerLoad.open({ rabbitmq, redisUrl: redis.url, schedulerPort, processes });
     note(`${agentPorts.length} agents start with ${hostCount} hosts`);
     const startedS = await allReady(bus, agentPorts, hostCount, note);
+    note(`all hosts have reported; at rest for ${seconds} s`);
+    // While hosts reported for the first time, second reports of others fell due.
+    await sleep(reportIntervalMs);
     const rest = await load.atRest(seconds);
     const empty = await load.memory();
     note('an instance that has half of it is claimed on each host');

@@ -48,11 +48,12 @@ async function open(
   settings: Readonly<Record<string, string>> = {},
   name = 'host-1',
   nested: readonly NestedCapacity[] = [],
+  cell = 'cell1',
 ): Promise<TestDriver> {
   const all = { SOCKET: engine?.socket ?? '', IMAGE, NETWORK: 'none', PULL: 'never', STOP_MS: '1000', ...settings };
   const env = Object.fromEntries(Object.entries(all).map(([key, value]) => [`BERTH_AGENT_DOCKER_${key}`, value]));
   const capacity = { inventories: undefined, traits: [], nested, capabilities: {} };
-  const driver = await openDockerDriver({ name, capacity }, readConfig(dockerDriverOptions, env), around);
+  const driver = await openDockerDriver({ name, cell, capacity }, readConfig(dockerDriverOptions, env), around);
   opened.push(driver);
   const exits = new Inbox<{ readonly uuid: string; readonly why: string }>();
   driver.onExit((uuid, why) => exits.put({ uuid, why }));
@@ -369,6 +370,39 @@ describe('the docker driver', () => {
       } finally {
         await other.stop();
       }
+    });
+
+    it('keeps apart the instances of two cells on one engine, though their hosts have one name', async () => {
+      const [here, there] = [await open(), await open({}, 'host-1', [], 'east')];
+      const instance = anInstance();
+      await here.build(instance, never);
+      const found = await there.list();
+      expect(found).toEqual([{ id: expect.stringMatching(/^container:/), resources: instance.resources }]);
+      await there.build(instance, never);
+      await there.stop(instance.uuid);
+      expect(await runningIds(here)).toEqual([instance.uuid]);
+      const next = await open({}, 'host-1', [], 'east');
+      expect(await next.list()).toEqual(found);
+      await next.start(instance.uuid);
+      await docker.getContainer(`berth-host-1-${instance.uuid}_east`).kill();
+      await next.exits.has(1);
+      await next.destroy(instance.uuid);
+      expect([await runningIds(here), here.exits.items]).toEqual([[instance.uuid], []]);
+    });
+
+    it('finds what an earlier release made, which says nothing of cells', async () => {
+      const uuid = randomUUID();
+      const made = { resources: { VCPU: 1, MEMORY_MB: 64 }, cores: [], devices: [] };
+      const Labels = { 'berth.host': 'host-1', 'berth.instance': uuid, 'berth.facts': JSON.stringify(made) };
+      await docker.createContainer({ name: `berth-host-1-${uuid}`, Image: IMAGE, Labels });
+      await containerOf(uuid).start();
+      const driver = await open({}, 'host-1', [], 'east');
+      expect(await runningIds(driver)).toEqual([uuid]);
+      await driver.stop(uuid);
+      const next = await open({}, 'host-1', [], 'east');
+      await next.start(uuid);
+      await next.destroy(uuid);
+      expect(await docker.listContainers({ all: true })).toEqual([]);
     });
 
     it('keeps apart the instances of two hosts on one engine', async () => {

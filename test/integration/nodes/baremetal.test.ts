@@ -59,7 +59,7 @@ it('lists nodes, shows one, and creates their class with their first report', as
     resourceClass: 'CUSTOM_BAREMETAL_GOLD',
     pool: 'metal',
     isOn: false,
-    instanceUuid: '',
+    uuid: '',
   });
   const { code, err } = await run('node show nowhere');
   expect([code === 0, err]).toEqual([false, expect.stringContaining('there is no node nowhere')]);

@@ -80,6 +80,13 @@ async function rollTo(offers: 'both' | 'class', classes: readonly string[]): Pro
   }, 60_000);
 }
 
+/** What programs read of a node. */
+interface OnNode {
+  readonly host: string;
+  readonly uuid: string;
+  readonly outcome?: string;
+}
+
 async function built(count: number): Promise<string[]> {
   const out = await berth(`build --flavor metal --count ${count} --wait --json`);
   return (JSON.parse(out) as { uuid: string }[]).map(({ uuid }) => uuid);
@@ -121,7 +128,15 @@ it('goes from processors and memory to classes while it runs', async () => {
   await berth(
     'flavor set metal --extra-spec resources:VCPU=0 --extra-spec resources:MEMORY_MB=0 --extra-spec resources:CUSTOM_BAREMETAL_GOLD=1',
   );
-  const outcomes = JSON.parse(await berth('node heal --json')) as { outcome: string }[];
+  const outcomes = JSON.parse(await berth('node heal --json')) as OnNode[];
+  const nodes = JSON.parse(await berth('node list --json')) as OnNode[];
+  const pairOf = ({ host, uuid }: OnNode) => `${uuid} on ${host}`;
+  expect(outcomes.map(pairOf).toSorted()).toEqual(
+    nodes
+      .filter(({ uuid }) => uuid)
+      .map(pairOf)
+      .toSorted(),
+  );
   expect(outcomes.every(({ outcome }) => outcome === 'healed' || outcome === 'was healed')).toBe(true);
   const all = [...before, ...between, ...active.map(({ uuid }) => uuid)];
   expect(await amountsOf(all)).toEqual(all.map(() => BY_CLASS));

@@ -8,7 +8,7 @@ import { table } from '../../views/table';
 
 /** What became of one node's instance. */
 interface Healed {
-  readonly node: string;
+  readonly host: string;
   readonly instanceUuid: string;
   /** `healed`, `was healed`, or why it could not be. */
   readonly outcome: string;
@@ -28,7 +28,7 @@ export function healCommand(context: Context): CommandUnknownOpts {
     const isAsked = (host: string) => names.length === 0 || names.includes(host);
     const nodes = (await client.nodes()).filter(({ host, instanceUuid }) => instanceUuid !== '' && isAsked(host));
     const done: Healed[] = [];
-    for (const { host: node, instanceUuid } of nodes) {
+    for (const { host, instanceUuid } of nodes) {
       const outcome = await client.healAllocation(instanceUuid).then(
         ({ changed }) => ({ outcome: changed ? 'healed' : 'was healed', isDone: true }),
         (thrown: unknown) => {
@@ -36,7 +36,7 @@ export function healCommand(context: Context): CommandUnknownOpts {
           return { outcome: `${reason}: ${message}`, isDone: false };
         },
       );
-      done.push({ node, instanceUuid, ...outcome });
+      done.push({ host, instanceUuid, ...outcome });
     }
     if (json) terminal.json(done.map(({ isDone: _isDone, ...one }) => one));
     else
@@ -44,7 +44,7 @@ export function healCommand(context: Context): CommandUnknownOpts {
         table(
           terminal,
           ['NODE', 'INSTANCE', 'OUTCOME'],
-          done.map((one) => [one.node, one.instanceUuid, one.outcome]),
+          done.map((one) => [one.host, one.instanceUuid, one.outcome]),
         ),
       );
     if (done.some(({ isDone }) => !isDone)) context.exit(EXIT.failed);

@@ -1,9 +1,10 @@
+import limitConcurrency from 'p-limit';
 import type { NodeOperation } from '#libs/contracts/messages';
-import type { Clock } from '#libs/domain/clock';
+import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { inventory, type Resources } from '#libs/domain/inventory';
-import type { BootDevice } from '#libs/domain/nodes/node';
-import { isOffered, requirePowerFree } from '#libs/domain/nodes/node-state';
+import type { BootDevice, NodeRecord } from '#libs/domain/nodes/node';
+import { isOffered, type NodeVerb, requirePowerFree } from '#libs/domain/nodes/node-state';
 import type { Log } from '#libs/runtime/log';
 import type { Driver, NodeOrder } from '../driver';
 import { isFenced, notSurelyHeld } from '../fenced';
@@ -42,7 +43,10 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   const { node, controller, epoch, isCertain, clock, log, offers, resources, pollMs, shutdownMs, cleans } = parts;
   const closing = new AbortController();
   const work: NodeWorkParts = { node, controller, clock, pollMs };
+  /** A power order that an operator was granted in one state is not to be done in the next: a node changes hands with it in between. */
+  const takeTurn = limitConcurrency(1);
   let cleaning: Promise<void> | undefined;
+  let interruption = new AbortController();
   let onCapacityChange = () => {};
   node.onStateChange(() => onCapacityChange());
 
@@ -52,7 +56,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     const { state, instanceUuid } = node.record;
     if (state === 'active' && instanceUuid === uuid) return;
     if (state !== 'deploying' || instanceUuid !== uuid) {
-      await node.move('deploy', { instanceUuid: uuid, step: '' });
+      await takeTurn(() => node.move('deploy', { instanceUuid: uuid, step: '' }));
     }
     await claim();
     await bootOnce(work, 'Pxe', signal);
@@ -61,42 +65,87 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   }
 
   async function undeploy(uuid: string): Promise<void> {
-    if (node.record.instanceUuid !== uuid) return;
-    await claim();
-    await powerOff(work, closing.signal);
-    const { state, stateBefore } = node.record;
-    const next = { instanceUuid: '', step: '', isOn: false };
-    // It is cleaned when its maintenance is over.
-    await node.move('undeploy', state === 'maintenance' && stateBefore ? { ...next, stateBefore: 'cleaning' } : next);
-    cleanIfDue();
+    // It may be gone here, and not yet in the store: the next manager would have it again.
+    if (node.record.instanceUuid !== uuid) return node.written();
+    await takeTurn(async () => {
+      await claim();
+      await powerOff(work, closing.signal);
+      const { state, stateBefore } = node.record;
+      const next = { instanceUuid: '', step: '', isOn: false };
+      // It is cleaned when its maintenance is over.
+      await move('undeploy', state === 'maintenance' && stateBefore ? { ...next, stateBefore: 'cleaning' } : next);
+    });
+  }
+
+  /** What a state calls for is begun, even when it could not be written down: the next change writes it, too. */
+  async function move(verb: NodeVerb, fields?: Partial<NodeRecord>): Promise<void> {
+    try {
+      await node.move(verb, fields);
+    } finally {
+      cleanIfDue();
+    }
+  }
+
+  /**
+   * Nothing may be left of a build that has failed, and what made it fail may go on: a controller that is away. Until it is back the
+   * node is being deployed; should another hold it by then, that one undoes it.
+   */
+  async function undeployAtLast(uuid: string, signal: AbortSignal): Promise<void> {
+    for (let failures = 0; ; failures++) {
+      if (!isCertain()) throw notSurelyHeld(node.record.host, epoch);
+      try {
+        return await undeploy(uuid);
+      } catch (thrown) {
+        if (closing.signal.aborted || signal.reason === 'handed_back' || isFenced(thrown)) throw thrown;
+        const fields = { event: 'build_not_undone', host: node.record.host, instance_uuid: uuid, error: thrown };
+        if (failures === 0) log.warn(fields, 'a build that failed could not be undone, retrying');
+        await sleep(clock, pollMs, closing.signal);
+      }
+    }
   }
 
   function cleanIfDue(): void {
     if (node.record.state !== 'cleaning' || cleaning) return;
-    cleaning = clean().finally(() => {
+    interruption = new AbortController();
+    cleaning = clean(AbortSignal.any([closing.signal, interruption.signal])).finally(() => {
       cleaning = undefined;
     });
   }
 
-  async function clean(): Promise<void> {
-    try {
-      await claim();
-      if (cleans) await bootOnce(work, 'Utilities', closing.signal);
-      await powerOff(work, closing.signal);
-      if (!closing.signal.aborted && node.record.state === 'cleaning') {
-        await node.move('cleaned', { step: '', isOn: false, bootDevice: 'Hdd' });
+  async function clean(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && node.record.state === 'cleaning') {
+      try {
+        await cleanOnce(signal);
+      } catch (thrown) {
+        const error = BerthError.from(thrown);
+        if (signal.aborted || error.reason === 'epoch_superseded' || node.record.state !== 'cleaning') return;
+        // It may still be held when reports come through again, and nobody else would clean it.
+        if (isFenced(error) || !isCertain()) await sleep(clock, pollMs, signal);
+        else await cleaningFailed(error);
       }
-    } catch (thrown) {
-      const error = BerthError.from(thrown);
-      if (closing.signal.aborted || isFenced(error) || !isCertain() || node.record.state !== 'cleaning') return;
-      log.error({ event: 'cleaning_failed', host: node.record.host, error }, 'a node could not be cleaned');
-      await node.move('fail', { reason: `cleaning failed: ${error.message}`, step: '' }).catch(() => {});
     }
   }
 
-  async function operatePower(order: 'on' | 'off' | 'reboot'): Promise<void> {
-    requirePowerFree(node.record.state);
-    await setPower(order);
+  async function cleanOnce(signal: AbortSignal): Promise<void> {
+    await claim();
+    if (cleans) await bootOnce(work, 'Utilities', signal);
+    await powerOff(work, signal);
+    if (!signal.aborted && node.record.state === 'cleaning') {
+      await node.move('cleaned', { step: '', isOn: false, bootDevice: 'Hdd' });
+    }
+  }
+
+  async function cleaningFailed(error: BerthError): Promise<void> {
+    log.error({ event: 'cleaning_failed', host: node.record.host, error }, 'a node could not be cleaned');
+    await node.move('fail', { reason: `cleaning failed: ${error.message}`, step: '' }).catch(() => {});
+  }
+
+  function operatePower(order: 'on' | 'off' | 'reboot'): Promise<void> {
+    return takeTurn(async () => {
+      await node.written();
+      requirePowerFree(node.record.state);
+      await setPower(order);
+    });
   }
 
   async function setPower(order: 'on' | 'off' | 'reboot'): Promise<void> {
@@ -120,37 +169,43 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   const operations: Readonly<Record<NodeOperation, (order: NodeOrder) => Promise<void>>> = {
     manage: () => node.move('manage'),
     async provide() {
-      await node.move('provide', { step: '' });
-      cleanIfDue();
+      await move('provide', { step: '' });
     },
     async clean() {
-      await node.move('clean', { step: '' });
-      cleanIfDue();
+      await move('clean', { step: '' });
     },
-    async rescue() {
-      await node.move('rescue');
-      await bootInto('Pxe');
-    },
-    async unrescue() {
-      await bootInto('Hdd');
-      await node.move('unrescue');
-    },
+    rescue: () =>
+      takeTurn(async () => {
+        await node.move('rescue');
+        await bootInto('Pxe');
+      }),
+    unrescue: () =>
+      takeTurn(async () => {
+        await bootInto('Hdd');
+        await node.move('unrescue');
+      }),
+    /** From then on its power is the operator's: a cleaning would switch it, and take the operator's boot for its own. */
     async maintain({ reason }) {
       const { state: stateBefore } = node.record;
-      await node.move('maintain', { reason, stateBefore });
+      try {
+        await node.move('maintain', { reason, stateBefore });
+      } finally {
+        interruption.abort();
+        await cleaning;
+      }
     },
     async unmaintain() {
-      await node.move('unmaintain', { step: '' });
-      cleanIfDue();
+      await move('unmaintain', { step: '' });
     },
     power_on: () => operatePower('on'),
     power_off: () => operatePower('off'),
     reboot: () => operatePower('reboot'),
-    async set_boot_device({ bootDevice = 'Hdd' }) {
-      requirePowerFree(node.record.state);
-      await setBootDevice(bootDevice);
-      await node.change({ bootDevice });
-    },
+    set_boot_device: ({ bootDevice = 'Hdd' }) =>
+      takeTurn(async () => {
+        requirePowerFree(node.record.state);
+        await setBootDevice(bootDevice);
+        await node.change({ bootDevice });
+      }),
   };
 
   cleanIfDue();
@@ -179,8 +234,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
       } catch (thrown) {
         // Whoever manages it next goes on with it.
         if (signal.reason === 'handed_back' || closing.signal.aborted || isFenced(thrown)) throw thrown;
-        if (!isCertain()) throw notSurelyHeld(node.record.host, epoch);
-        await undeploy(uuid);
+        await undeployAtLast(uuid, signal);
         throw thrown;
       }
     },

@@ -27,13 +27,17 @@ export async function bootOnce(
     throwIfAborted(signal);
     await node.change({ step: BOOT, isOn: false, bootDevice: device });
   }
-  throwIfAborted(signal);
-  if (!(await controller.status()).isOn) {
-    // What was to be booted once may have been, by a run that cut the power again.
-    await controller.setBootDevice(device, true);
-    await controller.setPower('on');
+  for (;;) {
+    throwIfAborted(signal);
+    const { isOn, hasBooted } = await controller.status();
+    if (hasBooted) return;
+    if (!isOn) {
+      // What was to be booted once may have been, by a run that cut the power again, or by a node that has lost it.
+      await controller.setBootDevice(device, true);
+      await controller.setPower('on');
+    }
+    await until((status) => status.hasBooted || !status.isOn);
   }
-  await until(({ hasBooted }) => hasBooted);
 }
 
 const BOOT = 'boot';

@@ -14,6 +14,8 @@ export class RememberedNode {
   #record: NodeRecord;
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
+  /** The last write has failed: the store does not have what is remembered here. */
+  #isUnwritten = false;
   #onStateChange = () => {};
 
   constructor(
@@ -36,7 +38,9 @@ export class RememberedNode {
   /** @throws BerthError of the write, with the change made here all the same: the next change writes it, too. */
   change(fields: Partial<NodeRecord>): Promise<void> {
     const before = this.#record;
-    this.#record = { ...before, ...fields, updatedAtMs: this.nowMs() };
+    // It rises with each change, whatever clocks say: what comes late at the store is known by it, and so are orders of before.
+    const updatedAtMs = Math.max(before.updatedAtMs + 1, this.nowMs());
+    this.#record = { ...before, ...fields, updatedAtMs };
     if (before.state !== this.#record.state) this.#onStateChange();
     return this.#writeSoon();
   }
@@ -47,6 +51,17 @@ export class RememberedNode {
     const next = nextNodeState(state, verb, stateBefore);
     const isLeft = next === 'maintenance' ? {} : { stateBefore: undefined, reason: '' };
     await this.change({ ...isLeft, ...fields, state: next });
+  }
+
+  /** Resolves when the store has all that is remembered here: a change whose write failed is written again. @throws as `change`. */
+  async written(): Promise<void> {
+    await this.#writing?.catch(() => {});
+    if (this.#isUnwritten) await this.#writeSoon();
+  }
+
+  /** Writes what is remembered here, though it was written: the store has lost it. @throws as `change`. */
+  writeAgain(): Promise<void> {
+    return this.#writeSoon();
   }
 
   #writeSoon(): Promise<void> {
@@ -61,9 +76,19 @@ export class RememberedNode {
   }
 
   #writeNow(): Promise<void> {
-    const writing = this.write(this.#record).finally(() => {
+    const writing = this.write(this.#record).then(
+      () => {
+        this.#isUnwritten = false;
+      },
+      (thrown: unknown) => {
+        this.#isUnwritten = true;
+        throw thrown;
+      },
+    );
+    const ended = () => {
       if (this.#writing === writing) this.#writing = undefined;
-    });
+    };
+    writing.then(ended, ended);
     this.#writing = writing;
     return writing;
   }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type Docker from 'dockerode';
+import { DEFAULT_CELL } from '#libs/domain/cells/cell';
 import type { Resources } from '#libs/domain/inventory';
 import { commandWords } from '../command-words';
 import type { InstanceToBuild } from '../driver';
@@ -8,7 +9,23 @@ import { parseCpuList } from '../process/proc';
 import { type DeviceFiles, filesOf } from './device-files';
 
 /** By these labels a driver finds its containers, after a restart too. */
-export const LABELS = { host: 'berth.host', instance: 'berth.instance', facts: 'berth.facts' } as const;
+export const LABELS = {
+  cell: 'berth.cell',
+  host: 'berth.host',
+  instance: 'berth.instance',
+  facts: 'berth.facts',
+} as const;
+
+/** Whose containers they are. Several hosts may share an engine, of several cells, too, and then with the same name. */
+export interface EngineHost {
+  readonly name: string;
+  readonly cell: string;
+}
+
+/** Whether a container is a cell's, by its labels. One that does not say is of whoever finds it: an earlier release made it. */
+export function isOfCell(labels: Readonly<Record<string, string>>, cell: string): boolean {
+  return (labels[LABELS.cell] ?? cell) === cell;
+}
 
 /** What is known of a container: the label `berth.facts` keeps what it was made with. */
 export interface ContainerFacts {
@@ -46,7 +63,12 @@ export function containerOptions(
     Image: image,
     ...(command && { Cmd: [...command] }),
     Env: environmentOf(instance, place),
-    Labels: { [LABELS.host]: host, [LABELS.instance]: uuid, [LABELS.facts]: JSON.stringify(madeWith(instance, place)) },
+    Labels: {
+      [LABELS.cell]: host.cell,
+      [LABELS.host]: host.name,
+      [LABELS.instance]: uuid,
+      [LABELS.facts]: JSON.stringify(madeWith(instance, place)),
+    },
     HostConfig: {
       NetworkMode: network,
       SecurityOpt: ['no-new-privileges'],
@@ -59,7 +81,7 @@ export function containerOptions(
 }
 
 export interface ContainerSettings {
-  readonly host: string;
+  readonly host: EngineHost;
   readonly image: string;
   readonly network: string;
   readonly place: ContainerPlace;
@@ -116,9 +138,9 @@ export function updateTo(
   };
 }
 
-/** Two hosts may share an engine. */
-export function containerName(host: string, uuid: string): string {
-  return `berth-${host}-${uuid}`;
+/** An instance that goes to another cell is in both for a while. Those of the default cell are called as before there were cells. */
+export function containerName({ name, cell }: EngineHost, uuid: string): string {
+  return `berth-${name}-${uuid}${cell === DEFAULT_CELL ? '' : `_${cell}`}`;
 }
 
 /** A name without a value takes away what the image says, as one that was made of a container may. */

@@ -1,6 +1,6 @@
 import type Docker from 'dockerode';
 import { BerthError } from '#libs/domain/errors';
-import { containerName, LABELS } from './container-options';
+import { containerName, type EngineHost, isOfCell, LABELS } from './container-options';
 import type { DockerConfig } from './docker-driver';
 import { engineError, isGone, isUnchanged } from './engine-error';
 
@@ -16,14 +16,15 @@ const REPLACED = '.replaced';
 export class Containers {
   constructor(
     private readonly docker: Docker,
-    private readonly host: string,
+    private readonly host: EngineHost,
     private readonly config: Pick<DockerConfig, 'dockerPull' | 'dockerStopMs'>,
   ) {}
 
   /** All of them, running or not. */
   async list(): Promise<readonly Listed[]> {
-    const label = [`${LABELS.host}=${this.host}`];
-    return orEngineError(this.docker.listContainers({ all: true, filters: { label } }));
+    const label = [`${LABELS.host}=${this.host.name}`];
+    const found = await orEngineError(this.docker.listContainers({ all: true, filters: { label } }));
+    return found.filter(({ Labels }) => isOfCell(Labels, this.host.cell));
   }
 
   /** Undefined when there is none. */
@@ -87,9 +88,20 @@ export class Containers {
     await this.#removeReplaced(uuid);
   }
 
-  /** Ends what a run that died has begun: where both are there, the later one has all that the other had. */
+  /**
+   * Ends what a run that died has begun: where both are there, the later one has all that the other had. Those that an earlier release made
+   * get the names of their cell.
+   */
   async settle(found: readonly Listed[]): Promise<void> {
-    const names = new Set(found.flatMap(({ Names }) => Names.map((name) => name.replace(/^\//, ''))));
+    const named = found.flatMap(({ Names, Labels }) =>
+      Names.map((name) => [name.replace(/^\//, ''), Labels[LABELS.instance] ?? ''] as const),
+    );
+    const names = new Set<string>();
+    for (const [name, uuid] of named) {
+      const own = containerName(this.host, uuid) + (name.endsWith(REPLACED) ? REPLACED : '');
+      if (name !== own) await orEngineError(this.docker.getContainer(name).rename({ name: own }));
+      names.add(own);
+    }
     for (const name of names) {
       if (!name.endsWith(REPLACED)) continue;
       const own = name.slice(0, -REPLACED.length);

@@ -11,16 +11,16 @@ import {
   type HostCapacity,
   type InstanceToBuild,
   liveMigrationUnsupported,
-  type NestedCapacity,
   type RunningWorkload,
 } from '../driver';
 import { type CoreAssignments, type CoreSets, createCoreAssignments } from '../process/cores';
-import { capacityWith, type MachineTree, machineTree, withNamed } from '../process/machine-tree';
+import { capacityWith, type MachineHost, type MachineTree, machineTree, withNamed } from '../process/machine-tree';
 import { placeOf } from '../process/placing';
 import {
   type ContainerFacts,
   type ContainerPlace,
   containerOptions,
+  type EngineHost,
   factsOf,
   LABELS,
   madeWith,
@@ -37,16 +37,7 @@ import { imageFor } from './image-policy';
 export type DockerConfig = ConfigOf<typeof dockerDriverOptions>;
 
 /** What the docker driver of a host is opened with. Without inventories it has what the engine's machine has. */
-export interface DockerHost {
-  readonly name: string;
-  /** Where the kernel shows the machine: `/sys`, unless given. */
-  readonly sys?: string;
-  /** Without nested providers they are what the machine has. */
-  readonly capacity: Omit<HostCapacity, 'inventories' | 'nested'> & {
-    readonly inventories: Inventories | undefined;
-    readonly nested: readonly NestedCapacity[] | undefined;
-  };
-}
+export interface DockerHost extends MachineHost, EngineHost {}
 
 /**
  * A driver whose instances are containers of a Docker engine on this machine: held to their allocation by cgroups, running
@@ -99,10 +90,10 @@ class DockerDriver implements Driver {
     info: EngineInfo,
   ) {
     const { capacity } = host;
-    this.#containers = new Containers(docker, host.name, config);
+    this.#containers = new Containers(docker, host, config);
     this.#cores = { shared: Array.from({ length: info.NCPU }, (_, cpu) => cpu), dedicated: [] };
     this.#assignments = createCoreAssignments(this.#cores);
-    this.#external = externalContainers(docker);
+    this.#external = externalContainers(docker, host.cell, this.#cores.shared);
     this.#deviceFiles = parseDeviceFiles(config.dockerDevices);
     this.#inventories = capacity.inventories ?? engineInventories(info);
     this.#capacity = { ...capacity, inventories: this.#inventories, nested: capacity.nested ?? [] };
@@ -138,7 +129,7 @@ class DockerDriver implements Driver {
     this.around.log.debug({ event: 'containers_adopted', ...counts }, 'adopted containers by their labels');
     const { docker, around } = this;
     const listener = { onListening: () => this.#lookForEnded(), onEnd: (uuid: string) => this.#endUnlessRunning(uuid) };
-    void hearEnds({ docker, around, host: this.host.name }, listener, this.#closing.signal);
+    void hearEnds({ docker, around, host: this.host }, listener, this.#closing.signal);
   }
 
   async #adoptOne(uuid: string): Promise<void> {
@@ -259,7 +250,7 @@ class DockerDriver implements Driver {
 
   #optionsOf(instance: InstanceToBuild, image: string, place: ContainerPlace): Docker.ContainerCreateOptions {
     const { dockerNetwork: network } = this.config;
-    return containerOptions(instance, { host: this.host.name, image, network, place, deviceFiles: this.#deviceFiles });
+    return containerOptions(instance, { host: this.host, image, network, place, deviceFiles: this.#deviceFiles });
   }
 
   /** Starts a container and watches it: one that ends at once is as good as not started. */

@@ -1,23 +1,30 @@
 import type Docker from 'dockerode';
 import type { Resources } from '#libs/domain/inventory';
 import type { RunningWorkload } from '../driver';
-import { LABELS } from './container-options';
+import { factsOf, isOfCell, LABELS } from './container-options';
 
-/** Containers of the engine that no agent started. */
+/** Containers of the engine that no agent of this cell started. */
 export interface ExternalContainers {
   list(): Promise<readonly RunningWorkload[]>;
 }
 
 const MIB = 1_048_576;
 
-/** They count with the limits that they were given: one without any says nothing of what it uses. Limits are read once. */
-export function externalContainers(docker: Docker): ExternalContainers {
+/**
+ * They count with the limits that they were given: one without any says nothing of what it uses. Limits are read once. Those that agents
+ * of other cells started count with what their instances have.
+ *
+ * @param cores  of the machine
+ */
+export function externalContainers(docker: Docker, cell: string, cores: readonly number[]): ExternalContainers {
   let known = new Map<string, Resources>();
   return {
     async list() {
-      const others = (await docker.listContainers()).filter(({ Labels }) => Labels[LABELS.instance] === undefined);
+      const others = (await docker.listContainers()).filter(
+        ({ Labels }) => Labels[LABELS.instance] === undefined || !isOfCell(Labels, cell),
+      );
       const found = await Promise.all(
-        others.map(async ({ Id }) => [Id, known.get(Id) ?? (await limitsOf(docker, Id))] as const),
+        others.map(async ({ Id }) => [Id, known.get(Id) ?? (await limitsOf(docker, Id, cores))] as const),
       );
       known = new Map(found);
       return found.map(([Id, resources]) => ({ id: `container:${Id.slice(0, 12)}`, resources }));
@@ -26,13 +33,13 @@ export function externalContainers(docker: Docker): ExternalContainers {
 }
 
 /** One that ended meanwhile uses nothing. */
-async function limitsOf(docker: Docker, id: string): Promise<Resources> {
-  const limits = await docker
+async function limitsOf(docker: Docker, id: string, cores: readonly number[]): Promise<Resources> {
+  const container = await docker
     .getContainer(id)
     .inspect()
-    .then(({ HostConfig }) => HostConfig)
     .catch(() => undefined);
-  const { NanoCpus = 0, Memory = 0 } = limits ?? {};
+  if (container?.Config.Labels[LABELS.facts] !== undefined) return factsOf(container, cores).resources;
+  const { NanoCpus = 0, Memory = 0 } = container?.HostConfig ?? {};
   return {
     ...(NanoCpus > 0 && { VCPU: Math.ceil(NanoCpus / 1e9) }),
     ...(Memory > 0 && { MEMORY_MB: Math.ceil(Memory / MIB) }),

@@ -3,7 +3,7 @@ import type Docker from 'dockerode';
 import { sleep } from '#libs/domain/clock';
 import { backoffMs } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
-import { LABELS } from './container-options';
+import { type EngineHost, isOfCell, LABELS } from './container-options';
 
 /** Between two tries to hear of the engine's containers, when it went away. */
 const RETRY = { firstMs: 200, maxMs: 5_000 };
@@ -17,11 +17,11 @@ export interface EndListener {
 
 /** Hears of a host's containers that end, until the signal aborts. Never rejects. */
 export async function hearEnds(
-  { docker, host, around }: { readonly docker: Docker; readonly host: string; readonly around: Surroundings },
+  { docker, host, around }: { readonly docker: Docker; readonly host: EngineHost; readonly around: Surroundings },
   listener: EndListener,
   signal: AbortSignal,
 ): Promise<void> {
-  const label = [`${LABELS.host}=${host}`];
+  const label = [`${LABELS.host}=${host.name}`];
   const filters: Docker.GetEventsOptions['filters'] = { type: ['container'], event: ['die'], label };
   for (let failures = 0; !signal.aborted; failures++) {
     try {
@@ -29,10 +29,13 @@ export async function hearEnds(
       signal.addEventListener('abort', () => events.destroy(), { once: true });
       await listener.onListening();
       failures = 0;
-      for await (const line of linesOf(events)) await listener.onEnd(instanceOf(line));
+      for await (const line of linesOf(events)) {
+        const labels = labelsOf(line);
+        if (isOfCell(labels, host.cell)) await listener.onEnd(labels[LABELS.instance] ?? '');
+      }
     } catch (error) {
       if (signal.aborted) return;
-      around.log.warn({ event: 'engine_unavailable', host, error }, 'Docker does not answer, retrying');
+      around.log.warn({ event: 'engine_unavailable', host: host.name, error }, 'Docker does not answer, retrying');
     }
     await sleep(around.clock, backoffMs(failures + 1, RETRY, around.random), signal);
   }
@@ -47,7 +50,7 @@ async function* linesOf(stream: Readable): AsyncGenerator<string> {
   }
 }
 
-function instanceOf(line: string): string {
+function labelsOf(line: string): Record<string, string> {
   const { Actor } = JSON.parse(line) as { readonly Actor: { readonly Attributes: Record<string, string> } };
-  return Actor.Attributes[LABELS.instance] ?? '';
+  return Actor.Attributes;
 }

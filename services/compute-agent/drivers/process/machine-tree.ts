@@ -5,6 +5,17 @@ import type { HostCapacity, NestedCapacity } from '../driver';
 import type { CoreSets } from './cores';
 import { parseCpuList } from './proc';
 
+/** A host that is a machine: what it is described with. */
+export interface MachineHost {
+  /** Where the kernel shows the machine: `/sys`, unless given. */
+  readonly sys?: string;
+  /** What is undefined is what the machine has. */
+  readonly capacity: Omit<HostCapacity, 'inventories' | 'nested'> & {
+    readonly inventories: Inventories | undefined;
+    readonly nested: readonly NestedCapacity[] | undefined;
+  };
+}
+
 /** The NUMA nodes of a machine and its PCI devices that instances may have, as /sys shows them now. */
 export interface MachineTree {
   readonly nested: readonly NestedCapacity[];

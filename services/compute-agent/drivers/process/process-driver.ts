@@ -11,7 +11,6 @@ import {
   type HostCapacity,
   type InstanceToBuild,
   liveMigrationUnsupported,
-  type NestedCapacity,
   type RunningWorkload,
 } from '../driver';
 import { commandFor } from './command-policy';
@@ -30,7 +29,7 @@ import {
 import { launch } from './launch';
 import { limitCommand } from './limits';
 import { canBindMemory, machineInventories, requireLinuxTools } from './machine';
-import { capacityWith, type MachineTree, machineTree, withNamed } from './machine-tree';
+import { capacityWith, type MachineHost, type MachineTree, machineTree, withNamed } from './machine-tree';
 import { placeOf } from './placing';
 import { allowedCpus, bootId, findProcesses, isAlive, type ProcessId, parseCpuList } from './proc';
 import type { processDriverOptions } from './process-options';
@@ -38,16 +37,9 @@ import type { processDriverOptions } from './process-options';
 export type ProcessConfig = ConfigOf<typeof processDriverOptions>;
 
 /** What the process driver of a host is opened with. Without inventories it has what the machine has. */
-export interface ProcessHost {
+export interface ProcessHost extends MachineHost {
   /** The folder of its instances' folders. */
   readonly root: string;
-  /** Where the kernel shows the machine: `/sys`, unless given. */
-  readonly sys?: string;
-  /** Without nested providers they are what the machine has, NUMA nodes and devices. */
-  readonly capacity: Omit<HostCapacity, 'inventories' | 'nested'> & {
-    readonly inventories: Inventories | undefined;
-    readonly nested: readonly NestedCapacity[] | undefined;
-  };
 }
 
 interface RunningProcess {

@@ -1,13 +1,13 @@
 import { BerthError } from '#libs/domain/errors';
+import { type ListSessions, listTogether } from './list-sessions';
 import {
   askRedfish,
-  membersOf,
   mustSucceed,
   openSession,
   type RedfishAnswer,
   type RedfishLogin,
   type RedfishRequest,
-  SESSIONS_PATH,
+  SessionEnded,
 } from './redfish-http';
 
 /** How a node is reached at its Redfish service. */
@@ -20,6 +20,8 @@ export interface RedfishAddress extends RedfishLogin {
 const MARK = / ?\[berth (\d+)\]$/;
 /** Tries to write it against others who write the system. */
 const MAX_MARK_TRIES = 10;
+/** Tries to claim a node whose sessions end. */
+const MAX_CLAIM_TRIES = 3;
 const SERVICE_ROOT = '/redfish/v1';
 
 /**
@@ -32,7 +34,7 @@ const SERVICE_ROOT = '/redfish/v1';
  * epochs of the node. Only then it orders. An earlier manager has opened its session before (3), and then has it no more, or
  * after, and then finds the later epoch in its own step (2) and never orders. All of that is plain Redfish.
  *
- * It costs two writes and a list of sessions for each change of manager, and that the account is Berth's alone.
+ * It costs two writes and a list of sessions, begun after (2), for each change of manager, and that the account is Berth's alone.
  * (Fencing tokens: Kleppmann, "How to do distributed locking"; announce, then look: Lamport's bakery.)
  */
 export class FencedSession {
@@ -44,9 +46,11 @@ export class FencedSession {
   #location = '';
   #claiming: Promise<void> | undefined;
 
+  /** @param listSessions  shared with other nodes of its service */
   constructor(
     private readonly node: string,
     private readonly address: RedfishAddress,
+    private readonly listSessions: ListSessions = listTogether(address),
   ) {
     const { system } = address;
     this.#root = system.slice(0, system.indexOf(SERVICE_ROOT));
@@ -83,7 +87,22 @@ export class FencedSession {
     if (token !== undefined) await this.#fetch(location, { method: 'DELETE', token }).catch(() => {});
   }
 
+  /**
+   * A session that ends meanwhile was ended by a later manager, or by the controller, which ends all of them when it restarts. Who is
+   * later has left its mark before: the next try sees it.
+   */
   async #claim(epoch: number): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#claimOnce(epoch);
+      } catch (thrown) {
+        if (!(thrown instanceof SessionEnded)) throw thrown;
+        if (tries === MAX_CLAIM_TRIES) throw superseded(this.node, epoch, epoch);
+      }
+    }
+  }
+
+  async #claimOnce(epoch: number): Promise<void> {
     await this.close();
     this.#epoch = epoch;
     const { token, location } = await openSession(this.#root, this.address, `${this.#context}${epoch}`);
@@ -102,7 +121,7 @@ export class FencedSession {
   async #mark(epoch: number, token: string): Promise<void> {
     const { system } = this.address;
     for (let tries = 0; tries < MAX_MARK_TRIES; tries++) {
-      const read = await this.#fetchAs(epoch, system, { token });
+      const read = await this.#fetchAs(system, { token });
       const { headers, body } = mustSucceed(read, system);
       const { AssetTag: tag = '', '@odata.etag': odataTag = '*' } = body as SystemBody;
       const present = Number(MARK.exec(tag)?.[1] ?? 0);
@@ -110,7 +129,7 @@ export class FencedSession {
       if (present === epoch) return;
       const AssetTag = `${tag.replace(MARK, '')} [berth ${epoch}]`.trimStart();
       const ifMatch = headers.get('etag') ?? odataTag;
-      const answer = await this.#fetchAs(epoch, system, { method: 'PATCH', body: { AssetTag }, token, ifMatch });
+      const answer = await this.#fetchAs(system, { method: 'PATCH', body: { AssetTag }, token, ifMatch });
       if (answer.status !== 412) {
         mustSucceed(answer, system);
         return;
@@ -120,14 +139,10 @@ export class FencedSession {
   }
 
   async #endEarlier(epoch: number, token: string, own: string): Promise<void> {
-    const { body } = mustSucceed(await this.#fetchAs(epoch, SESSIONS_PATH, { token }), SESSIONS_PATH);
-    const others = membersOf(body).filter((link) => this.#absolute(link) !== this.#absolute(own));
-    for (const link of others) {
-      const session = await this.#fetchAs(epoch, link, { token });
-      const { Context: context = '' } = session.body as { Context?: string };
-      if (session.status >= 300 || !context.startsWith(this.#context)) continue;
+    for (const { link, context } of await this.listSessions(this.#root, token)) {
+      if (this.#absolute(link) === this.#absolute(own) || !context.startsWith(this.#context)) continue;
       if (Number(context.slice(this.#context.length)) > epoch) continue;
-      const ended = await this.#fetchAs(epoch, link, { method: 'DELETE', token });
+      const ended = await this.#fetchAs(link, { method: 'DELETE', token });
       if (ended.status !== 404) mustSucceed(ended, link);
     }
   }
@@ -137,15 +152,16 @@ export class FencedSession {
     return this.#token;
   }
 
-  /** With a session of its own, which only a later manager ends before it is used. */
-  async #fetchAs(epoch: number, link: string, request: RedfishRequest): Promise<RedfishAnswer> {
+  /** With the session that is being opened. @throws SessionEnded */
+  async #fetchAs(link: string, request: RedfishRequest): Promise<RedfishAnswer> {
     const answer = await this.#fetch(link, request);
-    if (answer.status === 401) throw superseded(this.node, epoch, epoch);
+    if (answer.status === 401) throw new SessionEnded();
     return answer;
   }
 
   #fetch(link: string, request: RedfishRequest): Promise<RedfishAnswer> {
-    return askRedfish(this.#absolute(link), request, this.address.timeoutMs);
+    const { ask = askRedfish, timeoutMs } = this.address;
+    return ask(this.#absolute(link), request, timeoutMs);
   }
 
   /** Links of a service begin with /redfish. */

@@ -1,13 +1,22 @@
-import { RedfishSimulator, type SimulatorOptions } from '../../../testing/redfish-simulator';
+import { RedfishSimulator } from '../../../testing/redfish-simulator';
+import type { ControllerOptions } from '../../../testing/simulated-controllers';
+import { listTogether } from './list-sessions';
 import { redfishController } from './redfish-controller';
+import { type AskRedfish, askRedfish } from './redfish-http';
 
 let simulator: RedfishSimulator;
 
-async function start(options: Partial<SimulatorOptions> = {}): Promise<void> {
+async function start(options: Partial<ControllerOptions> = {}): Promise<void> {
   simulator = await RedfishSimulator.start({ nodes: ['n1', 'n2'], ...options });
 }
 afterEach(() => simulator.stop());
 
+/** Controllers of one agent. */
+function agent(ask: AskRedfish = askRedfish) {
+  const login = { user: 'berth', password: 'secret', timeoutMs: 5_000, ask };
+  const listSessions = listTogether(login);
+  return (node: string) => redfishController(node, { ...login, system: simulator.systemUrl(node) }, listSessions);
+}
 const controllerOf = (node: string, password = 'secret') =>
   redfishController(node, { system: simulator.systemUrl(node), user: 'berth', password, timeoutMs: 5_000 });
 const SUPERSEDED = { code: 'aborted', reason: 'epoch_superseded' };
@@ -52,6 +61,24 @@ it('refuses all orders of an earlier epoch as soon as a later one has claimed th
   expect(simulator.sessions('n1')).toEqual(['berth n1 8']);
 });
 
+it('claims a node though its controller ends all sessions meanwhile, unless it has another manager since', async () => {
+  await start();
+  const [before, after] = [controllerOf('n1'), controllerOf('n1')];
+  let isDone = false;
+  simulator.onRequest = (method) => {
+    if (method === 'PATCH' && !isDone) {
+      isDone = true;
+      simulator.expireSessions();
+    }
+  };
+  await after.claim(8);
+  expect(simulator.system('n1').assetTag).toBe('[berth 8]');
+  simulator.onRequest = (method) => {
+    if (method === 'PATCH') simulator.expireSessions();
+  };
+  await expect(before.claim(7)).rejects.toMatchObject(SUPERSEDED);
+});
+
 it('goes on under a new session when its own has expired, unless the node has another manager since', async () => {
   await start();
   const [before, after] = [controllerOf('n1'), controllerOf('n1')];
@@ -72,6 +99,56 @@ it('leaves sessions of other nodes of the same service alone', async () => {
   await controllerOf('n1').claim(8);
   await other.setPower('on');
   expect(simulator.sessions('n1').toSorted()).toEqual(['berth n1 8', 'berth n2 3']);
+});
+
+it.each([
+  [true, 8, 6],
+  [true, 64, 6],
+  // So many sessions are read for each list, and all claims wait for the same ones.
+  [false, 8, 12],
+  [false, 64, 12],
+])('takes nodes of one service over with requests in proportion (expands: %p, nodes: %i)', async (...of) => {
+  const [canExpand, count, perNode] = of;
+  const nodes = Array.from({ length: count }, (_, n) => `n${n}`);
+  await start({ nodes, isShared: true, canExpand });
+  const [before, after] = [agent(), agent()];
+  await Promise.all(nodes.map((node) => before(node).claim(7)));
+  let requests = 0;
+  simulator.onRequest = () => {
+    requests++;
+  };
+  await Promise.all(nodes.map((node) => after(node).claim(8)));
+  expect(simulator.sessions('n1').toSorted()).toEqual(nodes.map((node) => `berth ${node} 8`).toSorted());
+  expect(requests).toBeLessThanOrEqual(perNode * count);
+});
+
+it('claims by no list of sessions that was begun before it left its mark', async () => {
+  await start({ isShared: true });
+  let letGo = () => {};
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  let isHeld = () => {};
+  const reached = new Promise<void>((resolve) => {
+    isHeld = resolve;
+  });
+  const after = agent(async (url, request, timeoutMs) => {
+    const answer = await askRedfish(url, request, timeoutMs);
+    if (url.includes('$expand')) {
+      isHeld();
+      await held;
+    }
+    // Once it asks for a list of sessions.
+    if (request.method === 'PATCH' && url.endsWith('n1')) setImmediate(letGo);
+    return answer;
+  });
+  const other = after('n2').claim(8);
+  await reached;
+  const before = controllerOf('n1');
+  await before.claim(7);
+  await Promise.all([other, after('n1').claim(8)]);
+  await expect(before.setPower('on')).rejects.toMatchObject(SUPERSEDED);
+  expect(simulator.sessions('n1').toSorted()).toEqual(['berth n1 8', 'berth n2 8']);
 });
 
 it('lets one of two managers order, wherever the earlier one is held up while it claims', async () => {

@@ -1,6 +1,7 @@
 import { BerthError } from '#libs/domain/errors';
 import type { NodeController } from '../node-controller';
 import { FencedSession, type RedfishAddress } from './fenced-session';
+import type { ListSessions } from './list-sessions';
 
 /** DMTF's `ResetType` for each order, those that are tried first before others that mean nearly the same. */
 const RESET_TYPES = {
@@ -10,9 +11,13 @@ const RESET_TYPES = {
   reboot: ['ForceRestart', 'PowerCycle'],
 } as const;
 
-/** A node by its ComputerSystem (DMTF's schemas ComputerSystem and Session), under a fenced session. */
-export function redfishController(node: string, address: RedfishAddress): NodeController {
-  const session = new FencedSession(node, address);
+/**
+ * A node by its ComputerSystem (DMTF's schemas ComputerSystem and Session), under a fenced session.
+ *
+ * @param listSessions  shared with other nodes of its service
+ */
+export function redfishController(node: string, address: RedfishAddress, listSessions?: ListSessions): NodeController {
+  const session = new FencedSession(node, address, listSessions);
   const { system } = address;
   return {
     claim: (epoch) => session.claim(epoch),

@@ -1,5 +1,8 @@
 import { BerthError } from '#libs/domain/errors';
 
+/** A session has ended by which something was asked. */
+export class SessionEnded extends Error {}
+
 /** An answer of a Redfish service. */
 export interface RedfishAnswer {
   readonly status: number;
@@ -23,7 +26,10 @@ export interface RedfishRequest {
  * @returns also answers that say no
  * @throws BerthError `unavailable / controller_away`
  */
-export async function askRedfish(url: string, request: RedfishRequest, timeoutMs: number): Promise<RedfishAnswer> {
+export type AskRedfish = (url: string, request: RedfishRequest, timeoutMs: number) => Promise<RedfishAnswer>;
+
+/** Over HTTP. */
+export const askRedfish: AskRedfish = async (url, request, timeoutMs) => {
   const { method = 'GET', body, token, ifMatch } = request;
   const headers: Record<string, string> = { accept: 'application/json', 'odata-version': '4.0' };
   if (body !== undefined) headers['content-type'] = 'application/json';
@@ -35,8 +41,12 @@ export async function askRedfish(url: string, request: RedfishRequest, timeoutMs
     const content = await response.text();
     return { status: response.status, headers: response.headers, body: content === '' ? {} : JSON.parse(content) };
   } catch (cause) {
-    throw new BerthError('unavailable', 'controller_away', `no answer from ${url}`, { cause });
+    throw controllerAway(url, cause);
   }
+};
+
+export function controllerAway(url: string, cause?: unknown): BerthError {
+  return new BerthError('unavailable', 'controller_away', `no answer from ${url}`, { cause });
 }
 
 /** @throws BerthError when the service refused, or was not able to answer. */
@@ -53,6 +63,8 @@ export interface RedfishLogin {
   readonly user: string;
   readonly password: string;
   readonly timeoutMs: number;
+  /** How services are asked; over HTTP unless given. */
+  readonly ask?: AskRedfish;
 }
 
 export interface RedfishSession {
@@ -70,9 +82,9 @@ export const SESSIONS_PATH = '/redfish/v1/SessionService/Sessions';
  * @throws BerthError as `askRedfish` and `mustSucceed`
  */
 export async function openSession(root: string, login: RedfishLogin, context?: string): Promise<RedfishSession> {
-  const { user: UserName, password: Password, timeoutMs } = login;
+  const { user: UserName, password: Password, timeoutMs, ask = askRedfish } = login;
   const body = { UserName, Password, Context: context };
-  const answer = await askRedfish(root + SESSIONS_PATH, { method: 'POST', body }, timeoutMs);
+  const answer = await ask(root + SESSIONS_PATH, { method: 'POST', body }, timeoutMs);
   const { headers } = mustSucceed(answer, SESSIONS_PATH);
   const token = headers.get('x-auth-token');
   const location = headers.get('location');

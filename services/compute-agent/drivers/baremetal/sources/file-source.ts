@@ -3,6 +3,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isHostName } from '#libs/domain/names';
 import { isNodeClass } from '#libs/domain/nodes/node';
+import { listTogether } from '../redfish/list-sessions';
 import { redfishController } from '../redfish/redfish-controller';
 import type { RedfishLogin } from '../redfish/redfish-http';
 import type { NodeDescription, NodeSource } from './node-source';
@@ -24,13 +25,14 @@ interface FileNode {
  */
 export function fileSource(path: string, resourceClass: string, login: RedfishLogin): NodeSource {
   const systems = new Map<string, string>();
+  const listSessions = listTogether(login);
   return {
     async list() {
       const nodes = parseNodes(path, await readFile(path, 'utf8').catch((cause: unknown) => refuse(path, cause)));
       for (const { name, redfish } of nodes) systems.set(name, redfish);
       return nodes.map((node) => describe(node, resourceClass));
     },
-    controller: (name) => redfishController(name, { ...login, system: systems.get(name) ?? '' }),
+    controller: (name) => redfishController(name, { ...login, system: systems.get(name) ?? '' }, listSessions),
   };
 }
 

@@ -1,6 +1,7 @@
 import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import { isHostName } from '#libs/domain/names';
+import { listTogether } from '../redfish/list-sessions';
 import { redfishController } from '../redfish/redfish-controller';
 import { askRedfish, membersOf, mustSucceed, openSession, type RedfishLogin } from '../redfish/redfish-http';
 import type { NodeDescription, NodeSource } from './node-source';
@@ -14,6 +15,7 @@ import type { NodeDescription, NodeSource } from './node-source';
  */
 export function redfishSource(service: string, resourceClass: string, login: RedfishLogin): NodeSource {
   const systems = new Map<string, string>();
+  const listSessions = listTogether(login);
   return {
     async list() {
       const found: NodeDescription[] = [];
@@ -28,7 +30,7 @@ export function redfishSource(service: string, resourceClass: string, login: Red
       }
       return found;
     },
-    controller: (name) => redfishController(name, { ...login, system: systems.get(name) ?? '' }),
+    controller: (name) => redfishController(name, { ...login, system: systems.get(name) ?? '' }, listSessions),
   };
 }
 

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { LEASE_MS, PoolWorld } from '../testing/pool-world';
+
+let world: PoolWorld;
+const uuid = randomUUID();
+
+beforeEach(async () => {
+  world = new PoolWorld();
+  await world.serve();
+  await world.start('metal-1');
+});
+afterEach(() => world.close());
+
+/** The store is away until the agent can not know any more whether it holds its node, and the ring may name another by then. */
+async function beInDoubt(): Promise<void> {
+  world.isStoreAway = true;
+  await world.clock.advance(LEASE_MS + 1_000);
+}
+async function storeIsBack(): Promise<void> {
+  world.isStoreAway = false;
+  await world.clock.advance(5_000);
+}
+/** The agent hears of the ring, and of nothing else. */
+async function anotherIsNamed(): Promise<void> {
+  await world.join('metal-2', 100);
+  await world.clock.advance(3_000);
+}
+
+it('builds what was ordered while its lease was in doubt, once, when it knows that it holds the node', async () => {
+  await beInDoubt();
+  await world.build('metal-1', uuid);
+  await world.clock.advance(20_000);
+  expect([world.results, world.orders]).toEqual([[], []]);
+  await storeIsBack();
+  expect(world.results).toEqual(['active']);
+  expect(world.controllers.system('n1').boots).toEqual(['Pxe']);
+});
+
+it('does what was ordered in doubt though the ring names another by then, as it holds the node still', async () => {
+  await world.build('metal-1', uuid);
+  await world.clock.advance(10_000);
+  await anotherIsNamed();
+  await beInDoubt();
+  await world.destroy('metal-1', uuid);
+  await world.clock.advance(5_000);
+  expect(world.results).toEqual(['active']);
+  await storeIsBack();
+  expect(world.results).toEqual(['active', 'destroyed']);
+  expect(world.node).toMatchObject({ instanceUuid: '' });
+});
+
+it('leaves what was ordered in doubt to the manager of now, once it hears of it', async () => {
+  await beInDoubt();
+  await anotherIsNamed();
+  const [granted] = await world.store.acquireHosts({
+    hosts: ['n1'],
+    serviceHost: 'metal-2',
+    agentRun: randomUUID(),
+    leaseMs: 3_600_000,
+    atMs: world.clock.now(),
+  });
+  expect(granted).toMatchObject({ kind: 'granted' });
+  await world.build('metal-1', uuid);
+  await world.clock.advance(5_000);
+  expect(world.leftToOthers).toBe(0);
+  await storeIsBack();
+  expect([world.results, world.orders, world.leftToOthers]).toEqual([[], [], 1]);
+});
+
+it('keeps orders while it has given a node up, and does not know what the ring is now', async () => {
+  await anotherIsNamed();
+  const [held] = await world.store.holders(['n1']);
+  await world.store.releaseHosts({ hosts: ['n1'], serviceHost: 'metal-1', agentRun: held?.agentRun ?? '' });
+  await world.clock.advance(4_000);
+  await beInDoubt();
+  await world.build('metal-1', uuid);
+  await world.clock.advance(5_000);
+  expect(world.leftToOthers).toBe(0);
+  await storeIsBack();
+  expect(world.leftToOthers).toBe(1);
+});
+
+it('does not say that a start has failed which was cut short by the doubt', async () => {
+  await world.build('metal-1', uuid);
+  await world.clock.advance(10_000);
+  await world.setPower('metal-1', uuid, 'shutdown');
+  await world.clock.advance(5_000);
+  expect(world.results).toEqual(['active', 'shutdown']);
+  world.isStoreAway = true;
+  await world.clock.advance(LEASE_MS / 3);
+  await world.setPower('metal-1', uuid, 'running');
+  await world.clock.advance(2 * LEASE_MS);
+  expect(world.results).toEqual(['active', 'shutdown']);
+  await storeIsBack();
+  expect(world.results).toEqual(['active', 'shutdown', 'running']);
+  expect(world.node).toMatchObject({ isOn: true });
+});
+
+it('does what an operator orders in doubt when it knows that it holds the node', async () => {
+  await beInDoubt();
+  await world.operate('metal-1', 'power_on');
+  await world.clock.advance(5_000);
+  expect(world.orders).toEqual([]);
+  await storeIsBack();
+  expect(world.orders).toMatchObject([{ what: 'Reset On' }]);
+});

@@ -1,0 +1,27 @@
+import type { RememberedNode } from '../drivers/baremetal/remembered-node';
+import { type Host, retryUntilDrainEnd } from '../host/host';
+
+/**
+ * Undoes what is left of a build that nobody goes on with: its deadline was over when this run took the node over, or the run
+ * before could not undo it before it had to give the node up. Else the node would be `deploying` for good, and offered.
+ */
+export async function undoLeft(host: Host, node: RememberedNode): Promise<void> {
+  const { instanceUuid: uuid } = node.record;
+  const isLeft = () => {
+    const { state, instanceUuid } = node.record;
+    return state === 'deploying' && instanceUuid === uuid && !host.carriedOn.has(uuid) && !host.ledger.get(uuid);
+  };
+  // An order to build it that comes meanwhile waits until nothing of it is left.
+  await host.locks.run(uuid, async () => {
+    if (!isLeft()) return;
+    const fields = { host: host.facts.name, instance_uuid: uuid };
+    host.log.info({ event: 'build_undone', ...fields }, 'undoes what is left of a build that nobody goes on with');
+    const undo = async () => {
+      await host.journal.remove(uuid);
+      await host.driver.destroy(uuid);
+    };
+    await retryUntilDrainEnd(host, undo, (error) =>
+      host.log.warn({ event: 'build_not_undone', ...fields, error }, 'what is left of a build is not undone, retrying'),
+    );
+  });
+}
