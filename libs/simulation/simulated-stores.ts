@@ -1,6 +1,7 @@
 import { BerthError } from '../domain/errors';
 import type { Instance } from '../domain/instance';
 import type { AcquireHosts, Change, Command, HostReport, PlacementStore } from '../placement/port/placement-store';
+import { askOver } from './ask-over';
 import type { Link } from './link';
 import type { StoreServer, Stores } from './store-server';
 
@@ -52,8 +53,10 @@ const READS: readonly string[] = [
   'consumers',
   'hosts',
   'heardAt',
+  'reported',
   'revision',
   'listDoubts',
+  'getDoubts',
   'countPending',
   'pendingUuids',
   'nextDue',
@@ -62,6 +65,9 @@ const READS: readonly string[] = [
   'projectDays',
   'decision',
   'allocationRequests',
+  'holders',
+  'nodes',
+  'nodeNames',
 ];
 
 function askFor(link: Link, server: StoreServer, port: keyof Stores, name: string, args: unknown[]): Promise<unknown> {
@@ -91,8 +97,9 @@ function describe(name: string, args: readonly unknown[]): string {
       return `${name} ${(first as HostReport).host}`;
     case 'get':
     case 'consumers':
+    // Of the placement store some hosts, of the instance store those after one.
     case 'hosts':
-      return `${name} ${(first as readonly string[]).join(', ')}`;
+      return `${name} ${[first].flat().join(', ')}`;
     default:
       return typeof first === 'string' ? `${name} ${first}` : name;
   }
@@ -113,25 +120,7 @@ function describeCommand(command: Command): string {
 
 /** Does something at the server and comes back with its result. */
 function ask<T>(link: Link, what: string, effect: () => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const settle = (action: () => void) => {
-      cancelTimer();
-      stopListening();
-      action();
-    };
-    const fail = (error: BerthError) => settle(() => reject(error));
-    const cancelTimer = link.process.clock.after(ANSWER_TIMEOUT_MS, () => fail(outcomeUnknown(what)));
-    const stopListening = link.onBreak(() => link.process.run(() => fail(outcomeUnknown(what))));
-    link.carry('out', what, () => {
-      effect().then(
-        (result) => link.carry('back', `${what}: ${kindOf(result)}`, () => settle(() => resolve(result))),
-        (thrown: unknown) => {
-          const error = BerthError.from(thrown);
-          link.carry('back', `${what}: ${error.reason}`, () => fail(error));
-        },
-      );
-    });
-  });
+  return askOver(link, { what, timeoutMs: ANSWER_TIMEOUT_MS, effect, describeAnswer: kindOf, lost: outcomeUnknown });
 }
 
 async function snapshot(

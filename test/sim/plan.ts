@@ -4,15 +4,14 @@ import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/condu
 import { setHostEnabledMethod } from '#libs/contracts/hosts';
 import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { BerthError } from '#libs/domain/errors';
 import { attemptNumber } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
 import type { Admission } from '#libs/domain/queueing/admission';
-import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
+import { type Random, randomInt } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
 import { deletesAllocations, givesAggregate, givesTrait, novaMoves, reserves } from './actions/api-clients';
-import { confirmed, cutFor, HOSTS, instanceAt, pick, type World } from './actions/common';
+import { confirmed, HOSTS, instanceAt, pick, type World } from './actions/common';
 import { deleteDeadHosts, deleteHost } from './actions/deletions';
 import { drain, undrain } from './actions/drains';
 import { deviceMoves, machineShrinks, partVanishes } from './actions/hardware';
@@ -37,40 +36,28 @@ import {
   terminateNow,
   unshelve,
 } from './actions/operations';
-import { blackHole, brokerRestarts, buildsAreLate, standStill, takenOver } from './actions/outages';
+import { brokerRestarts, buildsAreLate, takenOver } from './actions/outages';
 import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
 import { LIMITED_TENANT, lastOfQuota, lendEachOther, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
 import { isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
 import { FORGED } from './checker';
-import { SERVICES, START_MS } from './fleet';
+import { SERVICES } from './fleet';
+import { drawPlan, type Kind, kind, type Action as PlannedAction } from './world/draw-plan';
+import { byHowMuch, faultsOf, takeStoreAway, usualFaults } from './world/faults';
 
 /** Something that the world does to the fleet. */
-export interface Action {
-  /** Its number in the plan of its seed, by which it is kept or left out. */
-  readonly number: number;
-  /** From the start of the run. */
-  readonly afterMs: number;
-  readonly kind: string;
-  readonly perform: (world: World) => void;
-}
+export type Action = PlannedAction<World>;
 
-/** In this time everything happens. The fleet has started by its beginning. */
-export const HORIZON_MS = 30_000;
-const START_UP_MS = 3_000;
-
-interface Kind {
-  /** In which share of the seeds it happens at all. */
-  readonly share: number;
-  /** How often then, compared with the others. */
-  readonly weight: number;
-  /** What it is, made of randomness of its own. */
-  readonly prepare: (random: Random) => Action['perform'];
-}
-
-function kind(share: number, weight: number, prepare: Kind['prepare']): Kind {
-  return { share, weight, prepare };
-}
+const faults = faultsOf<World>({
+  services: SERVICES,
+  senders: [...SERVICES, 'tenant-a'],
+  linkCount: 2,
+  serversOf:
+    () =>
+    ({ fleet }) =>
+      fleet,
+});
 
 /** What can happen. */
 const KINDS = {
@@ -96,16 +83,7 @@ const KINDS = {
   'order of a tenant': kind(0.5, 6, orderAsTenant),
   'report for another host': kind(0.3, 4, reportForAnother),
   'workload exits': kind(0.5, 4, workloadExits),
-  kill: kind(0.5, 10, kill),
-  'die in the middle': kind(0.6, 14, dieInTheMiddle),
-  restart: kind(0.5, 5, restart),
-  pause: kind(0.5, 6, pause),
-  'break connection': kind(0.5, 8, breakConnection),
-  'lose message': kind(0.6, 15, loseMessage),
-  'cut off': kind(0.5, 6, cutOff),
-  'slow down': kind(0.5, 5, slowDown),
-  'send twice': kind(0.6, 10, sendTwice),
-  'broker refuses': kind(0.3, 4, brokerRefuses),
+  ...usualFaults(faults),
   'dead letters put back': kind(
     0.6,
     6,
@@ -113,7 +91,7 @@ const KINDS = {
       ({ fleet }) =>
         void fleet.putBackDeadLetters(),
   ),
-  'store away': kind(0.3, 5, storeAway),
+  'store away': kind(0.3, 5, faults.storeAway),
   'store goes back': kind(0.15, 4, storeGoesBack),
   'store is wiped': kind(
     0.1,
@@ -122,7 +100,7 @@ const KINDS = {
       ({ checker }) =>
         void checker.storeGoesBackTo(0),
   ),
-  'clock jumps': kind(0.5, 8, clockJumps),
+  'clock jumps': kind(0.5, 8, faults.clockJumps),
   'machine shrinks': kind(0.3, 5, machineShrinks),
   'replace machine': kind(0.2, 3, replaceMachine),
   'agent stays away': kind(0.3, 4, agentStaysAway),
@@ -146,7 +124,7 @@ const KINDS = {
   'broker restarts': kind(0.3, 4, brokerRestarts),
   'builds are late': kind(0.3, 4, buildsAreLate),
   'taken over': kind(0.3, 4, takenOver),
-  'black hole': kind(0.3, 4, blackHole),
+  'black hole': kind(0.3, 4, faults.blackHole),
   'disk goes back': kind(0.3, 4, diskGoesBack),
   'orders outlive their records': kind(0.25, 3, ordersOutliveRecords),
   'part vanishes': kind(0.5, 8, partVanishes),
@@ -169,50 +147,15 @@ const KINDS = {
   'move together': kind(0.3, 6, moveTogether),
   'tenants lend each other': kind(0.3, 5, lendEachOther(buildOfCohort)),
   'several make room': kind(0.3, 5, severalMakeRoom),
-} satisfies Readonly<Record<string, Kind>>;
+} satisfies Readonly<Record<string, Kind<World>>>;
 
 export type ActionKind = keyof typeof KINDS;
 
-/** @throws Error when there is no such kind; it names all */
-export function kindOf(name: string): ActionKind {
-  if (name in KINDS) return name as ActionKind;
-  throw new Error(`there is no kind '${name}'; there are: ${Object.keys(KINDS).join(', ')}`);
-}
+export const KIND_NAMES = Object.keys(KINDS);
 
-/**
- * The plan of a seed. Each seed has some of the kinds and not others ("swarm testing": Groce and others, 2012), because
- * faults hide one another. Each action has randomness of its own, so that leaving one out changes no other.
- *
- * @param focus  kinds that are always there, and happen more often; of others there are fewer then
- */
-export function planOf(seed: number, actionCount: number, focus: readonly ActionKind[] = []): Action[] {
-  const random = seededRandom(seedOf(`${seed} kinds`));
-  const isFocus = (name: string) => focus.some((one) => one === name);
-  const shareOf = ({ share }: Kind) => (focus.length > 0 && share < 1 ? share * BESIDE_FOCUS : share);
-  const kinds = Object.entries<Kind>(KINDS)
-    .filter(([name, one]) => random.next() < shareOf(one) || isFocus(name))
-    .map(([name, one]): [string, Kind] => [name, isFocus(name) ? { ...one, weight: FOCUS_FACTOR * one.weight } : one]);
-  const sum = kinds.reduce((all, [, { weight }]) => all + weight, 0);
-  const plan = Array.from({ length: actionCount }, (_, number) => {
-    const own = seededRandom(seedOf(`${seed} action ${number}`));
-    const [name, { prepare }] = drawn(kinds, own.next() * sum);
-    const afterMs = START_UP_MS + own.next() * (HORIZON_MS - START_UP_MS);
-    return { number, afterMs, kind: name, perform: prepare(own) };
-  });
-  return plan.sort((a, b) => a.afterMs - b.afterMs);
-}
-
-const FOCUS_FACTOR = 3;
-const BESIDE_FOCUS = 0.7;
-
-/** The kind at a place on the line that the weights make. */
-function drawn(kinds: readonly [string, Kind][], place: number): [string, Kind] {
-  let left = place;
-  for (const one of kinds) {
-    left -= one[1].weight;
-    if (left < 0) return one;
-  }
-  return kinds[0] as [string, Kind];
+/** The plan of a seed (`drawPlan`). */
+export function planOf(seed: number, actionCount: number, focus?: readonly string[]): Action[] {
+  return drawPlan<World>(KINDS, seed, actionCount, focus);
 }
 
 const tenant = (random: Random) => pick(random, ['tenant-a', 'tenant-b']);
@@ -391,7 +334,7 @@ function fleetIsCrowded(random: Random): Action['perform'] {
   });
   const preempts = Array.from({ length: 2 }, () => buildThatPreempts(random));
   const afterMs = 2_000 + random.next() * 2_000;
-  const dies = random.next() < 0.5 ? dieInTheMiddle(random) : () => {};
+  const dies = random.next() < 0.5 ? faults.dieInTheMiddle(random) : () => {};
   return (world) => {
     const { time } = world.fleet;
     for (const request of crowd) send(world, request);
@@ -418,7 +361,7 @@ function severalMakeRoom(random: Random): Action['perform'] {
   const about = { who, requestId: random.uuid(), uuidsIn: () => uuids, requestSpec: requestSpecCodec.encode(spec) };
   const large = { ...about, admission: aPreemptor(random) };
   const afterMs = 1_500 + random.next() * 2_500;
-  const dies = random.next() < 0.5 ? dieInTheMiddle(random) : () => {};
+  const dies = random.next() < 0.5 ? faults.dieInTheMiddle(random) : () => {};
   return (world) => {
     const { time } = world.fleet;
     for (const request of small) send(world, request);
@@ -528,129 +471,13 @@ function workloadExits(random: Random): Action['perform'] {
   };
 }
 
-function kill(random: Random): Action['perform'] {
-  const who = pick(random, SERVICES);
-  const restartAfterMs = 50 + random.next() * 4_000;
-  return ({ fleet }) => fleet.kill(who, restartAfterMs);
-}
-
-/** Nobody dies later: the lease of an agent is to run out, and its host to be heard again, before the fleet is to be at rest. */
-const LAST_DEATH_MS = START_MS + HORIZON_MS + 20_000;
-
-/** A process dies just before one of its messages has its effect, or just after. */
-function dieInTheMiddle(random: Random): Action['perform'] {
-  const who = pick(random, SERVICES);
-  const which = randomInt(random, 2);
-  const direction = pick(random, ['out', 'back'] as const);
-  const after = 1 + randomInt(random, 12);
-  const restartAfterMs = 50 + random.next() * 2_000;
-  return ({ fleet }) => {
-    const { links, process } = fleet.member(who);
-    const dies = () => process.isAlive && fleet.time.nowMs < LAST_DEATH_MS && fleet.kill(who, restartAfterMs);
-    links[which]?.insteadOf(direction, after, dies);
-  };
-}
-
-function restart(random: Random): Action['perform'] {
-  const who = pick(random, SERVICES);
-  return ({ fleet }) => void fleet.restart(who);
-}
-
-function pause(random: Random): Action['perform'] {
-  const who = pick(random, SERVICES);
-  // Of a few, longer than any lease lasts.
-  const forMs = 100 + random.next() * (random.next() < 0.3 ? 16_000 : 8_000);
-  return ({ fleet }) => {
-    standStill(fleet, who, forMs);
-  };
-}
-
-const aLink = (random: Random) => {
-  const who = pick(random, SERVICES);
-  const which = randomInt(random, 2);
-  return ({ fleet }: World) => fleet.member(who).links[which];
-};
-
-function breakConnection(random: Random): Action['perform'] {
-  const link = aLink(random);
-  return (world) => link(world)?.break('the network');
-}
-
-function loseMessage(random: Random): Action['perform'] {
-  const link = aLink(random);
-  const direction = pick(random, ['out', 'back'] as const);
-  const after = 1 + randomInt(random, 8);
-  return (world) => {
-    const trapped = link(world);
-    trapped?.insteadOf(direction, after, (what) => trapped.break(`instead of ${what}`));
-  };
-}
-
-function cutOff(random: Random): Action['perform'] {
-  const link = aLink(random);
-  const forMs = 200 + random.next() * 9_000;
-  return (world) => {
-    const cut = link(world);
-    if (cut) cutFor(world, cut, forMs);
-  };
-}
-
-function slowDown(random: Random): Action['perform'] {
-  const link = aLink(random);
-  const extraMs = 20 + random.next() * 1_500;
-  const forMs = 500 + random.next() * 8_000;
-  return (world) => {
-    const slow = link(world);
-    if (slow === undefined) return;
-    slow.extraMs = extraMs;
-    world.fleet.later(forMs, () => {
-      slow.extraMs = 0;
-    });
-  };
-}
-
-function sendTwice(random: Random): Action['perform'] {
-  const who = pick(random, [...SERVICES, 'tenant-a']);
-  const afterMs = random.next() ** 3 * 15_000;
-  return ({ fleet }) => fleet.member(who).bus.duplicateNext(afterMs);
-}
-
-function brokerRefuses(random: Random): Action['perform'] {
-  const forMs = random.next() * 3_000;
-  const isFull = random.next() < 0.5;
-  const refusal = isFull
-    ? new BerthError('resource_exhausted', 'queue_full', 'the queue is full')
-    : new BerthError('unavailable', 'broker_blocked', 'the broker is short of memory');
-  return ({ fleet }) => {
-    fleet.note('broker', `refuses: ${refusal.reason}`);
-    fleet.broker.refusal = refusal;
-    fleet.later(forMs, () => {
-      fleet.broker.refusal = undefined;
-    });
-  };
-}
-
-function storeAway(random: Random): Action['perform'] {
-  const forMs = random.next() * 4_000;
-  return (world) => takeStoreAway(world, forMs);
-}
-
-function takeStoreAway({ fleet }: World, forMs: number): void {
-  fleet.note('store', 'is away');
-  fleet.server.refusal = new BerthError('unavailable', 'store_away', 'the store is away');
-  fleet.later(forMs, () => {
-    fleet.server.refusal = undefined;
-    fleet.note('store', 'is back');
-  });
-}
-
 /** Conductors are upgraded while they hold messages that they can not settle. */
 function stopDuringOutage(random: Random): Action['perform'] {
   const uuid = random.uuid();
   const request = requestOf(random, () => [uuid]);
   return (world) => {
     const { fleet } = world;
-    takeStoreAway(world, 2_500);
+    takeStoreAway(world, fleet, 2_500);
     send(world, request);
     fleet.later(500, () => {
       for (const conductor of ['conductor-1', 'conductor-2']) void fleet.restart(conductor);
@@ -691,18 +518,9 @@ function hostDisabled(random: Random): Action['perform'] {
   };
 }
 
-function clockJumps(random: Random): Action['perform'] {
-  const who = pick(random, SERVICES);
-  const byMs = pick(random, [-86_400_000, -3_600_000, -10_000, 10_000, 3_600_000, 86_400_000]);
-  return ({ fleet }) => {
-    fleet.note(who, `has its clock set ${byMs > 0 ? 'forward' : 'back'} by ${Math.abs(byMs) / 1_000} s`);
-    fleet.member(who).process.clockOffsetMs = byMs;
-  };
-}
-
 /** A fail-over to a replica that lags, or an older snapshot that was put back: of a second, or of hours. */
 function storeGoesBack(random: Random): Action['perform'] {
-  const byMs = pick(random, [100, 1_000, 3_000, 20_000]) * random.next();
+  const byMs = byHowMuch(random);
   return ({ fleet, checker }) => void checker.storeGoesBackTo(fleet.time.nowMs - byMs);
 }
 

@@ -1,9 +1,9 @@
 import { diagram } from '#libs/simulation/diagram';
 import type { Entry } from '#libs/simulation/history';
 import { shrink } from '#libs/simulation/shrink';
-import type { Violation } from './checker';
-import { OTHERS, SERVICES, START_MS } from './fleet';
-import { type RunOptions, type RunResult, runSeed } from './run-seed';
+import { START_MS } from './world/processes';
+import type { RunOptions, RunResult, Violation } from './world/run';
+import { runSeed, worldOf } from './world/worlds';
 
 /** A run that broke an invariant, with as little as it takes to break it. */
 export interface Failure extends RunOptions {
@@ -34,29 +34,39 @@ async function planNumbers(options: RunOptions): Promise<number[]> {
 
 /** A failure for people: what is wrong, who did what before, and the command that does it again. */
 export function explainFailure(failure: Failure, mutant?: string): string {
-  const { seed, actionCount, kept, focus, violation, result } = failure;
+  const { world, seed, actionCount, kept, focus, violation, result } = failure;
   const named = nameInstances(result.history.entries);
-  const uuids = [...named.keys()].filter((uuid) => violation.message.includes(uuid));
+  const uuids = [...named.keys(), ...nodesIn(violation.message)].filter((one) => violation.message.includes(one));
   const entries = result.history.entries.filter((entry) => isTold(entry, uuids)).map((entry) => rename(entry, named));
-  const parties = [...OTHERS, 'broker', ...SERVICES, 'store', 'h1', 'h2', 'rack-1', 'rack-2', 'world'];
-  const args = [`--seed ${seed}`, `--steps ${actionCount}`, kept ? `--keep ${kept.join(',')}` : ''];
+  const args = [
+    world && world !== 'fleet' ? `--world ${world}` : '',
+    `--seed ${seed}`,
+    `--steps ${actionCount}`,
+    kept ? `--keep ${kept.join(',')}` : '',
+  ];
   if (mutant !== undefined) args.push(`--mutant ${mutant}`);
   else if (focus !== undefined) args.push(`--focus '${focus.join(',')}'`);
   return [
     `seed ${seed} breaks "${violation.invariant}": ${renameText(violation.message, named)}`,
     ...result.plan.map(({ number, afterMs, kind }) => `  ${(afterMs / 1_000).toFixed(3)} s  ${kind} (${number})`),
     '',
-    diagram(shortened(entries), parties.map(laneOf), START_MS),
+    diagram(shortened(entries), worldOf(world).parties.map(laneOf), START_MS),
     '',
     `again: npm run sim -- ${args.filter((arg) => arg !== '').join(' ')}`,
   ].join('\n');
+}
+
+/** Nodes of a ring that a sentence names. */
+function nodesIn(text: string): string[] {
+  return text.match(/\bnode-\d+\b/g) ?? [];
 }
 
 /** What is about other instances is left out, and routine: reports, reads, confirms. */
 function isTold({ from, to, what }: Entry, uuids: readonly string[]): boolean {
   if (from === to) {
     const isSaying = what.startsWith('says:');
-    const isOfMachine = UUID.test(what);
+    const isOfMachine = UUID.test(what) || NODE.test(from);
+    if (uuids.includes(from)) return true;
     return isSaying ? what.includes('repaired') : !isOfMachine || uuids.some((uuid) => what.includes(uuid));
   }
   if (ROUTINE.test(what)) return false;
@@ -82,6 +92,8 @@ function nameInstances(entries: readonly Entry[]): Map<string, string> {
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
+/** A node that does something by itself. */
+const NODE = /^node-\d+$/;
 const EACH_UUID = new RegExp(UUID, 'g');
 
 function rename(entry: Entry, names: ReadonlyMap<string, string>): Entry {

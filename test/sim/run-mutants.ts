@@ -1,7 +1,7 @@
-import type { Violation } from './checker';
 import type { Mutant } from './mutants/mutant';
 import { MOST_SEEDS } from './mutants/registry';
-import { type RunOptions, runSeed } from './run-seed';
+import type { RunOptions, Violation } from './world/run';
+import { runSeed } from './world/worlds';
 
 /** The seed that caught a mutant, and how; undefined when none did. */
 export interface Caught {
@@ -10,11 +10,11 @@ export interface Caught {
 }
 
 /** Runs one seed after the other with a mutant until an invariant breaks. */
-export async function catchMutant({ name, apply, focus }: Mutant, actionCount: number): Promise<Caught> {
+export async function catchMutant({ name, apply, focus, world }: Mutant, actionCount: number): Promise<Caught> {
   const putBack = apply();
   try {
     for (let seed = 1; seed <= MOST_SEEDS; seed++) {
-      const options = { seed, actionCount, focus };
+      const options = { world, seed, actionCount, focus };
       const { violation } = await runSeed(options);
       if (violation) return { mutant: name, by: { options, violation } };
     }

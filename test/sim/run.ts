@@ -1,18 +1,18 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import type { Violation } from './checker';
 import { MUTANTS, mutantOf } from './mutants/registry';
 import type { HuntJob, SeedJob } from './parallel/job';
 import { runJobs } from './parallel/run-jobs';
-import { kindOf } from './plan';
 import { explainFailure, shrinkFailure } from './report';
 import { tableLine } from './run-mutants';
-import type { RunOptions } from './run-seed';
 import { FAULTS } from './small-scope/one-instance';
 import { runSmallScope } from './small-scope/run';
+import type { RunOptions, Violation, WorldName } from './world/run';
+import { requireKinds, worldOf } from './world/worlds';
 
 const { values } = parseArgs({
   options: {
+    world: { type: 'string' },
     seeds: { type: 'string' },
     first: { type: 'string', default: '1' },
     seed: { type: 'string' },
@@ -32,12 +32,13 @@ const { values } = parseArgs({
 });
 
 const HELP = `npm run sim -- [options]
+  --world NAME    of the fleet (the default), of nodes shared by a ring, of cells and their top: fleet, ring, cells
   --seeds N       runs so many seeds (100), from --first (1) on
   --seed N        runs one seed and prints the digest of its history
   --jobs N        in so many threads (one for each processor)
   --steps N       so many things happen to the fleet in a run (40)
   --keep 3,8,21   of these, only those: what is left of a shrunk failure
-  --focus A,B     with these kinds of what happens, and fewer others: names as in plan.ts
+  --focus A,B     with these kinds of what happens, and fewer others: names as in the plan of the world
   --mutant NAME   with one thing taken out of Berth
   --mutants       each mutant in turn, until a seed catches it
   --small         every state of one instance on two hosts, with one fault; --fault NAME for one kind only;
@@ -71,14 +72,17 @@ async function main(): Promise<number> {
 
 async function runSeeds(): Promise<number> {
   const mutant = values.mutants ? undefined : values.mutant;
-  const focus = values.focus?.split(',').map(kindOf) ?? (mutant === undefined ? undefined : mutantOf(mutant).focus);
+  const of = mutant === undefined ? undefined : mutantOf(mutant);
+  const world = (values.world ?? of?.world) as WorldName | undefined;
+  worldOf(world);
+  const focus = values.focus === undefined ? of?.focus : requireKinds(world, values.focus.split(','));
   const kept = values.keep?.split(',').filter(Boolean).map(Number);
   const first = Number(values.seed ?? values.first);
   const count = values.seed === undefined ? Number(values.seeds ?? 100) : 1;
   const jobs = Array.from({ length: count }, (_, n): SeedJob => {
     return {
       kind: 'seed',
-      options: { seed: first + n, actionCount, kept, focus },
+      options: { world, seed: first + n, actionCount, kept, focus },
       mutant,
       isDigested: values.seed !== undefined,
     };
@@ -111,7 +115,8 @@ async function explain(options: RunOptions, violation: Violation, mutant?: strin
 }
 
 async function runMutants(): Promise<number> {
-  const mutants = values.mutant === undefined ? MUTANTS : [mutantOf(values.mutant)];
+  const ofWorld = MUTANTS.filter(({ world = 'fleet' }) => values.world === undefined || world === values.world);
+  const mutants = values.mutant === undefined ? ofWorld : [mutantOf(values.mutant)];
   const hunts = mutants.map(({ name }): HuntJob => ({ kind: 'hunt', mutant: name, actionCount }));
   let missed = 0;
   for await (const caught of runJobs(hunts, threadCount)) {

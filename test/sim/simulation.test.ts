@@ -2,7 +2,7 @@ import { Machine } from './machine';
 import { mutant, withFocus } from './mutants/mutant';
 import { explainFailure, shrinkFailure } from './report';
 import { catchMutant } from './run-mutants';
-import { runSeed } from './run-seed';
+import { runSeed } from './world/worlds';
 
 it('does the same, bit for bit, from the same seed', async () => {
   const first = await runSeed({ seed: 7, actionCount: 40 });

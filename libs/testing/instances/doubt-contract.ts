@@ -39,6 +39,18 @@ export function describeDoubtStore(name: string, open: () => Promise<InstanceSto
       expect((await store.listDoubts()).map(({ sinceMs }) => sinceMs)).toEqual([7, 8, 9, 10]);
     });
 
+    it('gives those that are named', async () => {
+      const [first, other] = [aDoubt(), aDoubt({ host: 'h2' })];
+      for (const doubt of [first, other, aDoubt()]) await store.noteDoubt(doubt);
+      const names = [other, { ...first, host: 'h2' }, first];
+      const since = { sinceMs: first.seenAtMs };
+      expect(await store.getDoubts(names)).toEqual([
+        { ...other, ...since },
+        { ...first, ...since },
+      ]);
+      expect(await store.getDoubts([])).toEqual([]);
+    });
+
     it('removes what is settled, unless it was seen later', async () => {
       const doubt = aDoubt();
       await store.noteDoubt(doubt);

@@ -367,6 +367,40 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
       });
     });
 
+    describe('hosts', () => {
+      it('names each host that instances are on once, in order, until the last has left', async () => {
+        expect(await store.hosts('', 10)).toEqual([]);
+        const on = (host: string | undefined) => createOne({ host, state: host ? 'building' : 'scheduling' });
+        const [one, other] = [await on('h10'), await on('h10')];
+        for (const host of ['h1', 'h1.rack_2', 'h-1', undefined, 'H2']) await on(host);
+        const all = ['H2', 'h-1', 'h1', 'h1.rack_2', 'h10'];
+        expect(await store.hosts('', 10)).toEqual(all);
+        expect([await store.hosts('', 2), await store.hosts('h-1', 2)]).toEqual([all.slice(0, 2), all.slice(2, 4)]);
+        expect([await store.hosts('h1.rack', 1), await store.hosts('h10', 9)]).toEqual([['h1.rack_2'], []]);
+        const moved = nextVersion(one, { host: 'h3', updatedAtMs: 1 });
+        await store.update(moved);
+        expect(await store.hosts('h1.rack_2', 10)).toEqual(['h10', 'h3']);
+        await store.update(nextVersion(other, { host: undefined }));
+        const ended = nextVersion(moved, { state: 'deleted', updatedAtMs: 1 });
+        await store.update(ended);
+        expect(await store.hosts('h1.rack_2', 10)).toEqual(['h3']);
+        await store.markPublished(ended.uuid, ended.version);
+        await store.forget(2, 10);
+        expect(await store.hosts('h1.rack_2', 10)).toEqual([]);
+      });
+
+      it('names more hosts than one reading of the store', async () => {
+        const hosts = Array.from({ length: 1_001 }, (_, n) => `h${n}`).sort();
+        const requestId = randomUUID();
+        await store.create(
+          requestId,
+          hosts.map((host) => anInstance({ requestId, host })),
+        );
+        expect(await store.hosts('', 2_000)).toEqual(hosts);
+        expect(await store.hosts('h0', 1_000)).toEqual(hosts.slice(1));
+      });
+    });
+
     describe('takeDue', () => {
       it('gives what is due, longest due first, and gives it to one caller only', async () => {
         const early = await createOne({ dueAtMs: 1_000 });

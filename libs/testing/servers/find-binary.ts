@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { BerthError } from '../../domain/errors';
 import { environment } from '../../runtime/system';
@@ -26,11 +26,32 @@ export function findBinary(binary: Binary): string {
  * @throws BerthError `failed_precondition / missing_binary`.
  */
 export function findPython(modules: Readonly<Record<string, string>>): string {
-  const [packages, names] = [Object.values(modules), Object.keys(modules)];
   const python = findBinary({ name: 'python3', folders: ['/usr/bin'], debianPackage: 'python3' });
-  const hasModules = () => spawnSync(python, ['-c', `import ${names.join(', ')}`], { stdio: 'ignore' }).status === 0;
-  if (hasModules() || (packages.every(installPackage) && hasModules())) return python;
-  return missing({ name: `Python's ${names.join(', ')}`, folders: [], debianPackage: packages.join(' ') });
+  const imports = `import ${Object.keys(modules).join(', ')}`;
+  needLibraries('Python', modules, () => spawnSync(python, ['-c', imports], { stdio: 'ignore' }).status === 0);
+  return python;
+}
+
+/** Where Debian has the sources of Go's libraries. */
+export const GO_LIBRARIES = '/usr/share/gocode';
+
+/** Debian's Go, with these libraries; installed likewise, and throws likewise. */
+export function findGo(libraries: Readonly<Record<string, string>>): string {
+  const go = findBinary({ name: 'go', folders: ['/usr/bin'], debianPackage: 'golang-go' });
+  const folders = Object.keys(libraries).map((name) => join(GO_LIBRARIES, 'src', name));
+  needLibraries('Go', libraries, () => folders.every((folder) => existsSync(folder)));
+  return go;
+}
+
+/** @param packages  Debian's package of each library */
+function needLibraries(of: string, packages: Readonly<Record<string, string>>, areThere: () => boolean): void {
+  const debianPackages = Object.values(packages);
+  if (areThere() || (debianPackages.every(installPackage) && areThere())) return;
+  missing({
+    name: `${of}'s ${Object.keys(packages).join(', ')}`,
+    folders: [],
+    debianPackage: debianPackages.join(' '),
+  });
 }
 
 function locate({ name, folders }: Binary): string | undefined {

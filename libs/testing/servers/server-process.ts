@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sleep } from '../../domain/clock';
@@ -166,12 +166,26 @@ export function serverFolder(name: string): string {
   return mkdtempSync(join(tmpdir(), `berth-${name}-`));
 }
 
-/** A port that nobody listens on now. */
+/** Below the ports that systems give to whoever asks for any, so that nobody else takes one between the look and the use. */
+const PORTS = { first: 10_000, perProcess: 100, processes: 100 };
+let taken = 0;
+
+/** A port that nobody listens on now, and that nobody is given by chance. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = PORTS.first + (process.pid % PORTS.processes) * PORTS.perProcess + (taken++ % PORTS.perProcess);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    server.close();
+  }
 }

@@ -1,6 +1,5 @@
 import type { Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
-import type { Link } from '#libs/simulation/link';
 import type { Checker } from '../checker';
 import type { Fleet } from '../fleet';
 
@@ -39,15 +38,4 @@ export async function confirmed(sent: Promise<unknown> | undefined): Promise<boo
   } catch {
     return false;
   }
-}
-
-/** After this long without a heartbeat both sides take a connection as broken. */
-const HEARTBEAT_MS = 5_000;
-
-/** Nothing passes on a link for a while, and neither side learns it before its heartbeats tell. */
-export function cutFor({ fleet }: World, link: Link, forMs: number): void {
-  if (link.isCut) return;
-  link.cut();
-  fleet.later(HEARTBEAT_MS, () => link.isCut && link.break('no heartbeat'));
-  fleet.later(forMs, () => link.heal());
 }

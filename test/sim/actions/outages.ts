@@ -2,8 +2,9 @@ import { ACK, type IncomingMessage, POSTPONE } from '#libs/bus/port';
 import { buildInstanceCodec } from '#libs/contracts/compute';
 import { agentQueue, type QueueSpec, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import type { Random } from '#libs/domain/random';
-import { type Fleet, SERVICES } from '../fleet';
-import { agentOf, cutFor, HOSTS, type Perform, pick } from './common';
+import type { Fleet } from '../fleet';
+import { standStill } from '../world/faults';
+import { agentOf, HOSTS, type Perform, pick } from './common';
 
 /** The broker restarts: all connections break, and what it did not keep on its disk is lost. */
 export function brokerRestarts(): Perform {
@@ -36,15 +37,6 @@ async function loseTransient({ observer }: Fleet, queue: QueueSpec): Promise<voi
   await cancelled;
 }
 
-/** A process reaches neither the broker nor the store for a while, and they do not reach it: longer than leases last. */
-export function blackHole(random: Random): Perform {
-  const who = pick(random, SERVICES);
-  const forMs = 4_000 + random.next() * 11_000;
-  return (world) => {
-    for (const link of world.fleet.member(who).links) cutFor(world, link, forMs);
-  };
-}
-
 /** Agents stand still for a little longer than builds may take: what they were building is late, and built elsewhere meanwhile. */
 export function buildsAreLate(random: Random): Perform {
   const afterMs = 100 + random.next() * 400;
@@ -67,11 +59,3 @@ export function takenOver(random: Random): Perform {
 
 /** Longer than a lease lasts, and than two reports take. */
 const TAKEN_OVER_MS = 18_000;
-
-/** A process stands still for a while. */
-export function standStill(fleet: Fleet, who: string, forMs: number): void {
-  const { process } = fleet.member(who);
-  fleet.note(who, `stands still for ${Math.round(forMs)} ms`);
-  process.pause();
-  fleet.later(forMs, () => process.resume());
-}

@@ -1,4 +1,5 @@
 import type { ActionKind } from '../plan';
+import type { WorldName } from '../world/run';
 
 /** Berth with one thing taken out: what keeps an invariant must be missed when it is gone. */
 export interface Mutant {
@@ -8,11 +9,18 @@ export interface Mutant {
   /** Takes it out; the returned function puts it back. */
   readonly apply: () => () => void;
   /** Kinds of actions that bring it out, for one that a general plan rarely shows: its seeds all have them, and more of them. */
-  readonly focus?: readonly ActionKind[];
+  readonly focus?: readonly string[];
+  /** In which it shows; the fleet unless given. */
+  readonly world?: WorldName;
 }
 
 export function withFocus(on: Mutant, ...focus: readonly ActionKind[]): Mutant {
   return { ...on, focus };
+}
+
+/** One that another world than the fleet shows, with kinds of what happens there. */
+export function inWorld(world: WorldName, on: Mutant, ...focus: readonly string[]): Mutant {
+  return { ...on, world, focus };
 }
 
 /**

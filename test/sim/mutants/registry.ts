@@ -1,5 +1,6 @@
 import { AGENT_MUTANTS } from './agent-mutants';
 import { BOUND_MUTANTS } from './bound-mutants';
+import { CELLS_MUTANTS } from './cells-mutants';
 import { CONDUCTOR_MUTANTS } from './conductor-mutants';
 import { EVIDENCE_MUTANTS } from './evidence-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
@@ -14,6 +15,7 @@ import { QUOTA_MUTANTS } from './operations/quota-mutants';
 import { SHELVING_MUTANTS } from './operations/shelving-mutants';
 import { ZONE_MUTANTS } from './operations/zone-mutants';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
+import { RING_MUTANTS } from './ring-mutants';
 import { STORE_MUTANTS } from './store-mutants';
 
 /** All mutants; each must break an invariant within `MOST_SEEDS` seeds. */
@@ -34,6 +36,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...GANG_MUTANTS,
   ...ZONE_MUTANTS,
   ...BOUND_MUTANTS,
+  ...RING_MUTANTS,
+  ...CELLS_MUTANTS,
 ];
 
 export const MOST_SEEDS = 50;

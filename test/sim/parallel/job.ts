@@ -1,6 +1,5 @@
-import type { Violation } from '../checker';
 import type { Caught } from '../run-mutants';
-import type { RunOptions } from '../run-seed';
+import type { RunOptions, Violation } from '../world/run';
 
 /** To run one seed. */
 export interface SeedJob {

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { mutantOf } from '../mutants/registry';
 import { catchMutant } from '../run-mutants';
-import { runSeed } from '../run-seed';
+import { runSeed } from '../world/worlds';
 import type { HuntJob, Job, Outcome, SeedJob } from './job';
 
 const perform: { readonly [K in Job['kind']]: (job: never) => Promise<Outcome[K]> } = {

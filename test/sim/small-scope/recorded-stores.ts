@@ -26,6 +26,7 @@ const READS: readonly string[] = [
   'getFlavor',
   'listFlavors',
   'listDoubts',
+  'getDoubts',
   'countPending',
   'pendingUuids',
   'nextDue',

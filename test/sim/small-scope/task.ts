@@ -4,7 +4,7 @@ import { type QueueAddress, queueName } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import { seededRandom } from '#libs/domain/random';
 import type { LeaseStore } from '#libs/instances/store';
-import { open } from '#libs/placement/sealed/allocation-request';
+import { open, sealer } from '#libs/placement/sealed/allocation-request';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import type { Metrics } from '#libs/runtime/metrics';
@@ -80,6 +80,7 @@ export async function startTask(world: TaskWorld): Promise<Task> {
     flavors,
     config: CONFIG,
     open: (sealed, nowMs) => open(sealed, KEY, nowMs),
+    seal: sealer(KEY),
   });
   return {
     handle: (queue) => handlers.get(queue) as CastHandler,

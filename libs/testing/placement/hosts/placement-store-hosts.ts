@@ -158,6 +158,9 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
           DISK_GB: inventory(5, { reserved: 1 }),
         });
         expect([[...(traits ?? [])].sort(), aggregates]).toEqual([['CUSTOM_FAST', 'HW_CPU_X86_AVX'], ['agg-1']]);
+        const externalUsage = external > 0 ? { VCPU: external } : {};
+        const agents = [{ uuid: providerUuid, traits: ['HW_CPU_X86_AVX'], externalUsage }];
+        expect(await store.reported([providerUuid, 'no-such-provider'])).toEqual(agents);
       }
       const wanted = { VCPU: inventory(8, { reserved: 1, allocationRatio: 16 }) };
       await mustCommit(store, { kind: 'write_inventories', ...about, inventories: wanted, replace: false });

@@ -93,18 +93,33 @@ export function describePools(open: () => PlacementStoreWorld): void {
 
     it('writes what is remembered of a node for its present holder alone', async () => {
       const epoch = await mustAcquire(store, { leaseMs: LEASE_MS });
-      expect(await store.writeNode({ host: 'host-1', epoch, content: 'first' })).toEqual({ kind: 'written' });
+      expect(await store.writeNode({ host: 'host-1', epoch, updatedAtMs: 1, content: 'first' })).toEqual({
+        kind: 'written',
+      });
       await leaseRunsOut();
       const next = await mustAcquire(store, { agentRun: 'run-2', atMs: AT_MS + LATER_MS });
-      const late = { host: 'host-1', epoch, content: 'of one that was paused' };
+      const late = { host: 'host-1', epoch, updatedAtMs: 2, content: 'of one that was paused' };
       expect(await store.writeNode(late)).toEqual({ kind: 'epoch', present: next });
       expect(await store.nodes(['host-1', 'host-2'])).toEqual(['first', undefined]);
-      await store.writeNode({ host: 'host-1', epoch: next, content: 'second' });
+      await store.writeNode({ host: 'host-1', epoch: next, updatedAtMs: 1, content: 'second' });
       expect(await (await open().another()).nodes(['host-2', 'host-1'])).toEqual([undefined, 'second']);
     });
 
+    it('leaves out what comes late, after a later change of a node under the same epoch', async () => {
+      const epoch = await mustAcquire(store, { leaseMs: LEASE_MS });
+      const write = (updatedAtMs: number, content: string, by = epoch) =>
+        store.writeNode({ host: 'host-1', epoch: by, updatedAtMs, content });
+      await write(2, 'active');
+      expect(await write(1, 'deploying')).toEqual({ kind: 'written' });
+      expect(await store.nodes(['host-1'])).toEqual(['active']);
+      await leaseRunsOut();
+      const next = await mustAcquire(store, { agentRun: 'run-2', atMs: AT_MS + LATER_MS });
+      await write(1, 'as its next holder has it', next);
+      expect(await store.nodes(['host-1'])).toEqual(['as its next holder has it']);
+    });
+
     it('refuses to write a node that nobody holds', async () => {
-      expect(await store.writeNode({ host: 'host-1', epoch: 7, content: '' })).toEqual({
+      expect(await store.writeNode({ host: 'host-1', epoch: 7, updatedAtMs: 1, content: '' })).toEqual({
         kind: 'epoch',
         present: undefined,
       });
@@ -152,7 +167,7 @@ export function describePools(open: () => PlacementStoreWorld): void {
     it('names all nodes, sorted', async () => {
       for (const host of ['c', 'a', 'b']) {
         const epoch = await mustAcquire(store, { hosts: [host] });
-        await store.writeNode({ host, epoch, content: host });
+        await store.writeNode({ host, epoch, updatedAtMs: 1, content: host });
       }
       expect(await store.nodeNames()).toEqual(['a', 'b', 'c']);
     });

@@ -1,0 +1,21 @@
+import type { NodeRecord } from '../domain/nodes/node';
+
+/** A node that is off and available, but for what is said of it. */
+export function aNodeRecord(fields: Partial<NodeRecord> = {}): NodeRecord {
+  return {
+    host: 'n1',
+    pool: 'metal',
+    resourceClass: 'CUSTOM_BAREMETAL_GOLD',
+    traits: [],
+    state: 'available',
+    stateBefore: undefined,
+    reason: '',
+    isOn: false,
+    bootDevice: 'Hdd',
+    instanceUuid: '',
+    step: '',
+    updatedAtMs: 0,
+    journal: '',
+    ...fields,
+  };
+}

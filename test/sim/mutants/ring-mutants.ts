@@ -1,0 +1,159 @@
+import * as nodeState from '#libs/domain/nodes/node-state';
+import * as holders from '#libs/placement/memory/holders';
+import { MemoryPools } from '#libs/placement/memory/pools';
+import * as shares from '#libs/ring/shares';
+import * as nodeWork from '../../../services/compute-agent/drivers/baremetal/node-work';
+import * as fencing from '../../../services/compute-agent/drivers/baremetal/redfish/fenced-session';
+import { openSession } from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-http';
+import type { RememberedNode } from '../../../services/compute-agent/drivers/baremetal/remembered-node';
+import * as early from '../../../services/compute-agent/pool/claim-early';
+import * as comparing from '../../../services/compute-agent/pool/keep-compared';
+import * as opening from '../../../services/compute-agent/pool/open-node';
+import * as rights from '../../../services/scheduler/nodes/pool-rights';
+import { inWorld, type Mutant, mutant, mutants } from './mutant';
+
+type Address = ConstructorParameters<typeof fencing.FencedSession>[1];
+
+/** A session as any client has one: whoever opens one may order, for as long as it lives. */
+class UnfencedSession {
+  #token: Promise<string> | undefined;
+  #epoch = 0;
+
+  constructor(
+    private readonly node: string,
+    private readonly address: Address,
+  ) {}
+
+  async claim(epoch: number): Promise<void> {
+    this.#epoch = epoch;
+  }
+
+  async ask(url: string, request: Parameters<NonNullable<Address['ask']>>[1] = {}) {
+    const { ask, system, timeoutMs } = this.address;
+    const root = system.slice(0, system.indexOf('/redfish/v1'));
+    this.#token ??= openSession(root, this.address, `berth ${this.node} ${this.#epoch}`).then(({ token }) => token);
+    const answer = await ask?.(
+      url.startsWith('/') ? root + url : url,
+      { ...request, token: await this.#token },
+      timeoutMs,
+    );
+    if (answer?.status === 401) this.#token = undefined;
+    return answer as NonNullable<typeof answer>;
+  }
+
+  async close(): Promise<void> {}
+}
+
+const unfenced = mutant('', '', fencing, 'FencedSession', () => UnfencedSession as never);
+/** Without the comparison, too: it mends most of what passes the fence. */
+const anyWrite = mutants(
+  '',
+  '',
+  mutant('', '', comparing, 'keepCompared', () => async () => {}),
+  mutant('', '', rights, 'requireHolder', () => async () => {}),
+  mutant('', '', MemoryPools.prototype, 'write', (original) => {
+    return function write(this: MemoryPools, change) {
+      const [holder] = this.heldBy([change.host]);
+      return original.call(this, { ...change, epoch: holder?.epoch ?? change.epoch, updatedAtMs: Infinity });
+    };
+  }),
+);
+
+/** What keeps nodes from having two managers, or none. */
+export const RING_MUTANTS: readonly Mutant[] = [
+  inWorld('ring', { ...unfenced, name: 'controllers-take-any-order', without: 'the fence at the controller' }),
+  inWorld(
+    'ring',
+    { ...anyWrite, name: 'any-agent-writes-nodes', without: 'the fence at the store' },
+    'slow down',
+    'stands still beyond its lease',
+    'agent leaves',
+  ),
+  inWorld(
+    'ring',
+    mutant('claimed-late', 'claiming a node as soon as it is held', early, 'claimEarly', () => () => async () => false),
+  ),
+  inWorld(
+    'ring',
+    mutant('members-for-ever', 'the lease of a membership', MemoryPools.prototype, 'join', (original) => {
+      return function join(this: MemoryPools, wanted) {
+        return original.call(this, { ...wanted, leaseMs: 1e9 });
+      };
+    }),
+    'agent leaves',
+  ),
+  inWorld(
+    'ring',
+    mutant('nodes-held-for-ever', 'the lease of a node', holders, 'acquireHosts', (original) => (present, wanted) => {
+      return original(present, { ...wanted, leaseMs: 1e9 });
+    }),
+  ),
+  inWorld(
+    'ring',
+    mutant('ring-not-followed', 'giving up what the ring names others for', shares, 'keysToGiveUp', () => () => []),
+  ),
+  inWorld(
+    'ring',
+    mutant('step-forgotten', 'remembering a step before it is done', nodeWork, 'bootOnce', (original) => {
+      return (work, device, signal) => {
+        const node = {
+          get record() {
+            return { ...work.node.record, step: '' };
+          },
+          change: (fields: Parameters<RememberedNode['change']>[0]) => work.node.change(fields),
+        } as RememberedNode;
+        return original({ ...work, node }, device, signal);
+      };
+    }),
+    'agent leaves',
+    'stands still beyond its lease',
+  ),
+  inWorld(
+    'ring',
+    mutant('busy-nodes-are-offered', 'reserving a node that is worked on', nodeState, 'isOffered', () => () => true),
+  ),
+  inWorld(
+    'ring',
+    mutant(
+      'late-writes-count',
+      'the order of what is written of a node',
+      MemoryPools.prototype,
+      'write',
+      (original) => {
+        return function write(this: MemoryPools, change) {
+          return original.call(this, { ...change, updatedAtMs: Infinity });
+        };
+      },
+    ),
+    'slow down',
+  ),
+  inWorld(
+    'ring',
+    mutant('wiped-store-untold', 'telling a wiped store of a node', opening, 'openNode', (original) => {
+      return (parts, lease, description, controller, { stored, own }) =>
+        original(parts, lease, description, controller, { stored: stored ?? own, own });
+    }),
+    'store is wiped',
+    'build',
+  ),
+  inWorld(
+    'ring',
+    mutant(
+      'forgotten-keeps-epoch',
+      'a later epoch after a manager who is forgotten',
+      early,
+      'claimEarly',
+      (original) => {
+        return (parts) => {
+          const claim = original(parts);
+          return async (...about) => {
+            await claim(...about);
+            return false;
+          };
+        };
+      },
+    ),
+    'manager is forgotten',
+    'store goes back',
+  ),
+];

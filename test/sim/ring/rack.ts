@@ -1,0 +1,129 @@
+import { BerthError } from '#libs/domain/errors';
+import { askOver } from '#libs/simulation/ask-over';
+import type { Link } from '#libs/simulation/link';
+import type { SimulatedProcess } from '#libs/simulation/simulated-process';
+import { redfishController } from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-controller';
+import {
+  type AskRedfish,
+  controllerAway,
+  type RedfishRequest,
+} from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-http';
+import type { PoolNodes } from '../../../services/compute-agent/pool/open-node';
+import {
+  SimulatedControllers,
+  type SimulatedSystem,
+  type TakenOrder,
+} from '../../../services/compute-agent/testing/simulated-controllers';
+import { BOOT_MS, CONTROLLER_TIMEOUT_MS } from './settings';
+
+/** The nodes, with their classes. */
+export const NODES: Readonly<Record<string, string>> = {
+  'node-1': 'GOLD',
+  'node-2': 'GOLD',
+  'node-3': 'GOLD',
+  'node-4': 'GOLD',
+  'node-5': 'GOLD',
+  'node-6': 'SILVER',
+  'node-7': 'SILVER',
+  'node-8': 'SILVER',
+};
+export const NODE_NAMES = Object.keys(NODES);
+
+const ROOT = 'http://rack';
+const LOGIN = { user: 'berth', password: 'secret', timeoutMs: CONTROLLER_TIMEOUT_MS };
+
+/** An order that a controller took, who sent it, and under which epoch. */
+export interface RackOrder {
+  readonly node: string;
+  readonly what: string;
+  readonly by: string;
+  readonly epoch: number;
+  /** As the node is before it. */
+  readonly system: SimulatedSystem;
+}
+
+/** The nodes and their controllers, which speak Redfish across the links of agents. */
+export class Rack {
+  onOrder: (order: RackOrder) => void = () => {};
+  /** Nodes whose controllers do not answer. */
+  readonly away = new Set<string>();
+  /** Nodes whose controllers answer that something is wrong with them. */
+  readonly broken = new Set<string>();
+  readonly #controllers: SimulatedControllers;
+  /** Whose request is answered just now. */
+  #asking = '';
+
+  constructor({ clock, random }: SimulatedProcess) {
+    this.#controllers = new SimulatedControllers({ nodes: NODE_NAMES, bootMs: BOOT_MS }, { clock, random });
+    this.#controllers.onOrder = (order, system) => this.#onOrder(order, system);
+  }
+
+  system(node: string): SimulatedSystem {
+    return this.#controllers.system(node);
+  }
+
+  /** Controllers end sessions that are idle. */
+  expireSessions(): void {
+    this.#controllers.expireSessions();
+  }
+
+  /** The nodes as an agent reaches them. */
+  reachedBy(link: Link): PoolNodes {
+    const ask = this.#askOver(link);
+    return {
+      descriptions: Object.entries(NODES).map(([name, nodeClass]) => {
+        return { name, resourceClass: classOf(nodeClass), traits: [], resources: {} };
+      }),
+      controller: (name) =>
+        redfishController(name, { ...LOGIN, ask, system: ROOT + this.#controllers.systemPath(name) }),
+    };
+  }
+
+  #askOver(link: Link): AskRedfish {
+    return (url, request, timeoutMs) => {
+      const path = url.slice(ROOT.length);
+      return askOver(link, {
+        what: describe(path, request),
+        timeoutMs,
+        effect: async () => this.#answer(link.process.name, path, request),
+        describeAnswer: ({ status }) => String(status),
+        lost: controllerAway,
+        isDroppedWhenLost: true,
+      });
+    };
+  }
+
+  async #answer(by: string, path: string, { method = 'GET', token = '', ifMatch, body = {} }: RedfishRequest) {
+    const node = nodeOf(path);
+    if (this.away.has(node)) return new Promise<never>(() => {});
+    if (this.broken.has(node) && method !== 'GET') throw new BerthError('unavailable', 'controller_away', 'broken');
+    this.#asking = by;
+    const sent = { method, path, token, ifMatch, body: body as Record<string, unknown> };
+    const answer = this.#controllers.answer(sent);
+    return { status: answer.status, headers: new Headers(answer.headers), body: answer.body ?? {} };
+  }
+
+  #onOrder({ node, what, context }: TakenOrder, system: SimulatedSystem): void {
+    const epoch = Number(context.slice(context.lastIndexOf(' ')));
+    this.onOrder({ node, what, by: this.#asking, epoch, system });
+  }
+}
+
+export function classOf(nodeClass: string): string {
+  return `CUSTOM_BAREMETAL_${nodeClass}`;
+}
+
+function nodeOf(path: string): string {
+  return /^\/bmc\/([^/]+)/.exec(path)?.[1] ?? '';
+}
+
+function describe(path: string, { method = 'GET', body }: RedfishRequest): string {
+  const { ResetType, AssetTag, Boot } = (body ?? {}) as {
+    ResetType?: string;
+    AssetTag?: string;
+    Boot?: { BootSourceOverrideTarget?: string };
+  };
+  const details = ResetType ?? AssetTag ?? Boot?.BootSourceOverrideTarget;
+  const last = path.slice(path.lastIndexOf('/') + 1);
+  return `${method} ${nodeOf(path)} ${details ?? last}`;
+}

@@ -1,0 +1,229 @@
+import type { Consumer } from '#libs/domain/consumer';
+import type { Instance } from '#libs/domain/instance';
+import { capacityOf, type Resources } from '#libs/domain/inventory';
+import type { NodeRecord } from '#libs/domain/nodes/node';
+import type { Provider } from '#libs/domain/provider';
+import type { Change } from '#libs/placement/port/placement-store';
+import type { RunOf, Violation } from '../world/run';
+import type { RackOrder } from './rack';
+import type { RingWorld } from './ring-world';
+
+export type RingInvariant =
+  | 'no node has two managers'
+  | 'nothing is built twice'
+  | 'one node each'
+  | 'orders wait in doubt'
+  | 'nothing healthy is switched off'
+  | 'nothing healthy is destroyed'
+  | "a busy node's power is Berth's"
+  | 'every node is served'
+  | 'shares are fair'
+  | 'claims are what runs'
+  | 'nodes offer what they are'
+  | 'every request ends'
+  | 'queues are empty at rest'
+  | 'no defect';
+
+/** Attempts that are over, and what they made goes. */
+const OVER: readonly string[] = ['failed', 'refused', 'timed_out', 'not_claimed', 'evacuated', 'rolled_back'];
+/** What runs on its node, and is to. A build that has failed is undone before anybody is told. */
+const RUNNING: readonly string[] = ['active', 'unknown'];
+/** What is wanted on its node. */
+const WANTED: readonly string[] = ['building', ...RUNNING];
+/** Of what a run can not know of its own node: no order is to fail for it. */
+const DOUBTS: readonly string[] = ['epoch_unknown', 'epoch_superseded', 'not_surely_held'];
+const SWITCHED_OFF: readonly string[] = ['Reset ForceOff', 'Reset GracefulShutdown', 'Reset ForceRestart'];
+
+/** What happens to it, and who watches. */
+export type RingRun = RunOf<RingWorld, RingChecker>;
+export type Perform = (run: RingRun) => void;
+
+/** Watches nodes and their controllers, and keeps the first violation. */
+export class RingChecker {
+  violation: Violation | undefined;
+  /** What the store remembers of each node. */
+  readonly nodes = new Map<string, NodeRecord>();
+  readonly instances = new Map<string, Instance>();
+  readonly consumers = new Map<string, Consumer>();
+  readonly providers = new Map<string, Provider>();
+  /** Requests that the broker confirmed, and their instances. */
+  readonly asked = new Set<string>();
+  /** What somebody asked to terminate, whether the broker has it or not. */
+  readonly terminating = new Set<string>();
+  /** Terminations that the broker confirmed. */
+  readonly terminated = new Set<string>();
+  /** What was written before a store went back. */
+  readonly forgiven = new Set<string>();
+  /** What is on each node's disk. */
+  readonly installed = new Map<string, string>();
+  /** What tenants asked to stop or start: it may be switched off. */
+  readonly mayStop = new Set<string>();
+  /** Of each node, how often an operator may have it switched off yet. */
+  readonly #switchings = new Map<string, number>();
+  /** Whether what is on a node's disk was begun since it lost its power, or was given back. */
+  readonly #isWhole = new Set<string>();
+  #hasForgotten = false;
+  /** Amounts taken, by provider. */
+  readonly #used = new Map<string, Resources>();
+  /** The latest epoch under which a node was ordered, and by whom. */
+  readonly #managers = new Map<string, { readonly epoch: number; readonly by: string }>();
+
+  /** The latest epoch by which a node was claimed. */
+  readonly #marks = new Map<string, number>();
+
+  constructor(private readonly world: RingWorld) {
+    world.rack.onOrder = (order) => this.#onOrder(order);
+    world.onNode = (record, regression) => {
+      if (regression) this.fail('no node has two managers', `the record of ${record.host} ${regression}`);
+      this.nodes.set(record.host, record);
+    };
+    world.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
+    world.server.onWrite = (_by, what, result) => this.#onWrite(what, result);
+  }
+
+  /** Whether a store ever went back. */
+  get hasForgotten(): boolean {
+    return this.#hasForgotten;
+  }
+
+  /** Whether the record of an instance, named with its node, may be lost. */
+  isForgiven(one: string): boolean {
+    return this.forgiven.has(one.split(' ')[0] ?? '');
+  }
+
+  fail(invariant: RingInvariant, message: string): void {
+    this.violation ??= { invariant, message };
+  }
+
+  /** The store goes back to a time, or to the beginning: what was written since may be lost. */
+  async storeGoesBackTo(atMs: number): Promise<void> {
+    for (const uuid of [...this.instances.keys(), ...this.asked]) this.forgiven.add(uuid);
+    this.#hasForgotten = true;
+    this.nodes.clear();
+    this.consumers.clear();
+    this.#used.clear();
+    await this.world.server.goBackTo(atMs);
+    await this.world.server.stores.placement.snapshot(({ consumers = [], providers = [], usages = [] }) => {
+      for (const consumer of consumers) this.consumers.set(consumer.uuid, consumer);
+      for (const provider of providers) this.providers.set(provider.uuid, provider);
+      for (const { providerUuid, used } of usages) this.#used.set(providerUuid, used);
+    });
+  }
+
+  /** An operator may have a node switched off, once, or as often as copies of the order come. */
+  maySwitch(node: string, times = 1): void {
+    this.#switchings.set(node, (this.#switchings.get(node) ?? 0) + times);
+  }
+
+  /** What is being built on a node has to begin anew. */
+  losesPower(node: string): void {
+    this.#isWhole.delete(node);
+  }
+
+  #onOrder({ node, what, by, epoch, system }: RackOrder): void {
+    this.world.note(node, `takes ${what} of ${by} under ${epoch}`);
+    // What is marked is not managed yet: orders of the one before may be on their way.
+    if (what === 'AssetTag') return this.#marked(node, by, epoch);
+    const { epoch: latest = 0, by: manager = by } = this.#managers.get(node) ?? {};
+    if (epoch < latest) {
+      this.fail('no node has two managers', `${node} takes ${what} of ${by} under ${epoch}, after one under ${latest}`);
+    }
+    if (epoch === latest && by !== manager) {
+      this.fail('no node has two managers', `${node} takes ${what} of ${by} and of ${manager} under ${epoch}`);
+    }
+    this.#managers.set(node, { epoch, by });
+    if (SWITCHED_OFF.includes(what) && system.isOn) this.#switchedOff(node, what);
+    if (what === 'Reset On' && !system.isOn)
+      this.#booted(node, system.bootEnabled === 'Disabled' ? 'Hdd' : system.bootTarget);
+  }
+
+  #marked(node: string, by: string, epoch: number): void {
+    const latest = this.#marks.get(node) ?? 0;
+    if (epoch <= latest) this.fail('no node has two managers', `${node} is marked ${epoch} by ${by}, after ${latest}`);
+    this.#marks.set(node, epoch);
+  }
+
+  #switchedOff(node: string, what: string): void {
+    const state = this.nodes.get(node)?.state;
+    if (what === 'Reset ForceRestart' && (state === 'deploying' || state === 'cleaning' || state === 'enroll')) {
+      this.fail("a busy node's power is Berth's", `${node} is restarted while it is ${state}`);
+    }
+    const uuid = this.installed.get(node);
+    if (uuid === undefined || !this.#isWanted(uuid, node, RUNNING) || this.mayStop.has(uuid)) return;
+    const left = this.#switchings.get(node) ?? 0;
+    if (left === 0) this.fail('nothing healthy is switched off', `${node} takes ${what} while ${uuid} runs on it`);
+    this.#switchings.set(node, left - 1);
+  }
+
+  #booted(node: string, device: string): void {
+    const { state, instanceUuid = '' } = this.nodes.get(node) ?? {};
+    const before = this.installed.get(node);
+    const isHealthy = before !== undefined && this.#isWanted(before, node);
+    if (device === 'Utilities' || (device === 'Pxe' && state === 'deploying' && before !== instanceUuid)) {
+      const runs = before !== undefined && this.#isWanted(before, node, RUNNING);
+      if (runs) this.fail('nothing healthy is destroyed', `${node} boots ${device}, and ${before} is on it`);
+      this.installed.delete(node);
+    }
+    if (device !== 'Pxe' || state !== 'deploying') return;
+    if (before === instanceUuid && this.#isWhole.has(node) && isHealthy) {
+      this.fail('nothing is built twice', `${instanceUuid} is built on ${node} again`);
+    }
+    const others = [...this.installed].filter(([other, uuid]) => other !== node && uuid === instanceUuid);
+    for (const [other] of others) {
+      if (this.#isWanted(instanceUuid, other))
+        this.fail('one node each', `${instanceUuid} is built on ${node} and ${other}`);
+    }
+    this.installed.set(node, instanceUuid);
+    this.#isWhole.add(node);
+  }
+
+  /** Whether an instance is to run on a node, for all that is on record. */
+  #isWanted(uuid: string, node: string, states = WANTED): boolean {
+    const instance = this.instances.get(uuid);
+    if (instance === undefined || this.forgiven.has(uuid) || this.terminating.has(uuid)) return false;
+    if (!states.includes(instance.state)) return false;
+    return instance.attempts.some(({ host, outcome }) => host === node && !OVER.includes(outcome));
+  }
+
+  #onWrite(what: string, result: unknown): void {
+    if (typeof result !== 'object' || result === null) return;
+    if ('created' in result) {
+      const { created, instances } = result as { created: boolean; instances: Instance[] };
+      if (created) for (const instance of instances) this.instances.set(instance.uuid, instance);
+    } else if ('updated' in result) {
+      const { updated, instance } = result as { updated: boolean; instance: Instance };
+      if (updated) this.#onRecord(instance);
+    } else if ('change' in result) {
+      this.#onChange(what, result.change as Change);
+    }
+  }
+
+  /** Orders in doubt are done or left to others: none fails. */
+  #onRecord(instance: Instance): void {
+    const { uuid, attempts, fault } = instance;
+    for (const { reason = '' } of [...attempts, fault ?? {}]) {
+      if (DOUBTS.includes(reason)) this.fail('orders wait in doubt', `an order for ${uuid} fails: ${reason}`);
+    }
+    this.instances.set(uuid, instance);
+  }
+
+  #onChange(what: string, { consumers = [], deletedConsumers = [], providers = [], usages = [] }: Change): void {
+    for (const uuid of deletedConsumers) this.consumers.delete(uuid);
+    for (const consumer of consumers) this.consumers.set(consumer.uuid, consumer);
+    for (const provider of providers) this.providers.set(provider.uuid, provider);
+    for (const { providerUuid, used } of usages) this.#checkUsed(providerUuid, used, what.includes('by force'));
+  }
+
+  /** A node that is worked on, or is in maintenance, has nothing to give; what it had given before stays. */
+  #checkUsed(providerUuid: string, used: Resources, isForced: boolean): void {
+    const { name = '', inventories = {} } = this.providers.get(providerUuid) ?? {};
+    const isMore = Object.entries(used).some(([of, amount]) => amount > (this.#used.get(providerUuid)?.[of] ?? 0));
+    this.#used.set(providerUuid, used);
+    for (const [of, amount] of Object.entries(used)) {
+      const inventory = inventories[of];
+      const capacity = inventory ? capacityOf(inventory) : 0;
+      if (isMore && !isForced && amount > capacity)
+        this.fail('nodes offer what they are', `${amount} ${of} of ${name} are taken, of ${capacity}`);
+    }
+  }
+}
