@@ -394,7 +394,7 @@ describe('what operators are to see', () => {
     await clock.advance(0);
     expect(discrepancies.map(({ host, refusal }) => [host, refusal?.reason, refusal?.message])).toEqual([
       ['host-1', 'unknown_trait', expect.stringContaining('NO_SUCH_TRAIT')],
-      ['host-1', 'host_taken', 'run run-2 of host-1 asks for 1 hosts that run run-1 of host-1 holds'],
+      ['host-1', 'host_taken', 'run run-2 of host-1 asks for 1 of the hosts that run run-1 of host-1 holds'],
     ]);
   });
 

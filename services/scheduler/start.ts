@@ -39,7 +39,7 @@ import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import { nodeCalls, poolCalls } from './nodes/pool-calls';
 import type { SchedulerConfig } from './options';
 import { explainInstance } from './past-decisions/explain-instance';
-import { decisionKeeper } from './past-decisions/keep-decisions';
+import { type DecisionKeeper, decisionKeeper } from './past-decisions/keep-decisions';
 import { weighsByPrices } from './ranking/judgement';
 import { KeptRanks } from './ranking/ranked-hosts';
 import { changeHost } from './reports/change-host';
@@ -74,13 +74,13 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror, config);
   const notHeld = notHeldNoter(deps.log, measured.notHeld);
   const seal = sealer(config.claimKey, () => clock.now() + config.claimTtlMs);
-  const keepDecision = decisionKeeper(placement, config.keptDecisions, deps.log);
+  const decisions = decisionKeeper(placement, config.keptDecisions, deps);
   const summaries = cellSummaries(fleet, clock, config.summaryIntervalMs);
   const closing = new AbortController();
   const scheduler = new Scheduler(
     deps,
     {
-      keepDecision,
+      keepDecision: (decision) => decisions.keep(decision),
       placement,
       mirror,
       fleet,
@@ -96,6 +96,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     measured,
     summaries,
     summarySender({ ...deps, summaries }, closing.signal),
+    decisions,
   );
   const isListening = () => bus.isConnected() && mirror.readiness().ready;
   const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, isListening }, closing.signal);
@@ -117,6 +118,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     async close() {
       closing.abort();
       await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling, ending]);
+      await decisions.flush();
       fleet.close();
     },
   };
@@ -136,6 +138,7 @@ class Scheduler {
     private readonly summaries: CellSummaries,
     /** The top says that it listens to summaries. */
     private readonly onListener: () => void,
+    private readonly decisions: DecisionKeeper,
   ) {}
 
   calls() {
@@ -157,9 +160,10 @@ class Scheduler {
         requireProject(identity, classified.spec.projectId);
         return explain({ ...classified, ...about }, clock.now(), this.select);
       }),
-      ...answer(explainInstanceMethod, ({ instanceUuid }, { identity }) =>
-        explainInstance(instanceUuid, identity, this.deps.placement),
-      ),
+      ...answer(explainInstanceMethod, async ({ instanceUuid }, { identity }) => {
+        await this.decisions.flush();
+        return explainInstance(instanceUuid, identity, this.deps.placement);
+      }),
       ...answer(listHostsMethod, async (request, { identity }) => {
         requireService(identity, listHostsMethod.request.type);
         this.requireReady();
@@ -196,8 +200,12 @@ class Scheduler {
     let outcome = 'error';
     try {
       this.requireReady();
+      const { mirror } = this.deps;
       const { requestSpec, minRevision = 0, ...rest } = request;
-      await this.deps.mirror.waitFor(minRevision, { timeoutMs: CATCH_UP_MS, signal: caller.signal });
+      // The caller's signal costs a timer, so it is asked for only where there is something to wait for.
+      if (minRevision > mirror.revision) {
+        await mirror.waitFor(minRevision, { timeoutMs: CATCH_UP_MS, signal: caller.signal });
+      }
       const asked = { ...rest, ...this.classify(requestSpec) };
       const { response, conflicts } = await selectDestinations(asked, caller, this.select);
       this.metrics.conflicts.inc(conflicts);

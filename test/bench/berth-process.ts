@@ -4,6 +4,11 @@ import { join } from 'node:path';
 import { environment } from '#libs/runtime/system';
 
 const CLI = join(__dirname, '../../services/cli/main.js');
+/** As `deploy/` starts them. */
+const NODE_OPTIONS: Readonly<Record<string, string>> = {
+  scheduler: '--max-semi-space-size=64',
+  'placement-api': '--max-semi-space-size=64',
+};
 const running = new Set<ChildProcess>();
 
 // No process outlives the run, however it ends (`run.ts` turns signals into exits).
@@ -17,7 +22,13 @@ process.once('exit', () => {
  */
 export function startBerth(command: string, env: Readonly<Record<string, string>>): ChildProcess {
   const child = spawn(process.execPath, [...process.execArgv, CLI, command], {
-    env: { ...environment(), BERTH_LOG_LEVEL: 'error', BERTH_CLAIM_KEY: 'the-claim-key-of-benchmarks', ...env },
+    env: {
+      ...environment(),
+      NODE_OPTIONS: NODE_OPTIONS[command] ?? '',
+      BERTH_LOG_LEVEL: 'error',
+      BERTH_CLAIM_KEY: 'the-claim-key-of-benchmarks',
+      ...env,
+    },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   running.add(child);

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import type { Bus } from '#libs/bus/port';
@@ -29,13 +30,15 @@ import {
   type Bench,
   type BenchContext,
   meanRate,
-  measureAtRate,
   measureRate,
   type Rate,
   type Results,
   rateResults,
   round,
 } from './harness';
+import { type LatencyOverLoad, measureOverLoad, resultsOverLoad } from './latency/latency-over-load';
+import { plotLatency } from './latency/latency-plot';
+import { processLoad } from './latency/process-load';
 import { measureClaims } from './placement-fleet';
 import { rawRpcRate } from './raw-rpc';
 
@@ -51,8 +54,11 @@ const clock = systemClock();
  * The throughput of all of Berth: separate processes on a private RabbitMQ and Redis, fake hosts that build at once. The
  * ceilings of the broker are measured before and after, and ratios are to their mean: a shared machine may slow down by a
  * third within a run, and `raw_rpc_after_to_before` says by how much it did.
+ * The latency of a select, alone and at several loads, is the median of five runs of which less than 2 % was stolen; bare
+ * calls at the same rates follow.
  * Flags: `--hosts 1000` (20,000 of them to an agent), `--seconds 10`, `--schedulers 1`, `--conductors 1`,
- * `--fsync always` (of Redis; or everysec, no), `--durability-rounds 1` (of builds and claims under each of these; 0 for none).
+ * `--fsync always` (of Redis; or everysec, no), `--durability-rounds 1` (of builds and claims under each of these; 0 for none),
+ * `--runs 5`, `--plot FILE` (an SVG of latency over load), `--quick true` (what is not about selects is left out).
  */
 export const buildsBench: Bench = {
   name: 'builds',
@@ -74,20 +80,26 @@ export const buildsBench: Bench = {
     try {
       note('measuring the raw RPC ceiling: two bare processes on the same broker');
       const before = await rawCeilings(rabbitmq.url, seconds / 2);
-      const { processes, agentPorts } = await startFleet(flags, hosts, addresses);
-      const { builds, select, half } = await Promise.race([
-        measureFleet(bus, { hosts, agentPorts, seconds, note }),
+      const { processes, ...ports } = await startFleet(flags, hosts, addresses);
+      const runs = Number(flags['runs'] ?? 5);
+      const isQuick = flags['quick'] === 'true';
+      const { builds, select, overLoad, schedulerLoad } = await Promise.race([
+        measureFleet(bus, { hosts, ...ports, seconds, runs, isQuick, note }),
         anyEnds(processes),
       ]);
-      const rounds = Number(flags['durability-rounds'] ?? 1);
+      const rounds = isQuick ? 0 : Number(flags['durability-rounds'] ?? 1);
       const both = { build: () => measureBuilds(bus, seconds), claim: () => claimsOnHosts(store, seconds) };
       const durability = await Promise.race([measureDurability(redis.url, rounds, both, note), anyEnds(processes)]);
       await endAllBerth();
-      note('measuring the raw RPC ceiling again, and what a bare call takes at half the load of select_destinations');
-      const after = await rawCeilings(rabbitmq.url, seconds / 2);
-      const rawHalf = await rawRpcRate(rabbitmq.url, { ...RAW_PAYLOAD, acked: true }, (call) =>
-        measureAtRate(call, { perSecond: half.perSecond, seconds }),
+      note(
+        'measuring the raw RPC ceiling again, and what a bare call takes alone and at the loads of select_destinations',
       );
+      const after = await rawCeilings(rabbitmq.url, seconds / 2);
+      const bareOverLoad = await rawRpcRate(rabbitmq.url, { ...RAW_PAYLOAD, acked: true }, (call) =>
+        measureOverLoad(call, { capacityPerSecond: select.perSecond, seconds, runs, note }),
+      );
+      const [half, bareHalf] = [atHalf(overLoad), atHalf(bareOverLoad)];
+      if (flags['plot'] !== undefined) await writeFile(flags['plot'], plotLatency(overLoad, bareOverLoad));
       const [raw, acked] = [meanRate(before.raw, after.raw), meanRate(before.acked, after.acked)];
       note('measuring claims directly on the store, from one client');
       const claims = await claimsOnHosts(store, seconds);
@@ -100,13 +112,23 @@ export const buildsBench: Bench = {
         select_ratio: round(select.perSecond / raw.perSecond),
         select_acked_ratio: round(select.perSecond / acked.perSecond),
         ...rateResults('select_half_load', half),
-        ...rateResults('raw_rpc_at_that_load', rawHalf),
-        ...rateResults('build', builds),
-        build_ratio: round(builds.perSecond / raw.perSecond),
-        build_acked_ratio: round(builds.perSecond / acked.perSecond),
+        ...rateResults('raw_rpc_at_that_load', bareHalf),
+        ...resultsOverLoad(overLoad, bareOverLoad),
+        ...schedulerLoad,
+        ...(builds && {
+          ...rateResults('build', builds),
+          build_ratio: round(builds.perSecond / raw.perSecond),
+          build_acked_ratio: round(builds.perSecond / acked.perSecond),
+        }),
         ...rateResults('claim_script', claims),
         ...durability,
-        ...stolen({ raw_rpc: raw, raw_rpc_acked: acked, select, select_half_load: half, build: builds }),
+        ...stolen({
+          raw_rpc: raw,
+          raw_rpc_acked: acked,
+          select,
+          select_half_load: half,
+          ...(builds && { build: builds }),
+        }),
       };
     } finally {
       await endAllBerth();
@@ -127,43 +149,57 @@ interface FleetLoad {
   readonly hosts: number;
   /** Operations ports of the agents. */
   readonly agentPorts: readonly number[];
+  /** That of the first scheduler. */
+  readonly schedulerPort: number;
   readonly seconds: number;
+  readonly runs: number;
+  readonly isQuick: boolean;
   readonly note: (text: string) => void;
 }
 
-async function measureFleet(bus: Bus, { hosts, agentPorts, seconds, note }: FleetLoad) {
+async function measureFleet(bus: Bus, load: FleetLoad) {
+  const { hosts, agentPorts, schedulerPort, seconds, runs, isQuick, note } = load;
   await hostsReported(bus, hosts, note);
   note('waiting until all agents are ready');
   for (const port of agentPorts) while (!(await isReady(port))) await sleep(clock, 250);
-  note('measuring whole builds');
-  const builds = await measureBuilds(bus, seconds);
+  if (!isQuick) note('measuring whole builds');
+  const builds = isQuick ? undefined : await measureBuilds(bus, seconds);
   note('measuring select_destinations');
-  const select = await measureRate(() => selectOne(bus), { inFlight: IN_FLIGHT, seconds });
-  note('measuring select_destinations at half that load');
-  const half = await measureAtRate(() => selectOne(bus), { perSecond: select.perSecond / 2, seconds });
-  return { builds, select, half };
+  const schedulerLoad: Record<string, number | string> = {};
+  const withLoad = async <T>(name: string, measure: () => Promise<T>) => {
+    const { measured, load: used } = await processLoad(schedulerPort, `scheduler_${name}`, measure);
+    Object.assign(schedulerLoad, used);
+    return measured;
+  };
+  const select = await withLoad('full', () => measureRate(() => selectOne(bus), { inFlight: IN_FLIGHT, seconds }));
+  note('measuring select_destinations alone');
+  const range = { capacityPerSecond: select.perSecond, seconds, runs, note };
+  const overLoad = await measureOverLoad(() => selectOne(bus), range, withLoad);
+  return { builds, select, overLoad, schedulerLoad };
 }
 
-async function startFleet(
-  flags: BenchContext['flags'],
-  hosts: number,
-  addresses: Readonly<Record<string, string>>,
-): Promise<{ readonly processes: readonly ChildProcess[]; readonly agentPorts: readonly number[] }> {
+function atHalf({ at }: LatencyOverLoad): Rate {
+  return at.get(50) as Rate;
+}
+
+async function startFleet(flags: BenchContext['flags'], hosts: number, addresses: Readonly<Record<string, string>>) {
   const env = {
     ...addresses,
     BERTH_AGENT_INVENTORY: 'VCPU=100000,MEMORY_MB=10000000,DISK_GB=1000000',
     BERTH_AGENT_FAKE_LATENCY_MS: '0',
     BERTH_AGENT_FAKE_FAILURE_RATE: '0',
   };
-  const many = (flag: string, kind: string) =>
-    Array.from({ length: Number(flags[flag] ?? 1) }, () => startBerth(kind, env));
+  const schedulerPort = await freePort();
+  const many = (flag: string, kind: string, first: Readonly<Record<string, string>> = {}) =>
+    Array.from({ length: Number(flags[flag] ?? 1) }, (_, n) => startBerth(kind, n === 0 ? { ...env, ...first } : env));
   const agentPorts = await Promise.all(Array.from({ length: Math.ceil(hosts / HOSTS_PER_AGENT) }, () => freePort()));
   const agents = agentPorts.map((port, n) => {
     const count = Math.min(HOSTS_PER_AGENT, hosts - n * HOSTS_PER_AGENT);
     const own = { BERTH_AGENT_HOST: `rack${n}`, BERTH_AGENT_HOSTS: String(count), BERTH_HTTP_PORT: String(port) };
     return startBerth('compute-agent', { ...env, ...own });
   });
-  return { processes: [...many('schedulers', 'scheduler'), ...many('conductors', 'conductor'), ...agents], agentPorts };
+  const schedulers = many('schedulers', 'scheduler', { BERTH_HTTP_PORT: String(schedulerPort) });
+  return { processes: [...schedulers, ...many('conductors', 'conductor'), ...agents], agentPorts, schedulerPort };
 }
 
 /** Rejects when a process ends; its errors on stderr say why. */

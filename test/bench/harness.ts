@@ -54,6 +54,50 @@ export async function measureAtRate(
   return afterWarmUp((seconds) => runAtRate(operation, load.perSecond, seconds), load.seconds);
 }
 
+/** How an operation is repeated: a number of them in flight, or started at a steady rate, however long they take. */
+export type Load = { readonly inFlight: number } | { readonly perSecond: number };
+
+/** What several runs have in the median. */
+export interface CalmRate extends Rate {
+  /** Runs of which less than 2 % was stolen: the median is theirs, or that of all where there were none. */
+  readonly calmRuns: number;
+  readonly runs: number;
+}
+
+const CALM_STOLEN_PERCENT = 2;
+
+/** Measures several times after one warm-up; `seconds` is what the runs take together. */
+export async function measureRuns(
+  operation: (n: number) => Promise<unknown>,
+  load: Load,
+  { seconds, runs }: { readonly seconds: number; readonly runs: number },
+): Promise<CalmRate> {
+  const run = (runSeconds: number) =>
+    'inFlight' in load
+      ? runFor(operation, load.inFlight, runSeconds)
+      : runAtRate(operation, load.perSecond, runSeconds);
+  await run(seconds / 2);
+  const rates: Rate[] = [];
+  for (let n = 0; n < runs; n++) rates.push(await measureRun(() => run(seconds / runs)));
+  return medianOfCalm(rates);
+}
+
+/** The median of each figure, of those runs of which little was stolen, or of all where that is none. */
+export function medianOfCalm(rates: readonly Rate[]): CalmRate {
+  const calm = rates.filter(({ stolenPercent }) => stolenPercent < CALM_STOLEN_PERCENT);
+  const used = calm.length > 0 ? calm : rates;
+  const median = (of: (rate: Rate) => number) => percentile(used.map(of), 50);
+  return {
+    perSecond: median(({ perSecond }) => perSecond),
+    p50Ms: median(({ p50Ms }) => p50Ms),
+    p99Ms: median(({ p99Ms }) => p99Ms),
+    count: used.reduce((sum, { count }) => sum + count, 0),
+    stolenPercent: median(({ stolenPercent }) => stolenPercent),
+    calmRuns: calm.length,
+    runs: rates.length,
+  };
+}
+
 /** The mean of two measurements. */
 export function meanRate(a: Rate, b: Rate): Rate {
   return {
@@ -82,8 +126,12 @@ interface Samples {
 
 async function afterWarmUp(run: (seconds: number) => Promise<Samples>, seconds: number): Promise<Rate> {
   await run(seconds / 2);
+  return measureRun(() => run(seconds));
+}
+
+async function measureRun(run: () => Promise<Samples>): Promise<Rate> {
   const before = await processorTime();
-  const { durationsMs, elapsedMs } = await run(seconds);
+  const { durationsMs, elapsedMs } = await run();
   const after = await processorTime();
   return {
     perSecond: round(durationsMs.length / (elapsedMs / 1000)),

@@ -1,12 +1,12 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'amqplib';
-import type { Rate } from './harness';
 
 /**
  * The ceiling of RPC on a broker: two processes with amqplib only, requests and answers of given sizes over transient
  * queues. Berth's calls are measured against this, in the same run and by the same loop.
  *
+ * Both set `noDelay`, as Berth does: without it an ack waits up to 40 ms for that of TCP, which a single caller sees.
  * This is plain amqplib: no confirms, no deadline, and each frame written to the socket by itself. Berth's bus writes the
  * frames of one tick together; a bare pair that did so, too, would reach about half as much again.
  *
@@ -14,14 +14,14 @@ import type { Rate } from './harness';
  * @param calls    `acked`: the server acks each request after its answer, as Berth's must to lose none
  * @param measure  loads the pair with calls
  */
-export async function rawRpcRate(
+export async function rawRpcRate<T>(
   url: string,
   calls: { readonly requestBytes: number; readonly answerBytes: number; readonly acked: boolean },
-  measure: (call: (n: number) => Promise<void>) => Promise<Rate>,
-): Promise<Rate> {
+  measure: (call: (n: number) => Promise<void>) => Promise<T>,
+): Promise<T> {
   const queue = `bench.raw-rpc.${process.pid}`;
   const server = fork(__filename, [url, queue, String(calls.answerBytes), String(calls.acked)]);
-  const connection = await connect(url);
+  const connection = await connect(url, { noDelay: true });
   try {
     await once(server, 'message');
     const channel = await connection.createChannel();
@@ -52,7 +52,7 @@ export async function rawRpcRate(
 /** The server process. */
 async function serve(url: string, queue: string, answerBytes: number, acked: boolean): Promise<void> {
   const answer = Buffer.alloc(answerBytes, 1);
-  const connection = await connect(url);
+  const connection = await connect(url, { noDelay: true });
   const channel = await connection.createChannel();
   await channel.prefetch(1_000);
   await channel.assertQueue(queue, { durable: false, autoDelete: true });

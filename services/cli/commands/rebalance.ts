@@ -2,6 +2,7 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
 import type { InstanceView, PlannedMove } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
+import { counted } from '#libs/runtime/counted';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { useClient } from '../client/with-client';
 import type { Context } from '../context';
@@ -10,12 +11,11 @@ import { addHelp } from '../help-text';
 import { carryOut } from '../rebalance/carry-out';
 import { findPlan, type Plan } from '../rebalance/find-plan';
 import { goalOf, hasGoal, planNameOf, wrongUse } from '../rebalance/goal';
-import type { Moved, MovingOptions } from '../rebalance/looks';
+import type { Moved, MovingOptions, MovingParts } from '../rebalance/looks';
 import { fleetOf } from '../rebalance/plan';
 import { undo } from '../rebalance/undo';
-import { startProgress } from '../views/progress';
+import { withProgress } from '../views/progress';
 import { table } from '../views/table';
-import { withUuid } from '../views/with-uuid';
 import { amountOfClass, flavorName, keyAndValue, planName, traitName } from './build/request-flags';
 import { amount } from './number-flags';
 import { repeatable } from './repeatable-flag';
@@ -36,6 +36,7 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
     .option('--admit-zone <name>', 'and this availability zone')
     .option('--admit-project <id>', 'and is of this project', 'default')
     .option('--even-out', 'the fullest and the emptiest hosts come closer', false)
+    .option('--defragment <moves>', 'so many moves at most that make room for requests of the sizes that run', amount)
     .option('--cold', 'stop, move and start instead of moving live: what fails later is undone more surely', false)
     .option('--parallel <n>', 'so many instances at once', amount, 4)
     .option('--timeout <seconds>', 'how long one move may take', amount, 600)
@@ -70,6 +71,7 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
       ['berth rebalance --undo --empty-rack r12', 'gives back what that has claimed and not begun'],
       ['berth rebalance --plan --admit VCPU=16 --admit MEMORY_MB=65536', 'what would have to move for that'],
       ['berth rebalance --plan --admit-flavor gpu.large --admit-zone z1', 'on hosts where that flavor may be'],
+      ['berth rebalance --plan --defragment 50', 'which 50 moves make most room for what is asked for'],
       ['berth rebalance --plan --even-out', 'which moves bring the fullest and the emptiest hosts closer'],
     ],
     [[EXIT.failed, 'there is no such plan, or a move failed']],
@@ -94,7 +96,7 @@ async function apply(
   const claimed = await client.moveInstances(operation, wanted, { leaveHosts, plan });
   if (claimed.moves.length > 0) {
     context.terminal.note(`claimed as plan ${plan}`);
-    return carryOut(partsOf(context, client, moves.length), claimed.moves, how);
+    return moving(context, client, moves.length, (parts) => carryOut(parts, claimed.moves, how));
   }
   const message = `${claimed.refusedInstanceUuid} finds no host any more: ${claimed.refusal}; nothing was claimed, plan again`;
   throw new BerthError('aborted', 'plan_changed', message);
@@ -106,14 +108,14 @@ async function resume(context: Context, client: Client, name: string, how: Movin
   const ofPlan = (await onAMove(client)).filter(({ migration }) => migration?.plan === name);
   const moves = movesOf(ofPlan.filter((one) => isWaiting(one) || isArrived(one)));
   if (moves.length === 0) return [];
-  context.terminal.note(`going on with ${moves.length} moves of an earlier run, of plan ${name}`);
-  return carryOut(partsOf(context, client, moves.length), moves, how);
+  context.terminal.note(`going on with ${counted(moves.length, 'move')} of an earlier run, of plan ${name}`);
+  return moving(context, client, moves.length, (parts) => carryOut(parts, moves, how));
 }
 
 async function undoClaimed(context: Context, client: Client, name: string, how: MovingOptions) {
   const ofPlan = (await onAMove(client)).filter(({ migration }) => migration?.plan === name);
   const moves = movesOf(ofPlan.filter(isWaiting));
-  return undo(partsOf(context, client, moves.length), moves, [], how);
+  return moving(context, client, moves.length, (parts) => undo(parts, moves, [], how));
 }
 
 /** What waits may be of several plans, and of others who carry theirs out: which of them is meant must be said. */
@@ -141,9 +143,12 @@ function movesOf(instances: readonly InstanceView[]): PlannedMove[] {
   );
 }
 
-function partsOf({ clock, terminal, interrupted: signal }: Context, client: Client, count: number) {
-  const progress = startProgress(terminal, clock, 'moving', count);
-  return { client, clock, signal, onProgress: (done: number) => progress.show(done, () => '') };
+/** Makes so many moves, with a line of how far they are. */
+function moving(context: Context, client: Client, count: number, move: (parts: MovingParts) => Promise<Moved[]>) {
+  const { clock, terminal, interrupted: signal } = context;
+  return withProgress(terminal, 'moving', (show) =>
+    move({ client, clock, signal, onProgress: (done) => show(done, count) }),
+  );
 }
 
 function isDone({ outcome }: Moved): boolean {
@@ -153,7 +158,7 @@ function isDone({ outcome }: Moved): boolean {
 function showPlan(context: Context, json: boolean, plan: Plan, instances: readonly InstanceView[]): void {
   const { terminal } = context;
   if (plan.kind === 'impossible') context.exit(EXIT.failed);
-  if (json) return terminal.json(plan.kind === 'impossible' ? plan : { ...plan, moves: plan.moves.map(withUuid) });
+  if (json) return terminal.json(plan);
   if (plan.kind === 'impossible') return terminal.print(`there is no such plan: ${plan.why}`);
   if (plan.moves.length === 0) return terminal.print('nothing has to move');
   const names = new Map(instances.map(({ uuid, name }) => [uuid, name]));
@@ -169,7 +174,7 @@ function showMoved(context: Context, json: boolean, moved: readonly Moved[]): vo
   if (interrupted.aborted) context.exit(EXIT.interrupted);
   else if (!moved.every(isDone) && !isUndone) context.exit(EXIT.failed);
   const flat = moved.map(({ move, outcome, why }) => ({ ...move, outcome, why }));
-  if (json) return terminal.json({ moves: flat.map(withUuid) });
+  if (json) return terminal.json({ moves: flat });
   const count = (wanted: Moved['outcome']) => moved.filter(({ outcome }) => outcome === wanted).length;
   const said = OUTCOMES.filter((outcome) => count(outcome) > 0).map((outcome) => `${count(outcome)} ${WORDS[outcome]}`);
   terminal.print(said.length === 0 ? 'nothing was moved' : said.join(', '));

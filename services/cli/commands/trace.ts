@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
+import { counted } from '#libs/runtime/counted';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
 import { clientSettings } from '../client/client-options';
@@ -73,7 +74,7 @@ function replayCommand(context: Context): CommandUnknownOpts {
     const host = { cores: Math.floor(cores * scale), ram: Math.floor(ram * scale) };
     const hosts = flags.hosts ?? hostsFor(events, host);
     context.terminal.note(
-      `${formatNumber(vms.length)} VMs, ${formatNumber(events.length)} events, on ${formatNumber(hosts)} hosts of ${cores}/${ram}`,
+      `${many(vms.length, 'VM')}, ${many(events.length, 'event')}, on ${many(hosts, 'host')} of ${cores}/${ram}`,
     );
     const shape = { VCPU: host.cores, MEMORY_MB: host.ram };
     const fleet = await startLate(context, { ...flags, hosts, shape, failureRate: 0, latencyMs: 0 });
@@ -152,7 +153,7 @@ function show({ terminal }: Context, figures: ReturnType<typeof figuresOf>): voi
   const { cores, ram } = figures.stranded;
   terminal.print(`stranded on average: ${percent(cores)} of the cores, ${percent(ram)} of the ram`);
   terminal.print(
-    `\n${formatNumber(figures.seconds)} s on ${formatNumber(figures.hosts)} hosts, ${formatNumber(placements_per_s)} placements/s; ` +
+    `\n${formatNumber(figures.seconds)} s on ${many(figures.hosts, 'host')}, ${formatNumber(placements_per_s)} placements/s; ` +
       `time to place p50 ${formatNumber(latency_ms.p50)} ms, p90 ${formatNumber(latency_ms.p90)} ms, p99 ${formatNumber(latency_ms.p99)} ms`,
   );
   if (figures.leaked !== undefined)
@@ -168,10 +169,14 @@ function showRefused(terminal: Context['terminal'], figures: ReturnType<typeof f
   ]);
   const head = ['SHARE OF A HOST', 'REFUSED', 'ASKED', 'CORES REFUSED', 'RAM REFUSED'];
   if (rows.length > 0) terminal.print(`\n${table(terminal, head, rows)}`);
-  const verdict = rows.length === 0 ? 'were enough' : 'were not enough';
+  const verdict = rows.length === 0 ? 'held all' : 'did not hold all';
   terminal.print(
-    `\n${formatNumber(hosts)} hosts ${verdict}; ${formatNumber(inUse)} in use at most; no fewer than ${formatNumber(atLeast)} can be enough`,
+    `\n${many(hosts, 'host')} ${verdict}; ${formatNumber(inUse)} in use at most; no fewer than ${formatNumber(atLeast)} can be enough`,
   );
+}
+
+function many(count: number, noun: string): string {
+  return counted(count, noun, formatNumber);
 }
 
 function percent(share: number): string {

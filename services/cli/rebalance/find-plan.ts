@@ -1,6 +1,7 @@
 import type { Client } from '#libs/client/client';
 import type { MoveInstancesRequest, PlannedMove } from '#libs/contracts/messages';
 import type { RequestSpec } from '#libs/domain/request-spec';
+import { defragmenting } from './defragment';
 import { emptying, evening, type Fleet, freeing, type Wish } from './plan';
 
 /** What moves are to reach. */
@@ -10,7 +11,9 @@ export type Goal =
   /** Some host can take an instance as this one. */
   | { readonly kind: 'admit'; readonly spec: RequestSpec }
   /** The fullest and the emptiest hosts come closer. */
-  | { readonly kind: 'even_out' };
+  | { readonly kind: 'even_out' }
+  /** There is more room for what is asked for, by so many moves at most. */
+  | { readonly kind: 'defragment'; readonly most: number };
 
 export type Plan =
   /** Each move as a scheduler decided it, and the hosts to which nothing goes. */
@@ -66,6 +69,8 @@ async function* wishesFor(
       return yield* admitting(client, fleet, goal.spec, stay);
     case 'even_out':
       for (;;) yield evening(fleet, stay);
+    case 'defragment':
+      for (;;) yield defragmenting(fleet, goal.most, stay);
   }
 }
 

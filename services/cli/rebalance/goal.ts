@@ -16,6 +16,7 @@ export interface GoalFlags {
   readonly admitZone?: string | undefined;
   readonly admitProject: string;
   readonly evenOut: boolean;
+  readonly defragment?: number | undefined;
 }
 
 /** Whether they say any. */
@@ -33,6 +34,8 @@ export async function goalOf(client: Pick<Client, 'hosts' | 'aggregates'>, flags
   switch (kindOf(flags)) {
     case 'even-out':
       return { kind: 'even_out' };
+    case 'defragment':
+      return { kind: 'defragment', most: flags.defragment ?? 0 };
     case 'admit':
       return { kind: 'admit', spec: admittedBy(flags) };
     case 'empty':
@@ -73,11 +76,12 @@ function admittedBy(flags: GoalFlags): RequestSpec {
   });
 }
 
-function singles({ admitFlavor = '', admitZone = '', admitProject }: GoalFlags): readonly string[] {
-  return [admitFlavor, admitZone, admitProject];
+function singles({ admitFlavor = '', admitZone = '', admitProject, defragment }: GoalFlags): readonly string[] {
+  const most = defragment === undefined ? [] : [String(defragment)];
+  return [admitFlavor, admitZone, admitProject, ...most];
 }
 
-type Kind = 'empty' | 'admit' | 'even-out';
+type Kind = 'empty' | 'admit' | 'even-out' | 'defragment';
 
 function kindOf(flags: GoalFlags): Kind {
   const [kind, another] = kindsOf(flags);
@@ -86,12 +90,13 @@ function kindOf(flags: GoalFlags): Kind {
 }
 
 function kindsOf(flags: GoalFlags): readonly Kind[] {
-  const { empty, admit, admitFlavor, evenOut } = flags;
+  const { empty, admit, admitFlavor, evenOut, defragment } = flags;
   const isEmptying = empty.length > 0 || domainsOf(flags).length > 0;
   return [
     ...(isEmptying ? (['empty'] as const) : []),
     ...(admit.length > 0 || admitFlavor !== undefined ? (['admit'] as const) : []),
     ...(evenOut ? (['even-out'] as const) : []),
+    ...(defragment === undefined ? [] : (['defragment'] as const)),
   ];
 }
 

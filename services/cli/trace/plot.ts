@@ -1,8 +1,6 @@
+import { type LineChart, svgOfCharts } from './line-chart';
 import type { CoresAndRam, TraceEvent } from './timeline';
 
-const WIDTH = 900;
-const HEIGHT = 260;
-const MARGIN = 48;
 const POINTS = 600;
 
 interface Point {
@@ -20,16 +18,10 @@ export function plotOf(
   isPlaced: (vmId: string) => boolean,
   capacity: CoresAndRam,
 ): string {
-  const plots = (['cores', 'ram'] as const).map((name, n) => {
-    const points = pointsOf(events, isPlaced, name, capacity[name]);
-    return `<g transform="translate(0 ${n * HEIGHT})">${chart(name, points)}</g>`;
-  });
-  const size = `width="${WIDTH}" height="${2 * HEIGHT}" viewBox="0 0 ${WIDTH} ${2 * HEIGHT}"`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="sans-serif" font-size="12">
-<rect width="100%" height="100%" fill="white"/>
-${plots.join('\n')}
-</svg>
-`;
+  const charts = (['cores', 'ram'] as const).map((name) =>
+    chart(name, pointsOf(events, isPlaced, name, capacity[name])),
+  );
+  return svgOfCharts(charts);
 }
 
 function pointsOf(
@@ -53,25 +45,25 @@ function pointsOf(
   return points;
 }
 
-function chart(name: string, points: readonly Point[]): string {
+function chart(name: string, points: readonly Point[]): LineChart {
   const top = Math.max(1, ...points.map(({ asked }) => asked)) * 1.05;
   const lastDays = points.at(-1)?.days || 1;
-  const x = (days: number) => (MARGIN + (days / lastDays) * (WIDTH - 2 * MARGIN)).toFixed(1);
-  const y = (share: number) => (HEIGHT - MARGIN - (share / top) * (HEIGHT - 2 * MARGIN)).toFixed(1);
-  const line = (of: 'asked' | 'used', stroke: string, dashes = '') => {
-    const path = points.map((point) => `${x(point.days)},${y(point[of])}`).join(' ');
-    return `<polyline fill="none" stroke="${stroke}" stroke-width="1.5"${dashes} points="${path}"/>`;
+  const line = (of: 'asked' | 'used') => points.map((point) => [point.days, point[of]] as const);
+  const percent = (share: number) => ({ at: share, text: `${Math.round(100 * share)} %` });
+  return {
+    title: `${name}: asked (dashed), in use (solid), of the capacity`,
+    lines: [
+      { points: line('asked'), stroke: '#c2410c', isDashed: true },
+      { points: line('used'), stroke: '#1d4ed8' },
+    ],
+    x: {
+      from: 0,
+      to: lastDays,
+      labels: [
+        { at: 0, text: 'day 0' },
+        { at: lastDays, text: `day ${lastDays.toFixed(1)}` },
+      ],
+    },
+    y: { from: 0, to: top, labels: [...[0, 0.25, 0.5, 0.75].map(percent), { ...percent(1), stroke: '#888' }] },
   };
-  const across = (share: number, stroke: string) =>
-    `<line x1="${MARGIN}" x2="${WIDTH - MARGIN}" y1="${y(share)}" y2="${y(share)}" stroke="${stroke}"/>` +
-    `<text x="${MARGIN - 6}" y="${y(share)}" dy="4" text-anchor="end">${Math.round(100 * share)} %</text>`;
-  return [
-    `<text x="${MARGIN}" y="${MARGIN - 16}" font-weight="bold">${name}: asked (dashed), in use (solid), of the capacity</text>`,
-    ...[0, 0.25, 0.5, 0.75].map((share) => across(share, '#ddd')),
-    across(1, '#888'),
-    line('asked', '#c2410c', ' stroke-dasharray="4 3"'),
-    line('used', '#1d4ed8'),
-    `<text x="${MARGIN}" y="${HEIGHT - MARGIN + 18}">day 0</text>`,
-    `<text x="${WIDTH - MARGIN}" y="${HEIGHT - MARGIN + 18}" text-anchor="end">day ${lastDays.toFixed(1)}</text>`,
-  ].join('\n');
 }

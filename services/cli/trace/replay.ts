@@ -6,7 +6,7 @@ import { mapConcurrently } from '#libs/runtime/concurrent';
 import type { Context } from '../context';
 import { requestFor } from '../demo/workload';
 import { formatNumber } from '../views/format';
-import { startProgress } from '../views/progress';
+import { type ShowProgress, withProgress } from '../views/progress';
 import type { TraceVm } from './read-trace';
 import type { CoresAndRam, TraceEvent } from './timeline';
 
@@ -69,20 +69,20 @@ export async function replayTrace(
   const tally: Tally = { placed: new Map(), departed: 0, failures: [], latenciesMs: [] };
   const replay: Replay = { client, context, tally, arrivals: new Map() };
   const startedMs = clock.elapsed();
-  const progress = startProgress(terminal, clock, 'replaying', events.length);
   let done = 0;
   const detail = () => {
     const [placed, departed, failed] = [tally.placed.size, tally.departed, tally.failures.length].map(formatNumber);
     return `${placed} placed, ${departed} departed, ${failed} failed`;
   };
-  const step = async (event: TraceEvent) => {
+  const step = async (event: TraceEvent, show: ShowProgress) => {
     if (settings.speed > 0) await waitUntilDue(context, event, startedMs, settings.speed);
     if (event.kind === 'arrival') await arrive(replay, event.vm);
     else await depart(replay, event.vm);
-    progress.show(++done, detail);
+    show(++done, events.length, detail);
   };
-  await mapConcurrently(events, settings.inFlight, step, interrupted);
-  progress.finish(detail());
+  await withProgress(terminal, 'replaying', (show) =>
+    mapConcurrently(events, settings.inFlight, (event) => step(event, show), interrupted),
+  );
   if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'the replay was interrupted');
   return { ...tally, seconds: (clock.elapsed() - startedMs) / 1000, capacity };
 }

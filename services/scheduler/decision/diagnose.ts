@@ -1,5 +1,6 @@
 import type { Diagnosis, FilterDiagnosis } from '#libs/contracts/messages';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
+import { counted } from '#libs/runtime/counted';
 import { FILTER_NAMES } from '../filters/registry';
 import type { RefusedClaims } from '../fleet/located-request';
 import { CANDIDATES } from '../ranking/candidates';
@@ -23,7 +24,7 @@ export function diagnose(
     for (const [symbol, { phrase }] of reasons) phrases.set(symbol, phrase);
   }
   filters.sort((a, b) => ORDER.indexOf(a.filter) - ORDER.indexOf(b.filter));
-  const placed = before.placed === 0 ? '' : `room for ${before.placed} of ${before.of} instances, then `;
+  const placed = before.placed === 0 ? '' : `room for ${before.placed} of ${counted(before.of, 'instance')}, then `;
   return {
     hostsConsidered: hostCount,
     hostsPassed: feasibleCount,
@@ -51,7 +52,7 @@ export function diagnoseRefusedClaims(
     hostsPassed: 0,
     filters: [{ filter: CLAIM, refused, reasons: { [symbol]: refused } }],
     claimConflicts,
-    summary: `after ${claimConflicts} tries: ${refused} ${phrase} (${symbol}), the last for ${last}`,
+    summary: `after ${counted(claimConflicts, 'attempt')}: ${refused} ${phrase} (${symbol}), the last for ${last}`,
     quotaExceeded: [],
   };
 }
@@ -65,10 +66,10 @@ function summarise(
   phrases: ReadonlyMap<string, string>,
 ): string {
   if (hostCount === 0) return 'there are no hosts';
-  const head = `${passed} of ${hostCount} host${hostCount === 1 ? '' : 's'} fit`;
+  const head = `${passed} of ${counted(hostCount, 'host')} fit`;
   const reasons = filters.flatMap(({ reasons: counts }) => Object.entries(counts)).sort(byCount);
   const shown = reasons.slice(0, MAX_REASONS).map(([symbol, count]) => `${count} ${phrases.get(symbol)} (${symbol})`);
-  if (reasons.length > MAX_REASONS) shown.push(`${reasons.length - MAX_REASONS} more reasons`);
+  if (reasons.length > MAX_REASONS) shown.push(counted(reasons.length - MAX_REASONS, 'more reason'));
   return shown.length === 0 ? head : `${head}: ${shown.join(', ')}`;
 }
 

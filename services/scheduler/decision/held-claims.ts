@@ -1,5 +1,6 @@
 import type { Move } from '#libs/contracts/messages';
 import type { Consumer } from '#libs/domain/consumer';
+import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import type { Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Fleet } from '../fleet/fleet';
@@ -58,9 +59,15 @@ function isMoved(move: Move, uuid: string, { view }: Fleet): boolean {
   return stage === 'claimed';
 }
 
-/** An instance that is to leave its host names it as one to ignore. */
+/** An instance that is to leave its host names it as one to ignore; one that counts in another zone than its group wants it in has to go there. */
 function mayStay({ host }: HostState, consumer: Consumer, spec: RequestSpec): boolean {
-  return !spec.ignoreHosts.includes(host.name) && holdsWhatIsAsked(consumer, spec);
+  return !spec.ignoreHosts.includes(host.name) && isInItsZone(consumer, spec) && holdsWhatIsAsked(consumer, spec);
+}
+
+/** The top of a fleet says which zone a member of a group that spreads over zones goes to, and may say another when it asks again. */
+function isInItsZone({ groupDomain }: Consumer, { group, availabilityZone }: RequestSpec): boolean {
+  if (availabilityZone === undefined || group?.spread?.by !== ZONE_KEY) return true;
+  return groupDomain?.by !== ZONE_KEY || groupDomain.domain === availabilityZone;
 }
 
 /** What is required, and of what is preferred any classes, each whole: those that the host had when it was claimed. */

@@ -83,6 +83,22 @@ it('gives each instance of a batch the next way that a host has, until there is 
   expect(response.noValidHost?.filters).toEqual([{ filter: 'capacity', refused: 1, reasons: { capacity_vcpu: 1 } }]);
 });
 
+it('takes all that a provider has free though another of the same host is over-committed', async () => {
+  const [over = '', whole = ''] = await nestedHost('nested', 2, NUMA);
+  await take(over, { VCPU: 4 });
+  await mustCommit(world.placement, {
+    kind: 'write_inventories',
+    providerUuid: over,
+    inventories: { VCPU: inventory(3) },
+    generation: undefined,
+    replace: true,
+  });
+  const scheduler = await world.scheduler();
+  const uuid = randomUUID();
+  expect(hostsOf(await scheduler.select({ resources: { VCPU: 4 } }, [uuid]))).toEqual(['nested']);
+  expect(await allocationsOf(uuid)).toEqual({ [whole]: { VCPU: 4 } });
+});
+
 it('tries the other ways of a host when somebody took the first', async () => {
   const children = await nestedHost('nested', 2, { VGPU: inventory(1) });
   const schedulers = [await world.scheduler(), await world.scheduler()];

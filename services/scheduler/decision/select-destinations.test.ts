@@ -275,7 +275,7 @@ describe('somebody was faster', () => {
       hostsConsidered: 4,
       hostsPassed: 0,
       filters: [{ filter: 'claim', refused: 3, reasons: { claim_refused: 3 } }],
-      summary: 'after 3 tries: 3 had the claim refused by the store (claim_refused), the last for group group-1',
+      summary: 'after 3 attempts: 3 had the claim refused by the store (claim_refused), the last for group group-1',
     });
   });
 
@@ -474,6 +474,7 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     consumers: (uuids) => store.consumers(uuids),
     hosts: (names) => store.hosts(names),
     heardAt: (names) => store.heardAt(names),
+    reported: (providerUuids) => store.reported(providerUuids),
     scanConsumers: (onRows) => store.scanConsumers(onRows),
     projectUsages: () => store.projectUsages(),
     projectDays: (projectIds) => store.projectDays(projectIds),

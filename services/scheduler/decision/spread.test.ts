@@ -84,6 +84,22 @@ it('spreads over zones, and keeps to the policy on hosts besides', async () => {
   expect(hostsOf(await scheduler.select({ ...ONE, group }, 4)).sort()).toEqual(['e1', 'e2', 'w1', 'w2']);
 });
 
+it('asked for one zone at a time there is nothing to compare, and a claim in another zone is replaced', async () => {
+  for (const host of ['e1', 'w1', 'nowhere']) await world.report(host);
+  await world.aggregate('east', { availability_zone: 'east' }, 'e1');
+  await world.aggregate('west', { availability_zone: 'west' }, 'w1');
+  const scheduler = await world.scheduler();
+  const group = over(1, 'soft-anti-affinity', 'availability_zone');
+  const east = { ...ONE, group, availabilityZone: 'east' };
+  expect(hostsOf(await scheduler.select(east, 3))).toEqual(['e1', 'e1', 'e1']);
+  // As the top of a fleet asks for the same instance again, once in the zone of before, once in another.
+  const uuids = [randomUUID()];
+  expect(hostsOf(await scheduler.select(east, uuids))).toEqual(['e1']);
+  expect(hostsOf(await scheduler.select(east, uuids))).toEqual(['e1']);
+  expect(hostsOf(await scheduler.select({ ...east, availabilityZone: 'west' }, uuids))).toEqual(['w1']);
+  expect(await world.placement.consumers(uuids)).toMatchObject([{ groupHost: 'w1' }]);
+});
+
 it('follows hosts that change racks: members count where they were when they were claimed', async () => {
   await racks({ a: 1, b: 1 });
   const scheduler = await world.scheduler();

@@ -23,14 +23,6 @@ export interface Prices {
 /** Where nobody asks for prices: all room is worth the same. */
 export const NO_PRICES: Prices = { shapes: [], freeShares: [], costOn: () => 0 };
 
-/** Prices by which hosts are ranked, as of one moment. */
-export interface RankingPrices {
-  /** Those by which the best hosts are weighed. */
-  readonly latest: Prices;
-  /** Those by which ranks of all hosts are kept: the same, or some that were made before them. */
-  readonly ofRanks: Prices;
-}
-
 /**
  * The part of the demand that is taken to be for whole hosts, of the fleet's commonest kinds: requests of shapes that
  * nobody has asked for yet. Without it a fleet has no empty host when the first large request comes, because nothing said

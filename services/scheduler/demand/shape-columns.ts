@@ -18,6 +18,8 @@ export class ShapeColumns<S extends Shape> {
 
   constructor(shapes: readonly S[]) {
     const names = [...new Set(shapes.flatMap(({ resources }) => Object.keys(resources)))];
+    // Without shapes there is nothing to count, by whatever class.
+    if (names.length === 0) names.push('');
     const amountOf = ({ resources }: S) => resources[names[0] as string] ?? 0;
     this.shapes = shapes.toSorted((a, b) => amountOf(a) - amountOf(b));
     this.amounts = Float64Array.from(this.shapes, amountOf);
@@ -34,34 +36,39 @@ export class ShapeColumns<S extends Shape> {
   /** Adds to `sums` how many fit into what is free. */
   addCounts(free: Resources, sums: Float64Array): void {
     const { fits } = this;
-    const count = this.countFitting(free, NOTHING);
+    const count = this.countFitting(free, NOTHING, this.columns.length);
     for (let k = 0; k < count; k++) sums[k] = (sums[k] as number) + Math.floor(fits[k] as number);
   }
 
   /** The sum over shapes of how many fit into what is free less what is taken, times what one is worth. */
   worth(free: Resources, taken: Resources, worthOfOne: Float64Array): number {
-    const { fits } = this;
-    const count = this.countFitting(free, taken);
+    const { fits, columns } = this;
+    const last = columns.length - 1;
+    const count = this.countFitting(free, taken, last);
+    // The last class is met while it is summed: this is asked for every host that is weighed.
+    const { name, perUnit, besides } = columns[last] as Column;
+    const left = Math.max(0, (free[name] ?? 0) - (taken[name] ?? 0));
     let sum = 0;
-    for (let k = 0; k < count; k++) sum += Math.floor(fits[k] as number) * (worthOfOne[k] as number);
+    for (let k = 0; k < count; k++) {
+      const canFit = left * (perUnit[k] as number) + (besides[k] as number);
+      const before = last === 0 ? canFit : (fits[k] as number);
+      sum += Math.floor(canFit < before ? canFit : before) * (worthOfOne[k] as number);
+    }
     return sum;
   }
 
-  /** Sets how many of each shape fit, not rounded. Answers of how many shapes: those behind them are too large. */
-  private countFitting(free: Resources, taken: Resources): number {
+  /** Sets how many of each shape fit by the first classes, not rounded. Answers of how many shapes: those behind them are too large. */
+  private countFitting(free: Resources, taken: Resources, classes: number): number {
     const { fits, columns } = this;
-    let count = fits.length;
-    for (let c = 0; c < columns.length; c++) {
+    const first = columns[0] as Column;
+    const leftOfFirst = Math.max(0, (free[first.name] ?? 0) - (taken[first.name] ?? 0));
+    const count = this.countUpTo(leftOfFirst);
+    for (let c = 0; c < classes; c++) {
       const { name, perUnit, besides } = columns[c] as Column;
-      const left = Math.max(0, (free[name] ?? 0) - (taken[name] ?? 0));
-      if (c === 0) {
-        count = this.countUpTo(left);
-        for (let k = 0; k < count; k++) fits[k] = left * (perUnit[k] as number) + (besides[k] as number);
-        continue;
-      }
+      const left = c === 0 ? leftOfFirst : Math.max(0, (free[name] ?? 0) - (taken[name] ?? 0));
       for (let k = 0; k < count; k++) {
         const canFit = left * (perUnit[k] as number) + (besides[k] as number);
-        if (canFit < (fits[k] as number)) fits[k] = canFit;
+        if (c === 0 || canFit < (fits[k] as number)) fits[k] = canFit;
       }
     }
     return count;

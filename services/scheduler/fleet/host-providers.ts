@@ -41,7 +41,7 @@ export class HostProviders implements ProviderForest {
     return new HostProviders(this.ownTree, this.sharing, this.others, used);
   }
 
-  /** What all of them have and have free, class by class. */
+  /** What all of them have and have free, class by class; what is over-committed on one is not taken from another's. */
   amounts(): {
     readonly inventories: Inventories;
     readonly free: Resources;
@@ -55,7 +55,7 @@ export class HostProviders implements ProviderForest {
       for (const [name, inventory] of Object.entries(provider.inventories)) {
         const left = capacityOf(inventory) - (used[name] ?? 0);
         inventories[name] = inventories[name] ? merged(inventories[name], inventory) : inventory;
-        free[name] = (free[name] ?? 0) + left;
+        free[name] = (free[name] ?? 0) + Math.max(0, left);
         freeAtOnce[name] = Math.max(freeAtOnce[name] ?? left, left);
       }
     }

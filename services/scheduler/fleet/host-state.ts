@@ -25,7 +25,7 @@ export interface HostState {
   readonly traits: ReadonlySet<string>;
   /** By resource class; of several providers with the class, their sum, within the widest units. */
   readonly inventories: Inventories;
-  /** Capacity that is not allocated, of each class in `inventories`; below 0 when over-committed. */
+  /** Capacity that is not allocated, of each class in `inventories`; of a flat host, below 0 when over-committed. */
   readonly free: Resources;
   /** The most that one provider has free. */
   readonly freeAtOnce: Resources;

@@ -17,6 +17,7 @@ import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
+import { aNodeRecord } from '#libs/testing/node-record';
 import { schedulerOptions } from '../options';
 import { startScheduler } from '../start';
 import { aStatsReport } from '../testing/stats';
@@ -90,21 +91,7 @@ async function agent(pool: string, serviceHost: string) {
 }
 
 function aNode(host: string, pool: string): NodeView {
-  return {
-    host,
-    pool,
-    resourceClass: GOLD,
-    traits: [],
-    state: 'available',
-    stateBefore: undefined,
-    reason: '',
-    isOn: false,
-    bootDevice: 'Hdd',
-    instanceUuid: '',
-    step: '',
-    updatedAtMs: 1,
-    journal: 'of its manager',
-  };
+  return aNodeRecord({ host, pool, updatedAtMs: 1, journal: 'of its manager' });
 }
 
 const refused = (reason: string) => ({ code: 'permission_denied', reason });

@@ -76,7 +76,7 @@ async function write(
   requirePool(sender, node.pool);
   await requireHolder(sender, { host, epoch }, placement);
   const content = Buffer.from(nodeCodec.encode(node)).toString('base64');
-  const result = await placement.writeNode({ host, epoch, content });
+  const result = await placement.writeNode({ host, epoch, content, updatedAtMs: node.updatedAtMs });
   if (result.kind === 'epoch') throw epochRefusal(host, epoch, result.present);
 }
 

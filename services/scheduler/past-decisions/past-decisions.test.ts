@@ -17,9 +17,8 @@ afterEach(() => world.close());
 
 const REQUEST = { projectId: 'demo', resources: { VCPU: 2 } };
 
-/** Decisions are kept after their tick. */
 async function kept(uuid: string) {
-  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+  await scheduler.flushDecisions();
   return (await explainInstance(uuid, SERVICE, world.placement)).decision;
 }
 
@@ -82,9 +81,20 @@ it('keeps none where none are to be kept, and decides all the same while the sto
   const without = await world.scheduler({ keptDecisions: 0 });
   const uuid = randomUUID();
   expect(hostsOf(await without.select(REQUEST, [uuid]))).toEqual(['roomy']);
+  await without.flushDecisions();
   await expect(kept(uuid)).rejects.toMatchObject({ reason: 'no_such_decision' });
   world.placement.keepDecisions = () => Promise.reject(new Error('the store is away'));
   expect(hostsOf(await scheduler.select(REQUEST, [uuid]))).toEqual(['roomy']);
+});
+
+it('writes what was decided in a moment together, and nobody waits for it', async () => {
+  const keepDecisions = jest.spyOn(world.placement, 'keepDecisions');
+  const uuids = [randomUUID(), randomUUID()] as const;
+  for (const uuid of uuids) await scheduler.select(REQUEST, [uuid]);
+  expect(keepDecisions).not.toHaveBeenCalled();
+  await world.clock.advance(50);
+  expect(keepDecisions.mock.calls.map(([decisions]) => decisions.length)).toEqual([2]);
+  expect((await explainInstance(uuids[1], SERVICE, world.placement)).decision.selected).toHaveProperty(uuids[1]);
 });
 
 it('is read again as it was written', async () => {

@@ -1,5 +1,5 @@
 import type { Random } from '#libs/domain/random';
-import type { RankingPrices } from '../demand/prices';
+import type { Prices } from '../demand/prices';
 import { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import { PersistentVector } from '../fleet/persistent-vector';
@@ -7,11 +7,10 @@ import type { EquivalenceClass } from '../request/equivalence-class';
 import { BestFirst } from './best-first';
 import { CANDIDATES, type FlatCandidates, type HostCandidate, needsSearch, noCandidate, searchOn } from './candidates';
 import { Judgement, type RankingSettings } from './judgement';
-import type { Feasibility, RankedHost, WeighedHost } from './ranked-hosts';
+import type { Feasibility, RankedHost } from './ranked-hosts';
 import { RefusalCounts } from './refusal-counts';
 import type { RequestConstraints } from './request-constraints';
 import { NOTHING, Tournament } from './tournament';
-import { weighedAnew } from './weighed-anew';
 
 /**
  * The ranks of one equivalence class, brought from snapshot to snapshot.
@@ -28,13 +27,11 @@ import { weighedAnew } from './weighed-anew';
  * that are reached, and what it found is kept until the host changes: the host without a candidate leaves the tournament,
  * and one that gives less of what is preferred than its amounts promise weighs less from then on.
  *
- * Other prices change every weight at once. So ranks stay at prices that were made some time before the latest, and the hosts
- * that come first by them are weighed by the latest: which hosts are among these is the one thing that is approximate.
+ * Other prices change every weight at once: whoever passes is weighed anew, when the class is asked for next. So prices change
+ * rarely (`demand/pricing.ts`).
  */
 export class IncrementalRanks {
   private judgement: Judgement;
-  /** By the latest prices; the same when ranks are kept by them. */
-  private latestJudgement: Judgement;
   private snapshot = NO_HOSTS;
   private tournament = new Tournament(SMALLEST);
   private readonly refusals = new RefusalCounts();
@@ -47,12 +44,11 @@ export class IncrementalRanks {
 
   constructor(
     private readonly equivalenceClass: EquivalenceClass,
-    private readonly settings: RankingSettings,
-    private prices: RankingPrices,
+    settings: RankingSettings,
+    private prices: Prices,
     private readonly flatCandidates: FlatCandidates,
   ) {
-    this.judgement = new Judgement(equivalenceClass, settings, prices.ofRanks);
-    this.latestJudgement = this.judgementByLatest();
+    this.judgement = new Judgement(equivalenceClass, settings, prices);
   }
 
   /** Places for hosts. */
@@ -60,19 +56,26 @@ export class IncrementalRanks {
     return this.tournament.leaves;
   }
 
-  /** Judges the hosts that differ in a snapshot, older or newer, from the last one; all of them by other prices of ranks. */
-  bringTo(snapshot: FleetSnapshot, prices: RankingPrices): this {
-    if (prices !== this.prices) this.priceBy(prices);
-    if (snapshot === this.snapshot) return this;
+  /** Judges the hosts that differ in a snapshot, older or newer, from the last one; weighs all of them by other prices. */
+  bringTo(snapshot: FleetSnapshot, prices: Prices): this {
+    const isPricedAnew = prices !== this.prices;
+    if (snapshot === this.snapshot && !isPricedAnew) return this;
+    if (isPricedAnew) {
+      this.prices = prices;
+      this.judgement = this.judgement.pricedBy(prices);
+    }
     const before = this.snapshot;
     this.snapshot = snapshot;
-    if (snapshot.hosts.length > this.size || before === NO_HOSTS) this.begin();
-    else {
-      before.hosts.forEachDifference(snapshot.hosts, (index, old, now) => {
-        if (old) this.leave(old);
-        this.tournament.set(index, now ? this.enter(now) : NOTHING);
-      });
+    if (snapshot.hosts.length > this.size || before === NO_HOSTS) {
+      this.begin();
+      return this;
     }
+    before.hosts.forEachDifference(snapshot.hosts, (index, old, now) => {
+      if (old) this.leave(old);
+      const passes = now !== undefined && this.enter(now);
+      this.tournament.set(index, passes ? (isPricedAnew ? UNWEIGHED : this.judgement.weight(now)) : NOTHING);
+    });
+    if (isPricedAnew) this.weighAll();
     return this;
   }
 
@@ -82,33 +85,18 @@ export class IncrementalRanks {
     random: Random,
     isWanted: (host: HostState) => boolean = () => true,
   ): Generator<RankedHost> {
-    const { snapshot, judgement, latestJudgement, candidates, flatCandidates, equivalenceClass } = this;
-    const byRank = this.byRank(constraints, random, isWanted);
-    const weigh = (host: HostState) => {
-      const weight = latestJudgement.weight(host, candidates.get(host.index)?.preferred);
-      // Ranks are kept as 32-bit numbers.
-      return Math.fround(weight) + constraints.weight(host.index);
-    };
-    for (const { host, weight } of latestJudgement === judgement ? byRank : weighedAnew(byRank, weigh, random)) {
-      const candidate = candidates.get(host.index) ?? flatCandidates.on(host, equivalenceClass);
-      yield { host, weight, candidate };
-      if (this.snapshot !== snapshot) throw new Error('ranks were brought to another snapshot while they were read');
-    }
-  }
-
-  /** Feasible hosts by the prices of ranks. */
-  private *byRank(
-    constraints: RequestConstraints,
-    random: Random,
-    isWanted: (host: HostState) => boolean,
-  ): Generator<WeighedHost, void> {
-    const order = new BestFirst(this.tournament, constraints, random);
+    const { snapshot, tournament, candidates, flatCandidates, equivalenceClass } = this;
+    const order = new BestFirst(tournament, constraints, random);
     for (let next = order.next(); next !== undefined; next = order.next()) {
       const { index, weight } = next;
-      const host = this.snapshot.at(index) as HostState;
+      const host = snapshot.at(index) as HostState;
       if (!isWanted(host) || !this.hasCandidate(host)) continue;
-      if (this.tournament.of(index) + constraints.weight(index) < weight) order.putBack(index);
-      else yield { host, weight };
+      if (tournament.of(index) + constraints.weight(index) < weight) {
+        order.putBack(index);
+        continue;
+      }
+      yield { host, weight, candidate: candidates.get(index) ?? flatCandidates.on(host, equivalenceClass) };
+      if (this.snapshot !== snapshot) throw new Error('ranks were brought to another snapshot while they were read');
     }
   }
 
@@ -130,29 +118,6 @@ export class IncrementalRanks {
     return { hostCount, feasibleCount: this.countPassed(constraints) - withoutCandidate, refusals };
   }
 
-  private priceBy(prices: RankingPrices): void {
-    const { ofRanks } = this.prices;
-    this.prices = prices;
-    if (prices.ofRanks !== ofRanks) this.rankAnew();
-    this.latestJudgement = this.judgementByLatest();
-  }
-
-  private judgementByLatest(): Judgement {
-    const { latest, ofRanks } = this.prices;
-    return latest === ofRanks ? this.judgement : new Judgement(this.equivalenceClass, this.settings, latest);
-  }
-
-  private rankAnew(): void {
-    this.judgement = new Judgement(this.equivalenceClass, this.settings, this.prices.ofRanks);
-    if (this.snapshot === NO_HOSTS) return;
-    const { tournament, snapshot, judgement, candidates } = this;
-    tournament.fill(snapshot.hosts.length, (index) =>
-      tournament.of(index) === NOTHING
-        ? NOTHING
-        : judgement.weight(snapshot.at(index) as HostState, candidates.get(index)?.preferred),
-    );
-  }
-
   private begin(): void {
     this.refusals.byFilter.clear();
     this.passedCount = 0;
@@ -161,20 +126,30 @@ export class IncrementalRanks {
     this.tournament = new Tournament(Math.max(SMALLEST, 2 ** Math.ceil(Math.log2(hosts.length))));
     this.tournament.fill(hosts.length, (index) => {
       const host = hosts.at(index);
-      return host ? this.enter(host) : NOTHING;
+      return host && this.enter(host) ? this.judgement.weight(host) : NOTHING;
     });
   }
 
-  /** Counts a host; answers its weight when it passes, else NOTHING. */
-  private enter(host: HostState): number {
+  /** Weighs all hosts that pass and have not been found without a candidate. */
+  private weighAll(): void {
+    const { tournament, snapshot, judgement, candidates } = this;
+    tournament.fill(snapshot.hosts.length, (index) =>
+      tournament.of(index) === NOTHING
+        ? NOTHING
+        : judgement.weight(snapshot.at(index) as HostState, candidates.get(index)?.preferred),
+    );
+  }
+
+  /** Counts a host; answers whether it passes. */
+  private enter(host: HostState): boolean {
     const refusals = this.judgement.refusals(host);
     if (refusals.length > 0) {
       this.refusals.add(refusals);
-      return NOTHING;
+      return false;
     }
     this.passedCount += 1;
     if (needsSearch(this.equivalenceClass, host)) this.unsearched.add(host.index);
-    return this.judgement.weight(host);
+    return true;
   }
 
   /** Takes away what {@link enter} counted. */
@@ -222,5 +197,7 @@ export class IncrementalRanks {
 
 /** Places for hosts at first; a power of two, as every size after it. */
 const SMALLEST = 1_024;
+/** Of a host that passes, until all are weighed. */
+const UNWEIGHED = 0;
 
 const NO_HOSTS = new FleetSnapshot(PersistentVector.of<HostState>(), 0, new Map());

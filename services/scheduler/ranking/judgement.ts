@@ -22,17 +22,28 @@ export interface Refusal {
 
 /** The filters and weighers that an equivalence class needs, ready to run on any host. Pure. */
 export class Judgement {
-  private readonly checks: readonly NamedCheck[];
   private readonly measures: readonly WeightedMeasure[];
+  /** Those with a weight on a host that is in no aggregate, as most are. */
+  private readonly usualMeasures: readonly WeightedMeasure[];
 
-  constructor(equivalenceClass: EquivalenceClass, settings: RankingSettings, prices: Prices) {
-    this.checks = settings.classFilters.flatMap((filter) =>
+  constructor(
+    private readonly equivalenceClass: EquivalenceClass,
+    private readonly settings: RankingSettings,
+    prices: Prices,
+    private readonly checks: readonly NamedCheck[] = settings.classFilters.flatMap((filter) =>
       filter.prepare(equivalenceClass, settings).map((check) => ({ filter: filter.name, check })),
-    );
+    ),
+  ) {
     this.measures = WEIGHERS.flatMap(([weigher, setting, multiplier]) => {
       const measure = weigher.kind === 'class' ? weigher.prepare(equivalenceClass, prices) : undefined;
       return measure ? [{ weigher: weigher.name, weight: settings[setting], setting, multiplier, measure }] : [];
     });
+    this.usualMeasures = this.measures.filter(({ weight }) => weight !== 0);
+  }
+
+  /** The same by other prices, which filters do not look at. */
+  pricedBy(prices: Prices): Judgement {
+    return new Judgement(this.equivalenceClass, this.settings, prices, this.checks);
   }
 
   /** Every refusal of a host, in the order of the filters; none when it passes. */
@@ -57,7 +68,12 @@ export class Judgement {
   /** The weight of a host, whether or not it passes; `found` as of {@link Measure.raw}. */
   weight(host: HostState, found?: readonly string[]): number {
     let sum = 0;
-    for (const part of this.measures) sum += shareOf(part, host, found);
+    if (host.aggregates.length > 0) for (const part of this.measures) sum += shareOf(part, host, found);
+    else {
+      for (const { weight, measure } of this.usualMeasures) {
+        sum += weight * normalise(measure.raw(host, found), measure.lower, measure.upper);
+      }
+    }
     return sum;
   }
 

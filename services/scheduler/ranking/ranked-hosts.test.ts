@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { tenantsOf, zoneOf } from '#libs/domain/grouping/aggregate';
-import { addResources, capacityOf, type Inventory, type Resources, refusalOf } from '#libs/domain/inventory';
+import { addResources, capacityOf, type Inventory, refusalOf } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { candidatesInTree } from '#libs/placement/search/find-candidates';
 import { planOf } from '#libs/placement/search/plan';
 import { queryFromRequestSpec } from '#libs/placement/search/query';
 import { completeRequest } from '../decision/complete-request';
-import { type Prices, pricesOf } from '../demand/prices';
-import { WEIGHED_ANEW } from '../demand/pricing';
 import type { ClassFilter } from '../filters/filter';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
@@ -103,52 +101,6 @@ it('ranks brought from snapshot to snapshot, forward and back, are those of a fu
       },
     ),
     { numRuns: 80 },
-  );
-});
-
-it('by ranks at older prices the best of them come in the order of the latest, and the others behind them as ranked', async () => {
-  const used = fc.record({ VCPU: fc.integer({ min: 1, max: 8 }), MEMORY_MB: fc.integer({ min: 1, max: 16_384 }) });
-  const demand = fc.array(used, { minLength: 1, maxLength: 4 });
-  const fleets = fc.array(used, { minLength: 2 * WEIGHED_ANEW, maxLength: 40 });
-  await fc.assert(
-    fc.asyncProperty(fleets, demand, demand, fc.nat(), async (occupied, before, lately, seed) => {
-      const world = aWorld();
-      for (const [n, amounts] of occupied.entries()) {
-        await world.report(`host-${n}`);
-        await world.occupy(`host-${n}`, amounts);
-      }
-      const scheduler = await world.scheduler({ profile: 'headroom' });
-      const snapshot = scheduler.fleet.snapshot(world.clock.now());
-      const pricesBy = (asked: readonly Resources[]) =>
-        pricesOf(
-          asked.map((resources, n) => ({ key: `${n}`, resources, share: 1 / asked.length })),
-          snapshot,
-        );
-      const [ofRanks, latest] = [pricesBy(before), pricesBy(lately)];
-      const { equivalenceClass } = classified({ resources: { VCPU: 1 } });
-      const constraints = constraintsOf(scheduler, {}, snapshot);
-      const fully = (prices: Prices) => {
-        const ranked = fullRanking(scheduler.settings, prices)(equivalenceClass, snapshot);
-        const hosts = [...ranked.bestFirst(constraints, seededRandom(seed))];
-        return { ranked, weights: new Map(hosts.map(({ host, weight }) => [host, weight])) };
-      };
-      const [older, newest] = [fully(ofRanks), fully(latest)];
-      const kept = new KeptRanks(scheduler.settings, { forRanking: { latest, ofRanks } }, 1_000);
-      const ranked = kept.rank(equivalenceClass, snapshot);
-      const hosts = [...ranked.bestFirst(constraints, seededRandom(seed))];
-      const weighed = hosts.slice(0, WEIGHED_ANEW);
-      // Which of hosts that rank the same are among the first is drawn.
-      const ranks = hosts.map(({ host }) => older.weights.get(host) ?? Number.NaN);
-      const byRank = [...ranks.slice(0, WEIGHED_ANEW).sort((a, b) => b - a), ...ranks.slice(WEIGHED_ANEW)];
-      expect(byRank).toEqual([...older.weights.values()]);
-      expect(weighed.map(({ weight }) => weight)).toEqual(weighed.map(({ host }) => newest.weights.get(host)));
-      expect(answers(ranked, constraints)).toMatchObject({
-        feasibleCount: older.weights.size,
-        refusals: older.ranked.feasibility(constraints).refusals.byFilter,
-      });
-      await world.close();
-    }),
-    { numRuns: 40 },
   );
 });
 

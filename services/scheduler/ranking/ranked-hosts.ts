@@ -1,5 +1,5 @@
 import type { Random } from '#libs/domain/random';
-import type { RankingPrices } from '../demand/prices';
+import type { Prices } from '../demand/prices';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';
@@ -35,10 +35,6 @@ export interface RankedHosts {
   /**
    * Feasible hosts, best first, lazily; equal weights in an order drawn from `random`. Hosts that are not wanted are left
    * out. To be read before others are asked for.
-   *
-   * Which come first is exact where no prices weigh, or ranks are made by the latest. Between, it is approximate in one respect:
-   * the best 16 (`WEIGHED_ANEW`) by the prices of ranks come first, in the order of what they weigh by the latest prices.
-   * All others come behind them in the order of ranks, none with a larger weight than the one before it.
    */
   bestFirst(
     constraints: RequestConstraints,
@@ -69,7 +65,7 @@ export class KeptRanks {
   /** By the prices of the moment in which hosts are ranked. `maxRankedHosts` bounds their memory: hosts times classes, at some 8 bytes each. One class is always kept. */
   constructor(
     private readonly settings: RankingSettings,
-    private readonly pricing: { readonly forRanking: RankingPrices },
+    private readonly pricing: { readonly prices: Prices },
     private readonly maxRankedHosts: number,
   ) {}
 
@@ -80,7 +76,7 @@ export class KeptRanks {
 
   readonly rank: RankHosts = (equivalenceClass, snapshot) => {
     const { key } = equivalenceClass;
-    const { forRanking: prices } = this.pricing;
+    const { prices } = this.pricing;
     const known = this.byKey.get(key);
     const ranks = known ?? new IncrementalRanks(equivalenceClass, this.settings, prices, this.flatCandidates);
     ranks.bringTo(snapshot, prices);

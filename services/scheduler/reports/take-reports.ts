@@ -53,7 +53,7 @@ export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
     if (takenCount > 0 && !request.pool) {
       log.warn({ event: 'host_taken', ...fields, taken_count: takenCount }, 'another run of an agent holds the hosts');
       const [host, holder] = firstTaken(request, grants);
-      const message = `run ${request.agentRun} of ${request.serviceHost} asks for ${takenCount} hosts that ${holder} holds`;
+      const message = `run ${request.agentRun} of ${request.serviceHost} asks for ${takenCount} of the hosts that ${holder} holds`;
       await tellRefusal(deps, host, { reason: 'host_taken', message }, clock.now());
     } else log.debug({ event: 'hosts_acquired', ...fields }, 'an agent holds its hosts');
     return { grants };

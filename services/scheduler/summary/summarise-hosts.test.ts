@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { cellSummaryCodec } from '#libs/contracts/cell-methods';
-import { MAX_HOST_CLASSES } from '#libs/domain/cells/cell-summary';
+import { MAX_HOST_CLASSES, MAX_ZONES } from '#libs/domain/cells/cell-summary';
 import { cellRequestOf, rankCells } from '#libs/domain/cells/rank-cells';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { DEFAULT_ZONE, ZONE_KEY } from '#libs/domain/grouping/aggregate';
@@ -95,6 +95,15 @@ it('leaves out hosts that take nothing, and counts them', () => {
     availableCount: 1,
     instanceCount: 2,
   });
+});
+
+it('names the zones of all hosts, those that take nothing among them, and none of hosts in no zone', () => {
+  const down = { ...aHost({ VCPU: 1 }, 'west'), host: { up: false, enabled: true } } as HostState;
+  const summary = summariseHosts([aHost({ VCPU: 1 }, 'west'), aHost({ VCPU: 1 }, 'east'), aHost({ VCPU: 1 }), down]);
+  expect(cellSummaryCodec.decode(cellSummaryCodec.encode(summary)).zones).toEqual(['east', 'west']);
+  expect(summariseHosts([down]).zones).toEqual(['west']);
+  const many = Array.from({ length: MAX_ZONES + 1 }, (_, n) => aHost({ VCPU: 1 }, `z${n}`));
+  expect(summariseHosts(many).zones).toHaveLength(MAX_ZONES);
 });
 
 it('has another digest when a shape was refused', () => {

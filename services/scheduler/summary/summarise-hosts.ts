@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type CellSummary, type FreeAmount, type HostClass, MAX_HOST_CLASSES } from '#libs/domain/cells/cell-summary';
-import { zoneOf } from '#libs/domain/grouping/aggregate';
+import {
+  type CellSummary,
+  type FreeAmount,
+  type HostClass,
+  MAX_HOST_CLASSES,
+  MAX_ZONES,
+} from '#libs/domain/cells/cell-summary';
+import { ownZoneOf, zoneOf } from '#libs/domain/grouping/aggregate';
+import { groupBy } from '#libs/runtime/group-by';
 import type { HostState } from '../fleet/host-state';
 
 /**
@@ -15,7 +22,10 @@ export function summariseHosts(hosts: Iterable<HostState>, refused: CellSummary[
   let hostCount = 0;
   let instanceCount = 0;
   const available: HostState[] = [];
+  const zones = new Set<string>();
   for (const host of hosts) {
+    const zone = ownZoneOf(host.aggregates);
+    if (zone) zones.add(zone);
     hostCount++;
     instanceCount += host.instances;
     if (host.host.up && host.host.enabled && host.quarantine === undefined) available.push(host);
@@ -31,7 +41,7 @@ export function summariseHosts(hosts: Iterable<HostState>, refused: CellSummary[
     return { zone, hostCount: count, traits, someTraits: some, free };
   });
   const counts = { hostCount, availableCount: available.length, instanceCount };
-  const content = { ...counts, commonTraits, classes, refused };
+  const content = { ...counts, commonTraits, classes, refused, zones: [...zones].sort().slice(0, MAX_ZONES) };
   return { digest: digestOf(content), ...content };
 }
 
@@ -75,14 +85,7 @@ function coarsened(finest: readonly Group[]): readonly Group[] {
 }
 
 function classesBy(groups: readonly Group[], keyOf: (one: Group) => string): readonly Group[] {
-  const byKey = new Map<string, Group[]>();
-  for (const one of groups) {
-    const key = keyOf(one);
-    const alike = byKey.get(key);
-    if (alike) alike.push(one);
-    else byKey.set(key, [one]);
-  }
-  return [...byKey.values()].map(together);
+  return [...groupBy(groups, keyOf).values()].map(together);
 }
 
 /** One class of several: what some have it may have, the most that one has is its most. */

@@ -21,6 +21,7 @@ import { type ExplainedRequest, explain } from '../decision/explain/explain';
 import { type AskedMove, claimMoves } from '../decision/moves/claim-moves';
 import { nominator } from '../decision/preemption/nominate';
 import { referrer } from '../decision/refer';
+import type { PastDecision } from '../decision/select-destinations';
 import { type Selected, selectDestinations } from '../decision/select-destinations';
 import { Pricing } from '../demand/pricing';
 import { Fleet } from '../fleet/fleet';
@@ -34,6 +35,8 @@ import { selectSettings } from '../settings';
 
 /** The deciding parts of one scheduler, with a mirror of its own. */
 export interface TestScheduler {
+  /** Writes the decisions that wait to be kept. */
+  flushDecisions(): Promise<void>;
   /** What could not be held: of what, for whom, and why. */
   readonly unheld: readonly string[];
   readonly mirror: Mirror;
@@ -157,12 +160,12 @@ async function openScheduler(
   const pricing = new Pricing(weighsByPrices(settings));
   const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
   const rankHosts = ranks.rank;
-  const keepDecision = decisionKeeper(placement, config.keptDecisions, silentLog);
+  const decisions = decisionKeeper(placement, config.keptDecisions, { log: silentLog, clock });
   const refer = referrer({ placement, clock, random: seededRandom(5), config });
   const unheld: string[] = [];
   const notHeld: NoteNotHeld = (what, uuid, reason) => void unheld.push(`${what} of ${uuid}: ${reason}`);
   const deps = {
-    keepDecision,
+    keepDecision: (decision: PastDecision) => decisions.keep(decision),
     placement,
     mirror,
     fleet,
@@ -176,6 +179,7 @@ async function openScheduler(
     nominate: nominator({ placement, mirror, clock, notHeld, config }),
   };
   return {
+    flushDecisions: () => decisions.flush(),
     unheld,
     mirror,
     fleet,

@@ -7,7 +7,7 @@ import type { ClassWeigher } from './weigher';
  * balance: prefers hosts on which the instance leaves the resource classes free in the ratio in which the fleet has them
  * free, so that none is stranded beside another that is used up.
  *
- * `BERTH_SCHEDULER_WEIGHT_BALANCE`, 0.2 in the profile `headroom`, 0 in the others. Of the classes that were asked for lately
+ * `BERTH_SCHEDULER_WEIGHT_BALANCE`, 0.1 in the profile `headroom`, 0 in the others. Of the classes that were asked for lately
  * and that the host has, its free shares, the instance counted as placed, make one vector and those of the fleet another
  * (`Prices.freeShares`). Raw: less than 0 by the length of what of the first is perpendicular to the second, at worst by the
  * root of one less than the number of classes: no host is farther from the fleet's ratio, whatever it is.
@@ -20,6 +20,7 @@ export const balanceWeigher: ClassWeigher = {
     // Of one class alone there is no ratio.
     if (freeShares.length < 2) return undefined;
     const taken = requiredAmounts(equivalenceClass);
+    const parts = freeShares.map(([name, share]) => ({ name, taken: taken[name] ?? 0, share: share + EVEN }));
     const ofHost = new Float64Array(freeShares.length);
     const ofFleet = new Float64Array(freeShares.length);
     return {
@@ -27,11 +28,11 @@ export const balanceWeigher: ClassWeigher = {
       upper: 0,
       raw(host) {
         let count = 0;
-        for (const [name, share] of freeShares) {
-          const left = shareLeft(host, name, taken[name] ?? 0);
+        for (const part of parts) {
+          const left = shareLeft(host, part.name, part.taken);
           if (left === undefined) continue;
           ofHost[count] = left;
-          ofFleet[count] = share + EVEN;
+          ofFleet[count] = part.share;
           count += 1;
         }
         return -perpendicular(ofHost, ofFleet, count);
@@ -58,6 +59,7 @@ function perpendicular(vector: Float64Array, to: Float64Array, count: number): n
     square += (to[i] as number) ** 2;
   }
   let sum = 0;
-  for (let i = 0; i < count; i++) sum += ((vector[i] as number) - (product / square) * (to[i] as number)) ** 2;
+  const along = product / square;
+  for (let i = 0; i < count; i++) sum += ((vector[i] as number) - along * (to[i] as number)) ** 2;
   return Math.sqrt(sum);
 }

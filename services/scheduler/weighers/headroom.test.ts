@@ -21,7 +21,7 @@ const resources = fc
   .map((amounts) => ({ ...amounts }));
 const shapes: fc.Arbitrary<Shape[]> = fc.array(
   resources.map((amounts) => ({ key: JSON.stringify(amounts), resources: amounts })),
-  { minLength: 1, maxLength: 6 },
+  { maxLength: 6 },
 );
 const free = fc.dictionary(fc.constantFrom('VCPU', 'MEMORY_MB', 'DISK_GB'), fc.integer({ min: -100, max: 5_000_000 }));
 
@@ -113,30 +113,26 @@ it('counts an instance once, however often it is asked for, and again by another
   expect(shares()).toEqual([0.5, 0.5]);
 });
 
-it('makes prices of ranks with each tenth of the latest, at once where there were none, and none where nothing weighs them', async () => {
-  await world.report('only', { inventories: { VCPU: inventory(64) } });
+it('makes prices after as many instances as there are hosts, at least 50, and none where nothing weighs them', async () => {
+  for (let n = 0; n < 60; n++) await world.report(`host-${n}`);
   const snapshot = (await world.scheduler()).fleet.snapshot(world.clock.now());
   const { equivalenceClass } = classified({ resources: { VCPU: 1 } });
   let isInUse = false;
   const pricing = new Pricing(() => isInUse);
-  const next = () => {
-    const asked = Array.from({ length: 50 }, () => randomUUID());
+  const after = (instances: number) => {
+    const asked = Array.from({ length: instances }, () => randomUUID());
     pricing.note(equivalenceClass, asked, snapshot);
-    return pricing.forRanking;
+    return pricing.prices;
   };
-  expect(next()).toEqual({ latest: NO_PRICES, ofRanks: NO_PRICES });
+  expect(after(1)).toBe(NO_PRICES);
   isInUse = true;
-  const first = next();
-  expect(first.ofRanks).toBe(first.latest);
-  for (let n = 2; n <= 10; n++) {
-    const { latest, ofRanks } = next();
-    expect(ofRanks).toBe(first.latest);
-    expect(latest).not.toBe(first.latest);
-  }
-  const eleventh = next();
-  expect(eleventh.ofRanks).toBe(eleventh.latest);
+  expect(after(58)).toBe(NO_PRICES);
+  const first = after(2);
+  expect(first.shapes.map(({ fits }) => fits)).toEqual([480, 60]);
+  expect(after(59)).toBe(first);
+  expect(after(1)).not.toBe(first);
   isInUse = false;
-  expect(next()).toEqual({ latest: NO_PRICES, ofRanks: NO_PRICES });
+  expect(after(60)).toBe(NO_PRICES);
 });
 
 describe('demand', () => {

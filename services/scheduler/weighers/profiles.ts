@@ -31,7 +31,7 @@ const WEIGHTS: Readonly<Record<Profile, ProfileWeights>> = {
     weightDisk: BREAKS_TIES,
     weightIoOps: 0,
     weightHeadroom: 1,
-    weightBalance: 0.2,
+    weightBalance: 0.1,
   },
 };
 

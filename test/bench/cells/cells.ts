@@ -28,6 +28,7 @@ const SHAPES = [
   { VCPU: 32, MEMORY_MB: 131_072 },
 ] as const;
 const ZONES = ['east', 'west', 'north'];
+const NO_GROUPS = { count: () => new Map<string, number>(), expect: () => {} };
 const CONFIG = { maxAsked: 5, askTimeoutMs: 1_000, refusalMs: 5_000 };
 
 /** `npm run bench -- cells`: a fleet of 100 cells with 10,000 hosts each. */
@@ -125,7 +126,7 @@ class TopBench {
       this.#tally.asked++;
       if (outcome === 'refused') this.#tally.wrongGuesses++;
     };
-    const answer = await selectCell(spec, request, { cells, random, config: CONFIG, onAsked });
+    const answer = await selectCell(spec, request, { cells, random, config: CONFIG, zoneMembers: NO_GROUPS, onAsked });
     this.#tookMs.push(this.#clock.elapsed() - startedAtMs - (TableCell.workMs - cellsMsBefore));
     if (answer.destinations.length > 0) {
       this.#tally.selected++;

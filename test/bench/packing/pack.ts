@@ -5,6 +5,7 @@ import { readTrace } from '../../../services/cli/trace/read-trace';
 import { type CoresAndRam, peakDemand, type TraceEvent, timelineOf } from '../../../services/cli/trace/timeline';
 import { PROFILES } from '../../../services/scheduler/weighers/profiles';
 import { type Bench, round } from '../harness';
+import { defragmented } from './defragmented';
 import { boundOf, FLEETS, type HostKinds, hostsOf } from './fleet-kinds';
 import { type Outcome, replay } from './replay-trace';
 
@@ -13,9 +14,12 @@ const TRACES = '../shared/data/vm-trace';
 const PRECISION = 1 / 400;
 /** Beyond so many times the bound nobody looks. */
 const MOST = 6;
+/** As part of the bound: hosts on which it is measured how much room moves make. */
+const ROOMY = 1.1;
 
 /**
- * How many hosts each profile needs for traces of VM requests, and what it refuses on as few as the fractional bound says.
+ * How many hosts each profile needs for traces of VM requests, what it refuses on as few as the fractional bound says, and how much room
+ * moves make.
  * Requests are decided by the scheduler's own filters, weighers, ranks and prices.
  * Flags: `--traces FILE,...` or a folder, `--profiles spread,pack,headroom`, `--fleets one_kind,mixed`, `--limit VMS`.
  */
@@ -38,6 +42,10 @@ export const packBench: Bench = {
           const figures = figuresOf(events, kinds, bound, profile);
           for (const [figure, value] of Object.entries(figures)) results[`${name}_${profile}_${figure}`] = value;
           context.note(`${name} ${profile}: ${JSON.stringify(figures)}`);
+          const moved = defragmented(events, hostsOf(kinds, Math.ceil(bound * ROOMY)), profile);
+          for (const [figure, value] of Object.entries(moved))
+            results[`${name}_${profile}_defragment_${figure}`] = value;
+          context.note(`${name} ${profile}, defragmented: ${JSON.stringify(moved)}`);
         }
       }
     }

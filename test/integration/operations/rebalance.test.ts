@@ -97,7 +97,7 @@ it('empties a rack as its groups allow, goes on after it was killed, and gives b
 
   expect(await berth('rebalance --plan --empty-rack r1')).toMatch(/h-1 +h-[34]/);
   await killedOnTheWay('rebalance --apply --empty-rack r1 --parallel 1');
-  expect(await berth('rebalance --apply --empty-rack r1')).toMatch(/going on with 1 moves/);
+  expect(await berth('rebalance --apply --empty-rack r1')).toMatch(/going on with 1 move /);
   expect(hostsOf(await allAtRest())).toEqual(RACKS.r2);
 
   const before = await operator.instances();

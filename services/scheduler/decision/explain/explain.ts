@@ -58,8 +58,10 @@ export function explain(
     named || feasibility.feasibleCount > 0 ? [] : refusedHosts(snapshot, equivalenceClass, judgement, constraints);
   const search = { snapshot, equivalenceClass, constraints, judgement, view: fleet.view };
   const isRefused = feasibility.feasibleCount === 0;
-  const preemption = isRefused && mayPreempt ? preemptionFor() : undefined;
-  const displacement = isRefused && mayDisplace ? displacementFor() : undefined;
+  const preemption =
+    isRefused && mayPreempt ? findPreemption({ ...search, priority, random: seededRandom(0) })?.view : undefined;
+  const displacement =
+    isRefused && mayDisplace ? findDisplacement(search, isOpen, new Set(stayingInstanceUuids)) : undefined;
   const prices = pricing.of(snapshot);
   return {
     diagnosis: diagnose(feasibility, located.quotaExceeded),
@@ -68,14 +70,6 @@ export function explain(
     ...(preemption ? { preemption } : {}),
     ...(displacement ? { displacement } : {}),
   };
-
-  function preemptionFor() {
-    return findPreemption({ ...search, priority, random: seededRandom(0) })?.view;
-  }
-
-  function displacementFor() {
-    return findDisplacement(search, isOpen, new Set(stayingInstanceUuids));
-  }
 }
 
 /** The one to be placed: nobody has this uuid. */

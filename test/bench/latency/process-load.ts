@@ -1,0 +1,51 @@
+import { type Results, round } from '../harness';
+
+/** What a process has used since it started, by the metrics on its operations port. */
+interface Used {
+  readonly atMs: number;
+  readonly cpuSeconds: number;
+  readonly gcSeconds: number;
+  readonly loopP99Seconds: number;
+}
+
+/** In what the histogram holds: the time from one look to the next. */
+const LOOK_INTERVAL_MS = 10;
+
+/**
+ * What a process did while something was measured: the share of one processor's time that it used and that its garbage
+ * collection took, and by how much its event loop was late (p99 of Node's histogram, which looks every ten milliseconds).
+ */
+export async function processLoad<T>(
+  operationsPort: number,
+  name: string,
+  measure: () => Promise<T>,
+): Promise<{ readonly measured: T; readonly load: Results }> {
+  const before = await used(operationsPort);
+  const measured = await measure();
+  const after = await used(operationsPort);
+  const elapsedSeconds = (after.atMs - before.atMs) / 1_000;
+  const percent = (seconds: number) => round((100 * seconds) / elapsedSeconds);
+  return {
+    measured,
+    load: {
+      [`${name}_cpu_percent`]: percent(after.cpuSeconds - before.cpuSeconds),
+      [`${name}_gc_percent`]: percent(after.gcSeconds - before.gcSeconds),
+      [`${name}_loop_late_p99_ms`]: round(Math.max(0, 1_000 * after.loopP99Seconds - LOOK_INTERVAL_MS)),
+    },
+  };
+}
+
+async function used(operationsPort: number): Promise<Used> {
+  const text = await (await fetch(`http://127.0.0.1:${operationsPort}/metrics`)).text();
+  const sum = (metric: string) =>
+    [...text.matchAll(new RegExp(`^${metric}(?:\\{.*\\})? (\\S+)`, 'gm'))].reduce(
+      (all, [, value]) => all + Number(value),
+      0,
+    );
+  return {
+    atMs: performance.now(),
+    cpuSeconds: sum('process_cpu_seconds_total'),
+    gcSeconds: sum('nodejs_gc_duration_seconds_sum'),
+    loopP99Seconds: sum('nodejs_eventloop_lag_p99_seconds'),
+  };
+}
