@@ -33,13 +33,13 @@ export async function openPlacementStore(
     return Object.assign(store, { clock: surroundings.clock });
   }
   const connectionName = `berth-placement:${surroundings.processName ?? ''}`;
-  const { log, random, onlyReads = false } = surroundings;
+  const { log, clock: ownClock, random, onlyReads = false } = surroundings;
   const timeouts = { commandTimeoutMs: storeTimeoutMs, replicas: storeReplicas };
-  const options = { log, random, ...timeouts, connectionName, onlyReads };
+  const options = { log, clock: ownClock, random, ...timeouts, connectionName, onlyReads };
   const client = await connectToCell(storeUrl, cell, options, signal);
   const store = new RedisPlacementStore(client, { cell, streamLength: storeStreamLength });
   const closing = new AbortController();
-  const clock = storeClock(surroundings.clock);
+  const clock = storeClock(ownClock);
   const askedAtMs = clock.elapsed();
   const identity = await store.identify().catch(() => undefined);
   if (identity?.nowMs !== undefined) clock.set(identity.nowMs, askedAtMs);

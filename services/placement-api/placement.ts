@@ -1,14 +1,15 @@
-import type { Provider } from '#libs/domain/provider';
 import { randomInt } from '#libs/domain/random';
+import { KeptByTree } from '#libs/placement/index/kept-by-tree';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { Command, CommitResult, PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { summariesOf } from '#libs/placement/search/candidate';
 import { findCandidates } from '#libs/placement/search/find-candidates';
+import { KeptCandidates } from '#libs/placement/search/kept-candidates';
 import type { Candidate, CandidateQuery, SearchOptions } from '#libs/placement/search/query';
 import type { Surroundings } from '#libs/runtime/service';
 import type { PlacementApiConfig } from './options';
+import { fullSummaries } from './provider-summaries';
 import { Revisions } from './revisions';
 
 /** A command without its time, which `commit` adds. */
@@ -25,11 +26,15 @@ export class Placement {
   readonly config: PlacementApiConfig;
   readonly #revisions: Revisions;
   readonly #columns: RootColumns;
+  readonly #kept: KeptCandidates;
+  readonly #summaries: KeptByTree<string>;
 
   constructor(private readonly deps: PlacementApiDeps) {
     this.config = deps.config;
     this.#revisions = new Revisions(() => deps.placement.revision());
     this.#columns = new RootColumns(deps.mirror);
+    this.#kept = new KeptCandidates(deps.mirror);
+    this.#summaries = new KeptByTree(deps.mirror, (root) => fullSummaries(deps.mirror, root));
   }
 
   /**
@@ -55,15 +60,17 @@ export class Placement {
     return result;
   }
 
-  /** Candidates for a query, and the providers of their trees, in the mirror as it is. */
-  candidates(
-    query: CandidateQuery,
-    options: Pick<SearchOptions, 'limit' | 'nestedAware'>,
-  ): { readonly candidates: readonly Candidate[]; readonly summaries: readonly Provider[] } {
+  /** Candidates for a query, in the mirror as it is. Those of a tree that did not change are the same objects each time. */
+  candidates(query: CandidateQuery, options: Pick<SearchOptions, 'limit' | 'nestedAware'>): readonly Candidate[] {
     const limit = Math.min(options.limit ?? Number.POSITIVE_INFINITY, this.config.maxCandidates);
     const seed = this.config.randomizeCandidates ? { seed: randomInt(this.deps.random, 2 ** 31) } : {};
-    const { candidates } = findCandidates(this.recent, query, { ...options, ...seed, limit }, this.#columns);
-    return { candidates, summaries: summariesOf(this.recent, candidates, options.nestedAware) };
+    const aids = { columns: this.#columns, kept: this.#kept };
+    return findCandidates(this.recent, query, { ...options, ...seed, limit }, aids).candidates;
+  }
+
+  /** The summaries of a tree's providers since 1.29, as `fullSummaries` has them: made once for each state of the tree. */
+  summariesOfTree(rootUuid: string): string {
+    return this.#summaries.of(rootUuid);
   }
 
   /** A uuid for a provider whose client gives none. */
@@ -73,5 +80,7 @@ export class Placement {
 
   close(): void {
     this.#columns.close();
+    this.#kept.close();
+    this.#summaries.close();
   }
 }

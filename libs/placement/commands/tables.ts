@@ -6,7 +6,15 @@ import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
 import type { ProjectQuota, Quota } from '../../domain/quotas/quota';
 import type { GroupDomain, StoredGroup } from '../../domain/server-group';
-import type { CatalogueName, HostHolder, ProjectUsage, Revised, Rows, Usage } from '../port/placement-store';
+import type {
+  CatalogueName,
+  HostHolder,
+  ProjectUsage,
+  ReportedProvider,
+  Revised,
+  Rows,
+  Usage,
+} from '../port/placement-store';
 
 /** What the store keeps, table by table, each row under one key. */
 export interface Tables {
@@ -150,6 +158,13 @@ export function projectOfKey(key: string): string {
 function asProvider(_key: string, stored: Stored<Tables['provider']>, generation: number): Revised<Provider> {
   const { host: _host, reported: _reported, decided: _decided, ...provider } = stored.row;
   return { ...provider, generation, revision: stored.revision };
+}
+
+/** What its agent said of a stored provider; undefined when none did. */
+export function asReported({ row: { uuid, reported } }: Stored<StoredProvider>): ReportedProvider | undefined {
+  if (reported === undefined) return undefined;
+  const external = Object.entries(reported.inventories).map(([name, [, , used]]) => [name, used] as const);
+  return { uuid, traits: reported.traits, externalUsage: Object.fromEntries(external.filter(([, used]) => used > 0)) };
 }
 
 /** A stored usage as readers of the store see it. */

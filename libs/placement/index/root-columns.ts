@@ -2,6 +2,7 @@ import { availableIn } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
 import { seededRandom } from '../../domain/random';
 import type { PlacementView } from '../port/placement-view';
+import { ChangedTrees } from './changed-trees';
 import { walk } from './walk';
 
 /** Something that some provider of a tree must have, because no provider shares it: any one of `of`, as much as `atLeast`. */
@@ -24,21 +25,17 @@ const MAX_COLUMNS = 128;
  * are made when they are first needed and brought up to date, from the view's changes, when next needed.
  */
 export class RootColumns {
-  private readonly stopListening: () => void;
+  private readonly changes: ChangedTrees;
   private readonly rootUuids: string[] = [];
   private readonly rowOf = new Map<string, number>();
   private readonly columns = new Map<string, Column>();
-  private changed: Set<string> | 'all' = 'all';
 
   constructor(private readonly view: PlacementView) {
-    this.stopListening = view.onChange((changed) => {
-      if (changed === 'all') this.changed = 'all';
-      else if (this.changed !== 'all') for (const root of changed.roots) this.changed.add(root);
-    });
+    this.changes = new ChangedTrees(view);
   }
 
   close(): void {
-    this.stopListening();
+    this.changes.close();
   }
 
   /** Roots of the trees that have all that is needed, lazily; with a seed, in a random order. */
@@ -57,9 +54,9 @@ export class RootColumns {
   }
 
   private catchUp(): void {
-    if (this.changed === 'all') this.rebuild();
-    else for (const root of this.changed) this.update(root);
-    this.changed = new Set();
+    const changed = this.changes.take();
+    if (changed === 'all') this.rebuild();
+    else for (const root of changed) this.update(root);
   }
 
   private rebuild(): void {

@@ -4,7 +4,7 @@ import { type AllocationCommand, asReleased, asWrite, isAllocationCommand } from
 import { type AllocationState, decideAllocations, planWrites } from '../commands/allocations';
 import { reportHost } from '../commands/reports/report-host';
 import { runCommand } from '../commands/run-command';
-import { asConsumer, asProjectUsage, projectKey } from '../commands/tables';
+import { asConsumer, asProjectUsage, asReported, projectKey } from '../commands/tables';
 import { type Conflict, isCommit, type Transaction, transact, type Write } from '../commands/transaction';
 import type {
   AcquireHosts,
@@ -25,6 +25,7 @@ import type {
   PoolGrant,
   ProjectUsage,
   ReleaseHosts,
+  ReportedProvider,
   ReportResult,
   Revised,
   Rows,
@@ -148,6 +149,11 @@ export class MemoryPlacementStore implements PlacementStore {
 
   async hosts(names: readonly string[]): Promise<Host[]> {
     return names.map((name) => this.#tables.get('host', name)?.row).filter((host) => host !== undefined);
+  }
+
+  async reported(providerUuids: readonly string[]): Promise<ReportedProvider[]> {
+    const rows = providerUuids.map((uuid) => this.#tables.get('provider', uuid));
+    return rows.flatMap((stored) => (stored && asReported(stored)) ?? []);
   }
 
   async heardAt(names: readonly string[]): Promise<Map<string, number>> {

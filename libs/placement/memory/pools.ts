@@ -9,7 +9,7 @@ interface KeptMember extends PoolMember {
 /** As `redis/pools.ts` and its scripts. */
 export class MemoryPools {
   readonly #pools = new Map<string, { readonly epoch: number; readonly members: readonly KeptMember[] }>();
-  readonly #nodes = new Map<string, string>();
+  readonly #nodes = new Map<string, NodeWrite>();
 
   constructor(private readonly holders: Holders) {}
 
@@ -37,10 +37,13 @@ export class MemoryPools {
     this.#pools.set(pool, { epoch: present.epoch + 1, members: rest });
   }
 
-  write({ host, epoch, content }: NodeWrite): NodeWriteResult {
+  write(change: NodeWrite): NodeWriteResult {
+    const { host, epoch, updatedAtMs } = change;
     const present = this.holders.get(host)?.revision;
     if (present !== epoch) return { kind: 'epoch', present };
-    this.#nodes.set(host, content);
+    const before = this.#nodes.get(host);
+    const isLate = before?.epoch === epoch && before.updatedAtMs > updatedAtMs;
+    if (!isLate) this.#nodes.set(host, change);
     return { kind: 'written' };
   }
 
@@ -53,7 +56,7 @@ export class MemoryPools {
   }
 
   nodes(hosts: readonly string[]): (string | undefined)[] {
-    return hosts.map((host) => this.#nodes.get(host));
+    return hosts.map((host) => this.#nodes.get(host)?.content);
   }
 
   nodeNames(): string[] {

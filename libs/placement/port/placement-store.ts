@@ -3,7 +3,16 @@ import type { Host } from '../../domain/host';
 import type { AcquireHosts, Command, HostGrant, HostReport, ReleaseHosts } from './command';
 import type { CommitResult, ReportResult } from './commit-result';
 import type { PoolStore } from './pools';
-import type { Change, KeepTerms, KeptDecision, KeptRequest, ProjectUsage, Revised, Rows } from './rows';
+import type {
+  Change,
+  KeepTerms,
+  KeptDecision,
+  KeptRequest,
+  ProjectUsage,
+  ReportedProvider,
+  Revised,
+  Rows,
+} from './rows';
 import type { StoreIdentity } from './store-identity';
 
 export type * from './command';
@@ -80,6 +89,9 @@ export interface PlacementStore extends PoolStore {
 
   /** Likewise the hosts. */
   hosts(names: readonly string[]): Promise<Host[]>;
+
+  /** What agents said of these providers. Those that no agent reports are left out. */
+  reported(providerUuids: readonly string[]): Promise<ReportedProvider[]>;
 
   /** When hosts were heard last, in milliseconds: the time of the last report that was taken. Those that are down are left out. */
   heardAt(names: readonly string[]): Promise<Map<string, number>>;

@@ -63,6 +63,8 @@ export interface HeldBy extends HostHolder {
 export interface NodeWrite {
   readonly host: string;
   readonly epoch: number;
+  /** Rises with each change of the node: of one epoch, a write that comes after a later one is left out. */
+  readonly updatedAtMs: number;
   /** A text that only agents read. */
   readonly content: string;
 }

@@ -14,6 +14,14 @@ export interface Usage {
   readonly used: Resources;
 }
 
+/** What the agent of a host said last of one of its providers; what else the provider has, operators and API clients wrote. */
+export interface ReportedProvider {
+  readonly uuid: string;
+  readonly traits: readonly string[];
+  /** How much of what is reserved workloads use that Berth does not manage. */
+  readonly externalUsage: Resources;
+}
+
 /** A custom resource class or trait. The standard ones are not in the store. */
 export interface CatalogueName {
   readonly name: string;

@@ -17,7 +17,8 @@ export type Keys = Readonly<
     | 'allocationRequests'
     | 'allocationRequestExpiry'
     | 'pools'
-    | 'nodes',
+    | 'nodes'
+    | 'nodeChanges',
     string
   >
 >;
@@ -61,5 +62,6 @@ export function keysOf(cell: string): Keys {
     allocationRequestExpiry: key('allocation-request-expiry'),
     pools: key('pools'),
     nodes: key('nodes'),
+    nodeChanges: key('node-changes'),
   };
 }

@@ -6,7 +6,7 @@ import { loadScripts } from '../../redis/scripts';
 import { storeError } from '../../redis/store-error';
 import { type AllocationCommand, isAllocationCommand } from '../commands/allocation-command';
 import { runCommand } from '../commands/run-command';
-import { asConsumer, asProjectUsage, projectKey } from '../commands/tables';
+import { asConsumer, asProjectUsage, asReported, projectKey } from '../commands/tables';
 import { transact } from '../commands/transaction';
 import type {
   AcquireHosts,
@@ -28,6 +28,7 @@ import type {
   PoolStore,
   ProjectUsage,
   ReleaseHosts,
+  ReportedProvider,
   ReportResult,
   Revised,
   Rows,
@@ -219,6 +220,11 @@ export class RedisPlacementStore implements PlacementStore {
   async hosts(names: readonly string[]): Promise<Host[]> {
     const rows = await this.#reader.rows('host', names);
     return rows.filter((stored) => stored !== undefined).map(({ row }) => row);
+  }
+
+  async reported(providerUuids: readonly string[]): Promise<ReportedProvider[]> {
+    const rows = await this.#reader.rows('provider', providerUuids);
+    return rows.flatMap((stored) => (stored && asReported(stored)) ?? []);
   }
 
   async heardAt(names: readonly string[]): Promise<Map<string, number>> {

@@ -9,7 +9,10 @@ const scripts = loadScripts(join(__dirname, 'lua'), ['join-pool', 'leave-pool', 
 const READ_CHUNK = 1_000;
 
 /** Pools and nodes of a cell, each in one hash. */
-export function redisPools(client: RedisClient, keys: Pick<Keys, 'pools' | 'nodes' | 'holder'>): PoolStore {
+export function redisPools(
+  client: RedisClient,
+  keys: Pick<Keys, 'pools' | 'nodes' | 'nodeChanges' | 'holder'>,
+): PoolStore {
   return {
     async joinPool({ pool, serviceHost, agentRun, weight, leaseMs, formerRun = '' }: JoinPool): Promise<PoolGrant> {
       const args = [pool, serviceHost, agentRun, weight, leaseMs, formerRun];
@@ -24,9 +27,13 @@ export function redisPools(client: RedisClient, keys: Pick<Keys, 'pools' | 'node
       await client.runScript(scripts['leave-pool'], [keys.pools], [pool, serviceHost, agentRun]);
     },
 
-    async writeNode({ host, epoch, content }) {
-      const args = [host, epoch, content];
-      const present = (await client.runScript(scripts['write-node'], [keys.nodes, keys.holder], args)) as string;
+    async writeNode({ host, epoch, content, updatedAtMs }) {
+      const args = [host, epoch, content, updatedAtMs];
+      const present = (await client.runScript(
+        scripts['write-node'],
+        [keys.nodes, keys.holder, keys.nodeChanges],
+        args,
+      )) as string;
       return present === '' ? { kind: 'written' } : { kind: 'epoch', present: Number(present) || undefined };
     },
 

@@ -65,21 +65,28 @@ export function plainCandidate({ view, query, choices, spreadGroup }: Plan, root
   return { rootUuid: root.uuid, allocations: { [root.uuid]: spreadGroup.resources }, mappings: { '': [root.uuid] } };
 }
 
+/** The roots of the trees that candidates take from, each once. */
+export function rootsOf(view: PlacementView, candidates: readonly Candidate[]): string[] {
+  const roots = new Set<string>();
+  const hasSharing = view.sharingProviders().size > 0;
+  for (const { rootUuid, allocations } of candidates) {
+    if (!hasSharing) roots.add(rootUuid);
+    else {
+      for (const uuid of Object.keys(allocations)) {
+        const root = view.provider(uuid)?.rootUuid;
+        if (root !== undefined) roots.add(root);
+      }
+    }
+  }
+  return [...roots];
+}
+
 /**
  * The providers of an answer's `provider_summaries`: all those of the trees that the candidates take from, or for clients
  * that know no trees (before microversion 1.29) only those that they take from.
  */
 export function summariesOf(view: PlacementView, candidates: readonly Candidate[], nestedAware = true): Provider[] {
-  const summaries = new Map<string, Provider>();
-  const roots = new Set<string>();
-  for (const uuid of candidates.flatMap(({ allocations }) => Object.keys(allocations))) {
-    const provider = view.provider(uuid);
-    if (provider === undefined) continue;
-    if (!nestedAware) summaries.set(uuid, provider);
-    else if (!roots.has(provider.rootUuid)) {
-      roots.add(provider.rootUuid);
-      for (const member of view.tree(provider.rootUuid)) summaries.set(member.uuid, member);
-    }
-  }
-  return [...summaries.values()];
+  if (nestedAware) return rootsOf(view, candidates).flatMap((root) => view.tree(root));
+  const uuids = new Set(candidates.flatMap(({ allocations }) => Object.keys(allocations)));
+  return [...uuids].flatMap((uuid) => view.provider(uuid) ?? []);
 }

@@ -6,6 +6,7 @@ import { RootColumns } from '../index/root-columns';
 import type { PlacementView } from '../port/placement-view';
 import { keyOf } from './candidate';
 import { findCandidates } from './find-candidates';
+import { KeptCandidates } from './kept-candidates';
 import type { Candidate, CandidateQuery } from './query';
 
 /** Plants forests, asks queries of each, and closes what it planted. */
@@ -48,8 +49,32 @@ it('finds the same with columns, in whatever order', () =>
     const columns = new RootColumns(view);
     const plain = keysOf(findCandidates(view, query).candidates);
     for (const options of [{}, { seed: 1 }, { seed: 2 }])
-      expect(keysOf(findCandidates(view, query, options, columns).candidates)).toEqual(plain);
+      expect(keysOf(findCandidates(view, query, options, { columns }).candidates)).toEqual(plain);
     columns.close();
+  }));
+
+it('finds the same, in the same order, with candidates that are kept, whatever was claimed meanwhile', () =>
+  holdsForAll(async (forest, query) => {
+    const { view } = forest;
+    const kept = new KeptCandidates(view);
+    const expectSame = () => {
+      for (const options of [{}, { limit: 2 }, { nestedAware: false }]) {
+        const plain = findCandidates(view, query, options);
+        const first = findCandidates(view, query, options, { kept });
+        expect(first.candidates).toEqual(plain.candidates);
+        expect(findCandidates(view, query, options, { kept }).candidates).toEqual(plain.candidates);
+        expect(first.isComplete).toBe(plain.isComplete);
+      }
+    };
+    expectSame();
+    const [claimed] = findCandidates(view, query, { limit: 1 }).candidates;
+    if (claimed !== undefined) {
+      await forest.commit(claimOf('c', claimed.allocations));
+      expectSame();
+      await forest.commit(claimOf('c', {}));
+      expectSame();
+    }
+    kept.close();
   }));
 
 it('finds candidates that can be claimed', () =>

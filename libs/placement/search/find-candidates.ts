@@ -3,6 +3,7 @@ import type { RootColumns } from '../index/root-columns';
 import type { PlacementView } from '../port/placement-view';
 import { assignments, type Effort } from './assignments';
 import { candidateOf, isPlain, isShared, keyOf, plainCandidate } from './candidate';
+import type { First, KeptCandidates } from './kept-candidates';
 import { type Plan, planOf } from './plan';
 import {
   type Candidate,
@@ -23,20 +24,27 @@ export interface SearchResult {
   readonly steps: number;
 }
 
+/** What a process keeps beside its view, to search it sooner. */
+export interface SearchAids {
+  readonly columns?: RootColumns;
+  readonly kept?: KeptCandidates;
+}
+
 /**
  * Ways to meet a query, round-robin over the trees, so that a limit gives as many different roots as it can. No two are
  * the same (providers, amounts and mappings), also when a sharing provider meets everything for several trees.
- * `columns` makes it fast on large fleets; the answer is the same without.
+ * `columns` makes it fast on large fleets, `kept` where the same is asked again; the answer is the same without.
  */
 export function findCandidates(
   view: PlacementView,
   query: CandidateQuery,
   options: SearchOptions = {},
-  columns?: RootColumns,
+  { columns, kept }: SearchAids = {},
 ): SearchResult {
   const plan = planOf(view, query);
   const effort: Effort = { steps: 0, isComplete: true };
-  const candidates = plan === undefined ? [] : collect(plan, view, options, effort, columns);
+  const firsts = kept?.firstsOf(query, options);
+  const candidates = plan === undefined ? [] : collect(plan, view, options, effort, { columns, firsts });
   return { candidates, isComplete: effort.isComplete, steps: effort.steps };
 }
 
@@ -77,13 +85,14 @@ function collect(
   view: PlacementView,
   options: SearchOptions,
   effort: Effort,
-  columns: RootColumns | undefined,
+  { columns, firsts }: { readonly columns: RootColumns | undefined; readonly firsts: Map<string, First> | undefined },
 ): Candidate[] {
   const limit = Math.min(options.limit ?? MAX_CANDIDATES, MAX_CANDIDATES);
   const maxSteps = options.maxSteps ?? MAX_STEPS;
   const found: Candidate[] = [];
   const seen = new Set<string>();
   const isSpent = () => found.length === limit || effort.steps >= maxSteps;
+  const searchIn = (root: string) => candidatesInTree(plan, root, options, effort);
   /** Adds the next candidate that is new; how many the search yielded for it, 0 when there is none. */
   const takeNext = (search: Generator<Candidate>): number => {
     let passed = 0;
@@ -95,15 +104,39 @@ function collect(
     }
     return 0;
   };
-  let searches: Generator<Candidate>[] = [];
+  const waiting: Waiting[] = [];
+  let heldCount = 0;
+  /** The first of a tree, and with it the place in the second round of one that may have more. */
+  const takeFirst = (root: string): First => {
+    const stepsBefore = effort.steps;
+    const search = searchIn(root);
+    const passed = takeNext(search);
+    const mayHaveMore = passed > 0 && !isPlain(plan, root);
+    if (mayHaveMore && heldCount < MAX_WAITING) {
+      heldCount++;
+      waiting.push(() => search);
+    } else if (mayHaveMore) waiting.push(() => after(passed, searchIn(root)));
+    return { candidate: passed > 0 ? found.at(-1) : undefined, mayHaveMore, steps: effort.steps - stepsBefore };
+  };
+  const takeKept = (root: string, { candidate, mayHaveMore, steps }: First) => {
+    effort.steps += steps;
+    if (candidate !== undefined) found.push(candidate);
+    if (mayHaveMore) waiting.push(() => after(1, searchIn(root)));
+  };
   for (const root of rootsFor(plan, view, options.seed, columns)) {
     if (isSpent()) return cut(found, effort);
-    const search = candidatesInTree(plan, root, options, effort);
-    const passed = takeNext(search);
-    if (passed === 0 || isPlain(plan, root)) continue;
-    searches.push(
-      searches.length < MAX_WAITING ? search : after(passed, candidatesInTree(plan, root, options, effort)),
-    );
+    const known = firsts?.get(root);
+    if (known !== undefined) takeKept(root, known);
+    else {
+      const first = takeFirst(root);
+      if (effort.isComplete) firsts?.set(root, first);
+    }
+  }
+  let searches: Generator<Candidate>[] = [];
+  for (const start of waiting) {
+    if (isSpent()) return cut(found, effort);
+    const search = start();
+    if (takeNext(search) > 0) searches.push(search);
   }
   while (searches.length > 0) {
     const round = searches;
@@ -115,6 +148,9 @@ function collect(
   }
   return found;
 }
+
+/** The search of a tree that comes again in the second round. */
+type Waiting = () => Generator<Candidate>;
 
 /** What a search yields after its first `passed` candidates. It starts when it is first asked. */
 function* after(passed: number, search: Generator<Candidate>): Generator<Candidate> {

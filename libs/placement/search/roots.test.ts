@@ -28,9 +28,10 @@ function fleet(hostCount: number): Promise<Forest> {
 async function looksOf(hostCount: number, query: CandidateQuery, options: SearchOptions, hasColumns = true) {
   const forest = await fleet(hostCount);
   const columns = hasColumns ? new RootColumns(forest.view) : undefined;
-  findCandidates(forest.view, query, { limit: 1 }, columns);
+  const aids = columns === undefined ? {} : { columns };
+  findCandidates(forest.view, query, { limit: 1 }, aids);
   const usage = jest.spyOn(forest.view, 'usage');
-  const found = findCandidates(forest.view, query, options, columns).candidates.length;
+  const found = findCandidates(forest.view, query, options, aids).candidates.length;
   columns?.close();
   await forest.close();
   return { looks: usage.mock.calls.length, found };

@@ -1,12 +1,12 @@
-import { capacityOf, type Resources } from '#libs/domain/inventory';
-import type { Provider } from '#libs/domain/provider';
+import type { Resources } from '#libs/domain/inventory';
 import type { RequestGroup } from '#libs/domain/request-spec';
-import type { PlacementView } from '#libs/placement/port/placement-view';
+import { rootsOf, summariesOf } from '#libs/placement/search/candidate';
 import type { Candidate } from '#libs/placement/search/query';
 import { candidateQuery } from '../candidate-query';
 import { type Microversion, SINCE } from '../http/microversion';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
+import { namesText, providerSummary } from '../provider-summaries';
 import { knowsNamesOf } from '../unknown-names';
 
 /** GET /allocation_candidates */
@@ -17,46 +17,49 @@ export async function listCandidates({ query, version }: ApiRequest, placement: 
   const limit = Number(query.all('limit')[0]) || undefined;
   const nestedAware = version >= SINCE.nestedCandidates;
   const isMet = (group: RequestGroup) =>
-    placement.candidates({ ...asked, groups: [group], sameSubtrees: [] }, { limit: 1 }).candidates.length > 0;
+    placement.candidates({ ...asked, groups: [group], sameSubtrees: [] }, { limit: 1 }).length > 0;
   const found = knowsNamesOf(view, asked, isMet)
     ? placement.candidates(asked, { nestedAware, ...(limit === undefined ? {} : { limit }) })
-    : { candidates: [], summaries: [] };
+    : [];
   const classes = new Set(asked.groups.flatMap(({ resources }) => Object.keys(resources)));
   const shown = version >= SINCE.allClassesInSummaries ? undefined : classes;
-  return { status: 200, json: candidatesText(view, found, shown, version), lastModifiedMs: 'now' };
+  const summaries =
+    shown === undefined && nestedAware
+      ? rootsOf(view, found).map((root) => placement.summariesOfTree(root))
+      : summariesOf(view, found, nestedAware).map((provider) => providerSummary(view, provider, shown, version));
+  return { status: 200, json: candidatesText(found, summaries, version), lastModifiedMs: 'now' };
 }
 
 /**
  * The answer to GET /allocation_candidates as JSON text. The plain way, an object and `JSON.stringify`, takes five
  * times as long for a thousand candidates: their parts have uuids as keys, so that the engine makes a hidden class for
  * each. Uuids, classes and traits have no characters that JSON escapes.
- *
- * @param shown  the classes in summaries; all when undefined
  */
-function candidatesText(
-  view: PlacementView,
-  found: { readonly candidates: readonly Candidate[]; readonly summaries: readonly Provider[] },
-  shown: ReadonlySet<string> | undefined,
-  version: Microversion,
-): string {
+function candidatesText(found: readonly Candidate[], summaries: readonly string[], version: Microversion): string {
   const requestText = version < SINCE.allocationsByProvider ? listedRequest() : keyedRequest(version);
-  const requests = found.candidates.map(requestText);
-  const isFull = shown === undefined && version >= SINCE.nestedCandidates;
-  const summaries = found.summaries.map((provider) =>
-    isFull ? fullSummary(view, provider) : summary(view, provider, shown, version),
-  );
-  return `{"allocation_requests":[${requests.join()}],"provider_summaries":{${summaries.join()}}}`;
+  return `{"allocation_requests":[${found.map(requestText).join()}],"provider_summaries":{${summaries.join()}}}`;
 }
+
+/** Of candidates that are found again (`KeptCandidates`), with mappings. */
+const cached = new WeakMap<Candidate, string>();
 
 /** What a client may send to PUT /allocations/{consumer_uuid} as it is. */
 function keyedRequest(version: Microversion): (candidate: Candidate) => string {
   const hasMappings = version >= SINCE.mappings;
   const amounts = amountsText();
-  return ({ allocations, mappings }) => {
+  const textOf = ({ allocations, mappings }: Candidate) => {
     const parts: string[] = [];
     for (const uuid in allocations) parts.push(`"${uuid}":{"resources":${amounts(allocations[uuid])}}`);
     const mapped = hasMappings ? `,"mappings":{${mappedText(mappings)}}` : '';
     return `{"allocations":{${parts.join()}}${mapped}}`;
+  };
+  if (!hasMappings) return textOf;
+  return (candidate) => {
+    const known = cached.get(candidate);
+    if (known !== undefined) return known;
+    const text = textOf(candidate);
+    cached.set(candidate, text);
+    return text;
   };
 }
 
@@ -87,41 +90,4 @@ function mappedText(mappings: Candidate['mappings']): string {
   return Object.entries(mappings)
     .map(([suffix, uuids]) => `"${suffix}":${namesText(uuids)}`)
     .join();
-}
-
-function namesText(names: readonly string[] = []): string {
-  return names.length === 0 ? '[]' : `["${names.join('","')}"]`;
-}
-
-/** The last summary of each row of a provider. */
-const cached = new WeakMap<Provider, { readonly used: Resources; readonly text: string }>();
-
-/** The summary since 1.29, made once for each state of a provider, because the same providers are in many answers. */
-function fullSummary(view: PlacementView, provider: Provider): string {
-  const used = view.usage(provider.uuid);
-  const known = cached.get(provider);
-  if (known?.used === used) return known.text;
-  const text = summary(view, provider, undefined, SINCE.nestedCandidates);
-  cached.set(provider, { used, text });
-  return text;
-}
-
-function summary(
-  view: PlacementView,
-  { uuid, inventories, traits, parentUuid, rootUuid }: Provider,
-  shown: ReadonlySet<string> | undefined,
-  version: Microversion,
-): string {
-  const used = view.usage(uuid);
-  const resources: string[] = [];
-  for (const name in inventories) {
-    const inventory = inventories[name];
-    if (inventory === undefined || shown?.has(name) === false) continue;
-    resources.push(`"${name}":{"capacity":${capacityOf(inventory)},"used":${used[name] ?? 0}}`);
-  }
-  const described = version >= SINCE.traitsInSummaries ? `,"traits":${namesText(traits)}` : '';
-  const parent = parentUuid === undefined ? 'null' : `"${parentUuid}"`;
-  const placed =
-    version >= SINCE.nestedCandidates ? `,"parent_provider_uuid":${parent},"root_provider_uuid":"${rootUuid}"` : '';
-  return `"${uuid}":{"resources":{${resources.join()}}${described}${placed}}`;
 }

@@ -21,11 +21,17 @@ export const newInventoryBody: Versioned<Schema> = [
   [0, exactly({ ...fields, resource_class: { ...text, pattern: CLASS_NAME } }, ['total', 'resource_class'])],
 ];
 
-/** All inventories of a provider. As in Placement, names of classes are checked later. */
+const oneOfMany = exactly(fields, ['total']);
+
+/** All inventories of a provider. As in Placement, names of classes are checked later; what stands under any name, here. */
 export const inventories: Schema = exactly(
   {
     resource_provider_generation: integer,
-    inventories: { type: 'object', patternProperties: { [CLASS_NAME]: exactly(fields, ['total']) } },
+    inventories: {
+      type: 'object',
+      patternProperties: { [CLASS_NAME]: oneOfMany },
+      additionalProperties: oneOfMany,
+    },
   },
   ['resource_provider_generation', 'inventories'],
 );

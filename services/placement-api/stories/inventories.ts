@@ -106,6 +106,10 @@ export function inventoryStories(story: Story): void {
     expect(errorOf(await api.post(path, unknown)).detail).toContain('No such resource class CUSTOM_LEMON');
     const all = { resource_provider_generation: 0, inventories: { CUSTOM_LEMON: { total: 1 } } };
     expect((await api.put(path, all)).status).toBe(400);
+    for (const nothing of [null, {}, 1]) {
+      const named = (name: string) => ({ resource_provider_generation: 0, inventories: { [name]: nothing } });
+      for (const name of ['', 'lemon', 'CUSTOM_LEMON']) expect((await api.put(path, named(name))).status).toBe(400);
+    }
     await api.put('/resource_classes/CUSTOM_LEMON', undefined);
     expect((await api.post(path, unknown)).status).toBe(201);
   });

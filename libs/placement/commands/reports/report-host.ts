@@ -15,12 +15,16 @@ type RefusedReport = Exclude<ReportResult, { kind: 'committed' }>;
 
 /** Makes the host, its root provider and what is nested in it what its agent says, but for what operators decided. */
 export async function reportHost(tx: Transaction, report: HostReport): Promise<RefusedReport | undefined> {
-  const { host: name, providerUuid, agentRun, sequence, atMs } = report;
+  const { host: name, providerUuid, agentRun, sequence, atMs, nested = [] } = report;
+  const all = [report, ...nested];
+  // In one round trip: a change of state is to reach placement at once.
   const [host, last, provider, [holder]] = await Promise.all([
     tx.get('host', name),
     tx.get('sequence', name),
     tx.get('provider', providerUuid),
     tx.getStored('holder', [name]),
+    createMissing(tx, 'resource_class', unique(all.flatMap(({ inventories }) => Object.keys(inventories))), atMs),
+    createMissing(tx, 'trait', unique(all.flatMap(({ traits }) => traits)), atMs),
   ]);
   const superseded = refuseEpoch(holder, report);
   if (superseded) return superseded;
@@ -28,10 +32,6 @@ export async function reportHost(tx: Transaction, report: HostReport): Promise<R
   if (stale) return stale;
   const taken = await refuseTaken(tx, name, providerUuid, provider);
   if (taken) return taken;
-  const { nested = [] } = report;
-  const all = [report, ...nested];
-  await createMissing(tx, 'resource_class', unique(all.flatMap(({ inventories }) => Object.keys(inventories))), atMs);
-  await createMissing(tx, 'trait', unique(all.flatMap(({ traits }) => traits)), atMs);
   const kept = await inUse(tx, provider, report.inventories);
   const merged = mergeReport(withKept(report, kept), provider);
   const next = nextHost(report, host);
