@@ -17,6 +17,9 @@ export interface Doubt {
   readonly seenAtMs: number;
 }
 
+/** There is one doubt of each. */
+export type DoubtName = Pick<Doubt, 'instanceUuid' | 'host' | 'finding'>;
+
 /** A doubt as it is found: the store knows since when. */
 export type FoundDoubt = Omit<Doubt, 'sinceMs'>;
 
@@ -28,6 +31,9 @@ export interface DoubtStore {
   /** All, longest first. */
   listDoubts(): Promise<Doubt[]>;
 
+  /** Those of these names that there are, without reading others. */
+  getDoubts(names: readonly DoubtName[]): Promise<Doubt[]>;
+
   /** Removes a doubt, unless it was seen after `doubt.seenAtMs`. */
   settleDoubt(doubt: Doubt): Promise<void>;
 }
@@ -36,7 +42,7 @@ export interface DoubtStore {
 export const MAX_DOUBTS = 2_000;
 
 /** What names a doubt. */
-export function doubtKey({ finding, instanceUuid, host }: FoundDoubt): string {
+export function doubtKey({ finding, instanceUuid, host }: DoubtName): string {
   return `${finding} ${instanceUuid} ${host}`;
 }
 

@@ -51,7 +51,7 @@ export async function openInstanceStore(
   const client = await connectToCell(
     storeUrl,
     cell,
-    { log, random, commandTimeoutMs, replicas, connectionName, onlyReads },
+    { log, clock, random, commandTimeoutMs, replicas, connectionName, onlyReads },
     signal,
   );
   return { ...redisInstanceStore(client, cell), ...redisLeaseStore(client, cell), ...redisFlavorStore(client, cell) };

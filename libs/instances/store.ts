@@ -58,6 +58,9 @@ export interface InstanceStore extends DoubtStore {
   /** By uuid, after `marker`, at most `limit` that match. */
   list(filter: InstanceFilter, marker: string | undefined, limit: number): Promise<Instance[]>;
 
+  /** Hosts that instances are on, in order, after `marker`, at most `limit`, without reading the instances. */
+  hosts(marker: string, limit: number): Promise<string[]>;
+
   /**
    * Instances whose `dueAtMs` has come, longest due first, then by uuid. Each is due again `leaseMs` from now, so that only one
    * conductor gets it at a time; the record itself is not written.

@@ -27,11 +27,13 @@ beforeEach(async () => {
   conductors = [await world.conductor()];
 });
 
-afterEach(async () => {
+afterEach(() => closeAll());
+
+async function closeAll(): Promise<void> {
   const closing = Promise.all(conductors.map((conductor) => conductor.close()));
   await world.clock.advance(1_000);
   await closing;
-});
+}
 
 const FULL = {
   destinations: [],
@@ -421,6 +423,32 @@ describe('the audit', () => {
     expect([(await world.only()).state, await world.claims()]).toEqual(['active', [`${uuid} h1`]]);
     const [held] = await world.placement.consumers([uuid]);
     expect((await world.only()).claimToken).toBe(held?.claimToken);
+  });
+});
+
+describe('the audit of a build', () => {
+  beforeEach(async () => {
+    await closeAll();
+    const settings = { BERTH_CONDUCTOR_BUILD_TIMEOUT_MS: '600000', BERTH_CONDUCTOR_AUDIT_GRACE_MS: '10000' };
+    conductors = [await world.conductor(undefined, settings)];
+    world.behaviour.set('h1', 'is silent');
+    await world.request();
+    await world.clock.advance(100);
+  });
+
+  it('takes it to the next host before its deadline, when its host is down for the grace period', async () => {
+    await world.clock.advance(19_000);
+    await world.setUp('h1', false);
+    await world.clock.advance(5_000);
+    expect(await outcomes()).toEqual(['h1 building']);
+    await world.clock.advance(20_000);
+    expect(await outcomes()).toEqual(['h1 timed_out', 'h2 active']);
+    expect((await world.only()).attempts[0]?.reason).toBe('its host is down');
+  });
+
+  it('leaves it alone while its host is heard', async () => {
+    await world.clock.advance(60_000);
+    expect(await outcomes()).toEqual(['h1 building']);
   });
 });
 

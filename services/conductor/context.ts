@@ -2,7 +2,7 @@ import type { Bus } from '#libs/bus/port';
 import type { FlavorStore } from '#libs/instances/flavor-store';
 import type { InstanceStore, LeaseStore } from '#libs/instances/store';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
-import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
+import type { AllocationRequest, Sealer } from '#libs/placement/sealed/allocation-request';
 import type { RetryOptions } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
 import type { EventPublisher } from './events/publish-events';
@@ -20,6 +20,8 @@ export interface ConductorDeps extends Surroundings {
   readonly config: ConductorConfig;
   /** Opens what schedulers sealed; throws BerthError `invalid_argument` when it was sealed under another key. */
   readonly open: (sealed: Uint8Array, nowMs?: number) => AllocationRequest;
+  /** Seals what a claim was exchanged for. */
+  readonly seal: Sealer;
 }
 
 /** The same, once it runs. */

@@ -4,7 +4,7 @@ import { refuseTop } from '#libs/domain/cells/cell';
 import { openInstanceStore } from '#libs/instances/open';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
-import { open } from '#libs/placement/sealed/allocation-request';
+import { open, sealer } from '#libs/placement/sealed/allocation-request';
 import { claimKeyOf, claimKeyOption, refusePublishedKey } from '#libs/placement/sealed/claim-key';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
@@ -41,6 +41,7 @@ export const conductor: ServiceProcess<typeof tables> = {
       flavors: instances,
       config: config.conductor,
       open: (sealed, nowMs) => open(sealed, cellKey, nowMs),
+      seal: sealer(cellKey),
     });
   },
 };

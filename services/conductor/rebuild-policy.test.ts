@@ -80,6 +80,18 @@ it('begins no other while as many as it may are on their way', async () => {
   expect(Math.max(...onTheirWay)).toBe(2);
 });
 
+it('reads what is on dead hosts, and of other hosts nothing', async () => {
+  await built('evacuate', 10);
+  await dies('h1');
+  const [list, scan] = [jest.spyOn(world.instances, 'list'), jest.spyOn(world.instances, 'scan')];
+  const passes = 7;
+  await world.clock.advance(20_000 * passes);
+  expect((await places()).filter((one) => one === 'h2 active').length).toBeGreaterThan(2);
+  expect(new Set(list.mock.calls.flatMap(([{ host }]) => host ?? []))).toEqual(new Set(['h1']));
+  // By the audit alone.
+  expect(scan.mock.calls.length).toBeLessThanOrEqual(passes);
+});
+
 it('tries again what no other host takes, but not in every pass', async () => {
   world.hosts = ['h1'];
   await built('evacuate');

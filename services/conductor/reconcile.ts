@@ -149,6 +149,9 @@ function building(record: Instance, observed: Observation, nowMs: number): Step 
       return { kind: 'conclude_attempt', outcome: 'refused', why: observed.reason };
     case 'terminate_requested':
       return { kind: 'record_deleting' };
+    case 'audited':
+      if (observed.hostIs !== 'down') return isOverdue(record, nowMs) ? concludeTimedOut(record) : wait(record);
+      return { kind: 'conclude_attempt', outcome: 'timed_out', why: 'its host is down' };
     case 'missing':
       if (observed.host !== record.host) return wait(record);
       return observed.hasOrdersWaiting

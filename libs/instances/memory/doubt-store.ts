@@ -13,6 +13,9 @@ export function memoryDoubtStore(): DoubtStore {
     async listDoubts() {
       return [...doubts.values()].sort(byAge);
     },
+    async getDoubts(names) {
+      return names.flatMap((name) => doubts.get(doubtKey(name)) ?? []);
+    },
     async settleDoubt(doubt) {
       const key = doubtKey(doubt);
       const present = doubts.get(key);

@@ -23,6 +23,7 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
   /** Due times are beside the records, because `takeDue` moves them without writing the record. */
   const dueAtMs = new Map<string, number>();
   const pending = new Set<string>();
+  const byHost = new Map<string, Set<string>>();
   /** All uuids in order, for paging; undefined after a creation, until it is needed. */
   let sorted: string[] | undefined;
   /** When the newest of the instances that were forgotten was created. */
@@ -31,7 +32,17 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
   const present = (uuids: readonly string[]) =>
     uuids.map((uuid) => records.get(uuid)).filter((instance) => instance !== undefined);
 
+  const moveTo = (uuid: string, host: string | undefined) => {
+    const before = records.get(uuid)?.host;
+    if (before === host) return;
+    const left = byHost.get(before ?? '');
+    left?.delete(uuid);
+    if (left?.size === 0) byHost.delete(before ?? '');
+    if (host !== undefined) byHost.set(host, (byHost.get(host) ?? new Set()).add(uuid));
+  };
+
   const write = (instance: Instance) => {
+    moveTo(instance.uuid, instance.host);
     if (instance.state === 'pending') pending.add(instance.uuid);
     else pending.delete(instance.uuid);
     records.set(instance.uuid, instance);
@@ -42,6 +53,7 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
 
   const candidates = (filter: InstanceFilter): readonly string[] => {
     if (filter.requestId !== undefined) return [...(requests.get(filter.requestId) ?? [])].sort();
+    if (filter.host !== undefined) return [...(byHost.get(filter.host) ?? [])].sort();
     sorted ??= [...records.keys()].sort();
     return sorted;
   };
@@ -105,6 +117,11 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
       return found;
     },
 
+    async hosts(marker, limit) {
+      const names = [...byHost.keys()].sort();
+      return names.slice(indexAfter(names, marker)).slice(0, limit);
+    },
+
     async takeDue(nowMs, leaseMs, limit) {
       const due = [...dueAtMs].filter(([, atMs]) => atMs <= nowMs).sort(byTime);
       const taken = due.slice(0, limit).map(([uuid]) => uuid);
@@ -130,6 +147,7 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
       }
       for (const { uuid, requestId, createdAtMs } of old) {
         forgottenUpToMs = Math.max(forgottenUpToMs, createdAtMs);
+        moveTo(uuid, undefined);
         records.delete(uuid);
         const left = requests.get(requestId)?.filter((other) => records.has(other)) ?? [];
         if (left.length === 0) requests.delete(requestId);

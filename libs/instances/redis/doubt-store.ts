@@ -18,6 +18,11 @@ export function redisDoubtStore(client: RedisClient, cell: string): DoubtStore {
       const rows = await client.run((redis) => redis.hvals(key));
       return rows.map(fromRow).sort(byAge);
     },
+    async getDoubts(names) {
+      if (names.length === 0) return [];
+      const rows = await client.run((redis) => redis.hmget(key, ...names.map(doubtKey)));
+      return rows.flatMap((row) => (row === null ? [] : [fromRow(row)]));
+    },
     async settleDoubt(doubt) {
       await client.runScript(scripts['doubt-settle'], [key], [doubtKey(doubt), doubt.seenAtMs]);
     },

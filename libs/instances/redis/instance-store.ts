@@ -18,6 +18,7 @@ import { fromEvents, fromRecord, toRecord } from './record';
 const scripts = loadScripts(join(__dirname, 'lua'), [
   'instance-write',
   'instance-page',
+  'instance-hosts',
   'instance-take-due',
   'instance-forget',
   'instance-index-errors',
@@ -189,6 +190,18 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
       if (requestId !== undefined) return listRequest(filter, requestId, marker, limit);
       const isByState = isIndexed(state) && host === undefined && projectId === undefined;
       return isByState ? listState(filter, marker, limit) : listIndex(filter, marker, limit);
+    },
+
+    async hosts(marker, limit) {
+      const found: string[] = [];
+      while (found.length < limit) {
+        const size = Math.min(PAGE, limit - found.length);
+        const args = [found.at(-1) ?? marker, size];
+        const names = (await client.runScript(scripts['instance-hosts'], [index], args)) as string[];
+        found.push(...names);
+        if (names.length < size) break;
+      }
+      return found;
     },
 
     async takeDue(nowMs, leaseMs, limit) {

@@ -94,7 +94,7 @@ class QueueKeeper {
     const { placement, stopping } = this.c;
     const revision = await placement.revision();
     this.#watch.missed(revision);
-    // Neither `AbortSignal.any` nor a listener that ends with `stop`: what these make stays in memory, whoever else has let go of it.
+    // Node 20 keeps what `AbortSignal.any` makes, and listeners with the option `signal`, when nobody needs them any more.
     const stop = new AbortController();
     const onStopping = () => stop.abort();
     stopping.addEventListener('abort', onStopping, { once: true });

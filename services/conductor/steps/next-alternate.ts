@@ -6,6 +6,7 @@ import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { ConsumerGuard } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import { referencedId } from '#libs/placement/sealed/reference';
+import { counted } from '#libs/runtime/counted';
 import { reservationOf, withoutClaimed } from '../alternates/held-alternates';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
@@ -45,7 +46,7 @@ export async function claimNextHost(c: Conductor, record: Instance): Promise<Obs
   }
   if (hasExpired) return { kind: 'alternates_expired' };
   const last = tried.at(-1);
-  const message = `${tried.length} host(s) were tried and no alternate is left; ${last?.host} said: ${last?.reason}`;
+  const message = `tried ${counted(tried.length, 'host')} and no alternate is left; ${last?.host} said: ${last?.reason}`;
   return { kind: 'no_host', fault: { reason: 'hosts_exhausted', message }, passedOver };
 }
 

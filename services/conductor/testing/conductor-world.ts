@@ -168,8 +168,9 @@ export class ConductorWorld {
       ...settings,
     });
     const { placement, instances, leases, flavors } = this;
+    const sealed = { open: this.opened, seal: sealer(KEY) };
     return startConductor(
-      wrap({ ...this.around(), bus: this.openBus(), placement, instances, leases, flavors, config, open: this.opened }),
+      wrap({ ...this.around(), bus: this.openBus(), placement, instances, leases, flavors, config, ...sealed }),
     );
   }
 

@@ -13,7 +13,8 @@ import { destroyBeforeForgetting, forgetEnded } from './forget-ended';
 export const AUDIT_LEASE = 'audit';
 /**
  * Looks at every claim with its record, and at every active record with its claim and its host, when neither has changed
- * for the grace period; then forgets records of what was deleted or ended in error long ago. One conductor at a time runs
+ * for the grace period, and at what is built on a host that has been down for as long: its build goes to the next host before its
+ * deadline. Then it forgets records of what was deleted or ended in error long ago. One conductor at a time runs
  * it, by lease; two at once would do no harm. Consumers of the placement API's clients are left alone.
  */
 export async function audit(c: Conductor, holder: string): Promise<void> {
@@ -42,9 +43,10 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
 
   await c.instances.scan(async (records) => {
     const active = records.filter((record) => isActive(record) && isSettled(record));
+    const building = records.filter((record) => record.state === 'building' && isSettled(record));
     const [holders, hosts] = await Promise.all([
       c.placement.consumers(active.map(({ uuid }) => uuid)),
-      c.placement.hosts([...new Set(active.map(({ host = '' }) => host))]),
+      c.placement.hosts([...new Set([...active, ...building].map(({ host = '' }) => host))]),
     ]);
     const held = new Set(holders.filter(({ owner }) => owner === 'conductor').map(({ uuid }) => uuid));
     const byName = new Map(hosts.map((host) => [host.name, host]));
@@ -53,10 +55,12 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
       const hostIs = stateOfHost(byName.get(record.host ?? ''), isSettled);
       return lookAtActive(record, held.has(record.uuid), { kind: 'audited', hostIs });
     });
-    await reconcileLoop(
-      c,
-      looks.filter((look) => look !== undefined),
-    );
+    const isDead = (host: Host | undefined) => host !== undefined && !host.up && isSettled(host);
+    const stuck = building.filter(({ host = '' }) => isDead(byName.get(host)));
+    await reconcileLoop(c, [
+      ...looks.filter((look) => look !== undefined),
+      ...stuck.map((record) => lookAt(record, { kind: 'audited', hostIs: 'down' })),
+    ]);
     await destroyBeforeForgetting(c, records, forgetBeforeMs);
   });
 

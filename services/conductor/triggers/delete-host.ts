@@ -3,6 +3,7 @@ import { type Identity, requireService } from '#libs/contracts/identity';
 import type { DeleteHostRequest, DeleteHostResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
+import { counted } from '#libs/runtime/counted';
 import type { Conductor } from '../context';
 import { fenceHost, releaseFence } from '../steps/fence-host';
 
@@ -65,7 +66,7 @@ function isThere({ state }: Instance): boolean {
 function hasInstances(host: string, there: readonly Instance[]): BerthError {
   const named = there.slice(0, NAMED).map(({ uuid, state }) => `${uuid} (${state})`);
   const more = there.length > NAMED ? `, and ${there.length - NAMED} more` : '';
-  const message = `host ${host} has ${there.length} instance(s): ${named.join(', ')}${more}; drain it, or evacuate them`;
+  const message = `host ${host} has ${counted(there.length, 'instance')}: ${named.join(', ')}${more}; drain it, or evacuate them`;
   return new BerthError('failed_precondition', 'host_has_instances', message, {
     details: { host, instances: String(there.length) },
   });

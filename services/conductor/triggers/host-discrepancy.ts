@@ -33,7 +33,11 @@ export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: 
     .filter((record) => record !== undefined)
     .filter((record) => !isDoubtful(c, record, lost));
   const isWaiting = missing.some(isAttemptOpen) && (await hasOrdersWaiting(c, serviceHost));
-  const strays = running.every(({ instanceUuid }) => byUuid.has(instanceUuid)) ? NONE : await straysOn(c, host);
+  const strays = await straysOf(
+    c,
+    host,
+    running.filter(({ instanceUuid }) => !byUuid.has(instanceUuid)),
+  );
   const runs = (isClaimed: boolean) => (instance: RunningInstance) => {
     const uuid = instance.instanceUuid;
     return lookAtRunning(c, discrepancy, instance, isClaimed, byUuid.get(uuid), lost, strays.has(uuid));
@@ -45,12 +49,10 @@ export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: 
   ]);
 }
 
-const NONE: ReadonlySet<string> = new Set();
-
-/** What was seen on a host where its record did not have it. */
-async function straysOn(c: Conductor, on: string): Promise<ReadonlySet<string>> {
-  const doubts = await c.instances.listDoubts();
-  const strays = doubts.filter(({ finding, host }) => finding === 'stray' && host === on);
+/** Of what has no record now, what was seen on this host where its record did not have it. */
+async function straysOf(c: Conductor, host: string, unknown: readonly RunningInstance[]): Promise<ReadonlySet<string>> {
+  const names = unknown.map(({ instanceUuid }) => ({ instanceUuid, host, finding: 'stray' }));
+  const strays = await c.instances.getDoubts(names);
   return new Set(strays.map(({ instanceUuid }) => instanceUuid));
 }
 

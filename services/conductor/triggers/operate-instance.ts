@@ -1,7 +1,7 @@
 import { type Identity, requireService } from '#libs/contracts/identity';
 import { instanceView } from '#libs/contracts/instance-view';
 import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/messages';
-import { operateInstanceMethod } from '#libs/contracts/operations';
+import { isForOperators, operateInstanceMethod } from '#libs/contracts/operations';
 import { requireOwnInstance } from '#libs/contracts/own-instances';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Instance, InstanceState } from '#libs/domain/instance';
@@ -31,7 +31,7 @@ export async function operateInstance(
   sender: Identity,
 ): Promise<OperateInstanceResponse> {
   const { instanceUuid, operation, version } = request;
-  if (FOR_OPERATORS.includes(operation)) requireService(sender, operateInstanceMethod.request.type);
+  if (isForOperators(operation)) requireService(sender, operateInstanceMethod.request.type);
   if (request.targetCell) {
     throw invalidArgument('not_for_this', 'a cell knows of no others: send target_cell to the top', 'target_cell');
   }
@@ -49,9 +49,6 @@ export async function operateInstance(
   if (overtaken && !isDone(overtaken, operation)) throw changed(after, record.version);
   return { instance: instanceView(after) };
 }
-
-/** Where an instance is, is not its tenant's to say. */
-const FOR_OPERATORS: readonly InstanceOperation[] = ['evacuate', 'migrate', 'live_migrate'];
 
 /** The states in which an operation has been asked for or done already. */
 const DONE_IN: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {

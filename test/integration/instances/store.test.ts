@@ -52,7 +52,7 @@ it('forgets what an older version recorded in ERROR, and did not index', async (
   await store.close();
 });
 
-describe('what travels together', () => {
+describe('what it costs', () => {
   let server: TestServer;
   let client: RedisClient;
   let observer: RedisClient;
@@ -75,7 +75,8 @@ describe('what travels together', () => {
   const commandCalls = async () => {
     const stats = await observer.run((redis) => redis.info('commandstats'));
     const callsOf = (command: string) => Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
-    return { writes: callsOf('evalsha') + callsOf('eval'), reads: callsOf('hmget') };
+    const writes = callsOf('evalsha') + callsOf('eval');
+    return { writes, reads: callsOf('hmget'), records: callsOf('hget'), ranges: callsOf('zrangebylex') };
   };
 
   /** What so many creates of one turn, and then so many reads of one, cost. */
@@ -88,11 +89,27 @@ describe('what travels together', () => {
     return { writes: after.writes - before.writes, reads: after.reads - before.reads };
   };
 
-  it('is one run of the script for the writes of a turn, and one command for its reads', async () => {
+  it('is for a host what is on it, and for the names of all hosts one look each', async () => {
+    const requestId = randomUUID();
+    const hostOf = (n: number) => (n < 7 ? 'h1' : n < 60 ? 'h2' : `h3-${n % 5}`);
+    await store.create(
+      requestId,
+      Array.from({ length: 300 }, (_, n) => anInstance({ requestId, host: hostOf(n) })),
+    );
+    const start = await commandCalls();
+    expect(await store.list({ host: 'h1' }, undefined, 100)).toHaveLength(7);
+    const listed = await commandCalls();
+    expect([listed.records - start.records, listed.ranges - start.ranges]).toEqual([7, 1]);
+    expect(await store.hosts('', 100)).toHaveLength(7);
+    const named = await commandCalls();
+    expect([named.records - listed.records, named.ranges - listed.ranges]).toEqual([0, 8]);
+  });
+
+  it('is of what travels together one run of the script for the writes of a turn, and one command for its reads', async () => {
     expect(await costOf(50)).toEqual({ writes: 1, reads: 1 });
   });
 
-  it('is bounded', async () => {
+  it('is bounded for what travels together', async () => {
     expect(await costOf(1_000)).toEqual({ writes: 8, reads: 2 });
   });
 

@@ -17,13 +17,9 @@ export const REBUILD_LEASE = 'rebuild';
 export async function rebuildDead(c: Conductor, holder: string): Promise<void> {
   const lease = await c.leases.acquire(REBUILD_LEASE, holder, c.config.auditIntervalMs * 2);
   if (!lease) return;
-  let due: readonly Due[] = [];
-  let underWay = 0;
-  await c.instances.scan(async (records) => {
-    underWay += records.filter(isBuiltElsewhere).length;
-    due = [...due, ...(await dueOf(c, records))].sort(longestDeadFirst).slice(0, c.config.rebuildParallel);
-  });
-  const room = Math.max(0, c.config.rebuildParallel - underWay);
+  const due = await dueOnDead(c);
+  if (due.length === 0) return;
+  const room = Math.max(0, c.config.rebuildParallel - (await countUnderWay(c)));
   const records = due.slice(0, room).map(({ record }) => record);
   const fenced = await fenceAll(c, new Set(records.map(({ host = '' }) => host)));
   const evacuated = records.filter(({ host = '' }) => fenced.has(host));
@@ -39,6 +35,43 @@ export async function rebuildDead(c: Conductor, holder: string): Promise<void> {
   for (const host of fenced) await releaseFence(c, host);
 }
 
+/** So many hosts, or instances of one, are read at once. */
+const PAGE = 500;
+
+/** What is to be evacuated now, the longest dead host first. It costs what is on dead hosts, and the names of the others. */
+async function dueOnDead(c: Conductor): Promise<readonly Due[]> {
+  let due: readonly Due[] = [];
+  const beforeMs = c.clock.now() - c.config.rebuildAfterMs;
+  for (let marker = ''; ; ) {
+    const names = await c.instances.hosts(marker, PAGE);
+    const hosts = await c.placement.hosts(names);
+    for (const { name, updatedAtMs } of hosts.filter((host) => !host.up && host.updatedAtMs <= beforeMs)) {
+      const found = (await listOn(c, name)).filter((record) => isDue(record, beforeMs));
+      const itsDue = found.map((record) => ({ record, deadSinceMs: updatedAtMs }));
+      due = [...due, ...itsDue].sort(longestDeadFirst).slice(0, c.config.rebuildParallel);
+    }
+    if (names.length < PAGE) return due;
+    marker = names.at(-1) ?? '';
+  }
+}
+
+async function listOn(c: Conductor, host: string): Promise<readonly Instance[]> {
+  const found: Instance[] = [];
+  for (;;) {
+    const page = await c.instances.list({ host }, found.at(-1)?.uuid, PAGE);
+    found.push(...page);
+    if (page.length < PAGE) return found;
+  }
+}
+
+/** All on their way, wherever they come from: what is in these states is little, and found by them. */
+async function countUnderWay(c: Conductor): Promise<number> {
+  const listed = await Promise.all(
+    (['building', 'rebuilding'] as const).map((state) => c.instances.list({ state }, undefined, Infinity)),
+  );
+  return listed.flat().filter(isBuiltElsewhere).length;
+}
+
 interface Due {
   readonly record: Instance;
   /** When its host was taken as down. */
@@ -49,19 +82,10 @@ function longestDeadFirst(a: Due, b: Due): number {
   return a.deadSinceMs - b.deadSinceMs || a.record.updatedAtMs - b.record.updatedAtMs;
 }
 
-/** What is to be evacuated now: what could not be a while ago waits as long as the first time. */
-async function dueOf(c: Conductor, records: readonly Instance[]): Promise<Due[]> {
-  const beforeMs = c.clock.now() - c.config.rebuildAfterMs;
-  const built = records.filter(({ state }) => BUILT_STATES.includes(state));
-  const hosts = await c.placement.hosts([...new Set(built.map(({ host = '' }) => host))]);
-  const dead = hosts.filter(({ up, updatedAtMs }) => !up && updatedAtMs <= beforeMs);
-  const deadSince = new Map(dead.map(({ name, updatedAtMs }) => [name, updatedAtMs]));
-  return built.flatMap((record) => {
-    const deadSinceMs = deadSince.get(record.host ?? '');
-    const hasFailed = record.fault !== undefined && record.updatedAtMs > beforeMs;
-    if (deadSinceMs === undefined || hasFailed || !wantsRebuild(record)) return [];
-    return [{ record, deadSinceMs }];
-  });
+/** What could not be evacuated a while ago waits as long as the first time. */
+function isDue(record: Instance, beforeMs: number): boolean {
+  const hasFailed = record.fault !== undefined && record.updatedAtMs > beforeMs;
+  return BUILT_STATES.includes(record.state) && !hasFailed && wantsRebuild(record);
 }
 
 /** A host that is silent to schedulers, while its agent's lease lasts, is not dead yet. */
