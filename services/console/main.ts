@@ -29,6 +29,6 @@ export const webConsole: ServiceProcess<typeof tables> = {
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const own = { ...config.auth, ...config.console };
-    return startConsole({ ...opening, clock: placement.clock, bus, mirror, instances, config: own });
+    return startConsole({ ...opening, clock: placement.clock, bus, mirror, instances, placement, config: own });
   },
 };

@@ -5,6 +5,7 @@ import type { Bus } from '#libs/bus/port';
 import { Client } from '#libs/client/client';
 import { BerthError } from '#libs/domain/errors';
 import type { InstanceStore } from '#libs/instances/store';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { Drains } from './actions/drains';
@@ -17,6 +18,7 @@ export interface ConsoleDeps extends Surroundings {
   readonly bus: Bus;
   readonly mirror: PlacementView & Pick<Running, 'readiness'>;
   readonly instances: InstanceStore;
+  readonly placement: Pick<PlacementStore, 'reported'>;
   readonly config: ConsoleConfig & AuthConfig;
 }
 

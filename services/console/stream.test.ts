@@ -1,6 +1,9 @@
 import { inventory } from '#libs/domain/inventory';
+import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
+import { anInstance } from '#libs/testing/instances/instance';
 import { aReport, aWrite, claim, commit, mustReport } from '#libs/testing/placement/placement';
 import type { FleetAll, FleetChange } from './api/fleet';
+import type { HostPage } from './api/host';
 import type { Shell } from './api/stream';
 import { Browse, type Listening } from './testing/browse';
 import { openWorld, type World } from './testing/world';
@@ -33,6 +36,28 @@ it('tells all hosts, and the frame around the page', async () => {
   other.close();
 });
 
+it('tells of a host who wrote its traits, and what of it others use', async () => {
+  const { placement } = world;
+  const inventories = { VCPU: inventory(8, { reserved: 3 }) };
+  await mustReport(
+    placement,
+    aReport({ sequence: 2, inventories, externalUsage: { VCPU: 2 }, traits: ['HW_CPU_X86_AVX'] }),
+  );
+  await commit(placement, { kind: 'create_name', catalogue: 'trait', name: 'CUSTOM_FAST' });
+  const traits = ['CUSTOM_FAST', 'HW_CPU_X86_AVX'];
+  await commit(placement, { kind: 'write_traits', providerUuid: ROOT, generation: undefined, traits });
+  const page = await new Browse(world.url).listen('/api/stream?page=host&name=host-1');
+  const { providers } = await page.until<HostPage>('page', (one) => one.providers[0]?.otherTraits.length === 1);
+  expect(providers).toMatchObject([
+    {
+      agentTraits: ['HW_CPU_X86_AVX'],
+      otherTraits: ['CUSTOM_FAST'],
+      inventories: [{ resourceClass: 'VCPU', capacity: 5, reserved: 1, external: 2 }],
+    },
+  ]);
+  page.close();
+});
+
 it('tells what changed since, and not the rest', async () => {
   await claim(world.placement, aWrite({ [ROOT]: { VCPU: 3 } }));
   const { hosts, gone } = await stream.until<FleetChange>('fleet');
@@ -56,6 +81,25 @@ it('tells all again when a resource class is new', async () => {
   await mustReport(world.placement, aReport({ sequence: 2, inventories }));
   const { classes } = await stream.until<FleetAll>('fleet_all');
   expect(classes).toEqual(['VCPU', 'MEMORY_MB', 'VGPU']);
+});
+
+it('lists on the page of a host what holds something there, also what is leaving it', async () => {
+  const [stays, leaves] = [
+    anInstance({ state: 'active', host: 'host-1' }),
+    anInstance({ state: 'resize', host: 'host-2' }),
+  ];
+  for (const one of [stays, leaves]) await world.instances.create(one.requestId, [one]);
+  const [here, there] = [{ [ROOT]: { VCPU: 2 } }, { [SECOND]: { VCPU: 3 } }];
+  const migration = aWrite(here, { uuid: migrationUuidOf(leaves.uuid), consumerType: MIGRATION_CONSUMER });
+  await claim(world.placement, aWrite(here, { uuid: stays.uuid }), aWrite(there, { uuid: leaves.uuid }), migration);
+  const page = await new Browse(world.url).listen('/api/stream?page=host&name=host-1');
+  const { instances, instanceCount, host } = await page.until<HostPage>('page', (one) => one.host.instances === 2);
+  page.close();
+  expect(instances.map(({ uuid, resources }) => [uuid, resources])).toEqual([
+    [stays.uuid, { VCPU: 2 }],
+    [leaves.uuid, { VCPU: 2 }],
+  ]);
+  expect([instanceCount, host.instances]).toEqual([2, 2]);
 });
 
 it('has no page of another name, and no more pages than it is set to', async () => {

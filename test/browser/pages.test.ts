@@ -134,6 +134,28 @@ it('explains as one types, and keeps the question in the address', async () => {
   await Promise.all([page.context().close(), colleague.context().close()]);
 });
 
+it('shows where the next member of a group may go, zone by zone', async () => {
+  const { page } = await openPage(browser, fleet.url);
+  const zones = [
+    { zone: 'z2', members: 0, cells: ['b', 'a'], reason: '' },
+    { zone: 'z1', members: 1, cells: [], reason: 'group_is_uneven' },
+  ];
+  await page.route('**/api/explain?*', async (route) => {
+    const answered = await route.fetch();
+    await route.fulfill({ json: { ...((await answered.json()) as object), zones } });
+  });
+  await page.goto('/explain?resources=VCPU:1');
+  const table = page.getByRole('table', { name: 'Zones, first where the next member would go' });
+  await table.waitFor();
+  expect(await table.getByRole('row').allInnerTexts()).toEqual([
+    expect.stringMatching(/^Zone\s+Members/i),
+    expect.stringMatching(/^z2\s+0\s+yes\s+b, a$/),
+    expect.stringMatching(/^z1\s+1\s+no\s+group is uneven$/),
+  ]);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.context().close();
+});
+
 it('counts how many more of a flavor fit', async () => {
   const { page } = await openPage(browser, fleet.url);
   await page.goto('/capacity');

@@ -81,7 +81,8 @@ async function main(): Promise<void> {
         const hosts = fullest.splice(0, DRAINS);
         await Promise.all(hosts.map((host) => act(host, { action: 'drain', reason: 'firmware' })));
       }
-      await sleep(clock, 500);
+      if (name === 'host') await page.getByText(/^[1-9]\d* left/).waitFor();
+      else await sleep(clock, 500);
       await page.screenshot({ path: join(FOLDER, `${name}.png`) });
       await page.context().close();
     }

@@ -8,7 +8,18 @@ export interface Explanation {
   readonly hosts: readonly Verdict[];
   readonly relaxations: readonly { readonly sentence: string; readonly hosts: number }[];
   readonly conflict: readonly string[];
+  /** Of a group that spreads over the zones of all cells: where its next member may go, first where it would; then where not, and why. */
+  readonly zones: readonly ZoneVerdict[];
   readonly preemption: { readonly host: string; readonly victims: readonly string[] } | undefined;
+}
+
+export interface ZoneVerdict {
+  readonly zone: string;
+  readonly members: number;
+  /** That would be asked, best first. */
+  readonly cells: readonly string[];
+  /** A symbol; '' where the next member may go. */
+  readonly reason: string;
 }
 
 export interface FilterRefusals {

@@ -29,7 +29,10 @@ export interface ProviderRow {
   readonly name: string;
   readonly depth: number;
   readonly inventories: readonly InventoryRow[];
-  readonly traits: readonly string[];
+  /** What its agent reported. */
+  readonly agentTraits: readonly string[];
+  /** What operators and API clients wrote, Berth itself for them among them (a host that is disabled). */
+  readonly otherTraits: readonly string[];
   readonly aggregates: readonly string[];
 }
 
@@ -38,8 +41,10 @@ export interface InventoryRow {
   readonly used: number;
   readonly capacity: number;
   readonly total: number;
-  /** What is kept from allocation: by operators, and by what Berth does not manage. */
+  /** What is kept from allocation. */
   readonly reserved: number;
+  /** What workloads use that Berth does not manage; kept from allocation, too. */
+  readonly external: number;
   readonly allocationRatio: number;
 }
 
@@ -53,7 +58,8 @@ export interface HostInstance {
 }
 
 export interface DoubtRow {
-  readonly instanceUuid: string;
+  /** Of the instance; '' when it is about the host. */
+  readonly uuid: string;
   readonly host: string;
   readonly finding: string;
   readonly message: string;

@@ -6,6 +6,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Host } from '#libs/domain/host';
 import type { Doubt } from '#libs/instances/doubts';
 import type { InstanceStore } from '#libs/instances/store';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Log } from '#libs/runtime/log';
 import type { Running } from '#libs/runtime/service';
@@ -21,6 +22,8 @@ import { type Beat, Pulse } from './pulse';
 export interface LiveParts {
   readonly mirror: PlacementView & Pick<Running, 'readiness'>;
   readonly instances: InstanceStore;
+  /** What the mirror leaves out. */
+  readonly placement: Pick<PlacementStore, 'reported'>;
   readonly bus: Bus;
   readonly client: Client;
   readonly clock: Clock;

@@ -37,7 +37,7 @@ export async function openWorld(
   const instances = memoryInstanceStore(clock);
   const mirror = await Mirror.open(placement, { ...around, random: seededRandom(1) });
   const config = readConfig({ ...authOptions, ...consoleOptions }, { BERTH_CONSOLE_PORT: '0', ...env });
-  const running = await startConsole({ ...around, bus: own, mirror, instances, config });
+  const running = await startConsole({ ...around, bus: own, mirror, instances, placement, config });
   return {
     url: running.url,
     placement,

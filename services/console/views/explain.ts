@@ -9,12 +9,14 @@ const MOST_HOSTS = 25;
 
 /**
  * Asks a scheduler where the request of a query would go. `resources=VCPU:2,MEMORY_MB:4096`, `flavor`, `required`, `forbidden`
- * and `preferred` traits, `zone`, `project`, `host` (why not this one), `extra=key:value`, `preempt=yes` with `priority`.
+ * and `preferred` traits, `zone`, `project`, `group` (a stored one), `host` (why not this one), `extra=key:value`, `preempt=yes` with
+ * `priority`.
  *
  * @throws BerthError `invalid_argument / bad_query`; what the scheduler says.
  */
 export async function explain(client: Client, query: URLSearchParams): Promise<Explanation> {
   const flavor = query.get('flavor') ?? '';
+  const group = query.get('group') ?? '';
   const spec = {
     projectId: query.get('project') || 'explain',
     userId: 'console',
@@ -24,12 +26,13 @@ export async function explain(client: Client, query: URLSearchParams): Promise<E
     preferredTraits: wordsIn(query.get('preferred')),
     availabilityZone: query.get('zone') || undefined,
     extraSpecs: pairsIn(query.get('extra')),
+    ...(group === '' ? {} : { group: { id: group, policy: undefined, maxPerHost: 0 } }),
   } satisfies Partial<RequestSpec>;
   const host = query.get('host') ?? '';
   const priority = Number(query.get('priority') ?? 0);
   const mayPreempt = query.get('preempt') === 'yes';
   const options = { host, limit: MOST_HOSTS, priority: Number.isInteger(priority) ? priority : 0, mayPreempt };
-  const { diagnosis, hosts, relaxations, conflict, preemption } = await client.explain(spec, options);
+  const { diagnosis, hosts, relaxations, conflict, preemption, zones = [] } = await client.explain(spec, options);
   return {
     considered: diagnosis.hostsConsidered,
     passed: diagnosis.hostsPassed,
@@ -38,6 +41,7 @@ export async function explain(client: Client, query: URLSearchParams): Promise<E
     hosts: hosts.map(verdictOf),
     relaxations: relaxations.map(({ sentence, hosts: count }) => ({ sentence, hosts: count })),
     conflict,
+    zones,
     preemption: preemption && { host: preemption.host, victims: preemption.victims.map((one) => one.instanceUuid) },
   };
 }

@@ -4,25 +4,33 @@ import type { Instance } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { ReportedProvider } from '#libs/placement/port/rows';
 import type { HostInstance, HostPage, ProviderRow } from '../api/host';
 import type { Live } from '../live/live';
+import { doubtRow } from './doubt-row';
+import { heldOnHost } from './held-on-host';
 
 const MOST_INSTANCES = 500;
 
 /** Reads what the page of a host shows. @throws BerthError `not_found / no_such_host`. */
 export async function readHostPage(live: Live, name: string): Promise<HostPage> {
-  const { mirror, instances, client, drains } = live.parts;
+  const { mirror, instances, placement, client, drains } = live.parts;
   const host = mirror.host(name);
   const row = live.fleet.rows.get(name);
   if (host === undefined || row === undefined) {
     throw new BerthError('not_found', 'no_such_host', `there is no host ${name}`);
   }
-  const [there, summary] = await Promise.all([
+  const held = heldOnHost(mirror, host);
+  const tree = mirror.tree(host.providerUuid);
+  const [reported, there, holding, summary] = await Promise.all([
+    placement.reported(tree.map(({ uuid }) => uuid)),
     instances.list({ host: name }, undefined, MOST_INSTANCES),
+    instances.get([...held.keys()].slice(0, MOST_INSTANCES)),
     // When a quarantine ends is the schedulers' to say; the page does without when none is there.
     host.failuresInARow === 0 ? [] : client.hosts(name).catch(() => []),
   ]);
-  const present = there.filter(({ state }) => state !== 'deleted' && state !== 'error');
+  const here = there.filter(({ state }) => state !== 'deleted' && state !== 'error');
+  const present = [...new Map([...here, ...holding].map((instance) => [instance.uuid, instance])).values()];
   return {
     host: row,
     cell: host.cell,
@@ -31,17 +39,23 @@ export async function readHostPage(live: Live, name: string): Promise<HostPage> 
     externalInstances: host.externalInstances,
     lastFailure: host.lastFailure,
     quarantinedUntilMs: summary[0]?.quarantinedUntilMs ?? 0,
-    providers: mirror.tree(host.providerUuid).map((provider) => providerRow(mirror, provider)),
-    instances: present.map((instance) => instanceRow(mirror, instance)),
+    providers: tree.map((provider) =>
+      providerRow(
+        mirror,
+        provider,
+        reported.find(({ uuid }) => uuid === provider.uuid),
+      ),
+    ),
+    instances: present.map((instance) => instanceRow(instance, held.get(instance.uuid) ?? heldBy(mirror, instance))),
     instanceCount: Math.max(present.length, row.instances),
     attempts: live.builds.attemptsOn(name),
     history: live.history.ofHost(name),
-    doubts: live.doubts.filter((doubt) => doubt.host === name).map(({ evidence: _evidence, ...doubt }) => doubt),
+    doubts: live.doubts.filter((doubt) => doubt.host === name).map(doubtRow),
     drain: drains.list().find((drain) => drain.host === name),
   };
 }
 
-function providerRow(view: PlacementView, provider: Provider): ProviderRow {
+function providerRow(view: PlacementView, provider: Provider, reported?: ReportedProvider): ProviderRow {
   const used = view.usage(provider.uuid);
   let depth = 0;
   for (let at = provider.parentUuid; at !== undefined; at = view.provider(at)?.parentUuid) depth += 1;
@@ -49,25 +63,28 @@ function providerRow(view: PlacementView, provider: Provider): ProviderRow {
     uuid: provider.uuid,
     name: provider.name,
     depth,
-    traits: provider.traits,
+    agentTraits: provider.traits.filter((trait) => reported?.traits.includes(trait)),
+    otherTraits: provider.traits.filter((trait) => !reported?.traits.includes(trait)),
     aggregates: provider.aggregates.map((uuid) => view.aggregate(uuid)?.name ?? uuid),
     inventories: Object.entries(provider.inventories).map(([resourceClass, inventory]) => {
-      const { total, reserved, allocationRatio } = inventory;
+      const { total, allocationRatio } = inventory;
+      const external = Math.min(inventory.reserved, reported?.externalUsage[resourceClass] ?? 0);
       return {
         resourceClass,
         used: used[resourceClass] ?? 0,
         capacity: capacityOf(inventory),
         total,
-        reserved,
+        reserved: inventory.reserved - external,
+        external,
         allocationRatio,
       };
     }),
   };
 }
 
-function instanceRow(view: PlacementView, instance: Instance): HostInstance {
+function instanceRow(instance: Instance, resources: Resources): HostInstance {
   const { uuid, name, state, projectId, updatedAtMs } = instance;
-  return { uuid, name, state, projectId, updatedAtMs, resources: heldBy(view, instance) };
+  return { uuid, name, state, projectId, updatedAtMs, resources };
 }
 
 /** What an instance holds; what it asked for while it holds nothing. */

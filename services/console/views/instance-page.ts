@@ -6,6 +6,7 @@ import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { ClaimRow, DecisionView, InstancePage } from '../api/instance';
 import type { Live } from '../live/live';
+import { doubtRow } from './doubt-row';
 import { refusalsOf, verdictOf } from './explain';
 import { heldBy } from './host-page';
 
@@ -68,9 +69,7 @@ export async function readInstancePage(live: Live, uuid: string): Promise<Instan
       place: await placeOf(live, uuid),
     },
     gang: instance.gang,
-    doubts: live.doubts
-      .filter((doubt) => doubt.instanceUuid === uuid)
-      .map(({ evidence: _evidence, ...doubt }) => doubt),
+    doubts: live.doubts.filter((doubt) => doubt.instanceUuid === uuid).map(doubtRow),
     actions: ACTIONS[state] ?? ['terminate'],
   };
 }

@@ -3,6 +3,7 @@ import type { Host } from '#libs/domain/host';
 import { capacityOf } from '#libs/domain/inventory';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { FLAGS, type FleetHost } from '../api/fleet';
+import { heldOnHost } from './held-on-host';
 
 /** Aggregates' metadata of this name say in which rack their hosts are. */
 const RACK_KEY = 'rack';
@@ -31,10 +32,8 @@ export function readFleetHost(
   const tree = view.tree(host.providerUuid);
   const used = classes.map(() => 0);
   const capacity = classes.map(() => 0);
-  const consumers = new Set<string>();
   for (const { uuid, inventories } of tree) {
     const inUse = view.usage(uuid);
-    for (const consumer of view.consumersOn(uuid)) consumers.add(consumer);
     for (const [i, name] of classes.entries()) {
       const inventory = inventories[name];
       if (inventory === undefined) continue;
@@ -52,7 +51,7 @@ export function readFleetHost(
     failuresInARow: host.failuresInARow,
     updatedAtMs: host.updatedAtMs,
     ioOps: host.ioOps,
-    instances: consumers.size,
+    instances: heldOnHost(view, host).size,
     used,
     capacity,
   };

@@ -6,6 +6,7 @@ import { listenTo } from '../state/stream';
 import { amounts, plural } from '../ui/format';
 import { Empty, HostLink, InstanceLink, Section } from '../ui/parts';
 import { Funnel, Verdicts } from './funnel';
+import { Zones } from './zones';
 
 /** After the last key, and then again and again: the fleet changes. */
 const ASK_AFTER_MS = 250;
@@ -85,6 +86,7 @@ export function ExplainPage() {
             {text('zone', 'Zone', 'any')}
             {text('extra', 'Extra specs', 'hw:numa_nodes=2')}
             {text('project', 'Project', 'none in particular', 'whose quota and aggregates count')}
+            {text('group', 'Server group', 'none', 'the name of a stored one, of the project')}
             {text('host', 'Why not this host?', 'host-7')}
             <label class="check">
               <input
@@ -116,13 +118,18 @@ export function ExplainPage() {
 }
 
 function Answered({ explanation }: { explanation: Explanation }) {
-  const { considered, passed, summary, filters, hosts, relaxations, conflict, preemption } = explanation;
+  const { considered, passed, summary, filters, hosts, relaxations, conflict, zones, preemption } = explanation;
   return (
     <>
       <Section title={passed > 0 ? `${plural(passed, 'host')} of ${considered} fit` : 'No valid host'}>
         {passed === 0 && summary !== '' && <p class="lead">{summary}</p>}
         <Funnel considered={considered} passed={passed} filters={filters} />
       </Section>
+      {zones.length > 0 && (
+        <Section title="Zones for the next member">
+          <Zones zones={zones} />
+        </Section>
+      )}
       {(relaxations.length > 0 || conflict.length > 0) && (
         <Section title="What would help">
           <ul class="plain">

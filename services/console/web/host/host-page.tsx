@@ -5,7 +5,7 @@ import { serverNow, usePage } from '../state/stream';
 import { ActionButton } from '../ui/action';
 import { Sparkline } from '../ui/chart';
 import { amount, amounts, className, number, percent, plural, span, words } from '../ui/format';
-import { Ago, Empty, InstanceLink, Loading, Section, State } from '../ui/parts';
+import { Ago, Empty, type Fact, Facts, InstanceLink, Loading, Section, State } from '../ui/parts';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 import { ProviderTree } from './provider-tree';
 
@@ -92,7 +92,7 @@ export function HostPage({ name }: { name: string }) {
         </Section>
         <div class="stack">
           <Section title="About">
-            <Facts page={page} />
+            <HostFacts page={page} />
           </Section>
           <Section title="History" aside={<HistorySpan page={page} />}>
             <Histories page={page} />
@@ -102,10 +102,10 @@ export function HostPage({ name }: { name: string }) {
       {page.doubts.length > 0 && (
         <Section title="In doubt">
           <ul class="plain">
-            {page.doubts.map(({ instanceUuid, finding, message, sinceMs }) => (
-              <li key={instanceUuid + finding}>
+            {page.doubts.map(({ uuid, finding, message, sinceMs }) => (
+              <li key={uuid + finding}>
                 <State state="doubtful" label={words(finding)} /> {message}{' '}
-                {instanceUuid && <InstanceLink uuid={instanceUuid} name="" />}{' '}
+                {uuid && <InstanceLink uuid={uuid} name="" />}{' '}
                 <span class="faint">
                   since <Ago ms={sinceMs} />
                 </span>
@@ -177,10 +177,10 @@ function DrainProgress({ drain }: { drain: NonNullable<Page['drain']> }) {
   );
 }
 
-function Facts({ page }: { page: Page }) {
+function HostFacts({ page }: { page: Page }) {
   const { host } = page;
   const until = page.quarantinedUntilMs;
-  const facts: [string, preact.ComponentChildren][] = [
+  const facts: Fact[] = [
     ['Zone', host.zone],
     ['Rack', host.rack],
     ['Aggregates', host.aggregates.join(', ')],
@@ -197,18 +197,7 @@ function Facts({ page }: { page: Page }) {
     ],
     ['Last change', <Ago key="ago" ms={host.updatedAtMs} />],
   ];
-  return (
-    <dl class="facts">
-      {facts
-        .filter(([, value]) => value !== '')
-        .map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
-  );
+  return <Facts facts={facts} />;
 }
 
 function HistorySpan({ page: { history } }: { page: Page }) {

@@ -22,6 +22,9 @@ export function ProviderTree({ providers }: { providers: readonly ProviderRow[] 
                       of capacity
                     </th>
                     <th scope="col" class="num">
+                      External
+                    </th>
+                    <th scope="col" class="num">
                       Reserved
                     </th>
                     <th scope="col" class="num">
@@ -37,23 +40,24 @@ export function ProviderTree({ providers }: { providers: readonly ProviderRow[] 
               </table>
             </div>
           )}
-          <Traits traits={provider.traits} />
+          <Traits provider={provider} />
         </li>
       ))}
     </ul>
   );
 }
 
-/** Of the whole: what is allocated, what is reserved. */
+/** Of the whole: what is allocated, what others use whom Berth does not manage, what is reserved. */
 function Inventory({ row }: { row: InventoryRow }) {
-  const { resourceClass, used, capacity, total, reserved, allocationRatio } = row;
-  const whole = Math.max(total * allocationRatio, used + reserved * allocationRatio, 1e-9);
+  const { resourceClass, used, capacity, total, reserved, external, allocationRatio } = row;
+  const whole = Math.max(total * allocationRatio, used + (reserved + external) * allocationRatio, 1e-9);
   return (
     <tr>
       <th scope="row">{className(resourceClass)}</th>
       <td>
         <span class="split-bar" aria-hidden="true">
           <span class={used > capacity ? 'over' : 'used'} style={{ width: `${(used / whole) * 100}%` }} />
+          <span class="external" style={{ width: `${((external * allocationRatio) / whole) * 100}%` }} />
           <span class="free" />
           <span class="reserved" style={{ width: `${((reserved * allocationRatio) / whole) * 100}%` }} />
         </span>
@@ -61,6 +65,7 @@ function Inventory({ row }: { row: InventoryRow }) {
       <td class="num">
         {amount(resourceClass, used)} <span class="faint">/ {amount(resourceClass, capacity)}</span>
       </td>
+      <td class="num">{external === 0 ? <span class="faint">–</span> : amount(resourceClass, external)}</td>
       <td class="num">{reserved === 0 ? <span class="faint">–</span> : amount(resourceClass, reserved)}</td>
       <td class="num">{number(allocationRatio)}</td>
     </tr>
@@ -69,14 +74,24 @@ function Inventory({ row }: { row: InventoryRow }) {
 
 const SHOWN = 12;
 
+function Traits({ provider: { agentTraits, otherTraits } }: { provider: ProviderRow }) {
+  return (
+    <>
+      <TraitsOf who="reported by its agent" traits={agentTraits} />
+      <TraitsOf who="written by operators" traits={otherTraits} />
+    </>
+  );
+}
+
 /** Standard traits are of the hardware and the hypervisor; custom ones are the site's. */
-function Traits({ traits }: { traits: readonly string[] }) {
+function TraitsOf({ who, traits }: { who: string; traits: readonly string[] }) {
   if (traits.length === 0) return null;
   const custom = traits.filter((trait) => trait.startsWith('CUSTOM_'));
   const standard = traits.filter((trait) => !trait.startsWith('CUSTOM_'));
   const list = (names: readonly string[]) => names.map((trait) => <code key={trait}>{trait}</code>);
   return (
     <div class="traits">
+      <span class="faint">Traits {who}</span>
       {list(custom)}
       {list(standard.slice(0, SHOWN))}
       {standard.length > SHOWN && (

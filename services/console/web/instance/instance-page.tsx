@@ -5,7 +5,7 @@ import { read } from '../state/api';
 import { serverNow, usePage } from '../state/stream';
 import { ActionButton, type Field } from '../ui/action';
 import { amounts, dateOf, plural, span, words } from '../ui/format';
-import { Ago, Empty, HostLink, Loading, Section, State } from '../ui/parts';
+import { Ago, Empty, type Fact, Facts, HostLink, Loading, Section, State } from '../ui/parts';
 import { Story } from './story';
 
 /** What each action asks before, and says afterwards. */
@@ -132,7 +132,7 @@ export function InstancePage({ uuid }: { uuid: string }) {
       </Section>
       <div class="columns">
         <Section title="About">
-          <Facts page={page} />
+          <InstanceFacts page={page} />
         </Section>
         <div class="stack">
           <Section title="Claims">
@@ -169,9 +169,9 @@ export function InstancePage({ uuid }: { uuid: string }) {
   );
 }
 
-function Facts({ page }: { page: Page }) {
+function InstanceFacts({ page }: { page: Page }) {
   const { migration, waiting, gang } = page;
-  const facts: [string, preact.ComponentChildren][] = [
+  const facts: Fact[] = [
     ['Host', page.host === '' ? '' : <HostLink key="host" host={page.host} />],
     ['Flavor', page.flavor],
     ['Resources', amounts(page.resources)],
@@ -196,18 +196,7 @@ function Facts({ page }: { page: Page }) {
     ['Created', <Ago key="created" ms={page.createdAtMs} />],
     ['Changed', <Ago key="changed" ms={page.updatedAtMs} />],
   ];
-  return (
-    <dl class="facts">
-      {facts
-        .filter(([, value]) => value !== '')
-        .map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
-  );
+  return <Facts facts={facts} />;
 }
 
 function Claims({ page: { claims } }: { page: Page }) {

@@ -140,3 +140,21 @@ export function InstanceLink({ uuid, name }: { uuid: string; name: string }) {
     </a>
   );
 }
+
+/** What is said of something, and as what; what is '' is not shown. */
+export type Fact = readonly [label: string, value: preact.ComponentChildren];
+
+export function Facts({ facts }: { facts: readonly Fact[] }) {
+  return (
+    <dl class="facts">
+      {facts
+        .filter(([, value]) => value !== '')
+        .map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
